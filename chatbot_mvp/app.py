@@ -1,0 +1,313 @@
+"""``build_app(settings) -> App``: the one place where implementations are chosen, and all that a page may call."""
+
+from __future__ import annotations
+
+import tempfile
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from chatbot_mvp.benchmark.datasets import Dataset, find_dataset, list_datasets, load_dataset
+from chatbot_mvp.benchmark.records import RunFolder, run_folders
+from chatbot_mvp.benchmark.runner import PreparedRun, execute, prepare_run, reopen_run
+from chatbot_mvp.benchmark.submissions import append_submission, read_submissions
+from chatbot_mvp.chat.service import Answer, ChatService, Mode
+from chatbot_mvp.embedding.base import Embedder, create_embedder
+from chatbot_mvp.errors import ChatbotError
+from chatbot_mvp.exports.tables import write_detail_csv, write_summary_csv
+from chatbot_mvp.jobs.manager import JobManager, JobStatus
+from chatbot_mvp.kb.chunking import chunk_document
+from chatbot_mvp.kb.store import KbRecord, KbStore
+from chatbot_mvp.llm.base import ChatModel, create_chat_model
+from chatbot_mvp.retrieval.pipeline import Pipeline, build_pipeline
+from chatbot_mvp.retrieval.strategies import STRATEGIES
+from chatbot_mvp.settings import Settings
+from chatbot_mvp.types import Chunk, Document, ProgressCallback, ignore_progress
+
+_PIPELINES_KEPT = 8  # knowledge bases whose indexes stay in memory
+
+
+@dataclass(frozen=True)
+class UnfinishedRun:
+    """A run that can be resumed."""
+
+    run_id: str
+    dataset: str
+    strategy: str
+    recorded: int
+    """Queries that need not be done again."""
+    queries: int
+    started_at: str
+
+
+@dataclass(frozen=True)
+class Check:
+    """One thing that is configured, and whether it answers."""
+
+    name: str
+    """"provider", "embedder" or "data"."""
+    ok: bool
+    detail: str
+
+
+class App:
+    """Everything a page or a command can do. Safe to share between sessions; holds nothing of one user."""
+
+    def __init__(
+        self, settings: Settings, embedder: Callable[[], Embedder], chat_model: Callable[[], ChatModel]
+    ) -> None:
+        self.settings = settings
+        self._make_embedder = embedder
+        self._make_chat_model = chat_model
+        self._kbs = KbStore(settings.kb_dir)
+        self._jobs = JobManager(settings.jobs_dir)
+        self._pipelines: OrderedDict[tuple[str, str], Pipeline] = OrderedDict()
+        self._lock = threading.Lock()
+
+    @cached_property
+    def _embedder(self) -> Embedder:
+        return self._make_embedder()
+
+    @cached_property
+    def _chat(self) -> ChatService:
+        return ChatService(self._make_chat_model(), self.settings.kb_min_evidence)
+
+    # --- knowledge bases and chat
+
+    def add_kb(self, name: str, content: bytes) -> KbRecord:
+        """Keep an uploaded file as a knowledge base.
+
+        Raises:
+            UploadError: the file cannot be used; nothing else changes.
+        """
+        return self._kbs.add(name, content, self.settings.kb_max_chars, self.settings.kb_max_upload_mb)
+
+    def add_sample_kb(self) -> KbRecord:
+        """Keep the sample that comes with the project."""
+        path = next((self.settings.samples_dir / "kb").glob("*.md"))
+        return self.add_kb(path.name, path.read_bytes())
+
+    def kbs(self) -> list[KbRecord]:
+        """The stored knowledge bases, the newest first."""
+        return self._kbs.records()
+
+    def delete_kb(self, kb_id: str) -> None:
+        """
+        Raises:
+            KbNotFound
+        """
+        self._kbs.delete(kb_id)
+
+    def kb_document(self, kb_id: str) -> Document:
+        """The text that offsets of sources refer to.
+
+        Raises:
+            KbNotFound, KbUnreadable
+        """
+        return self._kbs.document(kb_id)
+
+    def kb_chunks(self, kb_id: str) -> list[Chunk]:
+        """
+        Raises:
+            KbNotFound, KbUnreadable
+        """
+        return chunk_document(self._kbs.document(kb_id))
+
+    def kb_pipeline(self, kb_id: str, progress: ProgressCallback = ignore_progress) -> Pipeline:
+        """The pipeline over a knowledge base; the first call builds its indexes.
+
+        Raises:
+            KbNotFound, KbUnreadable
+        """
+        record = self._kbs.record(kb_id)
+        key = (kb_id, record.sha256)
+        with self._lock:
+            if key in self._pipelines:
+                self._pipelines.move_to_end(key)
+                return self._pipelines[key]
+        pipeline = self._build(self.kb_chunks(kb_id), record.language, self.settings, progress)
+        with self._lock:
+            self._pipelines[key] = pipeline
+            while len(self._pipelines) > _PIPELINES_KEPT:
+                self._pipelines.popitem(last=False)
+        return pipeline
+
+    def ask(self, kb_id: str, question: str, mode: Mode, language: str) -> Answer:
+        """Answer a question from a knowledge base.
+
+        Raises:
+            KbNotFound, KbUnreadable
+        """
+        return self._chat.ask(self.kb_pipeline(kb_id), question, mode, language)
+
+    # --- benchmark
+
+    def datasets(self) -> list[str]:
+        """Names of the data sets that come with the project or lie in ``data/datasets``."""
+        return list(list_datasets(self._dataset_folders))
+
+    def strategies(self) -> Mapping[str, str]:
+        """Name -> what it does."""
+        return {name: strategy.summary for name, strategy in STRATEGIES.items()}
+
+    def start_run(self, **changes: Any) -> str:
+        """Check and queue a benchmark run in the background; ``changes`` are settings by name.
+
+        Returns:
+            The run's id, which is its job's id as well.
+
+        Raises:
+            ConfigurationError, DatasetError: at once, before anything is written.
+        """
+        run = self._prepare(changes)
+        self._submit(run.folder.run_id, run.manifest.dataset, run.manifest.strategy, lambda: run)
+        return run.folder.run_id
+
+    def resume_run(self, run_id: str) -> None:
+        """Queue an unfinished run again.
+
+        Raises:
+            RunNotFound, RunBusy, RunUnreadable
+        """
+        manifest = RunFolder(self.settings.results_dir, run_id).manifest()
+        self._submit(run_id, manifest.dataset, manifest.strategy, lambda: self._reopen(run_id))
+
+    def stop_run(self, run_id: str) -> None:
+        """Ask a queued or running run to stop; what it has recorded stays."""
+        self._jobs.stop(run_id)
+
+    def run_now(self, progress: ProgressCallback = ignore_progress, **changes: Any) -> dict[str, Any]:
+        """A benchmark run in this thread; its result."""
+        return self._execute(self._prepare(changes), progress)
+
+    def resume_now(self, run_id: str, progress: ProgressCallback = ignore_progress) -> dict[str, Any]:
+        """Do what is missing of a run in this thread; its result."""
+        return self._execute(self._reopen(run_id), progress)
+
+    def jobs(self) -> list[JobStatus]:
+        """Background jobs, the newest first."""
+        return self._jobs.statuses()
+
+    def runs(self) -> tuple[list[dict[str, Any]], int]:
+        """(finished runs as in submissions.jsonl, the newest first; number of damaged lines in it)."""
+        return read_submissions(self.settings.submissions_path)
+
+    def run(self, run_id: str) -> dict[str, Any]:
+        """A finished run with its queries.
+
+        Raises:
+            RunNotFound, RunUnreadable
+        """
+        return RunFolder(self.settings.results_dir, run_id).result()
+
+    def run_files(self, run_id: str) -> list[Path]:
+        """The files that a finished run offers for download."""
+        folder = self.settings.results_dir / run_id
+        return sorted([*folder.glob(f"{run_id}*.csv"), *folder.glob(f"{run_id}.json")])
+
+    def unfinished_runs(self) -> list[UnfinishedRun]:
+        """Runs that were stopped or whose process died, the newest first."""
+        active = {job.job_id for job in self.jobs() if job.active}
+        found = []
+        for folder in run_folders(self.settings.results_dir):
+            if folder.run_id in active or folder.state() != "unfinished":
+                continue
+            try:
+                manifest = folder.manifest()
+            except ChatbotError:
+                continue
+            recorded = len(folder.records("retrieve")[0])
+            found.append(
+                UnfinishedRun(
+                    manifest.run_id,
+                    manifest.dataset,
+                    manifest.strategy,
+                    recorded,
+                    manifest.queries,
+                    manifest.started_at,
+                )
+            )
+        return found
+
+    def documents(self, dataset_ref: str, doc_ids: Sequence[str]) -> dict[str, Document]:
+        """Documents of a data set by id; ids that it does not have are left out.
+
+        Raises:
+            DatasetError
+        """
+        wanted = set(doc_ids)
+        dataset = self._load(dataset_ref)
+        return {document.doc_id: document for document in dataset.documents if document.doc_id in wanted}
+
+    def check(self) -> list[Check]:
+        """Try each configured part once; the first call loads the embedding model."""
+        return [
+            _check("provider", lambda: self._chat.model_name),
+            _check("embedder", self._try_embedder),
+            _check("data", self._try_data_dir),
+        ]
+
+    # --- wiring
+
+    @property
+    def _dataset_folders(self) -> list[Path]:
+        return [self.settings.samples_dir, self.settings.data_dir / "datasets"]
+
+    def _try_embedder(self) -> str:
+        started = time.perf_counter()
+        self._embedder.embed(["?"], "query")
+        milliseconds = 1_000 * (time.perf_counter() - started)
+        return f"{self.settings.embedding_model_name} ({milliseconds:.0f} ms)"
+
+    def _try_data_dir(self) -> str:
+        self.settings.data_dir.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=self.settings.data_dir):
+            return str(self.settings.data_dir)
+
+    def _load(self, reference: str) -> Dataset:
+        return load_dataset(find_dataset(reference, self._dataset_folders))
+
+    def _build(
+        self, chunks: Sequence[Chunk], language: str, settings: Settings, progress: ProgressCallback
+    ) -> Pipeline:
+        return build_pipeline(chunks, language, settings, lambda: self._embedder, progress)
+
+    def _prepare(self, changes: Mapping[str, Any]) -> PreparedRun:
+        settings = self.settings.with_changes(**changes)
+        reference = settings.mteb_dataset_name
+        if reference not in list_datasets(self._dataset_folders):
+            # A relative folder must be found again by a resume from elsewhere.
+            reference = str(find_dataset(reference, []).resolve())
+        return prepare_run(settings.results_dir, reference, lambda: self._load(reference), settings)
+
+    def _reopen(self, run_id: str) -> PreparedRun:
+        return reopen_run(RunFolder(self.settings.results_dir, run_id), self._load, self.settings)
+
+    def _execute(self, run: PreparedRun, progress: ProgressCallback) -> dict[str, Any]:
+        result = execute(run, self._build, progress, [write_summary_csv, write_detail_csv])
+        append_submission(self.settings.submissions_path, result)
+        return result
+
+    def _submit(self, run_id: str, dataset: str, strategy: str, get: Callable[[], PreparedRun]) -> None:
+        self._jobs.submit(run_id, f"{dataset} · {strategy}", lambda progress: self._execute(get(), progress))
+
+
+def _check(name: str, attempt: Callable[[], str]) -> Check:
+    try:
+        return Check(name, True, attempt())
+    except (ChatbotError, OSError) as error:
+        return Check(name, False, str(error))
+
+
+def build_app(settings: Settings) -> App:
+    """The App with the implementations that ``settings`` name. Models are loaded when they are first used."""
+    return App(
+        settings,
+        embedder=lambda: create_embedder(settings.embedding_model_name),
+        chat_model=lambda: create_chat_model(settings.provider),
+    )

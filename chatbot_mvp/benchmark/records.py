@@ -1,0 +1,208 @@
+"""A run on disk: manifest, append-only records and events, and the finished result. Reading is all a resume needs.
+
+``<results>/<run_id>/manifest.json``   what is measured, written once
+``<results>/<run_id>/records.jsonl``   one line per query and phase, fsynced in batches
+``<results>/<run_id>/events.jsonl``    what happened when
+``<results>/<run_id>/<run_id>.json``   the result; its presence means that the run is finished
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Literal
+
+from filelock import FileLock, Timeout
+
+from chatbot_mvp.errors import RunBusy, RunNotFound, RunUnreadable
+
+
+@dataclass(frozen=True)
+class RunManifest:
+    """What a run measures. A resume refuses to go on if any of it is not the same any more."""
+
+    run_id: str
+    dataset: str
+    """The data set's name."""
+    dataset_ref: str
+    """How it was asked for: a bundled name or an absolute folder."""
+    dataset_sha256: str
+    strategy: str
+    settings_masked: dict[str, Any]
+    """The settings at the start; secrets as "***"."""
+    fingerprint: str
+    """Of the retrieval pipeline."""
+    code_version: str
+    queries: int
+    """Queries of the run, after ``EVAL_MAX_QUERIES``."""
+    documents: int
+    started_at: str
+    """ISO 8601, UTC."""
+
+
+@dataclass(frozen=True)
+class QueryRecord:
+    """What one phase gave for one query."""
+
+    run_id: str
+    query_id: str
+    phase: str
+    status: Literal["ok", "failed"]
+    payload: dict[str, Any]
+    error: str | None = None
+
+
+RunState = Literal["finished", "running", "unfinished"]
+
+
+class RunFolder:
+    """One run's files."""
+
+    def __init__(self, root: Path, run_id: str) -> None:
+        self.run_id = run_id
+        self.path = root / run_id
+        self.result_path = self.path / f"{run_id}.json"
+        self._records = self.path / "records.jsonl"
+        # Two seconds: a page that looks at the state holds the lock for a moment.
+        self._lock = FileLock(self.path / ".lock", timeout=2)
+
+    def create(self, manifest: RunManifest) -> None:
+        """Make the folder and write the manifest."""
+        self.path.mkdir(parents=True)
+        write_json(self.path / "manifest.json", asdict(manifest))
+
+    def manifest(self) -> RunManifest:
+        """
+        Raises:
+            RunNotFound, RunUnreadable
+        """
+        path = self.path / "manifest.json"
+        if not re.fullmatch(r"[\w.-]+", self.run_id) or not path.is_file():
+            raise RunNotFound(run_id=self.run_id, folder=str(self.path.parent))
+        try:
+            return RunManifest(**json.loads(path.read_text("utf-8")))
+        except (ValueError, TypeError, OSError) as error:
+            raise RunUnreadable(run_id=self.run_id, reason=f"manifest.json: {error}") from error
+
+    def acquire(self) -> FileLock:
+        """The lock that whoever works on the run holds; the system frees it when the process dies.
+
+        Raises:
+            RunBusy: another process or thread has it.
+        """
+        try:
+            self._lock.acquire()
+        except Timeout as error:
+            raise RunBusy(run_id=self.run_id) from error
+        return self._lock
+
+    def state(self) -> RunState:
+        """Whether there is a result, somebody at work, or neither."""
+        if self.result_path.is_file():
+            return "finished"
+        probe = FileLock(self.path / ".lock", timeout=0)
+        try:
+            probe.acquire()
+        except Timeout:
+            return "running"
+        probe.release()
+        return "unfinished"
+
+    def records(self, phase: str) -> tuple[dict[str, QueryRecord], int]:
+        """(query_id -> its last record of a phase, number of damaged lines). A torn last line counts as damaged."""
+        found: dict[str, QueryRecord] = {}
+        rows, damaged = read_json_lines(self._records)
+        for row in rows:
+            try:
+                record = QueryRecord(**row)
+            except TypeError:
+                damaged += 1
+                continue
+            if record.phase == phase:
+                found[record.query_id] = record
+        return found, damaged
+
+    def append_records(self, records: Iterable[QueryRecord]) -> None:
+        """Append and fsync: once this returns, the records survive a crash."""
+        append_json_lines(self._records, [asdict(record) for record in records])
+
+    def event(self, name: str, **values: Any) -> None:
+        """Append to the events; they tell a story and are not needed to resume."""
+        row = {"time": utc_now(), "event": name, "run_id": self.run_id, **values}
+        append_json_lines(self.path / "events.jsonl", [row], sync=False)
+
+    def result(self) -> dict[str, Any]:
+        """The finished run as it was written.
+
+        Raises:
+            RunNotFound: not finished, or no such run.
+            RunUnreadable: the file is damaged.
+        """
+        if not self.result_path.is_file():
+            raise RunNotFound(run_id=self.run_id, folder=str(self.path.parent))
+        try:
+            result = json.loads(self.result_path.read_text("utf-8"))
+            if not isinstance(result, dict) or "metrics" not in result:
+                raise RunUnreadable(run_id=self.run_id, reason="the result has no metrics")
+        except (ValueError, OSError) as error:
+            raise RunUnreadable(run_id=self.run_id, reason=f"{self.run_id}.json: {error}") from error
+        return result
+
+
+def run_folders(root: Path) -> list[RunFolder]:
+    """Every run with a manifest, the newest first."""
+    names = sorted((path.parent.name for path in root.glob("*/manifest.json")), reverse=True)
+    return [RunFolder(root, name) for name in names]
+
+
+def append_json_lines(path: Path, rows: list[dict[str, Any]], sync: bool = True) -> None:
+    """Append rows to a JSON Lines file. A torn last line, left by a crash, is first ended, so that it stays alone."""
+    data = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows).encode()
+    with path.open("ab+") as file:
+        if file.tell() > 0:
+            file.seek(-1, os.SEEK_END)
+            if file.read(1) != b"\n":
+                data = b"\n" + data
+        file.write(data)
+        file.flush()
+        if sync:
+            os.fsync(file.fileno())
+
+
+def read_json_lines(path: Path) -> tuple[list[dict[str, Any]], int]:
+    """(the rows that are JSON objects, the number of lines that are not). Damaged lines stay in the file."""
+    rows: list[dict[str, Any]] = []
+    damaged = 0
+    if not path.is_file():
+        return rows, damaged
+    for line in path.read_bytes().split(b"\n"):
+        if not line.strip():
+            continue
+        row = None
+        with suppress(ValueError):
+            row = json.loads(line)
+        if isinstance(row, dict):
+            rows.append(row)
+        else:
+            damaged += 1
+    return rows, damaged
+
+
+def write_json(path: Path, value: dict[str, Any]) -> None:
+    """Atomic and fsynced: the file is there whole or not at all."""
+    partial = path.with_name(f".{path.name}.{os.getpid()}")
+    with partial.open("w", encoding="utf-8") as file:
+        json.dump(value, file, ensure_ascii=False, indent=2)
+        file.flush()
+        os.fsync(file.fileno())
+    partial.replace(path)
+
+
+def utc_now() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds")

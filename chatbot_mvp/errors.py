@@ -1,0 +1,204 @@
+"""The error tree. Every error says what failed, on which id, what was legal, and the next step.
+
+    ChatbotError
+    ├── ConfigurationError          a setting or an argument is wrong          (exit code 2)
+    │   ├── InvalidSetting
+    │   ├── UnknownChoice           strategy, provider, embedder, …
+    │   └── MissingPackage
+    ├── DatasetError                a data set cannot be used as it is         (exit code 2)
+    │   ├── DatasetNotFound
+    │   ├── DatasetFileUnreadable
+    │   ├── MissingColumn
+    │   ├── DuplicateId
+    │   ├── EmptyDataset
+    │   ├── UnknownQrelDocument
+    │   └── UnknownQrelQuery
+    ├── UploadError                 a file offered as a knowledge base         (exit code 2)
+    │   ├── UploadEmpty
+    │   ├── UploadBinary
+    │   ├── UploadTooLarge
+    │   └── UploadTypeUnsupported
+    ├── KbNotFound                                                             (exit code 2)
+    ├── KbUnreadable                a stored knowledge base is damaged         (exit code 1)
+    ├── RunError                    a benchmark run                            (exit code 1)
+    │   ├── RunNotFound                                                        (exit code 2)
+    │   ├── RunUnreadable
+    │   ├── RunBusy
+    │   ├── RunAlreadyFinished
+    │   └── RunMismatch
+    └── RunStopped                  a stop was asked for; not a failure        (exit code 130)
+
+An error carries its values as ``params`` and a stable ``code``, so that a page can say the same thing in the
+reader's language: the catalogues hold one text per code, with the same placeholders.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+
+class ChatbotError(Exception):
+    """Base of all errors a user can act on. ``str(error)`` is the English text."""
+
+    code: ClassVar[str] = ""
+    template: ClassVar[str] = ""
+    exit_code: ClassVar[int] = 1
+
+    def __init__(self, **params: object) -> None:
+        self.params = params
+        super().__init__(self.template.format(**params))
+
+
+class ConfigurationError(ChatbotError):
+    exit_code = 2
+
+
+class InvalidSetting(ConfigurationError):
+    code = "invalid_setting"
+    template = "{name}={found!r} is not valid: {reason}. Change it in the environment or in .env."
+
+
+class UnknownChoice(ConfigurationError):
+    code = "unknown_choice"
+    template = "There is no {kind} {found!r}. Choose one of: {legal}."
+
+
+class MissingPackage(ConfigurationError):
+    code = "missing_package"
+    template = "{feature} needs the package {package!r}. Install it with: {command}"
+
+
+class DatasetError(ChatbotError):
+    exit_code = 2
+
+
+class DatasetNotFound(DatasetError):
+    code = "dataset_not_found"
+    template = "There is no data set {name!r}. Give a folder with corpus, queries and qrels, or one of: {legal}."
+
+
+class DatasetFileUnreadable(DatasetError):
+    code = "dataset_file_unreadable"
+    template = "{path!r} cannot be read: {reason}. Restore the file or export it again."
+
+
+class MissingColumn(DatasetError):
+    code = "missing_column"
+    template = "{path!r} has no column {column!r}; found: {found}. Add the column or rename the one that holds it."
+
+
+class DuplicateId(DatasetError):
+    code = "duplicate_id"
+    template = "{path!r} has the id {id!r} more than once. Ids must be unique; remove the repeated row."
+
+
+class EmptyDataset(DatasetError):
+    code = "empty_dataset"
+    template = "{path!r} has no rows that can be used. {reason}"
+
+
+class UnknownQrelDocument(DatasetError):
+    code = "unknown_qrel_document"
+    template = (
+        "The qrels of query {query_id!r} name the document {doc_id!r}, which is not in the corpus "
+        "({count} such rows). Add the document or remove the rows."
+    )
+
+
+class UnknownQrelQuery(DatasetError):
+    code = "unknown_qrel_query"
+    template = (
+        "The qrels name the query {query_id!r}, which is not among the queries ({count} such rows). "
+        "Add the query or remove the rows."
+    )
+
+
+class UploadError(ChatbotError):
+    exit_code = 2
+
+
+class UploadEmpty(UploadError):
+    code = "upload_empty"
+    template = "{name!r} has no text. Choose a file with content."
+
+
+class UploadBinary(UploadError):
+    code = "upload_binary"
+    template = "{name!r} is not a text file ({reason}). Save it as plain text or Markdown in UTF-8."
+
+
+class UploadTooLarge(UploadError):
+    code = "upload_too_large"
+    template = "{name!r} has {size_mb} MB; at most {limit_mb} MB are taken. Split it or upload a shorter version."
+
+
+class UploadTypeUnsupported(UploadError):
+    code = "upload_type_unsupported"
+    template = "{name!r} is not of a supported type. Use one of: {legal}."
+
+
+class KbNotFound(ChatbotError):
+    code = "kb_not_found"
+    template = "There is no knowledge base {kb_id!r}. Known: {legal}."
+    exit_code = 2
+
+
+class KbUnreadable(ChatbotError):
+    code = "kb_unreadable"
+    template = "The knowledge base {kb_id!r} cannot be read: {reason}. Upload the document again."
+
+
+class RunError(ChatbotError):
+    pass
+
+
+class RunNotFound(RunError):
+    code = "run_not_found"
+    template = "There is no run {run_id!r} in {folder!r}. List the runs with: chatbot-mvp benchmark list"
+    exit_code = 2
+
+
+class RunUnreadable(RunError):
+    code = "run_unreadable"
+    template = "The run {run_id!r} cannot be read: {reason}. Its records are kept; start a new run."
+
+
+class RunBusy(RunError):
+    code = "run_busy"
+    template = "The run {run_id!r} is being worked on by another process. Wait for it or stop it first."
+
+
+class RunAlreadyFinished(RunError):
+    code = "run_already_finished"
+    template = (
+        "The run {run_id!r} is finished: there is nothing to resume. Show it with: chatbot-mvp benchmark show {run_id}"
+    )
+
+
+class RunMismatch(RunError):
+    code = "run_mismatch"
+    template = (
+        "The run {run_id!r} cannot be resumed, because it would not be the same run: {difference}. "
+        "Restore the earlier state or start a new run."
+    )
+
+
+class RunStopped(ChatbotError):
+    code = "run_stopped"
+    template = (
+        "The run {run_id!r} was stopped; what was recorded is kept. "
+        "Continue with: chatbot-mvp benchmark resume {run_id}"
+    )
+    exit_code = 130
+
+
+def all_errors() -> list[type[ChatbotError]]:
+    """Every concrete error class (one with a code), for the documentation and the catalogues' tests."""
+    found: list[type[ChatbotError]] = []
+    pending: list[type[ChatbotError]] = [ChatbotError]
+    while pending:
+        cls = pending.pop()
+        pending.extend(cls.__subclasses__())
+        if cls.code:
+            found.append(cls)
+    return sorted(found, key=lambda cls: cls.code)

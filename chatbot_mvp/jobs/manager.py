@@ -1,0 +1,176 @@
+"""Background jobs: one after the other in a thread, their state on disk, visible to every session and process.
+
+``<jobs>/<job_id>.json`` is the state; ``.lock`` is held by the process that owns the job, so a state of "running"
+without a holder means that the process died; ``.stop`` asks for a stop.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Literal
+
+from filelock import FileLock, Timeout
+
+from chatbot_mvp.errors import ChatbotError, RunBusy, RunStopped
+from chatbot_mvp.types import Progress, ProgressCallback
+
+log = logging.getLogger(__name__)
+
+JobState = Literal["queued", "running", "stopping", "stopped", "done", "failed", "interrupted"]
+ACTIVE: frozenset[JobState] = frozenset({"queued", "running", "stopping"})
+
+_WRITE_EVERY_S = 0.25
+
+
+@dataclass(frozen=True)
+class JobStatus:
+    """What is known of a job."""
+
+    job_id: str
+    title: str
+    state: JobState
+    phase: str = ""
+    done: int = 0
+    total: int = 0
+    rate: float | None = None
+    """Units per second, None when not known."""
+    seconds_left: float | None = None
+    error: str | None = None
+    error_code: str | None = None
+    updated_at: str = ""
+    """ISO 8601, UTC."""
+
+    @property
+    def active(self) -> bool:
+        return self.state in ACTIVE
+
+
+Work = Callable[[ProgressCallback], object]
+
+
+class JobManager:
+    """Runs jobs in submission order. One per process; statuses are shared through the folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix="job")
+
+    def submit(self, job_id: str, title: str, work: Work) -> None:
+        """Queue ``work``; it gets a progress callback that raises RunStopped when a stop was asked for.
+
+        Raises:
+            RunBusy: a job of this id is queued or running, here or in another process.
+        """
+        self._folder.mkdir(parents=True, exist_ok=True)
+        lock = FileLock(self._path(job_id, "lock"), timeout=1, thread_local=False)
+        try:
+            lock.acquire()
+        except Timeout as error:
+            raise RunBusy(run_id=job_id) from error
+        self._path(job_id, "stop").unlink(missing_ok=True)
+        status = JobStatus(job_id, title, "queued")
+        self._write(status)
+        self._pool.submit(self._run, status, work, lock)
+
+    def stop(self, job_id: str) -> None:
+        """Ask a job to stop at its next clean place; no effect on one that has ended."""
+        status = self.status(job_id)
+        if status and status.active:
+            self._path(job_id, "stop").touch()
+
+    def status(self, job_id: str) -> JobStatus | None:
+        """A job's state, or None if there is no such job or its file is damaged."""
+        try:
+            status = JobStatus(**json.loads(self._path(job_id, "json").read_text("utf-8")))
+        except (OSError, ValueError, TypeError):
+            return None
+        if not status.active:
+            return status
+        if not self._is_held(job_id):
+            # Read once more: it may have ended between the two looks.
+            again = json.loads(self._path(job_id, "json").read_text("utf-8"))
+            return replace(status, state="interrupted") if again["state"] in ACTIVE else JobStatus(**again)
+        return replace(status, state="stopping") if self._path(job_id, "stop").exists() else status
+
+    def statuses(self) -> list[JobStatus]:
+        """All jobs, the newest id first."""
+        found = (self.status(path.stem) for path in sorted(self._folder.glob("*.json"), reverse=True))
+        return [status for status in found if status]
+
+    def _is_held(self, job_id: str) -> bool:
+        probe = FileLock(self._path(job_id, "lock"), timeout=0)
+        try:
+            probe.acquire()
+        except Timeout:
+            return True
+        probe.release()
+        return False
+
+    def _run(self, status: JobStatus, work: Work, lock: FileLock) -> None:
+        reporter = _Reporter(self, replace(status, state="running"))
+        try:
+            reporter.check_stop()
+            self._write(reporter.status)
+            work(reporter)
+            self._write(replace(reporter.status, state="done", rate=None, seconds_left=None))
+        except RunStopped:
+            self._write(replace(reporter.status, state="stopped", rate=None, seconds_left=None))
+        except ChatbotError as error:
+            self._write(replace(reporter.status, state="failed", error=str(error), error_code=error.code))
+        except BaseException as error:
+            log.exception("job %s failed", status.job_id)
+            text = f"{type(error).__name__}: {error}"
+            self._write(replace(reporter.status, state="failed", error=text))
+            if not isinstance(error, Exception):
+                raise
+        finally:
+            self._path(status.job_id, "stop").unlink(missing_ok=True)
+            lock.release()
+
+    def _write(self, status: JobStatus) -> None:
+        status = replace(status, updated_at=datetime.now(UTC).isoformat(timespec="milliseconds"))
+        path = self._path(status.job_id, "json")
+        partial = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}")
+        partial.write_text(json.dumps(asdict(status), ensure_ascii=False), "utf-8")
+        partial.replace(path)
+
+    def _path(self, job_id: str, suffix: str) -> Path:
+        return self._folder / f"{job_id}.{suffix}"
+
+
+class _Reporter:
+    """The progress callback that a job's work gets."""
+
+    def __init__(self, manager: JobManager, status: JobStatus) -> None:
+        self._manager = manager
+        self._written = 0.0
+        self.status = status
+
+    def check_stop(self) -> None:
+        if self._manager._path(self.status.job_id, "stop").exists():
+            raise RunStopped(run_id=self.status.job_id)
+
+    def __call__(self, progress: Progress) -> None:
+        new_phase = progress.phase != self.status.phase
+        self.status = replace(
+            self.status,
+            phase=progress.phase,
+            done=progress.done,
+            total=progress.total,
+            rate=progress.rate,
+            seconds_left=progress.seconds_left,
+        )
+        now = time.monotonic()
+        if new_phase or now - self._written >= _WRITE_EVERY_S:
+            self._manager._write(self.status)
+            self._written = now
+        self.check_stop()

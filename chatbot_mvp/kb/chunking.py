@@ -1,0 +1,212 @@
+"""Splits a document into chunks along its own structure: headings, paragraphs, sentences.
+
+A chunk is a slice of the source, so its offsets give back the exact text. A chunk never crosses a heading. The overlap
+between two chunks of a section is made of whole paragraphs or sentences: the next slice simply starts earlier.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from chatbot_mvp.text import sentences
+from chatbot_mvp.types import Chunk, Document
+
+CHUNKING_VERSION = 1
+"""Part of every index's cache key: raise it whenever the chunks of a text change."""
+
+MIN_CHARS = 900
+"""A chunk shorter than this takes in the next paragraph if it can."""
+TARGET_CHARS = 1_100
+"""A chunk at least this long is closed."""
+LIMIT_CHARS = 1_400
+"""No chunk is longer, unless one single word is."""
+OVERLAP_CHARS = 250
+"""The overlap is the last paragraph, or the last sentences, of at most this length."""
+
+_MARKDOWN = re.compile(r"^(#{1,6})\s+(.+?)\s*#*\s*$")
+_NUMBERED = re.compile(r"^(\d+(?:\.\d+)*)[.)]?\s+(\S.*)$")
+_ARTICLE = re.compile(
+    r"^(?:art[íi]culo|art\.|article|cap[íi]tulo|chapter|secci[óo]n|section|anexo|annex|t[íi]tulo)\s+[\dIVXLC]+\b.*$",
+    re.I,
+)
+_SMALL_WORDS = frozenset("a al and con de del e el en for in la las los o of on or para por the to u un una y".split())
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A heading and the span of the source up to the next heading."""
+
+    path: str
+    """Headings from the outermost to this one, joined by " > "; "" before the first heading."""
+    start: int
+    """Offset of the heading line itself."""
+    body_start: int
+    end: int
+
+
+def chunk_document(document: Document) -> list[Chunk]:
+    """The chunks of a text or Markdown document, in order; empty for a document without text."""
+    text = document.text
+    chunks: list[Chunk] = []
+    for section in split_sections(text):
+        for start, end in _pack(text, section):
+            chunks.append(
+                Chunk(
+                    chunk_id=f"{document.doc_id}:{len(chunks):04d}",
+                    doc_id=document.doc_id,
+                    section=section.path or document.title,
+                    text=text[start:end],
+                    start=start,
+                    end=end,
+                )
+            )
+    return chunks
+
+
+def passage_chunk(document: Document) -> Chunk:
+    """A corpus passage as its own single chunk, under the document's id."""
+    return Chunk(document.doc_id, document.doc_id, document.title, document.text, 0, len(document.text))
+
+
+def split_sections(text: str) -> list[Section]:
+    """Cut a text at its headings; sections without a body keep their place only in the paths below them."""
+    marks: list[tuple[int, int, int, str]] = []  # (line start, body start, level, heading)
+    lines = _lines(text)
+    in_fence = False
+    for index, (start, end) in enumerate(lines):
+        line = text[start:end]
+        if line.lstrip().startswith(("```", "~~~")):
+            in_fence = not in_fence
+        previous_blank = index == 0 or not text[slice(*lines[index - 1])].strip()
+        next_blank = index + 1 == len(lines) or not text[slice(*lines[index + 1])].strip()
+        if not in_fence and (found := _heading(line, previous_blank, next_blank)):
+            marks.append((start, min(end + 1, len(text)), *found))
+    sections: list[Section] = []
+    if not marks or text[: marks[0][0]].strip():
+        sections.append(Section("", 0, 0, marks[0][0] if marks else len(text)))
+    open_headings: list[tuple[int, str]] = []
+    for index, (start, body_start, level, heading) in enumerate(marks):
+        end = marks[index + 1][0] if index + 1 < len(marks) else len(text)
+        open_headings = [item for item in open_headings if item[0] < level] + [(level, heading)]
+        if text[body_start:end].strip():
+            # A document's own title, alone on the outermost level, would only repeat itself in every path.
+            path = [name for _, name in open_headings]
+            if len(path) > 1 and sum(mark[2] == marks[0][2] for mark in marks) == 1:
+                path = path[1:]
+            sections.append(Section(" > ".join(path), start, body_start, end))
+    return sections
+
+
+def _heading(line: str, previous_blank: bool, next_blank: bool) -> tuple[int, str] | None:
+    """(level, heading) if the line is one. Level 1 is the outermost."""
+    stripped = line.strip()
+    if match := _MARKDOWN.match(stripped):
+        return len(match.group(1)), match.group(2).strip("*_ ")
+    if len(stripped) > 90 or not previous_blank or not stripped or stripped[-1] in ".;,:?!":
+        return None
+    if _ARTICLE.match(stripped):
+        return 2, stripped
+    if (match := _NUMBERED.match(stripped)) and (next_blank or "." in match.group(1)) and match.group(2)[0].isupper():
+        return 1 + match.group(1).count(".") + 1, stripped
+    return (2, stripped) if next_blank and _looks_like_title(stripped) else None
+
+
+def _looks_like_title(line: str) -> bool:
+    """A short line in capitals, or whose words of weight all begin with one."""
+    words = re.findall(r"[^\W\d_]+", line)
+    if not 1 <= len(words) <= 10 or line[0] in "-*+•|>\"'«“":
+        return False
+    if line.isupper():
+        return len(line) > 3
+    weighty = [word for word in words if word.lower() not in _SMALL_WORDS]
+    return bool(weighty) and words[0][0].isupper() and all(word[0].isupper() for word in weighty)
+
+
+def _pack(text: str, section: Section) -> list[tuple[int, int]]:
+    """Slices of the section's paragraphs, each at most LIMIT_CHARS long and beginning with the one before's end."""
+    units = _units(text, section)
+    if not units:
+        return []
+    slices: list[tuple[int, int]] = []
+    # The heading line belongs to its first chunk, so that a citation shows it.
+    start = section.start
+    taken = 0
+    for index, (_, end) in enumerate(units):
+        length = end - start
+        following = units[index + 1][1] - start if index + 1 < len(units) else None
+        full = following is None or following > LIMIT_CHARS or length >= TARGET_CHARS
+        # Rather one more paragraph than a chunk under the minimum, if the limit allows it.
+        if not full or (following is not None and length < MIN_CHARS and following <= LIMIT_CHARS):
+            continue
+        slices.append((start, end))
+        if index + 1 < len(units):
+            start = _overlap_start(text, units, taken, index, limit_end=units[index + 1][1])
+            taken = index + 1
+    return slices
+
+
+def _overlap_start(text: str, units: list[tuple[int, int]], first: int, last: int, limit_end: int) -> int:
+    """Where the next chunk begins: at the last paragraph or sentences of this one that fit, else behind it."""
+    next_start = units[last + 1][0]
+    begin, end = units[last]
+    room = min(OVERLAP_CHARS, LIMIT_CHARS - (limit_end - next_start))
+    if last > first and next_start - begin <= room:
+        return begin
+    best = next_start
+    for start, _ in reversed(sentences(text[begin:end])[1:]):
+        if next_start - (begin + start) > room:
+            break
+        best = begin + start
+    return best
+
+
+def _units(text: str, section: Section) -> list[tuple[int, int]]:
+    """Paragraphs; an over-long one as its sentences; an over-long sentence in pieces that end between words."""
+    units: list[tuple[int, int]] = []
+    for para_start, para_end in _paragraphs(text, section.body_start, section.end):
+        # The first one shares its chunk with the heading.
+        if para_end - (para_start if units else section.start) <= LIMIT_CHARS:
+            units.append((para_start, para_end))
+            continue
+        for sent_start, sent_end in sentences(text[para_start:para_end]):
+            units.extend(_word_pieces(text, para_start + sent_start, para_start + sent_end))
+    return units
+
+
+def _paragraphs(text: str, start: int, end: int) -> list[tuple[int, int]]:
+    spans = []
+    for match in re.finditer(r"(?:[^\n]|\n(?![ \t]*\n))+", text[start:end]):
+        piece = match.group()
+        left = len(piece) - len(piece.lstrip())
+        if piece.strip():
+            begin = start + match.start() + left
+            spans.append((begin, begin + len(piece.strip())))
+    return spans
+
+
+def _word_pieces(text: str, start: int, end: int) -> list[tuple[int, int]]:
+    pieces = []
+    while end - start > LIMIT_CHARS:
+        cut = max(text.rfind(mark, start + 1, start + LIMIT_CHARS) for mark in ("\n", " ", "\t"))
+        if cut <= start:
+            following = [at for mark in ("\n", " ", "\t") if (at := text.find(mark, start + 1, end)) > 0]
+            if not following:
+                break
+            cut = min(following)
+        pieces.append((start, cut))
+        start = cut + 1
+        while start < end and text[start].isspace():
+            start += 1
+    if start < end:
+        pieces.append((start, end))
+    return pieces
+
+
+def _lines(text: str) -> list[tuple[int, int]]:
+    spans = []
+    start = 0
+    for line in text.split("\n"):
+        spans.append((start, start + len(line)))
+        start += len(line) + 1
+    return spans

@@ -1,0 +1,81 @@
+"""The provider that is always there: no model at all. It quotes the sentences of the evidence that answer best."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections import Counter
+from dataclasses import dataclass
+
+from chatbot_mvp.llm.base import ChatRequest, Completion
+from chatbot_mvp.text import Analyzer, sentences
+
+_MAX_SENTENCES = 3
+_KEEP_FROM = 0.75
+"""A further sentence is quoted if it scores at least this share of the best one."""
+_CONTEXT_WEIGHT = 0.4
+"""A question term in the heading or the sentence before counts this much of one in the sentence itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Sentence:
+    passage: int
+    position: int
+    text: str
+    terms: frozenset[str]
+    context: frozenset[str]
+    """Terms of the heading and of the sentence before."""
+
+
+class DemoModel:
+    """Extractive: every sentence of its answer stands in the evidence, letter for letter."""
+
+    name = "demo"
+    needs_evidence = True
+
+    def complete(self, request: ChatRequest) -> Completion:
+        started = time.perf_counter()
+        chosen = _best_sentences(request)
+        text = "\n\n".join(f"{sentence.text} [{sentence.passage + 1}]" for sentence in chosen)
+        return Completion(text, self.name, time.perf_counter() - started)
+
+
+def _best_sentences(request: ChatRequest) -> list[_Sentence]:
+    """The best sentences in reading order; empty if none shares a term with the question."""
+    analyzer = Analyzer(request.language)
+    wanted = set(analyzer.terms(request.question))
+    pool = _sentences(request, analyzer)
+    seen = Counter(term for sentence in pool for term in sentence.terms)
+    weight = {term: math.log(1 + len(pool) / (1 + seen[term])) for term in wanted}
+
+    def score(sentence: _Sentence) -> float:
+        own = sum(weight[term] for term in wanted & sentence.terms)
+        around = sum(weight[term] for term in wanted & (sentence.context - sentence.terms))
+        # The evidence is ranked already: of two sentences alike, that of the better passage.
+        return (own + _CONTEXT_WEIGHT * around) / (1 + 0.05 * sentence.passage) if own else 0.0
+
+    scored = sorted(((score(sentence), sentence) for sentence in pool), key=lambda item: -item[0])
+    if not scored or scored[0][0] <= 0:
+        return []
+    chosen: list[_Sentence] = []
+    for value, sentence in scored:
+        if value < _KEEP_FROM * scored[0][0] or len(chosen) == _MAX_SENTENCES:
+            break
+        if all(sentence.text != other.text for other in chosen):
+            chosen.append(sentence)
+    return sorted(chosen, key=lambda sentence: (sentence.passage, sentence.position))
+
+
+def _sentences(request: ChatRequest, analyzer: Analyzer) -> list[_Sentence]:
+    pool = []
+    for number, chunk in enumerate(request.passages):
+        heading = frozenset(analyzer.terms(chunk.section))
+        before: frozenset[str] = frozenset()
+        for start, end in sentences(chunk.text):
+            text = chunk.text[start:end]
+            terms = frozenset(analyzer.terms(text))
+            # A heading is no answer; nor is a line without a single term.
+            if terms and not text.startswith("#"):
+                pool.append(_Sentence(number, start, text, terms, heading | before))
+            before = terms
+    return pool

@@ -1,0 +1,131 @@
+"""Frozen settings: the only reader of the environment and of ``.env``.
+
+A name here, in capitals, is the name of the environment variable (``retrieval_k`` is ``RETRIEVAL_K``).
+The environment wins over ``.env``, which wins over the defaults.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import Field, ValidationError
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
+
+from chatbot_mvp.errors import InvalidSetting
+
+PROJECT_ROOT = Path(__file__).resolve().parent.parent
+
+LOCAL_EMBEDDER = "local/multilingual-e5-small"
+
+
+class Settings(BaseSettings):
+    """One configuration for chat and benchmark."""
+
+    model_config = SettingsConfigDict(env_file=".env", extra="ignore", frozen=True, env_ignore_empty=True)
+
+    data_dir: Path = Field(PROJECT_ROOT / "data", description="Folder of everything that is written at run time.")
+    ui_language: Literal["es", "en"] = Field("es", description="Language of the pages at the first visit.")
+    log_format: Literal["text", "jsonl"] = Field("text", description="Form of the log lines on stderr.")
+
+    kb_max_chars: int = Field(120_000, ge=1_000, description="A longer document is cut at a paragraph (characters).")
+    kb_max_upload_mb: int = Field(10, ge=1, le=1_000, description="Largest file taken as a knowledge base (MB).")
+    kb_top_k: int = Field(5, ge=1, le=50, description="Chunks that may reach an answer.")
+    kb_min_score: float = Field(
+        0.0,
+        ge=0.0,
+        le=1.0,
+        description="Chunks that score less, relative to the best one, are dropped (0-1).",
+    )
+    kb_max_context_chars: int = Field(4_000, ge=500, description="Budget of the context given to a model (characters).")
+    kb_min_evidence: float = Field(
+        0.5, ge=0.0, le=1.0, description="Strict mode answers from this evidence score on (0-1)."
+    )
+
+    provider: str = Field("demo", description="Who writes the answers of the chat.")
+
+    embedding_model_name: str = Field(LOCAL_EMBEDDER, description="Embedding model.")
+    embedding_batch_size: int = Field(32, ge=1, le=1_024, description="Texts embedded in one call.")
+
+    retrieval_strategy: str = Field(
+        "HYBRID", description="Retrieval strategy of chat and benchmark, by its name in the registry."
+    )
+    retrieval_k: int = Field(20, ge=1, le=1_000, description="Documents a benchmark keeps and scores per query.")
+    retrieval_pre_fusion_k: int = Field(150, ge=1, le=10_000, description="Candidates of each retriever before fusion.")
+    retrieval_rrf_k: int = Field(60, ge=1, description="The constant k of reciprocal rank fusion.")
+    retrieval_bm25_weight: float = Field(0.5, ge=0.0, description="Weight of BM25 in the fusion.")
+    retrieval_vector_weight: float = Field(0.5, ge=0.0, description="Weight of the vectors in the fusion.")
+
+    mteb_dataset_name: str = Field(
+        "valle_multihop", description="Data set of a benchmark run: a bundled name or a folder."
+    )
+    eval_max_queries: int = Field(0, ge=0, description="Queries of a run; 0 = all.")
+    generation_enabled: Literal[False] = Field(
+        False, description="Answers in benchmark runs; this version measures retrieval only."
+    )
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        return init_settings, env_settings, dotenv_settings
+
+    @property
+    def samples_dir(self) -> Path:
+        """Folder of the samples that come with the project."""
+        return PROJECT_ROOT / "data" / "samples"
+
+    @property
+    def kb_dir(self) -> Path:
+        return self.data_dir / "kb"
+
+    @property
+    def cache_dir(self) -> Path:
+        return self.data_dir / "cache"
+
+    @property
+    def results_dir(self) -> Path:
+        return self.data_dir / "results"
+
+    @property
+    def jobs_dir(self) -> Path:
+        return self.data_dir / "jobs"
+
+    @property
+    def submissions_path(self) -> Path:
+        return self.data_dir / "submissions.jsonl"
+
+    def with_changes(self, **changes: Any) -> Settings:
+        """These settings with some values replaced, validated again.
+
+        Raises:
+            InvalidSetting: a value is not legal.
+        """
+        return _validated(lambda: Settings(_env_file=None, **{**self.model_dump(), **changes}))  # type: ignore[call-arg]
+
+
+def load_settings(env_file: Path | None = None, **overrides: Any) -> Settings:
+    """Read the environment and ``.env`` (or ``env_file``); ``overrides`` win over both.
+
+    Raises:
+        InvalidSetting: names the variable, what was found and what is legal.
+    """
+    if env_file is not None and not env_file.is_file():
+        raise InvalidSetting(name="--env", found=str(env_file), reason="there is no such file")
+    path = env_file or Path(".env")
+    return _validated(lambda: Settings(_env_file=path, **overrides))  # type: ignore[call-arg]
+
+
+def _validated(build: Any) -> Settings:
+    try:
+        settings: Settings = build()
+    except ValidationError as error:
+        first = error.errors()[0]
+        name = str(first["loc"][0]).upper()
+        raise InvalidSetting(name=name, found=first["input"], reason=first["msg"]) from error
+    return settings

@@ -1,0 +1,124 @@
+"""The one normaliser and tokeniser that everything shares.
+
+A *term* is what is indexed and matched: a word, lower-cased, stemmed in its language, without accents. Stop words are
+no terms. Offsets are character offsets into the original text, so that whatever is matched can be shown in place.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from functools import lru_cache
+
+import Stemmer
+
+ANALYSIS_VERSION = 1
+"""Part of every index's cache key: raise it whenever the terms of a text change."""
+
+LANGUAGES = {"es": "spanish", "en": "english"}
+
+STOP_WORDS: dict[str, frozenset[str]] = {
+    "es": frozenset(
+        """a al algo algun alguna algunas alguno algunos ante antes aquel aquella aquellas aquello aquellos aqui asi
+        aun aunque bajo cada como con contra cual cuales cualquier cuando cuanta cuantas cuanto cuantos de del desde
+        donde dos durante e el ella ellas ello ellos en entre era eran eres es esa esas ese eso esos esta estaba
+        estaban estan estar estas este esto estos estoy fue fueron ha haber habia habian hace hacer hacia han hasta
+        hay he la las le les lo los mas me mi mis misma mismas mismo mismos mucho muchos muy nada ni no nos nosotros
+        nuestra nuestras nuestro nuestros o os otra otras otro otros para pero poco por porque pueda puede pueden
+        puedo pues que quien quienes se sea sean segun ser si sido siempre sin sobre sois solo somos son soy su sus
+        tal tambien tan tanto te tener tengo ti tiene tienen toda todas todo todos tras tu tus u un una unas uno
+        unos usted ustedes vosotros vuestra vuestro y ya yo""".split()
+    ),
+    "en": frozenset(
+        """a about above after again all also am an and any are as at be because been before being below between both
+        but by can could did do does doing down during each few for from further had has have having he her here
+        hers him his how i if in into is it its itself just me more most my no nor not of off on once only or other
+        our out over own same she should so some such than that the their them then there these they this those
+        through to too under until up very was we were what when where which while who whom whose why will with
+        would you your""".split()
+    ),
+}
+
+_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
+_SENTENCE_END = re.compile(r"[.!?…]+[\"'»”’)\]]*(?=\s)|\n\s*\n|\n(?=\s*(?:[-*+•]|\d+[.)])\s)")
+_ABBREVIATION = re.compile(
+    r"(?:^|[\s(])(?:[A-ZÁÉÍÓÚÑ]|[Ss]r|[Ss]ra|[Dd]r|[Dd]ra|[Aa]rt|[Nn]úm|[Pp]ág|[Tt]el|etc|vs|Mr|Mrs|Ms|St|No|Inc|Jr)\.$"
+)
+
+
+def fold(text: str) -> str:
+    """Lower case without accents or other combining marks ("Ñandú" is "nandu")."""
+    decomposed = unicodedata.normalize("NFKD", text.casefold())
+    return "".join(char for char in decomposed if not unicodedata.combining(char))
+
+
+class Analyzer:
+    """Turns text into terms, by language. Cheap to make; safe to share between threads."""
+
+    def __init__(self, language: str) -> None:
+        self.language = language if language in LANGUAGES else "en"
+        self._term_of = _term_function(self.language)
+
+    @property
+    def key(self) -> str:
+        """Names the analysis; equal keys give equal terms."""
+        return f"{self.language}-{ANALYSIS_VERSION}"
+
+    def terms(self, text: str) -> list[str]:
+        """The terms of a text in order, stop words left out."""
+        term_of = self._term_of
+        return [term for word in _WORD.findall(text) if (term := term_of(word))]
+
+    def term_spans(self, text: str) -> Iterator[tuple[str, int, int]]:
+        """(term, start, end) in order; offsets in characters of ``text``."""
+        for match in _WORD.finditer(text):
+            if term := self._term_of(match.group()):
+                yield term, match.start(), match.end()
+
+
+@lru_cache(maxsize=8)
+def _term_function(language: str):  # type: ignore[no-untyped-def]
+    stemmer = Stemmer.Stemmer(LANGUAGES[language])
+    stop_words = STOP_WORDS[language]
+
+    @lru_cache(maxsize=200_000)
+    def term_of(word: str) -> str:
+        """The term of a word, or "" for a stop word."""
+        lowered = unicodedata.normalize("NFKC", word).lower().replace("’", "'").removesuffix("'s")
+        if fold(lowered) in stop_words:
+            return ""
+        # Stemmed before the accents go: the Spanish suffix rules need them ("educación" and "educar").
+        return fold(stemmer.stemWord(lowered)).replace("'", "")
+
+    return term_of
+
+
+def detect_language(text: str) -> str:
+    """ "es" or "en": whose stop words are the more frequent in the first 20,000 characters ("es" on a tie)."""
+    words = [fold(word) for word in _WORD.findall(text[:20_000])]
+    counts = {language: sum(word in STOP_WORDS[language] for word in words) for language in LANGUAGES}
+    return "en" if counts["en"] > counts["es"] else "es"
+
+
+def sentences(text: str) -> list[tuple[int, int]]:
+    """(start, end) of each sentence, list item or line of a heading; blank space at either end is left out."""
+    spans: list[tuple[int, int]] = []
+    start = 0
+    for match in _SENTENCE_END.finditer(text):
+        end = match.end()
+        if match.group().startswith(".") and _ABBREVIATION.search(text[max(start, end - 8) : end]):
+            continue
+        _append_stripped(spans, text, start, end)
+        start = end
+    _append_stripped(spans, text, start, len(text))
+    return spans
+
+
+def _append_stripped(spans: list[tuple[int, int]], text: str, start: int, end: int) -> None:
+    while start < end and text[start].isspace():
+        start += 1
+    while end > start and text[end - 1].isspace():
+        end -= 1
+    if end > start:
+        spans.append((start, end))
