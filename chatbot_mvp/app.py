@@ -16,6 +16,7 @@ from chatbot_mvp.benchmark.datasets import Dataset, find_dataset, list_datasets,
 from chatbot_mvp.benchmark.records import RunFolder, run_folders
 from chatbot_mvp.benchmark.runner import PreparedRun, execute, prepare_run, reopen_run
 from chatbot_mvp.benchmark.submissions import append_submission, read_submissions
+from chatbot_mvp.chat.citations import Source
 from chatbot_mvp.chat.service import Answer, ChatService, Mode
 from chatbot_mvp.embedding.base import Embedder, create_embedder
 from chatbot_mvp.errors import ChatbotError
@@ -28,6 +29,8 @@ from chatbot_mvp.retrieval.pipeline import Pipeline, build_pipeline
 from chatbot_mvp.retrieval.strategies import STRATEGIES
 from chatbot_mvp.settings import Settings
 from chatbot_mvp.types import Chunk, Document, ProgressCallback, ignore_progress
+
+__all__ = ["Answer", "App", "Check", "JobStatus", "KbRecord", "Mode", "Source", "UnfinishedRun", "build_app"]
 
 _PIPELINES_KEPT = 8  # knowledge bases whose indexes stay in memory
 
@@ -67,6 +70,7 @@ class App:
         self._kbs = KbStore(settings.kb_dir)
         self._jobs = JobManager(settings.jobs_dir)
         self._pipelines: OrderedDict[tuple[str, str], Pipeline] = OrderedDict()
+        self._browsed: tuple[tuple[str, str], dict[str, Document]] | None = None
         self._lock = threading.Lock()
 
     @cached_property
@@ -234,15 +238,21 @@ class App:
             )
         return found
 
-    def documents(self, dataset_ref: str, doc_ids: Sequence[str]) -> dict[str, Document]:
-        """Documents of a data set by id; ids that it does not have are left out.
+    def run_documents(self, run_id: str, doc_ids: Sequence[str]) -> dict[str, Document]:
+        """Documents of a run's data set by id; ids that it does not have are left out.
 
         Raises:
-            DatasetError
+            RunNotFound, DatasetError: run or data set are not there any more.
         """
-        wanted = set(doc_ids)
-        dataset = self._load(dataset_ref)
-        return {document.doc_id: document for document in dataset.documents if document.doc_id in wanted}
+        manifest = RunFolder(self.settings.results_dir, run_id).manifest()
+        key = (manifest.dataset_ref, manifest.dataset_sha256)
+        with self._lock:
+            # One data set is kept for looking through a run query by query.
+            if self._browsed is None or self._browsed[0] != key:
+                dataset = self._load(manifest.dataset_ref)
+                self._browsed = (key, {document.doc_id: document for document in dataset.documents})
+            documents = self._browsed[1]
+        return {doc_id: documents[doc_id] for doc_id in doc_ids if doc_id in documents}
 
     def check(self) -> list[Check]:
         """Try each configured part once; the first call loads the embedding model."""
@@ -259,6 +269,7 @@ class App:
         return [self.settings.samples_dir, self.settings.data_dir / "datasets"]
 
     def _try_embedder(self) -> str:
+        self._embedder.embed(["?"], "query")  # loads the model
         started = time.perf_counter()
         self._embedder.embed(["?"], "query")
         milliseconds = 1_000 * (time.perf_counter() - started)

@@ -7,6 +7,7 @@
     │   └── MissingPackage
     ├── DatasetError                a data set cannot be used as it is         (exit code 2)
     │   ├── DatasetNotFound
+    │   ├── DatasetFileMissing
     │   ├── DatasetFileUnreadable
     │   ├── MissingColumn
     │   ├── DuplicateId
@@ -77,6 +78,11 @@ class DatasetNotFound(DatasetError):
     template = "There is no data set {name!r}. Give a folder with corpus, queries and qrels, or one of: {legal}."
 
 
+class DatasetFileMissing(DatasetError):
+    code = "dataset_file_missing"
+    template = "The data set has no file {path!r}. Add it, or give another folder."
+
+
 class DatasetFileUnreadable(DatasetError):
     code = "dataset_file_unreadable"
     template = "{path!r} cannot be read: {reason}. Restore the file or export it again."
@@ -94,7 +100,7 @@ class DuplicateId(DatasetError):
 
 class EmptyDataset(DatasetError):
     code = "empty_dataset"
-    template = "{path!r} has no rows that can be used. {reason}"
+    template = "{path!r} has no rows. A data set needs at least one document and one query."
 
 
 class UnknownQrelDocument(DatasetError):
@@ -124,7 +130,7 @@ class UploadEmpty(UploadError):
 
 class UploadBinary(UploadError):
     code = "upload_binary"
-    template = "{name!r} is not a text file ({reason}). Save it as plain text or Markdown in UTF-8."
+    template = "{name!r} is not a text file. Save it as plain text or Markdown in UTF-8."
 
 
 class UploadTooLarge(UploadError):

@@ -26,7 +26,6 @@ class Settings(BaseSettings):
 
     data_dir: Path = Field(PROJECT_ROOT / "data", description="Folder of everything that is written at run time.")
     ui_language: Literal["es", "en"] = Field("es", description="Language of the pages at the first visit.")
-    log_format: Literal["text", "jsonl"] = Field("text", description="Form of the log lines on stderr.")
 
     kb_max_chars: int = Field(120_000, ge=1_000, description="A longer document is cut at a paragraph (characters).")
     kb_max_upload_mb: int = Field(10, ge=1, le=1_000, description="Largest file taken as a knowledge base (MB).")
@@ -39,7 +38,7 @@ class Settings(BaseSettings):
     )
     kb_max_context_chars: int = Field(4_000, ge=500, description="Budget of the context given to a model (characters).")
     kb_min_evidence: float = Field(
-        0.5, ge=0.0, le=1.0, description="Strict mode answers from this evidence score on (0-1)."
+        0.45, ge=0.0, le=1.0, description="Strict mode answers from this evidence score on (0-1)."
     )
 
     provider: str = Field("demo", description="Who writes the answers of the chat.")

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from chatbot_mvp.errors import (
+    DatasetFileMissing,
     DatasetFileUnreadable,
     DatasetNotFound,
     DuplicateId,
@@ -96,13 +97,13 @@ def load_dataset(folder: Path) -> Dataset:
     digest = hashlib.sha256()
     for path in files:
         if not path.is_file():
-            raise DatasetFileUnreadable(path=str(path), reason="there is no such file")
+            raise DatasetFileMissing(path=str(path))
         digest.update(hashlib.sha256(path.read_bytes()).digest())
     documents, queries, rows = (_read_beir if beir else _read_parquet)(files)
     if not documents:
-        raise EmptyDataset(path=str(files[0]), reason="A corpus needs at least one document.")
+        raise EmptyDataset(path=str(files[0]))
     if not queries:
-        raise EmptyDataset(path=str(files[1]), reason="There must be at least one query.")
+        raise EmptyDataset(path=str(files[1]))
     _refuse_repeated(files[0], (document.doc_id for document in documents))
     _refuse_repeated(files[1], (query.query_id for query in queries))
     qrels = _checked_qrels(rows, {d.doc_id for d in documents}, {q.query_id for q in queries})

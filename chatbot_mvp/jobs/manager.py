@@ -13,7 +13,7 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
@@ -46,6 +46,8 @@ class JobStatus:
     seconds_left: float | None = None
     error: str | None = None
     error_code: str | None = None
+    """Of a ChatbotError, whose values are in ``error_params``; None for an unexpected error (see the log)."""
+    error_params: dict[str, str] = field(default_factory=dict)
     updated_at: str = ""
     """ISO 8601, UTC."""
 
@@ -125,7 +127,10 @@ class JobManager:
         except RunStopped:
             self._write(replace(reporter.status, state="stopped", rate=None, seconds_left=None))
         except ChatbotError as error:
-            self._write(replace(reporter.status, state="failed", error=str(error), error_code=error.code))
+            params = {name: str(value) for name, value in error.params.items()}
+            self._write(
+                replace(reporter.status, state="failed", error=str(error), error_code=error.code, error_params=params)
+            )
         except BaseException as error:
             log.exception("job %s failed", status.job_id)
             text = f"{type(error).__name__}: {error}"

@@ -56,7 +56,7 @@ def cut_at_paragraph(text: str, max_chars: int) -> str:
 
 def _decode(name: str, content: bytes) -> tuple[str, str]:
     if b"\x00" in content:
-        raise UploadBinary(name=name, reason="it has NUL bytes")
+        raise UploadBinary(name=name)
     encoding = "utf-8-sig" if content.startswith(b"\xef\xbb\xbf") else "utf-8"
     try:
         text = content.decode(encoding)
@@ -67,7 +67,7 @@ def _decode(name: str, content: bytes) -> tuple[str, str]:
             text, encoding = _decode_windows(content, text)
     controls = len(_CONTROL.findall(text))
     if controls > max(2, len(text) // 1_000):
-        raise UploadBinary(name=name, reason=f"{controls} control characters")
+        raise UploadBinary(name=name)
     return text, encoding
 
 

@@ -11,7 +11,7 @@ from chatbot_mvp.llm.base import ChatRequest, Completion
 from chatbot_mvp.text import Analyzer, sentences
 
 _MAX_SENTENCES = 3
-_KEEP_FROM = 0.75
+_KEEP_FROM = 0.85
 """A further sentence is quoted if it scores at least this share of the best one."""
 _CONTEXT_WEIGHT = 0.4
 """A question term in the heading or the sentence before counts this much of one in the sentence itself."""

@@ -1,0 +1,44 @@
+# Two commands are enough: `make run` and `make test`. Both build .venv on first use.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PORT ?= 8501
+
+.PHONY: run test test-all lint e2e lock clean
+
+run: $(VENV)/.installed
+	$(BIN)/python -m streamlit run streamlit_app/Inicio.py --server.port $(PORT)
+
+test: lint
+	$(BIN)/python -m pytest -n 2 --dist loadgroup -m "not slow"
+
+test-all: lint
+	$(BIN)/python -m pytest -n 2 --dist loadgroup
+
+lint: $(VENV)/.installed-dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+$(VENV)/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+		|| { echo "Python 3.11 or newer is needed; found $$($(PYTHON) --version). Try: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.installed: requirements.txt | $(VENV)/bin/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.txt
+	@touch $@
+
+$(VENV)/.installed-dev: $(VENV)/.installed pyproject.toml
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	@touch $@
+
+# requirements.txt is resolved from pyproject.toml; run this after a change of dependencies.
+lock: $(VENV)/.installed-dev
+	$(BIN)/pip-compile --quiet --upgrade --strip-extras --no-annotate --no-header --no-emit-index-url \
+		--no-emit-find-links --no-emit-trusted-host --output-file requirements.txt pyproject.toml
+	printf -- '-e .\n' >> requirements.txt
+
+clean:
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache

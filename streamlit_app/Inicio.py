@@ -1,0 +1,36 @@
+"""Entry point: the frame around every page (navigation, language), then the page itself."""
+
+from pathlib import Path
+
+import streamlit as st
+
+from streamlit_app.ui.i18n import LANGUAGE_NAMES, choose_language, t
+from streamlit_app.ui.state import PAGES, get_app
+
+st.set_page_config(page_title="Chatbot MVP", page_icon="📚", layout="wide")
+language = choose_language(get_app().settings.ui_language)
+
+page = st.navigation(
+    [
+        st.Page(
+            path,
+            title=t(f"nav.{name}"),
+            icon=icon,
+            default=name == "home",
+            # As Streamlit itself derives it from the file's name: a server that has just started knows no other.
+            url_path=Path(path).stem.split("_")[-1],
+        )
+        for name, (path, icon) in PAGES.items()
+    ]
+)
+
+with st.sidebar:
+    st.selectbox(
+        t("nav.language"),
+        list(LANGUAGE_NAMES),
+        format_func=LANGUAGE_NAMES.__getitem__,
+        key="language",
+    )
+    st.caption(t("nav.tagline"))
+
+page.run()

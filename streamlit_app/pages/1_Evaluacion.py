@@ -1,0 +1,63 @@
+"""Past runs, and one of them in full."""
+
+import streamlit as st
+
+from chatbot_mvp.errors import ChatbotError
+from streamlit_app.ui.i18n import moment, number, score, t
+from streamlit_app.ui.runs import show_curves, show_queries, show_tiles
+from streamlit_app.ui.state import PAGES, get_app, show_error
+
+st.title(t("nav.evaluation"))
+runs, damaged = get_app().runs()
+if damaged:
+    st.warning(
+        t("eval.damaged", count=number(damaged), path=get_app().settings.submissions_path.name),
+        icon=":material/warning:",
+    )
+if not runs:
+    st.info(t("eval.none"), icon=":material/info:")
+    if st.button(t("eval.go_admin"), icon=PAGES["admin"][1], type="primary"):
+        st.switch_page(PAGES["admin"][0])
+    st.stop()
+
+st.dataframe(
+    [
+        {
+            t("eval.col.when"): moment(str(run.get("started_at", ""))),
+            t("eval.col.dataset"): run.get("dataset"),
+            t("eval.col.strategy"): run.get("strategy"),
+            t("eval.col.queries"): run.get("queries"),
+            **{t(f"metric.{name}"): score(run["metrics"].get(name)) for name in ("recall@5", "ndcg@10", "mrr")},
+        }
+        for run in runs
+    ],
+    hide_index=True,
+    width="stretch",
+)
+
+by_id = {run["run_id"]: run for run in runs}
+if st.session_state.get("run_id") not in by_id:
+    st.session_state.run_id = runs[0]["run_id"]
+run_id = st.selectbox(
+    t("eval.choose"),
+    list(by_id),
+    index=list(by_id).index(st.session_state.run_id),
+    format_func=lambda key: (
+        f"{moment(str(by_id[key].get('started_at', '')))} · {by_id[key].get('dataset')} · {by_id[key].get('strategy')}"
+    ),
+)
+st.session_state.run_id = run_id
+
+try:
+    result = get_app().run(run_id)
+except ChatbotError as error:
+    show_error(error)
+    st.stop()
+
+show_tiles(result)
+show_curves(result)
+show_queries(result)
+
+st.subheader(t("eval.files"))
+for column, path in zip(st.columns(4), get_app().run_files(run_id), strict=False):
+    column.download_button(path.name.removeprefix(run_id).lstrip("_."), path.read_bytes(), path.name, width="stretch")

@@ -1,0 +1,94 @@
+"""The panel of background jobs: live progress, stop, resume."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from chatbot_mvp.app import JobStatus
+from chatbot_mvp.errors import ChatbotError
+from streamlit_app.ui.i18n import duration, moment, number, t
+from streamlit_app.ui.state import PAGES, get_app, show_error
+
+
+def job_panel() -> None:
+    """Active jobs with their progress, then runs that can be resumed. Refreshes itself only while a job is active."""
+    active = any(job.active for job in get_app().jobs())
+    st.fragment(_live_panel, run_every="1s" if active else None)(active)
+
+
+def _live_panel(was_active: bool) -> None:
+    jobs = get_app().jobs()
+    running = [job for job in jobs if job.active]
+    if was_active and not running:
+        # The last job ended: draw the whole page again, with its result and without the timer.
+        st.rerun()
+    for job in running:
+        _show_active(job)
+    _show_last(jobs)
+    _show_unfinished()
+    if not running:
+        st.caption(t("job.none"))
+
+
+def _show_active(job: JobStatus) -> None:
+    with st.container(border=True):
+        st.markdown(f"**{job.title}** · {t(f'job.state.{job.state}')}")
+        if job.phase:
+            st.progress(min(1.0, job.done / job.total) if job.total else 0.0, _progress_text(job))
+        if st.button(
+            t("job.stop"),
+            key=f"stop-{job.job_id}",
+            icon=":material/stop_circle:",
+            disabled=job.state == "stopping",
+        ):
+            get_app().stop_run(job.job_id)
+            st.rerun()
+
+
+def _progress_text(job: JobStatus) -> str:
+    parts = [t(f"phase.{job.phase}", done=number(job.done), total=number(job.total))]
+    if job.rate is not None:
+        parts.append(t("job.rate", rate=number(job.rate, 1)))
+    if job.seconds_left is not None:
+        parts.append(t("job.left", time=duration(job.seconds_left)))
+    return " · ".join(parts)
+
+
+def _show_last(jobs: list[JobStatus]) -> None:
+    """How the latest job ended, if it did not simply stop."""
+    ended = max((job for job in jobs if not job.active), key=lambda job: job.updated_at, default=None)
+    if ended is None:
+        return
+    if ended.state == "done":
+        st.success(t("job.done", title=ended.title), icon=":material/check_circle:")
+        if st.button(t("job.open"), key="open-last", icon=":material/monitoring:"):
+            st.session_state.run_id = ended.job_id
+            st.switch_page(PAGES["evaluation"][0])
+    elif ended.state == "failed":
+        reason = (
+            t(f"error.{ended.error_code}", **ended.error_params)
+            if ended.error_code
+            else t("job.failed_unknown", job_id=ended.job_id)
+        )
+        st.error(t("job.failed", title=ended.title, error=reason), icon=":material/error:")
+
+
+def _show_unfinished() -> None:
+    for run in get_app().unfinished_runs():
+        with st.container(border=True):
+            st.markdown(f"**{run.dataset} · {run.strategy}**")
+            st.caption(
+                t(
+                    "job.unfinished",
+                    when=moment(run.started_at),
+                    recorded=number(run.recorded),
+                    queries=number(run.queries),
+                )
+            )
+            if st.button(t("job.resume"), key=f"resume-{run.run_id}", icon=":material/play_circle:"):
+                try:
+                    get_app().resume_run(run.run_id)
+                except ChatbotError as error:
+                    show_error(error)
+                else:
+                    st.rerun()

@@ -1,0 +1,55 @@
+"""What the pages share: the App (one per server), the pages' addresses, and the session's knowledge base."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import streamlit as st
+
+from chatbot_mvp.app import App, KbRecord, build_app
+from chatbot_mvp.errors import ChatbotError
+from chatbot_mvp.settings import load_settings
+from chatbot_mvp.types import Progress
+from streamlit_app.ui.i18n import duration, number, t
+
+_FOLDER = Path(__file__).resolve().parent.parent
+
+PAGES = {
+    "home": (str(_FOLDER / "home.py"), ":material/home:"),
+    "evaluation": (str(_FOLDER / "pages" / "1_Evaluacion.py"), ":material/monitoring:"),
+    "chat": (str(_FOLDER / "pages" / "2_Chat.py"), ":material/forum:"),
+    "admin": (str(_FOLDER / "pages" / "3_Admin.py"), ":material/tune:"),
+}
+
+
+@st.cache_resource(show_spinner=False)
+def get_app() -> App:
+    """One App for all sessions of this server: it owns the job thread and the indexes, and nothing of one user."""
+    return build_app(load_settings())
+
+
+def show_error(error: ChatbotError) -> None:
+    """Say what failed in the reader's language."""
+    st.error(t(f"error.{error.code}", **error.params), icon=":material/error:")
+
+
+def active_kb() -> KbRecord | None:
+    """The session's knowledge base: the chosen one, else the newest (so that a reload finds it again)."""
+    records = get_app().kbs()
+    chosen = st.session_state.get("kb_id")
+    return next((record for record in records if record.kb_id == chosen), records[0] if records else None)
+
+
+def prepare_kb(record: KbRecord) -> None:
+    """Build the indexes of a knowledge base with a progress bar; nothing is shown when they are there already."""
+    bar = st.empty()
+
+    def show(progress: Progress) -> None:
+        if progress.total and progress.done < progress.total:
+            text = t(f"phase.{progress.phase}", done=number(progress.done), total=number(progress.total))
+            if progress.seconds_left is not None:
+                text += f" · {t('job.left', time=duration(progress.seconds_left))}"
+            bar.progress(progress.done / progress.total, text)
+
+    get_app().kb_pipeline(record.kb_id, show)
+    bar.empty()

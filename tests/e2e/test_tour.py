@@ -1,0 +1,178 @@
+"""What a newcomer does, in a real browser against a real server."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("e2e")]
+
+DOCUMENT = """# Reglamento de la biblioteca
+
+## Préstamos
+
+Cada lector puede llevarse hasta cuatro libros durante veintiún días. La renovación se pide en el mostrador.
+
+## Horario
+
+La sala de lectura abre de lunes a sábado a las nueve de la mañana y cierra a las ocho de la tarde.
+
+## Multas
+
+Cada día de retraso cuesta quince céntimos por libro. La multa máxima es de diez euros.
+"""
+
+
+def settle(page) -> None:  # type: ignore[no-untyped-def]
+    """Wait until the script has run; no page may show an exception."""
+    page.wait_for_selector("[data-testid='stApp'][data-test-script-state='notRunning']")
+    page.wait_for_timeout(300)
+    assert page.locator("[data-testid='stException']").count() == 0
+    assert page.get_by_text("Page not found").count() == 0
+
+
+def visit(page, server, path: str = "") -> None:  # type: ignore[no-untyped-def]
+    page.goto(f"{server.url}/{path}")
+    page.wait_for_selector("h1")
+    settle(page)
+
+
+def upload(page, name: str, content: bytes) -> None:  # type: ignore[no-untyped-def]
+    file = {"name": name, "mimeType": "text/plain", "buffer": content}
+    page.locator("[data-testid='stFileUploader'] input[type=file]").set_input_files(files=[file])
+
+
+def ask(page, question: str) -> None:  # type: ignore[no-untyped-def]
+    page.locator("[data-testid='stChatInput'] textarea").fill(question)
+    page.keyboard.press("Enter")
+
+
+def launch(page, server) -> None:  # type: ignore[no-untyped-def]
+    visit(page, server, "Admin")
+    page.get_by_role("tab", name="Evaluación").click()
+    page.get_by_role("button", name="Lanzar la evaluación").click()
+
+
+def test_upload_ask_and_open_the_highlighted_source(page, server) -> None:  # type: ignore[no-untyped-def]
+    """The answer's sentence is the one that is highlighted in its passage; KB and answers survive a restart."""
+    visit(page, server, "Admin")
+    upload(page, "biblioteca.md", DOCUMENT.encode("latin-1"))
+    page.get_by_text("«biblioteca.md» está lista").wait_for()
+
+    visit(page, server, "Chat")
+    ask(page, "¿Cuánto cuesta cada día de retraso?")
+    page.get_by_text("Fuentes", exact=True).wait_for()
+    settle(page)
+    page.locator("[data-testid='stExpander'] summary").first.click()
+    mark = page.locator(".passage mark").first
+    mark.wait_for()
+    assert mark.inner_text() == "Cada día de retraso cuesta quince céntimos por libro."
+    assert page.get_by_text("Proveedor «demo»").is_visible()
+
+    ask(page, "¿Quién ganó la carrera ciclista de Flandes?")
+    page.get_by_text("No encuentro en la base de conocimiento").wait_for()
+    settle(page)
+    assert page.get_by_text("Fuentes", exact=True).count() == 1
+
+    server.kill()
+    server.start()
+    visit(page, server, "Chat")
+    assert page.get_by_role("combobox", name="Base de conocimiento").input_value() == "biblioteca.md"
+    ask(page, "¿Cuántos libros puedo llevarme?")
+    page.get_by_text("hasta cuatro libros").first.wait_for()
+
+
+def test_launch_progress_second_session_and_result(page, browser, server) -> None:  # type: ignore[no-untyped-def]
+    """A run shows its progress, also to a second session and after a reload, and its metrics in Evaluación."""
+    launch(page, server)
+    page.get_by_text("Calculando vectores").wait_for()
+    other = browser.new_context().new_page()
+    visit(other, server, "Admin")
+    other.get_by_role("tab", name="Evaluación").click()
+    other.get_by_text("Calculando vectores").wait_for()
+    other.close()
+    page.reload()
+    page.get_by_role("tab", name="Evaluación").click()
+    page.get_by_text("Terminada: valle_multihop").wait_for(timeout=90_000)
+
+    page.get_by_role("button", name="Ver el resultado").click()
+    page.get_by_text("Curvas").wait_for()
+    settle(page)
+    tiles = page.locator("[data-testid='stMetric']").all_inner_texts()
+    assert any(text.startswith("Recall@5") and "0,8" in text for text in tiles), tiles
+    assert page.locator("[data-testid='stVegaLiteChart']").count() == 1
+    assert page.get_by_text("Recuperados").is_visible()
+    assert page.get_by_text("Correctos", exact=True).is_visible()
+
+    visit(page, server)
+    assert page.get_by_text("valle_multihop · HYBRID").is_visible()
+
+
+def test_killed_run_is_offered_again_and_each_query_is_done_once(page, server) -> None:  # type: ignore[no-untyped-def]
+    """After kill -9 in mid-run the next start offers to resume, and the resumed run is whole."""
+    launch(page, server)
+    page.get_by_text("Calculando vectores").wait_for()
+    server.kill()
+    server.start()
+    visit(page, server, "Admin")
+    page.get_by_role("tab", name="Evaluación").click()
+    page.get_by_text("Sin terminar").wait_for()
+    page.get_by_role("button", name="Reanudar").click()
+    page.get_by_text("Terminada: valle_multihop").wait_for(timeout=90_000)
+    records = next((server.data_dir / "results").glob("*/records.jsonl")).read_text("utf-8").splitlines()
+    seen = Counter(json.loads(line)["query_id"] for line in records)
+    assert len(seen) == 40
+    assert set(seen.values()) == {1}
+
+
+def test_stop_and_resume_from_the_page(page, server) -> None:  # type: ignore[no-untyped-def]
+    """A run that is stopped stays and goes on where it was."""
+    launch(page, server)
+    page.get_by_role("button", name="Detener").click()
+    page.get_by_text("Sin terminar").wait_for()
+    page.get_by_role("button", name="Reanudar").click()
+    page.get_by_text("Terminada: valle_multihop").wait_for(timeout=90_000)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("vacio.txt", b" \n ", "no tiene texto"),
+        ("foto.md", b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR" + bytes(range(256)) * 8, "no es un archivo de texto"),
+        ("enorme.txt", b"palabra " * 6_250_000, "ocupa 50.0 MB y el máximo es 10 MB"),
+    ],
+    ids=["empty", "binary", "50 MB"],
+)
+def test_bad_upload_is_told_and_nothing_is_lost(page, server, name, content, message) -> None:  # type: ignore[no-untyped-def]
+    """The message says what to do; the knowledge base that was there stays in use."""
+    visit(page, server, "Admin")
+    upload(page, "biblioteca.md", DOCUMENT.encode())
+    page.get_by_text("«biblioteca.md» está lista").wait_for()
+    path = Path(server.data_dir) / name  # from disk: the browser driver takes at most 50 MB in memory
+    path.write_bytes(content)
+    page.locator("[data-testid='stFileUploader'] input[type=file]").set_input_files(path)
+    page.get_by_text(message).wait_for()
+    settle(page)
+    assert page.get_by_text("en uso").count() == 1
+    assert page.get_by_text("biblioteca.md", exact=False).first.is_visible()
+
+
+def test_every_page_in_both_languages_without_an_error(page, server) -> None:  # type: ignore[no-untyped-def]
+    """No error box, no missing text; the language survives a change of page and a reload."""
+    expected = {"": "Estado", "Evaluacion": "evaluaciones", "Chat": "base de conocimiento", "Admin": "ejemplo"}
+    for path, text in expected.items():
+        visit(page, server, path)
+        assert page.get_by_text(text).first.is_visible()
+        assert page.locator("[data-testid='stAlertContentError']").count() == 0
+    visit(page, server)
+    page.get_by_role("combobox").first.click()
+    page.get_by_role("option", name="English").click()
+    page.get_by_text("Where to start").wait_for()
+    page.get_by_role("link", name="Admin").click()
+    page.get_by_role("button", name="Load the sample").wait_for()
+    page.reload()
+    page.get_by_role("button", name="Load the sample").wait_for()
+    settle(page)

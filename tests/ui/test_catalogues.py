@@ -1,0 +1,89 @@
+"""The catalogues: same keys, same placeholders, nothing missing, nothing left over."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+from string import Formatter
+
+import pytest
+
+from chatbot_mvp.errors import all_errors
+from chatbot_mvp.retrieval.strategies import STRATEGIES
+from streamlit_app.ui.i18n import LANGUAGE_NAMES, catalogue
+
+ROOT = Path(__file__).resolve().parents[2] / "streamlit_app"
+
+
+def placeholders(text: str) -> set[str]:
+    return {name for _, name, _, _ in Formatter().parse(text) if name}
+
+
+def used_keys() -> tuple[set[str], set[str]]:
+    """(keys written out in a call of t, prefixes of those that are put together)."""
+    literal, prefixes = set(), set()
+    for path in ROOT.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "t" and node.args:
+                key = node.args[0]
+                if isinstance(key, ast.Constant):
+                    literal.add(key.value)
+                elif isinstance(key, ast.JoinedStr):
+                    assert isinstance(key.values[0], ast.Constant), ast.unparse(node)
+                    prefixes.add(key.values[0].value)
+                else:  # a conditional between two written-out keys
+                    literal.update(
+                        part.value
+                        for part in ast.walk(key)
+                        if isinstance(part, ast.Constant) and isinstance(part.value, str)
+                    )
+    return literal, prefixes
+
+
+def test_catalogues_have_the_same_keys_and_placeholders() -> None:
+    first, *others = LANGUAGE_NAMES
+    for other in others:
+        assert catalogue(first).keys() == catalogue(other).keys()
+        for key, text in catalogue(first).items():
+            assert placeholders(text) == placeholders(catalogue(other)[key]), key
+
+
+@pytest.mark.parametrize("language", list(LANGUAGE_NAMES))
+def test_every_key_in_use_exists(language: str) -> None:
+    literal, prefixes = used_keys()
+    keys = catalogue(language).keys()
+    assert literal <= keys, literal - keys
+    for prefix in prefixes:
+        assert any(key.startswith(prefix) for key in keys), prefix
+
+
+def test_no_key_is_left_over() -> None:
+    literal, prefixes = used_keys()
+    unused = {key for key in catalogue("es") if key not in literal and not key.startswith(tuple(prefixes))}
+    assert not unused
+
+
+@pytest.mark.parametrize("language", list(LANGUAGE_NAMES))
+def test_every_error_and_strategy_has_a_text(language: str) -> None:
+    """An error's text takes no value that the error does not carry."""
+    for error in all_errors():
+        text = catalogue(language)[f"error.{error.code}"]
+        assert placeholders(text) <= placeholders(error.template), error.code
+    for name in STRATEGIES:
+        assert catalogue(language)[f"strategy.{name}"]
+
+
+def test_no_text_for_people_stands_in_the_pages() -> None:
+    """A sentence in the code would be seen in one language only."""
+    prose = re.compile(r"[a-záéíóúñ]{3,} [a-záéíóúñ]{2,} [a-záéíóúñ]{2,}", re.I)
+    for path in [*ROOT.glob("*.py"), *ROOT.glob("pages/*.py"), *ROOT.glob("ui/*.py")]:
+        tree = ast.parse(path.read_text("utf-8"))
+        docstrings = {
+            ast.get_docstring(node, clean=False)
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Module | ast.FunctionDef | ast.ClassDef)
+        }
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value not in docstrings:
+                assert not prose.search(node.value), f"{path.name}: {node.value!r}"

@@ -1,0 +1,129 @@
+"""Every page, driven through AppTest with real parts behind it; strategy LEXICAL, so that no test waits for vectors."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from chatbot_mvp.app import build_app
+from chatbot_mvp.settings import load_settings
+from streamlit_app.ui.state import get_app
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = {
+    "home": None,
+    "evaluation": "pages/1_Evaluacion.py",
+    "chat": "pages/2_Chat.py",
+    "admin": "pages/3_Admin.py",
+}
+
+
+@pytest.fixture
+def data_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    monkeypatch.setenv("DATA_DIR", str(tmp_path))
+    monkeypatch.setenv("RETRIEVAL_STRATEGY", "LEXICAL")
+    get_app.clear()
+    yield tmp_path
+    get_app.clear()
+
+
+def open_page(name: str, language: str = "es") -> AppTest:
+    app = AppTest.from_file(str(ROOT / "streamlit_app" / "Inicio.py"), default_timeout=30)
+    app.session_state["language"] = language
+    app.run()
+    if PAGES[name]:
+        app.switch_page(PAGES[name]).run()
+    assert not app.exception, app.exception
+    return app
+
+
+def texts(app: AppTest) -> str:
+    kinds = ("title", "subheader", "markdown", "caption", "info", "success", "warning", "error", "text")
+    return "\n".join(str(element.value) for kind in kinds for element in getattr(app, kind))
+
+
+def finished_run() -> str:
+    return str(build_app(load_settings()).run_now()["run_id"])
+
+
+@pytest.mark.parametrize("language", ["es", "en"])
+@pytest.mark.parametrize("name", list(PAGES))
+def test_page_without_any_data_says_what_to_do_next(data_dir: Path, name: str, language: str) -> None:
+    app = open_page(name, language)
+    assert not app.error
+    assert app.button or app.info
+
+
+def test_sample_kb_then_chat_in_strict_mode(data_dir: Path) -> None:
+    """One click loads the sample; an answer names its provider and shows sources; without evidence neither."""
+    admin = open_page("admin")
+    admin.button(key="kb_sample").click().run()
+    assert "politica_empresa.md" in texts(admin)
+    chat = open_page("chat")
+    chat.chat_input[0].set_value("¿Cuántos días laborables de vacaciones hay por año?").run()
+    assert "23 días laborables" in texts(chat)
+    assert "demo" in texts(chat)
+    assert chat.expander[0].label.startswith("[1] Vacaciones")
+    chat.chat_input[0].set_value("¿Qué temperatura tiene la superficie de Venus?").run()
+    assert "No encuentro en la base de conocimiento" in texts(chat)
+
+
+def test_truncated_kb_says_so_on_both_pages(data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KB_MAX_CHARS", "1000")
+    record = get_app().add_kb("largo.txt", ("Un párrafo sobre nada. " * 10 + "\n\n").encode() * 20)
+    assert record.kb_truncated
+    for page in ("admin", "chat"):
+        assert any("se conservan" in warning.value for warning in open_page(page).warning)
+
+
+def test_launch_from_admin_and_read_the_result(data_dir: Path) -> None:
+    """The launcher's run goes through the job thread and appears in Evaluación with its scored counts."""
+    admin = open_page("admin")
+    admin.button(key="run_start").click().run()
+    deadline = time.monotonic() + 60
+    while any(job.active for job in get_app().jobs()):
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+    evaluation = open_page("evaluation")
+    assert {metric.label for metric in evaluation.metric} >= {"Hit@1", "Recall@5", "NDCG@10", "MRR"}
+    assert "40 de 40 puntuadas" in texts(evaluation)
+    assert "Recuperados" in texts(evaluation)
+
+
+def test_folder_that_is_no_data_set_is_told_on_the_page(data_dir: Path) -> None:
+    admin = open_page("admin")
+    admin.selectbox(key="run_dataset").select_index(1).run()
+    admin.text_input(key="run_folder").input(str(data_dir)).run()
+    admin.button(key="run_start").click().run()
+    assert "le falta el archivo" in admin.error[0].value
+
+
+def test_damaged_submission_lines_are_counted_shown_and_kept(data_dir: Path) -> None:
+    finished_run()
+    path = data_dir / "submissions.jsonl"
+    before = path.read_bytes() + b'{"run_id": "torn\n[1, 2]\n'
+    path.write_bytes(before)
+    evaluation = open_page("evaluation")
+    assert "submissions.jsonl: 2" in evaluation.warning[0].value
+    assert evaluation.metric
+    assert path.read_bytes() == before
+
+
+def test_run_whose_files_are_gone_is_an_error_on_the_page(data_dir: Path) -> None:
+    run_id = finished_run()
+    (data_dir / "results" / run_id / f"{run_id}.json").unlink()
+    assert "No existe la evaluación" in open_page("evaluation").error[0].value
+
+
+def test_run_over_a_data_set_that_is_gone_still_shows_its_figures(data_dir: Path) -> None:
+    run_id = finished_run()
+    manifest = data_dir / "results" / run_id / "manifest.json"
+    manifest.write_text(json.dumps({**json.loads(manifest.read_text("utf-8")), "dataset_ref": "/gone"}), "utf-8")
+    evaluation = open_page("evaluation")
+    assert "solo se muestran los identificadores" in texts(evaluation)
+    assert evaluation.metric
