@@ -8,7 +8,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -18,13 +18,15 @@ from chatbot_mvp.benchmark.runner import PreparedRun, execute, prepare_run, reop
 from chatbot_mvp.benchmark.submissions import append_submission, read_submissions
 from chatbot_mvp.chat.citations import Source
 from chatbot_mvp.chat.service import Answer, ChatService, Mode
-from chatbot_mvp.embedding.base import Embedder, create_embedder
+from chatbot_mvp.embedding.base import Embedder
+from chatbot_mvp.embedding.registry import create_embedder
 from chatbot_mvp.errors import ChatbotError
 from chatbot_mvp.exports.tables import write_detail_csv, write_summary_csv
 from chatbot_mvp.jobs.manager import JobManager, JobStatus
 from chatbot_mvp.kb.chunking import chunk_document
 from chatbot_mvp.kb.store import KbRecord, KbStore
-from chatbot_mvp.llm.base import ChatModel, create_chat_model
+from chatbot_mvp.llm.base import ChatModel
+from chatbot_mvp.llm.registry import create_chat_model
 from chatbot_mvp.retrieval.pipeline import Pipeline, build_pipeline
 from chatbot_mvp.retrieval.strategies import STRATEGIES
 from chatbot_mvp.settings import Settings
@@ -62,20 +64,17 @@ class App:
     """Everything a page or a command can do. Safe to share between sessions; holds nothing of one user."""
 
     def __init__(
-        self, settings: Settings, embedder: Callable[[], Embedder], chat_model: Callable[[], ChatModel]
+        self, settings: Settings, embedder: Callable[[str], Embedder], chat_model: Callable[[], ChatModel]
     ) -> None:
+        """``embedder`` makes the model of a name, once per name; ``chat_model`` the provider's model."""
         self.settings = settings
-        self._make_embedder = embedder
+        self._embedder = cache(embedder)
         self._make_chat_model = chat_model
         self._kbs = KbStore(settings.kb_dir)
         self._jobs = JobManager(settings.jobs_dir)
         self._pipelines: OrderedDict[tuple[str, str], Pipeline] = OrderedDict()
         self._browsed: tuple[tuple[str, str], dict[str, Document]] | None = None
         self._lock = threading.Lock()
-
-    @cached_property
-    def _embedder(self) -> Embedder:
-        return self._make_embedder()
 
     @cached_property
     def _chat(self) -> ChatService:
@@ -269,9 +268,9 @@ class App:
         return [self.settings.samples_dir, self.settings.data_dir / "datasets"]
 
     def _try_embedder(self) -> str:
-        self._embedder.embed(["?"], "query")  # loads the model
+        embedder = self._embedder(self.settings.embedding_model_name)
         started = time.perf_counter()
-        self._embedder.embed(["?"], "query")
+        embedder.embed(["?"], "query")
         milliseconds = 1_000 * (time.perf_counter() - started)
         return f"{self.settings.embedding_model_name} ({milliseconds:.0f} ms)"
 
@@ -286,7 +285,9 @@ class App:
     def _build(
         self, chunks: Sequence[Chunk], language: str, settings: Settings, progress: ProgressCallback
     ) -> Pipeline:
-        return build_pipeline(chunks, language, settings, lambda: self._embedder, progress)
+        return build_pipeline(
+            chunks, language, settings, lambda: self._embedder(settings.embedding_model_name), progress
+        )
 
     def _prepare(self, changes: Mapping[str, Any]) -> PreparedRun:
         settings = self.settings.with_changes(**changes)
@@ -317,8 +318,4 @@ def _check(name: str, attempt: Callable[[], str]) -> Check:
 
 def build_app(settings: Settings) -> App:
     """The App with the implementations that ``settings`` name. Models are loaded when they are first used."""
-    return App(
-        settings,
-        embedder=lambda: create_embedder(settings.embedding_model_name),
-        chat_model=lambda: create_chat_model(settings.provider),
-    )
+    return App(settings, create_embedder, lambda: create_chat_model(settings.provider))

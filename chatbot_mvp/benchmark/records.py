@@ -134,8 +134,12 @@ class RunFolder:
 
     def event(self, name: str, **values: Any) -> None:
         """Append to the events; they tell a story and are not needed to resume."""
-        row = {"time": utc_now(), "event": name, "run_id": self.run_id, **values}
-        append_json_lines(self.path / "events.jsonl", [row], sync=False)
+        self.events(name, [values])
+
+    def events(self, name: str, rows: Iterable[dict[str, Any]]) -> None:
+        """Append several events of one kind."""
+        common = {"time": utc_now(), "event": name, "run_id": self.run_id}
+        append_json_lines(self.path / "events.jsonl", [{**common, **row} for row in rows], sync=False)
 
     def result(self) -> dict[str, Any]:
         """The finished run as it was written.

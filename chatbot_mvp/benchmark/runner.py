@@ -121,7 +121,7 @@ def execute(
         run.folder.event("run_start", resumed=bool(run.folder.records(PHASE_RETRIEVE)[0]))
         with clock("index"):
             chunks = [passage_chunk(document) for document in run.dataset.documents]
-            pipeline = build(chunks, run.dataset.language, run.settings, progress)
+            pipeline = build(chunks, run.dataset.language, run.settings, _with_events(run.folder, progress))
         with clock(PHASE_RETRIEVE):
             _retrieve(run, pipeline, progress)
         with clock("aggregate"):
@@ -140,6 +140,17 @@ def execute(
     return result
 
 
+def _with_events(folder: RunFolder, progress: ProgressCallback) -> ProgressCallback:
+    """``progress``, and an event for each batch of texts embedded."""
+
+    def report(state: Progress) -> None:
+        if state.phase == "embed_corpus" and state.done > state.done_before:
+            folder.event("embedding_batch", done=state.done, total=state.total)
+        progress(state)
+
+    return report
+
+
 def _retrieve(run: PreparedRun, pipeline: Pipeline, progress: ProgressCallback) -> None:
     recorded, _ = run.folder.records(PHASE_RETRIEVE)
     missing = [query for query in run.queries if query.query_id not in recorded]
@@ -149,7 +160,9 @@ def _retrieve(run: PreparedRun, pipeline: Pipeline, progress: ProgressCallback) 
     for begin in range(0, len(missing), _BATCH):
         batch = missing[begin : begin + _BATCH]
         traces = pipeline.retrieve([query.text for query in batch])
-        run.folder.append_records(_record(run, query, trace) for query, trace in zip(batch, traces, strict=True))
+        records = [_record(run, query, trace) for query, trace in zip(batch, traces, strict=True)]
+        run.folder.append_records(records)
+        run.folder.events("query_result", [{"query_id": record.query_id, "phase": record.phase} for record in records])
         done = before + begin + len(batch)
         progress(Progress(PHASE_RETRIEVE, done, total, time.monotonic() - started, before))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import random
 import sqlite3
 import time
 from collections.abc import Sequence
@@ -38,8 +39,8 @@ class VectorCache:
     ) -> Vectors:
         """The vectors of ``texts``, shape (len(texts), dimensions); only those not cached are computed.
 
-        The missing ones are sorted by length, so that a batch holds texts of like size. ``progress`` is told after
-        every batch and may raise to stop: what was computed is kept.
+        A batch holds texts of like length, which a model that pads is quicker with. ``progress`` is told after every
+        batch and may raise to stop: what was computed is kept.
         """
         started = time.monotonic()
         keys = [_key(embedder.model_id, input_type, text) for text in texts]
@@ -55,14 +56,17 @@ class VectorCache:
             order = sorted(waiting.items(), key=lambda item: (len(texts[item[1]]), item[1]))
             total = cached + len(order)
             progress(Progress(phase, cached, total, 0.0, cached))
-            for begin in range(0, len(order), batch_size):
-                batch = order[begin : begin + batch_size]
+            batches = [order[begin : begin + batch_size] for begin in range(0, len(order), batch_size)]
+            # Short and long batches mixed, so that the rate so far tells the time left.
+            random.Random(0).shuffle(batches)
+            done = cached
+            for batch in batches:
                 vectors = embedder.embed([texts[row] for _, row in batch], input_type)
                 fresh = {key: vector.tobytes() for (key, _), vector in zip(batch, vectors, strict=True)}
                 with connection:
                     connection.executemany("INSERT OR REPLACE INTO vectors VALUES (?, ?)", fresh.items())
                 known.update(fresh)
-                done = cached + begin + len(batch)
+                done += len(batch)
                 progress(Progress(phase, done, total, time.monotonic() - started, cached))
         finally:
             connection.close()

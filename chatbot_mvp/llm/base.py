@@ -1,12 +1,10 @@
-"""The ChatModel protocol, what goes in and what comes out, and the registry of providers."""
+"""The ChatModel protocol, what goes in and what comes out."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-from chatbot_mvp.errors import UnknownChoice
 from chatbot_mvp.types import Chunk
 
 
@@ -45,23 +43,3 @@ class ChatModel(Protocol):
 
     def complete(self, request: ChatRequest) -> Completion:
         """Answer a request."""
-
-
-def _demo() -> ChatModel:
-    from chatbot_mvp.llm.demo import DemoModel
-
-    return DemoModel()
-
-
-PROVIDERS: dict[str, Callable[[], ChatModel]] = {"demo": _demo}
-"""Name of the setting ``PROVIDER`` -> factory. A factory imports its SDK when it is called."""
-
-
-def create_chat_model(provider: str) -> ChatModel:
-    """
-    Raises:
-        UnknownChoice: no such provider.
-    """
-    if provider not in PROVIDERS:
-        raise UnknownChoice(kind="provider", found=provider, legal=", ".join(PROVIDERS))
-    return PROVIDERS[provider]()

@@ -1,0 +1,186 @@
+"""A run on disk: appended, never rewritten; damage is skipped and counted."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from chatbot_mvp.benchmark.records import (
+    QueryRecord,
+    RunFolder,
+    RunManifest,
+    append_json_lines,
+    read_json_lines,
+    run_folders,
+    write_json,
+)
+from chatbot_mvp.errors import RunBusy, RunNotFound, RunUnreadable
+
+
+def manifest(run_id: str = "run1") -> RunManifest:
+    return RunManifest(
+        run_id=run_id,
+        dataset="valle",
+        dataset_ref="valle",
+        dataset_sha256="0" * 64,
+        strategy="LEXICAL",
+        settings_masked={"retrieval_k": 20},
+        fingerprint="f" * 12,
+        code_version="0",
+        queries=3,
+        documents=5,
+        started_at="2030-01-01T00:00:00+00:00",
+    )
+
+
+def record(query_id: str, phase: str = "retrieve", value: int = 0) -> QueryRecord:
+    return QueryRecord("run1", query_id, phase, "ok", {"doc_ids": ["ñ", value]})
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> RunFolder:
+    folder = RunFolder(tmp_path, "run1")
+    folder.create(manifest())
+    return folder
+
+
+@pytest.fixture
+def lines(run: RunFolder) -> Path:
+    return run.path / "records.jsonl"
+
+
+def test_records_are_read_back_as_they_were_written(run: RunFolder) -> None:
+    run.append_records([record("q1"), record("q2")])
+    run.append_records([record("q3")])
+    assert run.records("retrieve") == ({f"q{n}": record(f"q{n}") for n in (1, 2, 3)}, 0)
+
+
+def test_a_run_without_records_has_none(run: RunFolder) -> None:
+    assert run.records("retrieve") == ({}, 0)
+
+
+def test_the_last_record_of_a_query_counts_and_phases_are_kept_apart(run: RunFolder) -> None:
+    run.append_records([record("q1", value=1), record("q1", phase="generate", value=2), record("q1", value=3)])
+    assert run.records("retrieve")[0] == {"q1": record("q1", value=3)}
+    assert run.records("generate")[0] == {"q1": record("q1", phase="generate", value=2)}
+
+
+@pytest.mark.parametrize("torn", [b'{"run_id": "run1", "query', b"{", b'"x', "ñ".encode()[:1]])
+def test_a_torn_last_line_stays_alone_and_the_next_append_is_whole(run: RunFolder, lines: Path, torn: bytes) -> None:
+    run.append_records([record("q1")])
+    with lines.open("ab") as file:
+        file.write(torn)
+    assert run.records("retrieve") == ({"q1": record("q1")}, 1)
+    run.append_records([record("q2")])
+    assert run.records("retrieve") == ({"q1": record("q1"), "q2": record("q2")}, 1)
+    assert lines.read_bytes().split(b"\n")[1] == torn
+
+
+@pytest.mark.parametrize(
+    "damage", [b"not json", b"[1, 2]", b"null", b'{"query_id": "q1"}', b'{"unknown": 1}', b"\xff\xfe\x00"]
+)
+def test_a_damaged_line_is_skipped_counted_and_left_in_the_file(run: RunFolder, lines: Path, damage: bytes) -> None:
+    run.append_records([record("q1")])
+    with lines.open("ab") as file:
+        file.write(damage + b"\n")
+    run.append_records([record("q2")])
+    before = lines.read_bytes()
+    assert run.records("retrieve") == ({"q1": record("q1"), "q2": record("q2")}, 1)
+    assert lines.read_bytes() == before
+    assert damage in before
+
+
+def test_blank_lines_are_no_damage(tmp_path: Path) -> None:
+    path = tmp_path / "x.jsonl"
+    path.write_bytes(b'\n{"a": 1}\n  \n\n{"a": 2}')
+    assert read_json_lines(path) == ([{"a": 1}, {"a": 2}], 0)
+
+
+def test_a_line_separator_inside_a_text_does_not_end_the_line(tmp_path: Path) -> None:
+    path = tmp_path / "x.jsonl"
+    rows = [{"text": "uno\u2028dos\x85tres\x0ccuatro\r\ncinco"}]
+    append_json_lines(path, rows)
+    assert read_json_lines(path) == (rows, 0)
+
+
+def test_appending_nothing_changes_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "x.jsonl"
+    append_json_lines(path, [{"a": 1}])
+    append_json_lines(path, [])
+    assert path.read_text("utf-8") == '{"a": 1}\n'
+
+
+def test_a_json_file_is_there_whole_or_as_it_was(tmp_path: Path) -> None:
+    """A value that cannot be written, in its middle, leaves the old file and nothing that looks like one."""
+    path = tmp_path / "x.json"
+    write_json(path, {"a": "ñ"})
+    with pytest.raises(TypeError):
+        write_json(path, {"a": 1, "b": object()})
+    assert json.loads(path.read_text("utf-8")) == {"a": "ñ"}
+    assert list(tmp_path.glob("*.json")) == [path]
+
+
+def test_a_manifest_is_read_back_as_it_was_written(run: RunFolder) -> None:
+    assert run.manifest() == manifest()
+
+
+@pytest.mark.parametrize("text", ["{", "[]", "{}", '{"run_id": "run1"}', ""])
+def test_a_damaged_manifest_is_named(run: RunFolder, text: str) -> None:
+    (run.path / "manifest.json").write_text(text, "utf-8")
+    with pytest.raises(RunUnreadable, match=r"run1.*manifest\.json"):
+        run.manifest()
+
+
+@pytest.mark.parametrize("run_id", ["nope", "../run1", "a/b", "", "run1/../run1"])
+def test_an_unknown_run_is_not_found(run: RunFolder, run_id: str) -> None:
+    with pytest.raises(RunNotFound):
+        RunFolder(run.path.parent, run_id).manifest()
+
+
+def test_the_result_of_an_unfinished_run_is_not_found(run: RunFolder) -> None:
+    with pytest.raises(RunNotFound, match="run1"):
+        run.result()
+
+
+@pytest.mark.parametrize("text", ["{", "[]", '{"run_id": "run1"}'])
+def test_a_damaged_result_is_named(run: RunFolder, text: str) -> None:
+    run.result_path.write_text(text, "utf-8")
+    with pytest.raises(RunUnreadable, match="run1"):
+        run.result()
+
+
+def test_a_run_is_unfinished_running_while_it_is_held_and_finished_with_its_result(run: RunFolder) -> None:
+    root = run.path.parent
+    assert RunFolder(root, "run1").state() == "unfinished"
+    lock = run.acquire()
+    assert RunFolder(root, "run1").state() == "running"
+    lock.release(force=True)
+    assert RunFolder(root, "run1").state() == "unfinished"
+    write_json(run.result_path, {"metrics": {}})
+    assert RunFolder(root, "run1").state() == "finished"
+
+
+def test_a_second_worker_on_a_run_is_refused_and_the_first_keeps_it(run: RunFolder) -> None:
+    lock = run.acquire()
+    with pytest.raises(RunBusy, match="run1"):
+        RunFolder(run.path.parent, "run1").acquire()
+    assert RunFolder(run.path.parent, "run1").state() == "running"
+    lock.release(force=True)
+    RunFolder(run.path.parent, "run1").acquire().release(force=True)
+
+
+def test_events_tell_the_story_in_order(run: RunFolder) -> None:
+    run.event("run_start", resumed=False)
+    run.event("run_complete")
+    rows, damaged = read_json_lines(run.path / "events.jsonl")
+    assert [(row["event"], row["run_id"]) for row in rows] == [("run_start", "run1"), ("run_complete", "run1")]
+    assert damaged == 0
+
+
+def test_runs_are_listed_the_newest_first_and_folders_without_a_manifest_are_none(tmp_path: Path) -> None:
+    for name in ("2030_a", "2031_b"):
+        RunFolder(tmp_path, name).create(manifest(name))
+    (tmp_path / "2032_half").mkdir()
+    assert [folder.run_id for folder in run_folders(tmp_path)] == ["2031_b", "2030_a"]

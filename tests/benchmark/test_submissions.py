@@ -1,0 +1,69 @@
+"""``submissions.jsonl``: one line per finished run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from chatbot_mvp.benchmark.submissions import append_submission, read_submissions
+
+
+def result(run_id: str, started_at: str = "2030") -> dict[str, Any]:
+    return {
+        "run_id": run_id,
+        "dataset": "valle",
+        "strategy": "LEXICAL",
+        "fingerprint": "f",
+        "queries": 2,
+        "documents": 3,
+        "metrics": {"mrr": 0.5},
+        "scored": {"mrr": [2, 2]},
+        "seconds": {"load": 0.1},
+        "started_at": started_at,
+        "finished_at": "2031",
+        "per_query": [{"query_id": "q1"}],
+    }
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "data" / "submissions.jsonl"
+
+
+def test_runs_come_the_newest_first_without_their_queries(path: Path) -> None:
+    for run_id, started in (("a", "2030"), ("c", "2032"), ("b", "2031")):
+        append_submission(path, result(run_id, started))
+    runs, damaged = read_submissions(path)
+    assert [run["run_id"] for run in runs] == ["c", "b", "a"]
+    assert runs[0] == {key: value for key, value in result("c", "2032").items() if key != "per_query"}
+    assert damaged == 0
+
+
+def test_a_run_that_was_added_twice_is_listed_once_with_its_last_line(path: Path) -> None:
+    append_submission(path, result("a"))
+    append_submission(path, {**result("a"), "queries": 9})
+    runs, damaged = read_submissions(path)
+    assert [(run["run_id"], run["queries"]) for run in runs] == [("a", 9)]
+    assert damaged == 0
+
+
+@pytest.mark.parametrize(
+    "damage", [b"{torn", b"[]", b'{"run_id": 5, "metrics": {}}', b'{"run_id": "x"}', b'{"metrics": {}}', b"\xff"]
+)
+def test_a_damaged_line_is_skipped_counted_and_left_in_the_file(path: Path, damage: bytes) -> None:
+    append_submission(path, result("a"))
+    with path.open("ab") as file:
+        file.write(damage + b"\n")
+    append_submission(path, result("b"))
+    before = path.read_bytes()
+    runs, damaged = read_submissions(path)
+    assert sorted(run["run_id"] for run in runs) == ["a", "b"]
+    assert damaged == 1
+    assert path.read_bytes() == before
+    assert damage in before
+
+
+def test_without_a_file_there_are_no_runs(path: Path) -> None:
+    assert read_submissions(path) == ([], 0)

@@ -1,0 +1,137 @@
+"""No text is ever embedded twice."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
+
+from chatbot_mvp.embedding.cache import VectorCache
+from chatbot_mvp.embedding.registry import create_embedder
+from chatbot_mvp.errors import RunStopped, UnknownChoice
+from chatbot_mvp.settings import LOCAL_EMBEDDER
+from chatbot_mvp.types import Progress
+from tests.fakes import FakeEmbedder
+
+TEXTS = ["el perro ladra", "gato", "una frase bastante más larga sobre el río", "puente"]
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "cache" / "vectors.sqlite"
+
+
+def expected(embedder: FakeEmbedder, texts: Sequence[str]) -> np.ndarray:
+    return np.array([embedder.vector(text) for text in texts])
+
+
+def test_vectors_come_in_the_order_of_their_texts(path: Path, embedder: FakeEmbedder) -> None:
+    vectors = VectorCache(path).embed(embedder, TEXTS, "passage", batch_size=2)
+    assert vectors.dtype == np.float32
+    np.testing.assert_array_equal(vectors, expected(embedder, TEXTS))
+
+
+def test_a_text_is_embedded_once_however_often_it_is_asked_for(path: Path, embedder: FakeEmbedder) -> None:
+    cache = VectorCache(path)
+    asked = [*TEXTS, *TEXTS, TEXTS[0]]
+    first = cache.embed(embedder, asked, "passage", batch_size=3)
+    again = cache.embed(embedder, list(reversed(asked)), "passage", batch_size=3)
+    assert sorted(embedder.embedded) == sorted(TEXTS)
+    np.testing.assert_array_equal(first, expected(embedder, asked))
+    np.testing.assert_array_equal(again, first[::-1])
+
+
+def test_only_what_is_new_is_embedded(path: Path, embedder: FakeEmbedder) -> None:
+    cache = VectorCache(path)
+    cache.embed(embedder, TEXTS[:2], "passage")
+    cache.embed(embedder, TEXTS, "passage")
+    assert sorted(embedder.embedded[2:]) == sorted(TEXTS[2:])
+
+
+def test_vectors_survive_in_a_new_cache_over_the_same_file(path: Path, embedder: FakeEmbedder) -> None:
+    vectors = VectorCache(path).embed(embedder, TEXTS, "passage")
+    fresh = FakeEmbedder()
+    np.testing.assert_array_equal(VectorCache(path).embed(fresh, TEXTS, "passage"), vectors)
+    assert fresh.batches == []
+
+
+@pytest.mark.parametrize(("model_id", "input_type"), [("fake/other", "passage"), ("fake/bag-of-words", "query")])
+def test_another_model_or_input_type_shares_no_vector(path: Path, model_id: str, input_type: str) -> None:
+    VectorCache(path).embed(FakeEmbedder(), TEXTS, "passage")
+    other = FakeEmbedder(model_id=model_id)
+    VectorCache(path).embed(other, TEXTS, input_type)  # type: ignore[arg-type]
+    assert sorted(other.embedded) == sorted(TEXTS)
+
+
+@pytest.mark.parametrize(("batch_size", "sizes"), [(1, [1, 1, 1, 1]), (3, [3, 1]), (4, [4]), (100, [4])])
+def test_no_batch_is_larger_than_asked_for(
+    path: Path, embedder: FakeEmbedder, batch_size: int, sizes: list[int]
+) -> None:
+    VectorCache(path).embed(embedder, TEXTS, "passage", batch_size)
+    assert sorted(len(texts) for _, texts in embedder.batches) == sorted(sizes)
+
+
+def test_texts_of_like_length_share_a_batch(path: Path, embedder: FakeEmbedder) -> None:
+    VectorCache(path).embed(embedder, TEXTS, "passage", batch_size=2)
+    assert sorted(texts for _, texts in embedder.batches) == [[TEXTS[0], TEXTS[2]], ["gato", "puente"]]
+
+
+def test_a_stop_in_mid_work_keeps_the_finished_batches(path: Path, embedder: FakeEmbedder) -> None:
+    def stop_after_two(progress: Progress) -> None:
+        if progress.done >= 2:
+            raise RunStopped(run_id="r")
+
+    with pytest.raises(RunStopped):
+        VectorCache(path).embed(embedder, TEXTS, "passage", batch_size=1, progress=stop_after_two)
+    assert len(embedder.embedded) == 2
+    VectorCache(path).embed(embedder, TEXTS, "passage", batch_size=1)
+    assert sorted(embedder.embedded) == sorted(TEXTS)
+
+
+def test_progress_counts_distinct_texts_and_tells_cached_from_fresh(path: Path, embedder: FakeEmbedder) -> None:
+    seen: list[Progress] = []
+    cache = VectorCache(path)
+    cache.embed(embedder, TEXTS[:1], "passage")
+    cache.embed(embedder, [*TEXTS, *TEXTS], "passage", batch_size=2, progress=seen.append, phase="embed_corpus")
+    assert {(p.phase, p.total, p.done_before) for p in seen} == {("embed_corpus", 4, 1)}
+    assert (seen[0].done, seen[-1].done, len(seen)) == (1, 4, 3)
+    assert sorted(after.done - before.done for before, after in pairwise(seen)) == [1, 2]
+    assert seen[0].rate is None
+    assert seen[-1].seconds_left == 0
+
+
+def test_no_texts_give_an_empty_matrix_of_the_right_width(path: Path, embedder: FakeEmbedder) -> None:
+    assert VectorCache(path).embed(embedder, [], "query").shape == (0, embedder.dimensions)
+    assert embedder.batches == []
+
+
+def test_more_texts_than_one_sql_statement_takes(path: Path, embedder: FakeEmbedder) -> None:
+    texts = [f"texto {number}" for number in range(1_203)]
+    cache = VectorCache(path)
+    cache.embed(embedder, texts, "passage", batch_size=1_000)
+    np.testing.assert_array_equal(cache.embed(embedder, texts, "passage"), expected(embedder, texts))
+    assert len(embedder.embedded) == len(texts)
+
+
+@hypothesis_settings(max_examples=25)
+@given(texts=st.lists(st.text(max_size=20), max_size=8))
+def test_any_texts_are_cached_under_themselves(tmp_path_factory: pytest.TempPathFactory, texts: list[str]) -> None:
+    path = tmp_path_factory.mktemp("vectors") / "v.sqlite"
+    embedder = FakeEmbedder()
+    for _ in range(2):
+        vectors = VectorCache(path).embed(embedder, texts, "passage", batch_size=2)
+        np.testing.assert_array_equal(vectors, expected(embedder, texts).reshape(len(texts), embedder.dimensions))
+    assert sorted(embedder.embedded) == sorted(set(texts))
+
+
+def test_an_unknown_embedding_model_is_answered_with_the_known_ones() -> None:
+    with pytest.raises(UnknownChoice) as raised:
+        create_embedder("openai/nonesuch")
+    assert "'openai/nonesuch'" in str(raised.value)
+    assert LOCAL_EMBEDDER in str(raised.value)

@@ -1,0 +1,56 @@
+"""The embedding model that comes with the installation."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from chatbot_mvp.embedding.base import Embedder
+from chatbot_mvp.embedding.registry import create_embedder
+from chatbot_mvp.settings import LOCAL_EMBEDDER
+
+QUESTION = "¿Cuántos días de vacaciones tiene cada trabajador?"
+PARAPHRASE = "Los empleados disponen de 23 jornadas libres al año para descansar."
+OTHER_TOPIC = "El puente de piedra cruza el río a la altura del molino viejo."
+
+
+@pytest.fixture(scope="module")
+def model() -> Embedder:
+    return create_embedder(LOCAL_EMBEDDER)
+
+
+def test_vectors_have_length_one_and_the_stated_shape(model: Embedder) -> None:
+    texts = [PARAPHRASE, OTHER_TOPIC, "", "🙂", "palabra " * 700]
+    vectors = model.embed(texts, "passage")
+    assert vectors.shape == (len(texts), model.dimensions)
+    assert vectors.dtype == np.float32
+    np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1.0, atol=1e-5)
+
+
+def test_a_spanish_question_is_nearer_to_its_answer_in_other_words_than_to_another_topic(model: Embedder) -> None:
+    question = model.embed([QUESTION], "query")[0]
+    answer, other = model.embed([PARAPHRASE, OTHER_TOPIC], "passage")
+    assert question @ answer > question @ other
+
+
+def test_a_question_in_spanish_is_nearer_to_an_english_answer_than_to_another_topic(model: Embedder) -> None:
+    question = model.embed([QUESTION], "query")[0]
+    answer, other = model.embed(["Every employee has 23 days of holiday a year.", "The bridge is old."], "passage")
+    assert question @ answer > question @ other
+
+
+def test_the_same_text_as_query_and_as_passage_are_two_vectors(model: Embedder) -> None:
+    assert not np.allclose(model.embed([QUESTION], "query"), model.embed([QUESTION], "passage"), atol=1e-3)
+
+
+def test_a_vector_is_the_same_each_time(model: Embedder) -> None:
+    np.testing.assert_array_equal(model.embed([QUESTION], "query"), model.embed([QUESTION], "query"))
+
+
+def test_a_nul_does_not_end_the_text(model: Embedder) -> None:
+    cut, whole = model.embed(["vacaciones", "vacaciones\x00del personal"], "passage")
+    assert not np.allclose(cut, whole, atol=1e-3)
+
+
+def test_no_texts_give_an_empty_matrix_of_the_right_width(model: Embedder) -> None:
+    assert model.embed([], "query").shape == (0, model.dimensions)

@@ -1,0 +1,109 @@
+"""From the bytes of an upload to clean text, or to the error that says what to do."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chatbot_mvp.errors import UploadBinary, UploadEmpty, UploadError, UploadTooLarge, UploadTypeUnsupported
+from chatbot_mvp.kb.parsing import cut_at_paragraph, parse_upload
+
+SPANISH = "Año nuevo: ¿vacación o educación?\n"
+PNG = bytes.fromhex("89504e470d0a1a0a0000000d49484452") + bytes(range(256))
+
+
+@pytest.mark.parametrize(
+    ("content", "text", "encoding"),
+    [
+        (SPANISH.encode(), SPANISH, "utf-8"),
+        (b"\xef\xbb\xbf" + SPANISH.encode(), SPANISH, "utf-8-sig"),
+        (SPANISH.encode("latin-1"), SPANISH, "latin-1"),
+        ("“Año” – 5 €".encode("cp1252"), "“Año” – 5 €", "cp1252"),
+        (b"uno\r\ndos\rtres\n", "uno\ndos\ntres\n", "utf-8"),
+        ("\ufeffuno\r\n".encode(), "uno\n", "utf-8-sig"),
+        (b"plain ASCII", "plain ASCII", "utf-8"),
+        ("emoji 🙂 年".encode(), "emoji 🙂 年", "utf-8"),
+    ],
+    ids=["utf-8", "bom", "latin-1", "cp1252", "line ends", "bom and crlf", "ascii", "beyond the BMP"],
+)
+def test_every_usual_encoding_gives_the_text_that_was_written(content: bytes, text: str, encoding: str) -> None:
+    parsed = parse_upload("a.txt", content, max_chars=1_000, max_mb=1)
+    assert (parsed.text, parsed.encoding) == (text, encoding)
+    assert (parsed.original_chars, parsed.kb_truncated) == (len(text), False)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "error", "said"),
+    [
+        ("vacio.txt", b"", UploadEmpty, "'vacio.txt' has no text"),
+        ("blanco.md", b" \r\n\t\n ", UploadEmpty, "'blanco.md' has no text"),
+        ("solo_bom.txt", b"\xef\xbb\xbf", UploadEmpty, "'solo_bom.txt' has no text"),
+        ("foto.txt", PNG, UploadBinary, "'foto.txt' is not a text file"),
+        ("nul.md", b"hola\x00mundo", UploadBinary, "UTF-8"),
+        ("utf16.txt", SPANISH.encode("utf-16"), UploadBinary, "UTF-8"),
+        ("ruido.txt", bytes(range(1, 32)) * 40, UploadBinary, "UTF-8"),
+        ("grande.txt", b"a" * 1_000_001, UploadTooLarge, "at most 1 MB"),
+        ("informe.pdf", b"texto", UploadTypeUnsupported, "Use one of: .txt, .md"),
+        ("sin_sufijo", b"texto", UploadTypeUnsupported, "'sin_sufijo'"),
+        ("a.txt.exe", b"texto", UploadTypeUnsupported, "'a.txt.exe'"),
+    ],
+)
+def test_a_file_that_cannot_be_used_is_refused_by_name(
+    name: str, content: bytes, error: type[UploadError], said: str
+) -> None:
+    with pytest.raises(error) as raised:
+        parse_upload(name, content, max_chars=1_000, max_mb=1)
+    assert said in str(raised.value)
+    assert name in str(raised.value)
+
+
+@pytest.mark.parametrize("name", ["A.TXT", "Notas.Md", "con espacios.txt"])
+def test_the_suffix_counts_whatever_its_case(name: str) -> None:
+    assert parse_upload(name, b"hola", 1_000, 1).text == "hola"
+
+
+def test_exactly_the_largest_size_is_taken() -> None:
+    assert parse_upload("a.txt", b"a" * 1_000_000, 2_000_000, 1).original_chars == 1_000_000
+
+
+def test_a_text_over_the_limit_is_cut_at_a_paragraph_and_says_so() -> None:
+    text = "Primero.\n\nSegundo párrafo.\n\nTercero, que ya no cabe entero."
+    parsed = parse_upload("a.txt", text.encode(), max_chars=40, max_mb=1)
+    assert parsed.text == "Primero.\n\nSegundo párrafo."
+    assert parsed.kb_truncated
+    assert parsed.original_chars == len(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "limit", "cut"),
+    [
+        ("corto", 5, "corto"),
+        ("uno\n\ndos\ntres cuatro", 12, "uno"),
+        ("uno\ndos tres", 9, "uno"),
+        ("uno dos tres", 9, "uno dos"),
+        ("unapalabramuylarga", 6, "unapal"),
+    ],
+    ids=["fits", "paragraph", "line", "word", "nowhere"],
+)
+def test_the_cut_is_at_a_paragraph_else_a_line_else_a_word(text: str, limit: int, cut: str) -> None:
+    assert cut_at_paragraph(text, limit) == cut
+
+
+@given(st.text(max_size=300), st.integers(min_value=1, max_value=300))
+def test_a_cut_is_a_beginning_of_the_text_within_the_limit(text: str, limit: int) -> None:
+    cut = cut_at_paragraph(text, limit)
+    assert text.startswith(cut)
+    assert len(cut) <= limit
+    assert (cut == text) == (len(text) <= limit)
+
+
+@given(st.binary(max_size=400))
+def test_any_bytes_are_either_parsed_or_refused_with_one_of_our_errors(content: bytes) -> None:
+    try:
+        parsed = parse_upload("a.md", content, max_chars=200, max_mb=1)
+    except UploadError:
+        return
+    assert "\r" not in parsed.text
+    assert "\x00" not in parsed.text
+    assert len(parsed.text) <= 200

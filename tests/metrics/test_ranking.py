@@ -1,0 +1,137 @@
+"""Ranking metrics against hand-derived figures and against ir_measures."""
+
+from __future__ import annotations
+
+import math
+import random
+
+import ir_measures
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from ir_measures import RR, R, Success, nDCG
+
+from chatbot_mvp.metrics.ranking import (
+    CUTOFFS,
+    RANKING_METRICS,
+    applicable_metrics,
+    hit_at,
+    ndcg_at,
+    recall_at,
+    reciprocal_rank,
+)
+
+RANKING = ["a", "b", "c", "d", "e"]
+QRELS = {"b": 1, "d": 1, "x": 1, "c": 0}
+"""Relevant: b at rank 2, d at rank 4, and x, which was not retrieved; c is judged as not relevant."""
+
+
+@pytest.mark.parametrize(("k", "value"), [(1, 0.0), (2, 1.0), (3, 1.0), (20, 1.0)])
+def test_hit_is_one_from_the_rank_of_the_first_relevant_document_on(k: int, value: float) -> None:
+    """The first relevant document is b, at rank 2."""
+    assert hit_at(k, RANKING, QRELS) == value
+
+
+@pytest.mark.parametrize(("k", "value"), [(1, 0 / 3), (2, 1 / 3), (3, 1 / 3), (4, 2 / 3), (20, 2 / 3)])
+def test_recall_counts_the_relevant_found_against_all_relevant(k: int, value: float) -> None:
+    """3 relevant: none in the first 1, b in the first 2, b and d in the first 4; x is never found."""
+    assert recall_at(k, RANKING, QRELS) == pytest.approx(value, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("ranking", "value"), [(RANKING, 1 / 2), (["b"], 1.0), (["a", "c", "e", "d"], 1 / 4), (["a", "c"], 0.0), ([], 0.0)]
+)
+def test_reciprocal_rank_is_one_over_the_rank_of_the_first_relevant_document(ranking: list[str], value: float) -> None:
+    """1/2 for b at 2, 1/1 for b at 1, 1/4 for d at 4, 0 when none is found."""
+    assert reciprocal_rank(ranking, QRELS) == value
+
+
+@pytest.mark.parametrize(
+    ("k", "value"),
+    [
+        # DCG@1 = 0.
+        (1, 0.0),
+        # DCG@3 = 1/log2(3) = 0.63093; ideal = 1 + 1/log2(3) + 1/log2(4) = 2.13093.
+        (3, 0.6309297536 / 2.1309297536),
+        # DCG@5 = 1/log2(3) + 1/log2(5) = 0.63093 + 0.43068 = 1.06161; the ideal has three documents at any k >= 3.
+        (5, 1.0616063117 / 2.1309297536),
+    ],
+)
+def test_ndcg_of_binary_judgements(k: int, value: float) -> None:
+    assert ndcg_at(k, RANKING, QRELS) == pytest.approx(value, abs=1e-9)
+
+
+def test_ndcg_takes_the_grade_as_gain() -> None:
+    """Ranking (b:1, a:3), ideal (a:3, b:1): (1 + 3/log2(3)) / (3 + 1/log2(3)) = 2.89279 / 3.63093 = 0.79671."""
+    assert ndcg_at(10, ["b", "a"], {"a": 3, "b": 1}) == pytest.approx(0.7967075809, abs=1e-9)
+
+
+def test_ndcg_of_the_ideal_order_is_one_even_if_there_are_more_relevant_documents_than_places() -> None:
+    """DCG@2 = ideal DCG@2 = 1 + 1/log2(3), whatever comes behind."""
+    assert ndcg_at(2, ["a", "b"], {"a": 1, "b": 1, "c": 1}) == 1.0
+
+
+@pytest.mark.parametrize("name", RANKING_METRICS)
+@pytest.mark.parametrize("qrels", [{}, {"a": 0}, {"a": -1, "b": 0}])
+def test_a_query_without_relevant_documents_is_not_scored(name: str, qrels: dict[str, int]) -> None:
+    assert RANKING_METRICS[name](RANKING, qrels) is None
+
+
+@pytest.mark.parametrize("name", RANKING_METRICS)
+def test_a_query_that_found_nothing_scores_zero(name: str) -> None:
+    assert RANKING_METRICS[name]([], QRELS) == 0.0
+
+
+@pytest.mark.parametrize("name", RANKING_METRICS)
+@given(st.permutations([f"d{n}" for n in range(8)]), st.dictionaries(st.sampled_from("d0 d3 d7 z".split()), st.just(1)))
+def test_a_score_is_none_exactly_without_relevant_documents_and_else_in_0_1(
+    name: str, ranking: list[str], qrels: dict[str, int]
+) -> None:
+    score = RANKING_METRICS[name](ranking, qrels)
+    assert (score is None) == (not qrels)
+    assert score is None or 0.0 <= score <= 1.0 + 1e-12
+
+
+def test_no_metric_is_offered_beyond_the_depth_of_the_ranking() -> None:
+    assert applicable_metrics(3) == [
+        "hit@1",
+        "hit@3",
+        "recall@1",
+        "recall@2",
+        "recall@3",
+        "mrr",
+        "ndcg@1",
+        "ndcg@3",
+    ]
+    assert applicable_metrics(20) == list(RANKING_METRICS)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_agreement_with_ir_measures_to_1e9(seed: int) -> None:
+    """20 queries over 40 documents, rankings of 1 to 30 with distinct scores, grades 0 to 3."""
+    rng = random.Random(seed)
+    documents = [f"d{number}" for number in range(40)]
+    qrels: dict[str, dict[str, int]] = {}
+    rankings: dict[str, list[str]] = {}
+    for number in range(20):
+        judged = {document: rng.randint(0, 3) for document in rng.sample(documents, rng.randint(1, 12))}
+        judged[rng.choice(documents)] = rng.randint(1, 3)
+        qrels[f"q{number}"] = judged
+        rankings[f"q{number}"] = rng.sample(documents, rng.randint(1, 30))
+    run = {
+        query: {document: 1_000.0 - rank for rank, document in enumerate(ranking)}
+        for query, ranking in rankings.items()
+    }
+    official = {
+        **{nDCG @ k: f"ndcg@{k}" for k in CUTOFFS},
+        **{R @ k: f"recall@{k}" for k in (1, 2, *CUTOFFS[1:])},
+        **{Success @ k: f"hit@{k}" for k in CUTOFFS},
+        RR: "mrr",
+    }
+    compared = 0
+    for metric in ir_measures.iter_calc(list(official), qrels, run):
+        ours = RANKING_METRICS[official[metric.measure]](rankings[metric.query_id], qrels[metric.query_id])
+        assert ours is not None
+        assert math.isclose(ours, metric.value, abs_tol=1e-9), (metric, ours)
+        compared += 1
+    assert compared == 20 * len(RANKING_METRICS)

@@ -1,0 +1,137 @@
+"""The pipeline of chat and benchmark: every strategy, one by one or in batches, under a fingerprint."""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+from typing import Any
+
+import pytest
+
+from chatbot_mvp.embedding.base import Embedder
+from chatbot_mvp.errors import UnknownChoice
+from chatbot_mvp.retrieval.pipeline import Pipeline, build_pipeline, fingerprint, retrieval_config
+from chatbot_mvp.retrieval.stages import RetrievalConfig
+from chatbot_mvp.retrieval.strategies import STRATEGIES
+from chatbot_mvp.settings import Settings
+from tests.fakes import FakeEmbedder, chunks_of
+
+TEXTS = [
+    "Las vacaciones son 23 días laborables al año.",
+    "La solicitud de vacaciones se presenta en el portal.",
+    "El puente de piedra cruza el río Orzama.",
+    "El molino viejo muele trigo junto al río.",
+    "La dieta completa es de 48 euros.",
+]
+QUERIES = [
+    "¿Cuántos días de vacaciones hay?",
+    "¿Qué cruza el río?",
+    "",
+    "🙂 ¿?",
+    "submarino nuclear",
+    "vacaciones " * 500,
+]
+
+
+def pipeline_of(settings: Settings, embedder: Embedder, **changes: Any) -> Pipeline:
+    return build_pipeline(chunks_of(*TEXTS), "es", settings.with_changes(**changes), lambda: embedder)
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_every_strategy_finds_the_passage_that_shares_the_words(
+    settings: Settings, embedder: FakeEmbedder, strategy: str
+) -> None:
+    pipeline = pipeline_of(settings, embedder, retrieval_strategy=strategy)
+    trace = pipeline.retrieve(["¿Cuánto es la dieta completa en euros?"])[0]
+    assert trace.hits[0].chunk.text == TEXTS[4]
+    assert trace.chunks_final[0].chunk.text == TEXTS[4]
+    assert trace.evidence == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_a_batch_is_answered_like_each_query_alone(settings: Settings, embedder: FakeEmbedder, strategy: str) -> None:
+    pipeline = pipeline_of(settings, embedder, retrieval_strategy=strategy)
+    alone = [pipeline.retrieve([query])[0] for query in QUERIES]
+    together = pipeline_of(settings, FakeEmbedder(), retrieval_strategy=strategy).retrieve(QUERIES)
+    assert [replace(trace, records=()) for trace in together] == [replace(trace, records=()) for trace in alone]
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_a_trace_has_one_record_per_stage_and_the_strategys_candidates(
+    settings: Settings, embedder: FakeEmbedder, strategy: str
+) -> None:
+    trace = pipeline_of(settings, embedder, retrieval_strategy=strategy).retrieve(QUERIES[:1])[0]
+    stages = STRATEGIES[strategy].stages
+    assert [record.stage for record in trace.records] == [stage.name for stage in stages]
+    assert all(record.seconds >= 0 for record in trace.records)
+    sources = {"lexical": "bm25", "dense": "vector"}
+    assert set(trace.candidates) == {sources[stage.name] for stage in stages if stage.name in sources}
+    assert (trace.query_vector is not None) == STRATEGIES[strategy].needs_vectors
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_the_embedding_model_is_made_only_for_strategies_with_vectors(settings: Settings, strategy: str) -> None:
+    made: list[FakeEmbedder] = []
+
+    def make() -> FakeEmbedder:
+        made.append(FakeEmbedder())
+        return made[-1]
+
+    pipeline = build_pipeline(chunks_of(*TEXTS), "es", settings.with_changes(retrieval_strategy=strategy), make)
+    pipeline.retrieve(QUERIES[:1])
+    assert bool(made) == STRATEGIES[strategy].needs_vectors
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_an_empty_corpus_is_searched_without_error(settings: Settings, embedder: FakeEmbedder, strategy: str) -> None:
+    changed = settings.with_changes(retrieval_strategy=strategy)
+    [trace] = build_pipeline([], "es", changed, lambda: embedder).retrieve(["vacaciones"])
+    assert (trace.hits, trace.chunks_final, trace.evidence) == ((), (), 0.0)
+
+
+def test_the_corpus_is_embedded_as_passages_and_a_question_as_a_query_each_once(
+    settings: Settings, embedder: FakeEmbedder
+) -> None:
+    for _ in range(2):
+        pipeline_of(settings, embedder).retrieve([QUERIES[0], QUERIES[0]])
+    assert sorted(embedder.embedded) == sorted([*TEXTS, QUERIES[0]])
+    assert {kind for kind, texts in embedder.batches if QUERIES[0] in texts} == {"query"}
+    assert {kind for kind, texts in embedder.batches if TEXTS[0] in texts} == {"passage"}
+
+
+def test_no_more_candidates_than_asked_for_are_fused(settings: Settings, embedder: FakeEmbedder) -> None:
+    trace = pipeline_of(settings, embedder, retrieval_pre_fusion_k=2).retrieve(["río vacaciones dieta"])[0]
+    assert {name: len(hits) for name, hits in trace.candidates.items()} == {"bm25": 2, "vector": 2}
+
+
+def test_an_unknown_strategy_is_answered_with_the_known_ones(settings: Settings, embedder: FakeEmbedder) -> None:
+    with pytest.raises(UnknownChoice) as raised:
+        pipeline_of(settings, embedder, retrieval_strategy="MAGIC")
+    assert "'MAGIC'" in str(raised.value)
+    assert all(name in str(raised.value) for name in STRATEGIES)
+
+
+def test_equal_settings_have_equal_fingerprints(settings: Settings) -> None:
+    other = settings.with_changes(ui_language="en", data_dir="/elsewhere", kb_max_chars=5_000, eval_max_queries=3)
+    assert fingerprint(retrieval_config(settings)) == fingerprint(retrieval_config(other))
+
+
+OTHER_VALUES = {
+    "retrieval_strategy": "LEXICAL",
+    "retrieval_k": 21,
+    "retrieval_pre_fusion_k": 151,
+    "retrieval_rrf_k": 61,
+    "retrieval_bm25_weight": 0.51,
+    "retrieval_vector_weight": 0.51,
+    "embedding_model_name": "other/model",
+    "kb_top_k": 6,
+    "kb_min_score": 0.01,
+    "kb_max_context_chars": 4_001,
+}
+
+
+@pytest.mark.parametrize("name", [field.name for field in fields(RetrievalConfig)])
+def test_every_knob_of_the_pipeline_changes_the_fingerprint(settings: Settings, name: str) -> None:
+    config = retrieval_config(settings)
+    changed = retrieval_config(settings.with_changes(**{name: OTHER_VALUES[name]}))
+    assert getattr(changed, name) != getattr(config, name)
+    assert fingerprint(changed) != fingerprint(config)

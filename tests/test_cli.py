@@ -1,0 +1,228 @@
+"""The command line as a process: one JSON object on stdout, everything else on stderr, exit codes that tell."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from chatbot_mvp.settings import PROJECT_ROOT, Settings
+
+CONTRACT = {
+    "run_id",
+    "dataset",
+    "strategy",
+    "fingerprint",
+    "queries",
+    "metrics",
+    "scored",
+    "seconds",
+    "peak_rss_mb",
+}
+RUN = ("benchmark", "run", "--strategy", "LEXICAL", "--max-queries", "5", "--no-generation")
+KB = "# Manual\n\n## Vacaciones\n\nCada persona dispone de 23 días laborables de vacaciones.\n"
+
+
+class Cli:
+    """Runs the command in a folder of its own, over an empty data folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.data = folder / "data"
+        settings = {name.upper() for name in Settings.model_fields}
+        self.env = {name: value for name, value in os.environ.items() if name.upper() not in settings}
+        self.env |= {"DATA_DIR": str(self.data), "RETRIEVAL_STRATEGY": "LEXICAL"}
+
+    def __call__(self, *arguments: str, code: int = 0) -> subprocess.CompletedProcess[str]:
+        done = subprocess.run(
+            [sys.executable, "-m", "chatbot_mvp.cli", *arguments],
+            cwd=self.folder,
+            env=self.env,
+            capture_output=True,
+            encoding="utf-8",
+            timeout=60,
+            check=False,
+        )
+        assert done.returncode == code, done.stderr
+        return done
+
+    def json(self, *arguments: str) -> dict[str, Any]:
+        """The one JSON object on stdout."""
+        done = self(*arguments, "--json")
+        assert len(done.stdout.splitlines()) == 1
+        value = json.loads(done.stdout)
+        assert isinstance(value, dict)
+        return value
+
+
+@pytest.fixture
+def cli(tmp_path: Path) -> Cli:
+    return Cli(tmp_path)
+
+
+def test_a_run_prints_exactly_the_contract_and_show_and_list_the_same(cli: Cli) -> None:
+    result = cli.json(*RUN)
+    assert set(result) == CONTRACT
+    assert (result["dataset"], result["strategy"], result["queries"]) == ("valle_multihop", "LEXICAL", 5)
+    assert {"recall@5", "hit@1", "mrr", "ndcg@10"} <= set(result["metrics"])
+    assert set(map(tuple, result["scored"].values())) == {(5, 5)}
+    assert cli.json("benchmark", "show", result["run_id"]) == result
+    listed = cli.json("benchmark", "list")
+    assert [run["run_id"] for run in listed["runs"]] == [result["run_id"]]
+    assert listed["runs"][0]["metrics"] == result["metrics"]
+    assert (listed["unfinished"], listed["damaged_lines"]) == ([], 0)
+
+
+def test_without_json_a_run_prints_its_metrics_and_progress_goes_to_stderr(cli: Cli) -> None:
+    done = cli(*RUN, "-v")
+    assert "recall@5" in done.stdout
+    assert "(5/5)" in done.stdout
+    assert "retrieve: 5/5" in done.stderr
+    assert "retrieve:" not in done.stdout
+
+
+def test_nothing_has_run_yet(cli: Cli) -> None:
+    assert cli.json("benchmark", "list") == {"runs": [], "unfinished": [], "damaged_lines": 0}
+
+
+def test_a_damaged_line_is_told_by_list_and_left_in_the_file(cli: Cli) -> None:
+    cli.data.mkdir()
+    path = cli.data / "submissions.jsonl"
+    path.write_text("{torn\n", "utf-8")
+    assert cli.json("benchmark", "list")["damaged_lines"] == 1
+    assert "1 damaged" in cli("benchmark", "list").stderr
+    assert path.read_text("utf-8") == "{torn\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("benchmark", "run", "--strategy", "MAGIC"), "LEXICAL, SIMPLE_VECTOR, HYBRID"),
+        (("benchmark", "run", "--dataset", "nope"), "'nope'"),
+        (("benchmark", "run", "--max-queries", "-1"), "--max-queries"),
+        (("benchmark", "run", "--generation"), "GENERATION_ENABLED"),
+        (("benchmark", "run", "--env", "nope.env"), "nope.env"),
+        (("benchmark", "run", "--nonsense"), "--nonsense"),
+        (("benchmark", "show", "nope"), "'nope'"),
+        (("benchmark", "resume", "nope"), "'nope'"),
+        (("kb", "ask", "nope.md", "¿qué?"), "nope.md"),
+        (("nonsense",), "nonsense"),
+    ],
+)
+def test_bad_usage_ends_with_2_one_message_on_stderr_and_nothing_written(
+    cli: Cli, arguments: tuple[str, ...], said: str
+) -> None:
+    done = cli(*arguments, code=2)
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr
+    assert done.stdout == ""
+    assert not (cli.data / "results").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "content"), [("vacio.md", b""), ("foto.txt", b"\x89PNG\x00\x01"), ("informe.pdf", b"texto")]
+)
+def test_a_document_that_cannot_be_used_ends_with_2_and_its_name(
+    cli: Cli, tmp_path: Path, name: str, content: bytes
+) -> None:
+    (tmp_path / name).write_bytes(content)
+    done = cli("kb", "ask", name, "¿qué?", "--json", code=2)
+    assert f"chatbot-mvp: '{name}'" in done.stderr
+    assert done.stdout == ""
+
+
+def test_a_finished_run_that_is_resumed_ends_with_1(cli: Cli) -> None:
+    run_id = cli.json(*RUN)["run_id"]
+    done = cli("benchmark", "resume", run_id, "--json", code=1)
+    assert run_id in done.stderr
+    assert done.stdout == ""
+
+
+def test_a_damaged_result_ends_with_1(cli: Cli) -> None:
+    run_id = cli.json(*RUN)["run_id"]
+    (cli.data / "results" / run_id / f"{run_id}.json").write_text("{", "utf-8")
+    assert run_id in cli("benchmark", "show", run_id, "--json", code=1).stderr
+
+
+def test_settings_come_from_the_env_file(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "small.env").write_text("EVAL_MAX_QUERIES=3\nRETRIEVAL_K=2\n", "utf-8")
+    result = cli.json("benchmark", "run", "--env", "small.env")
+    assert result["queries"] == 3
+    assert [name for name in result["metrics"] if name.startswith("recall")] == ["recall@1", "recall@2"]
+
+
+def test_a_question_is_answered_from_the_document_with_offsets_into_it(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "manual.md").write_text(KB, "utf-8")
+    answer = cli.json("kb", "ask", "manual.md", "¿De cuántos días de vacaciones dispone cada persona?")
+    assert "23 días laborables" in answer["answer"]
+    assert (answer["abstained"], answer["model"], answer["kb_truncated"]) == (False, "demo", False)
+    [source] = answer["sources"]
+    assert [KB[start:end] for start, end in source["highlights"]] == [
+        "Cada persona dispone de 23 días laborables de vacaciones."
+    ]
+
+
+def test_a_strict_question_without_evidence_is_no_failure(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "manual.md").write_text(KB, "utf-8")
+    answer = cli.json("kb", "ask", "manual.md", "¿Qué altura tiene la torre Eiffel?", "--mode", "strict")
+    assert (answer["abstained"], answer["sources"], answer["model"]) == (True, [], None)
+
+
+def test_a_mode_that_does_not_exist_ends_with_2(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "manual.md").write_text(KB, "utf-8")
+    assert "strict or general" in cli("kb", "ask", "manual.md", "¿?", "--mode", "loose", code=2).stderr
+
+
+def test_doctor_tells_what_answers(cli: Cli) -> None:
+    checks = cli.json("doctor")
+    assert set(checks) == {"provider", "embedder", "data"}
+    assert [name for name, check in checks.items() if not check["ok"]] == []
+
+
+SLOW = """
+import time
+from chatbot_mvp import cli
+plain = cli._ProgressLine.__call__
+def slow(self, progress):
+    plain(self, progress)
+    if progress.phase == "retrieve":
+        print("at work", flush=True)
+        for _ in range(200):
+            time.sleep(0.05)
+            plain(self, progress)
+cli._ProgressLine.__call__ = slow
+cli.main()
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_stops_a_run_at_a_clean_place_with_130(cli: Cli, tmp_path: Path, number: signal.Signals) -> None:
+    script = tmp_path / "slow.py"
+    script.write_text(SLOW, "utf-8")
+    process = subprocess.Popen(
+        [sys.executable, str(script), *RUN],
+        cwd=tmp_path,
+        env={**cli.env, "PYTHONPATH": str(PROJECT_ROOT)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        encoding="utf-8",
+    )
+    try:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "at work\n"
+        process.send_signal(number)
+        _, stderr = process.communicate(timeout=20)
+    finally:
+        process.kill()
+        process.wait(timeout=10)
+    assert process.returncode == 130
+    assert "was stopped" in stderr
+    assert "Traceback" not in stderr
+    [unfinished] = cli.json("benchmark", "list")["unfinished"]
+    assert cli.json("benchmark", "resume", unfinished["run_id"])["queries"] == 5

@@ -1,0 +1,56 @@
+"""Every error says what failed, on which id, and ends with the exit code of its kind."""
+
+from __future__ import annotations
+
+import re
+import string
+
+import pytest
+
+from chatbot_mvp import errors
+from chatbot_mvp.errors import ChatbotError, all_errors
+
+EXIT_CODES = {"ConfigurationError": 2, "DatasetError": 2, "UploadError": 2, "KbNotFound": 2, "KbUnreadable": 1}
+EXIT_CODES |= {"RunError": 1, "RunNotFound": 2, "RunStopped": 130}
+"""As the tree in the module's docstring states them; the nearest ancestor in it counts."""
+
+by_name = pytest.mark.parametrize("cls", all_errors(), ids=lambda cls: cls.__name__)
+
+
+def placeholders(cls: type[ChatbotError]) -> set[str]:
+    return {name for _, name, _, _ in string.Formatter().parse(cls.template) if name}
+
+
+@by_name
+def test_the_text_holds_every_value_and_the_values_stay_with_the_error(cls: type[ChatbotError]) -> None:
+    values = {name: f"<{name}>" for name in placeholders(cls)}
+    error = cls(**values)
+    assert values, "an error names what it is about"
+    assert [value for value in values.values() if value not in str(error)] == []
+    assert "{" not in str(error)
+    assert error.params == values
+
+
+@by_name
+def test_an_error_with_a_value_left_out_cannot_be_made(cls: type[ChatbotError]) -> None:
+    with pytest.raises(KeyError):
+        cls()
+
+
+@by_name
+def test_the_exit_code_is_that_of_the_tree(cls: type[ChatbotError]) -> None:
+    known = next(base.__name__ for base in cls.__mro__ if base.__name__ in EXIT_CODES)
+    assert cls.exit_code == EXIT_CODES[known]
+
+
+def test_codes_are_unique() -> None:
+    codes = [cls.code for cls in all_errors()]
+    assert len(set(codes)) == len(codes) > 0
+
+
+def test_the_tree_in_the_docstring_names_every_class() -> None:
+    drawn = set(re.findall(r"\b[A-Z][A-Za-z]+\b", errors.__doc__ or ""))
+    defined = {
+        name for name, value in vars(errors).items() if isinstance(value, type) and issubclass(value, ChatbotError)
+    }
+    assert defined - drawn == set()

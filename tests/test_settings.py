@@ -1,0 +1,118 @@
+"""Where a setting comes from, and what is said about one that is not legal."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from chatbot_mvp.errors import InvalidSetting
+from chatbot_mvp.settings import Settings, load_settings
+
+
+def test_the_defaults_need_no_environment_and_no_file(clean_env: Path) -> None:
+    settings = load_settings()
+    assert (settings.provider, settings.retrieval_strategy, settings.kb_max_chars) == ("demo", "HYBRID", 120_000)
+
+
+@pytest.mark.parametrize(
+    ("dotenv", "environment", "override", "expected"),
+    [
+        (None, None, None, 20),
+        ("11", None, None, 11),
+        (None, "12", None, 12),
+        ("11", "12", None, 12),
+        ("11", "12", 13, 13),
+        ("11", "", None, 11),
+    ],
+    ids=["default", ".env", "environment", "environment over .env", "argument over both", "empty is not set"],
+)
+def test_an_argument_wins_over_the_environment_over_the_file_over_the_default(
+    clean_env: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    dotenv: str | None,
+    environment: str | None,
+    override: int | None,
+    expected: int,
+) -> None:
+    if dotenv is not None:
+        (clean_env / ".env").write_text(f"RETRIEVAL_K={dotenv}\nSOMETHING_ELSE=1\n", "utf-8")
+    if environment is not None:
+        monkeypatch.setenv("RETRIEVAL_K", environment)
+    overrides = {} if override is None else {"retrieval_k": override}
+    assert load_settings(**overrides).retrieval_k == expected
+
+
+def test_a_named_env_file_is_read_instead_of_the_one_in_the_working_folder(clean_env: Path, tmp_path: Path) -> None:
+    (clean_env / ".env").write_text("RETRIEVAL_K=11\nKB_TOP_K=9\n", "utf-8")
+    other = tmp_path / "other.env"
+    other.write_text("RETRIEVAL_K=12\n", "utf-8")
+    settings = load_settings(other)
+    assert (settings.retrieval_k, settings.kb_top_k) == (12, 5)
+
+
+def test_a_named_env_file_that_is_not_there_is_an_error(clean_env: Path, tmp_path: Path) -> None:
+    with pytest.raises(InvalidSetting, match=r"nope\.env"):
+        load_settings(tmp_path / "nope.env")
+
+
+@pytest.mark.parametrize(
+    ("name", "found", "legal"),
+    [
+        ("RETRIEVAL_K", "muchos", "integer"),
+        ("RETRIEVAL_K", "0", "greater than or equal to 1"),
+        ("RETRIEVAL_K", "1001", "less than or equal to 1000"),
+        ("KB_MIN_EVIDENCE", "1.5", "less than or equal to 1"),
+        ("KB_MAX_CHARS", "10", "greater than or equal to 1000"),
+        ("RETRIEVAL_BM25_WEIGHT", "-1", "greater than or equal to 0"),
+        ("UI_LANGUAGE", "fr", "'es' or 'en'"),
+    ],
+)
+def test_an_illegal_value_is_named_with_its_variable_what_was_found_and_what_is_legal(
+    clean_env: Path, monkeypatch: pytest.MonkeyPatch, name: str, found: str, legal: str
+) -> None:
+    monkeypatch.setenv(name, found)
+    with pytest.raises(InvalidSetting) as raised:
+        load_settings()
+    assert f"{name}={found!r}" in str(raised.value)
+    assert legal in str(raised.value)
+
+
+def test_settings_are_frozen(settings: Settings) -> None:
+    with pytest.raises(ValidationError):
+        settings.retrieval_k = 5  # type: ignore[misc]
+
+
+def test_changes_give_other_settings_and_leave_these_as_they_are(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RETRIEVAL_K", "99")
+    monkeypatch.setenv("KB_TOP_K", "9")
+    changed = settings.with_changes(retrieval_k=7)
+    assert (changed.retrieval_k, changed.kb_top_k, changed.data_dir) == (7, settings.kb_top_k, settings.data_dir)
+    assert settings.retrieval_k == 20
+
+
+@pytest.mark.parametrize("changes", [{"retrieval_k": 0}, {"ui_language": "fr"}, {"generation_enabled": True}])
+def test_changes_are_validated_like_the_environment(settings: Settings, changes: dict[str, Any]) -> None:
+    [name] = changes
+    with pytest.raises(InvalidSetting, match=name.upper()):
+        settings.with_changes(**changes)
+
+
+def test_everything_written_at_run_time_lies_in_the_data_folder(settings: Settings) -> None:
+    paths = [settings.kb_dir, settings.cache_dir, settings.results_dir, settings.jobs_dir, settings.submissions_path]
+    assert {path.parent for path in paths} == {settings.data_dir}
+    assert len(set(paths)) == len(paths)
+
+
+def test_the_samples_come_with_the_project_wherever_the_data_folder_is(settings: Settings) -> None:
+    assert (settings.samples_dir / "valle_multihop" / "corpus.jsonl").is_file()
+    assert settings.data_dir not in settings.samples_dir.parents
+
+
+@pytest.mark.parametrize("name", Settings.model_fields)
+def test_every_setting_is_described(name: str) -> None:
+    assert Settings.model_fields[name].description

@@ -1,0 +1,161 @@
+"""What becomes a term, where it stands, and where a sentence ends."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chatbot_mvp.text import LANGUAGES, STOP_WORDS, Analyzer, detect_language, fold, sentences
+
+ANY_TEXT = st.text(max_size=400)
+SENTENCE_LIKE = st.text(alphabet='.!?…»)"\n \t-*1)#aÉSr', max_size=200)
+
+
+@pytest.mark.parametrize(
+    ("text", "folded"),
+    [
+        ("Ñandú", "nandu"),
+        ("ÁÉÍÓÚÜ", "aeiouu"),
+        ("vacacio\u0301n", "vacacion"),
+        ("Straße", "strasse"),
+        ("ﬁn", "fin"),
+        ("年 42", "年 42"),
+        ("", ""),
+    ],
+)
+def test_fold_lowers_the_case_and_drops_accents(text: str, folded: str) -> None:
+    assert fold(text) == folded
+
+
+@given(ANY_TEXT)
+def test_folding_twice_is_folding_once(text: str) -> None:
+    assert fold(fold(text)) == fold(text)
+
+
+@pytest.mark.parametrize(
+    ("language", "one", "other"),
+    [
+        ("es", "vacación", "vacaciones"),
+        ("es", "educación", "educar"),
+        ("es", "SOLICITUDES", "solicitud"),
+        ("es", "trabajaba", "trabajar"),
+        ("es", "puente", "Puentes"),
+        ("en", "vacation", "Vacations"),
+        ("en", "connected", "connection"),
+        ("en", "company’s", "companies"),
+        ("en", "Orzama's", "Orzama"),
+    ],
+)
+def test_forms_of_one_word_are_one_term(language: str, one: str, other: str) -> None:
+    analyzer = Analyzer(language)
+    assert analyzer.terms(one) == analyzer.terms(other) != []
+
+
+@pytest.mark.parametrize(
+    ("language", "one", "other"), [("es", "presa", "prenda"), ("es", "puente", "puerto"), ("en", "bridge", "bride")]
+)
+def test_different_words_stay_different_terms(language: str, one: str, other: str) -> None:
+    analyzer = Analyzer(language)
+    assert analyzer.terms(one) != analyzer.terms(other)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_no_stop_word_is_a_term(language: str) -> None:
+    analyzer = Analyzer(language)
+    assert {word for word in STOP_WORDS[language] if analyzer.terms(word) or analyzer.terms(word.upper())} == set()
+
+
+@pytest.mark.parametrize("word", ["qué", "Según", "está", "MÁS", "él", "También"])
+def test_an_accent_does_not_hide_a_stop_word(word: str) -> None:
+    assert Analyzer("es").terms(word) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "terms"),
+    [
+        ("¿Cuántos días?", ["dias"]),
+        ("El perro y el gato", ["perr", "gat"]),
+        ("VAC-01, 23 km", ["vac", "01", "23", "km"]),
+        ("snake_case", ["snak", "cas"]),
+        ("¡¿ … — 🙂 ?!", []),
+        ("", []),
+    ],
+)
+def test_terms_are_stemmed_words_in_order(text: str, terms: list[str]) -> None:
+    assert Analyzer("es").terms(text) == terms
+
+
+def test_term_spans_give_back_the_word_in_the_original_text() -> None:
+    text = "🙂 ¿Cuándo se piden las vacaciones en Brañalta?"
+    found = [(term, text[start:end]) for term, start, end in Analyzer("es").term_spans(text)]
+    assert found == [("pid", "piden"), ("vacacion", "vacaciones"), ("branalt", "Brañalta")]
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@given(text=ANY_TEXT)
+def test_spans_of_any_text_are_ordered_and_each_slice_is_its_own_term(language: str, text: str) -> None:
+    analyzer = Analyzer(language)
+    spans = list(analyzer.term_spans(text))
+    assert [term for term, _, _ in spans] == analyzer.terms(text)
+    behind = 0
+    for term, start, end in spans:
+        assert behind <= start < end <= len(text)
+        assert analyzer.terms(text[start:end]) == [term]
+        behind = end
+
+
+def test_an_unknown_language_is_analysed_as_english() -> None:
+    assert Analyzer("fr").key == Analyzer("en").key
+    assert Analyzer("fr").terms("the connections") == Analyzer("en").terms("the connections")
+
+
+def test_languages_have_different_keys_so_their_indexes_are_kept_apart() -> None:
+    assert Analyzer("es").key != Analyzer("en").key
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        ("La solicitud se presenta en el portal con una antelación mínima de 30 días.", "es"),
+        ("The request is made in the portal at least 30 days before it.", "en"),
+        ("", "es"),
+        ("42 %", "es"),
+    ],
+)
+def test_the_language_is_that_of_the_stop_words(text: str, language: str) -> None:
+    assert detect_language(text) == language
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Uno. Dos. Tres.", ["Uno.", "Dos.", "Tres."]),
+        ("¿Sí? ¡No! Quizá…  Fin", ["¿Sí?", "¡No!", "Quizá…", "Fin"]),
+        ("Dijo «basta.» Y salió.", ["Dijo «basta.»", "Y salió."]),
+        ("El Sr. Pérez llegó. Se fue.", ["El Sr. Pérez llegó.", "Se fue."]),
+        ("Según el art. 5 de la ley. Fin.", ["Según el art. 5 de la ley.", "Fin."]),
+        ("J. R. Tolkien nació. Murió.", ["J. R. Tolkien nació.", "Murió."]),
+        ("Mide 3.14 metros. Pesa 1.000 kg.", ["Mide 3.14 metros.", "Pesa 1.000 kg."]),
+        ("Hay dos:\n- uno\n- dos\n", ["Hay dos:", "- uno", "- dos"]),
+        ("Pasos\n1) Abrir\n2) Cerrar.", ["Pasos", "1) Abrir", "2) Cerrar."]),
+        ("Primer párrafo\n\nsegundo\n \n tercero", ["Primer párrafo", "segundo", "tercero"]),
+        ("Una línea\nque sigue. Otra.", ["Una línea\nque sigue.", "Otra."]),
+        (" \n\t ", []),
+        ("", []),
+    ],
+)
+def test_sentences_end_where_a_reader_ends_them(text: str, expected: list[str]) -> None:
+    assert [text[start:end] for start, end in sentences(text)] == expected
+
+
+@given(ANY_TEXT | SENTENCE_LIKE)
+def test_sentences_of_any_text_are_ordered_trimmed_and_lose_nothing(text: str) -> None:
+    spans = sentences(text)
+    behind = 0
+    for start, end in spans:
+        assert behind <= start < end <= len(text)
+        assert text[start:end] == text[start:end].strip()
+        assert not text[behind:start].strip()
+        behind = end
+    assert not text[behind:].strip()
