@@ -119,7 +119,7 @@ def test_more_texts_than_one_sql_statement_takes(path: Path, embedder: FakeEmbed
     assert len(embedder.embedded) == len(texts)
 
 
-@hypothesis_settings(max_examples=25)
+@hypothesis_settings(max_examples=12)
 @given(texts=st.lists(st.text(max_size=20), max_size=8))
 def test_any_texts_are_cached_under_themselves(tmp_path_factory: pytest.TempPathFactory, texts: list[str]) -> None:
     path = tmp_path_factory.mktemp("vectors") / "v.sqlite"

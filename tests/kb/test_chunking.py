@@ -14,19 +14,25 @@ from chatbot_mvp.settings import PROJECT_ROOT
 from chatbot_mvp.text import sentences
 from chatbot_mvp.types import Chunk, Document
 
-WORDS = st.sampled_from("casa río puente vacación 42 el de montaña solicitud Orzama km.2 ñu".split())
+WORDS = "casa río puente vacación 42 el de montaña solicitud Orzama km.2 ñu".split()
 
 
-@st.composite
-def a_sentence(draw: st.DrawFn, max_words: int = 60) -> str:
-    """At most 600 characters, ended by a full stop."""
-    return " ".join(draw(st.lists(WORDS, min_size=1, max_size=max_words))).capitalize() + "z."
+def sentence(words: int) -> str:
+    """So many words, at most 600 characters for 60 of them, ended by a full stop."""
+    return " ".join(WORDS[(words + n) % len(WORDS)] for n in range(words)).capitalize() + "z."
 
 
-PARAGRAPH = st.lists(a_sentence(), min_size=1, max_size=12).map(" ".join)
-LIST = st.lists(a_sentence(12), min_size=1, max_size=6).map(lambda items: "\n".join(f"- {item}" for item in items))
+SENTENCE = st.integers(1, 60).map(sentence)
+PARAGRAPH = st.lists(SENTENCE, min_size=1, max_size=12).map(" ".join)
+"""About 200 to 2,000 characters: under and over the limit of a chunk."""
+LONG_PARAGRAPH = st.lists(st.integers(8, 30).map(sentence), min_size=5, max_size=9).map(" ".join)
+LIST = st.lists(SENTENCE, min_size=1, max_size=6).map(lambda items: "\n".join(f"- {item}" for item in items))
 HEADING = st.builds(lambda level, number: f"{'#' * level} Apartado {number}", st.integers(1, 4), st.integers(0, 99))
-BLOCKS = st.lists(st.tuples(st.just("heading"), HEADING) | st.tuples(st.just("body"), PARAGRAPH | LIST), max_size=14)
+BLOCKS = st.lists(
+    st.tuples(st.just("heading"), HEADING) | st.tuples(st.just("body"), LONG_PARAGRAPH | PARAGRAPH | LIST),
+    min_size=2,
+    max_size=14,
+)
 
 
 def document(text: str, title: str = "Manual") -> Document:
@@ -118,6 +124,17 @@ def test_a_chunk_repeats_the_last_sentences_of_the_one_before() -> None:
         assert one.text.endswith(shared)
         assert following.text.startswith(shared)
         assert shared.startswith("Esta es")
+
+
+def test_where_the_last_paragraph_is_too_long_to_repeat_its_last_sentences_are() -> None:
+    """Two paragraphs of 1,000 characters do not fit one chunk; 250 characters of the first are repeated."""
+    paragraph = " ".join(f"Frase número {number} de este párrafo, de cincuenta letras." for number in range(10, 28))
+    text = f"{paragraph}\n\n{paragraph}"
+    one, following = chunk_document(document(text))
+    shared = text[following.start : one.end]
+    assert one.text == paragraph
+    assert 150 < len(shared) <= OVERLAP_CHARS
+    assert shared.startswith("Frase número 2")
 
 
 @pytest.mark.parametrize(
