@@ -294,16 +294,20 @@ class App:
         reference = settings.mteb_dataset_name
         if reference not in list_datasets(self._dataset_folders):
             # A relative folder must be found again by a resume from elsewhere.
-            reference = str(find_dataset(reference, []).resolve())
+            reference = str(find_dataset(reference, self._dataset_folders).resolve())
         return prepare_run(settings.results_dir, reference, lambda: self._load(reference), settings)
 
     def _reopen(self, run_id: str) -> PreparedRun:
         return reopen_run(RunFolder(self.settings.results_dir, run_id), self._load, self.settings)
 
     def _execute(self, run: PreparedRun, progress: ProgressCallback) -> dict[str, Any]:
-        result = execute(run, self._build, progress, [write_summary_csv, write_detail_csv])
-        append_submission(self.settings.submissions_path, result)
-        return result
+        return execute(
+            run,
+            self._build,
+            progress,
+            exporters=[write_summary_csv, write_detail_csv],
+            finish=lambda result: append_submission(self.settings.submissions_path, result),
+        )
 
     def _submit(self, run_id: str, dataset: str, strategy: str, get: Callable[[], PreparedRun]) -> None:
         self._jobs.submit(run_id, f"{dataset} · {strategy}", lambda progress: self._execute(get(), progress))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import Field, ValidationError
+from pydantic import Field, ValidationError, ValidationInfo, field_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from chatbot_mvp.errors import InvalidSetting
@@ -59,9 +59,23 @@ class Settings(BaseSettings):
         "valle_multihop", description="Data set of a benchmark run: a bundled name or a folder."
     )
     eval_max_queries: int = Field(0, ge=0, description="Queries of a run; 0 = all.")
-    generation_enabled: Literal[False] = Field(
+    generation_enabled: bool = Field(
         False, description="Answers in benchmark runs; this version measures retrieval only."
     )
+
+    @field_validator("generation_enabled")
+    @classmethod
+    def _no_generation_yet(cls, value: bool) -> bool:
+        if value:
+            raise ValueError("benchmark runs of this version measure retrieval only; legal: false")
+        return value
+
+    @field_validator("retrieval_vector_weight")
+    @classmethod
+    def _some_weight(cls, value: float, info: ValidationInfo) -> float:
+        if value == 0 and info.data.get("retrieval_bm25_weight") == 0:
+            raise ValueError("RETRIEVAL_BM25_WEIGHT and RETRIEVAL_VECTOR_WEIGHT cannot both be 0")
+        return value
 
     @classmethod
     def settings_customise_sources(
@@ -105,6 +119,9 @@ class Settings(BaseSettings):
         Raises:
             InvalidSetting: a value is not legal.
         """
+        for name, value in changes.items():
+            if name not in Settings.model_fields:
+                raise InvalidSetting(name=name.upper(), found=value, reason="there is no such setting")
         return _validated(lambda: Settings(_env_file=None, **{**self.model_dump(), **changes}))  # type: ignore[call-arg]
 
 

@@ -1,19 +1,18 @@
 """The one normaliser and tokeniser that everything shares.
 
 A *term* is what is indexed and matched: a word, lower-cased, stemmed in its language, without accents. Stop words are
-no terms. Offsets are character offsets into the original text, so that whatever is matched can be shown in place.
+no terms. Sentences are spans of the original text, so that whatever is matched can be shown in place.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
 from functools import lru_cache
 
 import Stemmer
 
-ANALYSIS_VERSION = 1
+ANALYSIS_VERSION = 2
 """Part of every index's cache key: raise it whenever the terms of a text change."""
 
 LANGUAGES = {"es": "spanish", "en": "english"}
@@ -41,7 +40,8 @@ STOP_WORDS: dict[str, frozenset[str]] = {
 }
 
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
-_SENTENCE_END = re.compile(r"[.!?…]+[\"'»”’)\]]*(?=\s)|\n\s*\n|\n(?=\s*(?:[-*+•]|\d+[.)])\s)")
+# Possessive and looking behind, so that a text of nothing but dots costs no more than another.
+_SENTENCE_END = re.compile(r"(?<![.!?…])[.!?…]++[\"'»”’)\]]*+(?=\s)|\n\s*\n|\n(?=\s*(?:[-*+•]|\d+[.)])\s)")
 _ABBREVIATION = re.compile(
     r"(?:^|[\s(])(?:[A-ZÁÉÍÓÚÑ]|[Ss]r|[Ss]ra|[Dd]r|[Dd]ra|[Aa]rt|[Nn]úm|[Pp]ág|[Tt]el|etc|vs|Mr|Mrs|Ms|St|No|Inc|Jr)\.$"
 )
@@ -68,19 +68,16 @@ class Analyzer:
     def terms(self, text: str) -> list[str]:
         """The terms of a text in order, stop words left out."""
         term_of = self._term_of
-        return [term for word in _WORD.findall(text) if (term := term_of(word))]
-
-    def term_spans(self, text: str) -> Iterator[tuple[str, int, int]]:
-        """(term, start, end) in order; offsets in characters of ``text``."""
-        for match in _WORD.finditer(text):
-            if term := self._term_of(match.group()):
-                yield term, match.start(), match.end()
+        # A letter and its accent written apart are no word to a regular expression.
+        composed = unicodedata.normalize("NFC", text)
+        return [term for word in _WORD.findall(composed) if (term := term_of(word))]
 
 
 @lru_cache(maxsize=8)
 def _term_function(language: str):  # type: ignore[no-untyped-def]
     stemmer = Stemmer.Stemmer(LANGUAGES[language])
     stop_words = STOP_WORDS[language]
+    plural = language == "es"
 
     @lru_cache(maxsize=200_000)
     def term_of(word: str) -> str:
@@ -89,7 +86,10 @@ def _term_function(language: str):  # type: ignore[no-untyped-def]
         if fold(lowered) in stop_words:
             return ""
         # Stemmed before the accents go: the Spanish suffix rules need them ("educación" and "educar").
-        return fold(stemmer.stemWord(lowered)).replace("'", "")
+        stem = fold(stemmer.stemWord(lowered))
+        if plural and len(stem) > 3 and stem[-1] == "s" and stem[-2] in "aeiou":
+            stem = stem[:-1]  # "días": too short for the stemmer's own rules
+        return re.sub(r"[\s']", "", stem)
 
     return term_of
 
@@ -101,6 +101,9 @@ def detect_language(text: str) -> str:
     return "en" if counts["en"] > counts["es"] else "es"
 
 
+_ENUMERATOR = re.compile(r"\s*(?:[-*+•]\s*)?\d{1,3}\.")
+
+
 def sentences(text: str) -> list[tuple[int, int]]:
     """(start, end) of each sentence, list item or line of a heading; blank space at either end is left out."""
     spans: list[tuple[int, int]] = []
@@ -108,6 +111,8 @@ def sentences(text: str) -> list[tuple[int, int]]:
     for match in _SENTENCE_END.finditer(text):
         end = match.end()
         if match.group().startswith(".") and _ABBREVIATION.search(text[max(start, end - 8) : end]):
+            continue
+        if _ENUMERATOR.fullmatch(text, start, end):
             continue
         _append_stripped(spans, text, start, end)
         start = end
@@ -120,5 +125,9 @@ def _append_stripped(spans: list[tuple[int, int]], text: str, start: int, end: i
         start += 1
     while end > start and text[end - 1].isspace():
         end -= 1
-    if end > start:
+    if text.startswith("#", start, end) and (line_end := text.find("\n", start, end)) > 0:
+        # A Markdown heading ends with its line.
+        spans.append((start, line_end))
+        _append_stripped(spans, text, line_end, end)
+    elif end > start:
         spans.append((start, end))

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import time
+import unicodedata
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from chatbot_mvp.kb.chunking import chunk_document
 from chatbot_mvp.text import LANGUAGES, STOP_WORDS, Analyzer, detect_language, fold, sentences
+from chatbot_mvp.types import Document
 
 ANY_TEXT = st.text(max_size=400)
 SENTENCE_LIKE = st.text(alphabet='.!?…»)"\n \t-*1)#aÉSr', max_size=200)
@@ -74,7 +79,7 @@ def test_an_accent_does_not_hide_a_stop_word(word: str) -> None:
 @pytest.mark.parametrize(
     ("text", "terms"),
     [
-        ("¿Cuántos días?", ["dias"]),
+        ("¿Cuántos días?", ["dia"]),
         ("El perro y el gato", ["perr", "gat"]),
         ("VAC-01, 23 km", ["vac", "01", "23", "km"]),
         ("snake_case", ["snak", "cas"]),
@@ -86,23 +91,40 @@ def test_terms_are_stemmed_words_in_order(text: str, terms: list[str]) -> None:
     assert Analyzer("es").terms(text) == terms
 
 
-def test_term_spans_give_back_the_word_in_the_original_text() -> None:
-    text = "🙂 ¿Cuándo se piden las vacaciones en Brañalta?"
-    found = [(term, text[start:end]) for term, start, end in Analyzer("es").term_spans(text)]
-    assert found == [("pid", "piden"), ("vacacion", "vacaciones"), ("branalt", "Brañalta")]
-
-
 @pytest.mark.parametrize("language", LANGUAGES)
 @given(text=ANY_TEXT)
-def test_spans_of_any_text_are_ordered_and_each_slice_is_its_own_term(language: str, text: str) -> None:
-    analyzer = Analyzer(language)
-    spans = list(analyzer.term_spans(text))
-    assert [term for term, _, _ in spans] == analyzer.terms(text)
-    behind = 0
-    for term, start, end in spans:
-        assert behind <= start < end <= len(text)
-        assert analyzer.terms(text[start:end]) == [term]
-        behind = end
+def test_a_term_is_one_word_of_any_text(language: str, text: str) -> None:
+    assert all(term and not any(char.isspace() for char in term) for term in Analyzer(language).terms(text))
+
+
+def test_a_text_with_accents_apart_has_the_same_terms() -> None:
+    """As files from some systems have them: the letter, then its accent."""
+    text = "La vacación de Íñigo"
+    assert Analyzer("es").terms(unicodedata.normalize("NFD", text)) == Analyzer("es").terms(text)
+
+
+def test_short_plurals_meet_their_singular() -> None:
+    assert Analyzer("es").terms("día mes") == Analyzer("es").terms("días meses")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("## Vacaciones\nCada persona dispone de 23 días.", ["## Vacaciones", "Cada persona dispone de 23 días."]),
+        ("1. Abrir la puerta.\n2. Cerrarla.", ["1. Abrir la puerta.", "2. Cerrarla."]),
+    ],
+    ids=["heading", "numbered list"],
+)
+def test_a_heading_is_a_sentence_of_its_own_and_a_number_is_none(text: str, expected: list[str]) -> None:
+    assert [text[start:end] for start, end in sentences(text)] == expected
+
+
+@pytest.mark.parametrize("text", ["." * 200_000, "# a" + " " * 100_000 + "b#", "!?" * 100_000 + '"' * 1_000])
+def test_time_grows_with_the_length_of_a_text_and_not_with_its_square(text: str) -> None:
+    started = time.perf_counter()
+    chunk_document(Document("d", "d", text))
+    sentences(text)
+    assert time.perf_counter() - started < 5  # a square would take minutes
 
 
 def test_an_unknown_language_is_analysed_as_english() -> None:

@@ -7,7 +7,6 @@ BEIR: ``corpus.jsonl``, ``queries.jsonl`` (_id, text, metadata), ``qrels/*.tsv``
 
 from __future__ import annotations
 
-import csv
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
@@ -113,21 +112,88 @@ def load_dataset(folder: Path) -> Dataset:
 
 _Rows = list[tuple[str, str, int]]
 _Parts = tuple[list[Document], list[Query], _Rows]
+_OPTIONAL = ("answer", "answer_type", "question_type", "level")
 
 
 def _read_parquet(files: list[Path]) -> _Parts:
-    corpus = _table(files[0], ("doc_id", "title", "text"))
-    queries = _table(files[1], ("query_id", "text"), ("answer", "answer_type", "question_type", "level"))
-    qrels = _table(files[2], ("query_id", "doc_id", "score"))
     name = files[0].parent.name
-    return (
-        [Document(str(r["doc_id"]), r["title"] or "", r["text"] or "", name) for r in corpus],
-        [Query(**{key: str(value) if value is not None else "" for key, value in r.items()}) for r in queries],
-        [(str(r["query_id"]), str(r["doc_id"]), int(r["score"])) for r in qrels],
-    )
+    documents = [
+        Document(_id(r, "doc_id"), _text(r, "title"), _text(r, "text"), name)
+        for r in _table(files[0], ("doc_id", "title", "text"))
+    ]
+    queries = [_query(r, "query_id", r) for r in _table(files[1], ("query_id", "text"), _OPTIONAL)]
+    rows = [
+        (_id(r, "query_id"), _id(r, "doc_id"), _grade(r, r.values["score"]))
+        for r in _table(files[2], ("query_id", "doc_id", "score"))
+    ]
+    return documents, queries, rows
 
 
-def _table(path: Path, needed: tuple[str, ...], optional: tuple[str, ...] = ()) -> list[dict[str, Any]]:
+def _read_beir(files: list[Path]) -> _Parts:
+    name = files[0].parent.name
+    documents = [
+        Document(_id(r, "_id"), _text(r, "title"), _text(r, "text"), name)
+        for r in _json_lines(files[0], ("_id", "text"))
+    ]
+    queries = []
+    for r in _json_lines(files[1], ("_id", "text")):
+        extra = r.values.get("metadata")
+        queries.append(_query(r, "_id", _Row(r.path, r.place, extra if isinstance(extra, dict) else {})))
+    rows = [
+        (_id(r, "query-id"), _id(r, "corpus-id"), _grade(r, r.values["score"]))
+        for path in files[2:]
+        for r in _tab_separated(path, ("query-id", "corpus-id", "score"))
+    ]
+    return documents, queries, rows
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """A row of a file and where it stands, so that an error can say so."""
+
+    path: Path
+    place: str
+    values: dict[str, Any]
+
+    def bad(self, reason: str) -> DatasetFileUnreadable:
+        return DatasetFileUnreadable(path=str(self.path), reason=f"{self.place}: {reason}")
+
+
+def _id(row: _Row, column: str) -> str:
+    value = row.values[column]
+    if not isinstance(value, str | int) or value == "":
+        raise row.bad(f"{column} is {value!r}, which is no id")
+    return str(value)
+
+
+def _text(row: _Row, column: str) -> str:
+    value = row.values.get(column)
+    if value is None:
+        return ""
+    if not isinstance(value, str):
+        raise row.bad(f"{column} is {value!r}, which is no text")
+    # JSON can hold half a surrogate pair, which no file of ours could.
+    return value.encode("utf-8", "replace").decode()
+
+
+def _query(row: _Row, id_column: str, extra: _Row) -> Query:
+    text = _text(row, "text")
+    if not text.strip():
+        raise row.bad("the query has no text")
+    fields = {name: str(value) for name in _OPTIONAL if (value := extra.values.get(name)) is not None}
+    return Query(_id(row, id_column), text, **fields)
+
+
+def _grade(row: _Row, value: Any) -> int:
+    try:
+        if float(value) == int(float(value)):
+            return int(float(value))
+    except (TypeError, ValueError, OverflowError):
+        pass
+    raise row.bad(f"the score is {value!r}, which is no whole number")
+
+
+def _table(path: Path, needed: tuple[str, ...], optional: tuple[str, ...] = ()) -> list[_Row]:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -135,14 +201,10 @@ def _table(path: Path, needed: tuple[str, ...], optional: tuple[str, ...] = ()) 
         names = pq.read_schema(path).names
         _require(path, needed, names)
         columns = [*needed, *(column for column in optional if column in names)]
-        rows: list[dict[str, Any]] = pq.read_table(path, columns=columns).to_pylist()
+        rows = pq.read_table(path, columns=columns).to_pylist()
     except (pa.ArrowException, OSError) as error:
         raise DatasetFileUnreadable(path=str(path), reason=str(error).splitlines()[0]) from error
-    for row in rows:
-        for column in needed[:1]:
-            if row[column] is None:
-                raise DatasetFileUnreadable(path=str(path), reason=f"a row has no {column}")
-    return rows
+    return [_Row(path, f"row {number}", row) for number, row in enumerate(rows, 1)]
 
 
 def _beir_files(folder: Path) -> list[Path]:
@@ -156,44 +218,45 @@ def _beir_files(folder: Path) -> list[Path]:
     ]
 
 
-def _read_beir(files: list[Path]) -> _Parts:
-    name = files[0].parent.name
-    documents = [
-        Document(str(row["_id"]), row.get("title") or "", row["text"] or "", name)
-        for row in _json_lines(files[0], ("_id", "text"))
-    ]
-    queries = []
-    for row in _json_lines(files[1], ("_id", "text")):
-        extra = row.get("metadata") or {}
-        fields = {key: str(extra.get(key) or "") for key in ("answer", "answer_type", "question_type", "level")}
-        queries.append(Query(str(row["_id"]), row["text"], **fields))
-    rows: _Rows = []
-    for path in files[2:]:
-        with path.open(encoding="utf-8", newline="") as file:
-            reader = csv.DictReader(file, delimiter="\t")
-            _require(path, ("query-id", "corpus-id", "score"), reader.fieldnames or [])
-            try:
-                rows.extend((r["query-id"], r["corpus-id"], int(r["score"])) for r in reader)
-            except (TypeError, ValueError) as error:
-                raise DatasetFileUnreadable(path=str(path), reason=f"line {reader.line_num}: {error}") from error
-    return documents, queries, rows
-
-
-def _json_lines(path: Path, needed: tuple[str, ...]) -> list[dict[str, Any]]:
+def _json_lines(path: Path, needed: tuple[str, ...]) -> list[_Row]:
     rows = []
-    with path.open(encoding="utf-8") as file:
-        for number, line in enumerate(file, 1):
-            if not line.strip():
-                continue
-            try:
-                row = json.loads(line)
-            except ValueError as error:
-                raise DatasetFileUnreadable(path=str(path), reason=f"line {number} is not JSON ({error})") from error
-            if not isinstance(row, dict):
-                raise DatasetFileUnreadable(path=str(path), reason=f"line {number} is not a JSON object")
-            _require(path, needed, row)
-            rows.append(row)
+    for number, line in enumerate(_lines(path), 1):
+        if not line.strip():
+            continue
+        place = f"line {number}"
+        try:
+            values = json.loads(line)
+        except ValueError as error:
+            raise DatasetFileUnreadable(path=str(path), reason=f"{place} is not JSON ({error})") from error
+        if not isinstance(values, dict):
+            raise DatasetFileUnreadable(path=str(path), reason=f"{place} is not a JSON object")
+        _require(path, needed, values)
+        rows.append(_Row(path, place, values))
     return rows
+
+
+def _tab_separated(path: Path, needed: tuple[str, ...]) -> list[_Row]:
+    # No quoting: a quotation mark in an id is part of it.
+    lines = [line.split("\t") for line in _lines(path)]
+    header = lines[0] if lines else []
+    _require(path, needed, header)
+    rows = []
+    for number, cells in enumerate(lines[1:], 2):
+        if cells == [""]:
+            continue
+        if len(cells) != len(header):
+            reason = f"line {number} has {len(cells)} cells and the header {len(header)}"
+            raise DatasetFileUnreadable(path=str(path), reason=reason)
+        rows.append(_Row(path, f"line {number}", dict(zip(header, cells, strict=True))))
+    return rows
+
+
+def _lines(path: Path) -> list[str]:
+    try:
+        text = path.read_text("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise DatasetFileUnreadable(path=str(path), reason=f"it is not UTF-8 ({error})") from error
+    return text.replace("\r\n", "\n").split("\n")
 
 
 def _require(path: Path, needed: Iterable[str], found: Iterable[str]) -> None:

@@ -11,8 +11,9 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterable
-from contextlib import suppress
+import threading
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -90,8 +91,9 @@ class RunFolder:
         except (ValueError, TypeError, OSError) as error:
             raise RunUnreadable(run_id=self.run_id, reason=f"manifest.json: {error}") from error
 
-    def acquire(self) -> FileLock:
-        """The lock that whoever works on the run holds; the system frees it when the process dies.
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Hold the lock of whoever works on the run; the system frees it when the process dies.
 
         Raises:
             RunBusy: another process or thread has it.
@@ -100,7 +102,10 @@ class RunFolder:
             self._lock.acquire()
         except Timeout as error:
             raise RunBusy(run_id=self.run_id) from error
-        return self._lock
+        try:
+            yield
+        finally:
+            self._lock.release()
 
     def state(self) -> RunState:
         """Whether there is a result, somebody at work, or neither."""
@@ -148,6 +153,7 @@ class RunFolder:
             RunNotFound: not finished, or no such run.
             RunUnreadable: the file is damaged.
         """
+        self.manifest()
         if not self.result_path.is_file():
             raise RunNotFound(run_id=self.run_id, folder=str(self.path.parent))
         try:
@@ -200,7 +206,7 @@ def read_json_lines(path: Path) -> tuple[list[dict[str, Any]], int]:
 
 def write_json(path: Path, value: dict[str, Any]) -> None:
     """Atomic and fsynced: the file is there whole or not at all."""
-    partial = path.with_name(f".{path.name}.{os.getpid()}")
+    partial = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}")
     with partial.open("w", encoding="utf-8") as file:
         json.dump(value, file, ensure_ascii=False, indent=2)
         file.flush()

@@ -13,7 +13,7 @@ from typing import Any
 from chatbot_mvp import __version__
 from chatbot_mvp.benchmark.datasets import Dataset, Query
 from chatbot_mvp.benchmark.records import QueryRecord, RunFolder, RunManifest, utc_now, write_json
-from chatbot_mvp.errors import RunAlreadyFinished, RunMismatch
+from chatbot_mvp.errors import RunAlreadyFinished, RunMismatch, RunStopped
 from chatbot_mvp.kb.chunking import passage_chunk
 from chatbot_mvp.metrics.aggregate import aggregate
 from chatbot_mvp.metrics.ranking import RANKING_METRICS, applicable_metrics
@@ -89,7 +89,8 @@ def reopen_run(folder: RunFolder, load: Callable[[str], Dataset], settings: Sett
     manifest = folder.manifest()
     if folder.result_path.is_file():
         raise RunAlreadyFinished(run_id=manifest.run_id)
-    settings = settings.with_changes(**manifest.settings_masked)
+    known = {name: value for name, value in manifest.settings_masked.items() if name in Settings.model_fields}
+    settings = settings.with_changes(**known)
     dataset = load(manifest.dataset_ref)
     now = {
         "dataset_sha256": dataset.sha256,
@@ -103,12 +104,17 @@ def reopen_run(folder: RunFolder, load: Callable[[str], Dataset], settings: Sett
 
 
 def execute(
-    run: PreparedRun, build: PipelineFactory, progress: ProgressCallback, exporters: Sequence[Exporter]
+    run: PreparedRun,
+    build: PipelineFactory,
+    progress: ProgressCallback,
+    exporters: Sequence[Exporter],
+    finish: Callable[[Mapping[str, Any]], None],
 ) -> dict[str, Any]:
     """Do what is missing of a run and write its result.
 
     Args:
         progress: told of every step; may raise RunStopped, then what was recorded stays for a resume.
+        finish: told of the whole result just before the run counts as finished; after a crash in between, told again.
 
     Returns:
         The result as it stands in ``<run_id>.json``.
@@ -116,27 +122,42 @@ def execute(
     Raises:
         RunBusy: somebody else works on this run.
     """
-    with run.folder.acquire():
-        clock = _PhaseClock({"load": run.load_seconds})
-        run.folder.event("run_start", resumed=bool(run.folder.records(PHASE_RETRIEVE)[0]))
-        with clock("index"):
-            chunks = [passage_chunk(document) for document in run.dataset.documents]
-            pipeline = build(chunks, run.dataset.language, run.settings, _with_events(run.folder, progress))
-        with clock(PHASE_RETRIEVE):
-            _retrieve(run, pipeline, progress)
-        with clock("aggregate"):
-            progress(Progress("aggregate", 0, 1))
-            result = _result(run)
-        with clock("export"):
-            progress(Progress("export", 0, 1))
-            for export in exporters:
-                export(run.folder, result, run.dataset)
-        result["seconds"] = clock.seconds
-        result["peak_rss_mb"] = peak_rss_mb()
-        result["finished_at"] = utc_now()
-        run.folder.event("run_complete", metrics=result["metrics"])
-        # Last: its presence is what says that the run is finished.
-        write_json(run.folder.result_path, result)
+    try:
+        with run.folder.held():
+            return _execute(run, build, progress, exporters, finish)
+    except RunStopped as stop:
+        # Whoever asked for the stop need not know the run's id.
+        raise RunStopped(run_id=run.folder.run_id) from stop
+
+
+def _execute(
+    run: PreparedRun,
+    build: PipelineFactory,
+    progress: ProgressCallback,
+    exporters: Sequence[Exporter],
+    finish: Callable[[Mapping[str, Any]], None],
+) -> dict[str, Any]:
+    clock = _PhaseClock({"load": run.load_seconds})
+    run.folder.event("run_start", resumed=bool(run.folder.records(PHASE_RETRIEVE)[0]))
+    with clock("index"):
+        chunks = [passage_chunk(document) for document in run.dataset.documents]
+        pipeline = build(chunks, run.dataset.language, run.settings, _with_events(run.folder, progress))
+    with clock(PHASE_RETRIEVE):
+        _retrieve(run, pipeline, progress)
+    with clock("aggregate"):
+        progress(Progress("aggregate", 0, 1))
+        result = _result(run)
+    with clock("export"):
+        progress(Progress("export", 0, 1))
+        for export in exporters:
+            export(run.folder, result, run.dataset)
+    result["seconds"] = clock.seconds
+    result["peak_rss_mb"] = peak_rss_mb()
+    result["finished_at"] = utc_now()
+    run.folder.event("run_complete", metrics=result["metrics"])
+    finish(result)
+    # Last: its presence is what says that the run is finished.
+    write_json(run.folder.result_path, result)
     return result
 
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from chatbot_mvp.llm.base import Quote
 from chatbot_mvp.text import Analyzer, sentences
 from chatbot_mvp.types import Chunk
 
@@ -23,6 +24,15 @@ class Source:
     chunk: Chunk
     highlights: tuple[tuple[int, int], ...]
     """Spans of the cited sentences, in characters of the *source document*; ordered, not overlapping."""
+
+
+def quoted_sources(quotes: Sequence[Quote], passages: Sequence[Chunk]) -> tuple[Source, ...]:
+    """The passages that a model says it quoted, in order of their numbers."""
+    spans: dict[int, set[tuple[int, int]]] = {}
+    for quote in quotes:
+        offset = passages[quote.number - 1].start
+        spans.setdefault(quote.number, set()).add((offset + quote.start, offset + quote.end))
+    return tuple(Source(number, passages[number - 1], _merged(spans[number])) for number in sorted(spans))
 
 
 def find_sources(answer: str, passages: Sequence[Chunk], language: str) -> tuple[Source, ...]:

@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass
 from typing import Literal
 
-from chatbot_mvp.chat.citations import Source, find_sources
+from chatbot_mvp.chat.citations import Source, find_sources, quoted_sources
 from chatbot_mvp.llm.base import ChatModel, ChatRequest, Completion
 from chatbot_mvp.retrieval.pipeline import Pipeline
 from chatbot_mvp.retrieval.trace import RetrievalTrace
@@ -74,7 +74,11 @@ class ChatService:
             evidence_language = pipeline.index.analyzer.language
             completion = self._model.complete(ChatRequest(question, passages, evidence_language))
             if completion.text:
-                sources = find_sources(completion.text, passages, evidence_language)
+                sources = (
+                    find_sources(completion.text, passages, evidence_language)
+                    if completion.quotes is None
+                    else quoted_sources(completion.quotes, passages)
+                )
                 return Answer(completion.text, sources, trace, completion, False, time.perf_counter() - started)
         replies = NO_EVIDENCE if mode == "strict" or enough else NO_MODEL
         return Answer(replies[language], (), trace, completion, True, time.perf_counter() - started)

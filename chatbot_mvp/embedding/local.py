@@ -36,8 +36,8 @@ class LocalE5:
     def embed(self, texts: Sequence[str], input_type: InputType) -> Vectors:
         if not texts:
             return np.zeros((0, self.dimensions), dtype=np.float32)
-        # The engine reads C strings: a NUL would end the text.
-        clean = [text.replace("\x00", " ") for text in texts]
+        # The engine reads C strings in UTF-8: a NUL would end the text, half a surrogate pair has no form.
+        clean = [text.replace("\x00", " ").encode("utf-8", "replace").decode() for text in texts]
         lock, engine = self._engines[input_type]
         with lock:
             vectors: Vectors = engine.encode(clean, is_query=input_type == "query")

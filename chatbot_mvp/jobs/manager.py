@@ -12,10 +12,10 @@ import os
 import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from queue import SimpleQueue
 from typing import Literal
 
 from filelock import FileLock, Timeout
@@ -64,7 +64,9 @@ class JobManager:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix="job")
+        self._queue: SimpleQueue[tuple[JobStatus, Work, FileLock]] = SimpleQueue()
+        # A daemon: the server's exit does not wait for a job, which is resumed as after any other end of its process.
+        threading.Thread(target=self._work, name="jobs", daemon=True).start()
 
     def submit(self, job_id: str, title: str, work: Work) -> None:
         """Queue ``work``; it gets a progress callback that raises RunStopped when a stop was asked for.
@@ -81,7 +83,7 @@ class JobManager:
         self._path(job_id, "stop").unlink(missing_ok=True)
         status = JobStatus(job_id, title, "queued")
         self._write(status)
-        self._pool.submit(self._run, status, work, lock)
+        self._queue.put((status, work, lock))
 
     def stop(self, job_id: str) -> None:
         """Ask a job to stop at its next clean place; no effect on one that has ended."""
@@ -117,6 +119,10 @@ class JobManager:
         probe.release()
         return False
 
+    def _work(self) -> None:
+        while True:
+            self._run(*self._queue.get())
+
     def _run(self, status: JobStatus, work: Work, lock: FileLock) -> None:
         reporter = _Reporter(self, replace(status, state="running"))
         try:
@@ -131,12 +137,9 @@ class JobManager:
             self._write(
                 replace(reporter.status, state="failed", error=str(error), error_code=error.code, error_params=params)
             )
-        except BaseException as error:
+        except Exception as error:
             log.exception("job %s failed", status.job_id)
-            text = f"{type(error).__name__}: {error}"
-            self._write(replace(reporter.status, state="failed", error=text))
-            if not isinstance(error, Exception):
-                raise
+            self._write(replace(reporter.status, state="failed", error=f"{type(error).__name__}: {error}"))
         finally:
             self._path(status.job_id, "stop").unlink(missing_ok=True)
             lock.release()

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from chatbot_mvp.text import sentences
 from chatbot_mvp.types import Chunk, Document
 
-CHUNKING_VERSION = 1
+CHUNKING_VERSION = 2
 """Part of every index's cache key: raise it whenever the chunks of a text change."""
 
 MIN_CHARS = 900
@@ -24,7 +24,7 @@ LIMIT_CHARS = 1_400
 OVERLAP_CHARS = 250
 """The overlap is the last paragraph, or the last sentences, of at most this length."""
 
-_MARKDOWN = re.compile(r"^(#{1,6})\s+(.+?)\s*#*\s*$")
+_MARKDOWN = re.compile(r"^(#{1,6})[ \t]+(\S.*)$")
 _NUMBERED = re.compile(r"^(\d+(?:\.\d+)*)[.)]?\s+(\S.*)$")
 _ARTICLE = re.compile(
     r"^(?:art[íi]culo|art\.|article|cap[íi]tulo|chapter|secci[óo]n|section|anexo|annex|t[íi]tulo)\s+[\dIVXLC]+\b.*$",
@@ -70,13 +70,14 @@ def passage_chunk(document: Document) -> Chunk:
 
 
 def split_sections(text: str) -> list[Section]:
-    """Cut a text at its headings; sections without a body keep their place only in the paths below them."""
+    """Cut a text at its headings; a heading with only deeper ones below it has its place in their paths."""
     marks: list[tuple[int, int, int, str]] = []  # (line start, body start, level, heading)
     lines = _lines(text)
     in_fence = False
     for index, (start, end) in enumerate(lines):
         line = text[start:end]
-        if line.lstrip().startswith(("```", "~~~")):
+        fence = line.lstrip()[:3]
+        if fence in ("```", "~~~") and line.count(fence) == 1:
             in_fence = not in_fence
         previous_blank = index == 0 or not text[slice(*lines[index - 1])].strip()
         next_blank = index + 1 == len(lines) or not text[slice(*lines[index + 1])].strip()
@@ -89,6 +90,9 @@ def split_sections(text: str) -> list[Section]:
     for index, (start, body_start, level, heading) in enumerate(marks):
         end = marks[index + 1][0] if index + 1 < len(marks) else len(text)
         open_headings = [item for item in open_headings if item[0] < level] + [(level, heading)]
+        deeper = index + 1 < len(marks) and marks[index + 1][2] > level
+        if not text[body_start:end].strip() and not deeper:
+            body_start = start  # nothing below it: the line itself is all there is
         if text[body_start:end].strip():
             # A document's own title, alone on the outermost level, would only repeat itself in every path.
             path = [name for _, name in open_headings]
@@ -102,7 +106,7 @@ def _heading(line: str, previous_blank: bool, next_blank: bool) -> tuple[int, st
     """(level, heading) if the line is one. Level 1 is the outermost."""
     stripped = line.strip()
     if match := _MARKDOWN.match(stripped):
-        return len(match.group(1)), match.group(2).strip("*_ ")
+        return len(match.group(1)), match.group(2).rstrip().rstrip("#").strip("*_ ")
     if len(stripped) > 90 or not previous_blank or not stripped or stripped[-1] in ".;,:?!":
         return None
     if _ARTICLE.match(stripped):
@@ -130,7 +134,7 @@ def _pack(text: str, section: Section) -> list[tuple[int, int]]:
         return []
     slices: list[tuple[int, int]] = []
     # The heading line belongs to its first chunk, so that a citation shows it.
-    start = section.start
+    start = section.start if units[0][1] - section.start <= LIMIT_CHARS else units[0][0]
     taken = 0
     for index, (_, end) in enumerate(units):
         length = end - start

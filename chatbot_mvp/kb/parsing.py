@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from dataclasses import dataclass
 from pathlib import PurePath
 
@@ -36,7 +37,8 @@ def parse_upload(name: str, content: bytes, max_chars: int, max_mb: int) -> Pars
     if len(content) > max_mb * 1_000_000:
         raise UploadTooLarge(name=name, size_mb=round(len(content) / 1e6, 1), limit_mb=max_mb)
     text, encoding = _decode(name, content)
-    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    # NFC: a letter and its accent as one character, whatever system the file comes from.
+    text = unicodedata.normalize("NFC", text.replace("\r\n", "\n").replace("\r", "\n"))
     if not text.strip():
         raise UploadEmpty(name=name)
     cut = cut_at_paragraph(text, max_chars)
@@ -44,12 +46,15 @@ def parse_upload(name: str, content: bytes, max_chars: int, max_mb: int) -> Pars
 
 
 def cut_at_paragraph(text: str, max_chars: int) -> str:
-    """The longest beginning of at most ``max_chars`` characters that ends a paragraph (else a line, else a word)."""
+    """The longest beginning of at most ``max_chars`` characters that ends a paragraph.
+
+    If that would give up more than half of what may be kept: that ends a line, else a word.
+    """
     if len(text) <= max_chars:
         return text
     for boundary in ("\n\n", "\n", " "):
-        end = text.rfind(boundary, 0, max_chars + 1)
-        if end > 0:
+        end = text.rfind(boundary, 0, max_chars + len(boundary))
+        if end >= max_chars // 2:
             return text[:end]
     return text[:max_chars]
 

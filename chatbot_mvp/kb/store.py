@@ -7,6 +7,7 @@ import json
 import os
 import re
 import shutil
+import threading
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -78,7 +79,7 @@ class KbStore:
         for path in self._root.glob("*/kb.json"):
             try:
                 found.append(self.record(path.parent.name))
-            except KbUnreadable:
+            except (KbNotFound, KbUnreadable):
                 continue
         return sorted(found, key=lambda record: (record.added_at, record.kb_id), reverse=True)
 
@@ -122,7 +123,7 @@ class KbStore:
 
 def _write(path: Path, text: str) -> None:
     """Atomic: a reader sees the old file or the new one, never half of it."""
-    partial = path.with_name(f".{path.name}.{os.getpid()}")
+    partial = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}")
     with partial.open("w", encoding="utf-8", newline="") as file:
         file.write(text)
         file.flush()

@@ -20,6 +20,17 @@ class ChatRequest:
 
 
 @dataclass(frozen=True, slots=True)
+class Quote:
+    """A passage's sentence that an answer repeats."""
+
+    number: int
+    """As in the answer's [n]; from 1."""
+    start: int
+    """Offset in the passage's text, in characters."""
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
 class Completion:
     """What a model gave back."""
 
@@ -28,6 +39,8 @@ class Completion:
     model: str
     seconds: float
     finish_reason: str = "stop"
+    quotes: tuple[Quote, ...] | None = None
+    """What the answer quotes, from a model that knows; None if it has to be found in the text."""
 
 
 class ChatModel(Protocol):

@@ -7,7 +7,7 @@ import time
 from collections import Counter
 from dataclasses import dataclass
 
-from chatbot_mvp.llm.base import ChatRequest, Completion
+from chatbot_mvp.llm.base import ChatRequest, Completion, Quote
 from chatbot_mvp.text import Analyzer, sentences
 
 _MAX_SENTENCES = 3
@@ -37,20 +37,21 @@ class DemoModel:
         started = time.perf_counter()
         chosen = _best_sentences(request)
         text = "\n\n".join(f"{sentence.text} [{sentence.passage + 1}]" for sentence in chosen)
-        return Completion(text, self.name, time.perf_counter() - started)
+        quotes = tuple(Quote(s.passage + 1, s.position, s.position + len(s.text)) for s in chosen)
+        return Completion(text, self.name, time.perf_counter() - started, quotes=quotes)
 
 
 def _best_sentences(request: ChatRequest) -> list[_Sentence]:
     """The best sentences in reading order; empty if none shares a term with the question."""
     analyzer = Analyzer(request.language)
-    wanted = set(analyzer.terms(request.question))
+    wanted = dict.fromkeys(analyzer.terms(request.question))
     pool = _sentences(request, analyzer)
     seen = Counter(term for sentence in pool for term in sentence.terms)
     weight = {term: math.log(1 + len(pool) / (1 + seen[term])) for term in wanted}
 
     def score(sentence: _Sentence) -> float:
-        own = sum(weight[term] for term in wanted & sentence.terms)
-        around = sum(weight[term] for term in wanted & (sentence.context - sentence.terms))
+        own = sum(value for term, value in weight.items() if term in sentence.terms)
+        around = sum(value for term, value in weight.items() if term in sentence.context - sentence.terms)
         # The evidence is ranked already: of two sentences alike, that of the better passage.
         return (own + _CONTEXT_WEIGHT * around) / (1 + 0.05 * sentence.passage) if own else 0.0
 

@@ -27,7 +27,7 @@ def evidence_score(query: str, hits: Sequence[Hit], index: CorpusIndex) -> tuple
     best, best_present = -1.0, set[str]()
     for hit in hits[:_PASSAGES]:
         present = set(index.analyzer.terms(hit.chunk.index_text)) & terms.keys()
-        covered = sum(weights[term] for term in present)
+        covered = sum(weight for term, weight in weights.items() if term in present)
         if covered > best:
             best, best_present = covered, present
-    return best / total, {"terms": len(terms), "missing": sorted(terms.keys() - best_present)}
+    return min(1.0, best / total), {"terms": len(terms), "missing": sorted(terms.keys() - best_present)}

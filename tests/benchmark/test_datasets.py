@@ -308,3 +308,31 @@ def test_hotpotqa_loads_with_all_its_queries_and_documents(shared_datasets: Path
     dataset = load_dataset(shared_datasets / "hotpotqa")
     assert (len(dataset.queries), len(dataset.documents), dataset.language) == (298, 11_860, "en")
     assert set(dataset.qrels) == {query.query_id for query in dataset.queries}
+
+
+@pytest.mark.parametrize(
+    ("file", "content", "said"),
+    [
+        ("corpus.jsonl", b'{"_id": "d1", "text": "\xff"}\n', "is not UTF-8"),
+        ("corpus.jsonl", b'{"_id": null, "text": "a"}\n', "line 1: _id is None"),
+        ("corpus.jsonl", b'{"_id": "d1", "text": 7}\n', "line 1: text is 7"),
+        ("queries.jsonl", b'{"_id": "q1", "text": null}\n', "line 1: the query has no text"),
+        ("qrels/test.tsv", b"query-id\tcorpus-id\tscore\nq1\td1\t0.5\n", "line 2: the score is '0.5'"),
+        ("qrels/test.tsv", b"query-id\tcorpus-id\tscore\nq1\td1\n", "line 2 has 2 cells"),
+    ],
+)
+def test_a_bad_value_is_named_with_its_place(tmp_path: Path, file: str, content: bytes, said: str) -> None:
+    (tmp_path / "qrels").mkdir()
+    good = {
+        "corpus.jsonl": b'{"_id": "d1", "text": "a"}\n',
+        "queries.jsonl": b'{"_id": "q1", "text": "a?", "metadata": "easy"}\n',
+        "qrels/test.tsv": b"query-id\tcorpus-id\tscore\r\nq1\td1\t1\r\n",
+    }
+    for name, value in {**good, file: content}.items():
+        (tmp_path / name).write_bytes(value)
+    with pytest.raises(DatasetFileUnreadable) as raised:
+        load_dataset(tmp_path)
+    assert said in str(raised.value)
+    for name, value in good.items():
+        (tmp_path / name).write_bytes(value)
+    assert load_dataset(tmp_path).qrels == {"q1": {"d1": 1}}

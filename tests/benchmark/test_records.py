@@ -154,21 +154,21 @@ def test_a_damaged_result_is_named(run: RunFolder, text: str) -> None:
 def test_a_run_is_unfinished_running_while_it_is_held_and_finished_with_its_result(run: RunFolder) -> None:
     root = run.path.parent
     assert RunFolder(root, "run1").state() == "unfinished"
-    lock = run.acquire()
-    assert RunFolder(root, "run1").state() == "running"
-    lock.release(force=True)
+    with run.held():
+        assert RunFolder(root, "run1").state() == "running"
     assert RunFolder(root, "run1").state() == "unfinished"
     write_json(run.result_path, {"metrics": {}})
     assert RunFolder(root, "run1").state() == "finished"
 
 
 def test_a_second_worker_on_a_run_is_refused_and_the_first_keeps_it(run: RunFolder) -> None:
-    lock = run.acquire()
-    with pytest.raises(RunBusy, match="run1"):
-        RunFolder(run.path.parent, "run1").acquire()
-    assert RunFolder(run.path.parent, "run1").state() == "running"
-    lock.release(force=True)
-    RunFolder(run.path.parent, "run1").acquire().release(force=True)
+    other = RunFolder(run.path.parent, "run1")
+    with run.held():
+        with pytest.raises(RunBusy, match="run1"), other.held():
+            raise AssertionError("two workers on one run")
+        assert other.state() == "running"
+    with other.held():
+        assert run.state() == "running"
 
 
 def test_events_tell_the_story_in_order(run: RunFolder) -> None:

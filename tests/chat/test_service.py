@@ -126,3 +126,15 @@ def test_the_kb_answers_alike_after_a_restart(app: App, settings: Settings) -> N
     assert [kb.kb_id for kb in later.kbs()] == [record.kb_id]
     assert (after.text, after.sources) == (before.text, before.sources)
     assert not after.abstained
+
+
+def test_brackets_in_the_document_are_no_citations(app: App) -> None:
+    """A document may number its own references; only what the answer quotes is a source."""
+    text = "# Presa\n\nSegún el informe [2] la presa del embalse mide 40 metros.\n\n# Otra\n\nLa otra presa es baja.\n"
+    record = app.add_kb("presa.md", text.encode())
+    answer = app.ask(record.kb_id, "¿Cuánto mide la presa del embalse según el informe?", "strict", "es")
+    [source] = answer.sources
+    document = app.kb_document(record.kb_id).text
+    assert [document[start:end] for start, end in source.highlights] == [
+        "Según el informe [2] la presa del embalse mide 40 metros."
+    ]

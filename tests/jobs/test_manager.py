@@ -31,7 +31,10 @@ def work(progress):
         progress(Progress("retrieve", done, 10_000, done * 0.02))
         time.sleep(0.02)
 
-JobManager(Path(sys.argv[1])).submit("job1", "Owned elsewhere", work)
+manager = JobManager(Path(sys.argv[1]))
+manager.submit("job1", "Owned elsewhere", work)
+while manager.status("job1").active:
+    time.sleep(0.01)
 """
 
 

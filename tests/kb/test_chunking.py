@@ -237,3 +237,26 @@ def test_a_corpus_passage_is_one_chunk_under_the_documents_id() -> None:
 def test_the_name_of_the_section_is_indexed_with_the_text() -> None:
     assert Chunk("c", "d", "Gastos > Dietas", "48 euros", 0, 8).index_text == "Gastos > Dietas\n48 euros"
     assert Chunk("c", "d", "", "48 euros", 0, 8).index_text == "48 euros"
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("Pasos.\n\n1. Abrir la puerta\n\n2. Cerrar la puerta\n", ["Abrir la puerta", "Cerrar la puerta"]),
+        ("## Equipo\n\nMaría Pérez\n\nJuan García\n", ["María Pérez", "Juan García"]),
+        ("## Vacío\n\n## Lleno\n\nCon texto.\n", ["Vacío", "Con texto."]),
+    ],
+)
+def test_a_heading_without_a_body_is_kept_as_text(text: str, kept: list[str]) -> None:
+    joined = "\n".join(chunk.text for chunk in chunk_document(Document("d", "d", text)))
+    assert all(piece in joined for piece in kept)
+
+
+def test_a_fence_that_opens_and_closes_on_one_line_hides_no_heading() -> None:
+    text = "# Uno\n\n```código```\n\n# Dos\n\nTexto."
+    assert [chunk.section for chunk in chunk_document(Document("d", "d", text))] == ["Uno", "Dos"]
+
+
+def test_a_heading_shares_no_chunk_with_a_first_paragraph_that_fills_it() -> None:
+    text = "# " + "Un título largo " * 5 + "\n\n" + "palabra " * 174 + "fin."
+    assert max(len(chunk.text) for chunk in chunk_document(Document("d", "d", text))) <= LIMIT_CHARS

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import unicodedata
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -79,8 +81,8 @@ def test_a_text_over_the_limit_is_cut_at_a_paragraph_and_says_so() -> None:
     ("text", "limit", "cut"),
     [
         ("corto", 5, "corto"),
-        ("uno\n\ndos\ntres cuatro", 12, "uno"),
-        ("uno\ndos tres", 9, "uno"),
+        ("uno dos\n\ntres\ncuatro", 13, "uno dos"),
+        ("uno dos\ntres cuatro", 13, "uno dos"),
         ("uno dos tres", 9, "uno dos"),
         ("unapalabramuylarga", 6, "unapal"),
     ],
@@ -107,3 +109,21 @@ def test_any_bytes_are_either_parsed_or_refused_with_one_of_our_errors(content: 
     assert "\r" not in parsed.text
     assert "\x00" not in parsed.text
     assert len(parsed.text) <= 200
+
+
+@pytest.mark.parametrize(
+    ("text", "limit", "kept"),
+    [
+        ("Título\n\n" + "una línea\n" * 50, 100, "Título\n\n" + "una línea\n" * 8 + "una línea"),
+        ("ab\n\ncccccc\n\nzzzz", 10, "ab\n\ncccccc"),
+        ("x" * 30, 10, "x" * 10),
+    ],
+    ids=["a paragraph that would lose nearly all", "a paragraph that just fits", "one word"],
+)
+def test_a_cut_keeps_at_least_half_of_what_may_be_kept(text: str, limit: int, kept: str) -> None:
+    assert cut_at_paragraph(text, limit) == kept
+
+
+def test_accents_written_apart_are_composed() -> None:
+    parsed = parse_upload("a.txt", unicodedata.normalize("NFD", "vacación").encode(), 1_000, 1)
+    assert parsed.text == "vacación"
