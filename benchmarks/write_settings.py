@@ -28,7 +28,7 @@ def rows() -> list[tuple[str, str, str]]:
 
 def table() -> str:
     lines = ["| variable | default | meaning |", "|---|---|---|"]
-    lines += [f"| `{name}` | `{default}` | {meaning} |" for name, default, meaning in rows()]
+    lines += [f"| `{name}` | {f'`{default}`' if default else ''} | {meaning} |" for name, default, meaning in rows()]
     return "\n".join(lines)
 
 

@@ -27,7 +27,9 @@ from chatbot_mvp.kb.chunking import chunk_document
 from chatbot_mvp.kb.store import KbRecord, KbStore
 from chatbot_mvp.llm.base import ChatModel
 from chatbot_mvp.llm.registry import create_chat_model
-from chatbot_mvp.retrieval.pipeline import Pipeline, build_pipeline
+from chatbot_mvp.retrieval.chroma import chroma_client, delete_collections
+from chatbot_mvp.retrieval.language_model import LanguageModel
+from chatbot_mvp.retrieval.pipeline import Pipeline, build_pipeline, require_language_model
 from chatbot_mvp.retrieval.strategies import STRATEGIES
 from chatbot_mvp.settings import Settings
 from chatbot_mvp.types import Chunk, Document, ProgressCallback, ignore_progress
@@ -64,10 +66,20 @@ class App:
     """Everything a page or a command can do. Safe to share between sessions; holds nothing of one user."""
 
     def __init__(
-        self, settings: Settings, embedder: Callable[[str], Embedder], chat_model: Callable[[], ChatModel]
+        self,
+        settings: Settings,
+        embedder: Callable[[str], Embedder],
+        chat_model: Callable[[], ChatModel],
+        language_model: Callable[[Settings], LanguageModel | None] = lambda _: None,
     ) -> None:
-        """``embedder`` makes the model of a name, once per name; ``chat_model`` the provider's model."""
+        """
+        Args:
+            embedder: makes the model of a name, once per name.
+            chat_model: makes the provider's model.
+            language_model: what enrichment and reranking may ask under some settings; None for a provider without.
+        """
         self.settings = settings
+        self._language_model = language_model
         self._embedder = cache(embedder)
         self._make_chat_model = chat_model
         self._kbs = KbStore(settings.kb_dir)
@@ -100,10 +112,19 @@ class App:
         return self._kbs.records()
 
     def delete_kb(self, kb_id: str) -> None:
-        """
+        """Delete a knowledge base and its vectors.
+
         Raises:
             KbNotFound
+            VectorStoreUnavailable: nothing was deleted.
         """
+        self._kbs.record(kb_id)
+        if self.settings.chroma_host or self.settings.chroma_dir.is_dir():
+            delete_collections(chroma_client(self.settings.chroma_dir, self.settings.chroma_host), kb_id)
+        with self._lock:
+            # The same document added again is the same KB: it must not meet a pipeline whose vectors are gone.
+            for key in [key for key in self._pipelines if key[0] == kb_id]:
+                del self._pipelines[key]
         self._kbs.delete(kb_id)
 
     def kb_document(self, kb_id: str) -> Document:
@@ -133,7 +154,7 @@ class App:
             if key in self._pipelines:
                 self._pipelines.move_to_end(key)
                 return self._pipelines[key]
-        pipeline = self._build(self.kb_chunks(kb_id), record.language, self.settings, progress)
+        pipeline = self._build(self.kb_chunks(kb_id), record.language, self.settings, progress, kb_id)
         with self._lock:
             self._pipelines[key] = pipeline
             while len(self._pipelines) > _PIPELINES_KEPT:
@@ -283,14 +304,21 @@ class App:
         return load_dataset(find_dataset(reference, self._dataset_folders))
 
     def _build(
-        self, chunks: Sequence[Chunk], language: str, settings: Settings, progress: ProgressCallback
+        self, chunks: Sequence[Chunk], language: str, settings: Settings, progress: ProgressCallback, kb_id: str = ""
     ) -> Pipeline:
         return build_pipeline(
-            chunks, language, settings, lambda: self._embedder(settings.embedding_model_name), progress
+            chunks,
+            language,
+            settings,
+            lambda: self._embedder(settings.embedding_model_name),
+            progress,
+            kb_id=kb_id,
+            language_model=self._language_model(settings),
         )
 
     def _prepare(self, changes: Mapping[str, Any]) -> PreparedRun:
         settings = self.settings.with_changes(**changes)
+        require_language_model(settings, self._language_model(settings))
         reference = settings.mteb_dataset_name
         if reference not in list_datasets(self._dataset_folders):
             # A relative folder must be found again by a resume from elsewhere.

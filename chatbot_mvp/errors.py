@@ -4,7 +4,9 @@
     ├── ConfigurationError          a setting or an argument is wrong          (exit code 2)
     │   ├── InvalidSetting
     │   ├── UnknownChoice           strategy, provider, embedder, …
-    │   └── MissingPackage
+    │   ├── MissingPackage
+    │   ├── NeedsLanguageModel
+    │   └── VectorStoreUnavailable
     ├── DatasetError                a data set cannot be used as it is         (exit code 2)
     │   ├── DatasetNotFound
     │   ├── DatasetFileMissing
@@ -67,6 +69,22 @@ class UnknownChoice(ConfigurationError):
 class MissingPackage(ConfigurationError):
     code = "missing_package"
     template = "{feature} needs the package {package!r}. Install it with: {command}"
+
+
+class NeedsLanguageModel(ConfigurationError):
+    code = "needs_language_model"
+    template = (
+        "{feature} needs a language model, and the provider {provider!r} has none. "
+        "Set PROVIDER to a provider with a model, or do without {feature}."
+    )
+
+
+class VectorStoreUnavailable(ConfigurationError):
+    code = "vector_store_unavailable"
+    template = (
+        "The vector store at {place!r} cannot be used: {reason}. "
+        "Check CHROMA_HOST and that the server runs, or set VECTOR_STORE=exact."
+    )
 
 
 class DatasetError(ChatbotError):

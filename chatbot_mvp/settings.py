@@ -6,10 +6,19 @@ The environment wins over ``.env``, which wins over the defaults.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import Field, ValidationError, ValidationInfo, field_validator
+from pydantic import (
+    Field,
+    SecretStr,
+    ValidationError,
+    ValidationInfo,
+    field_serializer,
+    field_validator,
+    model_validator,
+)
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from chatbot_mvp.errors import InvalidSetting
@@ -17,6 +26,9 @@ from chatbot_mvp.errors import InvalidSetting
 PROJECT_ROOT = Path(__file__).resolve().parent.parent
 
 LOCAL_EMBEDDER = "local/multilingual-e5-small"
+
+MASK = "***"
+"""What stands for a secret wherever settings are written down."""
 
 
 class Settings(BaseSettings):
@@ -37,6 +49,11 @@ class Settings(BaseSettings):
         description="Chunks that score less, relative to the best one, are dropped (0-1).",
     )
     kb_max_context_chars: int = Field(4_000, ge=500, description="Budget of the context given to a model (characters).")
+    kb_large_context_chars: int = Field(
+        6_000,
+        ge=500,
+        description="The same for sources over 40,000 characters; KB_MAX_CONTEXT_CHARS, when set, holds for all.",
+    )
     kb_min_evidence: float = Field(
         0.45, ge=0.0, le=1.0, description="Strict mode answers from this evidence score on (0-1)."
     )
@@ -54,6 +71,23 @@ class Settings(BaseSettings):
     retrieval_rrf_k: int = Field(60, ge=1, description="The constant k of reciprocal rank fusion.")
     retrieval_bm25_weight: float = Field(0.5, ge=0.0, description="Weight of BM25 in the fusion.")
     retrieval_vector_weight: float = Field(0.5, ge=0.0, description="Weight of the vectors in the fusion.")
+    retrieval_context_batch_size: int = Field(
+        8, ge=1, le=256, description="Chunks whose context CONTEXTUAL_HYBRID asks a language model for at once."
+    )
+
+    vector_store: Literal["auto", "exact", "chroma"] = Field(
+        "auto", description="Where vectors are searched; auto: ChromaDB for knowledge bases, exact for benchmarks."
+    )
+    chroma_host: str = Field("", description="host:port of a ChromaDB server; empty: files in DATA_DIR/chroma.")
+
+    reranker_enabled: bool = Field(False, description="Put the candidates in order once more before the answer.")
+    reranker_base_url: str = Field(
+        "", description="NIM with a ranking model, e.g. http://host:9000/v1; empty: PROVIDER's model scores 0-10."
+    )
+    reranker_model_name: str = Field("nvidia/llama-3.2-nv-rerankqa-1b-v2", description="Ranking model of that NIM.")
+    reranker_top_n: int = Field(5, ge=1, le=1_000, description="Chunks kept after reranking.")
+    nim_request_timeout: float = Field(120, gt=0, le=3_600, description="Longest wait for an answer of NIM (seconds).")
+    nvidia_api_key: SecretStr = Field(SecretStr(""), description="Key for NIM; empty for one that asks for none.")
 
     mteb_dataset_name: str = Field(
         "valle_multihop", description="Data set of a benchmark run: a bundled name or a folder."
@@ -77,6 +111,17 @@ class Settings(BaseSettings):
             raise ValueError("RETRIEVAL_BM25_WEIGHT and RETRIEVAL_VECTOR_WEIGHT cannot both be 0")
         return value
 
+    @model_validator(mode="before")
+    @classmethod
+    def _one_budget_for_all(cls, values: Any) -> Any:
+        if isinstance(values, dict) and "kb_max_context_chars" in values:
+            values.setdefault("kb_large_context_chars", values["kb_max_context_chars"])
+        return values
+
+    @field_serializer("nvidia_api_key", when_used="json")
+    def _masked(self, value: SecretStr) -> str:
+        return MASK if value.get_secret_value() else ""
+
     @classmethod
     def settings_customise_sources(
         cls,
@@ -89,6 +134,13 @@ class Settings(BaseSettings):
         return init_settings, env_settings, dotenv_settings
 
     @property
+    def reranker(self) -> str:
+        """Names what puts the candidates in order once more ("nim:MODEL", "llm:PROVIDER"); "" for nothing."""
+        if not self.reranker_enabled:
+            return ""
+        return f"nim:{self.reranker_model_name}" if self.reranker_base_url else f"llm:{self.provider}"
+
+    @property
     def samples_dir(self) -> Path:
         """Folder of the samples that come with the project."""
         return PROJECT_ROOT / "data" / "samples"
@@ -96,6 +148,10 @@ class Settings(BaseSettings):
     @property
     def kb_dir(self) -> Path:
         return self.data_dir / "kb"
+
+    @property
+    def chroma_dir(self) -> Path:
+        return self.data_dir / "chroma"
 
     @property
     def cache_dir(self) -> Path:
@@ -122,7 +178,22 @@ class Settings(BaseSettings):
         for name, value in changes.items():
             if name not in Settings.model_fields:
                 raise InvalidSetting(name=name.upper(), found=value, reason="there is no such setting")
-        return _validated(lambda: Settings(_env_file=None, **{**self.model_dump(), **changes}))  # type: ignore[call-arg]
+        values = self.model_dump()
+        if "kb_max_context_chars" in changes:
+            values["kb_large_context_chars"] = changes["kb_max_context_chars"]
+        return _validated(lambda: Settings(_env_file=None, **{**values, **changes}))  # type: ignore[call-arg]
+
+    def with_recorded(self, recorded: Mapping[str, Any]) -> Settings:
+        """These settings with the values that a run's manifest holds; secrets stay as they are here.
+
+        Raises:
+            InvalidSetting: a recorded value is not legal any more.
+        """
+        fields = Settings.model_fields
+        known = {name: value for name, value in recorded.items() if name in fields}
+        return self.with_changes(
+            **{name: value for name, value in known.items() if fields[name].annotation is not SecretStr}
+        )
 
 
 def load_settings(env_file: Path | None = None, **overrides: Any) -> Settings:

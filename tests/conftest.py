@@ -11,7 +11,7 @@ import pytest
 from chatbot_mvp.app import App
 from chatbot_mvp.llm.demo import DemoModel
 from chatbot_mvp.settings import PROJECT_ROOT, Settings, load_settings
-from tests.fakes import FakeEmbedder
+from tests.fakes import FakeEmbedder, FakeLanguageModel
 
 # The same examples every time: a suite that is green stays green until the code changes.
 hypothesis.settings.register_profile("suite", deadline=None, max_examples=60, derandomize=True, database=None)
@@ -44,8 +44,10 @@ def embedder() -> FakeEmbedder:
 
 @pytest.fixture
 def app(settings: Settings, embedder: FakeEmbedder) -> App:
-    """The App with the demo provider and a fake embedder."""
-    return App(settings, embedder=lambda _: embedder, chat_model=DemoModel)
+    """The App with the demo provider, a fake embedder and a fake language model."""
+    return App(
+        settings, embedder=lambda _: embedder, chat_model=DemoModel, language_model=lambda _: FakeLanguageModel().model
+    )
 
 
 @pytest.fixture(scope="session")

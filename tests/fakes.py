@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from chatbot_mvp.embedding.base import InputType, Vectors
 from chatbot_mvp.llm.base import ChatRequest, Completion
+from chatbot_mvp.retrieval.language_model import LanguageModel
 from chatbot_mvp.text import Analyzer
 from chatbot_mvp.types import Chunk
 
@@ -56,6 +57,22 @@ class FakeChatModel:
     def complete(self, request: ChatRequest) -> Completion:
         self.requests.append(request)
         return Completion(self.reply, self.name, 0.0)
+
+
+class FakeLanguageModel:
+    """What stands behind a ``LanguageModel``: a rule from prompt to reply. Keeps the prompts it got."""
+
+    def __init__(self, reply: Callable[[str], str] = lambda prompt: f"Contexto de {len(prompt)} caracteres.") -> None:
+        self.prompts: list[str] = []
+        self._reply = reply
+
+    def ask(self, prompt: str) -> str:
+        self.prompts.append(prompt)
+        return self._reply(prompt)
+
+    @property
+    def model(self) -> LanguageModel:
+        return LanguageModel("fake", self.ask)
 
 
 def chunks_of(*texts: str) -> list[Chunk]:

@@ -89,8 +89,7 @@ def reopen_run(folder: RunFolder, load: Callable[[str], Dataset], settings: Sett
     manifest = folder.manifest()
     if folder.result_path.is_file():
         raise RunAlreadyFinished(run_id=manifest.run_id)
-    known = {name: value for name, value in manifest.settings_masked.items() if name in Settings.model_fields}
-    settings = settings.with_changes(**known)
+    settings = settings.with_recorded(manifest.settings_masked)
     dataset = load(manifest.dataset_ref)
     now = {
         "dataset_sha256": dataset.sha256,
@@ -190,7 +189,7 @@ def _retrieve(run: PreparedRun, pipeline: Pipeline, progress: ProgressCallback) 
 
 def _record(run: PreparedRun, query: Query, trace: RetrievalTrace) -> QueryRecord:
     best_of_document: dict[str, Hit] = {}
-    for hit in trace.hits:
+    for hit in trace.retrieved:
         best_of_document.setdefault(hit.chunk.doc_id, hit)
     hits = list(best_of_document.values())[: run.settings.retrieval_k]
     payload = {
@@ -199,6 +198,12 @@ def _record(run: PreparedRun, query: Query, trace: RetrievalTrace) -> QueryRecor
         "evidence": trace.evidence,
         "seconds": {record.stage: round(record.seconds, 6) for record in trace.records},
     }
+    if trace.hits_before_rerank is not None:
+        [notes] = [record.notes for record in trace.records if record.stage == "rerank"]
+        payload["reranked"] = notes["reranked"]
+        payload["rerank_error"] = notes.get("error")
+        payload["pre_rerank_candidate_ids"] = list(trace.pre_rerank_candidate_ids)
+        payload["generation_doc_ids"] = list(dict.fromkeys(hit.chunk.doc_id for hit in trace.hits))
     return QueryRecord(run.manifest.run_id, query.query_id, PHASE_RETRIEVE, "ok", payload)
 
 
@@ -234,6 +239,7 @@ def _result(run: PreparedRun) -> dict[str, Any]:
         "metrics": {name: total.mean for name, total in totals.items()},
         "scored": {name: [total.scored, total.total] for name, total in totals.items()},
         "damaged_records": damaged,
+        "rerank_failures": sum(bool(records[query.query_id].payload.get("rerank_error")) for query in run.queries),
         "per_query": per_query,
     }
 

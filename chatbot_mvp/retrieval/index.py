@@ -6,14 +6,15 @@ import hashlib
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from filelock import FileLock
 
 from chatbot_mvp.embedding.base import Embedder
 from chatbot_mvp.embedding.cache import VectorCache
-from chatbot_mvp.retrieval.dense import ExactVectors
 from chatbot_mvp.retrieval.lexical import INDEX_VERSION, LexicalIndex
+from chatbot_mvp.retrieval.vector_store import VectorStore, VectorStoreChoice
 from chatbot_mvp.text import Analyzer
 from chatbot_mvp.types import Chunk, ProgressCallback, ignore_progress
 
@@ -22,7 +23,7 @@ from chatbot_mvp.types import Chunk, ProgressCallback, ignore_progress
 class DenseSide:
     """What a strategy with vectors needs: the corpus' vectors and the means to embed a question."""
 
-    vectors: ExactVectors
+    vectors: VectorStore
     embedder: Embedder
     cache: VectorCache
     batch_size: int
@@ -40,6 +41,14 @@ class CorpusIndex:
     def analyzer(self) -> Analyzer:
         return self.lexical.analyzer
 
+    @cached_property
+    def source_chars(self) -> int:
+        """Length of the indexed sources, in characters up to the end of each document's last chunk."""
+        ends: dict[str, int] = {}
+        for chunk in self.chunks:
+            ends[chunk.doc_id] = max(chunk.end, ends.get(chunk.doc_id, 0))
+        return sum(ends.values())
+
     def idf(self, term: str) -> float:
         """Inverse document frequency as in BM25: ln(1 + (N - n + 0.5) / (n + 0.5)); at its highest for n = 0."""
         n = self.lexical.document_frequency(term)
@@ -53,6 +62,8 @@ def build_index(
     embedder: Callable[[], Embedder] | None,
     batch_size: int,
     progress: ProgressCallback = ignore_progress,
+    store: VectorStoreChoice | None = None,
+    indexed: Sequence[Chunk] | None = None,
 ) -> CorpusIndex:
     """Build or load the indexes of ``chunks``.
 
@@ -60,22 +71,26 @@ def build_index(
         embedder: makes the embedding model; None for a strategy without vectors.
         batch_size: texts embedded in one call.
         progress: told of the phases "index" and "embed_corpus"; may raise to stop, what is done stays cached.
+        store: where the vectors go; None for exact search.
+        indexed: row for row what is indexed in place of ``chunks``; ``chunks`` are what is found all the same.
     """
     analyzer = Analyzer(language)
-    folder = cache_dir / "indexes" / _content_key(chunks, analyzer)
+    sources = chunks if indexed is None else indexed
+    folder = cache_dir / "indexes" / _content_key(sources, analyzer)
     folder.parent.mkdir(parents=True, exist_ok=True)
     lexical = LexicalIndex.open(folder, analyzer)
     if lexical is None:
         # Two processes on the same corpus: the second waits and finds it built.
         with FileLock(f"{folder}.lock"):
-            lexical = LexicalIndex.open(folder, analyzer) or LexicalIndex.build(chunks, analyzer, folder, progress)
+            lexical = LexicalIndex.open(folder, analyzer) or LexicalIndex.build(sources, analyzer, folder, progress)
     if embedder is None:
         return CorpusIndex(chunks, lexical, None)
     model = embedder()
     cache = VectorCache(cache_dir / "vectors.sqlite")
-    texts = [chunk.index_text for chunk in chunks]
+    texts = [chunk.index_text for chunk in sources]
     matrix = cache.embed(model, texts, "passage", batch_size, progress, "embed_corpus")
-    return CorpusIndex(chunks, lexical, DenseSide(ExactVectors(matrix), model, cache, batch_size))
+    vectors = (store or VectorStoreChoice()).make(matrix, model.model_id, progress)
+    return CorpusIndex(chunks, lexical, DenseSide(vectors, model, cache, batch_size))
 
 
 def _content_key(chunks: Sequence[Chunk], analyzer: Analyzer) -> str:

@@ -10,11 +10,15 @@ from pathlib import Path
 
 from chatbot_mvp.embedding.base import Embedder
 from chatbot_mvp.kb.chunking import CHUNKING_VERSION
+from chatbot_mvp.retrieval.enrichment import ContextCache, enrich
 from chatbot_mvp.retrieval.index import CorpusIndex, build_index
+from chatbot_mvp.retrieval.language_model import LanguageModel, needed
 from chatbot_mvp.retrieval.lexical import INDEX_VERSION
-from chatbot_mvp.retrieval.stages import RetrievalConfig
+from chatbot_mvp.retrieval.rerank import Rerank, Reranker, make_reranker
+from chatbot_mvp.retrieval.stages import RetrievalConfig, Selection, Stage
 from chatbot_mvp.retrieval.strategies import get_strategy
 from chatbot_mvp.retrieval.trace import RetrievalTrace
+from chatbot_mvp.retrieval.vector_store import VectorStoreChoice
 from chatbot_mvp.settings import Settings
 from chatbot_mvp.text import ANALYSIS_VERSION
 from chatbot_mvp.types import Chunk, ProgressCallback, ignore_progress
@@ -26,10 +30,15 @@ PIPELINE_VERSION = 1
 class Pipeline:
     """Runs a strategy's stages over questions. Safe to share between threads."""
 
-    def __init__(self, index: CorpusIndex, config: RetrievalConfig) -> None:
+    def __init__(self, index: CorpusIndex, config: RetrievalConfig, reranker: Reranker | None = None) -> None:
+        """``reranker`` puts the candidates in order once more, just before a selection is made of them."""
         self.index = index
         self.config = config
-        self._stages = [stage(index, config) for stage in get_strategy(config.retrieval_strategy).stages]
+        self._stages: list[Stage] = []
+        for stage in get_strategy(config.retrieval_strategy).stages:
+            if reranker is not None and issubclass(stage, Selection):
+                self._stages.append(Rerank(index, config, reranker))
+            self._stages.append(stage(index, config))
 
     def retrieve(self, queries: Sequence[str]) -> list[RetrievalTrace]:
         """One trace per query, in order. What is found for a query does not depend on the others."""
@@ -44,11 +53,25 @@ def retrieval_config(settings: Settings) -> RetrievalConfig:
     return RetrievalConfig(**{field.name: getattr(settings, field.name) for field in fields(RetrievalConfig)})
 
 
+def require_language_model(settings: Settings, model: LanguageModel | None) -> None:
+    """Fails before any work is done where a language model is needed and ``model`` is None.
+
+    Raises:
+        UnknownChoice: the strategy is not in the registry.
+        NeedsLanguageModel
+    """
+    if get_strategy(settings.retrieval_strategy).needs_language_model:
+        needed(model, settings.retrieval_strategy, settings.provider)
+    if settings.reranker_enabled and not settings.reranker_base_url:
+        needed(model, "RERANKER_ENABLED without RERANKER_BASE_URL", settings.provider)
+
+
 def fingerprint(config: RetrievalConfig) -> str:
     """12 hex digits that are equal exactly when two pipelines over the same corpus give the same results."""
     strategy = get_strategy(config.retrieval_strategy)
     identity = {
         **asdict(config),
+        "provider": config.provider if strategy.needs_language_model else "",
         "stages": [stage.name for stage in strategy.stages],
         "versions": [PIPELINE_VERSION, INDEX_VERSION, ANALYSIS_VERSION, CHUNKING_VERSION],
     }
@@ -61,23 +84,41 @@ def build_pipeline(
     settings: Settings,
     embedder: Callable[[], Embedder],
     progress: ProgressCallback = ignore_progress,
+    *,
+    kb_id: str = "",
+    language_model: LanguageModel | None = None,
 ) -> Pipeline:
     """The one way to a pipeline, for chat and benchmark alike.
 
     Args:
         embedder: makes the embedding model; called only if the strategy needs vectors.
+        kb_id: the knowledge base that the chunks are of; "" for a benchmark's corpus.
+        language_model: the provider's model; None if it has none.
 
     Raises:
         UnknownChoice: the strategy is not in the registry.
+        NeedsLanguageModel: strategy or reranker need a language model.
+        MissingPackage, InvalidSetting, VectorStoreUnavailable: of the vector store.
     """
     config = retrieval_config(settings)
-    needs_vectors = get_strategy(config.retrieval_strategy).needs_vectors
+    strategy = get_strategy(config.retrieval_strategy)
+    require_language_model(settings, language_model)
+    reranker = make_reranker(settings, language, language_model)
+    indexed: Sequence[Chunk] | None = None
+    if strategy.needs_language_model:
+        model = needed(language_model, strategy.name, settings.provider)
+        contexts = ContextCache(settings.cache_dir / "contexts.sqlite")
+        batch = settings.retrieval_context_batch_size
+        indexed = enrich(chunks, language, model, contexts, batch, progress)
+    store = VectorStoreChoice(settings.vector_store, kb_id, settings.chroma_dir, settings.chroma_host)
     index = build_index(
         chunks,
         language,
         Path(settings.cache_dir),
-        embedder if needs_vectors else None,
+        embedder if strategy.needs_vectors else None,
         settings.embedding_batch_size,
         progress,
+        store,
+        indexed,
     )
-    return Pipeline(index, config)
+    return Pipeline(index, config, reranker)

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from chatbot_mvp.retrieval.context import ContextChars, context_budget
 from chatbot_mvp.retrieval.evidence import evidence_score
 from chatbot_mvp.retrieval.index import CorpusIndex
 from chatbot_mvp.retrieval.trace import Hit, RetrievalTrace, StageRecord
@@ -15,7 +16,7 @@ from chatbot_mvp.retrieval.trace import Hit, RetrievalTrace, StageRecord
 
 @dataclass(frozen=True)
 class RetrievalConfig:
-    """Every knob of a pipeline; the fields are the settings of the same names."""
+    """Every knob of a pipeline; the fields are the settings, or properties of them, of the same names."""
 
     retrieval_strategy: str
     retrieval_k: int
@@ -27,6 +28,11 @@ class RetrievalConfig:
     kb_top_k: int
     kb_min_score: float
     kb_max_context_chars: int
+    kb_large_context_chars: int
+    vector_store: str
+    reranker: str
+    reranker_top_n: int
+    provider: str
 
 
 class Stage:
@@ -126,17 +132,20 @@ class Selection(Stage):
     name = "selection"
 
     def apply(self, trace: RetrievalTrace) -> tuple[RetrievalTrace, dict[str, Any]]:
-        budget = self.config.kb_max_context_chars
+        usual, large = self.config.kb_max_context_chars, self.config.kb_large_context_chars
+        budget = context_budget(self.index.source_chars, usual, large)
         chosen: list[Hit] = []
-        used = 0
+        context = ContextChars()
         best = trace.hits[0].score if trace.hits else 0.0
         for hit in trace.hits[: self.config.kb_top_k]:
             relative = hit.score / best if best > 0 else 0.0
-            if relative < self.config.kb_min_score or (chosen and used + len(hit.chunk.text) > budget):
+            if relative < self.config.kb_min_score or (chosen and context.used + context.cost(hit.chunk) > budget):
                 continue
             chosen.append(hit)
-            used += len(hit.chunk.text)
-        following = replace(trace, chunks_final=tuple(chosen), context_chars_used=used, context_chars_budget=budget)
+            context.add(hit.chunk)
+        following = replace(
+            trace, chunks_final=tuple(chosen), context_chars_used=context.used, context_chars_budget=budget
+        )
         return following, {"kept": len(chosen)}
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from chatbot_mvp.errors import UnknownChoice
 from chatbot_mvp.retrieval.stages import Dense, Evidence, Lexical, ReciprocalRankFusion, Selection, Stage
+from chatbot_mvp.retrieval.stitching import Stitching
 
 
 @dataclass(frozen=True)
@@ -16,9 +17,11 @@ class Strategy:
     summary: str
     stages: tuple[type[Stage], ...]
     needs_vectors: bool
+    needs_language_model: bool = False
+    """True if chunks are indexed with a context that a language model writes (``enrichment``)."""
 
 
-_JUDGE = (Selection, Evidence)
+_JUDGE = (Selection, Stitching, Evidence)
 
 STRATEGIES: dict[str, Strategy] = {
     strategy.name: strategy
@@ -26,6 +29,13 @@ STRATEGIES: dict[str, Strategy] = {
         Strategy("LEXICAL", "BM25 alone; needs no vectors", (Lexical, *_JUDGE), False),
         Strategy("SIMPLE_VECTOR", "Nearest vectors alone (exact cosine)", (Dense, *_JUDGE), True),
         Strategy("HYBRID", "BM25 and vectors, fused by rank", (Lexical, Dense, ReciprocalRankFusion, *_JUDGE), True),
+        Strategy(
+            "CONTEXTUAL_HYBRID",
+            "HYBRID over chunks with a context that a language model writes for each",
+            (Lexical, Dense, ReciprocalRankFusion, *_JUDGE),
+            True,
+            needs_language_model=True,
+        ),
     )
 }
 

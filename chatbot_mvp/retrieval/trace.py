@@ -44,13 +44,33 @@ class RetrievalTrace:
     """Name of a retriever -> its hits, best first."""
     hits: tuple[Hit, ...] = ()
     """The one final list before selection, best first."""
+    hits_before_rerank: tuple[Hit, ...] | None = None
+    """``hits`` as they were before a reranker took its few; None when there was none."""
     chunks_final: tuple[Hit, ...] = ()
-    """What reaches the answer: a selection of ``hits``, or ``hits`` themselves for a benchmark."""
+    """What reaches the answer: a selection of ``hits``, then the chunks that stitching added."""
+    chunks_added_by_stitching: tuple[str, ...] = ()
+    """Ids of the chunks of ``chunks_final`` that are there as neighbours of a hit."""
     context_chars_used: int = 0
+    """Distinct source characters of ``chunks_final``: what two chunks share counts once."""
     context_chars_budget: int = 0
+    """How many of them there may be."""
     evidence: float | None = None
     """0-1: how well ``chunks_final`` cover the question; None when no stage judged it."""
     records: tuple[StageRecord, ...] = ()
+
+    @property
+    def retrieved(self) -> tuple[Hit, ...]:
+        """What the retrievers found, best first, whatever a reranker made of it: what ranking metrics score."""
+        return self.hits if self.hits_before_rerank is None else self.hits_before_rerank
+
+    @property
+    def pre_rerank_candidate_ids(self) -> tuple[str, ...]:
+        """Chunk ids that a reranker was given, in the order it got them; empty when there was none."""
+        return tuple(hit.chunk.chunk_id for hit in self.hits_before_rerank or ())
+
+    @property
+    def stitching_added_count(self) -> int:
+        return len(self.chunks_added_by_stitching)
 
     def with_record(self, record: StageRecord, **changes: Any) -> RetrievalTrace:
         """This trace with ``changes`` and one more stage record."""

@@ -35,7 +35,7 @@ from chatbot_mvp.metrics.ranking import RANKING_METRICS
 from chatbot_mvp.retrieval.strategies import STRATEGIES
 from chatbot_mvp.settings import PROJECT_ROOT, Settings
 from chatbot_mvp.types import Progress
-from tests.fakes import FakeEmbedder
+from tests.fakes import FakeEmbedder, FakeLanguageModel
 
 QUERIES = 40
 """Of the bundled data set; more than one batch of records."""
@@ -55,7 +55,12 @@ CONTRACT = {
 
 def new_app(settings: Settings) -> App:
     """As after a restart: the same folders, nothing in memory."""
-    return App(settings, embedder=lambda _: FakeEmbedder(), chat_model=DemoModel)
+    return App(
+        settings,
+        embedder=lambda _: FakeEmbedder(),
+        chat_model=DemoModel,
+        language_model=lambda _: FakeLanguageModel().model,
+    )
 
 
 def stop_run(app: App, when: Callable[[Progress], bool], **changes: Any) -> str:

@@ -13,7 +13,9 @@ from chatbot_mvp.retrieval.pipeline import Pipeline, build_pipeline, fingerprint
 from chatbot_mvp.retrieval.stages import RetrievalConfig
 from chatbot_mvp.retrieval.strategies import STRATEGIES
 from chatbot_mvp.settings import Settings
-from tests.fakes import FakeEmbedder, chunks_of
+from tests.fakes import FakeEmbedder, FakeLanguageModel, chunks_of
+
+LANGUAGE_MODEL = FakeLanguageModel(lambda _: "Norma de la empresa.").model
 
 TEXTS = [
     "Las vacaciones son 23 días laborables al año.",
@@ -33,7 +35,9 @@ QUERIES = [
 
 
 def pipeline_of(settings: Settings, embedder: Embedder, **changes: Any) -> Pipeline:
-    return build_pipeline(chunks_of(*TEXTS), "es", settings.with_changes(**changes), lambda: embedder)
+    return build_pipeline(
+        chunks_of(*TEXTS), "es", settings.with_changes(**changes), lambda: embedder, language_model=LANGUAGE_MODEL
+    )
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
@@ -76,7 +80,13 @@ def test_the_embedding_model_is_made_only_for_strategies_with_vectors(settings: 
         made.append(FakeEmbedder())
         return made[-1]
 
-    pipeline = build_pipeline(chunks_of(*TEXTS), "es", settings.with_changes(retrieval_strategy=strategy), make)
+    pipeline = build_pipeline(
+        chunks_of(*TEXTS),
+        "es",
+        settings.with_changes(retrieval_strategy=strategy),
+        make,
+        language_model=LANGUAGE_MODEL,
+    )
     pipeline.retrieve(QUERIES[:1])
     assert bool(made) == STRATEGIES[strategy].needs_vectors
 
@@ -84,7 +94,9 @@ def test_the_embedding_model_is_made_only_for_strategies_with_vectors(settings: 
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_an_empty_corpus_is_searched_without_error(settings: Settings, embedder: FakeEmbedder, strategy: str) -> None:
     changed = settings.with_changes(retrieval_strategy=strategy)
-    [trace] = build_pipeline([], "es", changed, lambda: embedder).retrieve(["vacaciones"])
+    [trace] = build_pipeline([], "es", changed, lambda: embedder, language_model=LANGUAGE_MODEL).retrieve(
+        ["vacaciones"]
+    )
     assert (trace.hits, trace.chunks_final, trace.evidence) == ((), (), 0.0)
 
 
@@ -115,7 +127,7 @@ def test_equal_settings_have_equal_fingerprints(settings: Settings) -> None:
     assert fingerprint(retrieval_config(settings)) == fingerprint(retrieval_config(other))
 
 
-OTHER_VALUES = {
+OTHER_VALUES: dict[str, Any] = {
     "retrieval_strategy": "LEXICAL",
     "retrieval_k": 21,
     "retrieval_pre_fusion_k": 151,
@@ -126,12 +138,23 @@ OTHER_VALUES = {
     "kb_top_k": 6,
     "kb_min_score": 0.01,
     "kb_max_context_chars": 4_001,
+    "kb_large_context_chars": 6_001,
+    "vector_store": "chroma",
+    "reranker_top_n": 6,
 }
+OTHER_SETTINGS: dict[str, dict[str, Any]] = {
+    "reranker": {"reranker_enabled": True},
+    "provider": {"provider": "other", "retrieval_strategy": "CONTEXTUAL_HYBRID"},
+}
+"""Knobs that are made of settings of other names, or that count only beside another one."""
 
 
 @pytest.mark.parametrize("name", [field.name for field in fields(RetrievalConfig)])
 def test_every_knob_of_the_pipeline_changes_the_fingerprint(settings: Settings, name: str) -> None:
+    changes = OTHER_SETTINGS.get(name) or {name: OTHER_VALUES[name]}
     config = retrieval_config(settings)
-    changed = retrieval_config(settings.with_changes(**{name: OTHER_VALUES[name]}))
+    if name == "provider":
+        config = retrieval_config(settings.with_changes(retrieval_strategy=changes["retrieval_strategy"]))
+    changed = retrieval_config(settings.with_changes(**changes))
     assert getattr(changed, name) != getattr(config, name)
     assert fingerprint(changed) != fingerprint(config)

@@ -78,7 +78,7 @@ def select(index: CorpusIndex, config: RetrievalConfig, found: list[Hit], **chan
 
 def sized(*hits_: tuple[int, float]) -> list[Hit]:
     """Hits with texts of the given lengths and the given scores, ids h0, h1, …"""
-    return [Hit(Chunk(f"h{n}", "d", "", "x" * length, 0, length), score) for n, (length, score) in enumerate(hits_)]
+    return [Hit(Chunk(f"h{n}", f"d{n}", "", "x" * length, 0, length), score) for n, (length, score) in enumerate(hits_)]
 
 
 @pytest.mark.parametrize(

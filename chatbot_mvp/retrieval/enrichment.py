@@ -1,0 +1,177 @@
+"""Contextual enrichment: what a language model says about a chunk's place is indexed with it.
+
+After "Introducing Contextual Retrieval" (Anthropic, 2024). What is found and shown is the original chunk.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sqlite3
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from dataclasses import replace
+from itertools import groupby
+from pathlib import Path
+
+from chatbot_mvp.retrieval.language_model import LanguageModel, prompts
+from chatbot_mvp.types import Chunk, Progress, ProgressCallback, ignore_progress
+
+PHASE = "enrich"
+DOCUMENT_CHARS = 12_000
+"""A longer document is shown to the model as the part of this length around the chunk."""
+CONTEXT_CHARS = 600
+"""A longer reply is cut: it must not outweigh the chunk."""
+
+_CALLS = 8  # at the same time
+_LOOKUP = 500  # SQLite's parameters in one statement
+
+
+class ContextCache:
+    """One SQLite file: a model's reply to a prompt, kept for good. Safe for several threads and processes."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with closing(self._connect()) as connection, connection:
+            connection.execute(
+                "CREATE TABLE IF NOT EXISTS contexts (key BLOB PRIMARY KEY, context TEXT NOT NULL) WITHOUT ROWID"
+            )
+
+    def contexts(
+        self,
+        model: LanguageModel,
+        prompt_texts: Sequence[str],
+        batch_size: int,
+        progress: ProgressCallback = ignore_progress,
+    ) -> list[str]:
+        """The model's reply to each prompt on one line, at most 600 characters; only what is not cached is asked.
+
+        Args:
+            batch_size: prompts between two commits, asked at the same time (up to 8).
+            progress: told of the phase "enrich" after every batch; may raise to stop, then what came is kept.
+
+        Raises:
+            ChatbotError, OSError: the model gave no reply; the replies of its batch so far are kept.
+        """
+        started = time.monotonic()
+        keys = [_key(model.name, prompt) for prompt in prompt_texts]
+        with closing(self._connect()) as connection:
+            known = _read(connection, keys)
+            waiting = {key: prompt for key, prompt in zip(keys, prompt_texts, strict=True) if key not in known}
+            cached, total = len(known), len(known) + len(waiting)
+            progress(Progress(PHASE, cached, total, 0.0, cached))
+            order = list(waiting.items())
+            for begin in range(0, len(order), batch_size):
+                for key, context in _asked(model, order[begin : begin + batch_size], connection):
+                    known[key] = context
+                progress(Progress(PHASE, len(known), total, time.monotonic() - started, cached))
+        return [known[key] for key in keys]
+
+    def _connect(self) -> sqlite3.Connection:
+        connection = sqlite3.connect(self._path, timeout=60)
+        connection.execute("PRAGMA journal_mode=WAL")
+        connection.execute("PRAGMA synchronous=NORMAL")
+        return connection
+
+
+def _asked(
+    model: LanguageModel, batch: Sequence[tuple[bytes, str]], connection: sqlite3.Connection
+) -> Iterator[tuple[bytes, str]]:
+    """Ask for a batch and commit what came, also when one of its calls failed."""
+    fresh: dict[bytes, str] = {}
+    try:
+        with ThreadPoolExecutor(min(_CALLS, len(batch))) as pool:
+            pending = [(key, pool.submit(model.ask, prompt)) for key, prompt in batch]
+            failure: BaseException | None = None
+            for key, future in pending:
+                # Every call of the batch was made: keep each reply before the first failure is told.
+                if (error := future.exception()) is None:
+                    fresh[key] = tidy_context(future.result())
+                else:
+                    failure = failure or error
+            if failure is not None:
+                raise failure
+    finally:
+        with connection:
+            # An empty reply may be better the next time.
+            kept = [(key, context) for key, context in fresh.items() if context]
+            connection.executemany("INSERT OR REPLACE INTO contexts VALUES (?, ?)", kept)
+    yield from fresh.items()
+
+
+def tidy_context(reply: str) -> str:
+    """A reply on one line, cut between words to at most 600 characters."""
+    # Half a surrogate pair has no form on disk.
+    line = " ".join(reply.encode("utf-8", "replace").decode().split())
+    if len(line) <= CONTEXT_CHARS:
+        return line
+    return line[:CONTEXT_CHARS].rsplit(" ", 1)[0]
+
+
+def enrich(
+    chunks: Sequence[Chunk],
+    language: str,
+    model: LanguageModel,
+    cache: ContextCache,
+    batch_size: int,
+    progress: ProgressCallback = ignore_progress,
+) -> list[Chunk]:
+    """Row for row the chunks to index: the model's context stands before the text.
+
+    Their offsets are those of the original chunks, which remain what a search returns.
+    """
+    texts = list(enrichment_prompts(chunks, language))
+    contexts = cache.contexts(model, texts, batch_size, progress)
+    return [
+        replace(chunk, text=f"{context}\n{chunk.text}") if context else chunk
+        for chunk, context in zip(chunks, contexts, strict=True)
+    ]
+
+
+def enrichment_prompts(chunks: Sequence[Chunk], language: str) -> Iterator[str]:
+    """One prompt per chunk, in order: with its document where that has several chunks, else with its title."""
+    templates = prompts(language)
+    for _, group in groupby(chunks, key=lambda chunk: chunk.doc_id):
+        parts = list(group)
+        source = _source(parts) if len(parts) > 1 else None
+        for chunk in parts:
+            if source is None:
+                yield templates["context_from_title"].format(section=chunk.section, chunk=chunk.text)
+            else:
+                shown = _around(source, chunk)
+                yield templates["context_in_document"].format(document=shown, section=chunk.section, chunk=chunk.text)
+
+
+def _source(chunks: Sequence[Chunk]) -> str:
+    """The document as far as its chunks show it, every character at its own offset; between chunks, blank space."""
+    text, at = [], 0
+    for chunk in sorted(chunks, key=lambda chunk: chunk.start):
+        gap = chunk.start - at
+        if gap > 0:
+            text.append("\n" * gap)
+            at = chunk.start
+        text.append(chunk.text[at - chunk.start :])
+        at = max(at, chunk.end)
+    return "".join(text)
+
+
+def _around(source: str, chunk: Chunk) -> str:
+    middle = (chunk.start + chunk.end) // 2
+    begin = max(0, min(middle - DOCUMENT_CHARS // 2, len(source) - DOCUMENT_CHARS))
+    return source[begin : begin + DOCUMENT_CHARS].strip()
+
+
+def _key(model: str, prompt: str) -> bytes:
+    return hashlib.sha256(f"{model}\x00{prompt}".encode("utf-8", "surrogatepass")).digest()
+
+
+def _read(connection: sqlite3.Connection, keys: Sequence[bytes]) -> dict[bytes, str]:
+    wanted = sorted(set(keys))
+    found: dict[bytes, str] = {}
+    for begin in range(0, len(wanted), _LOOKUP):
+        part = wanted[begin : begin + _LOOKUP]
+        marks = ",".join("?" * len(part))
+        found.update(connection.execute(f"SELECT key, context FROM contexts WHERE key IN ({marks})", part))
+    return found
