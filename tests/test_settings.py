@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 from pydantic import ValidationError
 
+from chatbot_mvp.app import App
 from chatbot_mvp.errors import InvalidSetting
+from chatbot_mvp.llm.demo import DemoModel
 from chatbot_mvp.settings import Settings, load_settings
+from tests.fakes import FakeEmbedder
 
 
 def test_the_defaults_need_no_environment_and_no_file(clean_env: Path) -> None:
@@ -116,3 +120,40 @@ def test_the_samples_come_with_the_project_wherever_the_data_folder_is(settings:
 @pytest.mark.parametrize("name", Settings.model_fields)
 def test_every_setting_is_described(name: str) -> None:
     assert Settings.model_fields[name].description
+
+
+def test_a_key_is_never_written_down(clean_env: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NVIDIA_API_KEY", "nvapi-secret")
+    settings = load_settings()
+    assert settings.nvidia_api_key.get_secret_value() == "nvapi-secret"
+    assert settings.model_dump(mode="json")["nvidia_api_key"] == "***"
+    shown = [
+        settings.model_dump_json(),
+        repr(settings),
+        str(settings),
+        str(settings.model_dump()),
+        repr(vars(settings)),
+    ]
+    assert [text for text in shown if "nvapi-secret" in text] == []
+
+
+def test_changes_keep_a_key_and_recorded_settings_do_not_replace_it_by_its_mask(settings: Settings) -> None:
+    own = settings.with_changes(nvidia_api_key="nvapi-secret").with_changes(retrieval_k=7)
+    recorded = own.model_dump(mode="json", exclude={"data_dir"})
+    again = settings.with_changes(nvidia_api_key="another").with_recorded({**recorded, "gone": 1})
+    assert (again.retrieval_k, again.nvidia_api_key.get_secret_value()) == (7, "another")
+    assert own.nvidia_api_key.get_secret_value() == "nvapi-secret"
+
+
+def test_a_runs_files_hold_no_key(app: App) -> None:
+    keyed = App(app.settings.with_changes(nvidia_api_key="nvapi-secret"), lambda _: FakeEmbedder(), DemoModel)
+    run_id = keyed.run_now(retrieval_strategy="LEXICAL", eval_max_queries=1)["run_id"]
+    written = [path for path in (app.settings.results_dir / run_id).iterdir() if path.is_file()]
+    assert written
+    assert [path for path in written if b"nvapi-secret" in path.read_bytes()] == []
+    assert (
+        json.loads((app.settings.results_dir / run_id / "manifest.json").read_text("utf-8"))["settings_masked"][
+            "nvidia_api_key"
+        ]
+        == "***"
+    )
