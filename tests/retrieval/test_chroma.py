@@ -17,7 +17,6 @@ from chatbot_mvp.app import App
 from chatbot_mvp.embedding.base import Vectors
 from chatbot_mvp.errors import InvalidSetting, KbNotFound, MissingPackage, RunStopped, VectorStoreUnavailable
 from chatbot_mvp.llm.demo import DemoModel
-from chatbot_mvp.retrieval import chroma
 from chatbot_mvp.retrieval.chroma import ADD_ROWS, ChromaVectors, chroma_client, collection_name, delete_collections
 from chatbot_mvp.retrieval.dense import ExactVectors
 from chatbot_mvp.retrieval.vector_store import VectorStoreChoice
@@ -146,8 +145,8 @@ def test_a_build_that_was_stopped_is_done_anew(tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def server(tmp_path: Path) -> Iterator[str]:
-    """A real ``chroma run``; gives its host:port."""
+def server(tmp_path: Path) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
+    """A real ``chroma run``; gives its host:port and its process."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -162,22 +161,29 @@ def server(tmp_path: Path) -> Iterator[str]:
                     break
             except httpx.HTTPError:
                 time.sleep(0.1)
-        yield f"127.0.0.1:{port}"
+        yield f"127.0.0.1:{port}", process
     finally:
         process.terminate()
         process.wait(timeout=20)
 
 
-def test_a_server_gives_the_hits_that_files_give(server: str, tmp_path: Path) -> None:
+def test_a_server_gives_the_hits_that_files_give(server: tuple[str, subprocess.Popen[bytes]], tmp_path: Path) -> None:
+    host, process = server
     matrix, queries = clustered(11, 2_200), clustered(12, 50)
-    client = chroma_client(tmp_path / "local", server)
+    client = chroma_client(tmp_path / "local", host)
     there = ChromaVectors.build(client, matrix, "kb", "x")
     here = ChromaVectors.build(chroma_client(tmp_path / "files"), matrix, "kb", "x")
     assert same_hits(there.search(queries, 20), here.search(queries, 20))
     assert delete_collections(client, "kb") == 1
     with pytest.raises(VectorStoreUnavailable) as raised:
         there.search(queries, 20)
-    assert server in str(raised.value)
+    assert host in str(raised.value)
+    again = ChromaVectors.build(client, matrix, "kb", "x")
+    process.terminate()
+    process.wait(timeout=20)
+    with pytest.raises(VectorStoreUnavailable) as raised:
+        again.search(queries, 20)
+    assert host in str(raised.value)
 
 
 def test_a_server_that_does_not_answer_is_named_with_the_way_out(tmp_path: Path) -> None:
@@ -288,4 +294,3 @@ def test_chat_and_benchmark_find_the_same_under_either_store(settings: Settings)
 def test_chroma_is_imported_only_when_it_is_used() -> None:
     code = "import sys, chatbot_mvp.app; sys.exit('chromadb' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], cwd=PROJECT_ROOT, check=False).returncode == 0
-    assert chroma.ADD_ROWS < 5_461
