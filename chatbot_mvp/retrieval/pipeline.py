@@ -10,6 +10,8 @@ from pathlib import Path
 
 from chatbot_mvp.embedding.base import Embedder
 from chatbot_mvp.kb.chunking import CHUNKING_VERSION
+from chatbot_mvp.retrieval.bridge.graph import GRAPH_VERSION
+from chatbot_mvp.retrieval.bridge.weights import weights_key
 from chatbot_mvp.retrieval.index import CorpusIndex, build_index
 from chatbot_mvp.retrieval.lexical import INDEX_VERSION
 from chatbot_mvp.retrieval.stages import RetrievalConfig
@@ -50,7 +52,8 @@ def fingerprint(config: RetrievalConfig) -> str:
     identity = {
         **asdict(config),
         "stages": [stage.name for stage in strategy.stages],
-        "versions": [PIPELINE_VERSION, INDEX_VERSION, ANALYSIS_VERSION, CHUNKING_VERSION],
+        "versions": [PIPELINE_VERSION, INDEX_VERSION, GRAPH_VERSION, ANALYSIS_VERSION, CHUNKING_VERSION],
+        "weights": weights_key(),
     }
     return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:12]
 
@@ -71,13 +74,14 @@ def build_pipeline(
         UnknownChoice: the strategy is not in the registry.
     """
     config = retrieval_config(settings)
-    needs_vectors = get_strategy(config.retrieval_strategy).needs_vectors
+    strategy = get_strategy(config.retrieval_strategy)
     index = build_index(
         chunks,
         language,
         Path(settings.cache_dir),
-        embedder if needs_vectors else None,
+        embedder if strategy.needs_vectors else None,
         settings.embedding_batch_size,
         progress,
+        with_links=strategy.needs_links,
     )
     return Pipeline(index, config)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from chatbot_mvp.errors import UnknownChoice
+from chatbot_mvp.retrieval.bridge.stage import Bridge, TitledLexical
 from chatbot_mvp.retrieval.stages import Dense, Evidence, Lexical, ReciprocalRankFusion, Selection, Stage
 
 
@@ -16,6 +17,7 @@ class Strategy:
     summary: str
     stages: tuple[type[Stage], ...]
     needs_vectors: bool
+    needs_links: bool = False
 
 
 _JUDGE = (Selection, Evidence)
@@ -26,6 +28,14 @@ STRATEGIES: dict[str, Strategy] = {
         Strategy("LEXICAL", "BM25 alone; needs no vectors", (Lexical, *_JUDGE), False),
         Strategy("SIMPLE_VECTOR", "Nearest vectors alone (exact cosine)", (Dense, *_JUDGE), True),
         Strategy("HYBRID", "BM25 and vectors, fused by rank", (Lexical, Dense, ReciprocalRankFusion, *_JUDGE), True),
+        Strategy("BRIDGE", "BM25 and a walk over who mentions whom", (TitledLexical, Bridge, *_JUDGE), False, True),
+        Strategy(
+            "BRIDGE_HYBRID",
+            "BRIDGE with vectors",
+            (TitledLexical, Dense, Bridge, *_JUDGE),
+            needs_vectors=True,
+            needs_links=True,
+        ),
     )
 }
 

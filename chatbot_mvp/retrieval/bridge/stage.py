@@ -1,0 +1,52 @@
+"""The walk as a stage of a pipeline."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from chatbot_mvp.retrieval.bridge.walk import LEXICAL_CANDIDATES, VECTOR_CANDIDATES, BridgeWalk, Cosine
+from chatbot_mvp.retrieval.bridge.weights import load_weights
+from chatbot_mvp.retrieval.index import CorpusIndex
+from chatbot_mvp.retrieval.stages import RetrievalConfig, Stage
+from chatbot_mvp.retrieval.trace import Hit, RetrievalTrace
+
+
+class TitledLexical(Stage):
+    """BM25 candidates, each term by the better of its scores in title and text; signal ``bm25``."""
+
+    name = "lexical_titled"
+
+    def apply(self, trace: RetrievalTrace) -> tuple[RetrievalTrace, dict[str, Any]]:
+        found = self.index.lexical.search_titled(trace.query, LEXICAL_CANDIDATES)
+        return self._candidates(trace, found, "bm25"), {"found": len(found)}
+
+
+class Bridge(Stage):
+    """Ranks what was found and what that mentions or is mentioned by; the first hits together cover the question."""
+
+    name = "bridge"
+
+    def __init__(self, index: CorpusIndex, config: RetrievalConfig) -> None:
+        super().__init__(index, config)
+        assert index.graph is not None, "a strategy with links is built with a mention graph"
+        self._walk = BridgeWalk(index.graph, index.analyzer, load_weights(config.retrieval_strategy))
+        self._row_of = {chunk.chunk_id: row for row, chunk in enumerate(index.chunks)}
+
+    def apply(self, trace: RetrievalTrace) -> tuple[RetrievalTrace, dict[str, Any]]:
+        lexical = [(self._row_of[hit.chunk.chunk_id], hit.score) for hit in trace.candidates["bm25"]]
+        nearest: list[int] = []
+        cosine: Cosine | None = None
+        if trace.query_vector is not None and self.index.dense is not None:
+            vectors, query_vector = self.index.dense.vectors, trace.query_vector
+            nearest = [self._row_of[h.chunk.chunk_id] for h in trace.candidates["vector"][:VECTOR_CANDIDATES]]
+            cosine = lambda rows: vectors.similarities(query_vector, rows)  # noqa: E731
+        ranking = self._walk.rank(trace.query, lexical, nearest, cosine)
+        columns = [values.tolist() for values in ranking.signals.values()]
+        signals = [dict(zip(ranking.signals, values, strict=True)) for values in zip(*columns, strict=True)]
+        hits = tuple(
+            Hit(self.index.chunks[row], score, signal)
+            for row, score, signal in zip(ranking.rows.tolist(), ranking.relative.tolist(), signals, strict=True)
+        )
+        added = len(hits) - len({*(row for row, _ in lexical), *nearest})
+        return replace(trace, hits=hits), {"candidates": len(hits), "added_by_links": added}
