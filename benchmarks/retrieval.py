@@ -2,9 +2,9 @@
 
     python benchmarks/retrieval.py DATASET_DIR [--growth] [--repeats 3]
 
-Bare BM25: Tantivy's search of the question's terms for the first 150 documents, terms made beforehand. bm25s is timed
-beside it if it is installed. With --growth the corpus is also taken 2, 4 and 8 times, each copy with its own names (every
-capitalised word is rewritten), so that the copies are other documents about other things.
+Bare BM25: Tantivy's search for the terms of the question, the first 150 documents. bm25s is timed beside it if it is
+installed. With --growth the corpus is also taken 2, 4 and 8 times, each copy with its own names (every capitalised word
+is rewritten), so that the copies are other documents about other things.
 """
 
 from __future__ import annotations
