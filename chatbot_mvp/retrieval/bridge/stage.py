@@ -11,6 +11,9 @@ from chatbot_mvp.retrieval.index import CorpusIndex
 from chatbot_mvp.retrieval.stages import RetrievalConfig, Stage
 from chatbot_mvp.retrieval.trace import Hit, RetrievalTrace
 
+_HITS = 50
+"""Hits that are handed on at least; making one of every candidate would cost as much as ranking them."""
+
 
 class TitledLexical(Stage):
     """BM25 candidates, each term by the better of its scores in title and text; signal ``bm25``."""
@@ -42,11 +45,14 @@ class Bridge(Stage):
             nearest = [self._row_of[h.chunk.chunk_id] for h in trace.candidates["vector"][:VECTOR_CANDIDATES]]
             cosine = lambda rows: vectors.similarities(query_vector, rows)  # noqa: E731
         ranking = self._walk.rank(trace.query, lexical, nearest, cosine)
-        columns = [values.tolist() for values in ranking.signals.values()]
+        kept = max(_HITS, self.config.retrieval_k, self.config.kb_top_k)
+        columns = [values[:kept].tolist() for values in ranking.signals.values()]
         signals = [dict(zip(ranking.signals, values, strict=True)) for values in zip(*columns, strict=True)]
         hits = tuple(
             Hit(self.index.chunks[row], score, signal)
-            for row, score, signal in zip(ranking.rows.tolist(), ranking.relative.tolist(), signals, strict=True)
+            for row, score, signal in zip(
+                ranking.rows[:kept].tolist(), ranking.relative[:kept].tolist(), signals, strict=True
+            )
         )
-        added = len(hits) - len({*(row for row, _ in lexical), *nearest})
-        return replace(trace, hits=hits), {"candidates": len(hits), "added_by_links": added}
+        added = len(ranking.rows) - len({*(row for row, _ in lexical), *nearest})
+        return replace(trace, hits=hits), {"candidates": len(ranking.rows), "added_by_names_and_links": added}
