@@ -17,7 +17,7 @@ import numpy as np
 
 from chatbot_mvp.retrieval.bridge.arrays import Array, Floats, Ints, offsets
 from chatbot_mvp.retrieval.bridge.names import Bearer, Names, collect_names, names_of
-from chatbot_mvp.text import Analyzer, Word, sentences
+from chatbot_mvp.text import Analyzer, sentences
 from chatbot_mvp.types import Chunk, Progress, ProgressCallback, ignore_progress
 
 GRAPH_VERSION = 1
@@ -127,7 +127,7 @@ def build_graph(
         reader.read(chunk)
         if row % 1_000 == 0:
             progress(Progress("link", row, 2 * len(chunks)))
-    return reader.graph(progress)
+    return reader.graph(chunks, progress)
 
 
 class _Reader:
@@ -144,7 +144,6 @@ class _Reader:
         self.title_words: list[int] = []
         self.title_lengths: list[int] = []
         self.described: list[dict[Any, Any]] = []
-        self.sentence_words: list[list[list[Word]]] = []
         self.group_of: dict[str, int] = {}
         self.groups: list[int] = []
         self.in_lower_case: list[set[str]] = []
@@ -153,7 +152,7 @@ class _Reader:
 
     def read(self, chunk: Chunk) -> None:
         analyzer, vocabulary = self.analyzer, self.vocabulary
-        texts = [chunk.text[start:end] for start, end in sentences(chunk.text)] or [""]
+        texts = _sentence_texts(chunk)
         by_sentence = [analyzer.words(text) for text in texts]
         before = len(self.words)
         for words in by_sentence:
@@ -168,7 +167,6 @@ class _Reader:
         self.title_words.extend(vocabulary.setdefault(word.stem, len(vocabulary)) for word in title)
         self.title_lengths.append(len(title))
         self.described.append(names_of(chunk.section, texts[0], analyzer))
-        self.sentence_words.append(by_sentence)
         self.groups.append(self.group_of.setdefault(chunk.section, len(self.group_of)))
         flat = [word for words in by_sentence for word in words]
         lower = {word.stem for word in flat if word.text[0].islower()}
@@ -176,7 +174,7 @@ class _Reader:
         self.lower_count.update(lower)
         self.upper_count.update({word.stem for word in flat if word.text[0].isupper()})
 
-    def graph(self, progress: ProgressCallback) -> MentionGraph:
+    def graph(self, chunks: Sequence[Chunk], progress: ProgressCallback) -> MentionGraph:
         count = len(self.groups)
         names = collect_names(self.described, self.in_lower_case, self.groups)
         words = np.array(self.words, np.int32)
@@ -191,7 +189,7 @@ class _Reader:
         idf = np.log(1 + (count - frequency + 0.5) / (frequency + 0.5)).astype(np.float32)
         proper = np.array([self._is_proper(stem) for stem in self.vocabulary], bool)
         proper_pairs = pairs[proper[pairs % terms]] if terms else pairs
-        edges = self._mentions(names, text_start, progress)
+        edges = self._mentions(chunks, names, text_start, progress)
         incoming_degree = np.bincount(
             np.unique(edges["target"] * np.int64(count) + edges["source"]) // max(1, count), minlength=count
         )
@@ -221,15 +219,18 @@ class _Reader:
         rarely_lower = self.lower_count[stem] <= 0.1 * self.upper_count[stem]
         return rarely_lower and len(stem) > 2 and not stem[0].isdigit()
 
-    def _mentions(self, names: Names, text_start: Ints, progress: ProgressCallback) -> dict[str, Array]:
+    def _mentions(
+        self, chunks: Sequence[Chunk], names: Names, text_start: Ints, progress: ProgressCallback
+    ) -> dict[str, Array]:
         columns: dict[str, list[Any]] = {
             name: [] for name in ("source", "target", "weight", "sentence", "position", "width")
         }
         number = 0
-        for row, by_sentence in enumerate(self.sentence_words):
+        for row, chunk in enumerate(chunks):
             found: dict[int, list[tuple[float, int, int, int]]] = {}
             position = int(text_start[row])
-            for words in by_sentence:
+            # Read again rather than kept: the words of 100,000 documents would fill the memory.
+            for words in map(self.analyzer.words, _sentence_texts(chunk)):
                 content = np.cumsum([0, *(not word.is_stop for word in words)]).tolist()
                 for mention in names.mentions(words):
                     width = content[mention.end] - content[mention.start]
@@ -248,6 +249,10 @@ class _Reader:
         return {
             name: np.array(values, np.float32 if name == "weight" else np.int32) for name, values in columns.items()
         }
+
+
+def _sentence_texts(chunk: Chunk) -> list[str]:
+    return [chunk.text[start:end] for start, end in sentences(chunk.text)] or [""]
 
 
 def _grouped(edges: dict[str, Array], by: str, other: str, count: int) -> Edges:
