@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from chatbot_mvp.errors import UnknownChoice
-from chatbot_mvp.retrieval.bridge.stage import Bridge, TitledLexical
+from chatbot_mvp.retrieval.bridge.stage import Bridge
 from chatbot_mvp.retrieval.stages import Dense, Evidence, Lexical, ReciprocalRankFusion, Selection, Stage
 
 
@@ -28,11 +28,11 @@ STRATEGIES: dict[str, Strategy] = {
         Strategy("LEXICAL", "BM25 alone; needs no vectors", (Lexical, *_JUDGE), False),
         Strategy("SIMPLE_VECTOR", "Nearest vectors alone (exact cosine)", (Dense, *_JUDGE), True),
         Strategy("HYBRID", "BM25 and vectors, fused by rank", (Lexical, Dense, ReciprocalRankFusion, *_JUDGE), True),
-        Strategy("BRIDGE", "BM25 and a walk over who mentions whom", (TitledLexical, Bridge, *_JUDGE), False, True),
+        Strategy("BRIDGE", "BM25 and a walk over who mentions whom", (Bridge, *_JUDGE), False, True),
         Strategy(
             "BRIDGE_HYBRID",
             "BRIDGE with vectors",
-            (TitledLexical, Dense, Bridge, *_JUDGE),
+            (Dense, Bridge, *_JUDGE),
             needs_vectors=True,
             needs_links=True,
         ),

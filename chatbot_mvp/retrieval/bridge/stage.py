@@ -13,20 +13,15 @@ from chatbot_mvp.retrieval.trace import Hit, RetrievalTrace
 
 _HITS = 50
 """Hits that are handed on at least; making one of every candidate would cost as much as ranking them."""
-
-
-class TitledLexical(Stage):
-    """BM25 candidates, each term by the better of its scores in title and text; signal ``bm25``."""
-
-    name = "lexical_titled"
-
-    def apply(self, trace: RetrievalTrace) -> tuple[RetrievalTrace, dict[str, Any]]:
-        found = self.index.lexical.search_titled(trace.query, LEXICAL_CANDIDATES)
-        return self._candidates(trace, found, "bm25"), {"found": len(found)}
+_SHOWN = 20
+"""Of the first search, the hits that the trace shows."""
 
 
 class Bridge(Stage):
-    """Ranks what was found and what that mentions or is mentioned by; the first hits together cover the question."""
+    """Ranks what BM25 and the vectors find and what that mentions or is mentioned by.
+
+    The first hits together cover the question. BM25 counts each term by the better of its scores in title and text.
+    """
 
     name = "bridge"
 
@@ -37,7 +32,8 @@ class Bridge(Stage):
         self._row_of = {chunk.chunk_id: row for row, chunk in enumerate(index.chunks)}
 
     def apply(self, trace: RetrievalTrace) -> tuple[RetrievalTrace, dict[str, Any]]:
-        lexical = [(self._row_of[hit.chunk.chunk_id], hit.score) for hit in trace.candidates["bm25"]]
+        lexical = self.index.lexical.search_titled(trace.query, LEXICAL_CANDIDATES)
+        trace = self._candidates(trace, lexical[:_SHOWN], "bm25")
         nearest: list[int] = []
         cosine: Cosine | None = None
         if trace.query_vector is not None and self.index.dense is not None:
