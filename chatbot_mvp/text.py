@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Callable
 from functools import lru_cache
+from typing import NamedTuple
 
 import Stemmer
 
-ANALYSIS_VERSION = 2
+ANALYSIS_VERSION = 3
 """Part of every index's cache key: raise it whenever the terms of a text change."""
 
 LANGUAGES = {"es": "spanish", "en": "english"}
@@ -39,7 +41,8 @@ STOP_WORDS: dict[str, frozenset[str]] = {
     ),
 }
 
-_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
+# Initials are one word: "U.S." is "us", not "u" and "s".
+_WORD = re.compile(r"(?:[^\W\d_]\.){2,}|[^\W_]+(?:['’][^\W_]+)*")
 # Possessive and looking behind, so that a text of nothing but dots costs no more than another.
 _SENTENCE_END = re.compile(r"(?<![.!?…])[.!?…]++[\"'»”’)\]]*+(?=\s)|\n\s*\n|\n(?=\s*(?:[-*+•]|\d+[.)])\s)")
 _ABBREVIATION = re.compile(
@@ -49,8 +52,22 @@ _ABBREVIATION = re.compile(
 
 def fold(text: str) -> str:
     """Lower case without accents or other combining marks ("Ñandú" is "nandu")."""
-    decomposed = unicodedata.normalize("NFKD", text.casefold())
+    return _without_accents(text.casefold())
+
+
+def _without_accents(text: str) -> str:
+    decomposed = unicodedata.normalize("NFKD", text)
     return "".join(char for char in decomposed if not unicodedata.combining(char))
+
+
+class Word(NamedTuple):
+    """A word as it stands in a text, for those who need its case or the stop words between the terms."""
+
+    text: str
+    """Without accents, in its own case."""
+    stem: str
+    """What it is matched by; a stop word has one as well."""
+    is_stop: bool
 
 
 class Analyzer:
@@ -58,7 +75,7 @@ class Analyzer:
 
     def __init__(self, language: str) -> None:
         self.language = language if language in LANGUAGES else "en"
-        self._term_of = _term_function(self.language)
+        self._word_of = _word_function(self.language)
 
     @property
     def key(self) -> str:
@@ -67,31 +84,35 @@ class Analyzer:
 
     def terms(self, text: str) -> list[str]:
         """The terms of a text in order, stop words left out."""
-        term_of = self._term_of
+        word_of = self._word_of
         # A letter and its accent written apart are no word to a regular expression.
         composed = unicodedata.normalize("NFC", text)
-        return [term for word in _WORD.findall(composed) if (term := term_of(word))]
+        return [word.stem for found in _WORD.findall(composed) if not (word := word_of(found)).is_stop]
+
+    def words(self, text: str) -> list[Word]:
+        """All words of a text in order, stop words too."""
+        return [self._word_of(found) for found in _WORD.findall(unicodedata.normalize("NFC", text))]
 
 
 @lru_cache(maxsize=8)
-def _term_function(language: str):  # type: ignore[no-untyped-def]
+def _word_function(language: str) -> Callable[[str], Word]:
     stemmer = Stemmer.Stemmer(LANGUAGES[language])
     stop_words = STOP_WORDS[language]
     plural = language == "es"
 
     @lru_cache(maxsize=200_000)
-    def term_of(word: str) -> str:
-        """The term of a word, or "" for a stop word."""
-        lowered = unicodedata.normalize("NFKC", word).lower().replace("’", "'").removesuffix("'s")
-        if fold(lowered) in stop_words:
-            return ""
+    def word_of(found: str) -> Word:
+        plain = unicodedata.normalize("NFKC", found).replace("’", "'").replace(".", "")
+        plain = plain.removesuffix("'s").removesuffix("'S")
+        lowered = plain.lower()
         # Stemmed before the accents go: the Spanish suffix rules need them ("educación" and "educar").
         stem = fold(stemmer.stemWord(lowered))
         if plural and len(stem) > 3 and stem[-1] == "s" and stem[-2] in "aeiou":
             stem = stem[:-1]  # "días": too short for the stemmer's own rules
-        return re.sub(r"[\s']", "", stem)
+        stem = re.sub(r"[\s']", "", stem)
+        return Word(_without_accents(plain), stem, not stem or fold(lowered) in stop_words)
 
-    return term_of
+    return word_of
 
 
 def detect_language(text: str) -> str:

@@ -17,7 +17,6 @@ page = st.navigation(
             title=t(f"nav.{name}"),
             icon=icon,
             default=name == "home",
-            # As Streamlit itself derives it from the file's name: a server that has just started knows no other.
             url_path=Path(path).stem.split("_")[-1],
         )
         for name, (path, icon) in PAGES.items()

@@ -15,9 +15,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from filelock import FileLock
+from numpy.typing import NDArray
 
 from chatbot_mvp.embedding.base import Vectors
 from chatbot_mvp.errors import InvalidSetting, MissingPackage, VectorStoreUnavailable
+from chatbot_mvp.retrieval.dense import ExactVectors
 from chatbot_mvp.types import Progress, ProgressCallback, ignore_progress
 
 if TYPE_CHECKING:
@@ -112,9 +114,10 @@ class ChromaVectors:
     Nearly exact: its recall@20 against exact search is held by a test.
     """
 
-    def __init__(self, collection: Collection, count: int, place: str) -> None:
+    def __init__(self, collection: Collection, matrix: Vectors, place: str) -> None:
         self._collection = collection
-        self._count = count
+        self._count = len(matrix)
+        self._exact = ExactVectors(matrix)
         self._place = place
 
     @classmethod
@@ -149,7 +152,7 @@ class ChromaVectors:
                         _drop(client.api, name)
                 if collection is None:
                     collection = _fill(client, name, owner, matrix, progress)
-        return cls(collection, len(matrix), client.place)
+        return cls(collection, matrix, client.place)
 
     def search(self, queries: Vectors, limit: int) -> list[list[tuple[int, float]]]:
         """
@@ -169,6 +172,10 @@ class ChromaVectors:
                 hits = [(int(id_), round(1.0 - float(d), _DECIMALS)) for id_, d in zip(ids, distances, strict=True)]
                 found.append(sorted(hits, key=lambda hit: (-hit[1], hit[0]))[:limit])
         return found
+
+    def similarities(self, query: Vectors, rows: NDArray[np.int64]) -> Vectors:
+        # The vectors were read to build or check the collection; fetching hundreds of them back would cost more.
+        return self._exact.similarities(query, rows)
 
 
 def collection_name(owner: str, digest: str) -> str:

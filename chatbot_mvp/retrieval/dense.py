@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from chatbot_mvp.embedding.base import Vectors
 
@@ -15,6 +16,11 @@ class ExactVectors:
 
     def __init__(self, matrix: Vectors) -> None:
         self._matrix = matrix
+
+    def similarities(self, query: Vectors, rows: NDArray[np.int64]) -> Vectors:
+        """Cosine of one query vector with the vectors of ``rows``, in their order."""
+        cosine: Vectors = np.round(self._matrix[rows] @ query, _DECIMALS)
+        return cosine
 
     def search(self, queries: Vectors, limit: int) -> list[list[tuple[int, float]]]:
         """For each query (row of ``queries``) the best (row, cosine), ties by row."""

@@ -13,6 +13,7 @@ from filelock import FileLock
 
 from chatbot_mvp.embedding.base import Embedder
 from chatbot_mvp.embedding.cache import VectorCache
+from chatbot_mvp.retrieval.bridge.graph import GRAPH_VERSION, MentionGraph, build_graph
 from chatbot_mvp.retrieval.lexical import INDEX_VERSION, LexicalIndex
 from chatbot_mvp.retrieval.vector_store import VectorStore, VectorStoreChoice
 from chatbot_mvp.text import Analyzer
@@ -36,6 +37,8 @@ class CorpusIndex:
     chunks: Sequence[Chunk]
     lexical: LexicalIndex
     dense: DenseSide | None
+    graph: MentionGraph | None = None
+    """Who mentions whom; None for a strategy without links."""
 
     @property
     def analyzer(self) -> Analyzer:
@@ -62,6 +65,7 @@ def build_index(
     embedder: Callable[[], Embedder] | None,
     batch_size: int,
     progress: ProgressCallback = ignore_progress,
+    with_links: bool = False,
     store: VectorStoreChoice | None = None,
     indexed: Sequence[Chunk] | None = None,
 ) -> CorpusIndex:
@@ -70,7 +74,8 @@ def build_index(
     Args:
         embedder: makes the embedding model; None for a strategy without vectors.
         batch_size: texts embedded in one call.
-        progress: told of the phases "index" and "embed_corpus"; may raise to stop, what is done stays cached.
+        progress: told of the phases "index", "link" and "embed_corpus"; may raise to stop, what is done stays cached.
+        with_links: build the mention graph too.
         store: where the vectors go; None for exact search.
         indexed: row for row what is indexed in place of ``chunks``; ``chunks`` are what is found all the same.
     """
@@ -83,14 +88,26 @@ def build_index(
         # Two processes on the same corpus: the second waits and finds it built.
         with FileLock(f"{folder}.lock"):
             lexical = LexicalIndex.open(folder, analyzer) or LexicalIndex.build(sources, analyzer, folder, progress)
+    graph = _graph(chunks, analyzer, folder, progress) if with_links else None
     if embedder is None:
-        return CorpusIndex(chunks, lexical, None)
+        return CorpusIndex(chunks, lexical, None, graph)
     model = embedder()
     cache = VectorCache(cache_dir / "vectors.sqlite")
     texts = [chunk.index_text for chunk in sources]
     matrix = cache.embed(model, texts, "passage", batch_size, progress, "embed_corpus")
     vectors = (store or VectorStoreChoice()).make(matrix, model.model_id, progress)
-    return CorpusIndex(chunks, lexical, DenseSide(vectors, model, cache, batch_size))
+    return CorpusIndex(chunks, lexical, DenseSide(vectors, model, cache, batch_size), graph)
+
+
+def _graph(chunks: Sequence[Chunk], analyzer: Analyzer, folder: Path, progress: ProgressCallback) -> MentionGraph:
+    path = folder / f"mentions-{GRAPH_VERSION}.npz"
+    with FileLock(f"{folder}.lock"):
+        try:
+            return MentionGraph.load(path)
+        except (OSError, ValueError, KeyError):  # none yet, or what a crash left
+            graph = build_graph(chunks, analyzer, progress)
+            graph.save(path)
+            return graph
 
 
 def _content_key(chunks: Sequence[Chunk], analyzer: Analyzer) -> str:

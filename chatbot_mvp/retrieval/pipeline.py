@@ -10,6 +10,8 @@ from pathlib import Path
 
 from chatbot_mvp.embedding.base import Embedder
 from chatbot_mvp.kb.chunking import CHUNKING_VERSION
+from chatbot_mvp.retrieval.bridge.graph import GRAPH_VERSION
+from chatbot_mvp.retrieval.bridge.weights import weights_key
 from chatbot_mvp.retrieval.enrichment import ContextCache, enrich
 from chatbot_mvp.retrieval.index import CorpusIndex, build_index
 from chatbot_mvp.retrieval.language_model import LanguageModel, needed
@@ -73,7 +75,8 @@ def fingerprint(config: RetrievalConfig) -> str:
         **asdict(config),
         "provider": config.provider if strategy.needs_language_model else "",
         "stages": [stage.name for stage in strategy.stages],
-        "versions": [PIPELINE_VERSION, INDEX_VERSION, ANALYSIS_VERSION, CHUNKING_VERSION],
+        "versions": [PIPELINE_VERSION, INDEX_VERSION, GRAPH_VERSION, ANALYSIS_VERSION, CHUNKING_VERSION],
+        "weights": weights_key(),
     }
     return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:12]
 
@@ -118,7 +121,8 @@ def build_pipeline(
         embedder if strategy.needs_vectors else None,
         settings.embedding_batch_size,
         progress,
-        store,
-        indexed,
+        with_links=strategy.needs_links,
+        store=store,
+        indexed=indexed,
     )
     return Pipeline(index, config, reranker)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from chatbot_mvp.errors import UnknownChoice
+from chatbot_mvp.retrieval.bridge.stage import Bridge
 from chatbot_mvp.retrieval.stages import Dense, Evidence, Lexical, ReciprocalRankFusion, Selection, Stage
 from chatbot_mvp.retrieval.stitching import Stitching
 
@@ -17,6 +18,7 @@ class Strategy:
     summary: str
     stages: tuple[type[Stage], ...]
     needs_vectors: bool
+    needs_links: bool = False
     needs_language_model: bool = False
     """True if chunks are indexed with a context that a language model writes (``enrichment``)."""
 
@@ -35,6 +37,14 @@ STRATEGIES: dict[str, Strategy] = {
             (Lexical, Dense, ReciprocalRankFusion, *_JUDGE),
             True,
             needs_language_model=True,
+        ),
+        Strategy("BRIDGE", "BM25 and a walk over who mentions whom", (Bridge, *_JUDGE), False, True),
+        Strategy(
+            "BRIDGE_HYBRID",
+            "BRIDGE with vectors",
+            (Dense, Bridge, *_JUDGE),
+            needs_vectors=True,
+            needs_links=True,
         ),
     )
 }

@@ -8,6 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Protocol
 
+import numpy as np
+from numpy.typing import NDArray
+
 from chatbot_mvp.embedding.base import Vectors
 from chatbot_mvp.retrieval.dense import ExactVectors
 from chatbot_mvp.types import ProgressCallback
@@ -25,6 +28,9 @@ class VectorStore(Protocol):
             queries: shape (queries, dimensions), rows of unit length.
             limit: results per query; fewer come back from a smaller corpus.
         """
+
+    def similarities(self, query: Vectors, rows: NDArray[np.int64]) -> Vectors:
+        """Exact cosines, shape (len(rows),), of one query of shape (dimensions,) with the vectors of ``rows``."""
 
 
 StoreFactory = Callable[[Vectors, str, ProgressCallback], VectorStore]

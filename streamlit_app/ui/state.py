@@ -15,10 +15,10 @@ from streamlit_app.ui.i18n import duration, number, t
 _FOLDER = Path(__file__).resolve().parent.parent
 
 PAGES = {
-    "home": (str(_FOLDER / "home.py"), ":material/home:"),
-    "evaluation": (str(_FOLDER / "pages" / "1_Evaluacion.py"), ":material/monitoring:"),
-    "chat": (str(_FOLDER / "pages" / "2_Chat.py"), ":material/forum:"),
-    "admin": (str(_FOLDER / "pages" / "3_Admin.py"), ":material/tune:"),
+    "home": (str(_FOLDER / "views" / "0_Inicio.py"), ":material/home:"),
+    "evaluation": (str(_FOLDER / "views" / "1_Evaluacion.py"), ":material/monitoring:"),
+    "chat": (str(_FOLDER / "views" / "2_Chat.py"), ":material/forum:"),
+    "admin": (str(_FOLDER / "views" / "3_Admin.py"), ":material/tune:"),
 }
 
 

@@ -162,11 +162,13 @@ def test_bad_upload_is_told_and_nothing_is_lost(page, server, name, content, mes
 
 def test_every_page_in_both_languages_without_an_error(page, server) -> None:  # type: ignore[no-untyped-def]
     """No error box, no missing text; the language survives a change of page and a reload."""
-    expected = {"": "Estado", "Evaluacion": "evaluaciones", "Chat": "base de conocimiento", "Admin": "ejemplo"}
+    # A bookmark is the first thing that the server is asked for: the frame must be there all the same.
+    expected = {"Evaluacion": "evaluaciones", "": "Estado", "Chat": "base de conocimiento", "Admin": "ejemplo"}
     for path, text in expected.items():
         visit(page, server, path)
         assert page.get_by_text(text).first.is_visible()
         assert page.locator("[data-testid='stAlertContentError']").count() == 0
+        assert page.get_by_role("link", name="Administración").is_visible()
     visit(page, server)
     page.get_by_role("combobox").first.click()
     page.get_by_role("option", name="English").click()

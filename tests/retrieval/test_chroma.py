@@ -68,6 +68,14 @@ def test_scores_are_cosines_in_falling_order(large: tuple[Vectors, ChromaVectors
     np.testing.assert_allclose([score for _, score in hits], [matrix[row] @ matrix[42] for row, _ in hits], atol=1e-5)
 
 
+def test_similarities_of_named_rows_are_those_of_exact_search(large: tuple[Vectors, ChromaVectors]) -> None:
+    matrix, store = large
+    rows = np.array([5_999, 0, 42, 42])
+    np.testing.assert_array_equal(
+        store.similarities(matrix[7], rows), ExactVectors(matrix).similarities(matrix[7], rows)
+    )
+
+
 def test_many_queries_are_answered_like_each_one_alone(large: tuple[Vectors, ChromaVectors]) -> None:
     queries = clustered(3, 270)
     together = large[1].search(queries, 5)

@@ -67,7 +67,7 @@ def test_a_trace_has_one_record_per_stage_and_the_strategys_candidates(
     stages = STRATEGIES[strategy].stages
     assert [record.stage for record in trace.records] == [stage.name for stage in stages]
     assert all(record.seconds >= 0 for record in trace.records)
-    sources = {"lexical": "bm25", "dense": "vector"}
+    sources = {"lexical": "bm25", "dense": "vector", "bridge": "bm25"}
     assert set(trace.candidates) == {sources[stage.name] for stage in stages if stage.name in sources}
     assert (trace.query_vector is not None) == STRATEGIES[strategy].needs_vectors
 

@@ -17,9 +17,9 @@ from streamlit_app.ui.state import get_app
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = {
     "home": None,
-    "evaluation": "pages/1_Evaluacion.py",
-    "chat": "pages/2_Chat.py",
-    "admin": "pages/3_Admin.py",
+    "evaluation": "views/1_Evaluacion.py",
+    "chat": "views/2_Chat.py",
+    "admin": "views/3_Admin.py",
 }
 
 

@@ -1,0 +1,153 @@
+"""Speed and growth of the strategies beside bare BM25, all in one run, so that only the ratios need to be believed.
+
+    python benchmarks/retrieval.py DATASET_DIR [--growth] [--repeats 3]
+
+Bare BM25: Tantivy's search for the terms of the question, the first 150 documents. bm25s is timed beside it if it is
+installed. With --growth the corpus is also taken 2, 4 and 8 times, each copy with its own names (every capitalised word
+is rewritten), so that the copies are other documents about other things.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import resource
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+import tantivy
+
+from chatbot_mvp.app import build_app
+from chatbot_mvp.benchmark.datasets import load_dataset
+from chatbot_mvp.kb.chunking import passage_chunk
+from chatbot_mvp.retrieval.pipeline import Pipeline, build_pipeline
+from chatbot_mvp.settings import load_settings
+from chatbot_mvp.types import Document
+
+_CAPITALISED = re.compile(r"\b[A-Z][a-zà-ÿ]{2,}\b")
+
+
+def copy_of(document: Document, number: int) -> Document:
+    """The document with other names: its letters moved on by ``number`` in every capitalised word."""
+    if number == 0:
+        return document
+
+    def rename(match: re.Match[str]) -> str:
+        return "".join(chr((ord(char) - 97 + number) % 26 + 97) if "a" <= char <= "z" else char for char in match[0])
+
+    return Document(
+        f"{document.doc_id}-{number}",
+        _CAPITALISED.sub(rename, document.title),
+        _CAPITALISED.sub(rename, document.text),
+    )
+
+
+def times_ms(call: Callable[[str], object], queries: Sequence[str], repeats: int) -> dict[str, float]:
+    """Milliseconds per query, one at a time: each query's best of ``repeats``, so that other work counts little."""
+    best = np.full(len(queries), np.inf)
+    for _ in range(repeats):
+        for i, query in enumerate(queries):
+            started = time.perf_counter()
+            call(query)
+            best[i] = min(best[i], time.perf_counter() - started)
+    best *= 1_000
+    return {
+        "mean": round(float(best.mean()), 3),
+        "p50": round(float(np.median(best)), 3),
+        "p99": round(float(np.quantile(best, 0.99)), 3),
+    }
+
+
+def batch_ms(call: Callable[[Sequence[str]], object], queries: Sequence[str], repeats: int) -> float:
+    best = np.inf
+    for _ in range(repeats):
+        started = time.perf_counter()
+        call(queries)
+        best = min(best, time.perf_counter() - started)
+    return round(1_000 * best / len(queries), 3)
+
+
+def bare_bm25(pipeline: Pipeline) -> Callable[[str], object]:
+    """Term queries on the pipeline's own index, nothing else."""
+    lexical = pipeline.index.lexical
+    should = tantivy.Occur.Should
+
+    def search(query: str) -> object:
+        terms = dict.fromkeys(lexical.analyzer.terms(query))
+        clauses = [(should, tantivy.Query.term_query(lexical._schema, "terms", term)) for term in terms]
+        return lexical._searcher.search(tantivy.Query.boolean_query(clauses), 150, count=False).hits
+
+    return search
+
+
+def bm25s_search(documents: Sequence[Document], pipeline: Pipeline) -> Callable[[str], object] | None:
+    try:
+        import bm25s
+    except ImportError:
+        return None
+    analyzer = pipeline.index.analyzer
+    retriever = bm25s.BM25()
+    retriever.index([analyzer.terms(f"{d.title}\n{d.text}") for d in documents], show_progress=False)
+    return lambda query: retriever.retrieve([analyzer.terms(query)], k=150, show_progress=False, n_threads=1)
+
+
+def measure(
+    documents: Sequence[Document], queries: Sequence[str], strategies: Sequence[str], repeats: int
+) -> dict[str, object]:
+    settings = load_settings()
+    app = build_app(settings)
+    chunks = [passage_chunk(document) for document in documents]
+    report: dict[str, object] = {"documents": len(documents)}
+    for strategy in strategies:
+        with tempfile.TemporaryDirectory() as folder:
+            changed = settings.with_changes(retrieval_strategy=strategy)
+            if strategy.endswith("HYBRID"):  # vectors are cached under the data folder; only they are
+                folder = str(settings.data_dir)
+            started = time.perf_counter()
+            pipeline = build_pipeline(
+                chunks,
+                "en",
+                changed.with_changes(data_dir=Path(folder)),
+                lambda: app._embedder(settings.embedding_model_name),
+            )
+            build_s = round(time.perf_counter() - started, 2)
+            bare = times_ms(bare_bm25(pipeline), queries, repeats)
+            pipeline.retrieve(queries)  # question vectors come from the cache from here on
+            single = times_ms(lambda query, p=pipeline: p.retrieve([query]), queries, repeats)  # type: ignore[misc]
+            entry = {
+                "index_s": build_s,
+                "bare_bm25_ms": bare,
+                "single_ms": single,
+                "batch_ms": batch_ms(pipeline.retrieve, queries, repeats),
+                "ratio_single": round(single["mean"] / bare["mean"], 1),
+            }
+            if other := bm25s_search(documents, pipeline):
+                entry["bm25s_ms"] = times_ms(other, queries, 1)
+            report[strategy] = entry
+    report["peak_rss_mb"] = round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1_000)
+    return report
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("dataset", type=Path)
+    parser.add_argument("--growth", action="store_true")
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--strategies", nargs="*", default=["LEXICAL", "BRIDGE", "BRIDGE_HYBRID"])
+    options = parser.parse_args()
+    dataset = load_dataset(options.dataset)
+    queries = [query.text for query in dataset.queries]
+    if not options.growth:
+        print(json.dumps(measure(dataset.documents, queries, options.strategies, options.repeats), indent=1))
+        return
+    for times in (1, 2, 4, 8):
+        documents = [copy_of(document, number) for number in range(times) for document in dataset.documents]
+        print(json.dumps(measure(documents, queries, ["BRIDGE"], options.repeats)), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,268 @@
+"""Who mentions whom, and every document as flat arrays: all that the walk needs at query time, built once.
+
+"Row" is a chunk's position in the corpus; a "content word" is one that is no stop word. Ragged data stands in one array
+with the offsets of its rows beside it (compressed sparse rows).
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from chatbot_mvp.retrieval.bridge.arrays import Array, Floats, Ints, offsets
+from chatbot_mvp.retrieval.bridge.names import Bearer, Names, collect_names, names_of
+from chatbot_mvp.text import Analyzer, sentences
+from chatbot_mvp.types import Chunk, Progress, ProgressCallback, ignore_progress
+
+GRAPH_VERSION = 1
+"""Part of the cache key: raise it whenever the graph of a corpus changes."""
+
+_MAX_PER_PAIR = 4  # mentions of one document in another that are kept
+
+
+@dataclass(frozen=True)
+class Edges:
+    """Mentions, grouped by the document at one end: rows ``start[i]:start[i + 1]`` belong to document i."""
+
+    start: Ints
+    other: Array
+    """The document at the other end."""
+    weight: Floats
+    """0-1: strength of the name in the mention."""
+    sentence: Array
+    """Number of the sentence that holds the mention, counted over the whole corpus."""
+    position: Array
+    """Place of the mention among the content words of the corpus."""
+    width: Array
+    """Content words of the mention."""
+
+
+@dataclass(frozen=True)
+class MentionGraph:
+    """A corpus as the walk sees it. Read-only; safe to share between threads."""
+
+    names: Names
+    vocabulary: dict[str, int]
+    idf: Floats
+    """By term: ln(1 + (N - n + 0.5) / (n + 0.5)), titles counted as text."""
+    unseen_idf: float
+    """Of a term that no document has."""
+    words: Array
+    """Term of each content word of the texts, document after document."""
+    word_sentence: Array
+    """Number of the sentence of each content word."""
+    text_start: Ints
+    sentence_start: Ints
+    title_words: Array
+    title_start: Ints
+    title_weight: Floats
+    """Sum of the idf of a title's terms."""
+    proper_words: Array
+    """Distinct proper words (hardly ever written in lower case) of each document."""
+    proper_start: Ints
+    group: Array
+    """Equal for documents of equal titles."""
+    rarity: Floats
+    """1 for a document that nobody mentions, towards 0 for a hub: ln((N + 1) / (1 + in-degree)) / ln(N + 1)."""
+    outgoing: Edges
+    """By the document that mentions."""
+    incoming: Edges
+    """By the document that is mentioned, the strongest first."""
+
+    def save(self, path: Path) -> None:
+        """Write to one ``.npz`` file."""
+        arrays: dict[str, Any] = {}
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if isinstance(value, Edges):
+                arrays.update({f"{field.name}.{part.name}": getattr(value, part.name) for part in fields(value)})
+            elif isinstance(value, np.ndarray):
+                arrays[field.name] = value
+        bearers = [
+            [list(name), [[b.row, b.kind, list(b.form)] for b in found], name in self.names.usual_in_lower_case]
+            for name, found in self.names.bearers_of.items()
+        ]
+        text = json.dumps({"names": bearers, "vocabulary": list(self.vocabulary), "unseen_idf": self.unseen_idf})
+        arrays["text"] = np.frombuffer(text.encode(), np.uint8)
+        partial = path.with_suffix(".partial.npz")
+        np.savez(partial, **arrays)
+        partial.replace(path)
+
+    @classmethod
+    def load(cls, path: Path) -> MentionGraph:
+        """Read what ``save`` wrote.
+
+        Raises:
+            OSError, ValueError, KeyError: no such file, or a damaged one.
+        """
+        with np.load(path, allow_pickle=False) as arrays:
+            text = json.loads(arrays["text"].tobytes())
+            plain: dict[str, Any] = {f.name: arrays[f.name] for f in fields(cls) if f.name in arrays}
+            edges: dict[str, Any] = {
+                name: Edges(**{part.name: arrays[f"{name}.{part.name}"] for part in fields(Edges)})
+                for name in ("outgoing", "incoming")
+            }
+        bearers = {
+            tuple(name): [Bearer(row, kind, tuple(form)) for row, kind, form in found]
+            for name, found, _ in text["names"]
+        }
+        usual = {tuple(name) for name, _, is_usual in text["names"] if is_usual}
+        names = Names(bearers, usual, plain["group"].tolist())
+        vocabulary = {term: number for number, term in enumerate(text["vocabulary"])}
+        return cls(names=names, vocabulary=vocabulary, unseen_idf=text["unseen_idf"], **plain, **edges)
+
+
+def build_graph(
+    chunks: Sequence[Chunk], analyzer: Analyzer, progress: ProgressCallback = ignore_progress
+) -> MentionGraph:
+    """Read every document once for its words and names, and once more for whom it mentions. Linear in the corpus."""
+    reader = _Reader(analyzer)
+    for row, chunk in enumerate(chunks):
+        reader.read(chunk)
+        if row % 1_000 == 0:
+            progress(Progress("link", row, 2 * len(chunks)))
+    return reader.graph(chunks, progress)
+
+
+class _Reader:
+    """Collects the documents of a corpus one by one."""
+
+    def __init__(self, analyzer: Analyzer) -> None:
+        self.analyzer = analyzer
+        self.vocabulary: dict[str, int] = {}
+        self.words: list[int] = []
+        self.word_sentence: list[int] = []
+        self.sentences_read = 0
+        self.text_lengths: list[int] = []
+        self.sentence_counts: list[int] = []
+        self.title_words: list[int] = []
+        self.title_lengths: list[int] = []
+        self.described: list[dict[Any, Any]] = []
+        self.group_of: dict[str, int] = {}
+        self.groups: list[int] = []
+        self.in_lower_case: list[set[str]] = []
+        self.lower_count: Counter[str] = Counter()
+        self.upper_count: Counter[str] = Counter()
+
+    def read(self, chunk: Chunk) -> None:
+        analyzer, vocabulary = self.analyzer, self.vocabulary
+        texts = _sentence_texts(chunk)
+        by_sentence = [analyzer.words(text) for text in texts]
+        before = len(self.words)
+        for words in by_sentence:
+            for word in words:
+                if not word.is_stop:
+                    self.words.append(vocabulary.setdefault(word.stem, len(vocabulary)))
+                    self.word_sentence.append(self.sentences_read)
+            self.sentences_read += 1
+        self.text_lengths.append(len(self.words) - before)
+        self.sentence_counts.append(len(by_sentence))
+        title = [word for word in analyzer.words(chunk.section) if not word.is_stop]
+        self.title_words.extend(vocabulary.setdefault(word.stem, len(vocabulary)) for word in title)
+        self.title_lengths.append(len(title))
+        self.described.append(names_of(chunk.section, texts[0], analyzer))
+        self.groups.append(self.group_of.setdefault(chunk.section, len(self.group_of)))
+        flat = [word for words in by_sentence for word in words]
+        lower = {word.stem for word in flat if word.text[0].islower()}
+        self.in_lower_case.append(lower)
+        self.lower_count.update(lower)
+        self.upper_count.update({word.stem for word in flat if word.text[0].isupper()})
+
+    def graph(self, chunks: Sequence[Chunk], progress: ProgressCallback) -> MentionGraph:
+        count = len(self.groups)
+        names = collect_names(self.described, self.in_lower_case, self.groups)
+        words = np.array(self.words, np.int32)
+        title_words = np.array(self.title_words, np.int32)
+        text_start, title_start = offsets(np.array(self.text_lengths)), offsets(np.array(self.title_lengths))
+        terms = len(self.vocabulary)
+        owner = np.repeat(np.arange(count), self.text_lengths)
+        title_owner = np.repeat(np.arange(count), self.title_lengths)
+        # Each pair of document and term once, ordered by document.
+        pairs = np.unique(np.concatenate((owner * terms + words, title_owner * terms + title_words)).astype(np.int64))
+        frequency = np.bincount(pairs % terms, minlength=terms) if terms else np.zeros(0, np.int64)
+        idf = np.log(1 + (count - frequency + 0.5) / (frequency + 0.5)).astype(np.float32)
+        proper = np.array([self._is_proper(stem) for stem in self.vocabulary], bool)
+        proper_pairs = pairs[proper[pairs % terms]] if terms else pairs
+        edges = self._mentions(chunks, names, text_start, progress)
+        incoming_degree = np.bincount(
+            np.unique(edges["target"] * np.int64(count) + edges["source"]) // max(1, count), minlength=count
+        )
+        rarity = np.log((count + 1) / (1 + incoming_degree)) / np.log(count + 1)
+        return MentionGraph(
+            names=names,
+            vocabulary=self.vocabulary,
+            idf=idf,
+            unseen_idf=float(np.log(1 + (count + 0.5) / 0.5)),
+            words=words,
+            word_sentence=np.array(self.word_sentence, np.int32),
+            text_start=text_start,
+            sentence_start=offsets(np.array(self.sentence_counts)),
+            title_words=title_words,
+            title_start=title_start,
+            title_weight=np.bincount(title_owner, idf[title_words], count).astype(np.float32),
+            proper_words=(proper_pairs % max(1, terms)).astype(np.int32),
+            proper_start=offsets(np.bincount(proper_pairs // max(1, terms), minlength=count)),
+            group=np.array(self.groups, np.int32),
+            rarity=rarity.astype(np.float32),
+            outgoing=_grouped(edges, "source", "target", count),
+            incoming=_grouped(edges, "target", "source", count),
+        )
+
+    def _is_proper(self, stem: str) -> bool:
+        """Hardly ever written in lower case; no number, no letter or two."""
+        rarely_lower = self.lower_count[stem] <= 0.1 * self.upper_count[stem]
+        return rarely_lower and len(stem) > 2 and not stem[0].isdigit()
+
+    def _mentions(
+        self, chunks: Sequence[Chunk], names: Names, text_start: Ints, progress: ProgressCallback
+    ) -> dict[str, Array]:
+        columns: dict[str, list[Any]] = {
+            name: [] for name in ("source", "target", "weight", "sentence", "position", "width")
+        }
+        number = 0
+        for row, chunk in enumerate(chunks):
+            found: dict[int, list[tuple[float, int, int, int]]] = {}
+            position = int(text_start[row])
+            # Read again rather than kept: the words of 100,000 documents would fill the memory.
+            for words in map(self.analyzer.words, _sentence_texts(chunk)):
+                content = np.cumsum([0, *(not word.is_stop for word in words)]).tolist()
+                for mention in names.mentions(words):
+                    width = content[mention.end] - content[mention.start]
+                    for target, strength in names.meant(mention):
+                        if self.groups[target] != self.groups[row]:
+                            place = (strength, number, position + content[mention.start], width)
+                            found.setdefault(target, []).append(place)
+                position += content[-1]
+                number += 1
+            for target, places in found.items():
+                for place in places[:_MAX_PER_PAIR]:
+                    for name, value in zip(columns, (row, target, *place), strict=True):
+                        columns[name].append(value)
+            if row % 1_000 == 0:
+                progress(Progress("link", len(self.groups) + row, 2 * len(self.groups)))
+        return {
+            name: np.array(values, np.float32 if name == "weight" else np.int32) for name, values in columns.items()
+        }
+
+
+def _sentence_texts(chunk: Chunk) -> list[str]:
+    return [chunk.text[start:end] for start, end in sentences(chunk.text)] or [""]
+
+
+def _grouped(edges: dict[str, Array], by: str, other: str, count: int) -> Edges:
+    """Edges by the document at one end, the strongest first, equal ones in reading order."""
+    order = np.lexsort((edges["position"], -edges["weight"], edges[by]))
+    return Edges(
+        start=offsets(np.bincount(edges[by], minlength=count)),
+        other=edges[other][order],
+        weight=edges["weight"][order],
+        sentence=edges["sentence"][order],
+        position=edges["position"][order],
+        width=edges["width"][order],
+    )

@@ -1,0 +1,177 @@
+"""What documents are called, and where a text calls one of them by its name.
+
+A name is a sequence of stems. Its bearers are the documents whose title it is, or who introduce themselves by it in
+their first sentence ("Richard Milhous Nixon" in *Richard Nixon*). No word lists but the stop words.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from chatbot_mvp.text import Analyzer, Word
+
+Name = tuple[str, ...]
+
+TITLE, LEAD = 0, 1
+_KIND_STRENGTH = (1.0, 0.8)
+_OTHER_FORM = 0.8
+"""A mention in another form of its words ("the Beatle")."""
+_NESTED = 0.5
+"""A name inside a longer name that was found."""
+_LOWER_CASE, _LOWER_CASE_USUAL = 0.6, 0.7
+"""A mention in lower case; if the bearer writes its own name so."""
+_MAX_WORDS = 12
+_PARENTHESIS = re.compile(r"\s*\([^)]*\)\s*$")
+
+
+@dataclass(frozen=True, slots=True)
+class Bearer:
+    """A document that bears a name."""
+
+    row: int
+    kind: int
+    """TITLE or LEAD."""
+    form: tuple[str, ...]
+    """The words of the name in lower case, as the document has them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """A name found in a text."""
+
+    name: Name
+    start: int
+    """Index of its first word."""
+    end: int
+    fit: float
+    """0-1: how well case and place speak for a name being meant."""
+    form: tuple[str, ...]
+
+
+class Names:
+    """All names of a corpus, and who bears them."""
+
+    def __init__(
+        self, bearers: dict[Name, list[Bearer]], usual_in_lower_case: set[Name], groups: Sequence[int]
+    ) -> None:
+        self.bearers_of = bearers
+        self.usual_in_lower_case = usual_in_lower_case
+        self._groups = groups  # passages of one title are no rivals for it
+        self._longest: dict[str, int] = {}
+        for name in bearers:
+            self._longest[name[0]] = max(self._longest.get(name[0], 0), len(name))
+
+    def mentions(self, words: Sequence[Word], cased: bool = True) -> Iterator[Mention]:
+        """Longest names first, from left to right, then names nested in them.
+
+        Args:
+            cased: False for a text whose case says nothing, such as a question typed in lower case.
+        """
+        taken = 0
+        for start, word in enumerate(words):
+            for length in range(min(self._longest.get(word.stem, 0), len(words) - start), 0, -1):
+                found = words[start : start + length]
+                name = tuple(w.stem for w in found)
+                if name not in self.bearers_of or not _can_be_name(found):
+                    continue
+                fit = self._case_fit(name, found) if cased else 1.0
+                if fit == 0.0:
+                    continue
+                end = start + length
+                if end <= taken:
+                    fit *= _NESTED
+                taken = max(taken, end)
+                yield Mention(name, start, end, fit, tuple(w.text.lower() for w in found))
+                break
+
+    def meant(self, mention: Mention) -> list[tuple[int, float]]:
+        """(row, strength in 0-1) of the documents that a mention may mean; ambiguity and loose form cost."""
+        bearers = self.bearers_of[mention.name]
+        rivals = len({self._groups[bearer.row] for bearer in bearers})
+        return [
+            (
+                bearer.row,
+                mention.fit
+                * _KIND_STRENGTH[bearer.kind]
+                / rivals**0.5
+                * (1.0 if bearer.form == mention.form else _OTHER_FORM),
+            )
+            for bearer in bearers
+        ]
+
+    def _case_fit(self, name: Name, found: Sequence[Word]) -> float:
+        if all(w.text[0].isupper() or w.text[0].isdigit() for w in found if not w.is_stop):
+            return 1.0
+        if name in self.usual_in_lower_case:
+            return _LOWER_CASE_USUAL
+        return 0.0 if len(found) == 1 else _LOWER_CASE
+
+
+def names_of(title: str, first_sentence: str, analyzer: Analyzer) -> dict[Name, tuple[int, tuple[str, ...]]]:
+    """name -> (kind, form): what a document is called by its title and its own first sentence."""
+    found: dict[Name, tuple[int, tuple[str, ...]]] = {}
+
+    def add(words: Sequence[Word], kind: int) -> None:
+        name = tuple(word.stem for word in words)
+        if not name or len(name) > _MAX_WORDS or not all(name) or all(word.is_stop for word in words):
+            return
+        if sum(map(len, name)) >= 3 and (name not in found or found[name][0] > kind):
+            found[name] = (kind, tuple(word.text.lower() for word in words))
+
+    plain = _PARENTHESIS.sub("", title)
+    title_words = analyzer.words(plain)
+    add(title_words, TITLE)
+    add(analyzer.words(title), TITLE)
+    if "," in plain:
+        add(analyzer.words(plain.split(",")[0]), LEAD)
+    lead = _lead_name(analyzer.words(re.split(r"[(,;:]", first_sentence, maxsplit=1)[0])[:9], title_words)
+    if 1 < len(lead) <= 7 and {word.stem for word in title_words} & {word.stem for word in lead}:
+        add(lead, LEAD)
+    return found
+
+
+def collect_names(
+    described: Iterable[dict[Name, tuple[int, tuple[str, ...]]]],
+    lower_case_stems: Sequence[set[str]],
+    groups: Sequence[int],
+) -> Names:
+    """The names of a corpus.
+
+    Args:
+        described: ``names_of`` each document, in row order.
+        lower_case_stems: the stems that each document writes in lower case.
+        groups: equal numbers for documents of equal titles.
+    """
+    bearers: dict[Name, list[Bearer]] = {}
+    for row, names in enumerate(described):
+        for name, (kind, form) in names.items():
+            bearers.setdefault(name, []).append(Bearer(row, kind, form))
+    usual = {
+        name
+        for name, found in bearers.items()
+        if any(all(stem in lower_case_stems[bearer.row] for stem in name) for bearer in found)
+    }
+    return Names(bearers, usual, groups)
+
+
+def _can_be_name(found: Sequence[Word]) -> bool:
+    if len(found) > 1:
+        return True
+    return not found[0].is_stop and len(found[0].text) >= 3 and not found[0].text[0].isdigit()
+
+
+def _lead_name(words: list[Word], title_words: list[Word]) -> list[Word]:
+    """The capitalised words at the head of a sentence, small words between them included."""
+    while words and words[0].is_stop and not (title_words and words[0].stem == title_words[0].stem):
+        words = words[1:]
+    last = 0
+    for position, word in enumerate(words):
+        if word.text[0].isupper() or word.text[0].isdigit():
+            last = position + 1
+            continue
+        name_goes_on = any(following.text[0].isupper() for following in words[position + 1 : position + 3])
+        if position - last >= 2 or (word.is_stop and position == last and position and not name_goes_on):
+            break
+    return words[:last]

@@ -1,0 +1,26 @@
+"""One engine: what answers in the chat is what a benchmark run measures."""
+
+from __future__ import annotations
+
+from chatbot_mvp.app import App
+from chatbot_mvp.retrieval.pipeline import Pipeline, fingerprint
+
+
+def test_chat_and_benchmark_are_of_one_class_one_configuration_and_one_fingerprint(app: App) -> None:
+    record = app.add_sample_kb()
+    chat = app.kb_pipeline(record.kb_id)
+    result = app.run_now(eval_max_queries=3)
+    assert type(chat) is Pipeline
+    assert fingerprint(chat.config) == result["fingerprint"]
+    assert app.run_now(eval_max_queries=3, retrieval_strategy="LEXICAL")["fingerprint"] != result["fingerprint"]
+
+
+def test_chat_and_benchmark_retrieve_alike_over_the_same_text(app: App) -> None:
+    """A passage asked for as a knowledge base and as a corpus gets the same evidence score."""
+    record = app.add_kb("rio.txt", "El río Belsuco nace en la fuente de los Tejos.".encode())
+    chunks = app.kb_chunks(record.kb_id)
+    as_corpus = app._build(chunks, record.language, app.settings, lambda _: None)
+    question = "¿Dónde nace el río Belsuco?"
+    [chat] = app.kb_pipeline(record.kb_id).retrieve([question])
+    [benchmark] = as_corpus.retrieve([question])
+    assert (chat.evidence, [hit.score for hit in chat.hits]) == (benchmark.evidence, [h.score for h in benchmark.hits])
