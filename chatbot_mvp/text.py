@@ -72,6 +72,11 @@ class Analyzer:
         composed = unicodedata.normalize("NFC", text)
         return [term for word in _WORD.findall(composed) if (term := term_of(word))]
 
+    def words(self, text: str) -> list[tuple[str, str]]:
+        """(word as written, its term) of each word that is no stop word, in order."""
+        composed = unicodedata.normalize("NFC", text)
+        return [(word, term) for word in _WORD.findall(composed) if (term := self._term_of(word))]
+
 
 @lru_cache(maxsize=8)
 def _term_function(language: str):  # type: ignore[no-untyped-def]

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from chatbot_mvp.errors import UnknownChoice
-from chatbot_mvp.retrieval.stages import Dense, Evidence, Lexical, ReciprocalRankFusion, Selection, Stage
+from chatbot_mvp.retrieval.expansion import Expansion
+from chatbot_mvp.retrieval.kb_score import KbScore
+from chatbot_mvp.retrieval.stages import Dense, Evidence, Fusion, Lexical, Selection, Stage
 
 
 @dataclass(frozen=True)
@@ -23,9 +25,11 @@ _JUDGE = (Selection, Evidence)
 STRATEGIES: dict[str, Strategy] = {
     strategy.name: strategy
     for strategy in (
-        Strategy("LEXICAL", "BM25 alone; needs no vectors", (Lexical, *_JUDGE), False),
+        Strategy("LEXICAL", "BM25 alone; needs no vectors", (Expansion, Lexical, KbScore, *_JUDGE), False),
         Strategy("SIMPLE_VECTOR", "Nearest vectors alone (exact cosine)", (Dense, *_JUDGE), True),
-        Strategy("HYBRID", "BM25 and vectors, fused by rank", (Lexical, Dense, ReciprocalRankFusion, *_JUDGE), True),
+        Strategy(
+            "HYBRID", "BM25 and vectors, fused", (Expansion, Lexical, Dense, Fusion, KbScore, *_JUDGE), True
+        ),
     )
 }
 
