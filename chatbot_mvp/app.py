@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from chatbot_mvp.benchmark.datasets import Dataset, find_dataset, list_datasets, load_dataset
+from chatbot_mvp.benchmark.kb_evaluation import evaluate_kb, load_questions
 from chatbot_mvp.benchmark.records import RunFolder, run_folders
 from chatbot_mvp.benchmark.runner import PreparedRun, execute, prepare_run, reopen_run
 from chatbot_mvp.benchmark.submissions import append_submission, read_submissions
@@ -168,6 +169,17 @@ class App:
             KbNotFound, KbUnreadable
         """
         return self._chat.ask(self.kb_pipeline(kb_id), question, mode, language)
+
+    def evaluate_kb(self, kb_id: str, questions: Path, progress: ProgressCallback = ignore_progress) -> dict[str, Any]:
+        """Measure the chat over a knowledge base on a question file; the figures of ``evaluate_kb``.
+
+        Raises:
+            KbNotFound, KbUnreadable, DatasetError
+        """
+        loaded = load_questions(questions)
+        pipeline = self.kb_pipeline(kb_id, progress)
+        document = self._kbs.document(kb_id)
+        return evaluate_kb(pipeline, document, loaded, self.settings.kb_min_evidence, progress)
 
     # --- benchmark
 

@@ -190,6 +190,27 @@ def kb_ask(
         print(f"[{source['n']}] {source['section']} ({source['start']}-{source['end']})")
 
 
+@kb.command("evaluate")
+def kb_evaluate(
+    document: Annotated[Path, typer.Argument(help="A .txt or .md file")],
+    questions: Annotated[Path, typer.Argument(help="JSONL: id, question, kind, answers, heading, paragraph")],
+    strategy: Annotated[str | None, typer.Option(help="Retrieval strategy")] = None,
+    env: EnvOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Measure the chat over a document: what is found, what is accepted, how fast."""
+    if not document.is_file():
+        raise typer.BadParameter(f"there is no file {str(document)!r}", param_hint="document")
+    app = _app(env, **({"retrieval_strategy": strategy} if strategy else {}))
+    record = app.add_kb(document.name, document.read_bytes())
+    result = app.evaluate_kb(record.kb_id, questions, _ProgressLine())
+    if as_json:
+        _print_json(result)
+        return
+    for name, value in result.items():
+        print(f"{name}: {'not scored' if value is None else value}")
+
+
 @cli.command()
 def doctor(env: EnvOption = None, as_json: JsonOption = False) -> None:
     """What is configured, and what answers."""

@@ -55,7 +55,7 @@ class Settings(BaseSettings):
         description="The same for sources over 40,000 characters; KB_MAX_CONTEXT_CHARS, when set, holds for all.",
     )
     kb_min_evidence: float = Field(
-        0.45, ge=0.0, le=1.0, description="Strict mode answers from this evidence score on (0-1)."
+        0.5, ge=0.0, le=1.0, description="Strict mode answers from this evidence score on (0-1)."
     )
 
     provider: str = Field("demo", description="Who writes the answers of the chat.")
@@ -68,6 +68,11 @@ class Settings(BaseSettings):
     )
     retrieval_k: int = Field(20, ge=1, le=1_000, description="Documents a benchmark keeps and scores per query.")
     retrieval_pre_fusion_k: int = Field(150, ge=1, le=10_000, description="Candidates of each retriever before fusion.")
+    retrieval_fusion: Literal["rrf", "weighted"] = Field(
+        "rrf",
+        description="BM25 and vectors fused by rank, or by score with a share of the vectors that grows with the "
+        "question's length (`rrf`, `weighted`).",
+    )
     retrieval_rrf_k: int = Field(60, ge=1, description="The constant k of reciprocal rank fusion.")
     retrieval_bm25_weight: float = Field(0.5, ge=0.0, description="Weight of BM25 in the fusion.")
     retrieval_vector_weight: float = Field(0.5, ge=0.0, description="Weight of the vectors in the fusion.")

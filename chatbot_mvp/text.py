@@ -93,6 +93,12 @@ class Analyzer:
         """All words of a text in order, stop words too."""
         return [self._word_of(found) for found in _WORD.findall(unicodedata.normalize("NFC", text))]
 
+    def content_words(self, text: str) -> list[tuple[str, str]]:
+        """(word as written, its term) of each word that is no stop word, in order."""
+        word_of = self._word_of
+        composed = unicodedata.normalize("NFC", text)
+        return [(found, word.stem) for found in _WORD.findall(composed) if not (word := word_of(found)).is_stop]
+
 
 @lru_cache(maxsize=8)
 def _word_function(language: str) -> Callable[[str], Word]:

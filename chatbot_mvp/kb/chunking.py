@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from chatbot_mvp.text import sentences
 from chatbot_mvp.types import Chunk, Document
 
-CHUNKING_VERSION = 2
+CHUNKING_VERSION = 3
 """Part of every index's cache key: raise it whenever the chunks of a text change."""
 
 MIN_CHARS = 900
@@ -173,8 +173,12 @@ def _units(text: str, section: Section) -> list[tuple[int, int]]:
         if para_end - (para_start if units else section.start) <= LIMIT_CHARS:
             units.append((para_start, para_end))
             continue
+        pieces: list[tuple[int, int]] = []
         for sent_start, sent_end in sentences(text[para_start:para_end]):
-            units.extend(_word_pieces(text, para_start + sent_start, para_start + sent_end))
+            pieces.extend(_word_pieces(text, para_start + sent_start, para_start + sent_end))
+        # Pieces of one paragraph meet, the blank between them with the first: together they are the exact source.
+        for (start, end), following in zip(pieces, [*(start for start, _ in pieces[1:]), para_end], strict=True):
+            units.append((start, following if following - start <= LIMIT_CHARS else end))
     return units
 
 

@@ -22,6 +22,11 @@ class ExactVectors:
         cosine: Vectors = np.round(self._matrix[rows] @ query, _DECIMALS)
         return cosine
 
+    def cosines(self, query: Vectors) -> Vectors:
+        """Shape (rows,): the cosine of one query to each row."""
+        scores: Vectors = np.round(self._matrix @ query, _DECIMALS)
+        return scores
+
     def search(self, queries: Vectors, limit: int) -> list[list[tuple[int, float]]]:
         """For each query (row of ``queries``) the best (row, cosine), ties by row."""
         count = min(limit, len(self._matrix))

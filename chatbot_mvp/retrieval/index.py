@@ -9,11 +9,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+import numpy as np
 from filelock import FileLock
 
-from chatbot_mvp.embedding.base import Embedder
+from chatbot_mvp.embedding.base import Embedder, Vectors
 from chatbot_mvp.embedding.cache import VectorCache
+from chatbot_mvp.kb.vocabulary import KbIndex, build_bm25_index
 from chatbot_mvp.retrieval.bridge.graph import GRAPH_VERSION, MentionGraph, build_graph
+from chatbot_mvp.retrieval.dense import ExactVectors
 from chatbot_mvp.retrieval.lexical import INDEX_VERSION, LexicalIndex
 from chatbot_mvp.retrieval.vector_store import VectorStore, VectorStoreChoice
 from chatbot_mvp.text import Analyzer
@@ -25,9 +28,12 @@ class DenseSide:
     """What a strategy with vectors needs: the corpus' vectors and the means to embed a question."""
 
     vectors: VectorStore
+    """One row for each chunk."""
     embedder: Embedder
     cache: VectorCache
     batch_size: int
+    windows: ExactVectors | None = None
+    """Of a knowledge base: one row for each sentence window, in the order of its matcher."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +45,8 @@ class CorpusIndex:
     dense: DenseSide | None
     graph: MentionGraph | None = None
     """Who mentions whom; None for a strategy without links."""
+    kb: KbIndex | None = None
+    """Of chunks that were cut from longer documents; None for a corpus of whole passages."""
 
     @property
     def analyzer(self) -> Analyzer:
@@ -80,6 +88,11 @@ def build_index(
         indexed: row for row what is indexed in place of ``chunks``; ``chunks`` are what is found all the same.
     """
     analyzer = Analyzer(language)
+    # Chunks indexed with a context of their own are matched as they are, row for row.
+    is_kb = indexed is None and any(chunk.chunk_id != chunk.doc_id for chunk in chunks)
+    kb = build_bm25_index(chunks, language) if is_kb else None
+    if kb is not None:
+        chunks = kb.chunks
     sources = chunks if indexed is None else indexed
     folder = cache_dir / "indexes" / _content_key(sources, analyzer)
     folder.parent.mkdir(parents=True, exist_ok=True)
@@ -88,15 +101,22 @@ def build_index(
         # Two processes on the same corpus: the second waits and finds it built.
         with FileLock(f"{folder}.lock"):
             lexical = LexicalIndex.open(folder, analyzer) or LexicalIndex.build(sources, analyzer, folder, progress)
-    graph = _graph(chunks, analyzer, folder, progress) if with_links else None
+    # The sections of one document do not name each other as documents do: a KB is ranked by its paragraphs.
+    graph = _graph(chunks, analyzer, folder, progress) if with_links and kb is None else None
     if embedder is None:
-        return CorpusIndex(chunks, lexical, None, graph)
+        return CorpusIndex(chunks, lexical, None, graph, kb)
     model = embedder()
     cache = VectorCache(cache_dir / "vectors.sqlite")
-    texts = [chunk.index_text for chunk in sources]
-    matrix = cache.embed(model, texts, "passage", batch_size, progress, "embed_corpus")
-    vectors = (store or VectorStoreChoice()).make(matrix, model.model_id, progress)
-    return CorpusIndex(chunks, lexical, DenseSide(vectors, model, cache, batch_size), graph)
+    choice = store or VectorStoreChoice()
+    if kb is None:
+        texts = [chunk.index_text for chunk in sources]
+        matrix = cache.embed(model, texts, "passage", batch_size, progress, "embed_corpus")
+        vectors = choice.make(matrix, model.model_id, progress)
+        return CorpusIndex(chunks, lexical, DenseSide(vectors, model, cache, batch_size), graph)
+    windows = cache.embed(model, kb.matcher.window_texts, "passage", batch_size, progress, "embed_corpus")
+    vectors = choice.make(_chunk_vectors(windows, kb), model.model_id, progress)
+    side = DenseSide(vectors, model, cache, batch_size, ExactVectors(windows))
+    return CorpusIndex(chunks, lexical, side, graph, kb)
 
 
 def _graph(chunks: Sequence[Chunk], analyzer: Analyzer, folder: Path, progress: ProgressCallback) -> MentionGraph:
@@ -108,6 +128,16 @@ def _graph(chunks: Sequence[Chunk], analyzer: Analyzer, folder: Path, progress: 
             graph = build_graph(chunks, analyzer, progress)
             graph.save(path)
             return graph
+
+
+def _chunk_vectors(windows: Vectors, kb: KbIndex) -> Vectors:
+    """Shape (chunks, dimensions): the mean direction of each chunk's windows."""
+    sums = np.zeros((len(kb.chunks), windows.shape[1]), dtype=np.float32)
+    for vector, passage in zip(windows, kb.matcher.window_passage, strict=True):
+        for position in kb.matcher.passages[passage].hits:
+            sums[position] += vector
+    normalized: Vectors = sums / np.maximum(np.linalg.norm(sums, axis=1, keepdims=True), 1e-9)
+    return normalized
 
 
 def _content_key(chunks: Sequence[Chunk], analyzer: Analyzer) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 
 from chatbot_mvp.retrieval.context import ContextChars, context_budget
 from chatbot_mvp.retrieval.evidence import evidence_score
+from chatbot_mvp.retrieval.fusion import adaptive_alpha, weighted_scores
 from chatbot_mvp.retrieval.index import CorpusIndex
 from chatbot_mvp.retrieval.trace import Hit, RetrievalTrace, StageRecord
 
@@ -21,6 +22,7 @@ class RetrievalConfig:
     retrieval_strategy: str
     retrieval_k: int
     retrieval_pre_fusion_k: int
+    retrieval_fusion: str
     retrieval_rrf_k: int
     retrieval_bm25_weight: float
     retrieval_vector_weight: float
@@ -103,15 +105,20 @@ class Dense(Stage):
         ]
 
 
-class ReciprocalRankFusion(Stage):
-    """Weighted RRF: score(d) = sum over retrievers of weight / (k + rank(d)) (Cormack et al. 2009).
+class Fusion(Stage):
+    """Makes one list of the candidates of several retrievers. Ties break by chunk id.
 
-    Ties break by chunk id.
+    ``retrieval_fusion`` "rrf": score(d) = sum over retrievers of weight / (k + rank(d)) (Cormack et al. 2009).
+    "weighted": (1 - alpha) x keyword score + alpha x vector score, each brought to 0-1, alpha growing with the question.
     """
 
-    name = "rrf"
+    name = "fusion"
 
     def apply(self, trace: RetrievalTrace) -> tuple[RetrievalTrace, dict[str, Any]]:
+        notes: dict[str, Any] = {}
+        if self.config.retrieval_fusion == "weighted":
+            notes["alpha"] = round(adaptive_alpha(trace.query), 3)
+            weighted = weighted_scores(trace.candidates, adaptive_alpha(trace.query))
         weights = {"bm25": self.config.retrieval_bm25_weight, "vector": self.config.retrieval_vector_weight}
         scores: dict[str, float] = defaultdict(float)
         signals: dict[str, dict[str, float]] = defaultdict(dict)
@@ -121,9 +128,11 @@ class ReciprocalRankFusion(Stage):
                 scores[hit.chunk.chunk_id] += weights[source] / (self.config.retrieval_rrf_k + rank)
                 signals[hit.chunk.chunk_id].update(hit.signals)
                 chunks[hit.chunk.chunk_id] = hit.chunk
+        if self.config.retrieval_fusion == "weighted":
+            scores = weighted
         ranked = sorted(scores, key=lambda chunk_id: (-scores[chunk_id], chunk_id))
         fused = tuple(Hit(chunks[chunk_id], scores[chunk_id], signals[chunk_id]) for chunk_id in ranked)
-        return replace(trace, hits=fused), {"fused": len(fused)}
+        return replace(trace, hits=fused), {"fused": len(fused), **notes}
 
 
 class Selection(Stage):
@@ -155,5 +164,5 @@ class Evidence(Stage):
     name = "evidence"
 
     def apply(self, trace: RetrievalTrace) -> tuple[RetrievalTrace, dict[str, Any]]:
-        score, notes = evidence_score(trace.query, trace.chunks_final, self.index)
+        score, notes = evidence_score(trace, self.index)
         return replace(trace, evidence=score), notes

@@ -6,7 +6,9 @@ from dataclasses import dataclass
 
 from chatbot_mvp.errors import UnknownChoice
 from chatbot_mvp.retrieval.bridge.stage import Bridge
-from chatbot_mvp.retrieval.stages import Dense, Evidence, Lexical, ReciprocalRankFusion, Selection, Stage
+from chatbot_mvp.retrieval.expansion import Expansion
+from chatbot_mvp.retrieval.kb_score import KbScore
+from chatbot_mvp.retrieval.stages import Dense, Evidence, Fusion, Lexical, Selection, Stage
 from chatbot_mvp.retrieval.stitching import Stitching
 
 
@@ -28,21 +30,23 @@ _JUDGE = (Selection, Stitching, Evidence)
 STRATEGIES: dict[str, Strategy] = {
     strategy.name: strategy
     for strategy in (
-        Strategy("LEXICAL", "BM25 alone; needs no vectors", (Lexical, *_JUDGE), False),
+        Strategy("LEXICAL", "BM25 alone; needs no vectors", (Expansion, Lexical, KbScore, *_JUDGE), False),
         Strategy("SIMPLE_VECTOR", "Nearest vectors alone (exact cosine)", (Dense, *_JUDGE), True),
-        Strategy("HYBRID", "BM25 and vectors, fused by rank", (Lexical, Dense, ReciprocalRankFusion, *_JUDGE), True),
+        Strategy("HYBRID", "BM25 and vectors, fused", (Expansion, Lexical, Dense, Fusion, KbScore, *_JUDGE), True),
         Strategy(
             "CONTEXTUAL_HYBRID",
             "HYBRID over chunks with a context that a language model writes for each",
-            (Lexical, Dense, ReciprocalRankFusion, *_JUDGE),
+            (Expansion, Lexical, Dense, Fusion, KbScore, *_JUDGE),
             True,
             needs_language_model=True,
         ),
-        Strategy("BRIDGE", "BM25 and a walk over who mentions whom", (Bridge, *_JUDGE), False, True),
+        Strategy(
+            "BRIDGE", "BM25 and a walk over who mentions whom", (Expansion, Bridge, KbScore, *_JUDGE), False, True
+        ),
         Strategy(
             "BRIDGE_HYBRID",
             "BRIDGE with vectors",
-            (Dense, Bridge, *_JUDGE),
+            (Expansion, Dense, Bridge, KbScore, *_JUDGE),
             needs_vectors=True,
             needs_links=True,
         ),

@@ -131,6 +131,7 @@ OTHER_VALUES: dict[str, Any] = {
     "retrieval_strategy": "LEXICAL",
     "retrieval_k": 21,
     "retrieval_pre_fusion_k": 151,
+    "retrieval_fusion": "weighted",
     "retrieval_rrf_k": 61,
     "retrieval_bm25_weight": 0.51,
     "retrieval_vector_weight": 0.51,

@@ -12,7 +12,7 @@ import pytest
 from chatbot_mvp.retrieval.evidence import evidence_score
 from chatbot_mvp.retrieval.index import CorpusIndex, build_index
 from chatbot_mvp.retrieval.pipeline import retrieval_config
-from chatbot_mvp.retrieval.stages import ReciprocalRankFusion, RetrievalConfig, Selection
+from chatbot_mvp.retrieval.stages import Fusion, RetrievalConfig, Selection
 from chatbot_mvp.retrieval.trace import Hit, RetrievalTrace
 from chatbot_mvp.settings import Settings
 from chatbot_mvp.types import Chunk
@@ -44,7 +44,7 @@ def fuse(index: CorpusIndex, config: RetrievalConfig, **changes: Any) -> Retriev
             "vector": hits("vector", ("c", 0.9), ("a", 0.8)),
         },
     )
-    return ReciprocalRankFusion(index, replace(config, **changes)).run(trace)
+    return Fusion(index, replace(config, **changes)).run(trace)
 
 
 def test_fusion_adds_weight_over_k_plus_rank(index: CorpusIndex, config: RetrievalConfig) -> None:
@@ -68,7 +68,7 @@ def test_a_fused_hit_keeps_the_signals_of_both_retrievers(index: CorpusIndex, co
 
 def test_equal_fused_scores_are_ordered_by_chunk_id(index: CorpusIndex, config: RetrievalConfig) -> None:
     trace = RetrievalTrace("x", candidates={"bm25": hits("bm25", ("b", 2.0)), "vector": hits("vector", ("a", 0.5))})
-    fused = ReciprocalRankFusion(index, config).run(trace)
+    fused = Fusion(index, config).run(trace)
     assert [hit.chunk.chunk_id for hit in fused.hits] == ["a", "b"]
 
 

@@ -21,18 +21,22 @@ class Bridge(Stage):
     """Ranks what BM25 and the vectors find and what that mentions or is mentioned by.
 
     The first hits together cover the question. BM25 counts each term by the better of its scores in title and text.
+    A knowledge base has no links: what BM25 finds there is handed on.
     """
 
     name = "bridge"
 
     def __init__(self, index: CorpusIndex, config: RetrievalConfig) -> None:
         super().__init__(index, config)
-        assert index.graph is not None, "a strategy with links is built with a mention graph"
-        self._walk = BridgeWalk(index.graph, index.analyzer, load_weights(config.retrieval_strategy))
+        self._walk = (
+            BridgeWalk(index.graph, index.analyzer, load_weights(config.retrieval_strategy)) if index.graph else None
+        )
         self._row_of = {chunk.chunk_id: row for row, chunk in enumerate(index.chunks)}
 
     def apply(self, trace: RetrievalTrace) -> tuple[RetrievalTrace, dict[str, Any]]:
         lexical = self.index.lexical.search_titled(trace.query, LEXICAL_CANDIDATES)
+        if self._walk is None:
+            return self._candidates(trace, lexical, "bm25"), {"found": len(lexical)}
         trace = self._candidates(trace, lexical[:_SHOWN], "bm25")
         nearest: list[int] = []
         cosine: Cosine | None = None

@@ -1,0 +1,147 @@
+"""Measures the chat over a knowledge base on a file of questions: what is found, what is accepted, how fast."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from chatbot_mvp.errors import DatasetFileMissing, DatasetFileUnreadable, EmptyDataset
+from chatbot_mvp.retrieval.pipeline import Pipeline
+from chatbot_mvp.retrieval.trace import RetrievalTrace
+from chatbot_mvp.types import Document, Progress, ProgressCallback, ignore_progress
+
+KINDS = ("answerable", "near", "far")
+
+
+@dataclass(frozen=True, slots=True)
+class KbQuestion:
+    """One line of a question file."""
+
+    question_id: str
+    question: str
+    kind: str | None = None
+    """answerable, near (about a topic of the KB, not answered in it) or far; None when the file does not say."""
+    paragraph: str | None = None
+    """Text of the paragraph that answers, as it stands in the KB."""
+    heading: str | None = None
+
+
+def load_questions(path: Path) -> list[KbQuestion]:
+    """Read JSONL of {id, question, kind, answers, heading, paragraph}; all but ``question`` may be missing.
+
+    Raises:
+        DatasetFileMissing, EmptyDataset
+        DatasetFileUnreadable: names the line.
+    """
+    if not path.is_file():
+        raise DatasetFileMissing(path=str(path))
+    try:
+        lines = path.read_text("utf-8-sig").split("\n")
+    except UnicodeDecodeError as error:
+        raise DatasetFileUnreadable(path=str(path), reason=f"not UTF-8 ({error})") from error
+    questions = [_question(path, number, line) for number, line in enumerate(lines, 1) if line.strip()]
+    if not questions:
+        raise EmptyDataset(path=str(path))
+    return questions
+
+
+def _question(path: Path, number: int, line: str) -> KbQuestion:
+    try:
+        value = json.loads(line)
+    except ValueError as error:
+        raise DatasetFileUnreadable(path=str(path), reason=f"line {number} is no JSON: {error}") from error
+    reason = ""
+    if not isinstance(value, dict):
+        reason = "is no object"
+    elif not isinstance(value.get("question"), str) or not value["question"].strip():
+        reason = "has no text under 'question'"
+    elif value.get("kind") is not None and value["kind"] not in KINDS:
+        reason = f"has the kind {value['kind']!r}; legal: {', '.join(KINDS)}"
+    elif not all(isinstance(value.get(name), str | None) for name in ("paragraph", "heading")):
+        reason = "has a 'paragraph' or 'heading' that is no text"
+    if reason:
+        raise DatasetFileUnreadable(path=str(path), reason=f"line {number} {reason}")
+    return KbQuestion(
+        str(value.get("id") or number),
+        value["question"],
+        value.get("kind"),
+        value.get("paragraph"),
+        value.get("heading"),
+    )
+
+
+def evaluate_kb(
+    pipeline: Pipeline,
+    document: Document,
+    questions: Sequence[KbQuestion],
+    min_evidence: float,
+    progress: ProgressCallback = ignore_progress,
+) -> dict[str, Any]:
+    """Ask every question by itself and compute the figures; what cannot be scored is None, never 0.
+
+    Returns:
+        ``questions`` {kind: n}; ``accepted`` {kind: share with evidence >= min_evidence}; ``hit@1``, ``hit@3`` over the
+        questions whose paragraph is in the KB: share for which one of the first k final chunks covers at least half of
+        it by offsets; ``scored`` their number; ``auroc`` {near, far}: evidence of the answerable against those;
+        ``seconds_per_question_p50``, ``_p95``.
+    """
+    evidence: dict[str, list[float]] = {}
+    ranks: list[int | None] = []
+    seconds = []
+    for done, question in enumerate(questions, 1):
+        [trace] = pipeline.retrieve([question.question])
+        seconds.append(sum(record.seconds for record in trace.records))
+        if question.kind is not None:
+            enough = trace.evidence if trace.chunks_final and trace.evidence is not None else 0.0
+            evidence.setdefault(question.kind, []).append(enough)
+        spans = _places(document.text, question.paragraph) if question.kind in (None, "answerable") else []
+        if spans:
+            ranks.append(_rank(trace, spans))
+        progress(Progress("questions", done, len(questions)))
+    counts = Counter(question.kind or "unknown" for question in questions)
+    return {
+        "questions": dict(counts),
+        "accepted": {kind: float(np.mean([v >= min_evidence for v in values])) for kind, values in evidence.items()},
+        "hit@1": _share(ranks, 1),
+        "hit@3": _share(ranks, 3),
+        "scored": len(ranks),
+        "auroc": {kind: auroc(evidence.get("answerable", []), evidence.get(kind, [])) for kind in ("near", "far")},
+        "seconds_per_question_p50": float(np.percentile(seconds, 50)) if seconds else None,
+        "seconds_per_question_p95": float(np.percentile(seconds, 95)) if seconds else None,
+    }
+
+
+def auroc(positive: Sequence[float], negative: Sequence[float]) -> float | None:
+    """P(a positive scores higher than a negative), ties by half (Hanley & McNeil 1982); None without one of them."""
+    if not positive or not negative:
+        return None
+    difference = np.subtract.outer(np.array(positive), np.array(negative))
+    return float((difference > 0).mean() + 0.5 * (difference == 0).mean())
+
+
+def _places(text: str, paragraph: str | None) -> list[tuple[int, int]]:
+    """Every place of the paragraph in the KB: a KB may say the same thing twice."""
+    places = []
+    start = text.find(paragraph) if paragraph and paragraph.strip() else -1
+    while paragraph and start >= 0:
+        places.append((start, start + len(paragraph)))
+        start = text.find(paragraph, start + len(paragraph))
+    return places
+
+
+def _rank(trace: RetrievalTrace, places: Sequence[tuple[int, int]]) -> int | None:
+    for rank, hit in enumerate(trace.chunks_final, 1):
+        for start, end in places:
+            if 2 * (min(end, hit.chunk.end) - max(start, hit.chunk.start)) >= end - start:
+                return rank
+    return None
+
+
+def _share(ranks: Sequence[int | None], k: int) -> float | None:
+    return float(np.mean([rank is not None and rank <= k for rank in ranks])) if ranks else None

@@ -1,0 +1,121 @@
+"""The hybrid score of a knowledge base's chunks: one final list, each hit with what its score is made of."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from chatbot_mvp.kb.matching import Scores
+from chatbot_mvp.kb.vocabulary import KbIndex
+from chatbot_mvp.retrieval.expansion import WEIGHTS, expansion_weights
+from chatbot_mvp.retrieval.fusion import adaptive_alpha
+from chatbot_mvp.retrieval.index import DenseSide
+from chatbot_mvp.retrieval.stages import Stage
+from chatbot_mvp.retrieval.trace import Hit, RetrievalTrace
+
+SIGNAL_WEIGHTS = {
+    "bm25_norm": 1.0,
+    "overlap_norm": 0.5,
+    "fuzzy_bonus": 0.5,
+    "exact_bonus": 0.1,
+    "heading_bonus": 0.1,
+    "link_bonus": 0.0,
+}
+"""Of the keyword side; its sum is brought to 0-1 before the vectors join it."""
+
+_OTHER_PARAGRAPHS = 1e-3  # of two chunks with the same best paragraph, the one whose others match better
+
+
+def keyword_signals(trace: RetrievalTrace, kb: KbIndex) -> dict[str, Scores]:
+    """Signal -> (paragraphs,), each 0-1.
+
+    ``bm25_norm``: BM25 over the best one's. ``overlap_norm``: idf-weighted share of the terms that one sentence window
+    has, over the best one's. ``fuzzy_bonus``: the same of the question's letter 4-grams. ``exact_bonus``: share of its
+    neighbouring terms that stand together. ``heading_bonus``: share of its terms that the heading has.
+    """
+    terms = kb.analyzer.terms(trace.query)
+    weights = expansion_weights(trace, kb)
+    spelling = [note.partition(": ") for note in trace.expansion_notes]
+    # A corrected word in place of the misspelt one; the letters of both would only dilute each other.
+    corrections = " ".join(word for source, _, word in spelling if WEIGHTS[source] > 0.5)
+    matcher = kb.matcher
+    heading = np.array([sum(term in names for term in set(terms)) for names in matcher.headings], dtype=float)
+    return {
+        "bm25_norm": _over_best(matcher.bm25(weights)),
+        "overlap_norm": _over_best(matcher.window_coverage(weights)),
+        "fuzzy_bonus": _over_best(matcher.letters(f"{trace.query} {corrections}")),
+        "exact_bonus": matcher.pair_share(terms),
+        "heading_bonus": heading / max(1, len(set(terms))),
+        "link_bonus": np.zeros(len(matcher.passages)),
+    }
+
+
+def vector_norm(similarities: Scores) -> Scores:
+    """Cosines brought to 0-1 within one question: cosines of a model live in a narrow band."""
+    if not len(similarities):
+        return similarities
+    low, high = float(similarities.min()), float(similarities.max())
+    return (similarities - low) / max(1e-9, high - low)
+
+
+def passage_cosines(trace: RetrievalTrace, kb: KbIndex, side: DenseSide | None) -> Scores | None:
+    """(paragraphs,): the question's cosine to the nearest window of each; None without vectors."""
+    if side is None or side.windows is None or trace.query_vector is None:
+        return None
+    return kb.matcher.best_of_windows(side.windows.cosines(trace.query_vector).astype(float))
+
+
+class KbScore(Stage):
+    """Ranks the chunks of a knowledge base by their best paragraph. A corpus of whole passages passes unchanged.
+
+    Keywords: K = sum of SIGNAL_WEIGHTS x signal, over the best one's. With vectors: (1 - a) K + a vector_norm, a being
+    the share of the vectors. Ties break by chunk id.
+    """
+
+    name = "kb_score"
+
+    def apply(self, trace: RetrievalTrace) -> tuple[RetrievalTrace, dict[str, Any]]:
+        kb = self.index.kb
+        if kb is None or not trace.hits:
+            return trace, {}
+        signals = keyword_signals(trace, kb)
+        scores = _over_best(sum((SIGNAL_WEIGHTS[name] * value for name, value in signals.items()), np.zeros(1)))
+        notes: dict[str, Any] = {}
+        cosines = passage_cosines(trace, kb, self.index.dense)
+        if cosines is not None:
+            share = self._vector_share(trace.query)
+            signals["vector_norm"] = vector_norm(cosines)
+            scores = (1 - share) * scores + share * signals["vector_norm"]
+            notes["vector_share"] = round(share, 3)
+        best: dict[int, int] = {}
+        others = np.zeros(len(kb.chunks))
+        for row, passage in enumerate(kb.matcher.passages):
+            for position in passage.hits:
+                others[position] += scores[row]
+                if position not in best or scores[row] > scores[best[position]]:
+                    best[position] = row
+        hits = [
+            Hit(
+                kb.chunks[position],
+                float(scores[row]),
+                {name: round(float(value[row]), 6) for name, value in signals.items()},
+            )
+            for position, row in best.items()
+            if scores[row] > 0
+        ]
+        tie = {kb.chunks[position].chunk_id: _OTHER_PARAGRAPHS * others[position] for position in best}
+        hits.sort(key=lambda hit: (-hit.score - tie[hit.chunk.chunk_id], hit.chunk.chunk_id))
+        return replace(trace, hits=tuple(hits)), notes
+
+    def _vector_share(self, query: str) -> float:
+        if self.config.retrieval_fusion == "weighted":
+            return adaptive_alpha(query)
+        weights = self.config.retrieval_bm25_weight, self.config.retrieval_vector_weight
+        return weights[1] / sum(weights)
+
+
+def _over_best(scores: Scores) -> Scores:
+    best = float(scores.max()) if len(scores) else 0.0
+    return scores / best if best > 0 else scores
