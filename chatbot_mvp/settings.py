@@ -36,7 +36,12 @@ class Settings(BaseSettings):
         le=1.0,
         description="Chunks that score less, relative to the best one, are dropped (0-1).",
     )
-    kb_max_context_chars: int = Field(4_000, ge=500, description="Budget of the context given to a model (characters).")
+    kb_max_context_chars: int = Field(
+        0,
+        ge=0,
+        description="Budget of the context given to a model (characters, at least 500); 0 = 4000, or 6000 for a "
+        "knowledge base over 40000 characters.",
+    )
     kb_min_evidence: float = Field(
         0.5, ge=0.0, le=1.0, description="Strict mode answers from this evidence score on (0-1)."
     )
@@ -73,6 +78,13 @@ class Settings(BaseSettings):
     def _no_generation_yet(cls, value: bool) -> bool:
         if value:
             raise ValueError("benchmark runs of this version measure retrieval only; legal: false")
+        return value
+
+    @field_validator("kb_max_context_chars")
+    @classmethod
+    def _room_for_a_paragraph(cls, value: int) -> int:
+        if 0 < value < 500:
+            raise ValueError("legal: 0 (by the size of the knowledge base) or 500 and more")
         return value
 
     @field_validator("retrieval_vector_weight")

@@ -14,6 +14,10 @@ from chatbot_mvp.retrieval.index import CorpusIndex
 from chatbot_mvp.retrieval.trace import Hit, RetrievalTrace, StageRecord
 
 
+CONTEXT_CHARS = 4_000
+LARGE_KB_CHARS, LARGE_KB_CONTEXT_CHARS = 40_000, 6_000
+
+
 @dataclass(frozen=True)
 class RetrievalConfig:
     """Every knob of a pipeline; the fields are the settings of the same names."""
@@ -135,7 +139,7 @@ class Selection(Stage):
     name = "selection"
 
     def apply(self, trace: RetrievalTrace) -> tuple[RetrievalTrace, dict[str, Any]]:
-        budget = self.config.kb_max_context_chars
+        budget = self.config.kb_max_context_chars or _default_budget(self.index)
         chosen: list[Hit] = []
         used = 0
         best = trace.hits[0].score if trace.hits else 0.0
@@ -147,6 +151,12 @@ class Selection(Stage):
             used += len(hit.chunk.text)
         following = replace(trace, chunks_final=tuple(chosen), context_chars_used=used, context_chars_budget=budget)
         return following, {"kept": len(chosen)}
+
+
+def _default_budget(index: CorpusIndex) -> int:
+    """4,000 characters; 6,000 over a knowledge base of more than 40,000, whose chunks compete for more places."""
+    large = index.kb is not None and sum(len(chunk.text) for chunk in index.chunks) > LARGE_KB_CHARS
+    return LARGE_KB_CONTEXT_CHARS if large else CONTEXT_CHARS
 
 
 class Evidence(Stage):
