@@ -68,7 +68,11 @@ def _question(path: Path, number: int, line: str) -> KbQuestion:
     if reason:
         raise DatasetFileUnreadable(path=str(path), reason=f"line {number} {reason}")
     return KbQuestion(
-        str(value.get("id") or number), value["question"], value.get("kind"), value.get("paragraph"), value.get("heading")
+        str(value.get("id") or number),
+        value["question"],
+        value.get("kind"),
+        value.get("paragraph"),
+        value.get("heading"),
     )
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from chatbot_mvp.kb.chunking import LIMIT_CHARS
 from chatbot_mvp.text import sentences
@@ -80,7 +81,10 @@ def passages_of(chunks: Sequence[Chunk]) -> list[Passage]:
         if whole and text.strip("#*_ ") != chunk.section.rpartition(" > ")[2]:
             found.append(Passage(chunk.section, text, start, tuple(positions), _windows(text)))
     if not found:  # headings are all there is
-        return [Passage(chunk.section, chunk.text, chunk.start, (row,), _windows(chunk.text)) for row, chunk in enumerate(chunks)]
+        return [
+            Passage(chunk.section, chunk.text, chunk.start, (row,), _windows(chunk.text))
+            for row, chunk in enumerate(chunks)
+        ]
     return found
 
 
@@ -106,7 +110,7 @@ def _one(group: list[Chunk]) -> list[Chunk]:
     if len(group) < 2 or group[-1].end - group[0].start > MAX_JOINED_CHARS:
         return group
     text = group[0].text
-    for before, chunk in zip(group, group[1:], strict=False):
+    for before, chunk in pairwise(group):
         text += chunk.text[before.end - chunk.start :]
     first = group[0]
     number = group[-1].chunk_id.rpartition(":")[2]

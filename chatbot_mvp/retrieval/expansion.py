@@ -44,7 +44,9 @@ def expand_query_with_kb(query: str, index: KbIndex) -> tuple[str, tuple[str, ..
     for word, term in words:
         if term in index.matcher.terms or len(word) < _MIN_LETTERS:
             continue
-        heading_words = {fold(w): w for title in index.section_titles_normalized.values() for w, _ in analyzer.words(title)}
+        heading_words = {
+            fold(w): w for title in index.section_titles_normalized.values() for w, _ in analyzer.words(title)
+        }
         if found := _nearest(fold(word), heading_words):
             add("fuzzy_heading", heading_words[found])
         elif found := _nearest(fold(word), index.words):

@@ -13,7 +13,6 @@ from chatbot_mvp.retrieval.fusion import adaptive_alpha, weighted_scores
 from chatbot_mvp.retrieval.index import CorpusIndex
 from chatbot_mvp.retrieval.trace import Hit, RetrievalTrace, StageRecord
 
-
 CONTEXT_CHARS = 4_000
 LARGE_KB_CHARS, LARGE_KB_CONTEXT_CHARS = 40_000, 6_000
 
@@ -107,7 +106,8 @@ class Fusion(Stage):
     """Makes one list of the candidates of several retrievers. Ties break by chunk id.
 
     ``retrieval_fusion`` "rrf": score(d) = sum over retrievers of weight / (k + rank(d)) (Cormack et al. 2009).
-    "weighted": (1 - alpha) x keyword score + alpha x vector score, each brought to 0-1, alpha growing with the question.
+    "weighted": (1 - alpha) x keyword score + alpha x vector score, each brought to 0-1; alpha grows with
+    the question.
     """
 
     name = "fusion"

@@ -27,9 +27,7 @@ STRATEGIES: dict[str, Strategy] = {
     for strategy in (
         Strategy("LEXICAL", "BM25 alone; needs no vectors", (Expansion, Lexical, KbScore, *_JUDGE), False),
         Strategy("SIMPLE_VECTOR", "Nearest vectors alone (exact cosine)", (Dense, *_JUDGE), True),
-        Strategy(
-            "HYBRID", "BM25 and vectors, fused", (Expansion, Lexical, Dense, Fusion, KbScore, *_JUDGE), True
-        ),
+        Strategy("HYBRID", "BM25 and vectors, fused", (Expansion, Lexical, Dense, Fusion, KbScore, *_JUDGE), True),
     )
 }
 
