@@ -70,3 +70,11 @@ def test_without_kind_and_paragraph_nothing_is_scored(app: App, tmp_path: Path) 
     result = evaluate(app, tmp_path, '{"question": "¿Dieta?"}')
     assert (result["hit@1"], result["hit@3"], result["accepted"]) == (None, None, {})
     assert result["seconds_per_question_p50"] > 0
+
+
+def test_progress_is_told_to_the_last_question(app: App, tmp_path: Path) -> None:
+    path = tmp_path / "q.jsonl"
+    path.write_text('{"question": "¿Dieta?"}\n{"question": "¿Días?"}\n', "utf-8")
+    told = []
+    app.evaluate_kb(app.add_kb("kb.md", KB.encode()).kb_id, path, told.append)
+    assert (told[-1].phase, told[-1].done, told[-1].total) == ("questions", 2, 2)
