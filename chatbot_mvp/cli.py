@@ -201,7 +201,8 @@ def kb_evaluate(
     """Measure the chat over a document: what is found, what is accepted, how fast."""
     if not document.is_file():
         raise typer.BadParameter(f"there is no file {str(document)!r}", param_hint="document")
-    app = _app(env, **({"retrieval_strategy": strategy} if strategy else {}))
+    overrides: dict[str, Any] = {"retrieval_strategy": strategy} if strategy else {}
+    app = _app(env, **overrides)
     record = app.add_kb(document.name, document.read_bytes())
     result = app.evaluate_kb(record.kb_id, questions, _ProgressLine())
     if as_json:

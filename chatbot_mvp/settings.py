@@ -64,7 +64,7 @@ class Settings(BaseSettings):
     embedding_batch_size: int = Field(32, ge=1, le=1_024, description="Texts embedded in one call.")
 
     retrieval_strategy: str = Field(
-        "HYBRID", description="Retrieval strategy of chat and benchmark, by its name in the registry."
+        "BRIDGE_HYBRID", description="Retrieval strategy of chat and benchmark, by its name in the registry."
     )
     retrieval_k: int = Field(20, ge=1, le=1_000, description="Documents a benchmark keeps and scores per query.")
     retrieval_pre_fusion_k: int = Field(150, ge=1, le=10_000, description="Candidates of each retriever before fusion.")

@@ -174,6 +174,23 @@ def test_a_strict_question_without_evidence_is_no_failure(cli: Cli, tmp_path: Pa
     assert (answer["abstained"], answer["sources"], answer["model"]) == (True, [], None)
 
 
+def test_a_question_file_is_evaluated_into_one_object(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "manual.md").write_text(KB, "utf-8")
+    paragraph = "Cada persona dispone de 23 días laborables de vacaciones."
+    line = {"id": "a", "question": "¿De cuántos días de vacaciones dispone cada persona?", "kind": "answerable"}
+    (tmp_path / "q.jsonl").write_text(json.dumps({**line, "paragraph": paragraph}) + "\n", "utf-8")
+    result = cli.json("kb", "evaluate", "manual.md", "q.jsonl")
+    assert result["questions"] == {"answerable": 1}
+    assert (result["hit@1"], result["hit@3"], result["auroc"]) == (1.0, 1.0, {"near": None, "far": None})
+    assert set(result) >= {"accepted", "seconds_per_question_p50", "seconds_per_question_p95"}
+
+
+def test_a_bad_line_of_a_question_file_ends_with_2(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "manual.md").write_text(KB, "utf-8")
+    (tmp_path / "q.jsonl").write_text('{"question": "¿?"}\n{nope\n', "utf-8")
+    assert "line 2" in cli("kb", "evaluate", "manual.md", "q.jsonl", code=2).stderr
+
+
 def test_a_mode_that_does_not_exist_ends_with_2(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "manual.md").write_text(KB, "utf-8")
     assert "strict or general" in cli("kb", "ask", "manual.md", "¿?", "--mode", "loose", code=2).stderr

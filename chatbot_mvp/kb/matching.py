@@ -9,6 +9,7 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from functools import lru_cache
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -62,9 +63,7 @@ class PassageMatcher:
         self.headings = [frozenset(analyzer.terms(passage.section)) for passage in passages]
         units = [analyzer.terms(f"{passage.section}\n{passage.text}") for passage in passages]
         self.terms = Postings(Counter(unit) for unit in units)
-        self.pairs = Postings(
-            dict.fromkeys([*zip(u, u[1:], strict=False), *zip(u, u[2:], strict=False)], 1) for u in units
-        )
+        self.pairs = Postings(dict.fromkeys([*pairwise(u), *zip(u, u[2:], strict=False)], 1) for u in units)
         lengths = np.array([len(unit) for unit in units], dtype=float)
         self._norm = K1 * (1 - B + B * lengths / max(1.0, float(lengths.mean() if len(lengths) else 1.0)))
         windows = [
@@ -92,12 +91,12 @@ class PassageMatcher:
         return self._best_window(self.window_terms, weights)
 
     def letters(self, text: str) -> Scores:
-        """The idf-weighted share (0-1) of the text's letter 4-grams that one window has: spelling and inflexion aside."""
+        """The idf-weighted share (0-1) of the letter 4-grams of a text that one window has."""
         return self._best_window(self.grams, dict.fromkeys(self._grams(text), 1.0))
 
     def pair_share(self, terms: Sequence[str]) -> Scores:
         """The share (0-1) of neighbouring terms of the question that stand as near in the paragraph."""
-        pairs = list(dict.fromkeys(zip(terms, terms[1:], strict=False)))
+        pairs = list(dict.fromkeys(pairwise(terms)))
         scores = np.zeros(len(self.passages))
         for pair in pairs:
             scores[self.pairs.rows(pair)] += 1 / len(pairs)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from chatbot_mvp.kb.chunking import LIMIT_CHARS
 from chatbot_mvp.text import sentences
@@ -109,7 +110,7 @@ def _one(group: list[Chunk]) -> list[Chunk]:
     if len(group) < 2 or group[-1].end - group[0].start > MAX_JOINED_CHARS:
         return group
     text = group[0].text
-    for before, chunk in zip(group, group[1:], strict=False):
+    for before, chunk in pairwise(group):
         text += chunk.text[before.end - chunk.start :]
     first = group[0]
     number = group[-1].chunk_id.rpartition(":")[2]

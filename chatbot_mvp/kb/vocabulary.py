@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from chatbot_mvp.kb.matching import PassageMatcher
 from chatbot_mvp.kb.passages import join_pieces, passages_of
@@ -73,7 +74,7 @@ def _frequent(sequences: Sequence[Sequence[str]]) -> dict[str, int]:
     counts: Counter[str] = Counter()
     for terms in sequences:
         counts.update(terms)
-        counts.update(map(" ".join, zip(terms, terms[1:], strict=False)))
+        counts.update(map(" ".join, pairwise(terms)))
         counts.update(map(" ".join, zip(terms, terms[1:], terms[2:], strict=False)))
     frequent = [(term, count) for term, count in counts.items() if count >= MIN_COUNT]
     return dict(sorted(frequent, key=lambda item: (-item[1], item[0]))[:MAX_PHRASES])

@@ -71,7 +71,7 @@ class KbScore(Stage):
     """Ranks the chunks of a knowledge base by their best paragraph. A corpus of whole passages passes unchanged.
 
     Keywords: K = sum of SIGNAL_WEIGHTS x signal, over the best one's. With vectors: (1 - a) K + a vector_norm, a being
-    the share of the vectors. Ties break by chunk id.
+    ``adaptive_alpha`` of the question. Ties break by chunk id.
     """
 
     name = "kb_score"
@@ -85,7 +85,7 @@ class KbScore(Stage):
         notes: dict[str, Any] = {}
         cosines = passage_cosines(trace, kb, self.index.dense)
         if cosines is not None:
-            share = self._vector_share(trace.query)
+            share = adaptive_alpha(trace.query)
             signals["vector_norm"] = vector_norm(cosines)
             scores = (1 - share) * scores + share * signals["vector_norm"]
             notes["vector_share"] = round(share, 3)
@@ -108,12 +108,6 @@ class KbScore(Stage):
         tie = {kb.chunks[position].chunk_id: _OTHER_PARAGRAPHS * others[position] for position in best}
         hits.sort(key=lambda hit: (-hit.score - tie[hit.chunk.chunk_id], hit.chunk.chunk_id))
         return replace(trace, hits=tuple(hits)), notes
-
-    def _vector_share(self, query: str) -> float:
-        if self.config.retrieval_fusion == "weighted":
-            return adaptive_alpha(query)
-        weights = self.config.retrieval_bm25_weight, self.config.retrieval_vector_weight
-        return weights[1] / sum(weights)
 
 
 def _over_best(scores: Scores) -> Scores:

@@ -109,7 +109,8 @@ class Fusion(Stage):
     """Makes one list of the candidates of several retrievers. Ties break by chunk id.
 
     ``retrieval_fusion`` "rrf": score(d) = sum over retrievers of weight / (k + rank(d)) (Cormack et al. 2009).
-    "weighted": (1 - alpha) x keyword score + alpha x vector score, each brought to 0-1, alpha growing with the question.
+    "weighted": (1 - alpha) x keyword score + alpha x vector score, each brought to 0-1; alpha grows with
+    the question.
     """
 
     name = "fusion"

@@ -102,13 +102,13 @@ def test_launch_progress_second_session_and_result(page, browser, server) -> Non
     page.get_by_text("Curvas").wait_for()
     settle(page)
     tiles = page.locator("[data-testid='stMetric']").all_inner_texts()
-    assert any(text.startswith("Recall@5") and "0,8" in text for text in tiles), tiles
+    assert any(text.startswith("Recall@5") and "0,9" in text for text in tiles), tiles
     assert page.locator("[data-testid='stVegaLiteChart']").count() == 1
     assert page.get_by_text("Recuperados").is_visible()
     assert page.get_by_text("Correctos", exact=True).is_visible()
 
     visit(page, server)
-    assert page.get_by_text("valle_multihop · HYBRID").is_visible()
+    assert page.get_by_text("valle_multihop · BRIDGE_HYBRID").is_visible()
 
 
 def test_killed_run_is_offered_again_and_each_query_is_done_once(page, server) -> None:  # type: ignore[no-untyped-def]

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from chatbot_mvp.retrieval.evidence import evidence_score
+from chatbot_mvp.retrieval.evidence import covered_share
 from chatbot_mvp.retrieval.index import CorpusIndex, build_index
 from chatbot_mvp.retrieval.pipeline import retrieval_config
 from chatbot_mvp.retrieval.stages import Fusion, RetrievalConfig, Selection
@@ -104,7 +104,7 @@ def test_selection_obeys_top_k_least_score_and_budget(
     trace = select(index, config, sized((400, 8.0), (300, 4.0), (250, 2.0), (60, 1.0)), **changes)
     assert [hit.chunk.chunk_id for hit in trace.chunks_final] == kept
     assert trace.context_chars_used == sum(len(hit.chunk.text) for hit in trace.chunks_final)
-    assert trace.context_chars_budget == changes.get("kb_max_context_chars", config.kb_max_context_chars)
+    assert trace.context_chars_budget == changes.get("kb_max_context_chars", 4_000)
 
 
 def test_selection_of_nothing_is_nothing(index: CorpusIndex, config: RetrievalConfig) -> None:
@@ -116,7 +116,7 @@ def found(*names: str) -> list[Hit]:
 
 
 def test_evidence_is_one_when_a_passage_has_every_term(index: CorpusIndex) -> None:
-    score, notes = evidence_score("¿El gato y los perros?", found("c", "a"), index)
+    score, notes = covered_share("¿El gato y los perros?", found("c", "a"), index)
     assert score == pytest.approx(1.0)
     assert notes == {"terms": 2, "missing": []}
 
@@ -127,14 +127,14 @@ def test_evidence_is_the_idf_weighted_share_of_the_best_single_passage(index: Co
     Chunk a has gat and perr, chunk b gat and lun: 1.89712 of 3.10110, whichever it is; they do not add up.
     """
     weight_gat, weight_one = math.log(2), math.log(1 + 3.5 / 1.5)
-    score, notes = evidence_score("gato perro luna", found("a", "b"), index)
+    score, notes = covered_share("gato perro luna", found("a", "b"), index)
     assert score == pytest.approx((weight_gat + weight_one) / (weight_gat + 2 * weight_one))
     assert notes == {"terms": 3, "missing": ["lun"]}
 
 
 def test_a_term_that_the_corpus_does_not_have_weighs_the_most(index: CorpusIndex) -> None:
     """ "submarin" in no chunk: ln(1 + 4.5/0.5) = ln 10 against ln 2 of "gat"."""
-    score, notes = evidence_score("gato submarino", found("a"), index)
+    score, notes = covered_share("gato submarino", found("a"), index)
     assert score == pytest.approx(math.log(2) / (math.log(2) + math.log(10)))
     assert notes["missing"] == ["submarin"]
 
@@ -145,9 +145,9 @@ def test_a_term_that_the_corpus_does_not_have_weighs_the_most(index: CorpusIndex
     ids=["another topic", "no hits", "empty", "stop words only", "passages of another topic"],
 )
 def test_evidence_is_zero_without_a_shared_term(index: CorpusIndex, query: str, names: str) -> None:
-    assert evidence_score(query, found(*names), index)[0] == 0.0
+    assert covered_share(query, found(*names), index)[0] == 0.0
 
 
 def test_only_the_first_three_passages_count(index: CorpusIndex) -> None:
-    assert evidence_score("río puente", found("a", "b", "c", "d"), index)[0] == 0.0
-    assert evidence_score("río puente", found("a", "b", "d", "c"), index)[0] == pytest.approx(1.0)
+    assert covered_share("río puente", found("a", "b", "c", "d"), index)[0] == 0.0
+    assert covered_share("río puente", found("a", "b", "d", "c"), index)[0] == pytest.approx(1.0)

@@ -1,0 +1,82 @@
+"""Time to index a knowledge base of 120,000 characters, and to answer a question over it.
+
+python benchmarks/kb_scale.py ../shared/datasets/xquad_es [STRATEGY]
+
+The text is that of the data set, then the same paragraphs with every word of five letters and more rewritten, so that
+nothing is there twice. Index seconds are of chunking and index from text, without vectors and without any cache.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+
+from chatbot_mvp.benchmark.kb_evaluation import load_questions
+from chatbot_mvp.embedding.base import Embedder
+from chatbot_mvp.embedding.registry import create_embedder
+from chatbot_mvp.kb.chunking import chunk_document
+from chatbot_mvp.retrieval.pipeline import build_pipeline
+from chatbot_mvp.settings import load_settings
+from chatbot_mvp.types import Document
+
+CHARS = 120_000
+
+
+def distinct_text(text: str, chars: int) -> str:
+    """``text`` and rewritten copies of it up to ``chars`` characters."""
+    parts, copy = [text], 0
+    while sum(map(len, parts)) < chars:
+        copy += 1
+        ending = "aeiou"[copy % 5] + "lrnst"[copy % 5]
+        parts.append(re.sub(r"[^\W\d_]{5,}", lambda m, end=ending: m.group()[:-2][::-1].capitalize() + end, text))  # type: ignore[misc]
+    return "\n\n".join(parts)[:chars]
+
+
+def main() -> int:
+    if len(sys.argv) < 2:
+        print(__doc__)
+        return 2
+    folder = Path(sys.argv[1])
+    strategy = sys.argv[2] if len(sys.argv) > 2 else "LEXICAL"
+    text = distinct_text(next(folder.glob("*.md")).read_text("utf-8"), CHARS)
+    questions = [question.question for question in load_questions(folder / "questions.jsonl")]
+    times = []
+
+    def make() -> Embedder:
+        return create_embedder(load_settings().embedding_model_name)
+
+    for _ in range(3):
+        with tempfile.TemporaryDirectory() as data:
+            settings = load_settings(data_dir=Path(data), retrieval_strategy="LEXICAL")
+            started = time.perf_counter()
+            chunks = chunk_document(Document("kb", "kb", text))
+            build_pipeline(chunks, "es", settings, make)
+            times.append(time.perf_counter() - started)
+    settings = load_settings(retrieval_strategy=strategy)
+    pipeline = build_pipeline(chunks, "es", settings, make)
+    seconds = []
+    for question in questions:
+        started = time.perf_counter()
+        pipeline.retrieve([question])
+        seconds.append(time.perf_counter() - started)
+    found = {
+        "strategy": strategy,
+        "chars": len(text),
+        "chunks": len(chunks),
+        "index_seconds_first": round(times[0], 4),
+        "index_seconds_best": round(min(times), 4),
+        "seconds_per_question_p50": round(float(np.percentile(seconds, 50)), 5),
+        "seconds_per_question_p95": round(float(np.percentile(seconds, 95)), 5),
+    }
+    print(json.dumps(found))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

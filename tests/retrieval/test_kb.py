@@ -1,0 +1,109 @@
+"""The pipeline over a knowledge base: one list by the best paragraph, with its breakdown, and the evidence for it."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from chatbot_mvp.kb.chunking import chunk_document
+from chatbot_mvp.retrieval.evidence import DENSE_FEATURES, LEXICAL_FEATURES, WEIGHTS_PATH, evidence_features, logistic
+from chatbot_mvp.retrieval.fusion import adaptive_alpha, weighted_scores
+from chatbot_mvp.retrieval.pipeline import Pipeline, build_pipeline
+from chatbot_mvp.retrieval.trace import Hit
+from chatbot_mvp.settings import Settings
+from chatbot_mvp.types import Document
+from tests.fakes import FakeEmbedder, chunks_of
+
+TINY = (
+    "# Vacaciones\n\nSon 23 días.\n\n# Dietas\n\nLa dieta completa es de 48 euros.\n\n"
+    "# Taller\n\nEl taller abre a las 8."
+)
+ENGLISH = (
+    "# Leave\n\nStaff get 23 days of leave.\n\n# Meals\n\nThe daily allowance is 48 euros.\n\n# Shop\n\nIt opens at 8."
+)
+SIGNALS = {"bm25_norm", "overlap_norm", "exact_bonus", "heading_bonus", "fuzzy_bonus", "link_bonus"}
+
+
+def pipeline_of(settings: Settings, strategy: str, text: str = TINY, language: str = "es") -> Pipeline:
+    chunks = chunk_document(Document("kb", "kb", text))
+    return build_pipeline(chunks, language, settings.with_changes(retrieval_strategy=strategy), FakeEmbedder)
+
+
+@pytest.mark.parametrize("strategy", ["LEXICAL", "HYBRID"])
+def test_every_hit_carries_its_breakdown_between_0_and_1(settings: Settings, strategy: str) -> None:
+    [trace] = pipeline_of(settings, strategy).retrieve(["¿De cuántos euros es la dieta completa?"])
+    assert trace.hits[0].chunk.section == "Dietas"
+    for hit in trace.hits:
+        assert set(hit.signals) == SIGNALS | ({"vector_norm"} if strategy == "HYBRID" else set())
+        assert all(0 <= value <= 1 for value in hit.signals.values())
+    assert len({hit.chunk.chunk_id for hit in trace.hits}) == len(trace.hits)
+
+
+@pytest.mark.parametrize("strategy", ["LEXICAL", "HYBRID"])
+def test_a_misspelt_word_finds_its_section(settings: Settings, strategy: str) -> None:
+    [trace] = pipeline_of(settings, strategy).retrieve(["vacasiones"])
+    assert trace.chunks_final[0].chunk.section == "Vacaciones"
+    assert trace.expansion_notes == ("fuzzy_heading: Vacaciones",)
+
+
+def test_a_long_paragraph_is_one_hit_with_all_of_it(settings: Settings) -> None:
+    long = " ".join(f"La norma {number} del taller habla de la pieza {number}." for number in range(70))
+    [trace] = pipeline_of(settings, "LEXICAL", f"# Normas\n\n{long}\n\n# Otra\n\nTexto.").retrieve(
+        ["norma 12 del taller"]
+    )
+    assert long in trace.chunks_final[0].chunk.text
+
+
+@pytest.mark.parametrize(
+    ("text", "language", "inside", "outside"),
+    [
+        (TINY, "es", "¿De cuántos euros es la dieta completa?", "¿Qué altura tiene la torre Eiffel?"),
+        (ENGLISH, "en", "How many euros is the daily allowance?", "How tall is the Eiffel tower?"),
+    ],
+)
+@pytest.mark.parametrize("strategy", ["LEXICAL", "HYBRID"])
+def test_evidence_tells_inside_from_outside_over_three_sections(
+    settings: Settings, strategy: str, text: str, language: str, inside: str, outside: str
+) -> None:
+    traces = pipeline_of(settings, strategy, text, language).retrieve([inside, outside, "", "¿?"])
+    scores = [trace.evidence or 0.0 for trace in traces]
+    assert scores[0] >= settings.kb_min_evidence > scores[1]
+    assert scores[2:] == [0.0, 0.0]
+
+
+def test_features_of_vectors_are_there_only_with_vectors(settings: Settings) -> None:
+    for strategy, expected in (("LEXICAL", LEXICAL_FEATURES), ("HYBRID", LEXICAL_FEATURES + DENSE_FEATURES)):
+        pipeline = pipeline_of(settings, strategy)
+        [trace] = pipeline.retrieve(["dieta completa"])
+        assert tuple(evidence_features(trace, pipeline.index)) == expected
+
+
+def test_the_weights_of_one_embedding_model_are_not_used_for_another(settings: Settings) -> None:
+    [trace] = pipeline_of(settings, "HYBRID").retrieve(["dieta completa"])
+    assert trace.records[-1].notes["model"] == "lexical"
+
+
+def test_the_file_of_weights_names_exactly_the_features() -> None:
+    weights = json.loads(WEIGHTS_PATH.read_text("utf-8"))
+    assert tuple(weights["lexical"]["features"]) == LEXICAL_FEATURES
+    assert tuple(weights["hybrid"]["features"]) == LEXICAL_FEATURES + DENSE_FEATURES
+
+
+def test_the_logistic_function_by_hand() -> None:
+    """z = 1 + 2 x (3 - 1) / 4 = 2."""
+    assert logistic({"a": 3.0}, {"intercept": 1.0, "features": {"a": [2.0, 1.0, 4.0]}}) == pytest.approx(
+        0.880797, abs=1e-6
+    )
+
+
+@pytest.mark.parametrize(("words", "alpha"), [(0, 0.4), (4, 0.4), (9, 0.575), (14, 0.75), (100, 0.75)])
+def test_the_share_of_the_vectors_grows_with_the_question(words: int, alpha: float) -> None:
+    assert adaptive_alpha("palabra " * words) == pytest.approx(alpha)
+
+
+def test_weighted_fusion_by_hand() -> None:
+    """bm25 over the best: a 1, b 0.5; vectors from worst to best: b 1, a 0; alpha 0.4: a 0.6, b 0.3 + 0.4."""
+    a, b = chunks_of("a", "b")
+    scores = weighted_scores({"bm25": (Hit(a, 8.0), Hit(b, 4.0)), "vector": (Hit(b, 0.9), Hit(a, 0.8))}, 0.4)
+    assert scores == pytest.approx({"c000": 0.6, "c001": 0.7})
