@@ -308,7 +308,7 @@ def test_progress_tells_the_phases_in_order_and_ends_at_the_total(app: App) -> N
     seen: list[Progress] = []
     app.run_now(seen.append)
     phases = list(dict.fromkeys(progress.phase for progress in seen))
-    assert phases == ["index", "embed_corpus", "retrieve", "aggregate", "export"]
+    assert phases == ["index", "link", "embed_corpus", "retrieve", "aggregate", "export"]
     last = {progress.phase: progress for progress in seen}
     assert (last["retrieve"].done, last["retrieve"].total) == (QUERIES, QUERIES)
     assert last["embed_corpus"].done == last["embed_corpus"].total == 80

@@ -111,7 +111,9 @@ def test_the_corpus_is_embedded_as_passages_and_a_question_as_a_query_each_once(
 
 
 def test_no_more_candidates_than_asked_for_are_fused(settings: Settings, embedder: FakeEmbedder) -> None:
-    trace = pipeline_of(settings, embedder, retrieval_pre_fusion_k=2).retrieve(["río vacaciones dieta"])[0]
+    trace = pipeline_of(settings, embedder, retrieval_strategy="HYBRID", retrieval_pre_fusion_k=2).retrieve(
+        ["río vacaciones dieta"]
+    )[0]
     assert {name: len(hits) for name, hits in trace.candidates.items()} == {"bm25": 2, "vector": 2}
 
 

@@ -10,12 +10,14 @@ from typing import Any
 import pytest
 
 from chatbot_mvp.kb.chunking import chunk_document
-from chatbot_mvp.retrieval.index import CorpusIndex, build_index
+from chatbot_mvp.retrieval.index import CorpusIndex
+from chatbot_mvp.retrieval.lexical import LexicalIndex
 from chatbot_mvp.retrieval.pipeline import build_pipeline, retrieval_config
 from chatbot_mvp.retrieval.stages import RetrievalConfig, Selection
 from chatbot_mvp.retrieval.stitching import Stitching
 from chatbot_mvp.retrieval.trace import Hit, RetrievalTrace
 from chatbot_mvp.settings import Settings, load_settings
+from chatbot_mvp.text import Analyzer
 from chatbot_mvp.types import Chunk, Document
 from tests.fakes import FakeEmbedder
 
@@ -38,8 +40,8 @@ HEADING = {"heading_bonus": 0.2}
 
 
 @pytest.fixture
-def index(tmp_path: Path) -> CorpusIndex:
-    return build_index(CHUNKS, "es", tmp_path, None, 32)
+def index() -> CorpusIndex:
+    return CorpusIndex(CHUNKS, LexicalIndex.build(CHUNKS, Analyzer("es")), None)
 
 
 @pytest.fixture
@@ -133,7 +135,7 @@ def test_a_neighbour_that_was_found_already_is_not_added_again_and_does_not_end_
 
 
 def test_behind_a_chunk_that_does_not_fit_nothing_is_added_in_that_direction(
-    tmp_path: Path, config: RetrievalConfig
+    config: RetrievalConfig,
 ) -> None:
     """After the hit stand 500 and then 10 characters: the 10 alone would tear a hole."""
     sizes = [50, 100, 500, 10]
@@ -144,7 +146,10 @@ def test_behind_a_chunk_that_does_not_fit_nothing_is_added_in_that_direction(
     ]
     hit = Hit(chunks[1], 1.0, HEADING)
     trace = RetrievalTrace("x", hits=(hit,), chunks_final=(hit,), context_chars_used=100, context_chars_budget=200)
-    assert ids(Stitching(build_index(chunks, "es", tmp_path, None, 1), config).run(trace)) == ["c1", "c0"]
+    assert ids(Stitching(CorpusIndex(chunks, LexicalIndex.build(chunks, Analyzer("es")), None), config).run(trace)) == [
+        "c1",
+        "c0",
+    ]
 
 
 def test_only_the_first_three_hits_bring_neighbours(index: CorpusIndex, config: RetrievalConfig) -> None:
@@ -188,14 +193,14 @@ def manual(sections: int) -> str:
 
 @pytest.mark.parametrize(
     ("sections", "changes", "budget"),
-    [(3, {}, 4_000), (20, {}, 6_000), (20, {"kb_max_context_chars": 4_000}, 4_000), (3, {"kb_top_k": 1}, 4_000)],
-    ids=["small", "large", "large, but set by the user", "one chunk"],
+    [(3, {}, 4_000), (20, {}, 6_000), (20, {"kb_max_context_chars": 4_000}, 4_000)],
+    ids=["small", "large", "large, but set by the user"],
 )
 def test_the_pipeline_stitches_a_knowledge_base_within_the_budget_of_its_size(
     settings: Settings, sections: int, changes: dict[str, Any], budget: int
 ) -> None:
     document = Document("kb", "Manual", manual(sections))
-    changed = settings.with_changes(retrieval_strategy="LEXICAL", **{"kb_top_k": 2, **changes})
+    changed = settings.with_changes(retrieval_strategy="LEXICAL", **{"kb_top_k": 1, **changes})
     pipeline = build_pipeline(chunk_document(document), "es", changed, FakeEmbedder)
     trace = pipeline.retrieve(["¿Cuándo enciende el farero la linterna?"])[0]
     assert trace.chunks_final[0].chunk.section == "Faro"
