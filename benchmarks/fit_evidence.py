@@ -56,7 +56,7 @@ def groups(questions: list[KbQuestion], traces: list[RetrievalTrace]) -> list[st
 
 
 def sample_weights(kinds: list[str]) -> Array:
-    """In all 3 : 2 : 1 for answerable, near and far: without it the few ``near``, which are the hard ones, hardly count."""
+    """In all 3 : 2 : 1 for answerable, near and far: else the few ``near``, the hard ones, would hardly count."""
     share = {"answerable": 1.5, "near": 1.0, "far": 0.5}
     return np.array([share[kind] / kinds.count(kind) for kind in kinds]) * len(kinds) / 3
 
