@@ -13,15 +13,17 @@ import re
 import sys
 import tempfile
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from chatbot_mvp.benchmark.kb_evaluation import load_questions
 from chatbot_mvp.embedding.base import Embedder
+from chatbot_mvp.embedding.cache import VectorCache
 from chatbot_mvp.embedding.registry import create_embedder
 from chatbot_mvp.kb.chunking import chunk_document
-from chatbot_mvp.retrieval.pipeline import build_pipeline
+from chatbot_mvp.retrieval.pipeline import Pipeline, build_pipeline
 from chatbot_mvp.settings import load_settings
 from chatbot_mvp.types import Document
 
@@ -61,10 +63,16 @@ def main() -> int:
     settings = load_settings(retrieval_strategy=strategy)
     pipeline = build_pipeline(chunks, "es", settings, make)
     seconds = []
-    for question in questions:
-        started = time.perf_counter()
-        pipeline.retrieve([question])
-        seconds.append(time.perf_counter() - started)
+    with tempfile.TemporaryDirectory() as data:
+        # Every question is new: what an earlier run embedded would make it look quicker than it is.
+        side = pipeline.index.dense
+        fresh = replace(side, cache=VectorCache(Path(data) / "vectors.sqlite")) if side else None
+        pipeline = Pipeline(replace(pipeline.index, dense=fresh), pipeline.config)
+        pipeline.retrieve(["¿?"])
+        for question in questions:
+            started = time.perf_counter()
+            pipeline.retrieve([question])
+            seconds.append(time.perf_counter() - started)
     found = {
         "strategy": strategy,
         "chars": len(text),

@@ -9,17 +9,21 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from rapidfuzz import fuzz, process
+from rapidfuzz import process
+from rapidfuzz.distance import OSA
 
 from chatbot_mvp.kb.vocabulary import KbIndex
 from chatbot_mvp.retrieval.stages import Stage
 from chatbot_mvp.retrieval.trace import RetrievalTrace
 from chatbot_mvp.text import fold
 
-WEIGHTS: Mapping[str, float] = {"heading_match": 0.1, "fuzzy_heading": 0.7, "vocab": 0.7, "cooc": 0.1}
+WEIGHTS: Mapping[str, float] = {"heading_match": 0.05, "fuzzy_heading": 0.5, "vocab": 0.5, "cooc": 0.05}
 """What an added term counts of one that the question has itself, by where it came from (0-1)."""
 
-_SIMILAR = 78.0  # least rapidfuzz ratio (0-100) of a misspelt word: one letter of five, two of nine
+CORRECTIONS = ("fuzzy_heading", "vocab")
+"""The sources that put a word of the KB in place of one that it does not have."""
+
+_LONG_WORD = 8  # letters: so long a word is still known with two of them wrong
 _MIN_LETTERS = 4  # shorter words are too often alike by chance
 _SHORT_QUESTION = 3  # terms: a question with so few may gain from neighbours and from the rest of a heading
 _MAX_ADDED = 12
@@ -78,12 +82,17 @@ def expansion_weights(trace: RetrievalTrace, index: KbIndex) -> dict[str, float]
 
 
 def _nearest(word: str, known: Mapping[str, str]) -> str | None:
-    """The most similar of ``known`` with the same first letter or, failing that, with any; None below _SIMILAR."""
-    candidates = [other for other in known if abs(len(other) - len(word)) <= 2 and len(other) >= _MIN_LETTERS]
-    found = process.extract(word, candidates, scorer=fuzz.ratio, score_cutoff=_SIMILAR, limit=5)
+    """The known word that most likely is meant: one letter away, two from _LONG_WORD letters on; None if there is none.
+
+    Optimal string alignment: a letter too many, too few, another one, or two that changed places.
+    """
+    most = 1 if len(word) < _LONG_WORD else 2
+    near = [other for other in known if abs(len(other) - len(word)) <= most and len(other) >= _MIN_LETTERS]
+    found = process.extract(word, near, scorer=OSA.distance, score_cutoff=most, limit=None)
     if not found:
         return None
-    return min(found, key=lambda match: (-match[1], match[0][0] != word[0], match[0]))[0]
+    # The first letter is seldom the wrong one.
+    return min(found, key=lambda match: (match[1], match[0][0] != word[0], match[0]))[0]
 
 
 class Expansion(Stage):

@@ -9,7 +9,7 @@ import numpy as np
 
 from chatbot_mvp.kb.matching import Scores
 from chatbot_mvp.kb.vocabulary import KbIndex
-from chatbot_mvp.retrieval.expansion import WEIGHTS, expansion_weights
+from chatbot_mvp.retrieval.expansion import CORRECTIONS, expansion_weights
 from chatbot_mvp.retrieval.fusion import adaptive_alpha
 from chatbot_mvp.retrieval.index import DenseSide
 from chatbot_mvp.retrieval.stages import Stage
@@ -39,7 +39,7 @@ def keyword_signals(trace: RetrievalTrace, kb: KbIndex) -> dict[str, Scores]:
     weights = expansion_weights(trace, kb)
     spelling = [note.partition(": ") for note in trace.expansion_notes]
     # A corrected word in place of the misspelt one; the letters of both would only dilute each other.
-    corrections = " ".join(word for source, _, word in spelling if WEIGHTS[source] > 0.5)
+    corrections = " ".join(word for source, _, word in spelling if source in CORRECTIONS)
     matcher = kb.matcher
     heading = np.array([sum(term in names for term in set(terms)) for names in matcher.headings], dtype=float)
     return {
