@@ -188,8 +188,13 @@ class App:
         return list(list_datasets(self._dataset_folders))
 
     def strategies(self) -> Mapping[str, str]:
-        """Name -> what it does."""
-        return {name: strategy.summary for name, strategy in STRATEGIES.items()}
+        """Name -> what it does, of those that the configured parts can carry out."""
+        has_model = self._language_model(self.settings) is not None
+        return {
+            name: strategy.summary
+            for name, strategy in STRATEGIES.items()
+            if has_model or not strategy.needs_language_model
+        }
 
     def start_run(self, **changes: Any) -> str:
         """Check and queue a benchmark run in the background; ``changes`` are settings by name.

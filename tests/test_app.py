@@ -24,3 +24,10 @@ def test_chat_and_benchmark_retrieve_alike_over_the_same_text(app: App) -> None:
     [chat] = app.kb_pipeline(record.kb_id).retrieve([question])
     [benchmark] = as_corpus.retrieve([question])
     assert (chat.evidence, [hit.score for hit in chat.hits]) == (benchmark.evidence, [h.score for h in benchmark.hits])
+
+
+def test_only_strategies_that_can_run_are_offered(app: App) -> None:
+    """The provider "demo" has no language model, so the strategy that needs one is not on the list."""
+    offered = app.strategies()
+    assert "BRIDGE_HYBRID" in offered
+    assert "CONTEXTUAL_HYBRID" not in offered

@@ -108,7 +108,9 @@ def launcher() -> None:
     strategy = right.selectbox(
         t("admin.strategy"),
         list(strategies),
-        index=list(strategies).index(app.settings.retrieval_strategy),
+        index=list(strategies).index(app.settings.retrieval_strategy)
+        if app.settings.retrieval_strategy in strategies
+        else 0,
         format_func=lambda name: f"{name} · {t(f'strategy.{name}')}",
         key="run_strategy",
     )
