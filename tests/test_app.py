@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from chatbot_mvp.app import App
+from chatbot_mvp.llm.demo import DemoModel
 from chatbot_mvp.retrieval.pipeline import Pipeline, fingerprint
+from chatbot_mvp.settings import Settings
+from tests.fakes import FakeEmbedder
 
 
 def test_chat_and_benchmark_are_of_one_class_one_configuration_and_one_fingerprint(app: App) -> None:
@@ -26,8 +29,7 @@ def test_chat_and_benchmark_retrieve_alike_over_the_same_text(app: App) -> None:
     assert (chat.evidence, [hit.score for hit in chat.hits]) == (benchmark.evidence, [h.score for h in benchmark.hits])
 
 
-def test_only_strategies_that_can_run_are_offered(app: App) -> None:
-    """The provider "demo" has no language model, so the strategy that needs one is not on the list."""
-    offered = app.strategies()
-    assert "BRIDGE_HYBRID" in offered
-    assert "CONTEXTUAL_HYBRID" not in offered
+def test_only_strategies_that_can_run_are_offered(app: App, settings: Settings, embedder: FakeEmbedder) -> None:
+    """The provider "demo" has no language model, so the strategy that needs one is not on its list."""
+    without_model = App(settings, embedder=lambda _: embedder, chat_model=DemoModel)
+    assert set(app.strategies()) - set(without_model.strategies()) == {"CONTEXTUAL_HYBRID"}
