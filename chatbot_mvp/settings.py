@@ -186,6 +186,7 @@ class Settings(BaseSettings):
         values = self.model_dump()
         if "kb_max_context_chars" in changes:
             values["kb_large_context_chars"] = changes["kb_max_context_chars"]
+        # _env_file is an argument of pydantic-settings that its type stubs do not know.
         return _validated(lambda: Settings(_env_file=None, **{**values, **changes}))  # type: ignore[call-arg]
 
     def with_recorded(self, recorded: Mapping[str, Any]) -> Settings:
@@ -210,6 +211,7 @@ def load_settings(env_file: Path | None = None, **overrides: Any) -> Settings:
     if env_file is not None and not env_file.is_file():
         raise InvalidSetting(name="--env", found=str(env_file), reason="there is no such file")
     path = env_file or Path(".env")
+    # As above: the stubs do not know _env_file.
     return _validated(lambda: Settings(_env_file=path, **overrides))  # type: ignore[call-arg]
 
 

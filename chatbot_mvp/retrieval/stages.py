@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from abc import ABC, abstractmethod
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -37,7 +38,7 @@ class RetrievalConfig:
     provider: str
 
 
-class Stage:
+class Stage(ABC):
     """One step of a pipeline. Subclasses give ``apply``; a stage that gains from batches overrides ``run_batch``."""
 
     name = ""
@@ -46,9 +47,9 @@ class Stage:
         self.index = index
         self.config = config
 
+    @abstractmethod
     def apply(self, trace: RetrievalTrace) -> tuple[RetrievalTrace, dict[str, Any]]:
         """The next trace, and notes for its record."""
-        raise NotImplementedError
 
     def run(self, trace: RetrievalTrace) -> RetrievalTrace:
         """Apply the stage to one trace and record its time."""
