@@ -29,6 +29,7 @@
     │   ├── RunBusy
     │   ├── RunAlreadyFinished
     │   └── RunMismatch
+    ├── ProviderError               a provider did not answer                  (exit code 1)
     └── RunStopped                  a stop was asked for; not a failure        (exit code 130)
 
 An error carries its values as ``params`` and a stable ``code``, so that a page can say the same thing in the
@@ -205,6 +206,10 @@ class RunMismatch(RunError):
         "The run {run_id!r} cannot be resumed, because it would not be the same run: {difference}. "
         "Restore the earlier state or start a new run."
     )
+
+
+class ProviderError(ChatbotError):
+    """A provider of answers, vectors or rankings did not do what it was asked."""
 
 
 class RunStopped(ChatbotError):

@@ -8,7 +8,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from chatbot_mvp.embedding.base import InputType, Vectors
-from chatbot_mvp.llm.base import ChatRequest, Completion
+from chatbot_mvp.llm.base import ChatRequest, ChatStream, Completion
+from chatbot_mvp.llm.streams import FinishedStream
 from chatbot_mvp.retrieval.language_model import LanguageModel
 from chatbot_mvp.text import Analyzer
 from chatbot_mvp.types import Chunk
@@ -57,6 +58,9 @@ class FakeChatModel:
     def complete(self, request: ChatRequest) -> Completion:
         self.requests.append(request)
         return Completion(self.reply, self.name, 0.0)
+
+    def stream(self, request: ChatRequest) -> ChatStream:
+        return FinishedStream(self.complete(request))
 
 
 class FakeLanguageModel:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from chatbot_mvp.chat.citations import Source, find_sources, quoted_sources
-from chatbot_mvp.llm.base import ChatModel, ChatRequest, Completion
+from chatbot_mvp.llm.base import ChatModel, ChatRequest, Completion, Grounding, Message
 from chatbot_mvp.retrieval.pipeline import Pipeline
 from chatbot_mvp.retrieval.trace import RetrievalTrace
 
@@ -72,7 +72,9 @@ class ChatService:
         if enough or (mode == "general" and not self._model.needs_evidence):
             passages = tuple(hit.chunk for hit in trace.chunks_final) if enough else ()
             evidence_language = pipeline.index.analyzer.language
-            completion = self._model.complete(ChatRequest(question, passages, evidence_language))
+            completion = self._model.complete(
+                ChatRequest((Message("user", question),), grounding=Grounding(question, passages, evidence_language))
+            )
             if completion.text:
                 sources = (
                     find_sources(completion.text, passages, evidence_language)

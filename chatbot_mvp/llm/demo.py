@@ -7,7 +7,8 @@ import time
 from collections import Counter
 from dataclasses import dataclass
 
-from chatbot_mvp.llm.base import ChatRequest, Completion, Quote
+from chatbot_mvp.llm.base import ChatRequest, ChatStream, Completion, Grounding, Quote
+from chatbot_mvp.llm.streams import FinishedStream
 from chatbot_mvp.text import Analyzer, sentences
 
 _MAX_SENTENCES = 3
@@ -35,17 +36,20 @@ class DemoModel:
 
     def complete(self, request: ChatRequest) -> Completion:
         started = time.perf_counter()
-        chosen = _best_sentences(request)
+        chosen = _best_sentences(request.grounding) if request.grounding else []
         text = "\n\n".join(f"{sentence.text} [{sentence.passage + 1}]" for sentence in chosen)
         quotes = tuple(Quote(s.passage + 1, s.position, s.position + len(s.text)) for s in chosen)
         return Completion(text, self.name, time.perf_counter() - started, quotes=quotes)
 
+    def stream(self, request: ChatRequest) -> ChatStream:
+        return FinishedStream(self.complete(request))
 
-def _best_sentences(request: ChatRequest) -> list[_Sentence]:
+
+def _best_sentences(grounding: Grounding) -> list[_Sentence]:
     """The best sentences in reading order; empty if none shares a term with the question."""
-    analyzer = Analyzer(request.language)
-    wanted = dict.fromkeys(analyzer.terms(request.question))
-    pool = _sentences(request, analyzer)
+    analyzer = Analyzer(grounding.language)
+    wanted = dict.fromkeys(analyzer.terms(grounding.question))
+    pool = _sentences(grounding, analyzer)
     seen = Counter(term for sentence in pool for term in sentence.terms)
     weight = {term: math.log(1 + len(pool) / (1 + seen[term])) for term in wanted}
 
@@ -67,9 +71,9 @@ def _best_sentences(request: ChatRequest) -> list[_Sentence]:
     return sorted(chosen, key=lambda sentence: (sentence.passage, sentence.position))
 
 
-def _sentences(request: ChatRequest, analyzer: Analyzer) -> list[_Sentence]:
+def _sentences(grounding: Grounding, analyzer: Analyzer) -> list[_Sentence]:
     pool = []
-    for number, chunk in enumerate(request.passages):
+    for number, chunk in enumerate(grounding.passages):
         heading = frozenset(analyzer.terms(chunk.section))
         before: frozenset[str] = frozenset()
         for start, end in sentences(chunk.text):

@@ -7,6 +7,7 @@ import pytest
 from chatbot_mvp.app import App
 from chatbot_mvp.chat.service import NO_EVIDENCE, NO_MODEL, Answer, ChatService, Mode
 from chatbot_mvp.kb.chunking import chunk_document
+from chatbot_mvp.llm.base import Grounding
 from chatbot_mvp.retrieval.pipeline import Pipeline, build_pipeline
 from chatbot_mvp.settings import Settings
 from chatbot_mvp.types import Document
@@ -57,9 +58,9 @@ def test_with_evidence_the_model_gets_the_chosen_passages_best_first(pipeline: P
     model = FakeChatModel("Cada persona dispone de 23 días laborables de vacaciones. [1]")
     answer = ask(pipeline, model, INSIDE, mode)
     [request] = model.requests
-    assert request.question == INSIDE
-    assert request.passages == tuple(hit.chunk for hit in answer.trace.chunks_final)
-    assert request.passages[0].section == "Vacaciones"
+    passages = tuple(hit.chunk for hit in answer.trace.chunks_final)
+    assert request.grounding == Grounding(INSIDE, passages, "es")
+    assert passages[0].section == "Vacaciones"
     assert (answer.text, answer.abstained) == (model.reply, False)
     [source] = answer.sources
     assert [SOURCE[start:end] for start, end in source.highlights] == [
@@ -70,7 +71,7 @@ def test_with_evidence_the_model_gets_the_chosen_passages_best_first(pipeline: P
 def test_general_without_evidence_lets_a_model_answer_on_its_own_without_passages(pipeline: Pipeline) -> None:
     model = FakeChatModel("Mide 330 metros. [1]")
     answer = ask(pipeline, model, OUTSIDE, "general")
-    assert [request.passages for request in model.requests] == [()]
+    assert [request.grounding for request in model.requests] == [Grounding(OUTSIDE, (), "es")]
     assert (answer.text, answer.sources, answer.abstained) == (model.reply, (), False)
 
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chatbot_mvp.errors import UnknownChoice
-from chatbot_mvp.llm.base import ChatRequest
+from chatbot_mvp.llm.base import ChatRequest, Grounding
 from chatbot_mvp.llm.demo import DemoModel
 from chatbot_mvp.llm.registry import PROVIDERS, create_chat_model
 from chatbot_mvp.types import Chunk
@@ -34,7 +34,7 @@ PASSAGES = (
 
 def ask(question: str, *passages: Chunk, language: str = "es") -> list[tuple[str, int]]:
     """The quoted statements, each with the number that it cites."""
-    text = DemoModel().complete(ChatRequest(question, passages, language)).text
+    text = DemoModel().complete(ChatRequest((), grounding=Grounding(question, passages, language))).text
     found = []
     for piece in text.split("\n\n") if text else []:
         mark = MARK.search(piece)
@@ -94,7 +94,7 @@ def test_english_evidence_is_read_as_english() -> None:
 
 
 def test_the_completion_names_the_provider() -> None:
-    completion = DemoModel().complete(ChatRequest("?", (), "es"))
+    completion = DemoModel().complete(ChatRequest((), grounding=Grounding("?", (), "es")))
     assert (completion.model, completion.finish_reason) == ("demo", "stop")
     assert completion.seconds >= 0
 
