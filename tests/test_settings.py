@@ -18,7 +18,7 @@ from tests.fakes import FakeEmbedder
 
 def test_the_defaults_need_no_environment_and_no_file(clean_env: Path) -> None:
     settings = load_settings()
-    assert (settings.provider, settings.retrieval_strategy, settings.kb_max_chars) == ("demo", "BRIDGE_HYBRID", 120_000)
+    assert (settings.provider, settings.retrieval_strategy, settings.kb_max_chars) == ("auto", "BRIDGE_HYBRID", 120_000)
 
 
 @pytest.mark.parametrize(
