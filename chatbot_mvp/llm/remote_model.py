@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Generator, Iterator
+from contextlib import suppress
 from dataclasses import replace
 
 from chatbot_mvp.errors import ProviderModelUnknown
@@ -129,7 +130,7 @@ class RemoteStream:
             self._seconds = time.perf_counter() - self._started
         finally:
             if self._closed:
-                self._pieces.close()
+                self._shut()
 
     @property
     def completion(self) -> Completion:
@@ -143,8 +144,9 @@ class RemoteStream:
         if self._seconds is None:
             self._seconds = time.perf_counter() - self._started
             self._finish = None
-        try:
+        self._shut()
+
+    def _shut(self) -> None:
+        # ValueError: another thread is waiting for the next piece; it shuts when that has come.
+        with suppress(ValueError):
             self._pieces.close()
-        except ValueError:
-            # Another thread is waiting for the next piece: it closes when that has come.
-            return

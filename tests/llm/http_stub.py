@@ -107,7 +107,7 @@ class Proxy(StubServer):
 
     def __init__(self, upstream: str, upstream_key: str, key: str) -> None:
         super().__init__()
-        self._upstream = upstream.removeprefix("http://")
+        self._upstream = upstream.removeprefix("http://").removesuffix("/v1")
         self._upstream_key = upstream_key
         self.key = key
 
@@ -134,6 +134,40 @@ class Proxy(StubServer):
                 connection.close()
 
         return Response(answer.status, pieces(), {"Content-Type": answer.headers["Content-Type"]})
+
+
+class GroqProxy(Proxy):
+    """Groq's ways: no ``stream_options``, the tokens of a stream in ``x_groq`` of its last chunk."""
+
+    def answer(self, request: Request) -> Response:
+        if request.method == "GET" or not request.json.get("stream"):
+            return super().answer(request)
+        body = request.json
+        if "stream_options" in body:
+            return Response.json({"error": {"message": "property 'stream_options' is unsupported"}}, 400)
+        asked = json.dumps({**body, "stream_options": {"include_usage": True}}).encode()
+        response = super().answer(replace(request, body=asked))
+        if response.status != 200:
+            return response
+
+        def events() -> Iterable[bytes]:
+            held = b""
+            try:
+                for piece in response.pieces:
+                    *whole, held = (held + piece).split(b"\n\n")
+                    yield from (_in_x_groq(event) + b"\n\n" for event in whole)
+            finally:
+                response.pieces.close()  # type: ignore[attr-defined]
+
+        return replace(response, pieces=events())
+
+
+def _in_x_groq(event: bytes) -> bytes:
+    if b'"usage"' not in event:
+        return event
+    chunk = json.loads(event.removeprefix(b"data: "))
+    chunk["x_groq"] = {"id": "req_1", "usage": chunk.pop("usage")}
+    return b"data: " + json.dumps(chunk).encode()
 
 
 class _Handler(BaseHTTPRequestHandler):
