@@ -17,6 +17,12 @@ from chatbot_mvp.retrieval.language_model import LanguageModel
 from chatbot_mvp.settings import AUTO, Settings
 
 _CHECK_SECONDS = 10.0
+_MODEL_FIELDS = {
+    name
+    for name in Settings.model_fields
+    if name.startswith(("provider", "gemini_", "groq_", "llm_", "nim_", "openai_", "ollama_", "local_"))
+}
+"""Settings that a model is made from."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +44,7 @@ class ProviderStatus:
     name: str
     configured: bool
     missing: str
-    """Variables that have to be set, or the command that installs its package; "" if nothing is missing."""
+    """Variables that have to be set ("A / B": one of them), or the command that installs its package; "" if none."""
     model: str
     """"" for the one without a language model."""
     chosen: bool
@@ -127,11 +133,11 @@ class Providers:
         Raises:
             UnknownChoice, ProviderNotConfigured, MissingPackage, InvalidSetting
         """
-        name = settings.chosen_provider
+        key = settings.model_dump_json(include=_MODEL_FIELDS)
         with self._lock:
-            if name not in self._models:
-                self._models[name] = create_chat_model(settings)
-            return self._models[name]
+            if key not in self._models:
+                self._models[key] = create_chat_model(settings)
+            return self._models[key]
 
     def current(self) -> ChatModel:
         """A model that follows the choice in Admin. Making it needs nothing: what is missing is told by its calls."""

@@ -60,9 +60,9 @@ class Provider:
         if self.name == "nim":
             # One's own NIM may ask for no key; NVIDIA's does.
             configured = settings.llm_base_url or self.key(settings).get_secret_value()
-            return "" if configured else "LLM_BASE_URL or NVIDIA_API_KEY"
+            return "" if configured else "LLM_BASE_URL / NVIDIA_API_KEY"
         if self.keys and not self.key(settings).get_secret_value():
-            return " or ".join(name.upper() for name in self.keys)
+            return " / ".join(name.upper() for name in self.keys)
         return ", ".join(name.upper() for name in self.needs if not getattr(settings, name))
 
     def note(self, settings: Settings) -> str:
@@ -79,7 +79,7 @@ class Provider:
             settings.with_changes(provider=self.name).language_model.partition("/")[2],
             self.base_url(settings),
             self.key(settings),
-            " or ".join(name.upper() for name in self.keys),
+            " / ".join(name.upper() for name in self.keys),
             variable.upper(),
         )
 
