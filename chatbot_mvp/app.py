@@ -315,7 +315,7 @@ class App:
     def check(self) -> list[Check]:
         """Try each configured part once; the first call loads the embedding model."""
         return [
-            _check("provider", lambda: self._chat.model_name),
+            _check("provider", self._try_provider),
             _check("embedder", self._try_embedder),
             _check("data", self._try_data_dir),
         ]
@@ -325,6 +325,10 @@ class App:
     @property
     def _dataset_folders(self) -> list[Path]:
         return [self.settings.samples_dir, self.settings.data_dir / "datasets"]
+
+    def _try_provider(self) -> str:
+        self.providers.require_chosen()
+        return self._chat.model_name
 
     def _try_embedder(self) -> str:
         embedder = self._embedder(self.settings.embedding_model_name)

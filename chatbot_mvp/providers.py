@@ -101,6 +101,16 @@ class Providers:
         save_provider(self._given.app_settings_path, name)
         self._settings = self._given.with_changes(provider=name)
 
+    def require_chosen(self) -> None:
+        """Fails where the provider that is in use cannot be used; asks nobody.
+
+        Raises:
+            UnknownChoice, ProviderNotConfigured
+        """
+        status = self._status(find_provider(self._settings.provider).name)
+        if not status.configured:
+            raise ProviderNotConfigured(provider=status.name, missing=status.missing)
+
     def check(self, name: str) -> ProviderCheck:
         """Try a provider with one short request; the result is kept for ``statuses``.
 
