@@ -47,6 +47,15 @@ MODEL_SETTINGS = {
 """Provider -> the setting that names its model."""
 
 
+SECRETS = ("gemini_api_key", "google_api_key", "groq_api_key", "nvidia_api_key", "openai_api_key")
+"""Settings that are never written down."""
+
+ADDRESSES = (
+    *("gemini_base_url", "groq_base_url", "llm_base_url", "openai_base_url", "ollama_base_url"),
+    *("embedding_base_url", "reranker_base_url"),
+)
+
+
 class Settings(BaseSettings):
     """One configuration for chat and benchmark."""
 
@@ -185,6 +194,22 @@ class Settings(BaseSettings):
             raise ValueError("RETRIEVAL_BM25_WEIGHT and RETRIEVAL_VECTOR_WEIGHT cannot both be 0")
         return value
 
+    @field_validator(*SECRETS)
+    @classmethod
+    def _usable_key(cls, value: SecretStr) -> SecretStr:
+        key = value.get_secret_value().strip()
+        # It goes into a header: libraries that cannot put it there would repeat it in their error.
+        if not key.isascii() or not key.isprintable() or " " in key:
+            raise ValueError("a key has no spaces, control characters or letters outside of ASCII")
+        return SecretStr(key)
+
+    @field_validator(*ADDRESSES)
+    @classmethod
+    def _no_password(cls, value: str) -> str:
+        if "@" in value:
+            raise ValueError("an address is written down with every run and must hold no name or password")
+        return value
+
     @model_validator(mode="before")
     @classmethod
     def _one_budget_for_all(cls, values: Any) -> Any:
@@ -192,9 +217,7 @@ class Settings(BaseSettings):
             values.setdefault("kb_large_context_chars", values["kb_max_context_chars"])
         return values
 
-    @field_serializer(
-        "gemini_api_key", "google_api_key", "groq_api_key", "nvidia_api_key", "openai_api_key", when_used="json"
-    )
+    @field_serializer(*SECRETS, when_used="json")
     def _masked(self, value: SecretStr) -> str:
         return MASK if value.get_secret_value() else ""
 
@@ -343,7 +366,7 @@ def _validated(build: Any) -> Settings:
     except ValidationError as error:
         first = error.errors()[0]
         name = str(first["loc"][0]).upper()
-        if Settings.model_fields[name.lower()].annotation is SecretStr:
+        if name.lower() in (*SECRETS, *ADDRESSES):
             # pydantic's own error shows the value.
             raise InvalidSetting(name=name, found=MASK, reason=first["msg"]) from None
         raise InvalidSetting(name=name, found=first["input"], reason=first["msg"]) from error

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import sqlite3
 import time
 from collections.abc import Iterator
@@ -14,6 +15,7 @@ from pathlib import Path
 from chatbot_mvp.llm.base import ChatModel, ChatRequest, ChatStream, Completion, Usage
 from chatbot_mvp.llm.streams import FinishedStream
 
+_LOG = logging.getLogger(__name__)
 _KEY_VERSION = 1
 _KEPT = ("stop", "length")
 """Reasons to end after which a reply is whole."""
@@ -92,10 +94,10 @@ class CachedModel:
         key = self._key(request)
         if key is None:
             return self._model.complete(request)
-        if (hit := self._cache.get(key)) is not None:
+        if (hit := _found(self._cache, key)) is not None:
             return replace(hit, seconds=time.perf_counter() - started)
         completion = self._model.complete(request)
-        self._cache.put(key, completion)
+        _keep(self._cache, key, completion)
         return completion
 
     def stream(self, request: ChatRequest) -> ChatStream:
@@ -103,7 +105,7 @@ class CachedModel:
         key = self._key(request)
         if key is None:
             return self._model.stream(request)
-        if (hit := self._cache.get(key)) is not None:
+        if (hit := _found(self._cache, key)) is not None:
             return FinishedStream(replace(hit, seconds=time.perf_counter() - started))
         return _KeptStream(self._model.stream(request), self._cache, key)
 
@@ -121,6 +123,22 @@ class CachedModel:
         return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).digest()
 
 
+def _found(cache: ReplyCache, key: bytes) -> Completion | None:
+    """What is kept under a key; None too where the file cannot be read: an answer is worth more than a cache."""
+    try:
+        return cache.get(key)
+    except (sqlite3.Error, OSError, ValueError, KeyError) as error:
+        _LOG.warning("the cache of replies cannot be read: %s", error)
+        return None
+
+
+def _keep(cache: ReplyCache, key: bytes, completion: Completion) -> None:
+    try:
+        cache.put(key, completion)
+    except (sqlite3.Error, OSError) as error:
+        _LOG.warning("the cache of replies cannot be written: %s", error)
+
+
 class _KeptStream:
     """A stream whose completion is kept once it has ended well."""
 
@@ -131,7 +149,7 @@ class _KeptStream:
 
     def __iter__(self) -> Iterator[str]:
         yield from self._stream
-        self._cache.put(self._key, self._stream.completion)
+        _keep(self._cache, self._key, self._stream.completion)
 
     @property
     def completion(self) -> Completion:

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from tenacity import wait_random_exponential
 
 from chatbot_mvp.llm.base import ChatModel
 from chatbot_mvp.llm.local_server import LocalServer, local_server
 from chatbot_mvp.llm.registry import PROVIDERS, create_chat_model
-from chatbot_mvp.remote import limiter
+from chatbot_mvp.remote import calls, limiter
 from chatbot_mvp.settings import Settings
 from tests.llm.contract_table import Cells, render
 from tests.llm.gemini_stub import MODEL as GEMINI_MODEL
@@ -80,6 +81,7 @@ def rig(request: pytest.FixtureRequest, settings: Settings, monkeypatch: pytest.
     """The provider that the test is parametrised with, its requests going to loopback."""
     provider: str = request.param
     monkeypatch.setattr(limiter, "_LIMITERS", {})
+    monkeypatch.setattr(calls, "_BACKOFF", wait_random_exponential(multiplier=0.05, max=1))
     usual = settings.with_changes(
         provider=provider,
         nim_max_retries=2,

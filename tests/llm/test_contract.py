@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import time
 import traceback
 from collections.abc import Callable
@@ -365,7 +366,8 @@ def test_a_reply_that_is_none_is_told_as_such(rig: Rig) -> None:
 
 
 @behaviour("key in no error")
-def test_no_key_is_in_any_error_traceback_or_representation(rig: Rig) -> None:
+def test_no_key_is_in_any_error_traceback_log_or_representation(rig: Rig, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
     if rig.provider == "local":
         error = fails(ProviderPromptTooLong, rig.model(), ask("barco " * 4_000))
         token = local_server(gguf(), gguf().stem, CONTEXT_TOKENS, 1).key.get_secret_value()
@@ -388,7 +390,11 @@ def test_no_key_is_in_any_error_traceback_or_representation(rig: Rig) -> None:
         told += str(raised.value) + repr(raised.value) + repr(raised.value.params) + repr(raised.value.__cause__)
         told += repr(vars(model)) + repr(rig.settings) + rig.settings.model_dump_json()
         assert not keys or wrong not in told
-    assert not keys or KEY not in repr(rig.model()) + str(Providers(rig.settings).statuses())
+    model = rig.model()
+    assert model.complete(ask()).text
+    assert "".join(model.stream(ask("Another question")))
+    told = repr(model) + str(Providers(rig.settings).statuses()) + caplog.text
+    assert not keys or (KEY not in told and wrong not in told)
 
 
 @behaviour("reachable or not")

@@ -103,6 +103,19 @@ def test_a_stream_is_kept_when_it_has_ended_and_not_when_it_was_left(cache: Repl
     assert hit.completion.cached
 
 
+@pytest.mark.parametrize("damage", ["no database", "a folder"])
+def test_a_cache_that_cannot_be_used_costs_no_answer(cache: ReplyCache, tmp_path: Path, damage: str) -> None:
+    path = tmp_path / "cache" / "replies.sqlite"
+    path.parent.mkdir()
+    if damage == "a folder":
+        path.mkdir()
+    else:
+        path.write_bytes(b"no database" * 1_000)
+    cached = CachedModel(Counting(), cache, "http://a")
+    assert cached.complete(QUESTION).text == "reply 1"
+    assert "".join(cached.stream(QUESTION)) == "reply 2"
+
+
 def test_clearing_forgets_every_reply(cache: ReplyCache) -> None:
     assert (len(cache), cache.clear()) == (0, 0)
     cached = CachedModel(Counting(), cache, "http://a")
