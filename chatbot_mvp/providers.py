@@ -182,7 +182,7 @@ class Providers:
             name,
             configured=not missing,
             missing=missing,
-            model=provider.endpoint(self._given).model if provider.has_model else "",
+            model=self._given.model_of(name),
             chosen=name == self._settings.provider,
             always_shown=provider.always_shown,
             note=provider.note(self._given),

@@ -244,10 +244,14 @@ class Settings(BaseSettings):
     def language_model(self) -> str:
         """Names provider and model ("groq/llama-3.3-70b-versatile"); the provider alone where it has no model."""
         provider = self.chosen_provider
-        if provider == "local":
-            return f"local/{Path(self.local_model_path).stem}"
-        model = getattr(self, MODEL_SETTINGS[provider]) if provider in MODEL_SETTINGS else ""
+        model = self.model_of(provider)
         return f"{provider}/{model}" if model else provider
+
+    def model_of(self, provider: str) -> str:
+        """The model that a provider is asked for; "" for one without."""
+        if provider == "local":
+            return Path(self.local_model_path).stem
+        return str(getattr(self, MODEL_SETTINGS[provider])) if provider in MODEL_SETTINGS else ""
 
     @property
     def embedding_kind(self) -> str:

@@ -84,7 +84,12 @@ class GeminiWire:
             headers: Mapping[str, str] = getattr(response, "headers", {})
             # The SDK's own message begins with method and address.
             said = str(error.message).partition(": ")[2] or str(error.message)
-            body = {"error": {"message": said, "details": [dict(detail) for detail in error.details or []]}}
+            body = {
+                "error": {
+                    "message": said,
+                    "details": [detail for detail in error.details or [] if isinstance(detail, dict)],
+                }
+            }
             return failure_of_status(int(error.code), headers, body)
         if isinstance(error, (requests.Timeout, exceptions.RetryError)):
             return Failure("unavailable", f"no answer within {self._timeout:g} s")

@@ -76,7 +76,7 @@ class Provider:
         variable = MODEL_SETTINGS.get(self.name, "local_model_path")
         return Endpoint(
             self.name,
-            settings.with_changes(provider=self.name).language_model.partition("/")[2],
+            settings.model_of(self.name),
             self.base_url(settings),
             self.key(settings),
             " / ".join(name.upper() for name in self.keys),

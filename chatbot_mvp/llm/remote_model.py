@@ -33,9 +33,10 @@ class RemoteModel:
 
     def complete(self, request: ChatRequest) -> Completion:
         started = time.perf_counter()
+        sent = _sendable(request)
 
         def attempt() -> Delta:
-            reply = self._wire.complete(request)
+            reply = self._wire.complete(sent)
             if reply.finish_reason is None:
                 raise UnusableReply("it does not say why it ended")
             if reply.finish_reason == "stop" and not reply.text:
@@ -49,7 +50,8 @@ class RemoteModel:
 
     def stream(self, request: ChatRequest) -> ChatStream:
         """The request is sent when the iteration begins."""
-        pieces = self._calls.stream(lambda: self._wire.stream(request), self._failure_of)
+        sent = _sendable(request)
+        pieces = self._calls.stream(lambda: self._wire.stream(sent), self._failure_of)
         return RemoteStream(self._whole(pieces), self.name, self._usage)
 
     def check(self, timeout: float) -> float:
@@ -98,6 +100,12 @@ class RemoteModel:
         if isinstance(error, UnusableReply):
             return Failure("reply", str(error))
         return self._wire.failure_of(error)
+
+
+def _sendable(request: ChatRequest) -> ChatRequest:
+    """The request without halves of surrogate pairs, which have no form in UTF-8."""
+    messages = (replace(m, content=m.content.encode("utf-8", "replace").decode()) for m in request.messages)
+    return replace(request, messages=tuple(messages))
 
 
 class RemoteStream:

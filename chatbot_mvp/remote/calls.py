@@ -116,9 +116,11 @@ class Calls:
         if failure is None:
             raise error
         waits = failure.retry_after or 0.0
+        patient = waits <= self._longest_wait
         if failure.kind == "rate":
-            self.limiter.throttled(slot, min(waits, self._longest_wait))
-        if failure.passing and waits <= self._longest_wait:
+            # Nobody is made to wait for longer than that: the others are told the same error, at once.
+            self.limiter.throttled(slot, waits if patient else 0.0)
+        if failure.passing and patient:
             raise _Passing(failure, error)
         self.fail(failure, error)
 

@@ -33,9 +33,8 @@ _TOO_LONG = re.compile(
     r"prompt is too long|request too large|reduce the length",
     re.I,
 )
-_QUOTA = re.compile(
-    r"insufficient_quota|exceeded your current quota, please check your plan|per.?day|daily|\((TPD|RPD)\)", re.I
-)
+_QUOTA = re.compile(r"insufficient_quota|per.?day|daily|\((TPD|RPD)\)", re.I)
+"""Not "exceeded your current quota": Gemini says that of a minute's quota as well."""
 _BAD_KEY = re.compile(r"api.?key (not valid|expired|not found|invalid)|API_KEY_INVALID|invalid api.?key", re.I)
 
 

@@ -145,6 +145,6 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    if config.getoption("--contract-table"):
+    if config.getoption("--contract-table", default=False):
         for line in render(config.stash[CELLS], list(PROVIDERS)):
             terminalreporter.write_line(line)

@@ -9,7 +9,6 @@ import traceback
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
-import anyio
 import pytest
 
 from chatbot_mvp.errors import (
@@ -29,7 +28,7 @@ from chatbot_mvp.llm.registry import PROVIDERS, create_remote_model
 from chatbot_mvp.llm.twins import acomplete, astream
 from chatbot_mvp.providers import Providers
 from chatbot_mvp.remote.limiter import limiter_for
-from tests.fakes import chunks_of
+from tests.fakes import chunks_of, run_in_loop
 from tests.llm.conftest import CONTEXT_TOKENS, KEY, Rig, gguf
 from tests.llm.contract_table import BEHAVIOURS
 from tests.llm.gemini_stub import quota_of_the_day
@@ -207,7 +206,7 @@ def test_the_twins_work_inside_a_running_event_loop(rig: Rig) -> None:
         await left.aclose()
         return whole.text, "".join(pieces), left.completion.finish_reason
 
-    whole, streamed, left = anyio.run(main)
+    whole, streamed, left = run_in_loop(main)
     assert whole == streamed
     assert left == "cancelled"
 

@@ -17,6 +17,7 @@ from chatbot_mvp.llm.wire import Delta
 from chatbot_mvp.remote.calls import Calls
 from chatbot_mvp.remote.failures import Endpoint, Failure
 from chatbot_mvp.remote.limiter import Limiter
+from tests.fakes import run_in_loop
 
 REQUEST = ChatRequest((Message("user", "?"),))
 
@@ -27,9 +28,11 @@ class FakeWire:
     def __init__(self, pieces: Callable[[], Generator[Delta, None, None]]) -> None:
         self.pieces = pieces
         self.opened = 0
+        self.asked = ""
         self.closed = threading.Event()
 
     def complete(self, request: ChatRequest) -> Delta:
+        self.asked = request.messages[-1].content
         return Delta("".join(piece.text for piece in self.stream(request)), "stop")
 
     def stream(self, request: ChatRequest) -> Generator[Delta, None, None]:
@@ -67,6 +70,12 @@ def test_a_stream_that_is_never_read_asks_nobody_and_holds_no_slot() -> None:
     stream.close()
     assert list(stream) == []
     assert wire.opened == 0
+
+
+def test_half_a_letter_is_sent_as_a_question_mark() -> None:
+    model, wire, _ = model_of(lambda: iter([Delta("x", "stop")]))  # type: ignore[arg-type,return-value]
+    assert model.complete(ChatRequest((Message("user", "¿\ud83d?"),))).text == "x"
+    assert wire.asked == "¿??"
 
 
 def test_a_stop_from_another_thread_ends_the_reader_and_frees_the_slot() -> None:
@@ -107,7 +116,7 @@ def test_a_cancelled_task_frees_the_connection() -> None:
                 pass
         assert stream.completion.finish_reason == "cancelled"
 
-    anyio.run(main)
+    run_in_loop(main)
     assert wire.closed.wait(2)
     assert limiter.running == 0
 
@@ -126,7 +135,7 @@ def test_twins_run_side_by_side_in_one_loop() -> None:
                 group.start_soon(acomplete, model, REQUEST)
         return time.monotonic() - started
 
-    assert anyio.run(main) < 0.7
+    assert run_in_loop(main) < 0.7
 
 
 def test_a_stream_is_begun_anew_only_while_nothing_was_shown() -> None:

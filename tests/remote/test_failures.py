@@ -14,6 +14,9 @@ from chatbot_mvp.remote.retry_after import retry_after_seconds
 NOW = datetime(2026, 11, 21, 12, 0, 0, tzinfo=UTC)
 TPM = "Rate limit reached for model `x` on tokens per minute (TPM): Limit 6000. Please try again in 2s."
 TPD = "Rate limit reached for model `x` on tokens per day (TPD): Limit 500000. Please try again in 9m."
+MINUTE = "You exceeded your current quota, please check your plan and billing details."
+PER_MINUTE = {"violations": [{"quotaId": "GenerateRequestsPerMinutePerProjectPerModel-FreeTier"}]}
+PER_DAY = {"violations": [{"quotaId": "GenerateRequestsPerDayPerProjectPerModel-FreeTier"}]}
 
 STATUSES: dict[str, tuple[int, Any, Kind]] = {
     "refused": (401, {"error": {"message": "Incorrect API key"}}, "key"),
@@ -28,6 +31,8 @@ STATUSES: dict[str, tuple[int, Any, Kind]] = {
     "groq's size": (413, {"error": {"message": "Request too large"}}, "too_long"),
     "a minute's tokens": (429, {"error": {"message": TPM}}, "rate"),
     "a day's tokens": (429, {"error": {"message": TPD}}, "quota"),
+    "Gemini's minute": (429, {"error": {"message": MINUTE, "details": [PER_MINUTE]}}, "rate"),
+    "Gemini's day": (429, {"error": {"message": MINUTE, "details": [PER_DAY]}}, "quota"),
     "OpenAI's credit": (429, {"error": {"code": "insufficient_quota", "message": "m"}}, "quota"),
     "payment": (402, "Payment Required", "quota"),
     "a time-out of the server": (408, "", "unavailable"),

@@ -343,6 +343,14 @@ def test_a_run_scores_what_was_retrieved_and_records_what_was_kept_and_what_fail
     assert (failed["metrics"], failed["rerank_failures"]) == (plain["metrics"], 5)
 
 
+def test_a_passing_failure_of_nim_is_tried_again_and_is_no_failure(settings: Settings, nim: NimStub) -> None:
+    nim.failures = [(503, b"starting"), (429, b"slow down")]
+    changed = with_nim(settings, nim, retrieval_strategy="LEXICAL", nim_max_retries=2)
+    trace = build_pipeline(CHUNKS, "es", changed, FakeEmbedder).retrieve(["faro puerto"])[0]
+    assert next(record.notes for record in trace.records if record.stage == "rerank")["reranked"] is True
+    assert (len(nim.headers), len(nim.requests)) == (3, 1)
+
+
 def test_without_nim_and_without_a_language_model_it_fails_before_anything_is_done(settings: Settings) -> None:
     app = App(settings.with_changes(reranker_enabled=True), lambda _: FakeEmbedder(), DemoModel)
     with pytest.raises(NeedsLanguageModel, match="RERANKER_BASE_URL"):

@@ -154,7 +154,7 @@ def test_a_provider_is_chosen_in_admin_and_kept(data_dir: Path, no_keys: None, m
     assert "falta GEMINI_API_KEY" in texts(admin)
     admin.button(key="provider-groq").click().run()
     assert not admin.exception
-    assert "**groq** · :green-badge[en uso]" in texts(admin)
+    assert "**groq** · :green-badge[elegido]" in texts(admin)
     saved = json.loads((data_dir / "app_settings.json").read_text("utf-8"))
     assert saved == {"provider": "groq"}
     get_app.clear()
