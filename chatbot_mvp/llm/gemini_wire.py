@@ -96,7 +96,9 @@ class GeminiWire:
         if isinstance(error, (json.JSONDecodeError, requests.exceptions.InvalidJSONError)):
             return Failure("reply", f"it is not JSON ({error})")
         if isinstance(error, (requests.RequestException, TransportError, ConnectionError)):
-            return Failure("unavailable", f"the connection failed ({error})")
+            # requests wraps the cause in the names of three classes.
+            cause = str(error).rpartition(": ")[2].rstrip("'\")")
+            return Failure("unavailable", f"the connection failed ({cause})")
         if isinstance(error, ValueError) or type(error).__name__ == "ParseError":
             return Failure("reply", f"it cannot be read ({error})")
         return None

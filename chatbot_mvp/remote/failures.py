@@ -27,6 +27,7 @@ Kind = Literal["key", "model", "request", "too_long", "rate", "quota", "unavaila
 
 _REASON_CHARS = 300
 _HIDDEN = "***"
+_SHORTEST_KEY = 4
 
 _TOO_LONG = re.compile(
     r"context.?(length|size|window)|maximum context|too many (input )?tokens|token count .{0,40}exceeds|"
@@ -129,7 +130,7 @@ class HiddenCause(Exception):
 
 def safe_cause(error: BaseException, key: SecretStr) -> BaseException:
     """``error`` to chain as a cause, or its scrubbed text where it or what caused it shows the key."""
-    secret = key.get_secret_value()
+    secret = _secret(key)
     seen: BaseException | None = error
     while secret and seen is not None:
         if secret in f"{seen}{seen!r}":
@@ -140,5 +141,11 @@ def safe_cause(error: BaseException, key: SecretStr) -> BaseException:
 
 def scrub(text: str, key: SecretStr) -> str:
     """``text`` without the key."""
-    secret = key.get_secret_value()
+    secret = _secret(key)
     return text.replace(secret, _HIDDEN) if secret else text
+
+
+def _secret(key: SecretStr) -> str:
+    """The key; "" where it is so short that it would be found in any text, and is nobody's secret."""
+    secret = key.get_secret_value()
+    return secret if len(secret) >= _SHORTEST_KEY else ""
