@@ -120,8 +120,7 @@ class GeminiWire:
         )
 
     def _delta(self, response: Any) -> Delta:
-        usage = response.usage_metadata
-        tokens = (usage.prompt_token_count or None, usage.candidates_token_count or None) if usage else (None, None)
+        tokens = _tokens(response.usage_metadata)
         if not response.candidates:
             if response.prompt_feedback.block_reason:
                 return Delta("", "filtered", *tokens)
@@ -133,6 +132,14 @@ class GeminiWire:
         said = candidate.finish_reason.name
         finish = None if said == "FINISH_REASON_UNSPECIFIED" else _FINISH.get(said, "filtered")
         return Delta(text, finish, *tokens)
+
+
+def _tokens(usage: Any) -> tuple[int | None, int | None]:
+    """(prompt, completion). What a model thinks is paid for as its reply, but this SDK has it in the total only."""
+    if not usage or not usage.prompt_token_count:
+        return None, None
+    thought_and_said = usage.total_token_count - usage.prompt_token_count
+    return usage.prompt_token_count, max(usage.candidates_token_count, thought_and_said) or None
 
 
 def _config(request: ChatRequest) -> dict[str, Any]:

@@ -31,8 +31,9 @@ class PriceRow(BaseModel):
     output: float = Field(ge=0)
     """US dollars per million tokens of reply."""
     date: date
-    """When the price was seen."""
+    """When the price was looked up."""
     source: str
+    """Where it can be checked."""
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,11 @@ Price = Callable[[Usage], float | None]
 """Tokens -> US dollars; None where no price is known."""
 
 _MODELS_SHOWN = 8
+_NO_TEXT: dict[FinishReason | None, str] = {
+    "stop": "it holds no text",
+    "length": "its tokens were used up before its first word, as by a model that thinks first: raise LLM_MAX_TOKENS",
+}
+"""Why a reply without text is none, by its finish reason; a filtered one is empty on purpose."""
 
 
 class RemoteModel:
@@ -39,8 +44,8 @@ class RemoteModel:
             reply = self._wire.complete(sent)
             if reply.finish_reason is None:
                 raise UnusableReply("it does not say why it ended")
-            if reply.finish_reason == "stop" and not reply.text:
-                raise UnusableReply("it holds no text")
+            if not reply.text and reply.finish_reason in _NO_TEXT:
+                raise UnusableReply(_NO_TEXT[reply.finish_reason])
             return reply
 
         reply = self._calls.run(attempt, self._failure_of)
@@ -80,15 +85,16 @@ class RemoteModel:
 
     def _whole(self, pieces: Generator[Delta, None, None]) -> Generator[Delta, None, None]:
         """``pieces``; a stream that ends without a reason was cut."""
-        finish, text = None, False
+        finish: FinishReason | None = None
+        text = False
         try:
             for piece in pieces:
                 finish, text = piece.finish_reason or finish, text or bool(piece.text)
                 yield piece
             if finish is None:
                 self._calls.fail(Failure("reply", "it broke off before its end"))
-            if finish == "stop" and not text:
-                self._calls.fail(Failure("reply", "it holds no text"))
+            if not text and finish in _NO_TEXT:
+                self._calls.fail(Failure("reply", _NO_TEXT[finish]))
         finally:
             pieces.close()
 

@@ -9,6 +9,8 @@ from typing import Any
 from tests.llm.http_stub import Request, Response, StubServer
 
 MODEL = "gemini-2.5-flash"
+PROMPT_TOKENS = 7
+THOUGHT_TOKENS = 5
 
 
 class GeminiStub(StubServer):
@@ -41,7 +43,10 @@ class GeminiStub(StubServer):
             return _refusal(400, "INVALID_ARGUMENT", reason)
         self.bodies.append(body)
         text, finish = _reply(body)
-        usage = {"promptTokenCount": 7, "candidatesTokenCount": len(text.split()), "totalTokenCount": 9}
+        said = len(text.split())
+        counts = (PROMPT_TOKENS, said, PROMPT_TOKENS + THOUGHT_TOKENS + said)
+        usage = dict(zip(("promptTokenCount", "candidatesTokenCount", "totalTokenCount"), counts, strict=True))
+        usage["thoughtsTokenCount"] = THOUGHT_TOKENS
         if called.group(2) == "generateContent":
             return Response.json(_content(text, finish, usage))
         words = re.findall(r"\S+\s*", text)

@@ -31,7 +31,7 @@ from chatbot_mvp.remote.limiter import limiter_for
 from tests.fakes import chunks_of, run_in_loop
 from tests.llm.conftest import CONTEXT_TOKENS, KEY, Rig, gguf
 from tests.llm.contract_table import BEHAVIOURS
-from tests.llm.gemini_stub import quota_of_the_day
+from tests.llm.gemini_stub import PROMPT_TOKENS, THOUGHT_TOKENS, quota_of_the_day
 from tests.llm.http_stub import Fault, Response
 
 pytestmark = pytest.mark.xdist_group("llama")
@@ -131,7 +131,9 @@ def test_tokens_and_cost_come_with_every_completion_and_stream(rig: Rig) -> None
         if rig.provider in ("ollama", "local", "demo"):
             assert usage.cost_usd == 0.0
         elif rig.provider == "gemini":
-            assert (usage.cost_usd or 0) > 0
+            # What it thought is paid for as well: "harbour the to hello Say" is five words.
+            assert (usage.prompt_tokens, usage.completion_tokens) == (PROMPT_TOKENS, 5 + THOUGHT_TOKENS)
+            assert usage.cost_usd == pytest.approx((7 * 0.30 + 10 * 2.50) / 1e6)
         else:
             assert usage.cost_usd is None, "the test's model has no price, and none is made up"
 

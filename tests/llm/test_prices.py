@@ -28,7 +28,8 @@ def test_a_million_tokens_cost_what_the_row_says(prices: Prices) -> None:
 
 def test_a_versioned_name_has_the_price_of_its_model(prices: Prices) -> None:
     assert prices.row("openai", "gpt-4o-mini-2024-07-18") == prices.row("openai", "gpt-4o-mini")
-    assert prices.row("gemini", "gemini-2.0-flash-001") == prices.row("gemini", "gemini-2.0-flash")
+    assert prices.row("gemini", "gemini-2.5-flash-001") == prices.row("gemini", "gemini-2.5-flash")
+    assert prices.row("gemini", "gemini-2.5-flash-lite") is None
 
 
 @pytest.mark.parametrize(

@@ -158,7 +158,11 @@ def test_a_stream_is_begun_anew_only_while_nothing_was_shown() -> None:
     assert (wire.opened, limiter.running) == (1, 0)
 
 
-@pytest.mark.parametrize("pieces", [[], [Delta("a")], [Delta(finish_reason="stop")]], ids=["none", "no end", "no text"])
+@pytest.mark.parametrize(
+    "pieces",
+    [[], [Delta("a")], [Delta(finish_reason="stop")], [Delta(finish_reason="length")]],
+    ids=["none", "no end", "no text", "all tokens thought away"],
+)
 def test_a_stream_without_text_or_end_is_no_answer(pieces: list[Delta]) -> None:
     def given() -> Generator[Delta, None, None]:
         yield from pieces
