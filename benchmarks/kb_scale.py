@@ -51,7 +51,7 @@ def main() -> int:
     times = []
 
     def make() -> Embedder:
-        return create_embedder(load_settings().embedding_model_name)
+        return create_embedder(load_settings().embedding_model_name, load_settings())
 
     for _ in range(3):
         with tempfile.TemporaryDirectory() as data:

@@ -27,7 +27,7 @@ from chatbot_mvp.jobs.manager import JobManager, JobStatus
 from chatbot_mvp.kb.chunking import chunk_document
 from chatbot_mvp.kb.store import KbRecord, KbStore
 from chatbot_mvp.llm.base import ChatModel
-from chatbot_mvp.llm.registry import create_chat_model
+from chatbot_mvp.providers import ProviderCheck, Providers, ProviderStatus
 from chatbot_mvp.retrieval.chroma import chroma_client, delete_collections
 from chatbot_mvp.retrieval.language_model import LanguageModel
 from chatbot_mvp.retrieval.pipeline import Pipeline, build_pipeline, require_language_model
@@ -35,7 +35,20 @@ from chatbot_mvp.retrieval.strategies import STRATEGIES
 from chatbot_mvp.settings import Settings
 from chatbot_mvp.types import Chunk, Document, ProgressCallback, ignore_progress
 
-__all__ = ["Answer", "App", "Check", "JobStatus", "KbRecord", "Mode", "Source", "UnfinishedRun", "build_app"]
+__all__ = [
+    "Answer",
+    "App",
+    "Check",
+    "JobStatus",
+    "KbRecord",
+    "Mode",
+    "ProviderCheck",
+    "ProviderStatus",
+    "Providers",
+    "Source",
+    "UnfinishedRun",
+    "build_app",
+]
 
 _PIPELINES_KEPT = 8  # knowledge bases whose indexes stay in memory
 
@@ -72,14 +85,17 @@ class App:
         embedder: Callable[[str], Embedder],
         chat_model: Callable[[], ChatModel],
         language_model: Callable[[Settings], LanguageModel | None] = lambda _: None,
+        providers: Providers | None = None,
     ) -> None:
         """
         Args:
             embedder: makes the model of a name, once per name.
             chat_model: makes the provider's model.
             language_model: what enrichment and reranking may ask under some settings; None for a provider without.
+            providers: those of the settings by default.
         """
-        self.settings = settings
+        self.providers = providers or Providers(settings)
+        """What is configured, chosen and reachable; choosing and trying."""
         self._language_model = language_model
         self._embedder = cache(embedder)
         self._make_chat_model = chat_model
@@ -88,6 +104,11 @@ class App:
         self._pipelines: OrderedDict[tuple[str, str], Pipeline] = OrderedDict()
         self._browsed: tuple[tuple[str, str], dict[str, Document]] | None = None
         self._lock = threading.Lock()
+
+    @property
+    def settings(self) -> Settings:
+        """The settings, with the provider that is in use."""
+        return self.providers.settings
 
     @cached_property
     def _chat(self) -> ChatService:
@@ -294,7 +315,7 @@ class App:
     def check(self) -> list[Check]:
         """Try each configured part once; the first call loads the embedding model."""
         return [
-            _check("provider", lambda: self._chat.model_name),
+            _check("provider", self._try_provider),
             _check("embedder", self._try_embedder),
             _check("data", self._try_data_dir),
         ]
@@ -304,6 +325,10 @@ class App:
     @property
     def _dataset_folders(self) -> list[Path]:
         return [self.settings.samples_dir, self.settings.data_dir / "datasets"]
+
+    def _try_provider(self) -> str:
+        self.providers.require_chosen()
+        return self._chat.model_name
 
     def _try_embedder(self) -> str:
         embedder = self._embedder(self.settings.embedding_model_name)
@@ -367,4 +392,11 @@ def _check(name: str, attempt: Callable[[], str]) -> Check:
 
 def build_app(settings: Settings) -> App:
     """The App with the implementations that ``settings`` name. Models are loaded when they are first used."""
-    return App(settings, create_embedder, lambda: create_chat_model(settings.provider))
+    providers = Providers(settings)
+    return App(
+        settings,
+        lambda name: create_embedder(name, settings),
+        providers.current,
+        providers.language_model,
+        providers,
+    )

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 
 import typer
 
-from chatbot_mvp.app import App, build_app
+from chatbot_mvp.app import App, ProviderStatus, build_app
 from chatbot_mvp.chat.service import Mode
 from chatbot_mvp.errors import ChatbotError, RunStopped
 from chatbot_mvp.settings import load_settings
@@ -217,11 +217,40 @@ def doctor(env: EnvOption = None, as_json: JsonOption = False) -> None:
     """What is configured, and what answers."""
     app = _app(env)
     checks = app.check()
+    providers = app.providers.check_configured()
     if as_json:
-        _print_json({check.name: {"ok": check.ok, "detail": check.detail} for check in checks})
+        told = {check.name: {"ok": check.ok, "detail": check.detail} for check in checks}
+        _print_json({**told, "providers": {status.name: _provider_json(status) for status in providers}})
         return
     for check in checks:
         print(f"{'ok ' if check.ok else 'NO '} {check.name}: {check.detail}")
+    print("providers:")
+    for status in providers:
+        print(_provider_line(status))
+
+
+def _provider_json(status: ProviderStatus) -> dict[str, Any]:
+    check = status.check
+    return {
+        "configured": status.configured,
+        "missing": status.missing,
+        "chosen": status.chosen,
+        "model": status.model,
+        "reachable": check.reachable if check else None,
+        "seconds": round(check.seconds, 4) if check and check.seconds is not None else None,
+        "error": str(check.error) if check and check.error else None,
+    }
+
+
+def _provider_line(status: ProviderStatus) -> str:
+    check = status.check
+    mark = "*" if status.chosen else " "
+    if not status.configured or check is None:
+        return f" {mark} {status.name:<8} not configured; missing: {status.missing}"
+    milliseconds = "" if check.seconds is None else f" ({1_000 * check.seconds:.0f} ms)"
+    state = f"answers{milliseconds}" if check.reachable else f"NO answer: {check.error}"
+    note = "; a small model: not to be relied on" if status.note else ""
+    return f" {mark} {status.name:<8} {status.model or 'no model'}  {state}{note}"
 
 
 def _print_result(result: dict[str, Any], as_json: bool) -> None:

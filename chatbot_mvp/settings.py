@@ -1,11 +1,12 @@
-"""Frozen settings: the only reader of the environment and of ``.env``.
+"""Frozen settings: the only reader of the environment, of ``.env`` and of ``.streamlit/secrets.toml``.
 
 A name here, in capitals, is the name of the environment variable (``retrieval_k`` is ``RETRIEVAL_K``).
-The environment wins over ``.env``, which wins over the defaults.
+The environment wins over ``.env``, which wins over ``.streamlit/secrets.toml``, which wins over the defaults.
 """
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
@@ -27,8 +28,32 @@ PROJECT_ROOT = Path(__file__).resolve().parent.parent
 
 LOCAL_EMBEDDER = "local/multilingual-e5-small"
 
+AUTO = "auto"
+"""As PROVIDER: what was chosen in Admin, else gemini where it has a key, else demo."""
+
+SECRETS_FILE = Path(".streamlit") / "secrets.toml"
+
 MASK = "***"
 """What stands for a secret wherever settings are written down."""
+
+
+MODEL_SETTINGS = {
+    "gemini": "gemini_model_name",
+    "groq": "groq_model_name",
+    "nim": "llm_model_name",
+    "openai": "openai_model_name",
+    "ollama": "ollama_model_name",
+}
+"""Provider -> the setting that names its model."""
+
+
+SECRETS = ("gemini_api_key", "google_api_key", "groq_api_key", "nvidia_api_key", "openai_api_key")
+"""Settings that are never written down."""
+
+ADDRESSES = (
+    *("gemini_base_url", "groq_base_url", "llm_base_url", "openai_base_url", "ollama_base_url"),
+    *("embedding_base_url", "reranker_base_url"),
+)
 
 
 class Settings(BaseSettings):
@@ -58,9 +83,64 @@ class Settings(BaseSettings):
         0.5, ge=0.0, le=1.0, description="Strict mode answers from this evidence score on (0-1)."
     )
 
-    provider: str = Field("demo", description="Who writes the answers of the chat.")
+    provider: str = Field(
+        AUTO,
+        description="Who writes answers, by its name in the table of providers; `auto`: the one chosen in Admin, else "
+        "`gemini` if it has a key, else `demo`.",
+    )
+    gemini_api_key: SecretStr = Field(SecretStr(""), description="Key for `gemini`.")
+    google_api_key: SecretStr = Field(SecretStr(""), description="The same; used where GEMINI_API_KEY is empty.")
+    gemini_model_name: str = Field("gemini-2.5-flash", min_length=1, description="Model of `gemini`.")
+    gemini_base_url: str = Field("https://generativelanguage.googleapis.com", description="Address of `gemini`.")
+    groq_api_key: SecretStr = Field(SecretStr(""), description="Key for `groq`.")
+    groq_model_name: str = Field("llama-3.3-70b-versatile", min_length=1, description="Model of `groq`.")
+    groq_base_url: str = Field("https://api.groq.com", description="Address of `groq`.")
+    llm_base_url: str = Field(
+        "", description="NIM with a language model, e.g. http://host:8000/v1; empty: NVIDIA's own, with its key."
+    )
+    llm_model_name: str = Field("nvidia/nemotron-3-nano", min_length=1, description="Model of `nim`.")
+    nvidia_api_key: SecretStr = Field(SecretStr(""), description="Key for NIM; empty for one that asks for none.")
+    openai_api_key: SecretStr = Field(SecretStr(""), description="Key for `openai`.")
+    openai_model_name: str = Field("gpt-4.1-mini", min_length=1, description="Model of `openai`.")
+    openai_base_url: str = Field("https://api.openai.com/v1", description="Address of `openai`, or one that speaks it.")
+    ollama_model_name: str = Field("", description="Model of `ollama`, as `ollama list` names it.")
+    ollama_base_url: str = Field("http://127.0.0.1:11434/v1", description="Address of `ollama`.")
+    local_model_path: str = Field("", description="GGUF file that `local` runs inside the process.")
+    local_context_tokens: int = Field(
+        4_096, ge=256, le=1_048_576, description="Context of `local`, prompt and answer together (tokens)."
+    )
+    local_threads: int = Field(
+        0, ge=0, le=1_024, description="Threads of `local`; 0 = half the cores, so that pages stay quick."
+    )
 
-    embedding_model_name: str = Field(LOCAL_EMBEDDER, description="Embedding model.")
+    llm_temperature: float = Field(
+        0.0, ge=0.0, le=2.0, description="Temperature of answers; only replies at 0 are kept in the cache."
+    )
+    llm_max_tokens: int = Field(1_024, ge=1, description="Longest answer (tokens).")
+    llm_cache_enabled: bool = Field(
+        True, description="Keep replies at temperature 0 in DATA_DIR/cache/replies.sqlite and give them again for free."
+    )
+    nim_max_concurrent_requests: int = Field(
+        32, ge=1, le=1_024, description="Requests that one provider, NIM or not, gets at the same time."
+    )
+    nim_request_timeout: float = Field(
+        120, gt=0, le=3_600, description="Longest wait for a provider, NIM or not (seconds)."
+    )
+    nim_max_retries: int = Field(
+        3, ge=0, le=20, description="Repetitions of a request that failed by 429, 5xx, time-out or a lost connection."
+    )
+
+    embedding_model_name: str = Field(
+        LOCAL_EMBEDDER, description="Embedding model; `openai/…` and `nvidia/…` ask OpenAI and NVIDIA with their keys."
+    )
+    embedding_base_url: str = Field(
+        "", description="NIM or another OpenAI-like endpoint that embeds with EMBEDDING_MODEL_NAME."
+    )
+    embedding_model_type: Literal["asymmetric", "symmetric"] = Field(
+        "asymmetric",
+        description="Whether that endpoint is told `input_type` query or passage (`asymmetric`, as NIM asks for) or "
+        "not (`symmetric`).",
+    )
     embedding_batch_size: int = Field(32, ge=1, le=1_024, description="Texts embedded in one call.")
 
     retrieval_strategy: str = Field(
@@ -91,8 +171,6 @@ class Settings(BaseSettings):
     )
     reranker_model_name: str = Field("nvidia/llama-3.2-nv-rerankqa-1b-v2", description="Ranking model of that NIM.")
     reranker_top_n: int = Field(5, ge=1, le=1_000, description="Chunks kept after reranking.")
-    nim_request_timeout: float = Field(120, gt=0, le=3_600, description="Longest wait for an answer of NIM (seconds).")
-    nvidia_api_key: SecretStr = Field(SecretStr(""), description="Key for NIM; empty for one that asks for none.")
 
     mteb_dataset_name: str = Field(
         "valle_multihop", description="Data set of a benchmark run: a bundled name or a folder."
@@ -116,6 +194,22 @@ class Settings(BaseSettings):
             raise ValueError("RETRIEVAL_BM25_WEIGHT and RETRIEVAL_VECTOR_WEIGHT cannot both be 0")
         return value
 
+    @field_validator(*SECRETS)
+    @classmethod
+    def _usable_key(cls, value: SecretStr) -> SecretStr:
+        key = value.get_secret_value().strip()
+        # It goes into a header: libraries that cannot put it there would repeat it in their error.
+        if not key.isascii() or not key.isprintable() or " " in key:
+            raise ValueError("a key has no spaces, control characters or letters outside of ASCII")
+        return SecretStr(key)
+
+    @field_validator(*ADDRESSES)
+    @classmethod
+    def _no_password(cls, value: str) -> str:
+        if "@" in value:
+            raise ValueError("an address is written down with every run and must hold no name or password")
+        return value
+
     @model_validator(mode="before")
     @classmethod
     def _one_budget_for_all(cls, values: Any) -> Any:
@@ -123,7 +217,7 @@ class Settings(BaseSettings):
             values.setdefault("kb_large_context_chars", values["kb_max_context_chars"])
         return values
 
-    @field_serializer("nvidia_api_key", when_used="json")
+    @field_serializer(*SECRETS, when_used="json")
     def _masked(self, value: SecretStr) -> str:
         return MASK if value.get_secret_value() else ""
 
@@ -136,14 +230,47 @@ class Settings(BaseSettings):
         dotenv_settings: PydanticBaseSettingsSource,
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        return init_settings, env_settings, dotenv_settings
+        return init_settings, env_settings, dotenv_settings, _SecretsFile(settings_cls)
+
+    @property
+    def chosen_provider(self) -> str:
+        """The provider by name, with "auto" resolved."""
+        if self.provider != AUTO:
+            return self.provider
+        keyed = self.gemini_api_key.get_secret_value() or self.google_api_key.get_secret_value()
+        return "gemini" if keyed else "demo"
+
+    @property
+    def language_model(self) -> str:
+        """Names provider and model ("groq/llama-3.3-70b-versatile"); the provider alone where it has no model."""
+        provider = self.chosen_provider
+        model = self.model_of(provider)
+        return f"{provider}/{model}" if model else provider
+
+    def model_of(self, provider: str) -> str:
+        """The model that a provider is asked for; "" for one without."""
+        if provider == "local":
+            return Path(self.local_model_path).stem
+        return str(getattr(self, MODEL_SETTINGS[provider])) if provider in MODEL_SETTINGS else ""
+
+    @property
+    def embedding_kind(self) -> str:
+        """What an endpoint is told beside the text; "" for a model that is no endpoint's."""
+        own = self.embedding_model_name == LOCAL_EMBEDDER or not self.embedding_base_url
+        return "" if own else self.embedding_model_type
 
     @property
     def reranker(self) -> str:
-        """Names what puts the candidates in order once more ("nim:MODEL", "llm:PROVIDER"); "" for nothing."""
+        """Names what puts the candidates in order once more ("nim:MODEL", "llm:PROVIDER/MODEL"); "" for nothing."""
         if not self.reranker_enabled:
             return ""
-        return f"nim:{self.reranker_model_name}" if self.reranker_base_url else f"llm:{self.provider}"
+        return f"nim:{self.reranker_model_name}" if self.reranker_base_url else f"llm:{self.language_model}"
+
+    @property
+    def app_settings_path(self) -> Path:
+        """Where choices made in Admin are kept: in the package's own folder, or in a DATA_DIR of one's own."""
+        usual = self.data_dir.absolute() == PROJECT_ROOT / "data"
+        return (PROJECT_ROOT / "chatbot_mvp" / "data" if usual else self.data_dir) / "app_settings.json"
 
     @property
     def samples_dir(self) -> Path:
@@ -161,6 +288,10 @@ class Settings(BaseSettings):
     @property
     def cache_dir(self) -> Path:
         return self.data_dir / "cache"
+
+    @property
+    def reply_cache_path(self) -> Path:
+        return self.cache_dir / "replies.sqlite"
 
     @property
     def results_dir(self) -> Path:
@@ -202,8 +333,26 @@ class Settings(BaseSettings):
         )
 
 
+class _SecretsFile(PydanticBaseSettingsSource):
+    """Top-level keys of ``.streamlit/secrets.toml``, in either case."""
+
+    def get_field_value(self, field: Any, field_name: str) -> tuple[Any, str, bool]:
+        raise NotImplementedError  # pydantic-settings asks for it; only __call__ is used
+
+    def __call__(self) -> dict[str, Any]:
+        try:
+            found = tomllib.loads(SECRETS_FILE.read_text("utf-8"))
+        except FileNotFoundError:
+            return {}
+        except (OSError, ValueError) as error:
+            # tomllib's message holds no value, only a place.
+            raise InvalidSetting(name=str(SECRETS_FILE), found="", reason=f"it cannot be read: {error}") from None
+        fields = self.settings_cls.model_fields
+        return {name.lower(): value for name, value in found.items() if name.lower() in fields and value != ""}
+
+
 def load_settings(env_file: Path | None = None, **overrides: Any) -> Settings:
-    """Read the environment and ``.env`` (or ``env_file``); ``overrides`` win over both.
+    """Read the environment, ``.env`` (or ``env_file``) and ``.streamlit/secrets.toml``; ``overrides`` win over all.
 
     Raises:
         InvalidSetting: names the variable, what was found and what is legal.
@@ -221,5 +370,8 @@ def _validated(build: Any) -> Settings:
     except ValidationError as error:
         first = error.errors()[0]
         name = str(first["loc"][0]).upper()
+        if name.lower() in (*SECRETS, *ADDRESSES):
+            # pydantic's own error shows the value.
+            raise InvalidSetting(name=name, found=MASK, reason=first["msg"]) from None
         raise InvalidSetting(name=name, found=first["input"], reason=first["msg"]) from error
     return settings

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
 
+import anyio
 import numpy as np
 
 from chatbot_mvp.embedding.base import InputType, Vectors
@@ -13,6 +16,8 @@ from chatbot_mvp.llm.streams import FinishedStream
 from chatbot_mvp.retrieval.language_model import LanguageModel
 from chatbot_mvp.text import Analyzer
 from chatbot_mvp.types import Chunk
+
+T = TypeVar("T")
 
 
 class FakeEmbedder:
@@ -77,6 +82,12 @@ class FakeLanguageModel:
     @property
     def model(self) -> LanguageModel:
         return LanguageModel("fake", self.ask)
+
+
+def run_in_loop(main: Callable[[], Awaitable[T]]) -> T:
+    """What a coroutine gives, run in an event loop of its own thread: the browser driver keeps one in the main one."""
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(anyio.run, main).result()
 
 
 def chunks_of(*texts: str) -> list[Chunk]:

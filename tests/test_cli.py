@@ -198,8 +198,21 @@ def test_a_mode_that_does_not_exist_ends_with_2(cli: Cli, tmp_path: Path) -> Non
 
 def test_doctor_tells_what_answers(cli: Cli) -> None:
     checks = cli.json("doctor")
-    assert set(checks) == {"provider", "embedder", "data"}
+    assert set(checks) == {"provider", "embedder", "data", "providers"}
+    providers = checks.pop("providers")
     assert [name for name, check in checks.items() if not check["ok"]] == []
+    assert {name for name, status in providers.items() if status["configured"]} == {"demo"}
+    assert providers["demo"]["reachable"]
+    assert "GEMINI_API_KEY" in providers["gemini"]["missing"]
+
+
+def test_doctor_tells_who_does_not_answer_and_never_a_key(cli: Cli) -> None:
+    cli.env |= {"OPENAI_API_KEY": "sk-very-secret", "OPENAI_BASE_URL": "http://127.0.0.1:1/v1", "PROVIDER": "openai"}
+    done = cli("doctor")
+    assert "* openai" in done.stdout
+    assert "NO answer" in done.stdout
+    assert "missing: GROQ_API_KEY" in done.stdout
+    assert "sk-very-secret" not in done.stdout + done.stderr
 
 
 SLOW = """

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from chatbot_mvp.llm.registry import PROVIDERS, Provider
 from chatbot_mvp.retrieval.strategies import STRATEGIES
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -23,6 +24,15 @@ def test_settings_are_documented_as_they_are() -> None:
 @pytest.mark.parametrize("name", list(STRATEGIES))
 def test_every_strategy_is_documented(name: str) -> None:
     assert f"| `{name}` |" in (ROOT / "README.md").read_text("utf-8")
+
+
+@pytest.mark.parametrize("readme", ["README.md", "README.es.md"])
+@pytest.mark.parametrize("provider", PROVIDERS.values(), ids=lambda provider: provider.name)
+def test_every_provider_is_documented_with_what_it_needs(provider: Provider, readme: str) -> None:
+    text = (ROOT / readme).read_text("utf-8")
+    [row] = [line for line in text.splitlines() if line.startswith(f"| `{provider.name}` |")]
+    for name in (*provider.keys, *provider.needs):
+        assert name.upper() in row
 
 
 @pytest.mark.parametrize("command", ["benchmark run", "benchmark resume", "benchmark list", "kb ask", "doctor"])

@@ -18,7 +18,7 @@ from tests.fakes import FakeEmbedder
 
 def test_the_defaults_need_no_environment_and_no_file(clean_env: Path) -> None:
     settings = load_settings()
-    assert (settings.provider, settings.retrieval_strategy, settings.kb_max_chars) == ("demo", "BRIDGE_HYBRID", 120_000)
+    assert (settings.provider, settings.retrieval_strategy, settings.kb_max_chars) == ("auto", "BRIDGE_HYBRID", 120_000)
 
 
 @pytest.mark.parametrize(
@@ -135,6 +135,27 @@ def test_a_key_is_never_written_down(clean_env: Path, monkeypatch: pytest.Monkey
         repr(vars(settings)),
     ]
     assert [text for text in shown if "nvapi-secret" in text] == []
+
+
+@pytest.mark.parametrize("key", ["sk-very secret", "sk-very\x00secret", "clave-né-secreta"])
+def test_a_key_that_no_header_can_hold_is_refused_unseen(
+    clean_env: Path, monkeypatch: pytest.MonkeyPatch, key: str
+) -> None:
+    (clean_env / ".env").write_text(f"OPENAI_API_KEY='{key}'\n", "utf-8")
+    with pytest.raises(InvalidSetting, match="OPENAI_API_KEY") as raised:
+        load_settings()
+    assert key not in str(raised.value) + repr(raised.value.params)
+
+
+def test_blanks_around_a_key_do_not_count(settings: Settings) -> None:
+    assert settings.with_changes(openai_api_key=" sk-secret\n").openai_api_key.get_secret_value() == "sk-secret"
+
+
+def test_an_address_with_a_password_is_refused_unseen(clean_env: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LLM_BASE_URL", "http://me:very-secret@host:8000/v1")
+    with pytest.raises(InvalidSetting, match="LLM_BASE_URL") as raised:
+        load_settings()
+    assert "very-secret" not in str(raised.value)
 
 
 def test_changes_keep_a_key_and_recorded_settings_do_not_replace_it_by_its_mask(settings: Settings) -> None:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from chatbot_mvp.embedding.base import Embedder
-from chatbot_mvp.errors import UnknownChoice
-from chatbot_mvp.settings import LOCAL_EMBEDDER
+from chatbot_mvp.errors import ProviderNotConfigured, UnknownChoice
+from chatbot_mvp.remote.failures import Endpoint
+from chatbot_mvp.remote.http import JsonEndpoint, calls_for
+from chatbot_mvp.settings import LOCAL_EMBEDDER, Settings
 
 
 def _local_e5() -> Embedder:
@@ -19,12 +22,59 @@ EMBEDDERS: dict[str, Callable[[], Embedder]] = {LOCAL_EMBEDDER: _local_e5}
 """Name of the setting ``EMBEDDING_MODEL_NAME`` -> factory. A factory imports its package when it is called."""
 
 
-def create_embedder(name: str) -> Embedder:
-    """
+@dataclass(frozen=True, slots=True)
+class Hosted:
+    """A vendor's own endpoint, found by the beginning of a model's name."""
+
+    provider: str
+    prefix: str
+    key: str
+    """The setting with the key."""
+    base_url: str
+    asymmetric: bool
+    keeps_prefix: bool
+    """True if the vendor's own names of models begin like that."""
+
+
+HOSTED = (
+    Hosted("nim", "nvidia/", "nvidia_api_key", "https://integrate.api.nvidia.com/v1", True, True),
+    Hosted("openai", "openai/", "openai_api_key", "", False, False),
+)
+
+
+def create_embedder(name: str, settings: Settings) -> Embedder:
+    """The model at EMBEDDING_BASE_URL where that is set, else of the registry or of a vendor, by its name.
+
     Raises:
         UnknownChoice: no such model in the registry.
+        ProviderNotConfigured: the vendor's key is missing.
         MissingPackage: the model's package is not installed.
     """
-    if name not in EMBEDDERS:
-        raise UnknownChoice(kind="embedding model", found=name, legal=", ".join(EMBEDDERS))
-    return EMBEDDERS[name]()
+    if name in EMBEDDERS:
+        return EMBEDDERS[name]()
+    if settings.embedding_base_url:
+        asymmetric = settings.embedding_model_type == "asymmetric"
+        endpoint = Endpoint(
+            "nim", name, settings.embedding_base_url, settings.nvidia_api_key, "NVIDIA_API_KEY", "EMBEDDING_MODEL_NAME"
+        )
+        return _remote(endpoint, asymmetric, settings)
+    for vendor in HOSTED:
+        if not name.startswith(vendor.prefix):
+            continue
+        key = getattr(settings, vendor.key)
+        if not key.get_secret_value():
+            raise ProviderNotConfigured(provider=vendor.provider, missing=vendor.key.upper())
+        model = name if vendor.keeps_prefix else name.removeprefix(vendor.prefix)
+        base_url = vendor.base_url or settings.openai_base_url
+        variable = vendor.key.upper()
+        endpoint = Endpoint(vendor.provider, model, base_url, key, variable, "EMBEDDING_MODEL_NAME")
+        return _remote(endpoint, vendor.asymmetric, settings)
+    legal = ", ".join([*EMBEDDERS, *(f"{vendor.prefix}…" for vendor in HOSTED), "any with EMBEDDING_BASE_URL"])
+    raise UnknownChoice(kind="embedding model", found=name, legal=legal)
+
+
+def _remote(endpoint: Endpoint, asymmetric: bool, settings: Settings) -> Embedder:
+    from chatbot_mvp.embedding.remote import RemoteEmbedder
+
+    http = JsonEndpoint(calls_for(endpoint, settings), settings.nim_request_timeout)
+    return RemoteEmbedder(http, asymmetric, settings.embedding_batch_size)

@@ -7,7 +7,7 @@ import time
 from collections import Counter
 from dataclasses import dataclass
 
-from chatbot_mvp.llm.base import ChatRequest, ChatStream, Completion, Grounding, Quote
+from chatbot_mvp.llm.base import ChatRequest, ChatStream, Completion, Grounding, Quote, Usage
 from chatbot_mvp.llm.streams import FinishedStream
 from chatbot_mvp.text import Analyzer, sentences
 
@@ -39,7 +39,8 @@ class DemoModel:
         chosen = _best_sentences(request.grounding) if request.grounding else []
         text = "\n\n".join(f"{sentence.text} [{sentence.passage + 1}]" for sentence in chosen)
         quotes = tuple(Quote(s.passage + 1, s.position, s.position + len(s.text)) for s in chosen)
-        return Completion(text, self.name, time.perf_counter() - started, quotes=quotes)
+        usage = Usage(cost_usd=0.0)
+        return Completion(text, self.name, time.perf_counter() - started, usage=usage, quotes=quotes)
 
     def stream(self, request: ChatRequest) -> ChatStream:
         return FinishedStream(self.complete(request))

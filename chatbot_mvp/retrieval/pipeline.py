@@ -63,9 +63,9 @@ def require_language_model(settings: Settings, model: LanguageModel | None) -> N
         NeedsLanguageModel
     """
     if get_strategy(settings.retrieval_strategy).needs_language_model:
-        needed(model, settings.retrieval_strategy, settings.provider)
+        needed(model, settings.retrieval_strategy, settings.chosen_provider)
     if settings.reranker_enabled and not settings.reranker_base_url:
-        needed(model, "RERANKER_ENABLED without RERANKER_BASE_URL", settings.provider)
+        needed(model, "RERANKER_ENABLED without RERANKER_BASE_URL", settings.chosen_provider)
 
 
 def fingerprint(config: RetrievalConfig) -> str:
@@ -73,7 +73,7 @@ def fingerprint(config: RetrievalConfig) -> str:
     strategy = get_strategy(config.retrieval_strategy)
     identity = {
         **asdict(config),
-        "provider": config.provider if strategy.needs_language_model else "",
+        "language_model": config.language_model if strategy.needs_language_model else "",
         "stages": [stage.name for stage in strategy.stages],
         "versions": [PIPELINE_VERSION, INDEX_VERSION, GRAPH_VERSION, ANALYSIS_VERSION, CHUNKING_VERSION],
         "weights": weights_key(),
@@ -109,7 +109,7 @@ def build_pipeline(
     reranker = make_reranker(settings, language, language_model)
     indexed: Sequence[Chunk] | None = None
     if strategy.needs_language_model:
-        model = needed(language_model, strategy.name, settings.provider)
+        model = needed(language_model, strategy.name, settings.chosen_provider)
         contexts = ContextCache(settings.cache_dir / "contexts.sqlite")
         batch = settings.retrieval_context_batch_size
         indexed = enrich(chunks, language, model, contexts, batch, progress)

@@ -10,7 +10,9 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any, Protocol
 
-from chatbot_mvp.errors import ChatbotError, MissingPackage, RunStopped
+from chatbot_mvp.errors import ChatbotError, ProviderError, RunStopped
+from chatbot_mvp.remote.failures import Endpoint
+from chatbot_mvp.remote.http import JsonEndpoint, calls_for, v1
 from chatbot_mvp.retrieval.index import CorpusIndex
 from chatbot_mvp.retrieval.language_model import LanguageModel, needed, prompts
 from chatbot_mvp.retrieval.stages import RetrievalConfig, Stage
@@ -97,25 +99,11 @@ class NimReranker:
 
     original_weight = 0.0
 
-    def __init__(self, base_url: str, model: str, api_key: str = "", timeout: float = 120.0) -> None:
-        """
-        Args:
-            base_url: with or without the final ``/v1``.
-            api_key: sent as bearer token unless empty.
-            timeout: longest wait, in seconds.
-
-        Raises:
-            MissingPackage: httpx is not installed.
-        """
-        try:
-            import httpx
-        except ImportError as error:
-            raise MissingPackage(feature="The NIM reranker", package="httpx", command="pip install httpx") from error
-        base = base_url.rstrip("/")
-        self._url = f"{base}/ranking" if base.endswith("/v1") else f"{base}/v1/ranking"
-        self._model = model
-        headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
-        self._client = httpx.Client(timeout=timeout, headers=headers)
+    def __init__(self, endpoint: JsonEndpoint) -> None:
+        """``endpoint`` names address and ranking model, and paces and repeats requests."""
+        self._endpoint = endpoint
+        self._model = endpoint.calls.endpoint.model
+        self._url = f"{v1(endpoint.calls.endpoint.base_url)}/ranking"
 
     def rerank(self, query: str, hits: Sequence[Hit]) -> list[float | None]:
         # NIM refuses a request with an empty passage as a whole.
@@ -131,20 +119,11 @@ class NimReranker:
         return scores
 
     def _ranking(self, query: str, passages: Sequence[str]) -> list[float]:
-        import httpx
-
         payload = {"model": self._model, "query": {"text": query}, "passages": [{"text": text} for text in passages]}
         try:
-            response = self._client.post(self._url, json=payload)
-            response.raise_for_status()
-            answer = response.json()
-        except httpx.HTTPStatusError as error:
-            text = f"{self._url} answered {error.response.status_code}: {error.response.text[:200]}"
-            raise RerankFailed(text) from error
-        except httpx.TimeoutException as error:
-            raise RerankFailed(f"{self._url} did not answer in time") from error
-        except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
-            raise RerankFailed(f"{self._url} gave no usable answer: {error}") from error
+            answer = self._endpoint.post("ranking", payload)
+        except ProviderError as error:
+            raise RerankFailed(f"{self._url}: {error}") from error
         return _logits(answer, len(passages), self._url)
 
 
@@ -176,13 +155,16 @@ def make_reranker(settings: Settings, language: str, model: LanguageModel | None
     if not settings.reranker_enabled:
         return None
     if settings.reranker_base_url:
-        return NimReranker(
-            settings.reranker_base_url,
+        endpoint = Endpoint(
+            "nim",
             settings.reranker_model_name,
-            settings.nvidia_api_key.get_secret_value(),
-            settings.nim_request_timeout,
+            settings.reranker_base_url,
+            settings.nvidia_api_key,
+            "NVIDIA_API_KEY",
+            "RERANKER_MODEL_NAME",
         )
-    return LlmReranker(needed(model, "RERANKER_ENABLED without RERANKER_BASE_URL", settings.provider), language)
+        return NimReranker(JsonEndpoint(calls_for(endpoint, settings), settings.nim_request_timeout))
+    return LlmReranker(needed(model, "RERANKER_ENABLED without RERANKER_BASE_URL", settings.chosen_provider), language)
 
 
 class LlmReranker:

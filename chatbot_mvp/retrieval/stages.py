@@ -28,6 +28,7 @@ class RetrievalConfig:
     retrieval_bm25_weight: float
     retrieval_vector_weight: float
     embedding_model_name: str
+    embedding_kind: str
     kb_top_k: int
     kb_min_score: float
     kb_max_context_chars: int
@@ -35,7 +36,7 @@ class RetrievalConfig:
     vector_store: str
     reranker: str
     reranker_top_n: int
-    provider: str
+    language_model: str
 
 
 class Stage(ABC):

@@ -28,9 +28,14 @@ def get_app() -> App:
     return build_app(load_settings())
 
 
+def error_text(error: ChatbotError) -> str:
+    """What failed, in the reader's language."""
+    return t(f"error.{error.code}", **error.params)
+
+
 def show_error(error: ChatbotError) -> None:
     """Say what failed in the reader's language."""
-    st.error(t(f"error.{error.code}", **error.params), icon=":material/error:")
+    st.error(error_text(error), icon=":material/error:")
 
 
 def active_kb() -> KbRecord | None:

@@ -4,6 +4,7 @@ import streamlit as st
 
 from chatbot_mvp.app import Check
 from streamlit_app.ui.i18n import moment, number, score, t
+from streamlit_app.ui.providers import providers_table
 from streamlit_app.ui.state import PAGES, active_kb, get_app
 
 
@@ -56,6 +57,9 @@ for column, (name, page) in zip(
 
 st.subheader(t("home.state"))
 show_state()
+
+st.subheader(t("admin.providers"))
+providers_table()
 
 st.subheader(t("home.last_run"))
 show_last_run()

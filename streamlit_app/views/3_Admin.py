@@ -1,4 +1,4 @@
-"""Knowledge bases, and benchmark runs in the background."""
+"""Knowledge bases, benchmark runs in the background, and the provider that answers."""
 
 import streamlit as st
 
@@ -6,6 +6,7 @@ from chatbot_mvp.app import KbRecord
 from chatbot_mvp.errors import ChatbotError
 from streamlit_app.ui.i18n import moment, number, t
 from streamlit_app.ui.jobs import job_panel
+from streamlit_app.ui.providers import cache_section, providers_section
 from streamlit_app.ui.state import PAGES, active_kb, get_app, prepare_kb, show_error
 from streamlit_app.ui.uploader import translate_uploader
 
@@ -132,10 +133,13 @@ def launcher() -> None:
 
 
 st.title(t("nav.admin"))
-kb_tab, run_tab = st.tabs([t("admin.kb"), t("admin.benchmark")])
+kb_tab, run_tab, provider_tab = st.tabs([t("admin.kb"), t("admin.benchmark"), t("admin.providers")])
 with kb_tab:
     kb_section()
 with run_tab:
     launcher()
     st.subheader(t("job.title"))
     job_panel()
+with provider_tab:
+    providers_section()
+    cache_section()

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from chatbot_mvp.embedding.cache import VectorCache
 from chatbot_mvp.embedding.registry import create_embedder
 from chatbot_mvp.errors import RunStopped, UnknownChoice
-from chatbot_mvp.settings import LOCAL_EMBEDDER
+from chatbot_mvp.settings import LOCAL_EMBEDDER, Settings
 from chatbot_mvp.types import Progress
 from tests.fakes import FakeEmbedder
 
@@ -130,8 +130,8 @@ def test_any_texts_are_cached_under_themselves(tmp_path_factory: pytest.TempPath
     assert sorted(embedder.embedded) == sorted(set(texts))
 
 
-def test_an_unknown_embedding_model_is_answered_with_the_known_ones() -> None:
+def test_an_unknown_embedding_model_is_answered_with_the_known_ones(settings: Settings) -> None:
     with pytest.raises(UnknownChoice) as raised:
-        create_embedder("openai/nonesuch")
-    assert "'openai/nonesuch'" in str(raised.value)
+        create_embedder("nonesuch/model", settings)
+    assert "'nonesuch/model'" in str(raised.value)
     assert LOCAL_EMBEDDER in str(raised.value)

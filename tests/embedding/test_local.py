@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from chatbot_mvp.embedding.base import Embedder
-from chatbot_mvp.embedding.registry import create_embedder
+from chatbot_mvp.embedding.registry import EMBEDDERS
 from chatbot_mvp.settings import LOCAL_EMBEDDER
 
 QUESTION = "¿Cuántos días de vacaciones tiene cada trabajador?"
@@ -16,7 +16,7 @@ OTHER_TOPIC = "El puente de piedra cruza el río a la altura del molino viejo."
 
 @pytest.fixture(scope="module")
 def model() -> Embedder:
-    return create_embedder(LOCAL_EMBEDDER)
+    return EMBEDDERS[LOCAL_EMBEDDER]()
 
 
 def test_vectors_have_length_one_and_the_stated_shape(model: Embedder) -> None:

@@ -29,6 +29,8 @@ class NimStub(ThreadingHTTPServer):
         """Asked of every request unless empty."""
         self.answer_with: tuple[int, bytes] | None = None
         """Status and body to give in place of a ranking."""
+        self.failures: list[tuple[int, bytes]] = []
+        """The same, each for one request only."""
         self.delay = 0.0
         """Seconds before every answer."""
 
@@ -57,6 +59,8 @@ class _Handler(BaseHTTPRequestHandler):
         body = self.rfile.read(int(self.headers["Content-Length"]))
         self.server.headers.append(dict(self.headers))
         time.sleep(self.server.delay)
+        if self.server.failures:
+            return self._send(*self.server.failures.pop(0))
         if self.server.answer_with is not None:
             return self._send(*self.server.answer_with)
         if self.path != "/v1/ranking":

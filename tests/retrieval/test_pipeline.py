@@ -147,17 +147,28 @@ OTHER_VALUES: dict[str, Any] = {
 }
 OTHER_SETTINGS: dict[str, dict[str, Any]] = {
     "reranker": {"reranker_enabled": True},
-    "provider": {"provider": "other", "retrieval_strategy": "CONTEXTUAL_HYBRID"},
+    "language_model": {"provider": "groq"},
+    "embedding_kind": {"embedding_model_type": "symmetric"},
 }
-"""Knobs that are made of settings of other names, or that count only beside another one."""
+"""Knobs that are made of settings of other names."""
+BESIDE: dict[str, dict[str, Any]] = {
+    "language_model": {"retrieval_strategy": "CONTEXTUAL_HYBRID"},
+    "embedding_kind": {"embedding_model_name": "other/model", "embedding_base_url": "http://127.0.0.1/v1"},
+}
+"""Settings without which a knob does not count."""
+
+
+def test_another_model_of_the_same_provider_changes_the_fingerprint(settings: Settings) -> None:
+    own = settings.with_changes(retrieval_strategy="CONTEXTUAL_HYBRID", provider="groq")
+    other = own.with_changes(groq_model_name="llama-3.1-8b-instant")
+    assert fingerprint(retrieval_config(own)) != fingerprint(retrieval_config(other))
 
 
 @pytest.mark.parametrize("name", [field.name for field in fields(RetrievalConfig)])
 def test_every_knob_of_the_pipeline_changes_the_fingerprint(settings: Settings, name: str) -> None:
     changes = OTHER_SETTINGS.get(name) or {name: OTHER_VALUES[name]}
-    config = retrieval_config(settings)
-    if name == "provider":
-        config = retrieval_config(settings.with_changes(retrieval_strategy=changes["retrieval_strategy"]))
-    changed = retrieval_config(settings.with_changes(**changes))
+    beside = settings.with_changes(**BESIDE.get(name, {}))
+    config = retrieval_config(beside)
+    changed = retrieval_config(beside.with_changes(**changes))
     assert getattr(changed, name) != getattr(config, name)
     assert fingerprint(changed) != fingerprint(config)

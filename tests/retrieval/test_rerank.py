@@ -8,10 +8,15 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from pydantic import SecretStr
 
 from chatbot_mvp.app import App
 from chatbot_mvp.errors import InvalidSetting, NeedsLanguageModel, RunStopped
 from chatbot_mvp.llm.demo import DemoModel
+from chatbot_mvp.remote.calls import Calls
+from chatbot_mvp.remote.failures import Endpoint
+from chatbot_mvp.remote.http import JsonEndpoint
+from chatbot_mvp.remote.limiter import Limiter
 from chatbot_mvp.retrieval.index import CorpusIndex, build_index
 from chatbot_mvp.retrieval.language_model import LanguageModel
 from chatbot_mvp.retrieval.pipeline import build_pipeline, retrieval_config
@@ -48,9 +53,11 @@ def ids(hits: Sequence[Hit]) -> list[str]:
     return [hit.chunk.chunk_id for hit in hits]
 
 
-def reranker_at(nim: NimStub, **changes: object) -> NimReranker:
-    options = {"base_url": nim.base_url, "model": MODEL, "timeout": 5.0, **changes}
-    return NimReranker(**options)  # type: ignore[arg-type]
+def reranker_at(nim: NimStub | None, **changes: object) -> NimReranker:
+    options = {"base_url": nim.base_url if nim else "", "model": MODEL, "timeout": 5.0, "api_key": "", **changes}
+    endpoint = Endpoint("nim", str(options["model"]), str(options["base_url"]), SecretStr(str(options["api_key"])))
+    timeout = float(str(options["timeout"]))
+    return NimReranker(JsonEndpoint(Calls(endpoint, Limiter(4), 0, timeout), timeout))
 
 
 def test_candidates_are_ordered_by_logit_and_the_first_are_kept(
@@ -151,14 +158,14 @@ def test_after_a_failure_the_order_stays_and_the_failure_is_counted(
 
 def test_a_server_that_takes_too_long_is_a_failure(nim: NimStub) -> None:
     nim.delay = 1.0
-    with pytest.raises(RerankFailed, match="in time"):
+    with pytest.raises(RerankFailed, match="no answer within"):
         reranker_at(nim, timeout=0.1).rerank(QUERY, HITS)
 
 
 @pytest.mark.parametrize("base_url", ["http://127.0.0.1:1/v1", "nonsense", "http://[", "ftp://127.0.0.1/v1"])
 def test_an_address_where_nothing_answers_is_a_failure(base_url: str) -> None:
     with pytest.raises(RerankFailed):
-        NimReranker(base_url, MODEL, timeout=2.0).rerank(QUERY, HITS)
+        reranker_at(None, base_url=base_url, timeout=2.0).rerank(QUERY, HITS)
 
 
 @pytest.mark.parametrize(("change", "status"), [({"model": "other"}, "404"), ({"api_key": "wrong"}, "401")])
@@ -293,7 +300,10 @@ def test_a_score_is_read_only_where_a_reply_states_one_from_0_to_10(reply: str, 
 
 def with_nim(settings: Settings, nim: NimStub, **changes: object) -> Settings:
     return settings.with_changes(
-        reranker_enabled=True, reranker_base_url=nim.base_url, reranker_model_name=MODEL, **changes
+        reranker_enabled=True,
+        reranker_base_url=nim.base_url,
+        reranker_model_name=MODEL,
+        **{"nim_max_retries": 0, **changes},
     )
 
 
@@ -331,6 +341,14 @@ def test_a_run_scores_what_was_retrieved_and_records_what_was_kept_and_what_fail
     nim.answer_with = (500, b"boom")
     failed = run(app)
     assert (failed["metrics"], failed["rerank_failures"]) == (plain["metrics"], 5)
+
+
+def test_a_passing_failure_of_nim_is_tried_again_and_is_no_failure(settings: Settings, nim: NimStub) -> None:
+    nim.failures = [(503, b"starting"), (429, b"slow down")]
+    changed = with_nim(settings, nim, retrieval_strategy="LEXICAL", nim_max_retries=2)
+    trace = build_pipeline(CHUNKS, "es", changed, FakeEmbedder).retrieve(["faro puerto"])[0]
+    assert next(record.notes for record in trace.records if record.stage == "rerank")["reranked"] is True
+    assert (len(nim.headers), len(nim.requests)) == (3, 1)
 
 
 def test_without_nim_and_without_a_language_model_it_fails_before_anything_is_done(settings: Settings) -> None:

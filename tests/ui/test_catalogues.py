@@ -10,6 +10,7 @@ from string import Formatter
 import pytest
 
 from chatbot_mvp.errors import all_errors
+from chatbot_mvp.llm.registry import PROVIDERS
 from chatbot_mvp.retrieval.strategies import STRATEGIES
 from streamlit_app.ui.i18n import LANGUAGE_NAMES, catalogue
 
@@ -65,13 +66,15 @@ def test_no_key_is_left_over() -> None:
 
 
 @pytest.mark.parametrize("language", list(LANGUAGE_NAMES))
-def test_every_error_and_strategy_has_a_text(language: str) -> None:
+def test_every_error_strategy_and_provider_has_a_text(language: str) -> None:
     """An error's text takes no value that the error does not carry."""
     for error in all_errors():
         text = catalogue(language)[f"error.{error.code}"]
         assert placeholders(text) <= placeholders(error.template), error.code
     for name in STRATEGIES:
         assert catalogue(language)[f"strategy.{name}"]
+    for name in PROVIDERS:
+        assert catalogue(language)[f"provider.{name}"]
 
 
 def test_no_text_for_people_stands_in_the_pages() -> None:

@@ -11,7 +11,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from chatbot_mvp.app import build_app
-from chatbot_mvp.settings import load_settings
+from chatbot_mvp.settings import Settings, load_settings
 from streamlit_app.ui.state import get_app
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -30,6 +30,14 @@ def data_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     get_app.clear()
     yield tmp_path
     get_app.clear()
+
+
+@pytest.fixture
+def no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever keys the machine has: none here."""
+    for name in Settings.model_fields:
+        if name.endswith(("_api_key", "_model_name", "_model_path")) or name == "provider":
+            monkeypatch.delenv(name.upper(), raising=False)
 
 
 def open_page(name: str, language: str = "es") -> AppTest:
@@ -127,3 +135,49 @@ def test_run_over_a_data_set_that_is_gone_still_shows_its_figures(data_dir: Path
     evaluation = open_page("evaluation")
     assert "solo se muestran los identificadores" in texts(evaluation)
     assert evaluation.metric
+
+
+def test_providers_are_shown_on_home_and_tried_by_a_click_only(data_dir: Path, no_keys: None) -> None:
+    home = open_page("home")
+    assert get_app().providers.statuses()[-1].check is None
+    table = home.dataframe[0].value
+    assert list(table["Proveedor"]) == ["gemini", "groq", "demo ✓"]
+    assert "falta GEMINI_API_KEY / GOOGLE_API_KEY" in table["Estado"][0]
+    home.button(key="providers-try").click().run()
+    assert list(home.dataframe[0].value["Estado"])[-1] == "responde"
+
+
+def test_a_provider_is_chosen_in_admin_and_kept(data_dir: Path, no_keys: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GROQ_API_KEY", "gsk-very-secret")
+    admin = open_page("admin")
+    assert admin.button(key="provider-gemini").disabled
+    assert "falta GEMINI_API_KEY" in texts(admin)
+    admin.button(key="provider-groq").click().run()
+    assert not admin.exception
+    assert "**groq** · :green-badge[elegido]" in texts(admin)
+    saved = json.loads((data_dir / "app_settings.json").read_text("utf-8"))
+    assert saved == {"provider": "groq"}
+    get_app.clear()
+    assert get_app().settings.provider == "groq"
+    assert "gsk-very-secret" not in texts(admin) + texts(open_page("home"))
+
+
+def test_a_provider_that_does_not_answer_is_told_with_the_next_step(
+    data_dir: Path, no_keys: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OLLAMA_MODEL_NAME", "llama3.2")
+    monkeypatch.setenv("OLLAMA_BASE_URL", "http://127.0.0.1:1/v1")
+    admin = open_page("admin")
+    admin.button(key="try-ollama").click().run()
+    assert "no responde" in texts(admin)
+    assert "NIM_REQUEST_TIMEOUT" in texts(admin)
+
+
+def test_a_provider_that_is_set_outside_cannot_be_changed_in_admin(
+    data_dir: Path, no_keys: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PROVIDER", "demo")
+    monkeypatch.setenv("GROQ_API_KEY", "gsk-very-secret")
+    admin = open_page("admin")
+    assert any("PROVIDER=demo" in info.value for info in admin.info)
+    assert admin.button(key="provider-groq").disabled

@@ -1,0 +1,94 @@
+"""Vectors from an OpenAI-like ``/v1/embeddings``: NVIDIA NIM, OpenAI, or any server that speaks it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from chatbot_mvp.embedding.base import InputType, Vectors
+from chatbot_mvp.errors import ProviderBadRequest, ProviderReplyUnusable, ProviderUnavailable
+from chatbot_mvp.remote.http import JsonEndpoint
+
+
+class RemoteEmbedder:
+    """A model behind an endpoint. Its vectors are brought to length 1, whatever length the endpoint gives them."""
+
+    def __init__(self, endpoint: JsonEndpoint, asymmetric: bool, batch_size: int) -> None:
+        """
+        Args:
+            asymmetric: tell the endpoint whether a text is a query or a passage, as NIM asks for.
+            batch_size: texts in one request.
+        """
+        self._endpoint = endpoint
+        self._asymmetric = asymmetric
+        self._batch_size = batch_size
+        self._dimensions = 0
+        self._lock = threading.Lock()
+        model = endpoint.calls.endpoint.model
+        self.model_id = f"{model}@{'asymmetric' if asymmetric else 'symmetric'}"
+
+    @property
+    def dimensions(self) -> int:
+        """Length of a vector; the first call asks the endpoint.
+
+        Raises:
+            ProviderError
+        """
+        if not self._dimensions:
+            self._ask(["?"], "query")
+        return self._dimensions
+
+    def embed(self, texts: Sequence[str], input_type: InputType) -> Vectors:
+        """As of ``Embedder``. A batch that fails for good is asked text by text, so that one text costs only itself.
+
+        Raises:
+            ProviderError: a text cannot be embedded even alone.
+        """
+        parts = [
+            self._batch(texts[begin : begin + self._batch_size], input_type)
+            for begin in range(0, len(texts), self._batch_size)
+        ]
+        return np.concatenate(parts) if parts else np.zeros((0, self.dimensions), dtype=np.float32)
+
+    def _batch(self, texts: Sequence[str], input_type: InputType) -> Vectors:
+        try:
+            return self._ask(texts, input_type)
+        except (ProviderBadRequest, ProviderUnavailable, ProviderReplyUnusable):
+            # The batch was repeated already where that may help: now its size or one of its texts is to blame.
+            if len(texts) == 1:
+                raise
+        return np.concatenate([self._ask([text], input_type) for text in texts])
+
+    def _ask(self, texts: Sequence[str], input_type: InputType) -> Vectors:
+        payload: dict[str, Any] = {
+            "model": self._endpoint.calls.endpoint.model,
+            # An empty text is refused together with its whole batch; half a surrogate pair has no form in JSON.
+            "input": [text.encode("utf-8", "replace").decode() if text.strip() else "-" for text in texts],
+            "encoding_format": "float",
+        }
+        if self._asymmetric:
+            payload |= {"input_type": input_type, "truncate": "END"}
+        answer = self._endpoint.post("embeddings", payload)
+        try:
+            rows = {row["index"]: row["embedding"] for row in answer["data"]}
+            vectors = np.array([rows[index] for index in range(len(texts))], dtype=np.float32)
+        except (KeyError, TypeError, ValueError) as error:
+            self._endpoint.unusable(f"it has no vector for each of {len(texts)} texts ({error!r})", error)
+        self._check(vectors)
+        norms = np.linalg.norm(vectors, axis=1, keepdims=True)
+        return np.asarray(vectors / np.where(norms > 0, norms, 1), dtype=np.float32)
+
+    def _check(self, vectors: Vectors) -> None:
+        """
+        Raises:
+            ProviderReplyUnusable: no matrix of finite numbers, or not of the length that other vectors have.
+        """
+        if vectors.ndim != 2 or not vectors.shape[1] or not np.isfinite(vectors).all():
+            self._endpoint.unusable("its vectors are not rows of finite numbers")
+        with self._lock:
+            self._dimensions = self._dimensions or vectors.shape[1]
+        if vectors.shape[1] != self._dimensions:
+            self._endpoint.unusable(f"its vectors have {vectors.shape[1]} dimensions, earlier ones {self._dimensions}")

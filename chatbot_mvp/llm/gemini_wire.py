@@ -1,0 +1,164 @@
+"""The adapter for Gemini by google-generativeai: the only file that knows this SDK."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import threading
+import warnings
+from collections.abc import Generator, Mapping, Sequence
+from typing import Any
+
+from pydantic import SecretStr
+
+from chatbot_mvp.llm.base import ChatRequest, FinishReason
+from chatbot_mvp.llm.wire import Delta, UnusableReply
+from chatbot_mvp.remote.failures import Failure, failure_of_status
+
+_FINISH: dict[str, FinishReason] = {"STOP": "stop", "MAX_TOKENS": "length"}
+"""Any other reason is one of the filters'."""
+_SCHEMA_KEYS = ("type", "format", "description", "nullable", "enum", "required", "maxItems", "minItems")
+"""What Gemini's subset of JSON schema has beside properties and items."""
+_CONFIGURE = threading.Lock()
+
+
+class GeminiWire:
+    """Over REST: it goes through proxies, and a stream can be left at any time."""
+
+    def __init__(self, key: SecretStr, base_url: str, model: str, timeout: float) -> None:
+        """
+        Args:
+            timeout: longest wait, in seconds.
+
+        Raises:
+            ImportError: the SDK is not installed.
+        """
+        with warnings.catch_warnings():
+            # It says at every import that its support has ended; DEV_NOTES.md says why it is used and how to leave it.
+            warnings.simplefilter("ignore", FutureWarning)
+            # Its annotations do not fit its own documentation: it is used untyped.
+            genai: Any = importlib.import_module("google.generativeai")
+            client: Any = importlib.import_module("google.generativeai.client")
+        self._genai = genai
+        self._model = model
+        self._timeout = timeout
+        options = {"api_endpoint": base_url.rstrip("/")}
+        with _CONFIGURE:
+            # The SDK is configured per process: the clients are taken out at once, and nobody else's are disturbed.
+            genai.configure(api_key=key.get_secret_value(), transport="rest", client_options=options)
+            self._client = client.get_default_generative_client()
+            self._lister = client.get_default_model_client()
+
+    def complete(self, request: ChatRequest) -> Delta:
+        return self._delta(self._generate(request, stream=False))
+
+    def stream(self, request: ChatRequest) -> Generator[Delta, None, None]:
+        try:
+            response = self._generate(request, stream=True)
+        except StopIteration as error:  # the SDK looks for the first piece at once
+            raise UnusableReply("it is empty") from error
+        try:
+            for chunk in response:
+                piece = self._delta(chunk)
+                if not piece.empty:
+                    yield piece
+        finally:
+            # The SDK has no public way to leave a stream; without this the connection stays open.
+            response._iterator.cancel()
+
+    def models(self, timeout: float) -> Sequence[str]:
+        listed = self._genai.list_models(client=self._lister, request_options={"timeout": timeout, "retry": None})
+        return [
+            model.name.removeprefix("models/")
+            for model in listed
+            if "generateContent" in model.supported_generation_methods
+        ]
+
+    def failure_of(self, error: Exception) -> Failure | None:
+        import requests
+        from google.api_core import exceptions
+        from google.auth.exceptions import TransportError
+
+        if isinstance(error, exceptions.GoogleAPICallError) and error.code is not None:
+            response = error.response
+            headers: Mapping[str, str] = getattr(response, "headers", {})
+            # The SDK's own message begins with method and address.
+            said = str(error.message).partition(": ")[2] or str(error.message)
+            body = {
+                "error": {
+                    "message": said,
+                    "details": [detail for detail in error.details or [] if isinstance(detail, dict)],
+                }
+            }
+            return failure_of_status(int(error.code), headers, body)
+        if isinstance(error, (requests.Timeout, exceptions.RetryError)):
+            return Failure("unavailable", f"no answer within {self._timeout:g} s")
+        if isinstance(error, (json.JSONDecodeError, requests.exceptions.InvalidJSONError)):
+            return Failure("reply", f"it is not JSON ({error})")
+        if isinstance(error, (requests.RequestException, TransportError, ConnectionError)):
+            # requests wraps the cause in the names of three classes.
+            cause = str(error).rpartition(": ")[2].rstrip("'\")")
+            return Failure("unavailable", f"the connection failed ({cause})")
+        if isinstance(error, ValueError) or type(error).__name__ == "ParseError":
+            return Failure("reply", f"it cannot be read ({error})")
+        return None
+
+    def _generate(self, request: ChatRequest, *, stream: bool) -> Any:
+        system = "\n\n".join(message.content for message in request.messages if message.role == "system")
+        model = self._genai.GenerativeModel(self._model, system_instruction=system or None)
+        model._client = self._client  # as above: not the process's, which another address may have taken meanwhile
+        contents = [
+            {"role": "model" if message.role == "assistant" else "user", "parts": [message.content]}
+            for message in request.messages
+            if message.role != "system"
+        ]
+        return model.generate_content(
+            contents or [{"role": "user", "parts": [""]}],
+            generation_config=_config(request),
+            stream=stream,
+            request_options={"timeout": self._timeout, "retry": None},
+        )
+
+    def _delta(self, response: Any) -> Delta:
+        tokens = _tokens(response.usage_metadata)
+        if not response.candidates:
+            if response.prompt_feedback.block_reason:
+                return Delta("", "filtered", *tokens)
+            if tokens != (None, None):
+                return Delta("", None, *tokens)
+            raise UnusableReply("it holds no candidate")
+        candidate = response.candidates[0]
+        text = "".join(part.text for part in candidate.content.parts)
+        said = candidate.finish_reason.name
+        finish = None if said == "FINISH_REASON_UNSPECIFIED" else _FINISH.get(said, "filtered")
+        return Delta(text, finish, *tokens)
+
+
+def _tokens(usage: Any) -> tuple[int | None, int | None]:
+    """(prompt, completion). What a model thinks is paid for as its reply, but this SDK has it in the total only."""
+    if not usage or not usage.prompt_token_count:
+        return None, None
+    thought_and_said = usage.total_token_count - usage.prompt_token_count
+    return usage.prompt_token_count, max(usage.candidates_token_count, thought_and_said) or None
+
+
+def _config(request: ChatRequest) -> dict[str, Any]:
+    options = request.options
+    config: dict[str, Any] = {"temperature": options.temperature}
+    if options.max_tokens is not None:
+        config["max_output_tokens"] = options.max_tokens
+    # This SDK has no seed.
+    if options.json_schema is not None:
+        config["response_mime_type"] = "application/json"
+        config["response_schema"] = _schema(options.json_schema)
+    return config
+
+
+def _schema(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """JSON schema -> the part of it that Gemini takes."""
+    kept = {name: schema[name] for name in _SCHEMA_KEYS if name in schema}
+    if "properties" in schema:
+        kept["properties"] = {name: _schema(value) for name, value in schema["properties"].items()}
+    if "items" in schema:
+        kept["items"] = _schema(schema["items"])
+    return kept

@@ -1,0 +1,80 @@
+"""A GGUF file run inside the process by llama.cpp (xllamacpp), behind its OpenAI-compatible server on loopback."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import SecretStr
+
+from chatbot_mvp.errors import InvalidSetting, MissingPackage
+
+PARALLEL = 2
+"""Answers written at the same time; further ones wait."""
+SMALL_MODEL_BYTES = 1_500_000_000
+"""A file under this size holds a model that is too small to be relied on (about 2 billion parameters at 4 bits)."""
+
+
+@dataclass(frozen=True, slots=True)
+class LocalServer:
+    """A model that is loaded, and where it listens."""
+
+    base_url: str
+    key: SecretStr
+    """Made for this process: other users of the machine cannot ask the model."""
+    handle: Any
+    """Keeps the model in memory; the server ends when it goes."""
+
+
+_SERVERS: dict[tuple[str, int, int], LocalServer] = {}
+_LOCK = threading.Lock()
+
+
+def local_server(path: Path, model: str, context_tokens: int, threads: int) -> LocalServer:
+    """The server of a GGUF file; it is loaded once in a process, by the first call.
+
+    Args:
+        model: the name that the server answers to.
+        context_tokens: of one answer, prompt included.
+        threads: 0 = half the cores.
+
+    Raises:
+        MissingPackage: xllamacpp is not installed.
+        InvalidSetting: the file cannot be loaded.
+    """
+    key = (str(path), context_tokens, threads)
+    with _LOCK:
+        if key not in _SERVERS:
+            _SERVERS[key] = _load(path, model, context_tokens, threads or max(1, (os.cpu_count() or 2) // 2))
+        return _SERVERS[key]
+
+
+def _load(path: Path, model: str, context_tokens: int, threads: int) -> LocalServer:
+    try:
+        import xllamacpp
+    except ImportError as error:
+        command = "pip install 'chatbot-mvp[local]'"
+        raise MissingPackage(feature="The provider 'local'", package="xllamacpp", command=command) from error
+    token = secrets.token_urlsafe(24)
+    params = xllamacpp.CommonParams()
+    params.model.path = str(path)
+    params.model_alias = {model}
+    params.n_ctx = context_tokens * PARALLEL
+    params.n_parallel = PARALLEL
+    # More threads than free cores wait for each other at every layer, which is many times slower than one.
+    params.cpuparams.n_threads = params.cpuparams_batch.n_threads = threads
+    params.hostnames = ["127.0.0.1"]
+    params.port = 0
+    params.api_keys = [token]
+    params.ui = False
+    params.verbosity = -1
+    try:
+        server = xllamacpp.Server(params)
+    except RuntimeError as error:
+        reason = f"llama.cpp cannot load it: {error}"
+        raise InvalidSetting(name="LOCAL_MODEL_PATH", found=str(path), reason=reason) from error
+    return LocalServer(f"{server.listening_address}/v1", SecretStr(token), server)

@@ -1,0 +1,126 @@
+"""The adapter for what speaks OpenAI's chat completions: openai, nim, ollama, local, and groq by its own SDK."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Generator, Sequence
+from types import ModuleType
+from typing import Any
+
+from chatbot_mvp.llm.base import ChatRequest, FinishReason
+from chatbot_mvp.llm.wire import Delta, UnusableReply
+from chatbot_mvp.remote.failures import Failure, failure_of_status
+
+_FINISH: dict[str, FinishReason] = {
+    "stop": "stop",
+    "length": "length",
+    "content_filter": "filtered",
+    "tool_calls": "stop",
+    "function_call": "stop",
+}
+_OWN_TEMPERATURE = re.compile(r"(o\d|gpt-5)")
+"""Models of OpenAI that refuse any temperature but their own."""
+
+
+class OpenAiWire:
+    """Both SDKs are made from one mould: same calls, same names of exceptions."""
+
+    def __init__(
+        self,
+        sdk: ModuleType,
+        client: Any,
+        model: str,
+        timeout: float,
+        token_limit: str = "max_tokens",
+        asks_usage: bool = True,
+    ) -> None:
+        """
+        Args:
+            sdk: the module ``openai`` or ``groq``, which holds the exceptions of ``client``.
+            timeout: of ``client``, in seconds; told in errors.
+            token_limit: the parameter that limits the length of a reply.
+            asks_usage: whether a stream tells its tokens only when asked to.
+        """
+        self._sdk = sdk
+        self._client = client
+        self._model = model
+        self._timeout = timeout
+        self._token_limit = token_limit
+        self._streamed = {"stream": True, **({"stream_options": {"include_usage": True}} if asks_usage else {})}
+
+    def complete(self, request: ChatRequest) -> Delta:
+        reply = self._client.chat.completions.create(**self._arguments(request))
+        choice = _first_choice(reply)
+        message = getattr(choice, "message", None)
+        if message is None:
+            raise UnusableReply("it has no message")
+        prompt_tokens, completion_tokens = _tokens(reply)
+        return Delta(message.content or "", _finish(choice), prompt_tokens, completion_tokens)
+
+    def stream(self, request: ChatRequest) -> Generator[Delta, None, None]:
+        with self._client.chat.completions.create(**self._arguments(request), **self._streamed) as chunks:
+            for chunk in chunks:
+                choice = next(iter(getattr(chunk, "choices", None) or []), None)
+                delta = getattr(choice, "delta", None)
+                piece = Delta(getattr(delta, "content", None) or "", _finish(choice), *_tokens(chunk))
+                if not piece.empty:
+                    yield piece
+
+    def models(self, timeout: float) -> Sequence[str]:
+        return [model.id for model in self._client.with_options(timeout=timeout).models.list().data or []]
+
+    def failure_of(self, error: Exception) -> Failure | None:
+        sdk = self._sdk
+        kinds = {cls.__name__ for cls in type(error).__mro__}
+        if isinstance(error, sdk.APITimeoutError) or "TimeoutException" in kinds:
+            return Failure("unavailable", f"no answer within {self._timeout:g} s")
+        if isinstance(error, sdk.APIConnectionError):
+            return Failure("unavailable", f"the connection failed ({error.__cause__ or error})")
+        if isinstance(error, sdk.APIStatusError):
+            body = error.body if error.body is not None else error.response.text
+            return failure_of_status(error.status_code, error.response.headers, body)
+        # While a stream is read, the SDKs let the exceptions of httpx (or of its successor, by the same name) through.
+        if "TransportError" in kinds:
+            return Failure("unavailable", f"the connection was lost ({error or type(error).__name__})")
+        if isinstance(error, sdk.APIResponseValidationError):
+            return Failure("reply", f"it is not of the expected form ({error})")
+        if isinstance(error, sdk.APIError):  # sent by the provider in the middle of a stream
+            return Failure("unavailable", str(error))
+        if isinstance(error, (ValueError, UnicodeError)):
+            return Failure("reply", f"it is not JSON ({error})")
+        return None
+
+    def _arguments(self, request: ChatRequest) -> dict[str, Any]:
+        options = request.options
+        arguments: dict[str, Any] = {
+            "model": self._model,
+            "messages": [{"role": message.role, "content": message.content} for message in request.messages],
+        }
+        if not _OWN_TEMPERATURE.match(self._model):
+            arguments["temperature"] = options.temperature
+        if options.max_tokens is not None:
+            arguments[self._token_limit] = options.max_tokens
+        if options.seed is not None:
+            arguments["seed"] = options.seed
+        if options.json_schema is not None:
+            schema = {"name": "reply", "schema": dict(options.json_schema)}
+            arguments["response_format"] = {"type": "json_schema", "json_schema": schema}
+        return arguments
+
+
+def _first_choice(reply: Any) -> Any:
+    choices = getattr(reply, "choices", None)
+    if not choices:
+        raise UnusableReply("it holds no choice" if hasattr(reply, "choices") else "it is not JSON")
+    return choices[0]
+
+
+def _finish(choice: Any) -> FinishReason | None:
+    said = getattr(choice, "finish_reason", None)
+    return _FINISH.get(said, "stop") if said else None
+
+
+def _tokens(reply: Any) -> tuple[int | None, int | None]:
+    """(prompt, completion); groq puts those of a stream in a field of its own."""
+    usage = getattr(reply, "usage", None) or getattr(getattr(reply, "x_groq", None), "usage", None)
+    return getattr(usage, "prompt_tokens", None), getattr(usage, "completion_tokens", None)

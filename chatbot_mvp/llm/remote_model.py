@@ -1,0 +1,166 @@
+"""The ChatModel over an adapter: retries, limits, time and cost are the same for every provider."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Generator, Iterator
+from contextlib import suppress
+from dataclasses import replace
+
+from chatbot_mvp.errors import ProviderModelUnknown
+from chatbot_mvp.llm.base import ChatRequest, ChatStream, Completion, FinishReason, Usage
+from chatbot_mvp.llm.wire import Delta, UnusableReply, Wire
+from chatbot_mvp.remote.calls import Calls
+from chatbot_mvp.remote.failures import Failure
+
+Price = Callable[[Usage], float | None]
+"""Tokens -> US dollars; None where no price is known."""
+
+_MODELS_SHOWN = 8
+_NO_TEXT: dict[FinishReason | None, str] = {
+    "stop": "it holds no text",
+    "length": "its tokens were used up before its first word, as by a model that thinks first: raise LLM_MAX_TOKENS",
+}
+"""Why a reply without text is none, by its finish reason; a filtered one is empty on purpose."""
+
+
+class RemoteModel:
+    """A provider's model. Safe to share between threads."""
+
+    needs_evidence = False
+
+    def __init__(self, wire: Wire, calls: Calls, price: Price) -> None:
+        self._wire = wire
+        self._calls = calls
+        self._price = price
+        self.name = f"{calls.endpoint.provider}/{calls.endpoint.model}"
+        self.address = calls.endpoint.base_url
+
+    def complete(self, request: ChatRequest) -> Completion:
+        started = time.perf_counter()
+        sent = _sendable(request)
+
+        def attempt() -> Delta:
+            reply = self._wire.complete(sent)
+            if reply.finish_reason is None:
+                raise UnusableReply("it does not say why it ended")
+            if not reply.text and reply.finish_reason in _NO_TEXT:
+                raise UnusableReply(_NO_TEXT[reply.finish_reason])
+            return reply
+
+        reply = self._calls.run(attempt, self._failure_of)
+        usage = self._usage(reply.prompt_tokens, reply.completion_tokens)
+        seconds = time.perf_counter() - started
+        return Completion(reply.text, self.name, seconds, reply.finish_reason or "stop", usage)
+
+    def stream(self, request: ChatRequest) -> ChatStream:
+        """The request is sent when the iteration begins."""
+        sent = _sendable(request)
+        pieces = self._calls.stream(lambda: self._wire.stream(sent), self._failure_of)
+        return RemoteStream(self._whole(pieces), self.name, self._usage)
+
+    def check(self, timeout: float) -> float:
+        """Ask for the list of models, once, and look for this one in it; the seconds it took.
+
+        Raises:
+            ProviderError
+        """
+        started = time.perf_counter()
+        names = Calls(self._calls.endpoint, self._calls.limiter, retries=0, longest_wait=0.0).run(
+            lambda: self._wire.models(timeout), self._failure_of
+        )
+        seconds = time.perf_counter() - started
+        endpoint = self._calls.endpoint
+        # Ollama lists "llama3.2" as "llama3.2:latest".
+        if names and not {endpoint.model, f"{endpoint.model}:latest"} & set(names):
+            more = f" … ({len(names)})" if len(names) > _MODELS_SHOWN else ""
+            raise ProviderModelUnknown(
+                provider=endpoint.provider,
+                model=endpoint.model,
+                address=endpoint.base_url,
+                reason=", ".join(sorted(names)[:_MODELS_SHOWN]) + more,
+                variable=endpoint.model_variable,
+            )
+        return seconds
+
+    def _whole(self, pieces: Generator[Delta, None, None]) -> Generator[Delta, None, None]:
+        """``pieces``; a stream that ends without a reason was cut."""
+        finish: FinishReason | None = None
+        text = False
+        try:
+            for piece in pieces:
+                finish, text = piece.finish_reason or finish, text or bool(piece.text)
+                yield piece
+            if finish is None:
+                self._calls.fail(Failure("reply", "it broke off before its end"))
+            if not text and finish in _NO_TEXT:
+                self._calls.fail(Failure("reply", _NO_TEXT[finish]))
+        finally:
+            pieces.close()
+
+    def _usage(self, prompt_tokens: int | None, completion_tokens: int | None) -> Usage:
+        usage = Usage(prompt_tokens, completion_tokens)
+        return replace(usage, cost_usd=self._price(usage))
+
+    def _failure_of(self, error: Exception) -> Failure | None:
+        if isinstance(error, UnusableReply):
+            return Failure("reply", str(error))
+        return self._wire.failure_of(error)
+
+
+def _sendable(request: ChatRequest) -> ChatRequest:
+    """The request without halves of surrogate pairs, which have no form in UTF-8."""
+    messages = (replace(m, content=m.content.encode("utf-8", "replace").decode()) for m in request.messages)
+    return replace(request, messages=tuple(messages))
+
+
+class RemoteStream:
+    """A ``ChatStream`` over the pieces of a reply."""
+
+    def __init__(
+        self, pieces: Generator[Delta, None, None], model: str, usage: Callable[[int | None, int | None], Usage]
+    ) -> None:
+        self._pieces = pieces
+        self._model = model
+        self._usage = usage
+        self._started = time.perf_counter()
+        self._seconds: float | None = None
+        self._text: list[str] = []
+        self._finish: FinishReason | None = None
+        self._tokens: tuple[int | None, int | None] = (None, None)
+        self._closed = False
+
+    def __iter__(self) -> Iterator[str]:
+        try:
+            for piece in self._pieces:
+                self._finish = piece.finish_reason or self._finish
+                if piece.prompt_tokens is not None or piece.completion_tokens is not None:
+                    self._tokens = (piece.prompt_tokens, piece.completion_tokens)
+                if self._closed:
+                    return
+                if piece.text:
+                    self._text.append(piece.text)
+                    yield piece.text
+            self._seconds = time.perf_counter() - self._started
+        finally:
+            if self._closed:
+                self._shut()
+
+    @property
+    def completion(self) -> Completion:
+        ended = self._seconds is not None and self._finish is not None
+        seconds = time.perf_counter() - self._started if self._seconds is None else self._seconds
+        reason = self._finish if ended and self._finish else "cancelled"
+        return Completion("".join(self._text), self._model, seconds, reason, self._usage(*self._tokens))
+
+    def close(self) -> None:
+        self._closed = True
+        if self._seconds is None:
+            self._seconds = time.perf_counter() - self._started
+            self._finish = None
+        self._shut()
+
+    def _shut(self) -> None:
+        # ValueError: another thread is waiting for the next piece; it shuts when that has come.
+        with suppress(ValueError):
+            self._pieces.close()

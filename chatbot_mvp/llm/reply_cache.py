@@ -1,0 +1,159 @@
+"""Replies at temperature 0 on disk: the same question to the same model is paid for once."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import sqlite3
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import asdict, replace
+from pathlib import Path
+
+from chatbot_mvp.llm.base import ChatModel, ChatRequest, ChatStream, Completion, Usage
+from chatbot_mvp.llm.streams import FinishedStream
+
+_LOG = logging.getLogger(__name__)
+_KEY_VERSION = 1
+_KEPT = ("stop", "length")
+"""Reasons to end after which a reply is whole."""
+
+
+class ReplyCache:
+    """One SQLite file. Safe for several threads and processes."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def get(self, key: bytes) -> Completion | None:
+        """The reply kept under a key, as a hit: cost 0, its own tokens, no seconds yet."""
+        if not self._path.is_file():
+            return None
+        with closing(self._connect()) as connection:
+            row = connection.execute("SELECT reply FROM replies WHERE key = ?", (key,)).fetchone()
+        if row is None:
+            return None
+        kept = json.loads(row[0])
+        usage = Usage(kept["prompt_tokens"], kept["completion_tokens"], cost_usd=0.0)
+        return Completion(kept["text"], kept["model"], 0.0, kept["finish_reason"], usage, cached=True)
+
+    def put(self, key: bytes, completion: Completion) -> None:
+        """Keep a whole reply; one that was cut or filtered is let go."""
+        if completion.finish_reason not in _KEPT or not completion.text:
+            return
+        reply = {
+            "text": completion.text,
+            "model": completion.model,
+            "finish_reason": completion.finish_reason,
+            "prompt_tokens": completion.usage.prompt_tokens,
+            "completion_tokens": completion.usage.completion_tokens,
+        }
+        with closing(self._connect()) as connection, connection:
+            connection.execute("INSERT OR REPLACE INTO replies VALUES (?, ?)", (key, json.dumps(reply)))
+
+    def clear(self) -> int:
+        """Forget every reply; how many there were."""
+        if not self._path.is_file():
+            return 0
+        with closing(self._connect()) as connection, connection:
+            return connection.execute("DELETE FROM replies").rowcount
+
+    def __len__(self) -> int:
+        if not self._path.is_file():
+            return 0
+        with closing(self._connect()) as connection:
+            return int(connection.execute("SELECT count(*) FROM replies").fetchone()[0])
+
+    def _connect(self) -> sqlite3.Connection:
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        connection = sqlite3.connect(self._path, timeout=60)
+        connection.execute("PRAGMA journal_mode=WAL")
+        connection.execute("PRAGMA synchronous=NORMAL")
+        connection.execute("CREATE TABLE IF NOT EXISTS replies (key BLOB PRIMARY KEY, reply TEXT NOT NULL)")
+        return connection
+
+
+class CachedModel:
+    """A ``ChatModel`` that asks another one only what it was not asked before at temperature 0."""
+
+    def __init__(self, model: ChatModel, cache: ReplyCache, address: str) -> None:
+        """
+        Args:
+            address: of the model's provider; two addresses never share replies.
+        """
+        self._model = model
+        self._cache = cache
+        self._address = address
+        self.name = model.name
+        self.needs_evidence = model.needs_evidence
+
+    def complete(self, request: ChatRequest) -> Completion:
+        started = time.perf_counter()
+        key = self._key(request)
+        if key is None:
+            return self._model.complete(request)
+        if (hit := _found(self._cache, key)) is not None:
+            return replace(hit, seconds=time.perf_counter() - started)
+        completion = self._model.complete(request)
+        _keep(self._cache, key, completion)
+        return completion
+
+    def stream(self, request: ChatRequest) -> ChatStream:
+        started = time.perf_counter()
+        key = self._key(request)
+        if key is None:
+            return self._model.stream(request)
+        if (hit := _found(self._cache, key)) is not None:
+            return FinishedStream(replace(hit, seconds=time.perf_counter() - started))
+        return _KeptStream(self._model.stream(request), self._cache, key)
+
+    def _key(self, request: ChatRequest) -> bytes | None:
+        """None for a request whose reply is not to be kept."""
+        if request.options.temperature != 0:
+            return None
+        identity = {
+            "version": _KEY_VERSION,
+            "model": self.name,
+            "address": self._address,
+            "messages": [[message.role, message.content] for message in request.messages],
+            "options": asdict(request.options),
+        }
+        return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).digest()
+
+
+def _found(cache: ReplyCache, key: bytes) -> Completion | None:
+    """What is kept under a key; None too where the file cannot be read: an answer is worth more than a cache."""
+    try:
+        return cache.get(key)
+    except (sqlite3.Error, OSError, ValueError, KeyError) as error:
+        _LOG.warning("the cache of replies cannot be read: %s", error)
+        return None
+
+
+def _keep(cache: ReplyCache, key: bytes, completion: Completion) -> None:
+    try:
+        cache.put(key, completion)
+    except (sqlite3.Error, OSError) as error:
+        _LOG.warning("the cache of replies cannot be written: %s", error)
+
+
+class _KeptStream:
+    """A stream whose completion is kept once it has ended well."""
+
+    def __init__(self, stream: ChatStream, cache: ReplyCache, key: bytes) -> None:
+        self._stream = stream
+        self._cache = cache
+        self._key = key
+
+    def __iter__(self) -> Iterator[str]:
+        yield from self._stream
+        _keep(self._cache, self._key, self._stream.completion)
+
+    @property
+    def completion(self) -> Completion:
+        return self._stream.completion
+
+    def close(self) -> None:
+        self._stream.close()

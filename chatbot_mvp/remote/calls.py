@@ -1,0 +1,151 @@
+"""Requests to one endpoint, under its limiter, with retries where they can help, failures told as our errors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from typing import NoReturn, TypeAlias, TypeVar
+
+from tenacity import RetryCallState, Retrying, retry_if_exception_type, stop_after_attempt, wait_random_exponential
+
+from chatbot_mvp.errors import ChatbotError
+from chatbot_mvp.remote.failures import Endpoint, Failure, error_of, safe_cause
+from chatbot_mvp.remote.limiter import Limiter, Slot
+
+T = TypeVar("T")
+Items: TypeAlias = Generator[T, None, None]
+FailureOf = Callable[[Exception], Failure | None]
+"""What an exception of a client library means; None for one that is no failure of the provider."""
+
+_BACKOFF = wait_random_exponential(multiplier=0.4, max=20)
+_SPREAD = wait_random_exponential(multiplier=0.05, max=0.5)
+
+
+class _Passing(Exception):
+    """A failure that a retry may mend."""
+
+    def __init__(self, failure: Failure, error: Exception) -> None:
+        super().__init__(failure.reason)
+        self.failure = failure
+        self.error = error
+
+
+class Calls:
+    """Safe to share between threads."""
+
+    def __init__(self, endpoint: Endpoint, limiter: Limiter, retries: int, longest_wait: float) -> None:
+        """
+        Args:
+            retries: repetitions after the first try, of 429, 5xx, time-outs and lost connections only.
+            longest_wait: a provider that asks for a longer pause (seconds) is told as an error at once.
+        """
+        self.endpoint = endpoint
+        self.limiter = limiter
+        self._retries = retries
+        self._longest_wait = longest_wait
+
+    def run(self, attempt: Callable[[], T], failure_of: FailureOf) -> T:
+        """The result of ``attempt``.
+
+        Raises:
+            ProviderError: its subclasses tell why; the client library's exception is chained.
+        """
+
+        def once() -> T:
+            with self.limiter.slot() as slot:
+                try:
+                    result = attempt()
+                except Exception as error:  # noqa: BLE001 - sorted out by failure_of, raised again otherwise
+                    self._failed(error, failure_of, slot)
+            self.limiter.succeeded()
+            return result
+
+        return self._retried(once)
+
+    def stream(self, attempt: Callable[[], Items[T]], failure_of: FailureOf) -> Items[T]:
+        """The items of ``attempt``'s generator. It is begun anew while no item has come; then nothing is repeated.
+
+        A slot is held from the first item to the end, or to ``close``.
+
+        Raises:
+            ProviderError: as ``run``.
+        """
+
+        def once() -> tuple[Slot, Items[T], list[T]]:
+            slot = self.limiter.acquire()
+            try:
+                items = attempt()
+                return slot, items, [next(items)]
+            except StopIteration:
+                return slot, items, []
+            except Exception as error:  # noqa: BLE001 - as in run
+                slot.release()
+                self._failed(error, failure_of, slot)
+            except BaseException:
+                slot.release()
+                raise
+
+        slot, items, first = self._retried(once)
+        try:
+            yield from first
+            while True:
+                try:
+                    item = next(items)
+                except StopIteration:
+                    break
+                except Exception as error:
+                    failure = failure_of(error)
+                    if failure is None:
+                        raise
+                    self.fail(failure, error)
+                yield item
+            self.limiter.succeeded()
+        finally:
+            items.close()
+            slot.release()
+
+    def fail(self, failure: Failure, cause: BaseException | None = None, tries: int = 1) -> NoReturn:
+        """
+        Raises:
+            ProviderError: always.
+        """
+        error = error_of(failure, self.endpoint, tries)
+        raise error from (None if cause is None else safe_cause(cause, self.endpoint.key))
+
+    def _failed(self, error: Exception, failure_of: FailureOf, slot: Slot) -> NoReturn:
+        failure = None if isinstance(error, ChatbotError) else failure_of(error)
+        if failure is None:
+            raise error
+        waits = failure.retry_after or 0.0
+        patient = waits <= self._longest_wait
+        if failure.kind == "rate":
+            # Nobody is made to wait for longer than that: the others are told the same error, at once.
+            self.limiter.throttled(slot, waits if patient else 0.0)
+        if failure.passing and patient:
+            raise _Passing(failure, error)
+        self.fail(failure, error)
+
+    def _retried(self, once: Callable[[], T]) -> T:
+        tries = 0
+
+        def counted() -> T:
+            nonlocal tries
+            tries += 1
+            return once()
+
+        retrying = Retrying(
+            retry=retry_if_exception_type(_Passing),
+            stop=stop_after_attempt(self._retries + 1),
+            wait=_wait,
+            reraise=True,
+        )
+        try:
+            return retrying(counted)
+        except _Passing as passing:
+            last = passing
+        return self.fail(last.failure, last.error, tries)
+
+
+def _wait(state: RetryCallState) -> float:
+    error = state.outcome.exception() if state.outcome else None
+    asked = error.failure.retry_after if isinstance(error, _Passing) else None
+    return _BACKOFF(state) if asked is None else asked + _SPREAD(state)

@@ -1,0 +1,151 @@
+"""What went wrong in a request to a provider, and the error that tells it. No secret gets into either."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from pydantic import SecretStr
+
+from chatbot_mvp.errors import (
+    ChatbotError,
+    ProviderBadRequest,
+    ProviderKeyRefused,
+    ProviderModelUnknown,
+    ProviderPromptTooLong,
+    ProviderQuotaExhausted,
+    ProviderRateLimited,
+    ProviderReplyUnusable,
+    ProviderUnavailable,
+)
+from chatbot_mvp.remote.retry_after import retry_after_seconds
+
+Kind = Literal["key", "model", "request", "too_long", "rate", "quota", "unavailable", "reply"]
+
+_REASON_CHARS = 300
+_HIDDEN = "***"
+_SHORTEST_KEY = 4
+
+_TOO_LONG = re.compile(
+    r"context.?(length|size|window)|maximum context|too many (input )?tokens|token count .{0,40}exceeds|"
+    r"prompt is too long|request too large|reduce the length",
+    re.I,
+)
+_QUOTA = re.compile(r"insufficient_quota|per.?day|daily|\((TPD|RPD)\)", re.I)
+"""Not "exceeded your current quota": Gemini says that of a minute's quota as well."""
+_BAD_KEY = re.compile(r"api.?key (not valid|expired|not found|invalid)|API_KEY_INVALID|invalid api.?key", re.I)
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """Whom a request goes to, and which settings decide it."""
+
+    provider: str
+    model: str
+    base_url: str
+    key: SecretStr = field(default_factory=lambda: SecretStr(""))
+    key_variable: str = ""
+    """The environment variable that holds the key."""
+    model_variable: str = ""
+    """The environment variable that names the model."""
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why a request has no answer, in terms that all providers share."""
+
+    kind: Kind
+    reason: str
+    retry_after: float | None = None
+    """Seconds that the provider asked to wait."""
+
+    @property
+    def passing(self) -> bool:
+        """True if the same request may succeed a little later."""
+        return self.kind in ("rate", "unavailable")
+
+
+def failure_of_status(status: int, headers: Mapping[str, str], body: Any) -> Failure:
+    """What an HTTP status of 400 or more means; ``body`` is the decoded JSON, or text."""
+    text = body if isinstance(body, str) else json.dumps(body, ensure_ascii=False)
+    reason = f"{status}: {_said(body)}"
+    kind: Kind = "request"
+    if status == 429:
+        kind = "quota" if _QUOTA.search(text) else "rate"
+    elif status >= 500 or status in (408, 425):
+        kind = "unavailable"
+    elif status == 402:
+        kind = "quota"
+    elif status in (401, 403) or _BAD_KEY.search(text):
+        kind = "key"
+    elif status == 404:
+        kind = "model"
+    elif status == 413 or (status in (400, 422) and _TOO_LONG.search(text)):
+        kind = "too_long"
+    return Failure(kind, reason, retry_after_seconds(headers, text) if kind in ("rate", "unavailable") else None)
+
+
+def _said(body: Any) -> str:
+    """The provider's own words, wherever its JSON keeps them."""
+    found = body
+    for name in ("error", "message", "detail"):
+        if isinstance(found, Mapping) and name in found:
+            found = found[name]
+    text = found if isinstance(found, str) else json.dumps(found, ensure_ascii=False)
+    return " ".join(text.split()).rstrip(".") or "no text"
+
+
+def error_of(failure: Failure, endpoint: Endpoint, tries: int = 1) -> ChatbotError:
+    """The error that a person reads."""
+    reason = scrub(failure.reason, endpoint.key)
+    if len(reason) > _REASON_CHARS:
+        reason = reason[:_REASON_CHARS].rstrip() + "…"
+    common = {"provider": endpoint.provider, "model": endpoint.model, "reason": reason}
+    address = endpoint.base_url
+    match failure.kind:
+        case "key":
+            return ProviderKeyRefused(**common, variable=endpoint.key_variable)
+        case "model":
+            return ProviderModelUnknown(**common, address=address, variable=endpoint.model_variable)
+        case "request":
+            return ProviderBadRequest(**common)
+        case "too_long":
+            return ProviderPromptTooLong(**common)
+        case "rate":
+            return ProviderRateLimited(**common, tries=tries)
+        case "quota":
+            return ProviderQuotaExhausted(**common)
+        case "unavailable":
+            return ProviderUnavailable(**common, address=address, tries=tries)
+        case "reply":
+            return ProviderReplyUnusable(**common)
+
+
+class HiddenCause(Exception):
+    """Stands for an exception whose text held a key."""
+
+
+def safe_cause(error: BaseException, key: SecretStr) -> BaseException:
+    """``error`` to chain as a cause, or its scrubbed text where it or what caused it shows the key."""
+    secret = _secret(key)
+    seen: BaseException | None = error
+    while secret and seen is not None:
+        if secret in f"{seen}{seen!r}":
+            return HiddenCause(scrub(f"{type(error).__name__}: {error}", key))
+        seen = seen.__cause__ or seen.__context__
+    return error
+
+
+def scrub(text: str, key: SecretStr) -> str:
+    """``text`` without the key."""
+    secret = _secret(key)
+    return text.replace(secret, _HIDDEN) if secret else text
+
+
+def _secret(key: SecretStr) -> str:
+    """The key; "" where it is so short that it would be found in any text, and is nobody's secret."""
+    secret = key.get_secret_value()
+    return secret if len(secret) >= _SHORTEST_KEY else ""

@@ -1,0 +1,127 @@
+"""One limiter per provider: how many requests are on their way at a time, and how quickly they follow each other."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+_SHORTEST_INTERVAL = 0.02
+_LONGEST_INTERVAL = 10.0
+_SLOWER = 2.0
+_FASTER = 0.9
+_OBSERVED = 16  # starts that tell the present rate
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """The right to have one request on its way."""
+
+    limiter: Limiter
+    started: float
+    """On the monotonic clock."""
+    _released: list[bool] = field(default_factory=list)
+
+    def release(self) -> None:
+        """Give the slot back. Safe to call twice."""
+        if not self._released:
+            self._released.append(True)
+            self.limiter._give_back()
+
+
+class Limiter:
+    """Caps concurrency, and adapts the rate: a 429 halves it, every success raises it again by a tenth.
+
+    Without a 429 the rate is not limited at all. Safe to share between threads; made to be waited for in threads, so
+    it works beside any event loop.
+    """
+
+    def __init__(self, concurrency: int) -> None:
+        self._concurrency = concurrency
+        self._running = 0
+        self._interval = 0.0
+        self._not_before = 0.0
+        self._slowed = 0.0
+        self._starts: deque[float] = deque(maxlen=_OBSERVED)
+        self._free = threading.Condition()
+
+    @property
+    def interval(self) -> float:
+        """Seconds between the starts of two requests; 0 while the rate is not limited."""
+        return self._interval
+
+    @property
+    def running(self) -> int:
+        """Requests on their way."""
+        return self._running
+
+    def set_concurrency(self, concurrency: int) -> None:
+        """Take another cap; what runs already goes on."""
+        with self._free:
+            self._concurrency = concurrency
+            self._free.notify_all()
+
+    def acquire(self) -> Slot:
+        """Wait for a place and for the rate."""
+        with self._free:
+            self._free.wait_for(lambda: self._running < self._concurrency)
+            self._running += 1
+            now = time.monotonic()
+            after_last = self._starts[-1] + self._interval if self._starts and self._interval else now
+            start = max(now, self._not_before, after_last)
+            self._starts.append(start)
+        try:
+            # The place is kept meanwhile: those behind would have to wait for the rate as well.
+            time.sleep(start - now)
+        except BaseException:
+            self._give_back()
+            raise
+        return Slot(self, start)
+
+    @contextmanager
+    def slot(self) -> Iterator[Slot]:
+        """``acquire``, and ``release`` at the end of the block."""
+        slot = self.acquire()
+        try:
+            yield slot
+        finally:
+            slot.release()
+
+    def throttled(self, slot: Slot, retry_after: float = 0.0) -> None:
+        """The request of ``slot`` met a 429: nobody starts within ``retry_after`` seconds, and then more slowly."""
+        with self._free:
+            now = time.monotonic()
+            self._not_before = max(self._not_before, now + retry_after)
+            if slot.started < self._slowed:
+                return  # it was on its way before the rate was lowered: no news
+            self._slowed = now
+            observed = (self._starts[-1] - self._starts[0]) / (len(self._starts) - 1) if len(self._starts) > 1 else 0.0
+            interval = _SLOWER * max(self._interval, min(observed, _LONGEST_INTERVAL / 4))
+            self._interval = min(max(interval, _SHORTEST_INTERVAL), _LONGEST_INTERVAL)
+
+    def succeeded(self) -> None:
+        """A request got its answer: the rate may rise."""
+        with self._free:
+            self._interval *= _FASTER
+            if self._interval < _SHORTEST_INTERVAL / 2:
+                self._interval = 0.0
+
+    def _give_back(self) -> None:
+        with self._free:
+            self._running -= 1
+            self._free.notify()
+
+
+_LIMITERS: dict[tuple[str, str], Limiter] = {}
+_LOCK = threading.Lock()
+
+
+def limiter_for(provider: str, base_url: str, concurrency: int) -> Limiter:
+    """The one limiter of a provider's address in this process, whoever asks; the latest ``concurrency`` holds."""
+    with _LOCK:
+        limiter = _LIMITERS.setdefault((provider, base_url), Limiter(concurrency))
+    limiter.set_concurrency(concurrency)
+    return limiter

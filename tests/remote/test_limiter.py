@@ -1,0 +1,103 @@
+"""The limiter: a cap that holds, a rate that falls with a 429 and recovers. Real time, short."""
+
+from __future__ import annotations
+
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+from chatbot_mvp.remote.limiter import Limiter, limiter_for
+
+
+def test_no_more_requests_run_at_a_time_than_the_cap() -> None:
+    limiter = Limiter(3)
+    lock, now, most = threading.Lock(), 0, 0
+
+    def work(_: int) -> None:
+        nonlocal now, most
+        with limiter.slot():
+            with lock:
+                now += 1
+                most = max(most, now)
+            time.sleep(0.01)
+            with lock:
+                now -= 1
+
+    with ThreadPoolExecutor(12) as pool:
+        list(pool.map(work, range(24)))
+    assert most == 3
+    assert limiter.running == 0
+
+
+def test_without_a_429_the_rate_is_not_limited() -> None:
+    limiter = Limiter(1)
+    started = time.monotonic()
+    for _ in range(200):
+        with limiter.slot():
+            pass
+        limiter.succeeded()
+    assert time.monotonic() - started < 0.5
+    assert limiter.interval == 0
+
+
+def test_nobody_starts_before_the_pause_that_a_429_asks_for_is_over() -> None:
+    limiter = Limiter(4)
+    with limiter.slot() as slot:
+        limiter.throttled(slot, 0.2)
+    started = time.monotonic()
+    with ThreadPoolExecutor(4) as pool:
+        starts = list(pool.map(lambda _: limiter.acquire().started, range(4)))
+    assert min(starts) - started >= 0.19
+    gaps = [later - earlier for earlier, later in zip(sorted(starts), sorted(starts)[1:], strict=False)]
+    assert min(gaps) >= limiter.interval * 0.99 > 0
+
+
+def test_the_rate_halves_with_each_429_and_recovers_with_success() -> None:
+    limiter = Limiter(4)
+    for _ in range(3):
+        with limiter.slot() as slot:
+            limiter.throttled(slot)
+    slow = limiter.interval
+    assert slow >= 0.08
+    for _ in range(5):
+        limiter.succeeded()
+    assert 0 < limiter.interval < slow
+    for _ in range(60):
+        limiter.succeeded()
+    assert limiter.interval == 0
+
+
+def test_several_429s_of_one_burst_lower_the_rate_once() -> None:
+    limiter = Limiter(8)
+    burst = [limiter.acquire() for _ in range(8)]
+    limiter.throttled(burst[0])
+    once = limiter.interval
+    for slot in burst[1:]:
+        limiter.throttled(slot)
+    assert limiter.interval == once
+
+
+def test_a_slot_can_be_given_back_twice() -> None:
+    limiter = Limiter(1)
+    slot = limiter.acquire()
+    slot.release()
+    slot.release()
+    assert limiter.running == 0
+
+
+def test_a_wider_cap_lets_those_in_who_wait() -> None:
+    limiter = Limiter(1)
+    limiter.acquire()
+    with ThreadPoolExecutor(1) as pool:
+        waiting = pool.submit(limiter.acquire)
+        time.sleep(0.05)
+        assert not waiting.done()
+        limiter.set_concurrency(2)
+        assert waiting.result(2)
+
+
+def test_there_is_one_limiter_per_provider_and_address() -> None:
+    one = limiter_for("nim", "http://a", 4)
+    assert limiter_for("nim", "http://a", 2) is one
+    assert limiter_for("nim", "http://b", 4) is not one
+    assert limiter_for("groq", "http://a", 4) is not one
