@@ -17,8 +17,12 @@ from chatbot_mvp.benchmark.kb_evaluation import evaluate_kb, load_questions
 from chatbot_mvp.benchmark.records import RunFolder, run_folders
 from chatbot_mvp.benchmark.runner import PreparedRun, execute, prepare_run, reopen_run
 from chatbot_mvp.benchmark.submissions import append_submission, read_submissions
+from chatbot_mvp.chat.answer import Answer
 from chatbot_mvp.chat.citations import Source
-from chatbot_mvp.chat.service import Answer, ChatService, Mode
+from chatbot_mvp.chat.context import MODES, Mode, UserContext
+from chatbot_mvp.chat.metrics_log import MetricsLog
+from chatbot_mvp.chat.prompting import PastTurn
+from chatbot_mvp.chat.service import AnswerStream, ChatService
 from chatbot_mvp.embedding.base import Embedder
 from chatbot_mvp.embedding.registry import create_embedder
 from chatbot_mvp.errors import ChatbotError
@@ -27,6 +31,7 @@ from chatbot_mvp.jobs.manager import JobManager, JobStatus
 from chatbot_mvp.kb.chunking import chunk_document
 from chatbot_mvp.kb.store import KbRecord, KbStore
 from chatbot_mvp.llm.base import ChatModel
+from chatbot_mvp.llm.demo import DemoModel
 from chatbot_mvp.llm.registry import create_chat_model
 from chatbot_mvp.retrieval.chroma import chroma_client, delete_collections
 from chatbot_mvp.retrieval.language_model import LanguageModel
@@ -35,9 +40,22 @@ from chatbot_mvp.retrieval.strategies import STRATEGIES
 from chatbot_mvp.settings import Settings
 from chatbot_mvp.types import Chunk, Document, ProgressCallback, ignore_progress
 
-__all__ = ["Answer", "App", "Check", "JobStatus", "KbRecord", "Mode", "Source", "UnfinishedRun", "build_app"]
+__all__ = [
+    "MODES",
+    "Answer",
+    "App",
+    "Check",
+    "JobStatus",
+    "KbRecord",
+    "Mode",
+    "PastTurn",
+    "Source",
+    "UnfinishedRun",
+    "UserContext",
+    "build_app",
+]
 
-_PIPELINES_KEPT = 8  # knowledge bases whose indexes stay in memory
+_PIPELINES_KEPT = 32  # knowledge bases whose indexes stay in memory
 
 
 @dataclass(frozen=True)
@@ -88,10 +106,12 @@ class App:
         self._pipelines: OrderedDict[tuple[str, str], Pipeline] = OrderedDict()
         self._browsed: tuple[tuple[str, str], dict[str, Document]] | None = None
         self._lock = threading.Lock()
+        self._building: dict[tuple[str, str], threading.Lock] = {}
+        self._metrics = MetricsLog(settings.metrics_log_path, settings.log_queries)
 
     @cached_property
     def _chat(self) -> ChatService:
-        return ChatService(self._make_chat_model(), self.settings.kb_min_evidence)
+        return ChatService(self._make_chat_model(), self.settings, DemoModel())
 
     # --- knowledge bases and chat
 
@@ -151,24 +171,47 @@ class App:
         """
         record = self._kbs.record(kb_id)
         key = (kb_id, record.sha256)
+        if (pipeline := self._kept_pipeline(key)) is not None:
+            return pipeline
         with self._lock:
-            if key in self._pipelines:
-                self._pipelines.move_to_end(key)
-                return self._pipelines[key]
-        pipeline = self._build(self.kb_chunks(kb_id), record.language, self.settings, progress, kb_id)
-        with self._lock:
-            self._pipelines[key] = pipeline
-            while len(self._pipelines) > _PIPELINES_KEPT:
-                self._pipelines.popitem(last=False)
+            building = self._building.setdefault(key, threading.Lock())
+        with building:  # twenty first questions at once build it once
+            if (pipeline := self._kept_pipeline(key)) is not None:
+                return pipeline
+            pipeline = self._build(self.kb_chunks(kb_id), record.language, self.settings, progress, kb_id)
+            with self._lock:
+                self._pipelines[key] = pipeline
+                while len(self._pipelines) > _PIPELINES_KEPT:
+                    self._pipelines.popitem(last=False)
         return pipeline
 
-    def ask(self, kb_id: str, question: str, mode: Mode, language: str) -> Answer:
-        """Answer a question from a knowledge base.
+    def ask(
+        self, kb_id: str, question: str, context: UserContext | None = None, history: Sequence[PastTurn] = ()
+    ) -> Answer:
+        """Answer a question from a knowledge base; ``history`` is the conversation so far, oldest first.
 
         Raises:
-            KbNotFound, KbUnreadable
+            KbNotFound, KbUnreadable, InvalidSetting
         """
-        return self._chat.ask(self.kb_pipeline(kb_id), question, mode, language)
+        answer = self._chat.ask(self.kb_pipeline(kb_id), question, context, history)
+        self._metrics.append(kb_id, question, answer, self._chat.model_name)
+        return answer
+
+    def ask_stream(
+        self, kb_id: str, question: str, context: UserContext | None = None, history: Sequence[PastTurn] = ()
+    ) -> AnswerStream:
+        """As ``ask``, told as it happens.
+
+        Raises:
+            KbNotFound, KbUnreadable, InvalidSetting
+        """
+        return self._chat.ask_stream(
+            self.kb_pipeline(kb_id),
+            question,
+            context,
+            history,
+            done=lambda answer: self._metrics.append(kb_id, question, answer, self._chat.model_name),
+        )
 
     def evaluate_kb(self, kb_id: str, questions: Path, progress: ProgressCallback = ignore_progress) -> dict[str, Any]:
         """Measure the chat over a knowledge base on a question file; the figures of ``evaluate_kb``.
@@ -316,6 +359,12 @@ class App:
         self.settings.data_dir.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=self.settings.data_dir):
             return str(self.settings.data_dir)
+
+    def _kept_pipeline(self, key: tuple[str, str]) -> Pipeline | None:
+        with self._lock:
+            if key in self._pipelines:
+                self._pipelines.move_to_end(key)
+            return self._pipelines.get(key)
 
     def _load(self, reference: str) -> Dataset:
         return load_dataset(find_dataset(reference, self._dataset_folders))

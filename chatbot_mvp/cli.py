@@ -14,7 +14,7 @@ from typing import Annotated, Any
 import typer
 
 from chatbot_mvp.app import App, build_app
-from chatbot_mvp.chat.service import Mode
+from chatbot_mvp.chat.context import Mode, UserContext
 from chatbot_mvp.errors import ChatbotError, RunStopped
 from chatbot_mvp.settings import load_settings
 from chatbot_mvp.types import Progress
@@ -161,7 +161,7 @@ def kb_ask(
     record = app.add_kb(document.name, document.read_bytes())
     app.kb_pipeline(record.kb_id, _ProgressLine())
     chosen: Mode = "strict" if mode == "strict" else "general"
-    answer = app.ask(record.kb_id, question, chosen, record.language)
+    answer = app.ask(record.kb_id, question, UserContext(chosen, record.language))
     sources = [
         {
             "n": s.number,

@@ -11,6 +11,9 @@ from chatbot_mvp.text import Analyzer, sentences
 from chatbot_mvp.types import Chunk
 
 _MARK = re.compile(r"\[(\d{1,2})\]")
+_MARK_LIST = re.compile(r"\[(\d{1,2}(?:\s*[,;]\s*\d{1,2})+)\]")
+_ANY_MARK = re.compile(r"[ \t]*\[(\d{1,3})\]")
+_LOOSE_MARK = re.compile(r"(?:[ \t]+|(?<![\w`\])]))\[\d{1,3}\]")
 _MIN_SHARE = 0.5
 """A passage's sentence supports an answer's sentence if it has at least this share of its terms."""
 
@@ -24,6 +27,17 @@ class Source:
     chunk: Chunk
     highlights: tuple[tuple[int, int], ...]
     """Spans of the cited sentences, in characters of the *source document*; ordered, not overlapping."""
+
+
+def clean_citations(text: str, count: int) -> str:
+    """``text`` without the citations that name none of ``count`` passages; ``[1, 3]`` becomes ``[1] [3]``.
+
+    What stands in a code block or hangs on a word (``list[0]``) while there is nothing to cite is no citation.
+    """
+    spread = _MARK_LIST.sub(lambda found: " ".join(f"[{n}]" for n in re.findall(r"\d+", found.group(1))), text)
+    if count == 0:
+        return text if "```" in text else _LOOSE_MARK.sub("", spread).strip()
+    return _ANY_MARK.sub(lambda found: found.group() if 1 <= int(found.group(1)) <= count else "", spread).strip()
 
 
 def quoted_sources(quotes: Sequence[Quote], passages: Sequence[Chunk]) -> tuple[Source, ...]:

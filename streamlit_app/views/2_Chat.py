@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from chatbot_mvp.app import Answer, Mode
+from chatbot_mvp.app import Answer, Mode, UserContext
 from chatbot_mvp.errors import ChatbotError
 from streamlit_app.ui.i18n import current_language, number, t
 from streamlit_app.ui.sources import show_sources
@@ -73,7 +73,7 @@ if question := st.chat_input(t("chat.placeholder")):
         try:
             prepare_kb(records[kb_id])
             with st.spinner(t("chat.searching")):
-                new_answer = get_app().ask(kb_id, question, mode, current_language())
+                new_answer = get_app().ask(kb_id, question, UserContext(mode, current_language()))
         except ChatbotError as error:
             show_error(error)
         else:
