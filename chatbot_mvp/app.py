@@ -17,12 +17,17 @@ from chatbot_mvp.benchmark.kb_evaluation import evaluate_kb, load_questions
 from chatbot_mvp.benchmark.records import RunFolder, run_folders
 from chatbot_mvp.benchmark.runner import PreparedRun, execute, prepare_run, reopen_run
 from chatbot_mvp.benchmark.submissions import append_submission, read_submissions
-from chatbot_mvp.chat.answer import Answer
+from chatbot_mvp.chat.answer import Answer, Failure
 from chatbot_mvp.chat.citations import Source
 from chatbot_mvp.chat.context import MODES, Mode, UserContext
+from chatbot_mvp.chat.conversations import Conversation, Turn
+from chatbot_mvp.chat.desk import ChatDesk
+from chatbot_mvp.chat.feedback import KINDS
 from chatbot_mvp.chat.metrics_log import MetricsLog
 from chatbot_mvp.chat.prompting import PastTurn
+from chatbot_mvp.chat.records import AnswerRecord
 from chatbot_mvp.chat.service import AnswerStream, ChatService
+from chatbot_mvp.chat.turns import LiveTurn
 from chatbot_mvp.embedding.base import Embedder
 from chatbot_mvp.embedding.registry import create_embedder
 from chatbot_mvp.errors import ChatbotError
@@ -41,15 +46,21 @@ from chatbot_mvp.settings import Settings
 from chatbot_mvp.types import Chunk, Document, ProgressCallback, ignore_progress
 
 __all__ = [
+    "KINDS",
     "MODES",
     "Answer",
+    "AnswerRecord",
     "App",
     "Check",
+    "Conversation",
+    "Failure",
     "JobStatus",
     "KbRecord",
+    "LiveTurn",
     "Mode",
     "PastTurn",
     "Source",
+    "Turn",
     "UnfinishedRun",
     "UserContext",
     "build_app",
@@ -112,6 +123,19 @@ class App:
     @cached_property
     def _chat(self) -> ChatService:
         return ChatService(self._make_chat_model(), self.settings, DemoModel())
+
+    @cached_property
+    def desk(self) -> ChatDesk:
+        """Conversations: asking in the background, history, feedback, export."""
+        return ChatDesk(self.settings.conversations_dir, self.settings.kb_dir, self.ask_stream)
+
+    def chat_defaults(self, kb_id: str) -> UserContext:
+        """The knobs of a question to this knowledge base as the settings have them.
+
+        Raises:
+            KbNotFound, KbUnreadable
+        """
+        return UserContext.defaults(self.settings, self._kbs.record(kb_id).chars)
 
     # --- knowledge bases and chat
 

@@ -68,8 +68,12 @@ class FakeChatModel:
 
 
 class FakeOutage(ProviderError):
-    code = "fake_outage"
     template = "The provider {provider!r} is away."
+
+    def __init__(self, **params: object) -> None:
+        super().__init__(**params)
+        # Not the class's: only the errors of the project have to be in the catalogues.
+        self.code = "fake_outage"  # type: ignore[misc]
 
 
 class FailingChatModel(FakeChatModel):

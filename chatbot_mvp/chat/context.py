@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+from chatbot_mvp.retrieval.context import context_budget
 from chatbot_mvp.settings import Settings
 
 Mode = Literal["strict", "general"]
 MODES: tuple[Mode, ...] = ("strict", "general")
+_KNOBS = (
+    "kb_top_k",
+    "kb_min_score",
+    "kb_max_context_chars",
+    "kb_min_evidence",
+    "kb_doubt_evidence",
+    "chat_max_tokens",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,17 +40,33 @@ class UserContext:
     chat_max_tokens: int | None = None
     """Longest answer; 0 leaves it open."""
 
+    @classmethod
+    def defaults(cls, settings: Settings, source_chars: int) -> UserContext:
+        """Every knob as the settings have it for a knowledge base of so many characters."""
+        return cls(
+            language=settings.ui_language,
+            kb_top_k=settings.kb_top_k,
+            kb_min_score=settings.kb_min_score,
+            kb_max_context_chars=context_budget(
+                source_chars, settings.kb_max_context_chars, settings.kb_large_context_chars
+            ),
+            kb_min_evidence=settings.kb_min_evidence,
+            kb_doubt_evidence=settings.kb_doubt_evidence,
+            chat_max_tokens=settings.chat_max_tokens,
+        )
+
+    def beyond(self, defaults: UserContext) -> UserContext:
+        """These knobs, None where they are as in ``defaults``: what nobody moved is left to the settings."""
+        same: dict[str, Any] = {name: None for name in _KNOBS if getattr(self, name) == getattr(defaults, name)}
+        return replace(self, **same)
+
     def over(self, settings: Settings) -> Settings:
         """``settings`` with these knobs in place of theirs.
 
         Raises:
             InvalidSetting: a knob is out of its range.
         """
-        given: dict[str, Any] = {
-            field.name: value
-            for field in fields(self)
-            if field.name not in ("mode", "language") and (value := getattr(self, field.name)) is not None
-        }
+        given: dict[str, Any] = {name: value for name in _KNOBS if (value := getattr(self, name)) is not None}
         changed = {name: value for name, value in given.items() if value != getattr(settings, name)}
         # Equal to a setting it changes nothing, not even the larger budget of a large source.
         return settings.with_changes(**changed) if changed else settings
