@@ -212,6 +212,18 @@ def kb_evaluate(
         print(f"{name}: {'not scored' if value is None else value}")
 
 
+@cli.command("serve")
+def serve_chat(
+    host: Annotated[str, typer.Option(help="Address to listen on; only this machine by default")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=1, max=65_535)] = 8600,
+    env: EnvOption = None,
+) -> None:
+    """Offer the chat to other programs as an OpenAI-compatible endpoint (SERVE_TOKEN)."""
+    from chatbot_mvp.serve import serve
+
+    serve(_app(env), host, port)
+
+
 @cli.command()
 def doctor(env: EnvOption = None, as_json: JsonOption = False) -> None:
     """What is configured, and what answers."""

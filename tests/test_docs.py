@@ -25,7 +25,9 @@ def test_every_strategy_is_documented(name: str) -> None:
     assert f"| `{name}` |" in (ROOT / "README.md").read_text("utf-8")
 
 
-@pytest.mark.parametrize("command", ["benchmark run", "benchmark resume", "benchmark list", "kb ask", "doctor"])
+@pytest.mark.parametrize(
+    "command", ["benchmark run", "benchmark resume", "benchmark list", "kb ask", "serve", "doctor"]
+)
 def test_every_command_is_documented(command: str) -> None:
     assert f"chatbot-mvp {command}" in (ROOT / "README.md").read_text("utf-8")
 

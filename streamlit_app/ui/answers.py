@@ -110,7 +110,7 @@ def marked(answer: AnswerRecord) -> str:
         skip = mark.end() if mark else 0
         parts.append(safe_markdown(answer.text[position : statement.start + skip]))
         words = " ".join(sentence[skip:].split()).replace("[", "\\[").replace("]", "\\]")
-        parts.append(f":orange-background[{safe_markdown(words)}]" if words else "")
+        parts.append(f":orange-background[{safe_markdown(words)}] :orange[:material/warning:]" if words else "")
         position = statement.end
     return "".join(parts) + safe_markdown(answer.text[position:])
 
