@@ -98,6 +98,11 @@ def new_session() -> str:
     return secrets.token_hex(16)
 
 
+def is_session(name: str) -> bool:
+    """Whether ``name`` has the form of a session's name; no other ever becomes part of a path."""
+    return bool(_SESSION.fullmatch(name))
+
+
 class ConversationStore:
     """Reads and appends. Safe for several threads; each conversation is written by one process."""
 
@@ -161,7 +166,7 @@ class ConversationStore:
 
     def list(self, session: str, kb_id: str) -> list[Conversation]:
         """A session's conversations with a knowledge base, the newest first; empty for no session's name."""
-        if not _SESSION.fullmatch(session):
+        if not is_session(session):
             return []
         found = [self.load(session, path.stem) for path in sorted((self._root / session).glob("*.jsonl"), reverse=True)]
         return [conversation for conversation in found if conversation.kb_id == kb_id]
@@ -177,7 +182,7 @@ class ConversationStore:
             path.unlink(missing_ok=True)
 
     def _path(self, session: str, conversation_id: str) -> Path:
-        if not _SESSION.fullmatch(session) or not _CONVERSATION.fullmatch(conversation_id):
+        if not is_session(session) or not _CONVERSATION.fullmatch(conversation_id):
             raise ConversationNotFound(conversation_id=conversation_id)
         return self._root / session / f"{conversation_id}.jsonl"
 

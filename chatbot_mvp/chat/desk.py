@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from chatbot_mvp.chat.context import UserContext
-from chatbot_mvp.chat.conversations import Conversation, ConversationStore, Turn, moment, new_session
+from chatbot_mvp.chat.conversations import Conversation, ConversationStore, Turn, is_session, moment, new_session
 from chatbot_mvp.chat.feedback import Kind, add_question
 from chatbot_mvp.chat.prompting import PastTurn
 from chatbot_mvp.chat.service import AnswerStream
@@ -40,6 +40,10 @@ class ChatDesk:
         """A name for a session that has none; who knows it can read its conversations."""
         return new_session()
 
+    def is_session(self, name: str) -> bool:
+        """Whether ``name`` could be a session's."""
+        return is_session(name)
+
     def start(self, session: str, kb_id: str, kb_name: str) -> str:
         """Begin a conversation with a knowledge base; its id."""
         return self._store.start(session, kb_id, kb_name)
@@ -57,7 +61,7 @@ class ChatDesk:
             self._store.append(session, conversation_id, entry, durable)
 
         entry = {"type": "question", "turn": turn_id, "question": question, "mode": context.mode, "at": moment()}
-        write(entry, True)
+        write(entry, False)
 
         def work(live: LiveTurn) -> None:
             def ask() -> AnswerStream:
@@ -84,14 +88,23 @@ class ChatDesk:
         Raises:
             ConversationNotFound
         """
+        return self.watched(session, conversation_id)[0]
+
+    def watched(self, session: str, conversation_id: str) -> tuple[Conversation, dict[str, LiveTurn]]:
+        """A conversation, and by its id each turn of it that is "running".
+
+        Raises:
+            ConversationNotFound
+        """
         # Asked before the file is read: a turn that ends in between is then read as ended.
-        running = {live.turn_id for live in self._turns.live(conversation_id)}
+        live = {live.turn_id: live for live in self._turns.live(conversation_id)}
         found = self._store.load(session, conversation_id)
         turns = tuple(
-            replace(turn, state="running") if turn.state == "interrupted" and turn.turn_id in running else turn
+            replace(turn, state="running") if turn.state == "interrupted" and turn.turn_id in live else turn
             for turn in found.turns
         )
-        return replace(found, turns=turns)
+        running = {turn.turn_id: live[turn.turn_id] for turn in turns if turn.state == "running"}
+        return replace(found, turns=turns), running
 
     def conversations(self, session: str, kb_id: str) -> list[Conversation]:
         """A session's conversations with a knowledge base, the newest first."""

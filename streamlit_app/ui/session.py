@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import streamlit as st
 
-from chatbot_mvp.app import Conversation, KbRecord
+from chatbot_mvp.app import Conversation, KbRecord, LiveTurn
 from chatbot_mvp.errors import ChatbotError
 from streamlit_app.ui.state import get_app
 
 
 def keep_session() -> None:
     """On every page: take the session's name from the address after a reload, and keep it there."""
-    if "chat_session" not in st.session_state and "s" in st.query_params:
-        st.session_state.chat_session = st.query_params["s"]
+    given = st.query_params.get("s", "")
+    if "chat_session" not in st.session_state and get_app().desk.is_session(given):
+        st.session_state.chat_session = given
     if "chat_session" in st.session_state:
         st.query_params["s"] = st.session_state.chat_session
+    elif given:
+        del st.query_params["s"]
 
 
 def conversations(kb: KbRecord) -> list[Conversation]:
@@ -23,17 +26,20 @@ def conversations(kb: KbRecord) -> list[Conversation]:
     return get_app().desk.conversations(session, kb.kb_id) if session else []
 
 
-def current_conversation(kb: KbRecord) -> Conversation | None:
-    """The chosen conversation, else the newest; None before the first question or in a new one."""
+def current_conversation(kb: KbRecord) -> tuple[Conversation | None, dict[str, LiveTurn]]:
+    """The chosen conversation, else the newest, with its answers on their way by turn.
+
+    None before the first question and in a new one.
+    """
     chosen = _chosen().get(kb.kb_id)
     if chosen is None:
         found = conversations(kb)
         chosen = found[0].conversation_id if found else ""
         _chosen()[kb.kb_id] = chosen
     try:
-        return get_app().desk.conversation(st.session_state.chat_session, chosen) if chosen else None
+        return get_app().desk.watched(st.session_state.chat_session, chosen) if chosen else (None, {})
     except ChatbotError:
-        return None
+        return None, {}
 
 
 def choose(kb: KbRecord, conversation_id: str) -> None:

@@ -50,13 +50,13 @@ if kb.kb_truncated:
 history = st.container()
 question = st.chat_input(t("chat.placeholder"))
 with history:
-    conversation = current_conversation(kb)
+    conversation, live = current_conversation(kb)
     if question:
         try:
             prepare_kb(kb)
             conversation_id = conversation.conversation_id if conversation else begin_conversation(kb)
             get_app().desk.begin(st.session_state.chat_session, conversation_id, question, context)
-            conversation = current_conversation(kb)
+            conversation, live = current_conversation(kb)
         except ChatbotError as error:
             show_error(error)
     with menu:
@@ -64,11 +64,8 @@ with history:
     if conversation is None or not conversation.turns:
         st.caption(t("chat.hint"))
     else:
-        live = {
-            turn.turn_id: turn for turn in get_app().desk.under_way(conversation.session, conversation.conversation_id)
-        }
         for turn in conversation.turns:
-            if turn.state == "running" and turn.turn_id in live:
+            if turn.turn_id in live:
                 watch(conversation, turn, live[turn.turn_id], debug)
             else:
                 show_turn(conversation, turn, debug)
