@@ -5,7 +5,6 @@ from __future__ import annotations
 import tempfile
 import threading
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -41,6 +40,7 @@ from chatbot_mvp.llm.registry import create_chat_model
 from chatbot_mvp.retrieval.chroma import chroma_client, delete_collections
 from chatbot_mvp.retrieval.language_model import LanguageModel
 from chatbot_mvp.retrieval.pipeline import Pipeline, build_pipeline, require_language_model
+from chatbot_mvp.retrieval.pool import PipelinePool
 from chatbot_mvp.retrieval.strategies import STRATEGIES
 from chatbot_mvp.settings import Settings
 from chatbot_mvp.types import Chunk, Document, ProgressCallback, ignore_progress
@@ -114,10 +114,9 @@ class App:
         self._make_chat_model = chat_model
         self._kbs = KbStore(settings.kb_dir)
         self._jobs = JobManager(settings.jobs_dir)
-        self._pipelines: OrderedDict[tuple[str, str], Pipeline] = OrderedDict()
+        self._pipelines = PipelinePool(_PIPELINES_KEPT)
         self._browsed: tuple[tuple[str, str], dict[str, Document]] | None = None
         self._lock = threading.Lock()
-        self._building: dict[tuple[str, str], threading.Lock] = {}
         self._metrics = MetricsLog(settings.metrics_log_path, settings.log_queries)
 
     @cached_property
@@ -166,10 +165,8 @@ class App:
         self._kbs.record(kb_id)
         if self.settings.chroma_host or self.settings.chroma_dir.is_dir():
             delete_collections(chroma_client(self.settings.chroma_dir, self.settings.chroma_host), kb_id)
-        with self._lock:
-            # The same document added again is the same KB: it must not meet a pipeline whose vectors are gone.
-            for key in [key for key in self._pipelines if key[0] == kb_id]:
-                del self._pipelines[key]
+        # The same document added again is the same KB: it must not meet a pipeline whose vectors are gone.
+        self._pipelines.drop(kb_id)
         self._kbs.delete(kb_id)
 
     def kb_document(self, kb_id: str) -> Document:
@@ -194,20 +191,10 @@ class App:
             KbNotFound, KbUnreadable
         """
         record = self._kbs.record(kb_id)
-        key = (kb_id, record.sha256)
-        if (pipeline := self._kept_pipeline(key)) is not None:
-            return pipeline
-        with self._lock:
-            building = self._building.setdefault(key, threading.Lock())
-        with building:  # twenty first questions at once build it once
-            if (pipeline := self._kept_pipeline(key)) is not None:
-                return pipeline
-            pipeline = self._build(self.kb_chunks(kb_id), record.language, self.settings, progress, kb_id)
-            with self._lock:
-                self._pipelines[key] = pipeline
-                while len(self._pipelines) > _PIPELINES_KEPT:
-                    self._pipelines.popitem(last=False)
-        return pipeline
+        return self._pipelines.get(
+            (kb_id, record.sha256),
+            lambda: self._build(self.kb_chunks(kb_id), record.language, self.settings, progress, kb_id),
+        )
 
     def ask(
         self, kb_id: str, question: str, context: UserContext | None = None, history: Sequence[PastTurn] = ()
@@ -383,12 +370,6 @@ class App:
         self.settings.data_dir.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=self.settings.data_dir):
             return str(self.settings.data_dir)
-
-    def _kept_pipeline(self, key: tuple[str, str]) -> Pipeline | None:
-        with self._lock:
-            if key in self._pipelines:
-                self._pipelines.move_to_end(key)
-            return self._pipelines.get(key)
 
     def _load(self, reference: str) -> Dataset:
         return load_dataset(find_dataset(reference, self._dataset_folders))

@@ -14,6 +14,7 @@ _MARK = re.compile(r"\[(\d{1,2})\]")
 _MARK_LIST = re.compile(r"\[(\d{1,2}(?:\s*[,;]\s*\d{1,2})+)\]")
 _ANY_MARK = re.compile(r"[ \t]*\[(\d{1,3})\]")
 _LOOSE_MARK = re.compile(r"(?:[ \t]+|(?<![\w`\])]))\[\d{1,3}\]")
+_CODE = re.compile(r"(```.*?(?:```|\Z)|`[^`\n]*`)", re.S)
 _MIN_SHARE = 0.5
 """A passage's sentence supports an answer's sentence if it has at least this share of its terms."""
 
@@ -32,12 +33,17 @@ class Source:
 def clean_citations(text: str, count: int) -> str:
     """``text`` without the citations that name none of ``count`` passages; ``[1, 3]`` becomes ``[1] [3]``.
 
-    What stands in a code block or hangs on a word (``list[0]``) while there is nothing to cite is no citation.
+    What stands in code is no citation, nor what hangs on a word (``list[0]``) where there is nothing to cite.
     """
-    spread = _MARK_LIST.sub(lambda found: " ".join(f"[{n}]" for n in re.findall(r"\d+", found.group(1))), text)
-    if count == 0:
-        return text if "```" in text else _LOOSE_MARK.sub("", spread).strip()
-    return _ANY_MARK.sub(lambda found: found.group() if 1 <= int(found.group(1)) <= count else "", spread).strip()
+
+    def cleaned(part: str) -> str:
+        spread = _MARK_LIST.sub(lambda found: " ".join(f"[{n}]" for n in re.findall(r"\d+", found.group(1))), part)
+        if count == 0:
+            return _LOOSE_MARK.sub("", spread)
+        return _ANY_MARK.sub(lambda found: found.group() if 1 <= int(found.group(1)) <= count else "", spread)
+
+    parts = _CODE.split(text)
+    return "".join(part if row % 2 else cleaned(part) for row, part in enumerate(parts)).strip()
 
 
 def quoted_sources(quotes: Sequence[Quote], passages: Sequence[Chunk]) -> tuple[Source, ...]:

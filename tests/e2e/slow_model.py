@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import chatbot_mvp.app
-from chatbot_mvp.llm.base import ChatModel, ChatRequest, ChatStream
+from chatbot_mvp.app import App
+from chatbot_mvp.llm.base import ChatRequest, ChatStream
+from chatbot_mvp.settings import Settings
 from tests.fakes import FailingChatModel, SlowChatModel
 
 WORDS = "Cada lector puede llevarse hasta cuatro libros [1]. El director regala un viaje a Canarias [1]. Nada más [7]."
@@ -26,12 +28,18 @@ class StandIn(SlowChatModel):
         return super().stream(request)
 
 
-def _make(*_: object, **__: object) -> ChatModel:
-    return StandIn()
+_build_app = chatbot_mvp.app.build_app
+
+
+def build_app(settings: Settings) -> App:
+    """The App as it is, but for the model."""
+    app = _build_app(settings)
+    app._make_chat_model = StandIn
+    return app
 
 
 if __name__ == "__main__":
     from streamlit.web import cli
 
-    chatbot_mvp.app.create_chat_model = _make
+    chatbot_mvp.app.build_app = build_app
     cli.main()
