@@ -74,7 +74,8 @@ def _statements(answer: str) -> list[tuple[str, list[int]]]:
     position = 0
     for match in re.finditer(r"(?:\s*\[\d{1,2}\])+", answer):
         numbers = [int(number) for number in _MARK.findall(match.group())]
-        pieces.append((answer[position : match.start()].strip(), numbers))
+        # A mark may stand before the full stop of its sentence, which is then no part of the next one.
+        pieces.append((answer[position : match.start()].lstrip(" .,;:!?…\n\t").rstrip(), numbers))
         position = match.end()
     return pieces
 

@@ -32,6 +32,9 @@ def cited(answer: str) -> dict[int, list[str]]:
         ("El perro ladra de noche. [1]", {1: ["El perro ladra de noche."]}),
         ("El gato duerme de día. [1] El puente de piedra cruza el río ancho. [2]",
          {1: ["El gato duerme de día."], 2: ["El puente de piedra cruza el río ancho."]}),
+        # A mark before the full stop: the stop is no part of what follows.
+        ("El perro ladra de noche [1]. El gato duerme de día [1].",
+         {1: ["El perro ladra de noche", "El gato duerme de día"]}),
         # In other words: the sentence that shares most of the statement's terms.
         ("Por la noche los perros ladran [1].", {1: ["El perro ladra de noche."]}),
         ("Hay un río ancho que cruza un puente [2]", {2: ["El puente de piedra cruza el río ancho."]}),
