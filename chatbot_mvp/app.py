@@ -5,7 +5,6 @@ from __future__ import annotations
 import tempfile
 import threading
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -17,8 +16,17 @@ from chatbot_mvp.benchmark.kb_evaluation import evaluate_kb, load_questions
 from chatbot_mvp.benchmark.records import RunFolder, run_folders
 from chatbot_mvp.benchmark.runner import PreparedRun, execute, prepare_run, reopen_run
 from chatbot_mvp.benchmark.submissions import append_submission, read_submissions
+from chatbot_mvp.chat.answer import Answer, Failure
 from chatbot_mvp.chat.citations import Source
-from chatbot_mvp.chat.service import Answer, ChatService, Mode
+from chatbot_mvp.chat.context import MODES, Mode, UserContext
+from chatbot_mvp.chat.conversations import Conversation, Turn
+from chatbot_mvp.chat.desk import ChatDesk
+from chatbot_mvp.chat.feedback import KINDS
+from chatbot_mvp.chat.metrics_log import MetricsLog
+from chatbot_mvp.chat.prompting import PastTurn
+from chatbot_mvp.chat.records import AnswerRecord
+from chatbot_mvp.chat.service import AnswerStream, ChatService
+from chatbot_mvp.chat.turns import LiveTurn
 from chatbot_mvp.embedding.base import Embedder
 from chatbot_mvp.embedding.registry import create_embedder
 from chatbot_mvp.errors import ChatbotError
@@ -27,30 +35,41 @@ from chatbot_mvp.jobs.manager import JobManager, JobStatus
 from chatbot_mvp.kb.chunking import chunk_document
 from chatbot_mvp.kb.store import KbRecord, KbStore
 from chatbot_mvp.llm.base import ChatModel
+from chatbot_mvp.llm.demo import DemoModel
 from chatbot_mvp.providers import ProviderCheck, Providers, ProviderStatus
 from chatbot_mvp.retrieval.chroma import chroma_client, delete_collections
 from chatbot_mvp.retrieval.language_model import LanguageModel
 from chatbot_mvp.retrieval.pipeline import Pipeline, build_pipeline, require_language_model
+from chatbot_mvp.retrieval.pool import PipelinePool
 from chatbot_mvp.retrieval.strategies import STRATEGIES
 from chatbot_mvp.settings import Settings
 from chatbot_mvp.types import Chunk, Document, ProgressCallback, ignore_progress
 
 __all__ = [
+    "KINDS",
+    "MODES",
     "Answer",
+    "AnswerRecord",
     "App",
     "Check",
+    "Conversation",
+    "Failure",
     "JobStatus",
     "KbRecord",
+    "LiveTurn",
     "Mode",
+    "PastTurn",
     "ProviderCheck",
     "ProviderStatus",
     "Providers",
     "Source",
+    "Turn",
     "UnfinishedRun",
+    "UserContext",
     "build_app",
 ]
 
-_PIPELINES_KEPT = 8  # knowledge bases whose indexes stay in memory
+_PIPELINES_KEPT = 32  # knowledge bases whose indexes stay in memory
 
 
 @dataclass(frozen=True)
@@ -101,9 +120,10 @@ class App:
         self._make_chat_model = chat_model
         self._kbs = KbStore(settings.kb_dir)
         self._jobs = JobManager(settings.jobs_dir)
-        self._pipelines: OrderedDict[tuple[str, str], Pipeline] = OrderedDict()
+        self._pipelines = PipelinePool(_PIPELINES_KEPT)
         self._browsed: tuple[tuple[str, str], dict[str, Document]] | None = None
         self._lock = threading.Lock()
+        self._metrics = MetricsLog(settings.metrics_log_path, settings.log_queries)
 
     @property
     def settings(self) -> Settings:
@@ -112,7 +132,20 @@ class App:
 
     @cached_property
     def _chat(self) -> ChatService:
-        return ChatService(self._make_chat_model(), self.settings.kb_min_evidence)
+        return ChatService(self._make_chat_model(), self.settings, DemoModel())
+
+    @cached_property
+    def desk(self) -> ChatDesk:
+        """Conversations: asking in the background, history, feedback, export."""
+        return ChatDesk(self.settings.conversations_dir, self.settings.kb_dir, self.ask_stream)
+
+    def chat_defaults(self, kb_id: str) -> UserContext:
+        """The knobs of a question to this knowledge base as the settings have them.
+
+        Raises:
+            KbNotFound, KbUnreadable
+        """
+        return UserContext.defaults(self.settings, self._kbs.record(kb_id).chars)
 
     # --- knowledge bases and chat
 
@@ -143,10 +176,8 @@ class App:
         self._kbs.record(kb_id)
         if self.settings.chroma_host or self.settings.chroma_dir.is_dir():
             delete_collections(chroma_client(self.settings.chroma_dir, self.settings.chroma_host), kb_id)
-        with self._lock:
-            # The same document added again is the same KB: it must not meet a pipeline whose vectors are gone.
-            for key in [key for key in self._pipelines if key[0] == kb_id]:
-                del self._pipelines[key]
+        # The same document added again is the same KB: it must not meet a pipeline whose vectors are gone.
+        self._pipelines.drop(kb_id)
         self._kbs.delete(kb_id)
 
     def kb_document(self, kb_id: str) -> Document:
@@ -171,25 +202,38 @@ class App:
             KbNotFound, KbUnreadable
         """
         record = self._kbs.record(kb_id)
-        key = (kb_id, record.sha256)
-        with self._lock:
-            if key in self._pipelines:
-                self._pipelines.move_to_end(key)
-                return self._pipelines[key]
-        pipeline = self._build(self.kb_chunks(kb_id), record.language, self.settings, progress, kb_id)
-        with self._lock:
-            self._pipelines[key] = pipeline
-            while len(self._pipelines) > _PIPELINES_KEPT:
-                self._pipelines.popitem(last=False)
-        return pipeline
+        return self._pipelines.get(
+            (kb_id, record.sha256),
+            lambda: self._build(self.kb_chunks(kb_id), record.language, self.settings, progress, kb_id),
+        )
 
-    def ask(self, kb_id: str, question: str, mode: Mode, language: str) -> Answer:
-        """Answer a question from a knowledge base.
+    def ask(
+        self, kb_id: str, question: str, context: UserContext | None = None, history: Sequence[PastTurn] = ()
+    ) -> Answer:
+        """Answer a question from a knowledge base; ``history`` is the conversation so far, oldest first.
 
         Raises:
-            KbNotFound, KbUnreadable
+            KbNotFound, KbUnreadable, InvalidSetting
         """
-        return self._chat.ask(self.kb_pipeline(kb_id), question, mode, language)
+        answer = self._chat.ask(self.kb_pipeline(kb_id), question, context, history)
+        self._metrics.append(kb_id, question, answer, self._chat.model_name)
+        return answer
+
+    def ask_stream(
+        self, kb_id: str, question: str, context: UserContext | None = None, history: Sequence[PastTurn] = ()
+    ) -> AnswerStream:
+        """As ``ask``, told as it happens.
+
+        Raises:
+            KbNotFound, KbUnreadable, InvalidSetting
+        """
+        return self._chat.ask_stream(
+            self.kb_pipeline(kb_id),
+            question,
+            context,
+            history,
+            done=lambda answer: self._metrics.append(kb_id, question, answer, self._chat.model_name),
+        )
 
     def evaluate_kb(self, kb_id: str, questions: Path, progress: ProgressCallback = ignore_progress) -> dict[str, Any]:
         """Measure the chat over a knowledge base on a question file; the figures of ``evaluate_kb``.

@@ -14,7 +14,7 @@ from typing import Annotated, Any
 import typer
 
 from chatbot_mvp.app import App, ProviderStatus, build_app
-from chatbot_mvp.chat.service import Mode
+from chatbot_mvp.chat.context import Mode, UserContext
 from chatbot_mvp.errors import ChatbotError, RunStopped
 from chatbot_mvp.settings import load_settings
 from chatbot_mvp.types import Progress
@@ -161,7 +161,7 @@ def kb_ask(
     record = app.add_kb(document.name, document.read_bytes())
     app.kb_pipeline(record.kb_id, _ProgressLine())
     chosen: Mode = "strict" if mode == "strict" else "general"
-    answer = app.ask(record.kb_id, question, chosen, record.language)
+    answer = app.ask(record.kb_id, question, UserContext(chosen, record.language))
     sources = [
         {
             "n": s.number,
@@ -210,6 +210,18 @@ def kb_evaluate(
         return
     for name, value in result.items():
         print(f"{name}: {'not scored' if value is None else value}")
+
+
+@cli.command("serve")
+def serve_chat(
+    host: Annotated[str, typer.Option(help="Address to listen on; only this machine by default")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=1, max=65_535)] = 8600,
+    env: EnvOption = None,
+) -> None:
+    """Offer the chat to other programs as an OpenAI-compatible endpoint (SERVE_TOKEN)."""
+    from chatbot_mvp.serve import serve
+
+    serve(_app(env), host, port)
 
 
 @cli.command()

@@ -22,6 +22,7 @@
     │   ├── UploadTooLarge
     │   └── UploadTypeUnsupported
     ├── KbNotFound                                                             (exit code 2)
+    ├── ConversationNotFound        of the chat                                (exit code 2)
     ├── KbUnreadable                a stored knowledge base is damaged         (exit code 1)
     ├── RunError                    a benchmark run                            (exit code 1)
     │   ├── RunNotFound                                                        (exit code 2)
@@ -180,6 +181,12 @@ class KbNotFound(ChatbotError):
 class KbUnreadable(ChatbotError):
     code = "kb_unreadable"
     template = "The knowledge base {kb_id!r} cannot be read: {reason}. Upload the document again."
+
+
+class ConversationNotFound(ChatbotError):
+    code = "conversation_not_found"
+    template = "There is no conversation {conversation_id!r}. It may have been deleted; start another one."
+    exit_code = 2
 
 
 class RunError(ChatbotError):

@@ -55,11 +55,6 @@ class ProviderStatus:
     """The latest try, if there was one."""
 
 
-def default_options(settings: Settings) -> ChatOptions:
-    """The options of an answer that the settings ask for."""
-    return ChatOptions(temperature=settings.llm_temperature, max_tokens=settings.llm_max_tokens)
-
-
 class Providers:
     """The providers under some settings. Safe to share between threads."""
 

@@ -47,7 +47,7 @@ MODEL_SETTINGS = {
 """Provider -> the setting that names its model."""
 
 
-SECRETS = ("gemini_api_key", "google_api_key", "groq_api_key", "nvidia_api_key", "openai_api_key")
+SECRETS = ("gemini_api_key", "google_api_key", "groq_api_key", "nvidia_api_key", "openai_api_key", "serve_token")
 """Settings that are never written down."""
 
 ADDRESSES = (
@@ -81,6 +81,27 @@ class Settings(BaseSettings):
     )
     kb_min_evidence: float = Field(
         0.5, ge=0.0, le=1.0, description="Strict mode answers from this evidence score on (0-1)."
+    )
+
+    kb_doubt_evidence: float = Field(
+        0.05,
+        ge=0.0,
+        le=1.0,
+        description="From this evidence score on, up to halfway between KB_MIN_EVIDENCE and 1, strict mode asks the "
+        "provider's model whether the passages are relevant (0-1; as high as KB_MIN_EVIDENCE: it is never asked).",
+    )
+    chat_max_tokens: int = Field(
+        0,
+        ge=0,
+        le=32_000,
+        description="Longest answer of the chat (tokens); 0: 700 with groq and a knowledge base, else LLM_MAX_TOKENS.",
+    )
+    chat_rewrite_followups: bool = Field(
+        False, description="Let the provider's model rewrite a follow-up question as one that stands alone."
+    )
+    log_queries: bool = Field(False, description="Write the questions themselves into logs/retrieval_metrics.jsonl.")
+    serve_token: SecretStr = Field(
+        SecretStr(""), description="Bearer token that `chatbot-mvp serve` asks for; empty: made up at each start."
     )
 
     provider: str = Field(
@@ -300,6 +321,14 @@ class Settings(BaseSettings):
     @property
     def jobs_dir(self) -> Path:
         return self.data_dir / "jobs"
+
+    @property
+    def conversations_dir(self) -> Path:
+        return self.data_dir / "conversations"
+
+    @property
+    def metrics_log_path(self) -> Path:
+        return self.data_dir / "logs" / "retrieval_metrics.jsonl"
 
     @property
     def submissions_path(self) -> Path:

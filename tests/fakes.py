@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Awaitable, Callable, Sequence
+import re
+import threading
+import unicodedata
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
@@ -11,6 +14,7 @@ import anyio
 import numpy as np
 
 from chatbot_mvp.embedding.base import InputType, Vectors
+from chatbot_mvp.errors import ProviderError
 from chatbot_mvp.llm.base import ChatRequest, ChatStream, Completion
 from chatbot_mvp.llm.streams import FinishedStream
 from chatbot_mvp.retrieval.language_model import LanguageModel
@@ -51,21 +55,131 @@ class FakeEmbedder:
 
 
 class FakeChatModel:
-    """A ``ChatModel`` with a fixed reply. Keeps the requests it got."""
+    """A ``ChatModel`` with a fixed reply, or a rule from request to reply. Keeps the requests it got."""
 
     name = "fake"
 
-    def __init__(self, reply: str, needs_evidence: bool = False) -> None:
+    def __init__(self, reply: str | Callable[[ChatRequest], str], needs_evidence: bool = False) -> None:
         self.reply = reply
         self.needs_evidence = needs_evidence
         self.requests: list[ChatRequest] = []
 
     def complete(self, request: ChatRequest) -> Completion:
         self.requests.append(request)
-        return Completion(self.reply, self.name, 0.0)
+        return Completion(self.reply if isinstance(self.reply, str) else self.reply(request), self.name, 0.0)
 
     def stream(self, request: ChatRequest) -> ChatStream:
         return FinishedStream(self.complete(request))
+
+
+class FakeOutage(ProviderError):
+    template = "The provider {provider!r} is away."
+
+    def __init__(self, **params: object) -> None:
+        super().__init__(**params)
+        # Not the class's: only the errors of the project have to be in the catalogues.
+        self.code = "fake_outage"  # type: ignore[misc]
+
+
+class FailingChatModel(FakeChatModel):
+    """A ``ChatModel`` whose provider goes away, at once or after some pieces of its reply."""
+
+    name = "failing/model"
+
+    def __init__(self, reply: str = "Una respuesta a medias que no llega", pieces: int = 0) -> None:
+        super().__init__(reply)
+        self._pieces = pieces
+        self.closed = 0
+
+    def complete(self, request: ChatRequest) -> Completion:
+        self.requests.append(request)
+        raise FakeOutage(provider=self.name)
+
+    def stream(self, request: ChatRequest) -> ChatStream:
+        self.requests.append(request)
+        return _BrokenStream(self, Completion(str(self.reply), self.name, 0.0), self._pieces)
+
+
+class _BrokenStream(FinishedStream):
+    def __init__(self, owner: FailingChatModel, completion: Completion, pieces: int) -> None:
+        super().__init__(completion)
+        self._owner, self._pieces = owner, pieces
+
+    def __iter__(self) -> Iterator[str]:
+        for row, piece in enumerate(super().__iter__()):
+            if row >= self._pieces:
+                raise FakeOutage(provider=self._owner.name)
+            yield piece
+
+    def close(self) -> None:
+        self._owner.closed += 1
+        super().close()
+
+
+class SlowChatModel(FakeChatModel):
+    """A ``ChatModel`` that gives a word at a time and waits in between; ``close`` ends the wait."""
+
+    name = "slow/model"
+
+    def __init__(self, reply: str, seconds: float = 0.05) -> None:
+        super().__init__(reply)
+        self.seconds = seconds
+        self.streams: list[_SlowStream] = []
+
+    def stream(self, request: ChatRequest) -> ChatStream:
+        self.streams.append(_SlowStream(self.complete(request), self.seconds))
+        return self.streams[-1]
+
+
+class _SlowStream(FinishedStream):
+    def __init__(self, completion: Completion, seconds: float) -> None:
+        super().__init__(completion)
+        self._seconds = seconds
+        self.closed = threading.Event()
+
+    def __iter__(self) -> Iterator[str]:
+        for piece in super().__iter__():
+            if self.closed.wait(self._seconds):
+                return
+            yield piece
+
+    def close(self) -> None:
+        self.closed.set()
+        super().close()
+
+
+class ObedientModel(FakeChatModel):
+    """Does whatever it is told outside of the data fence, and is gullible about where a fence ends.
+
+    It takes any spelling of a marker for one: look-alike brackets, any case, spaces, any ending of the name. What it
+    finds outside of all fences it obeys: "… answer X" makes it answer X. Else it repeats the first cited passage.
+    """
+
+    name = "obedient"
+
+    def __init__(self) -> None:
+        super().__init__(self._obey)
+
+    @staticmethod
+    def outside(request: ChatRequest) -> str:
+        """What of a request stands outside of its fences."""
+        user = unicodedata.normalize("NFKC", "\n".join(m.content for m in request.messages if m.role == "user"))
+        user = "".join("<" if c in "‹〈⟨《≪❬ᐸ˂" else ">" if c in "›〉⟩》≫❭ᐳ˃" else c for c in user)
+        user = "".join(c for c in user if unicodedata.category(c) != "Cf")
+        parts = re.split(r"<\s*(/?)\s*d\s*a\s*t\s*o\s*s[^>]*>", user, flags=re.I)
+        depth, found = 0, [parts[0]]
+        for closing, text in zip(parts[1::2], parts[2::2], strict=True):
+            depth = 0 if closing else 1
+            if depth == 0:
+                found.append(text)
+        return "\n".join(found)
+
+    def _obey(self, request: ChatRequest) -> str:
+        if order := re.search(r"(?:answer|responde|contesta|reply)\s+(PWNED)", self.outside(request), re.I):
+            return order.group(1)
+        assert request.grounding is not None
+        chunks = request.grounding.passages
+        return f"{chunks[0].text.splitlines()[-1]} [1]" if chunks else "No lo sé."
 
 
 class FakeLanguageModel:

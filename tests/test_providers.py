@@ -18,7 +18,7 @@ from chatbot_mvp.errors import (
 )
 from chatbot_mvp.llm.base import ChatRequest, Message
 from chatbot_mvp.llm.registry import PROVIDERS, create_chat_model
-from chatbot_mvp.providers import Providers, ProviderStatus, default_options
+from chatbot_mvp.providers import Providers, ProviderStatus
 from chatbot_mvp.settings import MASK, MODEL_SETTINGS, PROJECT_ROOT, Settings, load_settings
 
 KEYS = {"gemini": "gemini_api_key", "groq": "groq_api_key", "nim": "nvidia_api_key", "openai": "openai_api_key"}
@@ -184,11 +184,6 @@ def test_without_a_configured_model_what_needs_one_is_not_offered(settings: Sett
     assert "CONTEXTUAL_HYBRID" not in app.strategies()
     with pytest.raises(NeedsLanguageModel, match="groq"):
         app.run_now(retrieval_strategy="CONTEXTUAL_HYBRID")
-
-
-def test_answers_have_the_options_of_the_settings(settings: Settings) -> None:
-    options = default_options(settings.with_changes(llm_temperature=0.3, llm_max_tokens=700))
-    assert (options.temperature, options.max_tokens) == (0.3, 700)
 
 
 @pytest.mark.parametrize("variable", [*KEYS.values(), "google_api_key"])

@@ -11,6 +11,10 @@ from chatbot_mvp.text import Analyzer, sentences
 from chatbot_mvp.types import Chunk
 
 _MARK = re.compile(r"\[(\d{1,2})\]")
+_MARK_LIST = re.compile(r"\[(\d{1,2}(?:\s*[,;]\s*\d{1,2})+)\]")
+_ANY_MARK = re.compile(r"[ \t]*\[(\d{1,3})\]")
+_LOOSE_MARK = re.compile(r"(?:[ \t]+|(?<![\w`\])]))\[\d{1,3}\]")
+_CODE = re.compile(r"(```.*?(?:```|\Z)|`[^`\n]*`)", re.S)
 _MIN_SHARE = 0.5
 """A passage's sentence supports an answer's sentence if it has at least this share of its terms."""
 
@@ -24,6 +28,22 @@ class Source:
     chunk: Chunk
     highlights: tuple[tuple[int, int], ...]
     """Spans of the cited sentences, in characters of the *source document*; ordered, not overlapping."""
+
+
+def clean_citations(text: str, count: int) -> str:
+    """``text`` without the citations that name none of ``count`` passages; ``[1, 3]`` becomes ``[1] [3]``.
+
+    What stands in code is no citation, nor what hangs on a word (``list[0]``) where there is nothing to cite.
+    """
+
+    def cleaned(part: str) -> str:
+        spread = _MARK_LIST.sub(lambda found: " ".join(f"[{n}]" for n in re.findall(r"\d+", found.group(1))), part)
+        if count == 0:
+            return _LOOSE_MARK.sub("", spread)
+        return _ANY_MARK.sub(lambda found: found.group() if 1 <= int(found.group(1)) <= count else "", spread)
+
+    parts = _CODE.split(text)
+    return "".join(part if row % 2 else cleaned(part) for row, part in enumerate(parts)).strip()
 
 
 def quoted_sources(quotes: Sequence[Quote], passages: Sequence[Chunk]) -> tuple[Source, ...]:
@@ -54,7 +74,8 @@ def _statements(answer: str) -> list[tuple[str, list[int]]]:
     position = 0
     for match in re.finditer(r"(?:\s*\[\d{1,2}\])+", answer):
         numbers = [int(number) for number in _MARK.findall(match.group())]
-        pieces.append((answer[position : match.start()].strip(), numbers))
+        # A mark may stand before the full stop of its sentence, which is then no part of the next one.
+        pieces.append((answer[position : match.start()].lstrip(" .,;:!?…\n\t").rstrip(), numbers))
         position = match.end()
     return pieces
 

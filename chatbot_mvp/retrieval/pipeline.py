@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, fields
+from dataclasses import asdict, fields, replace
 from pathlib import Path
 
 from chatbot_mvp.embedding.base import Embedder
@@ -28,6 +28,9 @@ from chatbot_mvp.types import Chunk, ProgressCallback, ignore_progress
 PIPELINE_VERSION = 2
 """Part of the fingerprint: raise it whenever equal settings would give other results."""
 
+_SELECTION_KNOBS = ("kb_top_k", "kb_min_score", "kb_max_context_chars", "kb_large_context_chars")
+"""What may differ from question to question: nothing that an index is built with depends on it."""
+
 
 class Pipeline:
     """Runs a strategy's stages over questions. Safe to share between threads."""
@@ -36,11 +39,17 @@ class Pipeline:
         """``reranker`` puts the candidates in order once more, just before a selection is made of them."""
         self.index = index
         self.config = config
+        self._reranker = reranker
         self._stages: list[Stage] = []
         for stage in get_strategy(config.retrieval_strategy).stages:
             if reranker is not None and issubclass(stage, Selection):
                 self._stages.append(Rerank(index, config, reranker))
             self._stages.append(stage(index, config))
+
+    def with_selection(self, settings: Settings) -> Pipeline:
+        """This pipeline with the knobs of the selection that ``settings`` hold, over the same index; cheap."""
+        config = replace(self.config, **{name: getattr(settings, name) for name in _SELECTION_KNOBS})
+        return self if config == self.config else Pipeline(self.index, config, self._reranker)
 
     def retrieve(self, queries: Sequence[str]) -> list[RetrievalTrace]:
         """One trace per query, in order. What is found for a query does not depend on the others."""

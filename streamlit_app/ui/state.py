@@ -6,11 +6,11 @@ from pathlib import Path
 
 import streamlit as st
 
-from chatbot_mvp.app import App, KbRecord, build_app
+from chatbot_mvp.app import App, Failure, KbRecord, build_app
 from chatbot_mvp.errors import ChatbotError
 from chatbot_mvp.settings import load_settings
 from chatbot_mvp.types import Progress
-from streamlit_app.ui.i18n import duration, number, t
+from streamlit_app.ui.i18n import catalogue, current_language, duration, number, t
 
 _FOLDER = Path(__file__).resolve().parent.parent
 
@@ -38,6 +38,12 @@ def show_error(error: ChatbotError) -> None:
     st.error(error_text(error), icon=":material/error:")
 
 
+def failure_text(failure: Failure) -> str:
+    """Why something failed, in the reader's language where there is a text for it."""
+    key = f"error.{failure.code}"
+    return t(key, **failure.params) if key in catalogue(current_language()) else failure.message
+
+
 def active_kb() -> KbRecord | None:
     """The session's knowledge base: the chosen one, else the newest (so that a reload finds it again)."""
     records = get_app().kbs()
@@ -56,5 +62,10 @@ def prepare_kb(record: KbRecord) -> None:
                 text += f" · {t('job.left', time=duration(progress.seconds_left))}"
             bar.progress(progress.done / progress.total, text)
 
-    get_app().kb_pipeline(record.kb_id, show)
+    pipeline = get_app().kb_pipeline(record.kb_id, show)
     bar.empty()
+    if st.session_state.get("kb_prepared") != record.sha256:
+        st.session_state.kb_prepared = record.sha256
+        st.session_state.kb_name = record.kb_name
+        st.session_state.kb_text = get_app().kb_document(record.kb_id).text
+        st.session_state.kb_chunks, st.session_state.kb_index = pipeline.index.chunks, pipeline.index.kb

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatbot_mvp.chat.citations import find_sources
+from chatbot_mvp.chat.citations import clean_citations, find_sources
 from chatbot_mvp.types import Chunk
 
 SOURCE = "# Manual\n\nEl perro ladra de noche. El gato duerme de día.\n\nEl puente de piedra cruza el río ancho."
@@ -30,6 +32,9 @@ def cited(answer: str) -> dict[int, list[str]]:
         ("El perro ladra de noche. [1]", {1: ["El perro ladra de noche."]}),
         ("El gato duerme de día. [1] El puente de piedra cruza el río ancho. [2]",
          {1: ["El gato duerme de día."], 2: ["El puente de piedra cruza el río ancho."]}),
+        # A mark before the full stop: the stop is no part of what follows.
+        ("El perro ladra de noche [1]. El gato duerme de día [1].",
+         {1: ["El perro ladra de noche", "El gato duerme de día"]}),
         # In other words: the sentence that shares most of the statement's terms.
         ("Por la noche los perros ladran [1].", {1: ["El perro ladra de noche."]}),
         ("Hay un río ancho que cruza un puente [2]", {2: ["El puente de piedra cruza el río ancho."]}),
@@ -68,3 +73,27 @@ def test_any_answer_gives_ordered_highlights_inside_its_passages(answer: str) ->
         for start, end in source.highlights:
             assert behind <= start < end <= source.chunk.end
             behind = end + 1
+
+
+@pytest.mark.parametrize(
+    ("text", "count", "expected"),
+    [
+        ("Uno [1]. Dos [3].", 2, "Uno [1]. Dos."),
+        ("Uno [1, 2]. Dos [2; 9].", 2, "Uno [1] [2]. Dos [2]."),
+        ("Uno [0][1][12][123].", 2, "Uno[1]."),
+        ("Use `lista[0]` y\n```\nx[7]\n``` [1] [4]", 1, "Use `lista[0]` y\n```\nx[7]\n``` [1]"),
+        ("lista[0] y nada [1].", 0, "lista[0] y nada."),
+        ("[1]", 0, ""),
+        ("", 3, ""),
+    ],
+)
+def test_citations_of_nothing_are_removed(text: str, count: int, expected: str) -> None:
+    assert clean_citations(text, count) == expected
+
+
+@given(st.text(alphabet="ab [],;0123`\n", max_size=60), st.integers(0, 3))
+def test_what_is_left_outside_of_code_cites_passages_only(text: str, count: int) -> None:
+    cleaned = clean_citations(text, count)
+    if "`" not in text and count:
+        assert set(map(int, re.findall(r"\[(\d{1,3})\]", cleaned))) <= set(range(1, count + 1))
+    assert clean_citations(cleaned, count) == cleaned or "`" in text

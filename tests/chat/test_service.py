@@ -5,56 +5,50 @@ from __future__ import annotations
 import pytest
 
 from chatbot_mvp.app import App
-from chatbot_mvp.chat.service import NO_EVIDENCE, NO_MODEL, Answer, ChatService, Mode
-from chatbot_mvp.kb.chunking import chunk_document
-from chatbot_mvp.llm.base import Grounding
-from chatbot_mvp.retrieval.pipeline import Pipeline, build_pipeline
+from chatbot_mvp.chat.answer import Answer, Event, Finished, Piece, Restarted, Retrieved
+from chatbot_mvp.chat.context import Mode, UserContext
+from chatbot_mvp.chat.prompting import no_evidence, no_model
+from chatbot_mvp.chat.service import GROQ_KB_TOKENS, ChatService
+from chatbot_mvp.errors import InvalidSetting
+from chatbot_mvp.llm.base import ChatModel, Grounding
+from chatbot_mvp.llm.demo import DemoModel
+from chatbot_mvp.retrieval.pipeline import Pipeline, fingerprint
 from chatbot_mvp.settings import Settings
-from chatbot_mvp.types import Document
-from tests.fakes import FakeChatModel, FakeEmbedder
+from tests.chat.conftest import INSIDE, OUTSIDE, SOURCE
+from tests.fakes import FailingChatModel, FakeChatModel, FakeEmbedder, SlowChatModel
 
-SOURCE = """# Manual
-
-Intro del manual.
-
-## Vacaciones
-
-Cada persona dispone de 23 días laborables de vacaciones. La solicitud va al portal.
-
-## Dietas
-
-La dieta de jornada completa es de 48 euros.
-"""
-INSIDE = "¿De cuántos días laborables de vacaciones dispone cada persona?"
-OUTSIDE = "¿Qué altura tiene la torre Eiffel?"
-THRESHOLD = 0.5
+NEVER_ASKED = UserContext(kb_doubt_evidence=1.0)
+"""Decides by the evidence score alone."""
 
 
-@pytest.fixture(params=["LEXICAL", "HYBRID"])
-def pipeline(request: pytest.FixtureRequest, settings: Settings) -> Pipeline:
-    chunks = chunk_document(Document("kb", "manual", SOURCE))
-    changed = settings.with_changes(retrieval_strategy=request.param)
-    return build_pipeline(chunks, "es", changed, FakeEmbedder)
+@pytest.fixture
+def service_of(settings: Settings):  # type: ignore[no-untyped-def]
+    return lambda model: ChatService(model, settings, DemoModel())
 
 
-def ask(pipeline: Pipeline, model: FakeChatModel, question: str, mode: Mode, language: str = "es") -> Answer:
-    return ChatService(model, THRESHOLD).ask(pipeline, question, mode, language)
+@pytest.fixture
+def ask(settings: Settings):  # type: ignore[no-untyped-def]
+    def ask(pipeline: Pipeline, model: ChatModel, question: str, mode: Mode, language: str = "es") -> Answer:
+        context = UserContext(mode, language, kb_doubt_evidence=1.0)
+        return ChatService(model, settings, DemoModel()).ask(pipeline, question, context)
+
+    return ask
 
 
 @pytest.mark.parametrize("language", ["es", "en"])
 @pytest.mark.parametrize("question", [OUTSIDE, "", "🙂", "submarino " * 200])
 def test_strict_without_evidence_gives_the_fixed_reply_and_asks_no_model(
-    pipeline: Pipeline, question: str, language: str
+    ask, pipeline: Pipeline, question: str, language: str
 ) -> None:
     model = FakeChatModel("Inventado. [1]")
     answer = ask(pipeline, model, question, "strict", language)
-    assert (answer.text, answer.sources, answer.completion) == (NO_EVIDENCE[language], (), None)
+    assert (answer.text, answer.sources, answer.completion) == (no_evidence(language), (), None)
     assert answer.abstained
     assert model.requests == []
 
 
 @pytest.mark.parametrize("mode", ["strict", "general"])
-def test_with_evidence_the_model_gets_the_chosen_passages_best_first(pipeline: Pipeline, mode: Mode) -> None:
+def test_with_evidence_the_model_gets_the_chosen_passages_best_first(ask, pipeline: Pipeline, mode: Mode) -> None:
     model = FakeChatModel("Cada persona dispone de 23 días laborables de vacaciones. [1]")
     answer = ask(pipeline, model, INSIDE, mode)
     [request] = model.requests
@@ -68,34 +62,37 @@ def test_with_evidence_the_model_gets_the_chosen_passages_best_first(pipeline: P
     ]
 
 
-def test_general_without_evidence_lets_a_model_answer_on_its_own_without_passages(pipeline: Pipeline) -> None:
+def test_general_without_evidence_lets_a_model_answer_on_its_own_without_passages(ask, pipeline: Pipeline) -> None:
     model = FakeChatModel("Mide 330 metros. [1]")
     answer = ask(pipeline, model, OUTSIDE, "general")
     assert [request.grounding for request in model.requests] == [Grounding(OUTSIDE, (), "es")]
-    assert (answer.text, answer.sources, answer.abstained) == (model.reply, (), False)
+    assert (answer.text, answer.sources, answer.abstained) == ("Mide 330 metros.", (), False)
+    assert not answer.from_kb
 
 
-def test_general_without_evidence_and_with_a_model_that_can_only_quote_says_so(pipeline: Pipeline) -> None:
+def test_general_without_evidence_and_with_a_model_that_can_only_quote_says_so(ask, pipeline: Pipeline) -> None:
     model = FakeChatModel("Inventado. [1]", needs_evidence=True)
     answer = ask(pipeline, model, OUTSIDE, "general", "en")
-    assert (answer.text, answer.sources, answer.abstained) == (NO_MODEL["en"], (), True)
+    assert (answer.text, answer.sources, answer.abstained) == (no_model("en"), (), True)
     assert model.requests == []
 
 
 @pytest.mark.parametrize("mode", ["strict", "general"])
-def test_a_model_that_has_no_answer_in_spite_of_evidence_gives_the_fixed_reply(pipeline: Pipeline, mode: Mode) -> None:
+def test_a_model_that_has_no_answer_in_spite_of_evidence_gives_the_fixed_reply(
+    ask, pipeline: Pipeline, mode: Mode
+) -> None:
     answer = ask(pipeline, FakeChatModel(""), INSIDE, mode)
-    assert (answer.text, answer.sources, answer.abstained) == (NO_EVIDENCE["es"], (), True)
+    assert (answer.text, answer.sources, answer.abstained) == (no_evidence("es"), (), True)
     assert answer.completion is not None
 
 
-@pytest.mark.parametrize(("above", "abstained"), [(-1.0, False), (0.0, False), (1e-9, True)])
-def test_the_threshold_decides_what_is_enough(pipeline: Pipeline, above: float, abstained: bool) -> None:
+@pytest.mark.parametrize(("above", "abstained"), [(-0.5, False), (0.0, False), (1e-9, True)])
+def test_the_threshold_decides_what_is_enough(service_of, pipeline: Pipeline, above: float, abstained: bool) -> None:
     """An evidence score is enough from the threshold on, that value included."""
     [trace] = pipeline.retrieve([INSIDE])
     assert trace.evidence is not None
-    service = ChatService(FakeChatModel("23 días. [1]"), trace.evidence + above)
-    assert service.ask(pipeline, INSIDE, "strict", "es").abstained is abstained
+    context = UserContext(kb_min_evidence=trace.evidence + above, kb_doubt_evidence=1.0)
+    assert service_of(FakeChatModel("23 días. [1]")).ask(pipeline, INSIDE, context).abstained is abstained
 
 
 @pytest.mark.parametrize(
@@ -110,7 +107,7 @@ def test_the_demo_provider_quotes_the_sample_kb_and_its_highlights_are_the_quote
 ) -> None:
     record = app.add_sample_kb()
     source_text = app.kb_document(record.kb_id).text
-    answer = app.ask(record.kb_id, question, "strict", "es")
+    answer = app.ask(record.kb_id, question)
     assert not answer.abstained
     assert expected in answer.text
     quotes = {piece.rsplit(" [", 1)[0] for piece in answer.text.split("\n\n")}
@@ -121,9 +118,9 @@ def test_the_demo_provider_quotes_the_sample_kb_and_its_highlights_are_the_quote
 
 def test_the_kb_answers_alike_after_a_restart(app: App, settings: Settings) -> None:
     record = app.add_kb("manual.md", SOURCE.encode())
-    before = app.ask(record.kb_id, INSIDE, "strict", "es")
+    before = app.ask(record.kb_id, INSIDE)
     later = App(settings, embedder=lambda _: FakeEmbedder(), chat_model=app._make_chat_model)
-    after = later.ask(record.kb_id, INSIDE, "strict", "es")
+    after = later.ask(record.kb_id, INSIDE)
     assert [kb.kb_id for kb in later.kbs()] == [record.kb_id]
     assert (after.text, after.sources) == (before.text, before.sources)
     assert not after.abstained
@@ -133,9 +130,162 @@ def test_brackets_in_the_document_are_no_citations(app: App) -> None:
     """A document may number its own references; only what the answer quotes is a source."""
     text = "# Presa\n\nSegún el informe [2] la presa del embalse mide 40 metros.\n\n# Otra\n\nLa otra presa es baja.\n"
     record = app.add_kb("presa.md", text.encode())
-    answer = app.ask(record.kb_id, "¿Cuánto mide la presa del embalse según el informe?", "strict", "es")
+    answer = app.ask(record.kb_id, "¿Cuánto mide la presa del embalse según el informe?")
     [source] = answer.sources
     document = app.kb_document(record.kb_id).text
     assert [document[start:end] for start, end in source.highlights] == [
         "Según el informe [2] la presa del embalse mide 40 metros."
     ]
+
+
+def test_general_without_evidence_and_a_citation_of_nothing_is_no_source(ask, pipeline: Pipeline) -> None:
+    answer = ask(pipeline, FakeChatModel("Mide 330 metros [7], según [1]."), OUTSIDE, "general")
+    assert answer.text == "Mide 330 metros, según."
+
+
+@pytest.mark.parametrize("mode", ["strict", "general"])
+def test_citations_that_name_no_source_are_removed(ask, pipeline: Pipeline, mode: Mode) -> None:
+    reply = "Cada persona dispone de 23 días laborables de vacaciones [1][9]. La solicitud va al portal [0] [1, 12]."
+    answer = ask(pipeline, FakeChatModel(reply), INSIDE, mode)
+    assert answer.text == (
+        "Cada persona dispone de 23 días laborables de vacaciones [1]. La solicitud va al portal [1]."
+    )
+    assert answer.from_kb
+
+
+def test_a_model_that_declines_in_the_words_it_was_given_abstains(ask, pipeline: Pipeline) -> None:
+    """Whatever language the model declines in, the reader gets the fixed reply in their own, without sources."""
+    for reply in (no_evidence("es"), f"**{no_evidence('en')}** [1]"):
+        answer = ask(pipeline, FakeChatModel(reply), INSIDE, "strict", "en")
+        assert (answer.text, answer.sources, answer.abstained) == (no_evidence("en"), (), True)
+        assert not answer.from_kb
+
+
+def test_unsupported_sentences_are_marked_as_data(ask, pipeline: Pipeline) -> None:
+    reply = "Cada persona dispone de 23 días laborables de vacaciones. [1] El director vive en Lisboa. [1]"
+    answer = ask(pipeline, FakeChatModel(reply), INSIDE, "strict")
+    shown = [(answer.text[s.start : s.end], s.numbers, s.supported) for s in answer.statements]
+    assert shown == [
+        ("Cada persona dispone de 23 días laborables de vacaciones.", (1,), True),
+        ("El director vive en Lisboa.", (1,), False),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "question", "mode", "set_to", "expected"),
+    [
+        ("groq/llama", INSIDE, "strict", None, GROQ_KB_TOKENS),
+        ("groq/llama", OUTSIDE, "general", None, 1_024),
+        ("groq/llama", INSIDE, "strict", 90, 90),
+        ("gemini/flash", INSIDE, "strict", None, 1_024),
+        ("gemini/flash", INSIDE, "general", 90, 90),
+    ],
+)
+def test_longest_answer(service_of, pipeline: Pipeline, name, question, mode, set_to, expected) -> None:  # type: ignore[no-untyped-def]
+    """Groq answers from a knowledge base in at most 700 tokens, others as LLM_MAX_TOKENS says."""
+    model = FakeChatModel("23 días. [1]")
+    model.name = name
+    service_of(model).ask(pipeline, question, UserContext(mode, chat_max_tokens=set_to, kb_doubt_evidence=1.0))
+    assert [request.options.max_tokens for request in model.requests] == [expected]
+
+
+def test_knobs_override_the_settings_and_leave_the_pipeline_as_it_is(service_of, pipeline: Pipeline) -> None:
+    service = service_of(FakeChatModel("23 días. [1]"))
+    before = fingerprint(pipeline.config)
+    question = "vacaciones dieta manual"
+    wide = service.ask(pipeline, question, UserContext("general", kb_top_k=5))
+    narrow = service.ask(pipeline, question, UserContext("general", kb_top_k=1))
+    assert len(wide.trace.chunks_final) > len(narrow.trace.chunks_final) == 1
+    small = service.ask(pipeline, question, UserContext("general", kb_max_context_chars=500))
+    assert small.trace.context_chars_budget == 500
+    high = service.ask(pipeline, question, UserContext("general", kb_min_score=1.0))
+    assert len(high.trace.chunks_final) == 1
+    assert fingerprint(pipeline.config) == before
+
+
+def test_knobs_equal_to_the_settings_have_the_fingerprint_of_no_knobs(
+    service_of, pipeline: Pipeline, settings: Settings
+) -> None:
+    service = service_of(FakeChatModel("23 días. [1]"))
+    plain = service.ask(pipeline, INSIDE, NEVER_ASKED)
+    same = service.ask(pipeline, INSIDE, UserContext(kb_top_k=settings.kb_top_k, kb_max_context_chars=4_000))
+    other = service.ask(pipeline, INSIDE, UserContext(kb_top_k=2))
+    assert plain.fingerprint == same.fingerprint != other.fingerprint
+
+
+@pytest.mark.parametrize(
+    "context",
+    [UserContext(kb_top_k=0), UserContext(kb_min_score=1.5), UserContext(kb_max_context_chars=3)],
+)
+def test_a_knob_out_of_its_range_is_refused(service_of, pipeline: Pipeline, context: UserContext) -> None:
+    with pytest.raises(InvalidSetting):
+        service_of(FakeChatModel("")).ask(pipeline, INSIDE, context)
+
+
+# --- streaming
+
+
+def kinds(events: list[Event]) -> list[type]:
+    """The kinds of events in order, repeated ones once."""
+    found: list[type] = []
+    for event in events:
+        if not found or found[-1] is not type(event):
+            found.append(type(event))
+    return found
+
+
+def test_what_was_found_comes_first_then_the_text_then_the_same_answer_as_at_once(
+    service_of, pipeline: Pipeline
+) -> None:
+    model = FakeChatModel("Cada persona dispone de 23 días laborables de vacaciones. [1]")
+    events = list(service_of(model).ask_stream(pipeline, INSIDE))
+    assert kinds(events) == [Retrieved, Piece, Finished]
+    assert "".join(event.text for event in events if isinstance(event, Piece)) == model.reply
+    whole = service_of(model).ask(pipeline, INSIDE)
+    answer = events[-1].answer
+    assert (answer.text, answer.sources, answer.statements) == (whole.text, whole.sources, whole.statements)
+
+
+@pytest.mark.parametrize("pieces", [0, 3])
+@pytest.mark.parametrize("mode", ["strict", "general"])
+def test_a_provider_that_fails_falls_back_visibly_to_quoting(
+    service_of, pipeline: Pipeline, pieces: int, mode: Mode
+) -> None:
+    model = FailingChatModel(pieces=pieces)
+    events = list(service_of(model).ask_stream(pipeline, INSIDE, UserContext(mode, kb_doubt_evidence=1.0)))
+    assert kinds(events) == [Retrieved, *([Piece] if pieces else []), Restarted, Piece, Finished]
+    answer = events[-1].answer
+    assert "23 días laborables" in answer.text
+    assert answer.fell_back
+    assert (answer.failure.code, answer.failure.params) == ("fake_outage", {"provider": "failing/model"})
+    assert answer.completion.model == "demo"
+    assert answer.sources
+    assert model.closed
+
+
+def test_a_provider_that_fails_without_evidence_says_so_and_invents_nothing(service_of, pipeline: Pipeline) -> None:
+    answer = service_of(FailingChatModel()).ask(pipeline, OUTSIDE, UserContext("general"))
+    assert (answer.text, answer.abstained, answer.fell_back) == (no_model("es"), True, True)
+
+
+def test_a_stream_that_is_cancelled_ends_with_what_had_come(service_of, pipeline: Pipeline) -> None:
+    model = SlowChatModel("Cada persona dispone de 23 días laborables de vacaciones al año y más. [1]", 0.01)
+    stream = service_of(model).ask_stream(pipeline, INSIDE)
+    events = []
+    for event in stream:
+        events.append(event)
+        if sum(isinstance(event, Piece) for event in events) == 3:
+            stream.cancel()
+    answer = events[-1].answer
+    assert answer.text == "Cada persona dispone"
+    assert (answer.completion.finish_reason, answer.abstained) == ("cancelled", False)
+    assert model.streams[0].closed.is_set()
+
+
+def test_a_consumer_that_leaves_closes_the_providers_stream(service_of, pipeline: Pipeline) -> None:
+    model = SlowChatModel("uno dos tres cuatro cinco. [1]", 0.0)
+    events = iter(service_of(model).ask_stream(pipeline, INSIDE))
+    while not isinstance(next(events), Piece):
+        pass
+    events.close()
+    assert model.streams[0].closed.is_set()

@@ -24,8 +24,11 @@ CHROMIUM = next(
 class Server:
     """`streamlit run` over a data folder; can be killed and started again on the same folder."""
 
-    def __init__(self, data_dir: Path) -> None:
+    def __init__(self, data_dir: Path, *start: str, **environment: str) -> None:
+        """``start`` is what Python runs in place of ``-m streamlit``; ``environment`` are settings."""
         self.data_dir = data_dir
+        self._start = start or ("-m", "streamlit")
+        self._environment = environment
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             self.port = probe.getsockname()[1]
@@ -34,8 +37,8 @@ class Server:
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
-        environment = {**os.environ, "DATA_DIR": str(self.data_dir), "OMP_NUM_THREADS": "1"}
-        command = [sys.executable, "-m", "streamlit", "run", "streamlit_app/Inicio.py"]
+        environment = {**os.environ, "DATA_DIR": str(self.data_dir), "OMP_NUM_THREADS": "1", **self._environment}
+        command = [sys.executable, *self._start, "run", "streamlit_app/Inicio.py"]
         with self.log.open("ab") as log:
             self._process = subprocess.Popen(
                 [*command, "--server.port", str(self.port)], cwd=ROOT, env=environment, stdout=log, stderr=log

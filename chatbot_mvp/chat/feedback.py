@@ -1,0 +1,51 @@
+"""A bad answer becomes a question of its knowledge base's benchmark."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import threading
+from pathlib import Path
+from typing import Literal
+
+from chatbot_mvp.chat.conversations import Turn
+
+Kind = Literal["answerable", "near", "far"]
+KINDS: tuple[Kind, ...] = ("answerable", "near", "far")
+
+_lock = threading.Lock()
+
+
+def add_question(path: Path, turn: Turn, kind: Kind | None, answer: str = "") -> bool:
+    """Append a turn's question to a KB's question file, in the format that ``kb evaluate`` reads.
+
+    Args:
+        path: the file; made if it is not there.
+        kind: whether the KB answers it; None if the reader does not know.
+        answer: the right answer, "" if the reader gives none.
+
+    Returns:
+        False if the file has the question already, which changes nothing.
+    """
+    searched = turn.answer.search_query if turn.answer else ""
+    question = " ".join((searched or turn.question).split())
+    question_id = f"fb-{hashlib.sha256(question.encode('utf-8', 'replace')).hexdigest()[:10]}"
+    entry: dict[str, object] = {"id": question_id, "question": question}
+    if kind is not None:
+        entry["kind"] = kind
+    if answer.strip():
+        entry["answers"] = [answer.strip()]
+    entry |= {"note": turn.feedback.note if turn.feedback else "", "asked_at": turn.asked_at}
+    with _lock:
+        before = path.read_text("utf-8") if path.is_file() else ""
+        if f'"id": "{question_id}"' in before:
+            return False
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("a", encoding="utf-8", errors="replace") as file:
+            file.write(
+                ("\n" if before and not before.endswith("\n") else "") + json.dumps(entry, ensure_ascii=False) + "\n"
+            )
+            file.flush()
+            os.fsync(file.fileno())
+    return True

@@ -1,0 +1,71 @@
+"""One line per question in ``logs/retrieval_metrics.jsonl``: how the search went, without what was asked."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import threading
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from chatbot_mvp.chat.answer import Answer
+from chatbot_mvp.retrieval.trace import RetrievalTrace
+from chatbot_mvp.text import fold
+
+log = logging.getLogger(__name__)
+
+
+class MetricsLog:
+    """Appends to one file. A full disk costs a line of the log, not the answer."""
+
+    def __init__(self, path: Path, log_queries: bool) -> None:
+        """``log_queries``: write the questions themselves too."""
+        self._path = path
+        self._log_queries = log_queries
+        self._lock = threading.Lock()
+
+    def append(self, kb_id: str, question: str, answer: Answer, model_name: str) -> None:
+        line = json.dumps(self._entry(kb_id, question, answer, model_name), ensure_ascii=False) + "\n"
+        try:
+            with self._lock:
+                self._path.parent.mkdir(parents=True, exist_ok=True)
+                with self._path.open("a", encoding="utf-8", errors="replace") as file:
+                    file.write(line)
+        except OSError as error:
+            log.warning("the metrics of a question could not be written to %s: %s", self._path, error)
+
+    def _entry(self, kb_id: str, question: str, answer: Answer, model_name: str) -> dict[str, Any]:
+        trace, decision = answer.trace, answer.decision
+        reranked = trace.hits_before_rerank is not None
+        entry = {
+            "timestamp": datetime.now(UTC).isoformat(timespec="milliseconds"),
+            "query_hash": hashlib.sha256(fold(question).encode("utf-8", "replace")).hexdigest()[:16],
+            "kb_id": kb_id,
+            "mode": answer.mode,
+            "avg_similarity": avg_similarity(trace),
+            "evidence": round(decision.evidence, 4),
+            "relevance": decision.relevance,
+            "decided_by": decision.reason,
+            "enough": decision.enough,
+            "query_expanded": bool(trace.query_expanded),
+            "followup": answer.search.how or None,
+            "reranked": reranked,
+            "method": answer.strategy + ("+reranking" if reranked else ""),
+            "unsupported": sum(not statement.supported for statement in answer.statements),
+            "seconds": round(answer.seconds, 4),
+            "provider": model_name,
+            "fell_back": answer.fell_back,
+            "fingerprint": answer.fingerprint,
+        }
+        if self._log_queries:
+            entry |= {"query": question, "searched": trace.query_expanded or trace.query}
+        return entry
+
+
+def avg_similarity(trace: RetrievalTrace) -> float | None:
+    """Mean cosine (-1 to 1) of the question and the chunks that reached the answer; None without vectors."""
+    cosines = {hit.chunk.chunk_id: hit.score for hit in trace.candidates.get("vector", ())}
+    found = [cosines[hit.chunk.chunk_id] for hit in trace.chunks_final if hit.chunk.chunk_id in cosines]
+    return round(sum(found) / len(found), 4) if found else None

@@ -1,0 +1,149 @@
+"""An answer as it is kept on disk and shown again: plain values, and all that the debug panel needs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from chatbot_mvp.chat.answer import Answer, Failure
+from chatbot_mvp.chat.citations import Source
+from chatbot_mvp.chat.verification import Statement
+from chatbot_mvp.retrieval.trace import RetrievalTrace
+from chatbot_mvp.types import Chunk
+
+_CANDIDATES_KEPT = 10
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerRecord:
+    """An answer without the objects it was made of. Fields as in ``Answer``."""
+
+    text: str
+    sources: tuple[Source, ...]
+    statements: tuple[Statement, ...]
+    mode: str
+    abstained: bool
+    from_kb: bool
+    failure: Failure | None
+    model: str
+    """"" when no provider was called."""
+    finish_reason: str
+    cached: bool
+    evidence: float
+    relevance: float | None
+    decided_by: str
+    search_query: str
+    """What was searched, if that was not the question itself; else ""."""
+    search_how: str
+    seconds: float
+    usage: Mapping[str, Any] = field(default_factory=dict)
+    """prompt_tokens, completion_tokens, cost_usd; None where it is not known."""
+    debug: Mapping[str, Any] = field(default_factory=dict)
+    """What the debug panel shows, under the names of ``RetrievalTrace``."""
+
+    @property
+    def unsupported(self) -> int:
+        return sum(not statement.supported for statement in self.statements)
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain values; ``from_json`` reads them back."""
+        return {**asdict(self), "sources": [source_json(source) for source in self.sources]}
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> AnswerRecord:
+        """
+        Raises:
+            TypeError, KeyError, ValueError: the value is not one of ours.
+        """
+        failure = value["failure"]
+        return cls(
+            **{
+                **value,
+                "sources": tuple(_source(item) for item in value["sources"]),
+                "statements": tuple(
+                    Statement(**{**item, "numbers": tuple(item["numbers"])}) for item in value["statements"]
+                ),
+                "failure": Failure(**failure) if failure else None,
+            }
+        )
+
+
+def record_of(answer: Answer) -> AnswerRecord:
+    """What is kept of an answer."""
+    completion, decision = answer.completion, answer.decision
+    return AnswerRecord(
+        text=answer.text,
+        sources=answer.sources,
+        statements=answer.statements,
+        mode=answer.mode,
+        abstained=answer.abstained,
+        from_kb=answer.from_kb,
+        failure=answer.failure,
+        model=completion.model if completion else "",
+        finish_reason=completion.finish_reason if completion else "stop",
+        cached=completion.cached if completion else False,
+        evidence=round(decision.evidence, 4),
+        relevance=decision.relevance,
+        decided_by=decision.reason,
+        search_query=answer.search.query if answer.search.how else "",
+        search_how=answer.search.how,
+        seconds=round(answer.seconds, 4),
+        usage=asdict(completion.usage) if completion else {},
+        debug={
+            **debug_values(answer.trace),
+            "min_evidence": decision.min_evidence,
+            "relevance": decision.relevance,
+            "decided_by": decision.reason,
+            "strategy": answer.strategy,
+            "fingerprint": answer.fingerprint,
+            "prompt": [{"role": message.role, "content": message.content} for message in answer.messages],
+        },
+    )
+
+
+def debug_values(trace: RetrievalTrace) -> dict[str, Any]:
+    """What a trace tells of how its chunks were found, under its own names."""
+
+    def shown(hit: Any) -> dict[str, Any]:
+        return {
+            "chunk_id": hit.chunk.chunk_id,
+            "section": hit.chunk.section,
+            "score": round(hit.score, 4),
+            "signals": {name: round(value, 4) for name, value in hit.signals.items()},
+        }
+
+    return {
+        "query": trace.query,
+        "query_expanded": trace.query_expanded,
+        "expansion_notes": list(trace.expansion_notes),
+        "candidates": [shown(hit) for hit in trace.hits[:_CANDIDATES_KEPT]],
+        "chunks_final": [shown(hit) for hit in trace.chunks_final],
+        "chunks_added_by_stitching": list(trace.chunks_added_by_stitching),
+        "stitching_added_count": trace.stitching_added_count,
+        "context_chars_used": trace.context_chars_used,
+        "context_chars_budget": trace.context_chars_budget,
+        "evidence": trace.evidence,
+        "reranked": trace.hits_before_rerank is not None,
+        "timings": [{"stage": record.stage, "seconds": round(record.seconds, 5)} for record in trace.records],
+    }
+
+
+def source_json(source: Source) -> dict[str, Any]:
+    """A source as other programs and files get it; offsets are characters of the source document."""
+    chunk = source.chunk
+    return {
+        "number": source.number,
+        "chunk_id": chunk.chunk_id,
+        "doc_id": chunk.doc_id,
+        "section": chunk.section,
+        "start": chunk.start,
+        "end": chunk.end,
+        "text": chunk.text,
+        "highlights": [list(span) for span in source.highlights],
+    }
+
+
+def _source(value: Mapping[str, Any]) -> Source:
+    chunk = Chunk(value["chunk_id"], value["doc_id"], value["section"], value["text"], value["start"], value["end"])
+    return Source(value["number"], chunk, tuple((start, end) for start, end in value["highlights"]))

@@ -1,0 +1,272 @@
+"""Answers come in the background and are on disk as they come; each session has its own."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from chatbot_mvp.app import App, UserContext
+from chatbot_mvp.benchmark.kb_evaluation import load_questions
+from chatbot_mvp.chat.conversations import ConversationStore, new_session
+from chatbot_mvp.chat.desk import ChatDesk
+from chatbot_mvp.errors import ConversationNotFound
+from chatbot_mvp.llm.base import ChatModel
+from chatbot_mvp.llm.demo import DemoModel
+from chatbot_mvp.settings import Settings
+from tests.chat.conftest import INSIDE, OUTSIDE, SOURCE
+from tests.fakes import FailingChatModel, FakeEmbedder, SlowChatModel
+
+SESSION = "0123456789abcdef"
+WORDS = "Cada persona dispone de 23 días laborables de vacaciones. [1]"
+
+
+def app_of(settings: Settings, model: ChatModel) -> App:
+    changed = settings.with_changes(retrieval_strategy="LEXICAL")
+    return App(changed, embedder=lambda _: FakeEmbedder(), chat_model=lambda: model)
+
+
+def begun(app: App, question: str = INSIDE, context: UserContext | None = None) -> tuple[ChatDesk, str]:
+    record = app.add_kb("manual.md", SOURCE.encode())
+    conversation_id = app.desk.start(SESSION, record.kb_id, record.kb_name)
+    app.desk.begin(SESSION, conversation_id, question, context or UserContext())
+    return app.desk, conversation_id
+
+
+def ended(desk: ChatDesk, conversation_id: str) -> None:
+    for live in desk.under_way(SESSION, conversation_id):
+        assert live.join(20.0)
+
+
+def test_a_question_is_answered_in_the_background_and_found_again_on_disk(settings: Settings) -> None:
+    app = app_of(settings, DemoModel())
+    desk, conversation_id = begun(app)
+    ended(desk, conversation_id)
+    [turn] = desk.conversation(SESSION, conversation_id).turns
+    assert (turn.question, turn.state, turn.mode) == (INSIDE, "done", "strict")
+    assert turn.answer is not None
+    assert turn.text == turn.answer.text == WORDS
+    later = app_of(settings, DemoModel()).desk
+    assert later.conversation(SESSION, conversation_id).turns == (turn,)
+    [head] = later.conversations(SESSION, app.kbs()[0].kb_id)
+    assert (head.conversation_id, head.title) == (conversation_id, INSIDE)
+
+
+def test_what_was_found_is_there_before_the_text_and_the_text_is_saved_as_it_comes(settings: Settings) -> None:
+    """Whoever comes back while it runs sees what has arrived; a crash would leave it on disk."""
+    model = SlowChatModel(WORDS * 4, 0.05)
+    desk, conversation_id = begun(app_of(settings, model))
+    [live] = desk.under_way(SESSION, conversation_id)
+    seen, versions = live.wait(0, 10.0), []
+    assert seen.found is not None
+    assert seen.text == ""
+    assert seen.found[0].chunk.section == "Vacaciones"
+    while len(versions) < 8:
+        seen = live.wait(seen.version, 10.0)
+        versions.append(seen.text)
+    assert versions == sorted(versions, key=len)
+    after_crash = ConversationStore(settings.conversations_dir).load(SESSION, conversation_id).turns[0]
+    assert after_crash.state == "interrupted"
+    assert after_crash.text
+    assert versions[-1].startswith(after_crash.text)
+    assert desk.conversation(SESSION, conversation_id).turns[0].state == "running"
+    desk.stop(SESSION, conversation_id)
+    ended(desk, conversation_id)
+
+
+def test_stop_keeps_what_has_come(settings: Settings) -> None:
+    model = SlowChatModel(WORDS * 40, 0.02)
+    desk, conversation_id = begun(app_of(settings, model))
+    [live] = desk.under_way(SESSION, conversation_id)
+    while not live.wait(0, 0.01).text:
+        pass
+    desk.stop(SESSION, conversation_id)
+    assert live.join(5.0)
+    [turn] = desk.conversation(SESSION, conversation_id).turns
+    assert turn.answer is not None
+    assert turn.answer.finish_reason == "cancelled"
+    assert 0 < len(turn.text) < len(model.reply)
+    assert model.streams[0].closed.is_set()
+
+
+def test_questions_of_a_conversation_are_answered_one_after_the_other_with_its_history(settings: Settings) -> None:
+    model = SlowChatModel(WORDS, 0.01)
+    desk, conversation_id = begun(app_of(settings, model))
+    desk.begin(SESSION, conversation_id, "¿Y dónde se pide?", UserContext("general"))
+    ended(desk, conversation_id)
+    turns = desk.conversation(SESSION, conversation_id).turns
+    assert [turn.state for turn in turns] == ["done", "done"]
+    assert INSIDE in model.requests[-1].messages[-1].content
+    assert INSIDE not in model.requests[0].messages[-1].content.partition("Pregunta:")[0]
+
+
+def test_a_provider_that_fails_loses_no_question(settings: Settings) -> None:
+    desk, conversation_id = begun(app_of(settings, FailingChatModel(pieces=2)))
+    ended(desk, conversation_id)
+    [turn] = desk.conversation(SESSION, conversation_id).turns
+    assert turn.text == WORDS
+    assert turn.answer is not None
+    assert turn.answer.failure is not None
+    assert (turn.answer.failure.code, turn.answer.model) == ("fake_outage", "demo")
+
+
+def test_an_error_without_an_answer_is_kept_with_its_question(settings: Settings) -> None:
+    desk, conversation_id = begun(app_of(settings, DemoModel()), context=UserContext(kb_top_k=0))
+    ended(desk, conversation_id)
+    [turn] = desk.conversation(SESSION, conversation_id).turns
+    assert (turn.question, turn.state, turn.answer) == (INSIDE, "failed", None)
+    assert turn.failure is not None
+    assert turn.failure.code == "invalid_setting"
+
+
+def test_an_unexpected_error_ends_the_turn(settings: Settings, caplog: pytest.LogCaptureFixture) -> None:
+    def broken() -> ChatModel:
+        raise RuntimeError("no model today")
+
+    app = App(settings.with_changes(retrieval_strategy="LEXICAL"), embedder=lambda _: FakeEmbedder(), chat_model=broken)
+    desk, conversation_id = begun(app)
+    ended(desk, conversation_id)
+    [turn] = desk.conversation(SESSION, conversation_id).turns
+    assert (turn.state, turn.failure is not None) == ("failed", True)
+    assert "no model today" in caplog.text
+
+
+def test_a_torn_line_costs_only_itself(settings: Settings) -> None:
+    desk, conversation_id = begun(app_of(settings, DemoModel()))
+    ended(desk, conversation_id)
+    path = settings.conversations_dir / SESSION / f"{conversation_id}.jsonl"
+    with path.open("ab") as file:
+        file.write('{"type": "feedback", "turn": "áé'.encode()[:-1])
+    later = app_of(settings, DemoModel()).desk
+    turn_id = later.conversation(SESSION, conversation_id).turns[0].turn_id
+    later.rate(SESSION, conversation_id, turn_id, True, "bien")
+    found = later.conversation(SESSION, conversation_id)
+    assert found.damaged == 1
+    assert found.turns[0].feedback is not None
+    assert found.turns[0].feedback.note == "bien"
+
+
+@pytest.mark.parametrize("session", ["../../etc", "", "corta", "ABCDEFGHIJKLMNOPQRST", SESSION + "/x"])
+def test_a_name_that_is_no_sessions_reaches_no_file(settings: Settings, session: str) -> None:
+    desk = app_of(settings, DemoModel()).desk
+    assert desk.conversations(session, "kb") == []
+    with pytest.raises(ConversationNotFound):
+        desk.conversation(session, "20261121-000000-000-abcdef")
+    with pytest.raises(ConversationNotFound):
+        desk.start(session, "kb", "kb")
+    with pytest.raises(ConversationNotFound):
+        desk.conversation(SESSION, "../../../etc/passwd")
+
+
+def test_another_session_cannot_see_or_stop_a_conversation(settings: Settings) -> None:
+    desk, conversation_id = begun(app_of(settings, DemoModel()))
+    ended(desk, conversation_id)
+    other = new_session()
+    for action in (desk.conversation, desk.stop, desk.delete):
+        with pytest.raises(ConversationNotFound):
+            action(other, conversation_id)
+    assert desk.conversation(SESSION, conversation_id).turns
+
+
+def test_twenty_sessions_at_once_each_get_their_own_answer_and_history(settings: Settings) -> None:
+    app = app_of(settings, DemoModel())
+    place = [f"Lugar{chr(97 + n)}{chr(97 + n)}" for n in range(20)]
+    kbs = [
+        app.add_kb(
+            f"casa{n}.md", f"# Casa {n}\n\n## Horario\n\nLa casa de {place[n]} abre a las {n + 3} horas.\n".encode()
+        )
+        for n in range(20)
+    ]
+    sessions = [new_session() for _ in range(20)]
+    conversations = [app.desk.start(s, kb.kb_id, kb.kb_name) for s, kb in zip(sessions, kbs, strict=True)]
+    barrier = threading.Barrier(20)
+
+    def ask(n: int) -> None:
+        barrier.wait()
+        for question in (f"¿A qué hora abre la casa de {place[n]}?", "¿Y a qué hora abre?"):
+            app.desk.begin(sessions[n], conversations[n], question, UserContext())
+
+    threads = [threading.Thread(target=ask, args=(n,)) for n in range(20)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    deadline = time.monotonic() + 60
+    for n in range(20):
+        while app.desk.under_way(sessions[n], conversations[n]):
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+        turns = app.desk.conversation(sessions[n], conversations[n]).turns
+        assert [f"{place[n]} abre a las {n + 3} horas" in turn.text for turn in turns] == [True, True]
+
+
+# --- feedback, export, deletion
+
+
+@pytest.fixture
+def rated(settings: Settings) -> tuple[ChatDesk, str, str]:
+    app = app_of(settings, DemoModel())
+    desk, conversation_id = begun(app)
+    ended(desk, conversation_id)
+    desk.begin(SESSION, conversation_id, OUTSIDE, UserContext())
+    ended(desk, conversation_id)
+    turn_id = desk.conversation(SESSION, conversation_id).turns[1].turn_id
+    desk.rate(SESSION, conversation_id, turn_id, False, "  Falta la altura.  ")
+    return desk, conversation_id, turn_id
+
+
+def test_a_bad_answer_becomes_a_question_that_evaluation_accepts(rated: tuple[ChatDesk, str, str]) -> None:
+    desk, conversation_id, turn_id = rated
+    conversation = desk.conversation(SESSION, conversation_id)
+    path = desk.questions_path(conversation.kb_id)
+    assert desk.add_question(SESSION, conversation_id, turn_id, "near", "330 metros")
+    assert not desk.add_question(SESSION, conversation_id, turn_id, "near"), "once is enough"
+    first = conversation.turns[0].turn_id
+    assert desk.add_question(SESSION, conversation_id, first, None)
+    loaded = load_questions(path)
+    assert [(question.question, question.kind) for question in loaded] == [(OUTSIDE, "near"), (INSIDE, None)]
+    written = json.loads(path.read_text("utf-8").splitlines()[0])
+    assert (written["answers"], written["note"]) == (["330 metros"], "Falta la altura.")
+
+
+def test_the_question_file_of_a_kb_can_be_evaluated(rated: tuple[ChatDesk, str, str], settings: Settings) -> None:
+    desk, conversation_id, turn_id = rated
+    desk.add_question(SESSION, conversation_id, turn_id, "far")
+    kb_id = desk.conversation(SESSION, conversation_id).kb_id
+    result = app_of(settings, DemoModel()).evaluate_kb(kb_id, desk.questions_path(kb_id))
+    assert result["questions"] == {"far": 1}
+    assert result["accepted"] == {"far": 0.0}
+
+
+def test_the_last_rating_counts(rated: tuple[ChatDesk, str, str]) -> None:
+    desk, conversation_id, turn_id = rated
+    desk.rate(SESSION, conversation_id, turn_id, True)
+    feedback = desk.conversation(SESSION, conversation_id).turn(turn_id).feedback
+    assert feedback is not None
+    assert (feedback.good, feedback.note) == (True, "")
+
+
+def test_exports_hold_questions_answers_sources_and_feedback(rated: tuple[ChatDesk, str, str]) -> None:
+    desk, conversation_id, _ = rated
+    markdown = desk.export(SESSION, conversation_id, "markdown", "es")
+    for expected in (f"## {INSIDE}", WORDS, "**Fuentes**", "[1] Vacaciones", "Valoración: no útil · Falta la altura."):
+        assert expected in markdown
+    assert "**Sources**" in desk.export(SESSION, conversation_id, "markdown", "en")
+    value = json.loads(desk.export(SESSION, conversation_id, "json", "es"))
+    assert [turn["question"] for turn in value["turns"]] == [INSIDE, OUTSIDE]
+    source = value["turns"][0]["sources"][0]
+    [[start, end]] = source["highlights"]
+    assert SOURCE[start:end] == WORDS.removesuffix(" [1]")
+    assert value["turns"][1]["feedback"] == {"good": False, "note": "Falta la altura."}
+
+
+def test_a_deleted_conversation_is_gone_also_while_it_is_being_answered(settings: Settings) -> None:
+    model = SlowChatModel(WORDS * 40, 0.05)
+    desk, conversation_id = begun(app_of(settings, model))
+    desk.delete(SESSION, conversation_id)
+    with pytest.raises(ConversationNotFound):
+        desk.conversation(SESSION, conversation_id)
+    assert not list(Path(settings.conversations_dir).rglob("*.jsonl"))

@@ -1,0 +1,49 @@
+"""What is kept of an answer comes back as it was, and holds what the debug panel shows."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from chatbot_mvp.chat.context import UserContext
+from chatbot_mvp.chat.records import AnswerRecord, record_of
+from chatbot_mvp.chat.service import ChatService
+from chatbot_mvp.llm.base import ChatModel
+from chatbot_mvp.llm.demo import DemoModel
+from chatbot_mvp.retrieval.pipeline import Pipeline
+from chatbot_mvp.settings import Settings
+from tests.chat.conftest import INSIDE, OUTSIDE
+from tests.fakes import FailingChatModel, FakeChatModel
+
+
+@pytest.mark.parametrize("question", [INSIDE, OUTSIDE])
+@pytest.mark.parametrize("model", [DemoModel(), FakeChatModel("23 días [1]. Y un barco [1]."), FailingChatModel()])
+def test_a_record_survives_the_file(pipeline: Pipeline, settings: Settings, model: ChatModel, question: str) -> None:
+    answer = ChatService(model, settings, DemoModel()).ask(pipeline, question, UserContext("general"))
+    record = record_of(answer)
+    assert AnswerRecord.from_json(json.loads(json.dumps(record.as_json()))) == record
+    assert (record.text, record.sources, record.statements) == (answer.text, answer.sources, answer.statements)
+    assert (record.failure is not None) is answer.fell_back
+
+
+def test_debug_values_have_the_names_that_people_look_for(pipeline: Pipeline, settings: Settings) -> None:
+    answer = ChatService(FakeChatModel("23 días [1]."), settings, DemoModel()).ask(pipeline, INSIDE)
+    debug = record_of(answer).debug
+    assert debug.keys() >= {
+        "query_expanded",
+        "expansion_notes",
+        "candidates",
+        "chunks_final",
+        "chunks_added_by_stitching",
+        "stitching_added_count",
+        "context_chars_used",
+        "context_chars_budget",
+        "evidence",
+        "prompt",
+        "timings",
+    }
+    signals = debug["chunks_final"][0]["signals"]
+    assert signals.keys() >= {"bm25_norm", "overlap_norm", "exact_bonus", "heading_bonus", "fuzzy_bonus"}
+    assert [message["role"] for message in debug["prompt"]] == ["system", "user"]
+    assert {timing["stage"] for timing in debug["timings"]} >= {"lexical", "selection", "evidence"}

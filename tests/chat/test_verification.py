@@ -1,0 +1,72 @@
+"""A sentence is supported by the passage it cites, or it is marked."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chatbot_mvp.chat.verification import MIN_SUPPORT, verify
+from chatbot_mvp.settings import PROJECT_ROOT
+from chatbot_mvp.types import Chunk
+
+PASSAGES = (
+    Chunk("a", "d", "Dietas", "La dieta completa es de 48 euros. Fuera de España sube a 72 euros.", 0, 66),
+    Chunk("b", "d", "Hotel", "El límite para hotel es de 95 euros por noche.", 70, 116),
+)
+
+
+def shown(answer: str) -> list[tuple[str, tuple[int, ...], bool]]:
+    return [(answer[s.start : s.end], s.numbers, s.supported) for s in verify(answer, PASSAGES, "es", lambda _: 1.0)]
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        ("La dieta completa es de 48 euros. [1]", [("La dieta completa es de 48 euros.", (1,), True)]),
+        ("La dieta completa es de 48 euros [1].", [("La dieta completa es de 48 euros", (1,), True)]),
+        # The right words under the wrong number.
+        ("La dieta completa es de 48 euros. [2]", [("La dieta completa es de 48 euros.", (2,), False)]),
+        # One figure wrong.
+        ("La dieta completa es de 60 euros. [1]", [("La dieta completa es de 60 euros.", (1,), False)]),
+        # Two passages for one sentence: one is enough.
+        ("El hotel tiene un límite de 95 euros por noche. [1] [2]",
+         [("El hotel tiene un límite de 95 euros por noche.", (1, 2), True)]),
+        # Without a citation it is held against all passages.
+        ("El límite para hotel es de 95 euros. El cielo es verde. [2]",
+         [("El límite para hotel es de 95 euros.", (), True), ("El cielo es verde.", (2,), False)]),
+        ("Los submarinos navegan bajo el hielo.", [("Los submarinos navegan bajo el hielo.", (), False)]),
+        # What states nothing.
+        ("", []), ("¿?", []), ("# Dietas\n\n[1]", []),
+    ],
+)  # fmt: skip
+def test_each_sentence_is_held_against_what_it_cites(answer: str, expected: list[object]) -> None:
+    assert shown(answer) == expected
+
+
+def test_meaning_counts_where_it_is_known() -> None:
+    near = [{"a": 1.0}]
+    text = "Cada jornada se abona con 48 euros de manutención. [1]"
+    [without] = verify(text, PASSAGES, "es", lambda _: 1.0)
+    [with_vectors] = verify(text, PASSAGES, "es", lambda _: 1.0, lambda texts: near * len(texts))
+    assert without.score < MIN_SUPPORT
+    assert with_vectors.score == pytest.approx(0.6 * without.score + 0.4, abs=1e-3)
+
+
+@given(st.text(max_size=120) | st.text(alphabet="Ladietcompl48 .[]12\n", max_size=120))
+def test_any_answer_gives_ordered_statements_inside_it(answer: str) -> None:
+    behind = 0
+    for statement in verify(answer, PASSAGES, "es", lambda _: 1.0):
+        assert behind <= statement.start < statement.end <= len(answer)
+        assert 0.0 <= statement.score <= 1.0
+        behind = statement.end
+
+
+def test_the_measured_cases_are_about_the_sample_handbook() -> None:
+    cases = json.loads((PROJECT_ROOT / "benchmarks" / "support_cases.json").read_text("utf-8"))
+    handbook = (PROJECT_ROOT / "data" / "samples" / "kb" / "politica_empresa.md").read_text("utf-8")
+    headings = {line.strip("# ") for line in handbook.splitlines() if line.startswith("#")}
+    assert len(cases["supported"]) == len(cases["unsupported"]) == 30
+    assert {heading for label in ("supported", "unsupported") for heading, _ in cases[label]} <= headings

@@ -1,0 +1,45 @@
+"""``streamlit`` with a stand-in for a real model: it writes slowly, invents a sentence, and fails when told to."""
+
+from __future__ import annotations
+
+import chatbot_mvp.app
+from chatbot_mvp.app import App
+from chatbot_mvp.llm.base import ChatRequest, ChatStream
+from chatbot_mvp.settings import Settings
+from tests.fakes import FailingChatModel, SlowChatModel
+
+WORDS = "Cada lector puede llevarse hasta cuatro libros [1]. El director regala un viaje a Canarias [1]. Nada más [7]."
+OPEN = "La torre Eiffel mide 330 metros."
+SECONDS_PER_WORD = 0.15
+
+
+class StandIn(SlowChatModel):
+    name = "stand-in/model"
+
+    def __init__(self) -> None:
+        super().__init__(self._reply, SECONDS_PER_WORD)
+
+    def _reply(self, request: ChatRequest) -> str:
+        return WORDS if request.grounding and request.grounding.passages else OPEN
+
+    def stream(self, request: ChatRequest) -> ChatStream:
+        if "avería" in request.messages[-1].content.rpartition("Pregunta:")[2]:
+            return FailingChatModel(pieces=2).stream(request)
+        return super().stream(request)
+
+
+_build_app = chatbot_mvp.app.build_app
+
+
+def build_app(settings: Settings) -> App:
+    """The App as it is, but for the model."""
+    app = _build_app(settings)
+    app._make_chat_model = StandIn
+    return app
+
+
+if __name__ == "__main__":
+    from streamlit.web import cli
+
+    chatbot_mvp.app.build_app = build_app
+    cli.main()

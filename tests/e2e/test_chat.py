@@ -1,0 +1,206 @@
+"""The chat in a real browser: an answer that is being written outlives clicks and reloads; sources come at once."""
+
+from __future__ import annotations
+
+import json
+import os
+import statistics
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from chatbot_mvp.settings import PROJECT_ROOT
+from tests.e2e.conftest import Server
+from tests.e2e.slow_model import OPEN
+from tests.e2e.test_tour import DOCUMENT, ask, settle, upload, visit
+
+pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("e2e")]
+
+FULL = "Cada lector puede llevarse hasta cuatro libros [1]. El director regala un viaje a Canarias"
+LIMIT_MS = 300
+QUESTION = "¿Cuántos libros puede llevarse cada lector?"
+
+
+@pytest.fixture
+def slow_server(tmp_path: Path) -> Iterator[Server]:
+    running = Server(tmp_path, "-m", "tests.e2e.slow_model", RETRIEVAL_STRATEGY="LEXICAL")
+    running.start()
+    yield running
+    running.kill()
+
+
+@pytest.fixture
+def chat(page, slow_server):  # type: ignore[no-untyped-def]
+    visit(page, slow_server, "Admin")
+    upload(page, "biblioteca.md", DOCUMENT.encode())
+    page.get_by_text("«biblioteca.md» está lista").wait_for()
+    visit(page, slow_server, "Chat")
+    return page
+
+
+def written(page):  # type: ignore[no-untyped-def]
+    """The paragraph that is being written."""
+    return page.locator("[data-testid='stChatMessage'] p").filter(has_text="Cada lector").last
+
+
+def records(server: Server) -> list[dict[str, object]]:
+    [path] = (server.data_dir / "conversations").rglob("*.jsonl")
+    return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+
+
+def test_a_reload_in_mid_answer_finds_it_again_and_it_is_written_once(chat, slow_server) -> None:  # type: ignore[no-untyped-def]
+    """What was found is shown first; then the text grows; the end marks what no source supports."""
+    ask(chat, QUESTION)
+    chat.get_by_text("Pasajes encontrados").wait_for()
+    written(chat).wait_for()
+    assert chat.get_by_text("Canarias").count() == 0
+    chat.reload()
+    written(chat).wait_for()
+    chat.get_by_text("Fuentes", exact=True).wait_for()
+    settle(chat)
+    answer = chat.locator("[data-testid='stChatMessage']").last
+    assert "viaje a Canarias" in answer.inner_text()
+    assert "[7]" not in answer.inner_text()
+    assert (
+        chat.get_by_text("La frase resaltada no tiene respaldo").count()
+        + chat.get_by_text("frases resaltadas no tienen respaldo").count()
+    )
+    assert "stand-in/model" in answer.inner_text()
+    kinds = [record["type"] for record in records(slow_server)]
+    assert (kinds.count("question"), kinds.count("answer")) == (1, 1)
+    assert kinds.count("text") > 3
+
+
+def test_a_click_in_mid_answer_does_not_stop_it_and_the_stop_button_does(chat, slow_server) -> None:  # type: ignore[no-untyped-def]
+    ask(chat, QUESTION)
+    written(chat).wait_for()
+    chat.get_by_text("General", exact=True).click()
+    chat.get_by_text("viaje a Canarias").wait_for()
+    chat.get_by_text("Fuentes", exact=True).wait_for()
+    settle(chat)
+
+    ask(chat, "¿Cuántos libros puede llevarse un lector?")
+    chat.get_by_role("button", name="Detener").wait_for()
+    written(chat).wait_for()
+    chat.get_by_role("button", name="Detener").click()
+    chat.get_by_text("Respuesta detenida antes de terminar").wait_for()
+    settle(chat)
+    assert chat.get_by_role("button", name="Detener").count() == 0
+    last = records(slow_server)[-1]
+    assert last["answer"]["finish_reason"] == "cancelled"  # type: ignore[index]
+
+
+def test_general_mode_and_a_provider_that_fails_are_told(chat, slow_server) -> None:  # type: ignore[no-untyped-def]
+    chat.get_by_text("General", exact=True).click()
+    settle(chat)
+    ask(chat, "¿Qué altura tiene la torre Eiffel?")
+    chat.get_by_text("Esta respuesta no procede de la base de conocimiento").wait_for()
+    settle(chat)
+    assert chat.get_by_text(OPEN).count() == 1
+    assert chat.get_by_text("Fuentes", exact=True).count() == 0
+    ask(chat, "Con avería: ¿cuánto cuesta cada día de retraso por libro?")
+    chat.get_by_text("contesta «demo» en su lugar").wait_for()
+    chat.get_by_text("quince céntimos").first.wait_for()
+    settle(chat)
+
+
+def test_a_bad_answer_becomes_a_question_and_the_conversation_can_be_taken_along(chat, slow_server, tmp_path) -> None:  # type: ignore[no-untyped-def]
+    ask(chat, QUESTION)
+    chat.get_by_text("Fuentes", exact=True).wait_for()
+    settle(chat)
+    chat.locator("[data-testid='stFeedback'] button, [data-testid='stButtonGroup'] button").last.click()
+    chat.get_by_role("button", name="Decir qué falla").click()
+    chat.get_by_label("¿Qué falla en la respuesta?").fill("El viaje es inventado.")
+    chat.get_by_text("Añadir la pregunta a la evaluación").click()
+    chat.get_by_role("button", name="Enviar").click()
+    chat.get_by_text("Guardada como pregunta de evaluación").wait_for()
+    [questions] = (slow_server.data_dir / "kb").glob("*/questions.jsonl")
+    entry = json.loads(questions.read_text("utf-8"))
+    assert (entry["question"], entry["note"]) == (QUESTION, "El viaje es inventado.")
+    chat.keyboard.press("Escape")
+    chat.get_by_role("button", name="Conversación").click()
+    with chat.expect_download() as download:
+        chat.get_by_role("button", name="Exportar en Markdown").click()
+    text = Path(download.value.path()).read_text("utf-8")
+    assert f"## {QUESTION}" in text
+    assert "El viaje es inventado." in text
+
+
+def test_two_browsers_have_conversations_of_their_own(chat, browser, slow_server) -> None:  # type: ignore[no-untyped-def]
+    ask(chat, QUESTION)
+    chat.get_by_text("Fuentes", exact=True).wait_for()
+    other = browser.new_context().new_page()
+    visit(other, slow_server, "Chat")
+    assert other.get_by_text("Cada lector puede").count() == 0
+    other.close()
+
+
+def large_document(chars: int) -> str:
+    """The sample handbook again and again, each time of another place and with other figures."""
+    handbook = (PROJECT_ROOT / "data" / "samples" / "kb" / "politica_empresa.md").read_text("utf-8")
+    body = handbook.partition("\n## ")[2]
+    parts = ["# Manual de los centros"]
+    while sum(map(len, parts)) < chars:
+        n = len(parts)
+        parts.append(
+            f"\n\n## Centro {n}: {body}".replace("\n## ", f"\n## Centro {n}: ").replace(" días", f" días y {n}")
+        )
+    return "".join(parts)[:chars]
+
+
+TOPICS = (
+    "vacaciones", "teletrabajo", "horas extraordinarias", "gastos de viaje", "dietas", "equipos informáticos",
+    "permisos", "vestuario", "canal de denuncias", "formación", "nómina y anticipos",
+)  # fmt: skip
+
+# From the key press to the first source that is drawn, by the browser's own clock.
+WATCH = """() => {
+  window.__seen = null;
+  const before = document.querySelectorAll("[data-testid='stExpander'] summary").length;
+  const observer = new MutationObserver(() => {
+    if (window.__seen === null && document.querySelectorAll("[data-testid='stExpander'] summary").length > before) {
+      requestAnimationFrame(() => { window.__seen = performance.now(); });
+      observer.disconnect();
+    }
+  });
+  observer.observe(document.body, {childList: true, subtree: true});
+  document.addEventListener("keydown", () => { window.__asked = performance.now(); }, {once: true, capture: true});
+}"""
+
+
+def test_first_sources_within_300_ms_over_120_000_characters(page, tmp_path, capsys) -> None:  # type: ignore[no-untyped-def]
+    """Median of ten questions, provider excluded (``demo`` answers at once); vectors included.
+
+    The figure is always printed, with the machine's load. Over the limit on a machine with more to do than it has
+    cores for, it says nothing about the app: then the test is skipped and says so.
+    """
+    server = Server(tmp_path, KB_MIN_EVIDENCE="0")  # whatever is asked has sources
+    server.start()
+    try:
+        visit(page, server, "Admin")
+        upload(page, "centros.md", large_document(120_000).encode())
+        page.get_by_text("«centros.md» está lista: 120.000 caracteres").wait_for(timeout=150_000)
+        visit(page, server, "Chat")
+        times = []
+        for topic in TOPICS:
+            page.locator("[data-testid='stChatInput'] textarea").fill(f"¿Qué dice el manual sobre {topic}?")
+            page.evaluate(WATCH)
+            page.keyboard.press("Enter")
+            page.wait_for_function("window.__seen !== null")
+            times.append(page.evaluate("window.__seen - window.__asked"))
+            settle(page)
+    finally:
+        server.kill()
+    ten = times[1:]  # the first one loads the page's parts
+    median, load, cores = statistics.median(ten), os.getloadavg()[0], os.cpu_count() or 1
+    said = (
+        f"first sources, 120,000 characters: median {median:.0f} ms, fastest {min(ten):.0f}, slowest {max(ten):.0f}, "
+        f"first ever {times[0]:.0f}; load {load:.1f} on {cores} cores"
+    )
+    with capsys.disabled():
+        print(f"\n{said}")
+    assert len(ten) == 10
+    if median > LIMIT_MS and load > 1.5 * cores:
+        pytest.skip(f"the machine is too busy to measure: {said}")
+    assert median <= LIMIT_MS

@@ -1,0 +1,58 @@
+"""Pipelines stay in memory, are built once, and go with their knowledge base."""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import Any
+
+import pytest
+
+from chatbot_mvp.retrieval.pool import PipelinePool
+
+
+def test_twenty_at_once_build_one() -> None:
+    pool, built, got = PipelinePool(2), [], []
+    pipeline: Any = object()
+
+    def build() -> Any:
+        built.append(1)
+        time.sleep(0.05)
+        return pipeline
+
+    threads = [threading.Thread(target=lambda: got.append(pool.get(("kb", "1"), build))) for _ in range(20)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert (len(built), got) == (1, [pipeline] * 20)
+
+
+def test_the_least_used_leaves_and_a_dropped_one_is_built_again() -> None:
+    pool, built = PipelinePool(2), []
+
+    def get(name: str) -> None:
+        def build() -> Any:
+            built.append(name)
+            return object()
+
+        pool.get((name, "1"), build)
+
+    for name in ("a", "b", "a", "c", "a", "b"):
+        get(name)
+    assert built == ["a", "b", "c", "b"]
+    pool.drop("a")
+    get("a")
+    assert built[-1] == "a"
+
+
+def test_a_build_that_fails_leaves_nothing_behind() -> None:
+    pool = PipelinePool(2)
+
+    def fail() -> Any:
+        raise ValueError("no")
+
+    for _ in range(2):
+        with pytest.raises(ValueError, match="no"):
+            pool.get(("kb", "1"), fail)
+    assert pool.get(("kb", "1"), lambda: "built") == "built"  # type: ignore[arg-type,return-value]

@@ -1,0 +1,189 @@
+"""The chat page through AppTest, with stand-ins for a model; strategy LEXICAL, so that no test waits for vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from chatbot_mvp.app import App, UserContext
+from chatbot_mvp.llm.base import ChatModel
+from chatbot_mvp.llm.demo import DemoModel
+from chatbot_mvp.settings import load_settings
+from streamlit_app.ui import state
+from streamlit_app.ui.answers import marked, safe_markdown
+from streamlit_app.ui.state import get_app
+from tests.fakes import FailingChatModel, FakeChatModel, FakeEmbedder
+from tests.ui.test_pages import open_page, texts
+
+QUESTION = "¿Cuántos días laborables de vacaciones hay por año?"
+REPLY = (
+    "Cada persona dispone de 23 días laborables de vacaciones por año natural [1]. "
+    "La empresa regala un yate por $500 [1]. Fin [8]."
+)
+
+Start = Callable[[ChatModel], App]
+
+
+@pytest.fixture
+def start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Start]:
+    """Model -> the App that the page gets, with the sample knowledge base."""
+
+    def start(model: ChatModel) -> App:
+        settings = load_settings(data_dir=tmp_path, retrieval_strategy="LEXICAL")
+        app = App(settings, embedder=lambda _: FakeEmbedder(), chat_model=lambda: model)
+        app.add_sample_kb()
+        monkeypatch.setattr(state, "build_app", lambda _: app)
+        get_app.clear()
+        return app
+
+    yield start
+    get_app.clear()
+
+
+def asked(page: AppTest, question: str) -> AppTest:
+    page.chat_input[0].set_value(question).run()
+    assert not page.exception, page.exception
+    return page
+
+
+def general(page: AppTest) -> AppTest:
+    page.session_state["chat_mode"] = "general"
+    return page.run()
+
+
+def test_unsupported_sentences_are_marked_and_citations_of_nothing_are_gone(start: Start) -> None:
+    start(FakeChatModel(REPLY))
+    page = asked(open_page("chat"), QUESTION)
+    shown = texts(page)
+    assert ":orange-background[La empresa regala un yate por \\$500]" in shown
+    assert ":orange-background[Cada persona" not in shown
+    assert "[8]" not in shown
+    assert "sin respaldo" not in shown
+    assert "no tienen respaldo suficiente" in shown or "no tiene respaldo suficiente" in shown
+    assert page.expander[0].label == "[1] Vacaciones"
+
+
+def test_an_answer_of_the_models_own_is_told(start: Start) -> None:
+    start(FakeChatModel("Mide 330 metros. [1]"))
+    page = asked(general(open_page("chat")), "¿Qué altura tiene la torre Eiffel?")
+    assert "Esta respuesta no procede de la base de conocimiento." in texts(page)
+    assert not page.expander
+
+
+def test_a_provider_that_fails_is_told_and_the_question_answered(start: Start) -> None:
+    start(FailingChatModel())
+    page = asked(open_page("chat"), QUESTION)
+    assert "contesta «demo» en su lugar" in page.warning[0].value
+    assert "The provider 'failing/model' is away." in page.warning[0].value
+    assert "23 días laborables" in texts(page)
+
+
+@pytest.mark.parametrize("language", ["es", "en"])
+def test_the_debug_panel_shows_how_an_answer_came_about(start: Start, language: str) -> None:
+    start(FakeChatModel(REPLY))
+    page = open_page("chat", language)
+    page.toggle(key="chat_debug").set_value(True).run()
+    page = asked(page, QUESTION)
+    panel = page.expander[-1]
+    assert panel.label == {"es": "Detalle de la búsqueda", "en": "Details of the search"}[language]
+    names = list(panel.dataframe[0].value.iloc[:, 0])
+    assert {"query_expanded", "expansion_notes", "evidence", "stitching_added_count"} <= set(names)
+    assert {"chunk_id", "score", "bm25_norm", "overlap_norm"} <= set(panel.dataframe[1].value.columns)
+    assert "<datos-" in panel.code[1].value
+
+
+def test_knobs_reach_the_search(start: Start) -> None:
+    app = start(FakeChatModel(REPLY))
+    page = open_page("chat")
+    kb_id = app.kbs()[0].kb_id
+    page.slider(key=f"knob-kb_top_k-{kb_id}").set_value(1).run()
+    page.toggle(key="chat_debug").set_value(True).run()
+    page = asked(page, "vacaciones dietas teletrabajo permisos")
+    conversation = app.desk.conversations(page.session_state["chat_session"], kb_id)[0]
+    answer = conversation.turns[0].answer
+    assert answer is not None
+    assert len(answer.debug["chunks_final"]) - answer.debug["stitching_added_count"] <= 1
+
+
+def test_a_reload_finds_the_conversation_again_by_its_address(start: Start) -> None:
+    start(DemoModel())
+    first = asked(open_page("chat"), QUESTION)
+    name = first.query_params["s"]
+    again = AppTest.from_file(str(Path("streamlit_app/Inicio.py").resolve()), default_timeout=30)
+    again.query_params["s"] = name[0] if isinstance(name, list) else name
+    again.run()
+    again.switch_page("views/2_Chat.py").run()
+    assert QUESTION in texts(again)
+    assert "23 días laborables" in texts(again)
+
+
+@pytest.mark.parametrize("name", ["../../etc", "x", "<script>", "0" * 500])
+def test_an_address_with_a_name_that_is_none_shows_an_empty_chat(start: Start, name: str) -> None:
+    start(DemoModel())
+    page = AppTest.from_file(str(Path("streamlit_app/Inicio.py").resolve()), default_timeout=30)
+    page.query_params["s"] = name
+    page.run()
+    page.switch_page("views/2_Chat.py").run()
+    page = asked(page, QUESTION)
+    assert "23 días laborables" in texts(page)
+
+
+def test_a_turn_that_a_dead_server_left_is_told(start: Start) -> None:
+    app = start(DemoModel())
+    page = asked(open_page("chat"), QUESTION)
+    path = next(app.settings.conversations_dir.rglob("*.jsonl"))
+    with path.open("a", encoding="utf-8") as file:
+        file.write('{"type": "question", "turn": "zz", "question": "¿Y?", "mode": "strict", "at": ""}\n')
+        file.write('{"type": "text", "turn": "zz", "text": "A medias"}\n')
+    page.run()
+    assert "quedó interrumpida" in page.warning[0].value
+    assert "A medias" in texts(page)
+
+
+def test_new_conversation_and_deletion(start: Start) -> None:
+    app = start(DemoModel())
+    page = asked(open_page("chat"), QUESTION)
+    next(button for button in page.button if button.label == "Nueva conversación").click().run()
+    assert QUESTION not in texts(page)
+    asked(page, "¿Cuánto se paga por kilómetro en coche propio?")
+    kb_id = app.kbs()[0].kb_id
+    assert len(app.desk.conversations(page.session_state["chat_session"], kb_id)) == 2
+    next(button for button in page.button if button.label == "Borrar la conversación").click().run()
+    assert not page.exception
+    assert [c.title for c in app.desk.conversations(page.session_state["chat_session"], kb_id)] == [QUESTION]
+
+
+def test_twenty_sessions_at_once_each_see_their_own(start: Start) -> None:
+    app = start(DemoModel())
+    kb = app.kbs()[0]
+
+    def session(n: int) -> list[str]:
+        name = app.desk.new_session()
+        conversation_id = app.desk.start(name, kb.kb_id, kb.kb_name)
+        for question in (f"¿Cuántos días de vacaciones hay? ({n})", "¿Y cómo se piden?"):
+            app.desk.begin(name, conversation_id, question, UserContext()).join(60)
+        return [turn.question for turn in app.desk.conversation(name, conversation_id).turns]
+
+    with ThreadPoolExecutor(20) as pool:
+        found = list(pool.map(session, range(20)))
+    assert found == [[f"¿Cuántos días de vacaciones hay? ({n})", "¿Y cómo se piden?"] for n in range(20)]
+
+
+def test_a_models_words_fetch_nothing_and_are_no_formula() -> None:
+    """A picture in an answer would tell another server that it was read, and what its address holds."""
+    assert safe_markdown("![x](http://example.invalid/?q=secreto) $a$") == (
+        "!\\[x](http://example.invalid/?q=secreto) \\$a\\$"
+    )
+
+
+def test_a_marked_list_item_stays_a_list_item(start: Start) -> None:
+    app = start(FakeChatModel("Hay dos reglas:\n\n- Un yate para [cada] jefe [1].\n- Otro yate más [1]."))
+    page = asked(open_page("chat"), QUESTION)
+    session = page.session_state["chat_session"]
+    answer = app.desk.conversations(session, app.kbs()[0].kb_id)[0].turns[0].answer
+    assert answer is not None
+    assert "- :orange-background[Un yate para \\[cada\\] jefe]" in marked(answer)
