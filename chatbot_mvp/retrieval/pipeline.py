@@ -40,7 +40,8 @@ class Pipeline:
         for stage in get_strategy(config.retrieval_strategy).stages:
             if reranker is not None and issubclass(stage, Selection):
                 self._stages.append(Rerank(index, config, reranker))
-            self._stages.append(stage(index, config))
+            if stage.serves(index):
+                self._stages.append(stage(index, config))
 
     def retrieve(self, queries: Sequence[str]) -> list[RetrievalTrace]:
         """One trace per query, in order. What is found for a query does not depend on the others."""
