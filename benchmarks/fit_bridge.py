@@ -25,8 +25,17 @@ from chatbot_mvp.app import build_app
 from chatbot_mvp.benchmark.datasets import Dataset, load_dataset
 from chatbot_mvp.kb.chunking import passage_chunk
 from chatbot_mvp.metrics.ranking import ndcg_at, recall_at
-from chatbot_mvp.retrieval.bridge.features import LINK_FEATURES, OWN_FEATURES, VECTOR_FEATURES
-from chatbot_mvp.retrieval.bridge.walk import STEP_FEATURES, VECTOR_CANDIDATES, BridgeWalk, Cosine
+from chatbot_mvp.retrieval.bridge.arrays import best_first
+from chatbot_mvp.retrieval.bridge.choice import POOL, STEP_FEATURES
+from chatbot_mvp.retrieval.bridge.features import FEATURES, HAND, LINK_FEATURES, OWN_FEATURES, VECTOR_FEATURES
+from chatbot_mvp.retrieval.bridge.walk import (
+    VECTOR_CANDIDATES,
+    BridgeWalk,
+    Cosine,
+    Prepared,
+    linear_weights,
+    step_weights,
+)
 from chatbot_mvp.retrieval.bridge.weights import PATH
 from chatbot_mvp.retrieval.index import CorpusIndex, build_index
 from chatbot_mvp.settings import load_settings
@@ -45,17 +54,16 @@ def sign(name: str) -> int:
 
 
 @dataclass
-class Prepared:
+class Questions:
     """The questions of a data set with everything that does not depend on weights."""
 
     dataset: Dataset
     walk: BridgeWalk
-    states: list[Any]
-    features: list[dict[str, Array]]
+    states: list[Prepared]
     gold: list[Array]
 
 
-def prepare(folder: Path, cache_dir: Path, vectors: bool) -> Prepared:
+def prepare(folder: Path, cache_dir: Path, vectors: bool) -> Questions:
     dataset = load_dataset(folder)
     chunks = [passage_chunk(document) for document in dataset.documents]
     app = build_app(load_settings(data_dir=cache_dir.parent))
@@ -70,23 +78,22 @@ def prepare(folder: Path, cache_dir: Path, vectors: bool) -> Prepared:
     assert index.graph is not None
     walk = BridgeWalk(index.graph, index.analyzer, None)
     row_of = {document.doc_id: row for row, document in enumerate(dataset.documents)}
-    states, features, gold = [], [], []
+    states, gold = [], []
     for query in dataset.queries:
-        nearest, cosine = dense_side(index, query.text) if vectors else ([], None)
-        lexical = index.lexical.search_titled(query.text, 120)
-        c, own, hand = walk.prepare(query.text, lexical, nearest, cosine)
-        states.append(c)
-        features.append(walk.features.linked(c, own, hand, 8))
+        nearest, cosine = dense_side(index, query.text) if vectors else (np.zeros(0, np.int64), None)
+        prepared = walk.prepare(query.text, nearest, cosine)
+        assert prepared is not None, f"question {query.query_id!r} has no candidates"
+        states.append(prepared)
         wanted = [row_of[doc_id] for doc_id, score in dataset.qrels.get(query.query_id, {}).items() if score > 0]
-        gold.append(np.isin(c.rows, wanted))
-    return Prepared(dataset, walk, states, features, gold)
+        gold.append(np.isin(prepared.candidates.rows, wanted))
+    return Questions(dataset, walk, states, gold)
 
 
-def dense_side(index: CorpusIndex, text: str) -> tuple[list[int], Cosine]:
+def dense_side(index: CorpusIndex, text: str) -> tuple[Array, Cosine]:
     side = index.dense
     assert side is not None
     vector = side.cache.embed(side.embedder, [text], "query")
-    nearest = [row for row, _ in side.vectors.search(vector, VECTOR_CANDIDATES)[0]]
+    nearest = np.array([row for row, _ in side.vectors.search(vector, VECTOR_CANDIDATES)[0]], np.int64)
     return nearest, lambda rows: side.vectors.similarities(vector[0], rows)
 
 
@@ -124,9 +131,10 @@ def listwise(features: Sequence[Array], gold: Sequence[Array], signs: Sequence[i
     return weights
 
 
-def fit(data: Prepared, questions: Iterable[int], names: Sequence[str]) -> Model:
+def fit(data: Questions, questions: Iterable[int], names: Sequence[str]) -> Model:
     ids = [i for i in questions if data.gold[i].any()]
-    matrices = [np.stack([data.features[i][name] for name in names], 1) for i in ids]
+    rows_of_names = [FEATURES.index(name) for name in names]
+    matrices = [data.states[i].features[rows_of_names].T for i in ids]
     linear = listwise(matrices, [data.gold[i] for i in ids], [sign(name) for name in names])
     step = np.zeros(len(STEP_FEATURES))
     step[:2] = 1
@@ -135,14 +143,13 @@ def fit(data: Prepared, questions: Iterable[int], names: Sequence[str]) -> Model
     for _ in range(3):
         for i, matrix in zip(ids, matrices, strict=True):
             score = matrix @ linear
-            gold = data.gold[i][data.walk.pool_of(score)]
-            trace: list[tuple[list[int], Array]] = []
-            data.walk.choose(data.states[i], score, step.astype(np.float32), trace)
-            for taken, values in trace[:5]:
-                free = np.ones(len(gold), bool)
-                free[taken] = False
+            order, steps = data.walk.choose(data.states[i], score.astype(np.float32), step.astype(np.float32))
+            pool = best_first(score.astype(np.float32))[:POOL]
+            gold = data.gold[i][pool]
+            for taken, values in enumerate(steps[:5], 1):
+                free = ~np.isin(pool, order[:taken])
                 if (gold & free).any():
-                    rows.append(values[free])
+                    rows.append(values.T[free])
                     labels.append((gold & free)[free])
         step = listwise(rows, labels, [sign(name) for name in STEP_FEATURES])
     return {
@@ -151,14 +158,13 @@ def fit(data: Prepared, questions: Iterable[int], names: Sequence[str]) -> Model
     }
 
 
-def ranked(data: Prepared, i: int, model: Model) -> list[str]:
-    score = data.walk.linear(data.features[i], model["linear"])
-    step = np.array([model["step"][name] for name in STEP_FEATURES], np.float32)
-    order = data.walk.choose(data.states[i], score, step)
-    return [data.dataset.documents[row].doc_id for row in data.states[i].rows[order][:20]]
+def ranked(data: Questions, i: int, model: Model) -> list[str]:
+    state = data.states[i]
+    order, _ = data.walk.choose(state, linear_weights(model["linear"]) @ state.features, step_weights(model["step"]))
+    return [data.dataset.documents[row].doc_id for row in state.candidates.rows[order][:20]]
 
 
-def figures(data: Prepared, rankings: dict[int, list[list[str]]]) -> dict[str, float]:
+def figures(data: Questions, rankings: dict[int, list[list[str]]]) -> dict[str, float]:
     """Means over all rankings given."""
     scores: dict[str, list[float]] = {"recall@2": [], "recall@5": [], "ndcg@10": []}
     for i, several in rankings.items():
@@ -174,7 +180,7 @@ def figures(data: Prepared, rankings: dict[int, list[list[str]]]) -> dict[str, f
     return {name: round(float(np.mean(values)), 4) for name, values in scores.items()}
 
 
-def cross_fitted(data: Prepared, names: Sequence[str], folds: int, seeds: int) -> dict[str, float]:
+def cross_fitted(data: Questions, names: Sequence[str], folds: int, seeds: int) -> dict[str, float]:
     """Every question ranked by weights fitted without its fold, once per seed."""
     count = len(data.states)
     rankings: dict[int, list[list[str]]] = {}
@@ -187,12 +193,12 @@ def cross_fitted(data: Prepared, names: Sequence[str], folds: int, seeds: int) -
     return figures(data, rankings)
 
 
-def hand_only(data: Prepared) -> dict[str, float]:
+def hand_only(data: Questions) -> dict[str, float]:
     documents = data.dataset.documents
     rankings = {}
-    for i, c in enumerate(data.states):
-        order = np.argsort(-data.features[i]["hand"], kind="stable")[:20]
-        rankings[i] = [[documents[row].doc_id for row in c.rows[order]]]
+    for i, state in enumerate(data.states):
+        order = best_first(state.features[HAND])[:20]
+        rankings[i] = [[documents[row].doc_id for row in state.candidates.rows[order]]]
     return figures(data, rankings)
 
 

@@ -66,8 +66,7 @@ def covered_share(query: str, hits: Sequence[Hit], index: CorpusIndex) -> tuple[
     if not hits or not total:
         return 0.0, {"terms": len(terms), "missing": sorted(terms)}
     best, best_present = -1.0, set[str]()
-    for hit in hits[:_PASSAGES]:
-        present = set(index.analyzer.terms(hit.chunk.index_text)) & terms.keys()
+    for present in index.terms_present(terms, [hit.chunk for hit in hits[:_PASSAGES]]):
         covered = sum(weight for term, weight in weights.items() if term in present)
         if covered > best:
             best, best_present = covered, present

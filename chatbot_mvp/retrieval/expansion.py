@@ -13,6 +13,7 @@ from rapidfuzz import process
 from rapidfuzz.distance import OSA
 
 from chatbot_mvp.kb.vocabulary import KbIndex
+from chatbot_mvp.retrieval.index import CorpusIndex
 from chatbot_mvp.retrieval.stages import Stage
 from chatbot_mvp.retrieval.trace import RetrievalTrace
 from chatbot_mvp.text import fold
@@ -96,12 +97,15 @@ def _nearest(word: str, known: Mapping[str, str]) -> str | None:
 
 
 class Expansion(Stage):
-    """Fills ``query_expanded`` and ``expansion_notes`` of a knowledge base's trace; a corpus of passages has none."""
+    """Fills ``query_expanded`` and ``expansion_notes`` from a knowledge base."""
 
     name = "expansion"
 
+    @classmethod
+    def serves(cls, index: CorpusIndex) -> bool:
+        return index.kb is not None
+
     def apply(self, trace: RetrievalTrace) -> tuple[RetrievalTrace, dict[str, Any]]:
-        if self.index.kb is None:
-            return trace, {"added": 0}
+        assert self.index.kb is not None, "the stage serves knowledge bases"
         expanded, notes = expand_query_with_kb(trace.query, self.index.kb)
         return replace(trace, query_expanded=expanded, expansion_notes=notes), {"added": len(notes)}

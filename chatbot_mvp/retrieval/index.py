@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -60,10 +60,23 @@ class CorpusIndex:
             ends[chunk.doc_id] = max(chunk.end, ends.get(chunk.doc_id, 0))
         return sum(ends.values())
 
+    @cached_property
+    def row_of(self) -> dict[str, int]:
+        """Chunk id -> row."""
+        return {chunk.chunk_id: row for row, chunk in enumerate(self.chunks)}
+
     def idf(self, term: str) -> float:
         """Inverse document frequency as in BM25: ln(1 + (N - n + 0.5) / (n + 0.5)); at its highest for n = 0."""
+        if self.graph is not None:
+            return self.graph.idf_of(term)
         n = self.lexical.document_frequency(term)
         return math.log(1 + (len(self.chunks) - n + 0.5) / (n + 0.5))
+
+    def terms_present(self, terms: Iterable[str], chunks: Sequence[Chunk]) -> list[set[str]]:
+        """For each chunk, those of the terms that it or its heading has."""
+        if self.graph is not None:
+            return self.graph.terms_present(terms, [self.row_of[chunk.chunk_id] for chunk in chunks])
+        return [set(terms).intersection(self.analyzer.terms(chunk.index_text)) for chunk in chunks]
 
 
 def build_index(

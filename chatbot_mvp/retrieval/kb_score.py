@@ -11,7 +11,7 @@ from chatbot_mvp.kb.matching import Scores
 from chatbot_mvp.kb.vocabulary import KbIndex
 from chatbot_mvp.retrieval.expansion import CORRECTIONS, expansion_weights
 from chatbot_mvp.retrieval.fusion import adaptive_alpha
-from chatbot_mvp.retrieval.index import DenseSide
+from chatbot_mvp.retrieval.index import CorpusIndex, DenseSide
 from chatbot_mvp.retrieval.stages import Stage
 from chatbot_mvp.retrieval.trace import Hit, RetrievalTrace
 
@@ -68,7 +68,7 @@ def passage_cosines(trace: RetrievalTrace, kb: KbIndex, side: DenseSide | None) 
 
 
 class KbScore(Stage):
-    """Ranks the chunks of a knowledge base by their best paragraph. A corpus of whole passages passes unchanged.
+    """Ranks the chunks of a knowledge base by their best paragraph.
 
     Keywords: K = sum of SIGNAL_WEIGHTS x signal, over the best one's. With vectors: (1 - a) K + a vector_norm, a being
     ``adaptive_alpha`` of the question. Ties break by chunk id.
@@ -76,9 +76,14 @@ class KbScore(Stage):
 
     name = "kb_score"
 
+    @classmethod
+    def serves(cls, index: CorpusIndex) -> bool:
+        return index.kb is not None
+
     def apply(self, trace: RetrievalTrace) -> tuple[RetrievalTrace, dict[str, Any]]:
         kb = self.index.kb
-        if kb is None or not trace.hits:
+        assert kb is not None, "the stage serves knowledge bases"
+        if not trace.hits:
             return trace, {}
         signals = keyword_signals(trace, kb)
         scores = _over_best(sum((SIGNAL_WEIGHTS[name] * value for name, value in signals.items()), np.zeros(1)))

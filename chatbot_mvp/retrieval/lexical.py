@@ -12,14 +12,11 @@ import tantivy
 from chatbot_mvp.text import Analyzer
 from chatbot_mvp.types import Chunk, Progress, ProgressCallback, ignore_progress
 
-INDEX_VERSION = 2
+INDEX_VERSION = 3
 """Part of every index's cache key: raise it whenever the layout of the index changes."""
 
 _HEAP_BYTES = 64_000_000
 _COMPLETE = "complete"
-_TITLE_BOOST = 2.0
-_OTHER_FIELD = 0.3
-"""What the weaker of a term's two fields adds to the better one (the tie breaker of a disjunction max)."""
 
 
 class LexicalIndex:
@@ -52,9 +49,7 @@ class LexicalIndex:
         # One thread, one order: two builds of the same chunks are the same index.
         writer = index.writer(_HEAP_BYTES, 1)
         for row, chunk in enumerate(chunks):
-            document = tantivy.Document(
-                terms=" ".join(analyzer.terms(chunk.index_text)), title=" ".join(analyzer.terms(chunk.section))
-            )
+            document = tantivy.Document(terms=" ".join(analyzer.terms(chunk.index_text)))
             document.add_unsigned("row", row)
             writer.add_document(document)
             if row % 2_000 == 0:
@@ -78,31 +73,14 @@ class LexicalIndex:
 
     def search(self, query: str, limit: int) -> list[tuple[int, float]]:
         """(row, BM25 score) of the best chunks, ties by row; empty when the query has no term."""
-        return self._search([self._term("terms", term) for term in self._terms(query)], limit)
-
-    def search_titled(self, query: str, limit: int) -> list[tuple[int, float]]:
-        """As ``search``, but each term counts by the better of its scores in title and text, the title's doubled."""
-        max_of = tantivy.Query.disjunction_max_query
-        clauses = []
-        for term in self._terms(query):
-            title = tantivy.Query.boost_query(self._term("title", term), _TITLE_BOOST)
-            clauses.append(max_of([self._term("terms", term), title], _OTHER_FIELD))
-        return self._search(clauses, limit)
-
-    def _terms(self, query: str) -> list[str]:
-        return list(dict.fromkeys(self.analyzer.terms(query)))
-
-    def _term(self, field: str, term: str) -> tantivy.Query:
-        return tantivy.Query.term_query(self._schema, field, term)
-
-    def _search(self, clauses: list[tantivy.Query], limit: int) -> list[tuple[int, float]]:
+        should = tantivy.Occur.Should
+        terms = dict.fromkeys(self.analyzer.terms(query))
+        clauses = [(should, tantivy.Query.term_query(self._schema, "terms", term)) for term in terms]
         if not clauses or not self.count:
             return []
-        should = tantivy.Occur.Should
         # Addresses grow with the row, and equal scores come in the order of their addresses: a cut through a tie is
         # the same each time.
-        query = tantivy.Query.boolean_query([(should, clause) for clause in clauses])
-        result: Any = self._searcher.search(query, limit, count=False)
+        result: Any = self._searcher.search(tantivy.Query.boolean_query(clauses), limit, count=False)
         rows = self._searcher.fast_field_values("row", [address for _, address in result.hits])
         hits = [(int(row or 0), float(score)) for row, (score, _) in zip(rows, result.hits, strict=True)]
         return sorted(hits, key=lambda hit: (-hit[1], hit[0]))
@@ -115,6 +93,5 @@ class LexicalIndex:
 def _schema() -> tantivy.Schema:
     builder = tantivy.SchemaBuilder()
     builder.add_text_field("terms", tokenizer_name="whitespace", index_option="freq")
-    builder.add_text_field("title", tokenizer_name="whitespace", index_option="freq")
     builder.add_unsigned_field("row", stored=False, indexed=False, fast=True)
     return builder.build()

@@ -44,7 +44,8 @@ class Pipeline:
         for stage in get_strategy(config.retrieval_strategy).stages:
             if reranker is not None and issubclass(stage, Selection):
                 self._stages.append(Rerank(index, config, reranker))
-            self._stages.append(stage(index, config))
+            if stage.serves(index):
+                self._stages.append(stage(index, config))
 
     def with_selection(self, settings: Settings) -> Pipeline:
         """This pipeline with the knobs of the selection that ``settings`` hold, over the same index; cheap."""

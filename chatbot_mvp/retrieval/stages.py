@@ -48,6 +48,11 @@ class Stage(ABC):
         self.index = index
         self.config = config
 
+    @classmethod
+    def serves(cls, index: CorpusIndex) -> bool:
+        """False where the stage would have nothing to do, whatever the question: a pipeline leaves it out."""
+        return True
+
     @abstractmethod
     def apply(self, trace: RetrievalTrace) -> tuple[RetrievalTrace, dict[str, Any]]:
         """The next trace, and notes for its record."""

@@ -31,6 +31,10 @@ class Stitching(Stage):
 
     name = "stitching"
 
+    @classmethod
+    def serves(cls, index: CorpusIndex) -> bool:
+        return any(chunk.chunk_id != chunk.doc_id for chunk in index.chunks)
+
     def __init__(self, index: CorpusIndex, config: RetrievalConfig) -> None:
         super().__init__(index, config)
         self._runs: dict[str, tuple[int, int, int]] = {}

@@ -1,9 +1,11 @@
-"""Two operations on ragged data that numpy has no name for."""
+"""Types of arrays, and the two things that numpy has no name for."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
 
+import numba
 import numpy as np
 from numpy.typing import NDArray
 
@@ -11,13 +13,16 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float32]
 Array = NDArray[Any]
 
+_F = TypeVar("_F", bound=Callable[..., Any])
 
-def gather(starts: Array, ends: Array) -> tuple[Ints, Ints]:
-    """The positions starts[i]..ends[i]-1 of all rows one after the other, and the row i of each."""
-    lengths = ends - starts
-    rows = np.repeat(np.arange(len(starts)), lengths)
-    before = np.concatenate(([0], np.cumsum(lengths)[:-1])) if len(starts) else np.zeros(0, np.int64)
-    return np.arange(len(rows)) + np.repeat(starts - before, lengths), rows
+
+def compiled(function: _F) -> _F:
+    """Compiled by numba at its first call, once per machine: what it makes is kept beside the source.
+
+    A question's arrays are small (some 150 documents), so that numpy would spend its time on calling, not on counting.
+    Indexes are not checked in compiled code. The interpreter's lock is free while it runs.
+    """
+    return cast(_F, numba.njit(cache=True, nogil=True)(function))
 
 
 def offsets(counts: Array) -> Ints:
@@ -25,8 +30,18 @@ def offsets(counts: Array) -> Ints:
     return np.concatenate(([0], np.cumsum(counts))).astype(np.int64)
 
 
-def row_maximum(values: Array, rows: Array, count: int) -> Floats:
-    """The highest value of each row, 0 for a row without any."""
-    highest = np.zeros(count, np.float32)
-    np.maximum.at(highest, rows, values)
-    return highest
+@compiled
+def best_first(score: Floats) -> Ints:
+    """Positions by falling score, equal scores in their order."""
+    return np.argsort(-score, kind="mergesort")
+
+
+@compiled
+def highest(score: Floats, count: np.int64) -> Ints:
+    """The first ``count`` of ``best_first``, or fewer if there are fewer; for a small count."""
+    left = score.copy()
+    positions = np.empty(min(int(count), len(score)), np.int64)
+    for i in range(len(positions)):
+        positions[i] = np.argmax(left)
+        left[positions[i]] = -np.inf
+    return positions

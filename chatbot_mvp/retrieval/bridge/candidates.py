@@ -3,109 +3,185 @@
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
-from chatbot_mvp.retrieval.bridge.arrays import Array, Floats, Ints, gather
+from chatbot_mvp.retrieval.bridge.arrays import Array, Floats, Ints, compiled
 from chatbot_mvp.retrieval.bridge.graph import MentionGraph
-from chatbot_mvp.retrieval.bridge.question import Question
+from chatbot_mvp.retrieval.bridge.question import Terms
+
+
+class Corpus(NamedTuple):
+    """The arrays of a ``MentionGraph`` that compiled code reads, under the same names."""
+
+    idf: Floats
+    words: Array
+    word_sentence: Array
+    text_start: Ints
+    sentence_start: Ints
+    title_words: Array
+    title_start: Ints
+    title_weight: Floats
+    proper_words: Array
+    proper_start: Ints
+    group: Array
+    rarity: Floats
+    mean_length: float
+    """Mean content words of a text, at least 1."""
+    rareness: Floats
+    """By term: (idf / highest idf)^2."""
+
+    @classmethod
+    def of(cls, graph: MentionGraph) -> Corpus:
+        arrays = {name: getattr(graph, name) for name in cls._fields if hasattr(graph, name)}
+        mean_length = max(1.0, len(graph.words) / max(1, len(graph.group)))
+        rareness = ((graph.idf / graph.unseen_idf) ** 2).astype(np.float32)
+        return cls(mean_length=mean_length, rareness=rareness, **arrays)
 
 
 class Scratch(threading.local):
-    """Two arrays of the corpus' size that each thread reuses; all entries are -1 between two uses."""
+    """Arrays of the corpus' size that each thread reuses; all entries are as made here between two uses."""
 
     def __init__(self, graph: MentionGraph) -> None:
-        self.of_term: Ints = np.full(len(graph.idf) + 1, -1, np.int64)
+        self.of_term: Array = np.full(len(graph.idf) + 1, -1, np.int16)  # small, to stay in the processor's cache
         self.of_row: Ints = np.full(len(graph.group), -1, np.int64)
+        self.sets: Ints = np.zeros(len(graph.idf) + 1, np.int64)
+        """By term: the set, in bits, of those of up to 62 documents that have it."""
+        self.total: Floats = np.zeros(len(graph.group), np.float32)
 
 
-@dataclass
-class Candidates:
-    """C documents with what they have of a question of T terms. Grows when the walk adds documents."""
+class Candidates(NamedTuple):
+    """C documents with what they have of a question of T terms; S sentences in all."""
 
-    question: Question
-    bm25: dict[int, float]
-    """row -> score of the first search."""
-    cosine: dict[int, float] | None
-    """row -> cosine of the nearest vectors; None without vectors."""
-    rows: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
-    has: Floats = field(default_factory=lambda: np.zeros((0, 0), np.float32))
+    rows: Ints
+    has: Floats
     """C x T: 1 where text or title has the term."""
-    in_title: Floats = field(default_factory=lambda: np.zeros((0, 0), np.float32))
-    in_sentence: Floats = field(default_factory=lambda: np.zeros((0, 0), np.float32))
-    """S x T for all S sentences of the candidates; the title counts with every sentence."""
-    first_sentence: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
+    in_title: Floats
+    in_sentence: Floats
+    """S x T; the title counts with every sentence."""
+    first_sentence: Ints
     """Row of ``in_sentence`` at which a candidate's sentences begin."""
-    body_score: Floats = field(default_factory=lambda: np.zeros(0, np.float32))
-    title_score: Floats = field(default_factory=lambda: np.zeros(0, np.float32))
-    sentence_cover: Floats = field(default_factory=lambda: np.zeros(0, np.float32))
-    pair_cover: Floats = field(default_factory=lambda: np.zeros(0, np.float32))
-
-    @property
-    def cover(self) -> Floats:
-        """C: idf share of the question that a candidate has."""
-        covered: Floats = self.has @ self.question.idf / self.question.total
-        return covered
+    body_score: Floats
+    """BM25 of the text alone, k1 = 1.2 and b = 0.75, over the idf of the graph."""
+    title_score: Floats
+    sentence_cover: Floats
+    """0-1: idf share of the question that the best sentence has."""
+    pair_cover: Floats
+    """0-1: share of the question's neighbouring terms that are neighbours in the document."""
 
 
-class Describer:
-    """Fills in candidates from the arrays of a corpus."""
+@compiled
+def gathered(found: Ints, scores: Floats, nearest: Ints, named: Ints, of_row: Ints) -> tuple[Ints, Floats, int]:
+    """(each document once, in this order; its score in the first search or 0; how many were found or are near)"""
+    rows = np.empty(len(found) + len(nearest) + len(named), np.int64)
+    bm25 = np.zeros(len(rows), np.float32)
+    count, retrieved = 0, 0
+    for source in range(3):
+        more = found if source == 0 else nearest if source == 1 else named
+        for i in range(len(more)):
+            if of_row[more[i]] < 0:
+                of_row[more[i]] = count
+                rows[count] = more[i]
+                if source == 0:
+                    bm25[count] = scores[i]
+                count += 1
+        if source == 1:
+            retrieved = count
+    for i in range(count):
+        of_row[rows[i]] = -1
+    return rows[:count], bm25[:count], retrieved
 
-    def __init__(self, graph: MentionGraph) -> None:
-        self.graph = graph
-        self.scratch = Scratch(graph)
-        self.text_length = np.diff(graph.text_start)
-        self.title_length = np.diff(graph.title_start)
-        self.mean_length = max(1.0, float(self.text_length.sum() / max(1, len(self.text_length))))
 
-    def add(self, candidates: Candidates, rows: Ints) -> None:
-        """Append documents that are no candidates yet, in the given order."""
-        if not len(rows):
-            return
-        graph, question, of_term = self.graph, candidates.question, self.scratch.of_term
-        count, size, idf = len(rows), question.size, question.idf
-        of_term[question.terms] = question.slots
-        at, owner = gather(graph.text_start[rows], graph.text_start[rows + 1])
-        slot = of_term[graph.words[at]]
-        title_at, title_owner = gather(graph.title_start[rows], graph.title_start[rows + 1])
-        title_slot = of_term[graph.title_words[title_at]]
-        of_term[question.terms] = -1
+@compiled
+def describe(corpus: Corpus, terms: Terms, rows: Ints, of_term: Array) -> Candidates:
+    """Read documents for what they have of a question."""
+    count, size = len(rows), len(terms.idf)
+    first_sentence = np.empty(count, np.int64)
+    sentences = 0
+    for i in range(count):
+        first_sentence[i] = sentences
+        sentences += corpus.sentence_start[rows[i] + 1] - corpus.sentence_start[rows[i]]
+    has = np.zeros((count, size), np.float32)
+    in_title = np.zeros((count, size), np.float32)
+    in_sentence = np.zeros((sentences, size), np.float32)
+    body_score = np.zeros(count, np.float32)
+    title_score = np.zeros(count, np.float32)
+    sentence_cover = np.zeros(count, np.float32)
+    pair_cover = np.zeros(count, np.float32)
+    frequency = np.empty(size, np.float32)
+    paired = np.empty(len(terms.pair_weight), np.bool_)
+    for k in range(len(terms.numbers)):
+        of_term[terms.numbers[k]] = terms.slots[k]
+    for i in range(count):
+        row = rows[i]
+        frequency[:] = 0
+        paired[:] = False
+        shift = first_sentence[i] - corpus.sentence_start[row]
+        before = -1
+        for at in range(corpus.text_start[row], corpus.text_start[row + 1]):
+            slot = of_term[corpus.words[at]]
+            if slot >= 0:
+                frequency[slot] += 1
+                in_sentence[corpus.word_sentence[at] + shift, slot] = 1
+                if before >= 0:
+                    _mark_pair(terms, paired, before, slot)
+            before = slot
+        before = -1
+        for at in range(corpus.title_start[row], corpus.title_start[row + 1]):
+            slot = of_term[corpus.title_words[at]]
+            if slot >= 0:
+                in_title[i, slot] = 1
+                if before >= 0:
+                    _mark_pair(terms, paired, before, slot)
+            before = slot
+        for pair in range(len(paired)):
+            if paired[pair]:
+                pair_cover[i] += terms.pair_weight[pair]
+        length = corpus.text_start[row + 1] - corpus.text_start[row]
+        norm = 1.2 * (0.25 + 0.75 * length / corpus.mean_length)
+        in_titles = 0.0
+        for slot in range(size):
+            in_titles += in_title[i, slot] * terms.idf[slot]
+            if frequency[slot] > 0:
+                body_score[i] += frequency[slot] / (frequency[slot] + norm) * 2.2 * terms.idf[slot]
+            if frequency[slot] > 0 or in_title[i, slot] > 0:
+                has[i, slot] = 1
+        title_length = corpus.title_start[row + 1] - corpus.title_start[row]
+        title_score[i] = 2 * in_titles / (1 + 0.25 * title_length)
+        last = corpus.sentence_start[row + 1] + shift
+        for sentence in range(first_sentence[i], last):
+            covered = 0.0
+            for slot in range(size):
+                if in_title[i, slot] > 0:
+                    in_sentence[sentence, slot] = 1
+                covered += in_sentence[sentence, slot] * terms.idf[slot]
+            sentence_cover[i] = max(sentence_cover[i], covered / terms.total)
+    for k in range(len(terms.numbers)):
+        of_term[terms.numbers[k]] = -1
+    return Candidates(
+        rows, has, in_title, in_sentence, first_sentence, body_score, title_score, sentence_cover, pair_cover
+    )
 
-        hit, title_hit = np.flatnonzero(slot >= 0), np.flatnonzero(title_slot >= 0)
-        frequency = np.bincount(owner[hit] * size + slot[hit], minlength=count * size).reshape(count, size)
-        in_title = np.zeros((count, size), np.float32)
-        in_title[title_owner[title_hit], title_slot[title_hit]] = 1
 
-        paired = np.zeros((count, size * size), bool)
-        for places, owners, slots in ((hit, owner, slot), (title_hit, title_owner, title_slot)):
-            adjacent = np.flatnonzero((places[1:] == places[:-1] + 1) & (owners[places[1:]] == owners[places[:-1]]))
-            first, second = places[adjacent], places[adjacent + 1]
-            paired[owners[first], slots[first] * size + slots[second]] = True
+@compiled
+def joined(one: Candidates, other: Candidates) -> Candidates:
+    """The candidates of both, which have none in common."""
+    return Candidates(
+        np.concatenate((one.rows, other.rows)),
+        np.concatenate((one.has, other.has)),
+        np.concatenate((one.in_title, other.in_title)),
+        np.concatenate((one.in_sentence, other.in_sentence)),
+        np.concatenate((one.first_sentence, other.first_sentence + len(one.in_sentence))),
+        np.concatenate((one.body_score, other.body_score)),
+        np.concatenate((one.title_score, other.title_score)),
+        np.concatenate((one.sentence_cover, other.sentence_cover)),
+        np.concatenate((one.pair_cover, other.pair_cover)),
+    )
 
-        sentences = graph.sentence_start[rows + 1] - graph.sentence_start[rows]
-        first_sentence = np.concatenate(([0], np.cumsum(sentences)[:-1]))
-        in_sentence = np.zeros((int(sentences.sum()), size), np.float32)
-        shift = graph.sentence_start[rows] - first_sentence
-        in_sentence[graph.word_sentence[at[hit]] - shift[owner[hit]], slot[hit]] = 1
-        in_sentence = np.maximum(in_sentence, in_title[np.repeat(np.arange(count), sentences)])
 
-        # BM25 of the candidate's own text, k1 = 1.2 and b = 0.75, over the idf of this graph.
-        norm = 1.2 * (0.25 + 0.75 * self.text_length[rows] / self.mean_length)
-        body = (frequency / (frequency + norm[:, None]) * 2.2) @ idf
-        title = 2 * (in_title @ idf) / (1 + 0.25 * self.title_length[rows])
-        sentence_cover = np.maximum.reduceat(in_sentence @ idf, first_sentence) / question.total
-        new: dict[str, Array] = {
-            "rows": rows,
-            "has": np.maximum(frequency > 0, in_title).astype(np.float32),
-            "in_title": in_title,
-            "in_sentence": in_sentence,
-            "first_sentence": first_sentence + len(candidates.in_sentence),
-            "body_score": body.astype(np.float32),
-            "title_score": title.astype(np.float32),
-            "sentence_cover": sentence_cover.astype(np.float32),
-            "pair_cover": ((paired & question.pairs) @ question.pair_weight).astype(np.float32),
-        }
-        for name, values in new.items():
-            known: Array = getattr(candidates, name)
-            setattr(candidates, name, np.concatenate((known, values)) if len(known) else values)
+@compiled
+def _mark_pair(terms: Terms, paired: Array, first: int, second: int) -> None:
+    for pair in range(terms.pair_start[first], terms.pair_start[first + 1]):
+        if terms.pair_second[pair] == second:
+            paired[pair] = True

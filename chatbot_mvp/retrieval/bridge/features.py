@@ -1,220 +1,208 @@
 """What speaks for a candidate: its own match, and what the best candidates say by mentioning it or being mentioned.
 
-The names in OWN_FEATURES, LINK_FEATURES and VECTOR_FEATURES are those of the learned weights. All features are arrays
-over the candidates of one question.
+The names in OWN_FEATURES, LINK_FEATURES and VECTOR_FEATURES are those of the learned weights, and, in this order, the
+rows of a feature matrix, whose columns are the candidates of one question.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-
 import numpy as np
 
-from chatbot_mvp.retrieval.bridge.arrays import Array, Floats, Ints, gather, row_maximum
-from chatbot_mvp.retrieval.bridge.candidates import Candidates, Describer
+from chatbot_mvp.retrieval.bridge.arrays import Array, Floats, Ints, compiled, highest
+from chatbot_mvp.retrieval.bridge.candidates import Candidates, Corpus, describe, joined
+from chatbot_mvp.retrieval.bridge.graph import Edges
+from chatbot_mvp.retrieval.bridge.links import Links, find_links, linked_rows, new_share
+from chatbot_mvp.retrieval.bridge.question import Named, Terms
 
 OWN_FEATURES = ("hand", "named_idf", "named_exact", "title_match", "length", "hub")
 LINK_FEATURES = ("new_to_top", "forward_new", "pair", "support", "link_count", "words", "words_new")
 VECTOR_FEATURES = ("cosine_scaled", "cosine")
+FEATURES = (*OWN_FEATURES, *LINK_FEATURES, *VECTOR_FEATURES)
 
-_BACKWARD_OF_A_HUB = 40
-"""Mentions of a document that are followed to documents which are no candidates yet; the strongest first."""
-_BACKWARD_LOOKED_AT = 2_000
-_REACH = 5
-"""Content words on either side of a mention that count as near to it."""
-_DENSE_SCALE = 60
+HAND, NAMED_IDF, NAMED_EXACT, TITLE_MATCH, LENGTH, HUB = range(6)
+NEW_TO_TOP, FORWARD_NEW, PAIR, SUPPORT, LINK_COUNT, WORDS, WORDS_NEW, COSINE_SCALED, COSINE = range(6, 15)
+
+# Of numpy's type: numba would compile a function once more for each plain number that it is given.
+_FIRST_PARENTS, _PARENTS = np.int64(6), np.int64(8)
+"""So many of the best candidates' links are looked at, at first and for the features."""
+_DENSE_SCALE = np.int64(60)
 """The cosine is scaled between that of the nearest vector and of the one at this rank."""
+_FORWARD, _BACKWARD = 0.8, 0.6
+_COMMON_WORDS = 0.7
 
 
-@dataclass(frozen=True)
-class Links:
-    """Mentions between the best candidates ("parents") and all candidates: E of them."""
+@compiled
+def first_look(
+    corpus: Corpus,
+    outgoing: Edges,
+    incoming: Edges,
+    terms: Terms,
+    named: Named,
+    rows: Ints,
+    bm25: Floats,
+    cosine: Floats,
+    of_row: Ints,
+    of_term: Array,
+) -> tuple[Candidates, Ints]:
+    """Describe the documents found.
 
-    parents: Ints
-    """Positions of the parents among the candidates, best first."""
-    parent: Ints
-    """E: number of the parent."""
-    candidate: Ints
-    """E: position of the other end."""
-    forward: Array
-    """E: True where the parent mentions the candidate."""
-    weight: Floats
-    """E: square root of the mention's strength."""
-    lent: Floats
-    """E: prior of the parent times ``weight``."""
-    adds: Floats
-    """C x P: idf share of the question that a candidate has and a parent lacks."""
-    edge_adds: Floats
-    """E: ``adds`` of the two ends."""
-    value: Floats
-    """E: the hand-set worth of the link for the candidate."""
+    Args:
+        rows: of the documents, at least one.
+        bm25: score of each in the first search; 0 for one that it did not find.
+        cosine: of each with the question; empty without vectors.
+
+    Returns:
+        (the candidates, rows of those that the best of them lead to)
+    """
+    c = describe(corpus, terms, rows, of_term)
+    own = _own(corpus, terms, named, c, cosine, of_row)
+    look = _hand_set(c, bm25, own, len(cosine) > 0)
+    return c, linked_rows(outgoing, incoming, rows, look, _FIRST_PARENTS, of_row)
 
 
-class FeatureMaker:
-    """Computes features over one corpus. Safe to share between threads."""
+@compiled
+def all_features(
+    corpus: Corpus,
+    outgoing: Edges,
+    incoming: Edges,
+    terms: Terms,
+    named: Named,
+    found: Candidates,
+    linked: Ints,
+    bm25: Floats,
+    cosine: Floats,
+    of_row: Ints,
+    of_term: Array,
+    sets: Ints,
+) -> tuple[Candidates, Floats]:
+    """(all candidates of a question, features x candidates); ``bm25`` and ``cosine`` are of ``found``, then ``linked``.
 
-    def __init__(self, describer: Describer) -> None:
-        self.describer = describer
-        self.graph = describer.graph
+    The rows of the vectors' features are 0 without vectors.
+    """
+    c = joined(found, describe(corpus, terms, linked, of_term)) if len(linked) else found
+    features = _own(corpus, terms, named, c, cosine, of_row)
+    look = _hand_set(c, bm25, features, len(cosine) > 0)
+    links = find_links(corpus, outgoing, incoming, terms, c, look, _FIRST_PARENTS, of_row, of_term)
+    forward, backward = np.zeros_like(look), np.zeros_like(look)
+    for e in range(len(links.value)):
+        by_way = forward if links.forward[e] else backward
+        by_way[links.candidate[e]] = max(by_way[links.candidate[e]], links.value[e])
+    hand = _scaled(look + np.float32(_FORWARD) * forward + np.float32(_BACKWARD) * backward)
+    features[HAND] = hand
+    links = find_links(corpus, outgoing, incoming, terms, c, hand, _PARENTS, of_row, of_term)
+    _add_links(corpus, terms, c, links, features, sets)
+    return c, features
 
-    def own(self, c: Candidates) -> dict[str, Floats]:
-        """What a candidate has by itself; C values each."""
-        graph, question, of_row = self.graph, c.question, self.describer.scratch.of_row
-        count = len(c.rows)
-        best = max(c.bm25.values(), default=1.0)
-        both = c.body_score + 0.5 * c.title_score
-        strength, idf_share = np.zeros(count, np.float32), np.zeros(count, np.float32)
-        of_row[c.rows] = np.arange(count)
-        for row, (name_strength, idf) in question.named.items():
-            strength[of_row[row]], idf_share[of_row[row]] = name_strength, name_strength * idf / question.total
-        of_row[c.rows] = -1
-        features = {
-            "bm25": np.array([c.bm25.get(row, 0.0) for row in c.rows.tolist()], np.float32) / best,
-            "bm25_own": both / max(float(both.max(initial=0.0)), 1e-6),
-            "named_idf": idf_share,
-            "named_exact": (strength >= 1).astype(np.float32),
-            "title_match": c.title_score / question.total,
-            "length": np.log1p(self.describer.text_length[c.rows] / self.describer.mean_length).astype(np.float32),
-            "hub": 1 - graph.rarity[c.rows],
-        }
-        if c.cosine is not None:
-            cosine = np.array([c.cosine[row] for row in c.rows.tolist()], np.float32)
-            ranked = np.sort(cosine)[::-1][:_DENSE_SCALE]
-            low, high = float(ranked[-1]), float(ranked[0])
-            features["cosine_scaled"] = (cosine - low) / max(high - low, 1e-6)
-            features["cosine"] = cosine
-        return features
 
-    def edges(self, parents: Ints) -> tuple[Array, ...]:
-        """(parent number, other row, weight, sentence, forward, position, width) of mentions by and of the parents.
+@compiled
+def _own(corpus: Corpus, terms: Terms, named: Named, c: Candidates, cosine: Floats, of_row: Ints) -> Floats:
+    """What a candidate has by itself; the other rows of the matrix are 0."""
+    count = len(c.rows)
+    features = np.zeros((15, count), np.float32)
+    for i in range(count):
+        of_row[c.rows[i]] = i
+    for k in range(len(named.rows)):
+        i = of_row[named.rows[k]]
+        features[NAMED_IDF, i] = named.strength[k] * named.idf[k] / terms.total
+        features[NAMED_EXACT, i] = named.strength[k] >= 1
+    for i in range(count):
+        row = c.rows[i]
+        of_row[row] = -1
+        features[TITLE_MATCH, i] = c.title_score[i] / terms.total
+        features[LENGTH, i] = np.log1p((corpus.text_start[row + 1] - corpus.text_start[row]) / corpus.mean_length)
+        features[HUB, i] = 1 - corpus.rarity[row]
+    if len(cosine):
+        ranked = highest(cosine, _DENSE_SCALE)
+        low, high = cosine[ranked[len(ranked) - 1]], cosine[ranked[0]]
+        features[COSINE_SCALED] = (cosine - low) / max(high - low, np.float32(1e-6))
+        features[COSINE] = cosine
+    return features
 
-        ``scratch.of_row`` must mark the candidates: a hub's incoming mentions are followed to these, and a few others.
-        """
-        outgoing, incoming = self.graph.outgoing, self.graph.incoming
-        out_at, out_parent = gather(outgoing.start[parents], outgoing.start[parents + 1])
-        begin = incoming.start[parents]
-        in_at, in_parent = gather(begin, np.minimum(incoming.start[parents + 1], begin + _BACKWARD_LOOKED_AT))
-        known = self.describer.scratch.of_row[incoming.other[in_at]] >= 0
-        keep = known | (in_at - begin[in_parent] < _BACKWARD_OF_A_HUB)
-        in_at, in_parent = in_at[keep], in_parent[keep]
-        forward = np.arange(len(out_at) + len(in_at)) < len(out_at)
-        join: Callable[[str], Array] = lambda name: np.concatenate(  # noqa: E731
-            (getattr(outgoing, name)[out_at], getattr(incoming, name)[in_at])
-        )
-        return (
-            np.concatenate((out_parent, in_parent)),
-            join("other"),
-            join("weight"),
-            join("sentence"),
-            forward,
-            join("position"),
-            join("width"),
-        )
 
-    def links(self, c: Candidates, prior: Floats, parents: int) -> Links:
-        """The mentions between the ``parents`` best candidates by ``prior`` (0-1) and all candidates."""
-        graph, question, of_row = self.graph, c.question, self.describer.scratch.of_row
-        best = np.argsort(-prior, kind="stable")[:parents]
-        of_row[c.rows] = np.arange(len(c.rows))
-        parent, other, weight, sentence, forward, position, width = self.edges(c.rows[best])
-        candidate = of_row[other]
-        of_row[c.rows] = -1
-        known = np.flatnonzero(candidate >= 0)
-        parent, candidate, weight, sentence, forward, position, width = (
-            values[known] for values in (parent, candidate, weight, sentence, forward, position, width)
-        )
-        adds: Floats = ((c.has * question.idf) @ (1 - c.has[best]).T / question.total).astype(np.float32)
-        holder = np.where(forward, best[parent], candidate)
-        named = np.where(forward, candidate, best[parent])
-        not_the_name = 1 - c.in_title[named]
-        said = c.in_sentence[sentence - graph.sentence_start[c.rows[holder]] + c.first_sentence[holder]]
-        context = (said * not_the_name) @ question.idf / question.total
-        near = self._near(c, c.rows[holder], not_the_name, position, width)
-        root: Floats = np.sqrt(weight, dtype=np.float32)
-        lent: Floats = prior[best][parent] * root
-        edge_adds: Floats = adds[candidate, parent]
-        value: Floats = lent * (0.15 + context + near + edge_adds) * (0.3 + graph.rarity[c.rows[named]])
-        return Links(best, parent, candidate, forward, root, lent, adds, edge_adds, value)
+@compiled
+def _hand_set(c: Candidates, bm25: Floats, own: Floats, vectors: bool) -> Floats:
+    """A score in 0-1 from the candidates' own match; its weights were set by hand, once, before any measurement."""
+    found, both = _scaled(bm25), _scaled(c.body_score + np.float32(0.5) * c.title_score)
+    look = np.empty(len(c.rows), np.float32)
+    for i in range(len(c.rows)):
+        value = 0.5 * found[i] + 0.5 * both[i]
+        value += 0.6 * min(1.0, 2 * own[NAMED_IDF, i]) + 0.3 * c.sentence_cover[i] + 0.2 * c.pair_cover[i]
+        if vectors:
+            value += 0.8 * own[COSINE_SCALED, i]
+        look[i] = value
+    return _scaled(look)
 
-    def linked(self, c: Candidates, own: dict[str, Floats], prior: Floats, parents: int) -> dict[str, Floats]:
-        """All features; the links are those of the ``parents`` best by ``prior``, itself the feature ``hand``."""
-        question, count = c.question, len(c.rows)
-        links = self.links(c, prior, parents)
-        rows, lent_by = links.parents, prior[links.parents]
-        forward = links.forward
-        left = (1 - c.has[rows[0]]) * question.idf
-        joint = c.cover[rows[links.parent]] + links.edge_adds
-        mean_prior = 0.5 * (prior[links.candidate] + lent_by[links.parent])
-        back = prior[links.candidate] * links.weight * (0.2 + links.edge_adds)
-        distinct = np.unique(links.candidate * len(rows) + links.parent) // len(rows)
-        shared = self.shared_words(c, c.rows, c.rows[rows]) * lent_by
-        return {
-            **own,
-            "hand": prior,
-            "new_to_top": c.has @ left / (float(left.sum()) or 1.0),
-            "forward_new": row_maximum((links.lent * links.edge_adds)[forward], links.candidate[forward], count),
-            "pair": row_maximum(mean_prior * links.weight * joint, links.candidate, count),
-            "support": row_maximum(back, rows[links.parent], count),
-            "link_count": np.minimum(np.bincount(distinct, minlength=count), 5).astype(np.float32) / 5,
-            "words": shared.max(1),
-            "words_new": (shared * links.adds).max(1),
-        }
 
-    def shared_words(self, c: Candidates, rows: Ints, others: Ints) -> Floats:
-        """rows x others in 0-1: proper words that both have and the question has not; 0 within one title.
+@compiled
+def _scaled(values: Floats) -> Floats:
+    """Over the highest, which becomes 1 unless all are 0; values are 0 or more."""
+    top = np.float32(1e-6)
+    for value in values:
+        top = max(top, value)
+    scaled: Floats = values / top
+    return scaled
 
-        x / (x + 0.7) of the sum x of (idf / highest idf)^2 over those words: a link between documents without a name.
-        """
-        graph, of_term = self.graph, self.describer.scratch.of_term
-        at, owner = gather(graph.proper_start[others], graph.proper_start[others + 1])
-        words = graph.proper_words[at]
-        of_term[c.question.terms] = 1
-        fresh = of_term[words] < 0
-        of_term[c.question.terms] = -1
-        words, owner = words[fresh], owner[fresh]
-        distinct = np.unique(words)
-        of_term[distinct] = np.arange(len(distinct))
-        theirs = np.zeros((len(others), len(distinct)), np.float32)
-        theirs[owner, of_term[words]] = 1
-        at, owner = gather(graph.proper_start[rows], graph.proper_start[rows + 1])
-        column = of_term[graph.proper_words[at]]
-        of_term[distinct] = -1
-        ours = np.zeros((len(rows), len(distinct)), np.float32)
-        ours[owner[column >= 0], column[column >= 0]] = 1
-        total: Floats = (ours * (graph.idf[distinct] / graph.unseen_idf) ** 2) @ theirs.T
-        total[graph.group[rows][:, None] == graph.group[others][None]] = 0
-        share: Floats = total / (total + 0.7)
-        return share
 
-    def title_likeness(self, rows: Ints) -> Floats:
-        """rows x rows in 0-1: idf-weighted Jaccard of the titles' terms; 0 on the diagonal."""
-        graph, of_term = self.graph, self.describer.scratch.of_term
-        at, owner = gather(graph.title_start[rows], graph.title_start[rows + 1])
-        terms = graph.title_words[at]
-        distinct = np.unique(terms)
-        of_term[distinct] = np.arange(len(distinct))
-        titles = np.zeros((len(rows), len(distinct)), np.float32)
-        titles[owner, of_term[terms]] = 1
-        of_term[distinct] = -1
-        common = (titles * graph.idf[distinct]) @ titles.T
-        weight = graph.title_weight[rows]
-        likeness: Floats = common / np.maximum(weight[:, None] + weight[None] - common, 1e-6)
-        np.fill_diagonal(likeness, 0)
-        return likeness
+@compiled
+def _add_links(corpus: Corpus, terms: Terms, c: Candidates, links: Links, features: Floats, sets: Ints) -> None:
+    prior, parents = features[HAND], links.parents
+    top = parents[0]
+    cover = np.zeros(len(parents), np.float32)
+    for p in range(len(parents)):
+        for slot in range(len(terms.idf)):
+            cover[p] += c.has[parents[p], slot] * terms.idf[slot] / terms.total
+    left = 0.0
+    for slot in range(len(terms.idf)):
+        left += (1 - c.has[top, slot]) * terms.idf[slot]
+    met = np.zeros((len(c.rows), len(parents)), np.bool_)
+    for e in range(len(links.parent)):
+        i, p = links.candidate[e], links.parent[e]
+        new = links.adds[e]
+        if links.forward[e]:
+            features[FORWARD_NEW, i] = max(features[FORWARD_NEW, i], links.lent[e] * new)
+        mean_prior = 0.5 * (prior[i] + prior[parents[p]])
+        features[PAIR, i] = max(features[PAIR, i], mean_prior * links.weight[e] * (cover[p] + new))
+        back = prior[i] * links.weight[e] * (0.2 + new)
+        features[SUPPORT, parents[p]] = max(features[SUPPORT, parents[p]], back)
+        if not met[i, p]:
+            met[i, p] = True
+            features[LINK_COUNT, i] = min(features[LINK_COUNT, i] + np.float32(0.2), np.float32(1))
+    shared = shared_words(corpus, terms, c.rows, c.rows[parents], sets)
+    for i in range(len(c.rows)):
+        features[NEW_TO_TOP, i] = new_share(terms, c, i, top) * terms.total / left if left > 0 else 0
+        for p in range(len(parents)):
+            if shared[i, p] > 0:
+                lent = shared[i, p] * prior[parents[p]]
+                features[WORDS, i] = max(features[WORDS, i], lent)
+                features[WORDS_NEW, i] = max(features[WORDS_NEW, i], lent * new_share(terms, c, i, parents[p]))
 
-    def _near(self, c: Candidates, holders: Ints, not_the_name: Floats, position: Array, width: Array) -> Floats:
-        """idf share of question terms near a mention, each divided by 0.5 + half its distance in content words."""
-        graph, question, of_term = self.graph, c.question, self.describer.scratch.of_term
-        away = np.arange(1, _REACH + 1)
-        at = np.concatenate((position[:, None] - away, position[:, None] + width[:, None] - 1 + away), 1)
-        inside = (at >= graph.text_start[holders][:, None]) & (at < graph.text_start[holders + 1][:, None])
-        of_term[question.terms] = question.slots
-        slot = of_term[graph.words[np.where(inside, at, 0)]] if len(graph.words) else np.full(at.shape, -1)
-        of_term[question.terms] = -1
-        edge, place = np.nonzero(inside & (slot >= 0))
-        closeness = np.zeros((len(position), question.size), np.float32)
-        distance = place % _REACH + 1
-        np.maximum.at(closeness, (edge, slot[edge, place]), (1 / (0.5 + distance / 2)).astype(np.float32))
-        near: Floats = ((closeness * not_the_name) @ question.idf / question.total).astype(np.float32)
-        return near
+
+@compiled
+def shared_words(corpus: Corpus, terms: Terms, rows: Ints, others: Ints, sets: Ints) -> Floats:
+    """rows x others (62 at most) in 0-1: proper words that both have and the question has not; 0 within one title.
+
+    x / (x + 0.7) of the sum x of (idf / highest idf)^2 over those words: a link between documents without a name.
+    """
+    shared = np.zeros((len(rows), len(others)), np.float32)
+    for j in range(len(others)):
+        for at in range(corpus.proper_start[others[j]], corpus.proper_start[others[j] + 1]):
+            sets[corpus.proper_words[at]] |= 1 << j
+    for k in range(len(terms.numbers)):
+        sets[terms.numbers[k]] = 0
+    for i in range(len(rows)):
+        for at in range(corpus.proper_start[rows[i]], corpus.proper_start[rows[i] + 1]):
+            word = corpus.proper_words[at]
+            have = sets[word]
+            j = 0
+            while have:
+                if have & 1:
+                    shared[i, j] += corpus.rareness[word]
+                have >>= 1
+                j += 1
+        for j in range(len(others)):
+            same = corpus.group[rows[i]] == corpus.group[others[j]]
+            shared[i, j] = 0 if same else shared[i, j] / (shared[i, j] + _COMMON_WORDS)
+    for j in range(len(others)):
+        for at in range(corpus.proper_start[others[j]], corpus.proper_start[others[j] + 1]):
+            sets[corpus.proper_words[at]] = 0
+    return shared

@@ -8,26 +8,26 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from chatbot_mvp.retrieval.bridge.arrays import Array, Floats, Ints, offsets
 from chatbot_mvp.retrieval.bridge.names import Bearer, Names, collect_names, names_of
+from chatbot_mvp.retrieval.bridge.postings import Postings, build_postings
 from chatbot_mvp.text import Analyzer, sentences
 from chatbot_mvp.types import Chunk, Progress, ProgressCallback, ignore_progress
 
-GRAPH_VERSION = 1
+GRAPH_VERSION = 2
 """Part of the cache key: raise it whenever the graph of a corpus changes."""
 
 _MAX_PER_PAIR = 4  # mentions of one document in another that are kept
 
 
-@dataclass(frozen=True)
-class Edges:
+class Edges(NamedTuple):
     """Mentions, grouped by the document at one end: rows ``start[i]:start[i + 1]`` belong to document i."""
 
     start: Ints
@@ -74,14 +74,30 @@ class MentionGraph:
     """By the document that mentions."""
     incoming: Edges
     """By the document that is mentioned, the strongest first."""
+    postings: Postings
+    """For the walk's first search."""
+
+    def idf_of(self, term: str) -> float:
+        number = self.vocabulary.get(term)
+        return self.unseen_idf if number is None else float(self.idf[number])
+
+    def terms_present(self, terms: Iterable[str], rows: Sequence[int]) -> list[set[str]]:
+        """For each document, those of the terms that it or its title has."""
+        numbers = [(number, term) for term in terms if (number := self.vocabulary.get(term)) is not None]
+        present = []
+        for row in rows:
+            has = set(self.words[self.text_start[row] : self.text_start[row + 1]].tolist())
+            has.update(self.title_words[self.title_start[row] : self.title_start[row + 1]].tolist())
+            present.append({term for number, term in numbers if number in has})
+        return present
 
     def save(self, path: Path) -> None:
         """Write to one ``.npz`` file."""
         arrays: dict[str, Any] = {}
         for field in fields(self):
             value = getattr(self, field.name)
-            if isinstance(value, Edges):
-                arrays.update({f"{field.name}.{part.name}": getattr(value, part.name) for part in fields(value)})
+            if isinstance(value, (Edges, Postings)):
+                arrays.update({f"{field.name}.{part}": array for part, array in value._asdict().items()})
             elif isinstance(value, np.ndarray):
                 arrays[field.name] = value
         bearers = [
@@ -104,9 +120,9 @@ class MentionGraph:
         with np.load(path, allow_pickle=False) as arrays:
             text = json.loads(arrays["text"].tobytes())
             plain: dict[str, Any] = {f.name: arrays[f.name] for f in fields(cls) if f.name in arrays}
-            edges: dict[str, Any] = {
-                name: Edges(**{part.name: arrays[f"{name}.{part.name}"] for part in fields(Edges)})
-                for name in ("outgoing", "incoming")
+            parts: dict[str, Any] = {
+                name: kind(**{part: arrays[f"{name}.{part}"] for part in kind._fields})
+                for name, kind in (("outgoing", Edges), ("incoming", Edges), ("postings", Postings))
             }
         bearers = {
             tuple(name): [Bearer(row, kind, tuple(form)) for row, kind, form in found]
@@ -115,7 +131,7 @@ class MentionGraph:
         usual = {tuple(name) for name, _, is_usual in text["names"] if is_usual}
         names = Names(bearers, usual, plain["group"].tolist())
         vocabulary = {term: number for number, term in enumerate(text["vocabulary"])}
-        return cls(names=names, vocabulary=vocabulary, unseen_idf=text["unseen_idf"], **plain, **edges)
+        return cls(names=names, vocabulary=vocabulary, unseen_idf=text["unseen_idf"], **plain, **parts)
 
 
 def build_graph(
@@ -212,6 +228,7 @@ class _Reader:
             rarity=rarity.astype(np.float32),
             outgoing=_grouped(edges, "source", "target", count),
             incoming=_grouped(edges, "target", "source", count),
+            postings=build_postings(words, text_start, title_words, title_start, terms),
         )
 
     def _is_proper(self, stem: str) -> bool:

@@ -59,9 +59,11 @@ class Names:
         self.bearers_of = bearers
         self.usual_in_lower_case = usual_in_lower_case
         self._groups = groups  # passages of one title are no rivals for it
-        self._longest: dict[str, int] = {}
+        lengths: dict[Name, set[int]] = {}
         for name in bearers:
-            self._longest[name[0]] = max(self._longest.get(name[0], 0), len(name))
+            lengths.setdefault(name[:2], set()).add(len(name))
+        self._lengths = {head: sorted(found, reverse=True) for head, found in lengths.items()}
+        """The first two stems of names, or the only one -> how many words such names have, the longest first."""
 
     def mentions(self, words: Sequence[Word], cased: bool = True) -> Iterator[Mention]:
         """Longest names first, from left to right, then names nested in them.
@@ -70,11 +72,15 @@ class Names:
             cased: False for a text whose case says nothing, such as a question typed in lower case.
         """
         taken = 0
-        for start, word in enumerate(words):
-            for length in range(min(self._longest.get(word.stem, 0), len(words) - start), 0, -1):
+        stems = tuple(word.stem for word in words)
+        for start in range(len(words)):
+            lengths = self._lengths.get(stems[start : start + 2], ()) if start + 1 < len(words) else ()
+            for length in (*lengths, *self._lengths.get(stems[start : start + 1], ())):
+                name = stems[start : start + length]
+                if len(name) < length or name not in self.bearers_of:
+                    continue
                 found = words[start : start + length]
-                name = tuple(w.stem for w in found)
-                if name not in self.bearers_of or not _can_be_name(found):
+                if not _can_be_name(found):
                     continue
                 fit = self._case_fit(name, found) if cased else 1.0
                 if fit == 0.0:

@@ -5,15 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from chatbot_mvp.retrieval.bridge.walk import LEXICAL_CANDIDATES, VECTOR_CANDIDATES, BridgeWalk, Cosine
+import numpy as np
+
+from chatbot_mvp.retrieval.bridge.walk import LEXICAL_CANDIDATES, VECTOR_CANDIDATES, BridgeWalk, Cosine, Ranking
 from chatbot_mvp.retrieval.bridge.weights import load_weights
 from chatbot_mvp.retrieval.index import CorpusIndex
 from chatbot_mvp.retrieval.stages import RetrievalConfig, Stage
 from chatbot_mvp.retrieval.trace import Hit, RetrievalTrace
 
-_HITS = 50
-"""Hits that are handed on at least; making one of every candidate would cost as much as ranking them."""
-_SHOWN = 20
+_NOTHING = np.zeros(0, np.int64)
+_SHOWN = 10
 """Of the first search, the hits that the trace shows."""
 
 
@@ -31,29 +32,32 @@ class Bridge(Stage):
         self._walk = (
             BridgeWalk(index.graph, index.analyzer, load_weights(config.retrieval_strategy)) if index.graph else None
         )
-        self._row_of = {chunk.chunk_id: row for row, chunk in enumerate(index.chunks)}
+        if self._walk is not None:
+            self._walk.warm_up()
+        reranked = config.retrieval_pre_fusion_k if config.reranker else 0
+        # Making a hit of every candidate would cost as much as ranking them.
+        self._kept = max(config.retrieval_k, config.kb_top_k, reranked)
 
     def apply(self, trace: RetrievalTrace) -> tuple[RetrievalTrace, dict[str, Any]]:
-        lexical = self.index.lexical.search_titled(trace.query, LEXICAL_CANDIDATES)
         if self._walk is None:
-            return self._candidates(trace, lexical, "bm25"), {"found": len(lexical)}
-        trace = self._candidates(trace, lexical[:_SHOWN], "bm25")
-        nearest: list[int] = []
+            found = self.index.lexical.search(trace.query, LEXICAL_CANDIDATES)
+            return self._candidates(trace, found, "bm25"), {"found": len(found)}
+        nearest = _NOTHING
         cosine: Cosine | None = None
         if trace.query_vector is not None and self.index.dense is not None:
             vectors, query_vector = self.index.dense.vectors, trace.query_vector
-            nearest = [self._row_of[h.chunk.chunk_id] for h in trace.candidates["vector"][:VECTOR_CANDIDATES]]
+            near = trace.candidates["vector"][:VECTOR_CANDIDATES]
+            nearest = np.array([self.index.row_of[hit.chunk.chunk_id] for hit in near], np.int64)
             cosine = lambda rows: vectors.similarities(query_vector, rows)  # noqa: E731
-        ranking = self._walk.rank(trace.query, lexical, nearest, cosine)
-        reranked = self.config.retrieval_pre_fusion_k if self.config.reranker else 0
-        kept = max(_HITS, self.config.retrieval_k, self.config.kb_top_k, reranked)
-        columns = [values[:kept].tolist() for values in ranking.signals.values()]
-        signals = [dict(zip(ranking.signals, values, strict=True)) for values in zip(*columns, strict=True)]
-        hits = tuple(
-            Hit(self.index.chunks[row], score, signal)
-            for row, score, signal in zip(
-                ranking.rows[:kept].tolist(), ranking.relative[:kept].tolist(), signals, strict=True
-            )
+        ranking = self._walk.rank(trace.query, nearest, cosine, self._kept)
+        rows, scores = ranking.found
+        shown = list(zip(rows[:_SHOWN].tolist(), scores[:_SHOWN].tolist(), strict=True))
+        following = replace(self._candidates(trace, shown, "bm25"), hits=self._hits(ranking))
+        return following, {"candidates": ranking.candidates, "added_by_names_and_links": ranking.added}
+
+    def _hits(self, ranking: Ranking) -> tuple[Hit, ...]:
+        columns = [values.tolist() for values in ranking.signals.values()]
+        return tuple(
+            Hit(self.index.chunks[row], score, dict(zip(ranking.signals, values, strict=True)))
+            for row, score, *values in zip(ranking.rows.tolist(), ranking.relative.tolist(), *columns, strict=True)
         )
-        added = len(ranking.rows) - len({*(row for row, _ in lexical), *nearest})
-        return replace(trace, hits=hits), {"candidates": len(ranking.rows), "added_by_names_and_links": added}

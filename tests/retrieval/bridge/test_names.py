@@ -69,3 +69,11 @@ def test_two_bearers_of_a_name_share_its_strength() -> None:
 @given(text=st.text(max_size=200), titles=st.lists(st.text(max_size=30), max_size=5))
 def test_any_texts_and_titles_are_read_without_an_error(text: str, titles: list[str]) -> None:
     assert all(0 < strength <= 1 for _, strength in mentioned(text, *titles))
+
+
+def test_a_text_that_ends_in_the_middle_of_a_longer_name_mentions_the_shorter_one() -> None:
+    names = collect_names(
+        [names_of(title, "", ENGLISH) for title in ("New York", "New York City")], [set(), set()], range(2)
+    )
+    [mention] = names.mentions(ENGLISH.words("He lived in New York"))
+    assert (mention.start, mention.end) == (3, 5)

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from chatbot_mvp.benchmark.datasets import load_dataset
 from chatbot_mvp.metrics.ranking import recall_at
+from chatbot_mvp.retrieval.bridge.choice import STEP_FEATURES
 from chatbot_mvp.retrieval.bridge.features import LINK_FEATURES, OWN_FEATURES, VECTOR_FEATURES
-from chatbot_mvp.retrieval.bridge.walk import STEP_FEATURES
 from chatbot_mvp.retrieval.bridge.weights import PATH, load_weights
 from chatbot_mvp.retrieval.pipeline import Pipeline, build_pipeline
 from chatbot_mvp.retrieval.strategies import STRATEGIES
