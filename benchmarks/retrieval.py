@@ -1,6 +1,6 @@
 """Speed and growth of the strategies beside bare BM25, all in one run, so that only the ratios need to be believed.
 
-    python benchmarks/retrieval.py DATASET_DIR [--growth] [--repeats 3]
+    python benchmarks/retrieval.py DATASET_DIR [--growth] [--repeats 5]
 
 Bare BM25: Tantivy's search for the terms of the question, the first 150 documents. bm25s is timed beside it if it is
 installed. With --growth the corpus is also taken 2, 4 and 8 times, each copy with its own names (every capitalised word
@@ -46,19 +46,27 @@ def copy_of(document: Document, number: int) -> Document:
     )
 
 
-def times_ms(call: Callable[[str], object], queries: Sequence[str], repeats: int) -> dict[str, float]:
-    """Milliseconds per query, one at a time: each query's best of ``repeats``, so that other work counts little."""
-    best = np.full(len(queries), np.inf)
+def times_ms(
+    calls: dict[str, Callable[[str], object]], queries: Sequence[str], repeats: int
+) -> dict[str, dict[str, float]]:
+    """Milliseconds per query of each call, one query at a time: each query's best of ``repeats``.
+
+    The calls take turns on every query, so that other work on the machine and its clock meet them alike.
+    """
+    best = {name: np.full(len(queries), np.inf) for name in calls}
     for _ in range(repeats):
         for i, query in enumerate(queries):
-            started = time.perf_counter()
-            call(query)
-            best[i] = min(best[i], time.perf_counter() - started)
-    best *= 1_000
+            for name, call in calls.items():
+                started = time.perf_counter()
+                call(query)
+                best[name][i] = min(best[name][i], time.perf_counter() - started)
     return {
-        "mean": round(float(best.mean()), 3),
-        "p50": round(float(np.median(best)), 3),
-        "p99": round(float(np.quantile(best, 0.99)), 3),
+        name: {
+            "mean": round(1_000 * float(seconds.mean()), 3),
+            "p50": round(1_000 * float(np.median(seconds)), 3),
+            "p99": round(1_000 * float(np.quantile(seconds, 0.99)), 3),
+        }
+        for name, seconds in best.items()
     }
 
 
@@ -82,6 +90,10 @@ def bare_bm25(pipeline: Pipeline) -> Callable[[str], object]:
         return lexical._searcher.search(tantivy.Query.boolean_query(clauses), 150, count=False).hits
 
     return search
+
+
+def one_by_one(pipeline: Pipeline) -> Callable[[str], object]:
+    return lambda query: pipeline.retrieve([query])
 
 
 def bm25s_search(documents: Sequence[Document], pipeline: Pipeline) -> Callable[[str], object] | None:
@@ -115,18 +127,19 @@ def measure(
                 lambda: app._embedder(settings.embedding_model_name),
             )
             build_s = round(time.perf_counter() - started, 2)
-            bare = times_ms(bare_bm25(pipeline), queries, repeats)
             pipeline.retrieve(queries)  # question vectors come from the cache from here on
-            single = times_ms(lambda query, p=pipeline: p.retrieve([query]), queries, repeats)  # type: ignore[misc]
+            calls = {"bare_bm25": bare_bm25(pipeline), "single": one_by_one(pipeline)}
+            if other := bm25s_search(documents, pipeline):
+                calls["bm25s"] = other
+            timed = times_ms(calls, queries, repeats)
+            batch = batch_ms(pipeline.retrieve, queries, repeats)
             entry = {
                 "index_s": build_s,
-                "bare_bm25_ms": bare,
-                "single_ms": single,
-                "batch_ms": batch_ms(pipeline.retrieve, queries, repeats),
-                "ratio_single": round(single["mean"] / bare["mean"], 1),
+                **{f"{name}_ms": value for name, value in timed.items()},
+                "batch_ms": batch,
+                "ratio_single": round(timed["single"]["mean"] / timed["bare_bm25"]["mean"], 1),
+                "ratio_batch": round(batch / timed["bare_bm25"]["mean"], 1),
             }
-            if other := bm25s_search(documents, pipeline):
-                entry["bm25s_ms"] = times_ms(other, queries, 1)
             report[strategy] = entry
     report["peak_rss_mb"] = round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1_000)
     return report
@@ -136,7 +149,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("dataset", type=Path)
     parser.add_argument("--growth", action="store_true")
-    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--strategies", nargs="*", default=["LEXICAL", "BRIDGE", "BRIDGE_HYBRID"])
     options = parser.parse_args()
     dataset = load_dataset(options.dataset)

@@ -30,7 +30,7 @@ from chatbot_mvp.retrieval.bridge.question import Terms, read_question
 from chatbot_mvp.retrieval.bridge.weights import Weights
 from chatbot_mvp.text import Analyzer
 
-LEXICAL_CANDIDATES = 120
+LEXICAL_CANDIDATES = 80
 VECTOR_CANDIDATES = 60
 
 Cosine = Callable[[Ints], Floats]
