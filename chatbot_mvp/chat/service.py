@@ -21,7 +21,7 @@ from chatbot_mvp.chat.prompting import (
     open_messages,
 )
 from chatbot_mvp.chat.relevance import Decision, decide
-from chatbot_mvp.chat.verification import Statement, nearness_of, verify
+from chatbot_mvp.chat.verification import Statement, nearness_of, verify, with_citations
 from chatbot_mvp.errors import ConfigurationError, ProviderError
 from chatbot_mvp.llm.base import ChatModel, ChatOptions, ChatRequest, ChatStream, Completion, Grounding, Message
 from chatbot_mvp.retrieval.pipeline import Pipeline
@@ -243,6 +243,8 @@ def _checked(case: _Case, completion: Completion) -> tuple[str, tuple[Source, ..
         return text, (), ()
     index = case.pipeline.index
     statements = verify(text, passages, language, index.idf, nearness_of(index))
+    if completion.finish_reason != "cancelled":
+        text, statements = with_citations(text, statements)
     return text, find_sources(text, passages, language), statements
 
 

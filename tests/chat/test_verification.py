@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatbot_mvp.chat.verification import MIN_SUPPORT, verify
+from chatbot_mvp.chat.verification import MIN_SUPPORT, verify, with_citations
 from chatbot_mvp.settings import PROJECT_ROOT
 from chatbot_mvp.types import Chunk
 
@@ -36,7 +36,7 @@ def shown(answer: str) -> list[tuple[str, tuple[int, ...], bool]]:
          [("El hotel tiene un límite de 95 euros por noche.", (1, 2), True)]),
         # Without a citation it is held against all passages.
         ("El límite para hotel es de 95 euros. El cielo es verde. [2]",
-         [("El límite para hotel es de 95 euros.", (), True), ("El cielo es verde.", (2,), False)]),
+         [("El límite para hotel es de 95 euros.", (2,), True), ("El cielo es verde.", (2,), False)]),
         ("Los submarinos navegan bajo el hielo.", [("Los submarinos navegan bajo el hielo.", (), False)]),
         # What states nothing.
         ("", []), ("¿?", []), ("# Dietas\n\n[1]", []),
@@ -70,3 +70,13 @@ def test_the_measured_cases_are_about_the_sample_handbook() -> None:
     headings = {line.strip("# ") for line in handbook.splitlines() if line.startswith("#")}
     assert len(cases["supported"]) == len(cases["unsupported"]) == 30
     assert {heading for label in ("supported", "unsupported") for heading, _ in cases[label]} <= headings
+
+
+def test_a_supported_sentence_without_a_citation_gets_that_of_its_passage() -> None:
+    answer = "1. El límite para hotel es de 95 euros.\n2. El cielo es verde.\n"
+    text, statements = with_citations(answer, verify(answer, PASSAGES, "es", lambda _: 1.0))
+    assert text == "1. El límite para hotel es de 95 euros. [2]\n2. El cielo es verde.\n"
+    assert [(text[s.start : s.end], s.supported, s.cited) for s in statements] == [
+        ("El límite para hotel es de 95 euros.", True, False),
+        ("El cielo es verde.", False, False),
+    ]
