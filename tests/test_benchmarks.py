@@ -12,9 +12,11 @@ import pytest
 
 from chatbot_mvp.retrieval.bridge.features import LINK_FEATURES, OWN_FEATURES
 from chatbot_mvp.retrieval.bridge.weights import PATH
+from chatbot_mvp.retrieval.evidence import WEIGHTS_PATH
 
 ROOT = Path(__file__).resolve().parents[1]
 HOTPOTQA = ROOT.parent / "shared" / "datasets" / "hotpotqa"
+XQUAD = ROOT.parent / "shared" / "datasets" / "xquad_es"
 
 
 def script(name: str) -> ModuleType:
@@ -52,3 +54,22 @@ def test_weights_fitted_on_half_of_the_questions_do_for_the_other_half(tmp_path:
     data = fit_bridge.prepare(HOTPOTQA, tmp_path / "cache", vectors=False)
     halves = fit_bridge.cross_fitted(data, NAMES, folds=2, seeds=5)
     assert halves["recall@5"] >= FIGURES["cross-fitted, 5 folds, 3 seeds"]["recall@5"] - 0.01
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+@pytest.mark.skipif(not XQUAD.is_dir(), reason="needs ../shared/datasets")
+@pytest.mark.parametrize("name", ["lexical", "hybrid"])
+def test_a_refit_gives_the_weights_of_the_evidence(tmp_path: Path, name: str) -> None:
+    """The file is what the script writes, and it keeps its promise to questions of articles that it has not seen."""
+    fit_evidence = script("fit_evidence")
+    rows = fit_evidence.collect(name, XQUAD, tmp_path)
+    found = fit_evidence.model(name, rows, "")
+    written = json.loads(WEIGHTS_PATH.read_text("utf-8"))[name]
+    assert list(found["features"]) == list(written["features"])
+    for feature, numbers in found["features"].items():
+        assert numbers == pytest.approx(written["features"][feature], rel=0.02, abs=0.02), feature
+    assert found["intercept"] == pytest.approx(written["intercept"], abs=0.05)
+    if name == "hybrid":
+        assert found["figures"]["near"] <= 0.10
+        assert found["figures"]["far"] <= 0.01

@@ -75,6 +75,9 @@ class PassageMatcher:
         """Shape (windows,): the paragraph of each."""
         self.window_texts = [f"{passage.section}\n{text}" if passage.section else text for _, passage, text in windows]
         self.first_window = np.searchsorted(self.window_passage, np.arange(len(passages)))
+        by_passage = [[passage.text[start:end] for start, end in passage.sentences] for passage in passages]
+        self.sentence_texts = [text for texts in by_passage for text in texts]
+        self._first_sentence = np.cumsum([0, *map(len, by_passage[:-1])])
         self.window_terms = Postings(dict.fromkeys(analyzer.terms(text), 1) for _, _, text in windows)
         self.grams = Postings(dict.fromkeys(self._grams(text), 1) for text in self.window_texts)
 
@@ -105,6 +108,10 @@ class PassageMatcher:
     def best_of_windows(self, scores: Scores) -> Scores:
         """From (windows,) to (paragraphs,): the maximum of each paragraph's windows."""
         return np.maximum.reduceat(scores, self.first_window) if len(scores) else np.zeros(len(self.passages))
+
+    def best_of_sentences(self, scores: Scores) -> Scores:
+        """From (sentences,) to (paragraphs,): the maximum of each paragraph's sentences."""
+        return np.maximum.reduceat(scores, self._first_sentence) if len(scores) else np.zeros(len(self.passages))
 
     def _best_window(self, postings: Postings, weights: Mapping[str, float]) -> Scores:
         total = sum(weight * postings.idf(feature) for feature, weight in weights.items())

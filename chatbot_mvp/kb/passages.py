@@ -36,6 +36,11 @@ class Passage:
     windows: tuple[tuple[int, int], ...]
     """(start, end) in ``text`` of every WINDOW_SENTENCES sentences in a row; at least one."""
 
+    @property
+    def sentences(self) -> list[tuple[int, int]]:
+        """(start, end) in ``text`` of each sentence; at least one."""
+        return _sentences(self.text)
+
 
 def join_pieces(chunks: Sequence[Chunk]) -> list[Chunk]:
     """The chunks in order, those that are pieces of one split paragraph as one contiguous chunk.
@@ -89,9 +94,13 @@ def passages_of(chunks: Sequence[Chunk]) -> list[Passage]:
 
 
 def _windows(text: str) -> tuple[tuple[int, int], ...]:
-    spans = sentences(text) or [(0, len(text))]
+    spans = _sentences(text)
     last = len(spans) - 1
     return tuple((start, spans[min(row + WINDOW_SENTENCES - 1, last)][1]) for row, (start, _) in enumerate(spans))
+
+
+def _sentences(text: str) -> list[tuple[int, int]]:
+    return sentences(text) or [(0, len(text))]
 
 
 def _continues(one: Chunk, following: Chunk) -> bool:

@@ -34,6 +34,8 @@ class DenseSide:
     batch_size: int
     windows: ExactVectors | None = None
     """Of a knowledge base: one row for each sentence window, in the order of its matcher."""
+    sentences: ExactVectors | None = None
+    """Of a knowledge base: one row for each sentence, in the order of its matcher."""
 
 
 @dataclass(frozen=True)
@@ -113,9 +115,11 @@ def build_index(
         matrix = cache.embed(model, texts, "passage", batch_size, progress, "embed_corpus")
         vectors = choice.make(matrix, model.model_id, progress)
         return CorpusIndex(chunks, lexical, DenseSide(vectors, model, cache, batch_size), graph)
-    windows = cache.embed(model, kb.matcher.window_texts, "passage", batch_size, progress, "embed_corpus")
+    texts = [*kb.matcher.window_texts, *kb.matcher.sentence_texts]
+    embedded = cache.embed(model, texts, "passage", batch_size, progress, "embed_corpus")
+    windows, sentences = np.split(embedded, [len(kb.matcher.window_texts)])
     vectors = choice.make(_chunk_vectors(windows, kb), model.model_id, progress)
-    side = DenseSide(vectors, model, cache, batch_size, ExactVectors(windows))
+    side = DenseSide(vectors, model, cache, batch_size, ExactVectors(windows), ExactVectors(sentences))
     return CorpusIndex(chunks, lexical, side, graph, kb)
 
 

@@ -25,7 +25,7 @@ from chatbot_mvp.settings import Settings
 from chatbot_mvp.text import ANALYSIS_VERSION
 from chatbot_mvp.types import Chunk, ProgressCallback, ignore_progress
 
-PIPELINE_VERSION = 2
+PIPELINE_VERSION = 3
 """Part of the fingerprint: raise it whenever equal settings would give other results."""
 
 
