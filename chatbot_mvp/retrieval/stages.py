@@ -35,6 +35,7 @@ class RetrievalConfig:
     vector_store: str
     reranker: str
     reranker_top_n: int
+    query_expansion_llm: bool
     provider: str
 
 
