@@ -10,9 +10,14 @@ from types import ModuleType
 
 import pytest
 
+from chatbot_mvp.app import App
+from chatbot_mvp.benchmark.kb_evaluation import evaluate_kb, load_questions
+from chatbot_mvp.llm.demo import DemoModel
 from chatbot_mvp.retrieval.bridge.features import LINK_FEATURES, OWN_FEATURES
 from chatbot_mvp.retrieval.bridge.weights import PATH
 from chatbot_mvp.retrieval.evidence import WEIGHTS_PATH
+from chatbot_mvp.settings import Settings
+from tests.fakes import FakeEmbedder
 
 ROOT = Path(__file__).resolve().parents[1]
 HOTPOTQA = ROOT.parent / "shared" / "datasets" / "hotpotqa"
@@ -32,6 +37,18 @@ def script(name: str) -> ModuleType:
 needs_hotpotqa = pytest.mark.skipif(not HOTPOTQA.is_dir(), reason="needs ../shared/datasets")
 FIGURES = json.loads(PATH.read_text("utf-8"))["BRIDGE"]["figures"]
 NAMES = [*OWN_FEATURES, *LINK_FEATURES]
+
+
+def test_a_section_that_another_one_names_is_found_for_a_question_about_both(settings: Settings) -> None:
+    """Of the questions over two sections of the sample the second one's paragraph is first for more than half."""
+    kb = next((ROOT / "data" / "samples" / "kb").glob("*.md"))
+    app = App(settings.with_changes(retrieval_strategy="LEXICAL"), lambda _: FakeEmbedder(), DemoModel)
+    record = app.add_kb(kb.name, kb.read_bytes())
+    questions = load_questions(ROOT / "benchmarks" / "kb_links_es.jsonl")
+    figures = evaluate_kb(app.kb_pipeline(record.kb_id), app.kb_document(record.kb_id), questions, 0.5)
+    assert figures["scored"] == 12
+    assert figures["hit@1"] >= 8 / 12
+    assert figures["hit@3"] >= 11 / 12
 
 
 @needs_hotpotqa

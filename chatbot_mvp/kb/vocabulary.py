@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from chatbot_mvp.kb.links import named_sections
 from chatbot_mvp.kb.matching import PassageMatcher
 from chatbot_mvp.kb.passages import join_contexts, join_pieces, passages_of
 from chatbot_mvp.text import Analyzer, fold
@@ -40,6 +41,8 @@ class KbIndex:
     matcher: PassageMatcher
     contexts: Sequence[str] = ()
     """Row for row the contexts of ``chunks``; empty where there are none."""
+    links: Sequence[tuple[int, ...]] = ()
+    """Row for row of the matcher's paragraphs those of the other sections that it names."""
 
     @property
     def analyzer(self) -> Analyzer:
@@ -71,8 +74,16 @@ def build_bm25_index(chunks: Sequence[Chunk], language: str, contexts: Sequence[
             titles.setdefault(fold(part), part)
     for context in dict.fromkeys(joined_contexts):
         words.update((fold(word), term) for word, term in analyzer.content_words(context))
-    matcher = PassageMatcher(passages, analyzer)
-    return KbIndex(joined, titles, _frequent(sequences), _neighbours(sequences), words, matcher, joined_contexts)
+    return KbIndex(
+        chunks=joined,
+        section_titles_normalized=titles,
+        vocab_terms=_frequent(sequences),
+        cooc_map=_neighbours(sequences),
+        words=words,
+        matcher=PassageMatcher(passages, analyzer),
+        contexts=joined_contexts,
+        links=named_sections(passages, analyzer),
+    )
 
 
 def _frequent(sequences: Sequence[Sequence[str]]) -> dict[str, int]:

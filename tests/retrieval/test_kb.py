@@ -48,6 +48,26 @@ def test_a_misspelt_word_finds_its_section(settings: Settings, strategy: str) ->
     assert trace.expansion_notes == ("fuzzy_heading: Vacaciones",)
 
 
+LINKED = (
+    "# Formación\n\nLos cursos en otra ciudad siguen lo dicho en Viajes.\n\n"
+    "# Viajes\n\nEl hotel tiene un límite de 95 euros.\n\n# Obras\n\nEl límite de ruido es de 60 decibelios."
+)
+
+
+def test_a_named_section_gains_by_what_it_adds_to_the_one_that_names_it(settings: Settings) -> None:
+    question = "¿Qué límite hay para los cursos en otra ciudad?"
+    [trace] = pipeline_of(settings, "LEXICAL", LINKED).retrieve([question])
+    bonus = {hit.chunk.section: hit.signals["link_bonus"] for hit in trace.hits}
+    assert bonus["Viajes"] > 0
+    assert bonus["Formación"] == bonus["Obras"] == 0
+    assert [hit.chunk.section for hit in trace.hits] == ["Formación", "Viajes", "Obras"]
+
+
+def test_without_a_mention_there_is_no_link_bonus(settings: Settings) -> None:
+    [trace] = pipeline_of(settings, "LEXICAL", LINKED.replace("en Viajes", "aparte")).retrieve(["límite de los cursos"])
+    assert {hit.signals["link_bonus"] for hit in trace.hits} == {0.0}
+
+
 def test_a_long_paragraph_is_one_hit_with_all_of_it(settings: Settings) -> None:
     long = " ".join(f"La norma {number} del taller habla de la pieza {number}." for number in range(70))
     [trace] = pipeline_of(settings, "LEXICAL", f"# Normas\n\n{long}\n\n# Otra\n\nTexto.").retrieve(
