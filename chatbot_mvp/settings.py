@@ -170,15 +170,19 @@ class Settings(BaseSettings):
     retrieval_k: int = Field(20, ge=1, le=1_000, description="Documents a benchmark keeps and scores per query.")
     retrieval_pre_fusion_k: int = Field(150, ge=1, le=10_000, description="Candidates of each retriever before fusion.")
     retrieval_fusion: Literal["rrf", "weighted"] = Field(
-        "rrf",
-        description="BM25 and vectors fused by rank, or by score with a share of the vectors that grows with the "
-        "question's length (`rrf`, `weighted`).",
+        "weighted",
+        description="BM25 and vectors fused by score with a share of the vectors that grows with the question's "
+        "length, or by rank (`weighted`, `rrf`); `rrf` when RETRIEVAL_RRF_K or a weight is set and this is not.",
     )
     retrieval_rrf_k: int = Field(60, ge=1, description="The constant k of reciprocal rank fusion.")
     retrieval_bm25_weight: float = Field(0.5, ge=0.0, description="Weight of BM25 in the fusion.")
     retrieval_vector_weight: float = Field(0.5, ge=0.0, description="Weight of the vectors in the fusion.")
     retrieval_context_batch_size: int = Field(
         8, ge=1, le=256, description="Chunks whose context CONTEXTUAL_HYBRID asks a language model for at once."
+    )
+
+    query_expansion_llm: bool = Field(
+        False, description="Ask PROVIDER's model for further words where a question has fewer than 5."
     )
 
     vector_store: Literal["auto", "exact", "chroma"] = Field(
@@ -236,6 +240,14 @@ class Settings(BaseSettings):
     def _one_budget_for_all(cls, values: Any) -> Any:
         if isinstance(values, dict) and "kb_max_context_chars" in values:
             values.setdefault("kb_large_context_chars", values["kb_max_context_chars"])
+        return values
+
+    @model_validator(mode="before")
+    @classmethod
+    def _ranks_where_their_knobs_are_set(cls, values: Any) -> Any:
+        knobs = {"retrieval_rrf_k", "retrieval_bm25_weight", "retrieval_vector_weight"}
+        if isinstance(values, dict) and knobs & values.keys():
+            values.setdefault("retrieval_fusion", "rrf")
         return values
 
     @field_serializer(*SECRETS, when_used="json")

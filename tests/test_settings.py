@@ -178,3 +178,16 @@ def test_a_runs_files_hold_no_key(app: App) -> None:
         ]
         == "***"
     )
+
+
+@pytest.mark.parametrize(
+    ("changes", "fusion"),
+    [
+        ({}, "weighted"),
+        ({"retrieval_rrf_k": 60}, "rrf"),
+        ({"retrieval_bm25_weight": 0.3}, "rrf"),
+        ({"retrieval_vector_weight": 0.7, "retrieval_fusion": "weighted"}, "weighted"),
+    ],
+)
+def test_a_knob_of_rank_fusion_that_is_set_asks_for_it(changes: dict[str, Any], fusion: str) -> None:
+    assert load_settings(**changes).retrieval_fusion == fusion

@@ -5,8 +5,10 @@ from __future__ import annotations
 import hashlib
 import random
 import sqlite3
+import threading
 import time
-from collections.abc import Sequence
+import weakref
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -21,10 +23,16 @@ class VectorCache:
     """One SQLite file. Safe for several threads and processes; each batch is committed, so a crash loses only one."""
 
     def __init__(self, path: Path) -> None:
-        self._path = path
         path.parent.mkdir(parents=True, exist_ok=True)
-        with self._connect() as connection:
-            connection.execute(
+        # One connection for good: closing the last one copies the journal into the file and waits for the disk, which
+        # took a question longer than its embedding.
+        self._connection = sqlite3.connect(path, timeout=60, check_same_thread=False)
+        self._lock = threading.Lock()
+        weakref.finalize(self, self._connection.close)
+        with self._connection:
+            self._connection.execute("PRAGMA journal_mode=WAL")
+            self._connection.execute("PRAGMA synchronous=NORMAL")
+            self._connection.execute(
                 "CREATE TABLE IF NOT EXISTS vectors (key BLOB PRIMARY KEY, vector BLOB NOT NULL) WITHOUT ROWID"
             )
 
@@ -45,49 +53,44 @@ class VectorCache:
         started = time.monotonic()
         keys = [_key(embedder.model_id, input_type, text) for text in texts]
         result = np.zeros((len(texts), embedder.dimensions), dtype=np.float32)
-        connection = self._connect()
-        try:
-            known = self._read(connection, set(keys))
-            waiting: dict[bytes, int] = {}  # each distinct text once
-            for row, key in enumerate(keys):
-                if key not in known:
-                    waiting.setdefault(key, row)
-            cached = len(set(keys)) - len(waiting)
-            order = sorted(waiting.items(), key=lambda item: (len(texts[item[1]]), item[1]))
-            total = cached + len(order)
-            progress(Progress(phase, cached, total, 0.0, cached))
-            batches = [order[begin : begin + batch_size] for begin in range(0, len(order), batch_size)]
-            # Short and long batches mixed, so that the rate so far tells the time left.
-            random.Random(0).shuffle(batches)
-            done = cached
-            for batch in batches:
-                vectors = embedder.embed([texts[row] for _, row in batch], input_type)
-                fresh = {key: vector.tobytes() for (key, _), vector in zip(batch, vectors, strict=True)}
-                with connection:
-                    connection.executemany("INSERT OR REPLACE INTO vectors VALUES (?, ?)", fresh.items())
-                known.update(fresh)
-                done += len(batch)
-                progress(Progress(phase, done, total, time.monotonic() - started, cached))
-        finally:
-            connection.close()
+        known = self._read(set(keys))
+        waiting: dict[bytes, int] = {}  # each distinct text once
+        for row, key in enumerate(keys):
+            if key not in known:
+                waiting.setdefault(key, row)
+        cached = len(set(keys)) - len(waiting)
+        order = sorted(waiting.items(), key=lambda item: (len(texts[item[1]]), item[1]))
+        total = cached + len(order)
+        progress(Progress(phase, cached, total, 0.0, cached))
+        batches = [order[begin : begin + batch_size] for begin in range(0, len(order), batch_size)]
+        # Short and long batches mixed, so that the rate so far tells the time left.
+        random.Random(0).shuffle(batches)
+        done = cached
+        for batch in batches:
+            vectors = embedder.embed([texts[row] for _, row in batch], input_type)
+            fresh = {key: vector.tobytes() for (key, _), vector in zip(batch, vectors, strict=True)}
+            self._write(fresh)
+            known.update(fresh)
+            done += len(batch)
+            progress(Progress(phase, done, total, time.monotonic() - started, cached))
         for row, key in enumerate(keys):
             result[row] = np.frombuffer(known[key], dtype=np.float32)
         return result
 
-    def _read(self, connection: sqlite3.Connection, keys: set[bytes]) -> dict[bytes, bytes]:
+    def _read(self, keys: set[bytes]) -> dict[bytes, bytes]:
         wanted = sorted(keys)
         found: dict[bytes, bytes] = {}
         for begin in range(0, len(wanted), _LOOKUP):
             part = wanted[begin : begin + _LOOKUP]
             marks = ",".join("?" * len(part))
-            found.update(connection.execute(f"SELECT key, vector FROM vectors WHERE key IN ({marks})", part))
+            with self._lock:
+                rows = self._connection.execute(f"SELECT key, vector FROM vectors WHERE key IN ({marks})", part)
+                found.update(rows.fetchall())
         return found
 
-    def _connect(self) -> sqlite3.Connection:
-        connection = sqlite3.connect(self._path, timeout=60)
-        connection.execute("PRAGMA journal_mode=WAL")
-        connection.execute("PRAGMA synchronous=NORMAL")
-        return connection
+    def _write(self, fresh: Mapping[bytes, bytes]) -> None:
+        with self._lock, self._connection:
+            self._connection.executemany("INSERT OR REPLACE INTO vectors VALUES (?, ?)", fresh.items())
 
 
 def _key(model_id: str, input_type: InputType, text: str) -> bytes:

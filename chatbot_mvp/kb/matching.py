@@ -61,7 +61,7 @@ class PassageMatcher:
         self.analyzer = analyzer
         self.passages = passages
         self.headings = [frozenset(analyzer.terms(passage.section)) for passage in passages]
-        units = [analyzer.terms(f"{passage.section}\n{passage.text}") for passage in passages]
+        units = [analyzer.terms(f"{passage.section}\n{passage.context}\n{passage.text}") for passage in passages]
         self.terms = Postings(Counter(unit) for unit in units)
         self.pairs = Postings(dict.fromkeys([*pairwise(u), *zip(u, u[2:], strict=False)], 1) for u in units)
         lengths = np.array([len(unit) for unit in units], dtype=float)
@@ -73,10 +73,17 @@ class PassageMatcher:
         ]
         self.window_passage = np.array([row for row, _, _ in windows], dtype=int)
         """Shape (windows,): the paragraph of each."""
-        self.window_texts = [f"{passage.section}\n{text}" if passage.section else text for _, passage, text in windows]
+        headed = [f"{passage.section}\n{text}" if passage.section else text for _, passage, text in windows]
+        self.window_texts = [
+            f"{passage.context}\n{text}" if passage.context else text
+            for (_, passage, _), text in zip(windows, headed, strict=True)
+        ]
         self.first_window = np.searchsorted(self.window_passage, np.arange(len(passages)))
+        by_passage = [[passage.text[start:end] for start, end in passage.sentences] for passage in passages]
+        self.sentence_texts = [text for texts in by_passage for text in texts]
+        self._first_sentence = np.cumsum([0, *map(len, by_passage[:-1])])
         self.window_terms = Postings(dict.fromkeys(analyzer.terms(text), 1) for _, _, text in windows)
-        self.grams = Postings(dict.fromkeys(self._grams(text), 1) for text in self.window_texts)
+        self.grams = Postings(dict.fromkeys(self._grams(text), 1) for text in headed)
 
     def bm25(self, weights: Mapping[str, float]) -> Scores:
         """BM25 (Robertson & Zaragoza 2009; k1 = 1.2, b = 0.75), each term by its weight."""
@@ -105,6 +112,10 @@ class PassageMatcher:
     def best_of_windows(self, scores: Scores) -> Scores:
         """From (windows,) to (paragraphs,): the maximum of each paragraph's windows."""
         return np.maximum.reduceat(scores, self.first_window) if len(scores) else np.zeros(len(self.passages))
+
+    def best_of_sentences(self, scores: Scores) -> Scores:
+        """From (sentences,) to (paragraphs,): the maximum of each paragraph's sentences."""
+        return np.maximum.reduceat(scores, self._first_sentence) if len(scores) else np.zeros(len(self.passages))
 
     def _best_window(self, postings: Postings, weights: Mapping[str, float]) -> Scores:
         total = sum(weight * postings.idf(feature) for feature, weight in weights.items())

@@ -35,6 +35,13 @@ class Passage:
     """Positions of the (joined) chunks that have all of it."""
     windows: tuple[tuple[int, int], ...]
     """(start, end) in ``text`` of every WINDOW_SENTENCES sentences in a row; at least one."""
+    context: str = ""
+    """What is said of the place of its chunk in the document; matched like the heading, never shown."""
+
+    @property
+    def sentences(self) -> list[tuple[int, int]]:
+        """(start, end) in ``text`` of each sentence; at least one."""
+        return _sentences(self.text)
 
 
 def join_pieces(chunks: Sequence[Chunk]) -> list[Chunk]:
@@ -58,8 +65,25 @@ def join_pieces(chunks: Sequence[Chunk]) -> list[Chunk]:
     return joined
 
 
-def passages_of(chunks: Sequence[Chunk]) -> list[Passage]:
-    """The paragraphs of (joined) chunks in order, each once however many chunks have it."""
+def join_contexts(joined: Sequence[Chunk], chunks: Sequence[Chunk], contexts: Sequence[str]) -> list[str]:
+    """Row for row of ``joined`` the contexts of the ``chunks`` that it is made of, a blank between them."""
+    return [
+        " ".join(
+            context
+            for chunk, context in zip(chunks, contexts, strict=True)
+            if context and chunk.doc_id == whole.doc_id and whole.start <= chunk.start and chunk.end <= whole.end
+        )
+        for whole in joined
+    ]
+
+
+def passages_of(chunks: Sequence[Chunk], contexts: Sequence[str] = ()) -> list[Passage]:
+    """The paragraphs of (joined) chunks in order, each once however many chunks have it.
+
+    Args:
+        contexts: row for row the contexts of ``chunks``; empty where there are none.
+    """
+    context_of = contexts or [""] * len(chunks)
     places: dict[tuple[str, int, int], list[int]] = {}
     for position, chunk in enumerate(chunks):
         for match in _PARAGRAPH.finditer(chunk.text):
@@ -79,19 +103,24 @@ def passages_of(chunks: Sequence[Chunk]) -> list[Passage]:
         text = chunk.text[start - chunk.start : end - chunk.start]
         whole = first[doc_id, end] == start and last[doc_id, start] == end
         if whole and text.strip("#*_ ") != chunk.section.rpartition(" > ")[2]:
-            found.append(Passage(chunk.section, text, start, tuple(positions), _windows(text)))
+            hits = tuple(positions)
+            found.append(Passage(chunk.section, text, start, hits, _windows(text), context_of[hits[0]]))
     if not found:  # headings are all there is
         return [
-            Passage(chunk.section, chunk.text, chunk.start, (row,), _windows(chunk.text))
+            Passage(chunk.section, chunk.text, chunk.start, (row,), _windows(chunk.text), context_of[row])
             for row, chunk in enumerate(chunks)
         ]
     return found
 
 
 def _windows(text: str) -> tuple[tuple[int, int], ...]:
-    spans = sentences(text) or [(0, len(text))]
+    spans = _sentences(text)
     last = len(spans) - 1
     return tuple((start, spans[min(row + WINDOW_SENTENCES - 1, last)][1]) for row, (start, _) in enumerate(spans))
+
+
+def _sentences(text: str) -> list[tuple[int, int]]:
+    return sentences(text) or [(0, len(text))]
 
 
 def _continues(one: Chunk, following: Chunk) -> bool:

@@ -10,8 +10,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from chatbot_mvp.kb.links import named_sections
 from chatbot_mvp.kb.matching import PassageMatcher
-from chatbot_mvp.kb.passages import join_pieces, passages_of
+from chatbot_mvp.kb.passages import join_contexts, join_pieces, passages_of
 from chatbot_mvp.text import Analyzer, fold
 from chatbot_mvp.types import Chunk
 
@@ -38,22 +39,28 @@ class KbIndex:
     words: Mapping[str, str]
     """Every word of the KB, lower case and without accents -> its term."""
     matcher: PassageMatcher
+    contexts: Sequence[str] = ()
+    """Row for row the contexts of ``chunks``; empty where there are none."""
+    links: Sequence[tuple[int, ...]] = ()
+    """Row for row of the matcher's paragraphs those of the other sections that it names."""
 
     @property
     def analyzer(self) -> Analyzer:
         return self.matcher.analyzer
 
 
-def build_bm25_index(chunks: Sequence[Chunk], language: str) -> KbIndex:
+def build_bm25_index(chunks: Sequence[Chunk], language: str, contexts: Sequence[str] = ()) -> KbIndex:
     """Index the chunks of a knowledge base.
 
     Args:
         chunks: in the order of their documents.
         language: "es" or "en": whose stop words and stems are used.
+        contexts: row for row what is said of the place of ``chunks`` in their documents; empty where nothing is.
     """
     analyzer = Analyzer(language)
     joined = join_pieces(chunks)
-    passages = passages_of(joined)
+    joined_contexts = join_contexts(joined, chunks, contexts) if contexts else []
+    passages = passages_of(joined, joined_contexts)
     words: dict[str, str] = {}
     sequences: list[list[str]] = []
     for passage in passages:
@@ -65,8 +72,17 @@ def build_bm25_index(chunks: Sequence[Chunk], language: str) -> KbIndex:
         words.update((fold(word), term) for word, term in analyzer.content_words(heading))
         for part in filter(None, heading.split(" > ")):
             titles.setdefault(fold(part), part)
+    for context in dict.fromkeys(joined_contexts):
+        words.update((fold(word), term) for word, term in analyzer.content_words(context))
     return KbIndex(
-        joined, titles, _frequent(sequences), _neighbours(sequences), words, PassageMatcher(passages, analyzer)
+        chunks=joined,
+        section_titles_normalized=titles,
+        vocab_terms=_frequent(sequences),
+        cooc_map=_neighbours(sequences),
+        words=words,
+        matcher=PassageMatcher(passages, analyzer),
+        contexts=joined_contexts,
+        links=named_sections(passages, analyzer),
     )
 
 

@@ -18,7 +18,7 @@ from chatbot_mvp.retrieval.stages import Stage
 from chatbot_mvp.retrieval.trace import RetrievalTrace
 from chatbot_mvp.text import fold
 
-WEIGHTS: Mapping[str, float] = {"heading_match": 0.05, "fuzzy_heading": 0.5, "vocab": 0.5, "cooc": 0.05}
+WEIGHTS: Mapping[str, float] = {"heading_match": 0.05, "fuzzy_heading": 0.5, "vocab": 0.5, "cooc": 0.05, "llm": 0.3}
 """What an added term counts of one that the question has itself, by where it came from (0-1)."""
 
 CORRECTIONS = ("fuzzy_heading", "vocab")

@@ -30,5 +30,6 @@ def weighted_scores(candidates: Mapping[str, Sequence[Hit]], alpha: float) -> di
         low = hits[-1].score if source == "vector" else 0.0
         weight = alpha if source == "vector" else 1 - alpha
         for hit in hits:
-            scores[hit.chunk.chunk_id] += weight * (hit.score - low) / max(1e-9, high - low)
+            # Where all are equal, a lone candidate among them, they are all the best.
+            scores[hit.chunk.chunk_id] += weight * ((hit.score - low) / (high - low) if high > low else 1.0)
     return scores

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -34,6 +34,8 @@ class DenseSide:
     batch_size: int
     windows: ExactVectors | None = None
     """Of a knowledge base: one row for each sentence window, in the order of its matcher."""
+    sentences: ExactVectors | None = None
+    """Of a knowledge base: one row for each sentence, in the order of its matcher."""
 
 
 @dataclass(frozen=True)
@@ -101,12 +103,15 @@ def build_index(
         indexed: row for row what is indexed in place of ``chunks``; ``chunks`` are what is found all the same.
     """
     analyzer = Analyzer(language)
-    # Chunks indexed with a context of their own are matched as they are, row for row.
-    is_kb = indexed is None and any(chunk.chunk_id != chunk.doc_id for chunk in chunks)
-    kb = build_bm25_index(chunks, language) if is_kb else None
-    if kb is not None:
-        chunks = kb.chunks
+    kb = None
     sources = chunks if indexed is None else indexed
+    if any(chunk.chunk_id != chunk.doc_id for chunk in chunks):
+        kb = build_bm25_index(chunks, language, _contexts(chunks, sources))
+        chunks = sources = kb.chunks
+        if kb.contexts:
+            sources = [
+                replace(chunk, text=f"{said}\n{chunk.text}") for chunk, said in zip(chunks, kb.contexts, strict=True)
+            ]
     folder = cache_dir / "indexes" / _content_key(sources, analyzer)
     folder.parent.mkdir(parents=True, exist_ok=True)
     lexical = LexicalIndex.open(folder, analyzer)
@@ -126,10 +131,18 @@ def build_index(
         matrix = cache.embed(model, texts, "passage", batch_size, progress, "embed_corpus")
         vectors = choice.make(matrix, model.model_id, progress)
         return CorpusIndex(chunks, lexical, DenseSide(vectors, model, cache, batch_size), graph)
-    windows = cache.embed(model, kb.matcher.window_texts, "passage", batch_size, progress, "embed_corpus")
+    texts = [*kb.matcher.window_texts, *kb.matcher.sentence_texts]
+    embedded = cache.embed(model, texts, "passage", batch_size, progress, "embed_corpus")
+    windows, sentences = np.split(embedded, [len(kb.matcher.window_texts)])
     vectors = choice.make(_chunk_vectors(windows, kb), model.model_id, progress)
-    side = DenseSide(vectors, model, cache, batch_size, ExactVectors(windows))
+    side = DenseSide(vectors, model, cache, batch_size, ExactVectors(windows), ExactVectors(sentences))
     return CorpusIndex(chunks, lexical, side, graph, kb)
+
+
+def _contexts(chunks: Sequence[Chunk], indexed: Sequence[Chunk]) -> list[str]:
+    """What ``indexed`` says before the text of each chunk; empty where it says nothing of any."""
+    found = [other.text.removesuffix(chunk.text).strip() for chunk, other in zip(chunks, indexed, strict=True)]
+    return found if any(found) else []
 
 
 def _graph(chunks: Sequence[Chunk], analyzer: Analyzer, folder: Path, progress: ProgressCallback) -> MentionGraph:

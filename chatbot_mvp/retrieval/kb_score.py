@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -21,9 +22,11 @@ SIGNAL_WEIGHTS = {
     "fuzzy_bonus": 0.5,
     "exact_bonus": 0.1,
     "heading_bonus": 0.1,
-    "link_bonus": 0.0,
+    "link_bonus": 0.5,
 }
 """Of the keyword side; its sum is brought to 0-1 before the vectors join it."""
+
+_LINKING = 3  # of the best paragraphs, those whose mentions of other sections count
 
 _OTHER_PARAGRAPHS = 1e-3  # of two chunks with the same best paragraph, the one whose others match better
 
@@ -34,6 +37,7 @@ def keyword_signals(trace: RetrievalTrace, kb: KbIndex) -> dict[str, Scores]:
     ``bm25_norm``: BM25 over the best one's. ``overlap_norm``: idf-weighted share of the terms that one sentence window
     has, over the best one's. ``fuzzy_bonus``: the same of the question's letter 4-grams. ``exact_bonus``: share of its
     neighbouring terms that stand together. ``heading_bonus``: share of its terms that the heading has.
+    ``link_bonus``: see ``_link_bonus``.
     """
     terms = kb.analyzer.terms(trace.query)
     weights = expansion_weights(trace, kb)
@@ -42,14 +46,43 @@ def keyword_signals(trace: RetrievalTrace, kb: KbIndex) -> dict[str, Scores]:
     corrections = " ".join(word for source, _, word in spelling if source in CORRECTIONS)
     matcher = kb.matcher
     heading = np.array([sum(term in names for term in set(terms)) for names in matcher.headings], dtype=float)
-    return {
+    signals = {
         "bm25_norm": _over_best(matcher.bm25(weights)),
         "overlap_norm": _over_best(matcher.window_coverage(weights)),
         "fuzzy_bonus": _over_best(matcher.letters(f"{trace.query} {corrections}")),
         "exact_bonus": matcher.pair_share(terms),
         "heading_bonus": heading / max(1, len(set(terms))),
-        "link_bonus": np.zeros(len(matcher.passages)),
     }
+    signals["link_bonus"] = _link_bonus(terms, weighted_sum(signals), kb)
+    return signals
+
+
+def weighted_sum(signals: Mapping[str, Scores]) -> Scores:
+    """Sum of SIGNAL_WEIGHTS x signal."""
+    return sum((SIGNAL_WEIGHTS[name] * value for name, value in signals.items()), np.zeros(1))
+
+
+def _link_bonus(terms: Sequence[str], scores: Scores, kb: KbIndex) -> Scores:
+    """For a paragraph of a section that one of the best paragraphs names: how much of the question it adds to that one.
+
+    The idf-weighted share of the question's terms that it has and the naming paragraph lacks, times the naming
+    paragraph's score over the best one's; its best over those that name it.
+    """
+    bonus = np.zeros(len(kb.matcher.passages))
+    best = sorted(range(len(bonus)), key=lambda row: (-scores[row], row))[:_LINKING]
+    if not any(kb.links[row] for row in best) or scores[best[0]] <= 0:
+        return bonus
+    postings = kb.matcher.terms
+    idf = {term: postings.idf(term) for term in terms}
+    for row in best:
+        gained = np.zeros(len(bonus))
+        for term, weight in idf.items():
+            rows = postings.rows(term)
+            if row not in rows:
+                gained[rows] += weight / sum(idf.values())
+        named = list(kb.links[row])
+        bonus[named] = np.maximum(bonus[named], gained[named] * scores[row] / scores[best[0]])
+    return bonus
 
 
 def vector_norm(similarities: Scores) -> Scores:
@@ -86,7 +119,7 @@ class KbScore(Stage):
         if not trace.hits:
             return trace, {}
         signals = keyword_signals(trace, kb)
-        scores = _over_best(sum((SIGNAL_WEIGHTS[name] * value for name, value in signals.items()), np.zeros(1)))
+        scores = _over_best(weighted_sum(signals))
         notes: dict[str, Any] = {}
         cosines = passage_cosines(trace, kb, self.index.dense)
         if cosines is not None:

@@ -13,9 +13,11 @@ from chatbot_mvp.kb.chunking import CHUNKING_VERSION
 from chatbot_mvp.retrieval.bridge.graph import GRAPH_VERSION
 from chatbot_mvp.retrieval.bridge.weights import weights_key
 from chatbot_mvp.retrieval.enrichment import ContextCache, enrich
+from chatbot_mvp.retrieval.expansion import Expansion
 from chatbot_mvp.retrieval.index import CorpusIndex, build_index
 from chatbot_mvp.retrieval.language_model import LanguageModel, needed
 from chatbot_mvp.retrieval.lexical import INDEX_VERSION
+from chatbot_mvp.retrieval.llm_expansion import LlmExpansion, QueryExpander
 from chatbot_mvp.retrieval.rerank import Rerank, Reranker, make_reranker
 from chatbot_mvp.retrieval.stages import RetrievalConfig, Selection, Stage
 from chatbot_mvp.retrieval.strategies import get_strategy
@@ -25,7 +27,7 @@ from chatbot_mvp.settings import Settings
 from chatbot_mvp.text import ANALYSIS_VERSION
 from chatbot_mvp.types import Chunk, ProgressCallback, ignore_progress
 
-PIPELINE_VERSION = 2
+PIPELINE_VERSION = 3
 """Part of the fingerprint: raise it whenever equal settings would give other results."""
 
 _SELECTION_KNOBS = ("kb_top_k", "kb_min_score", "kb_max_context_chars", "kb_large_context_chars")
@@ -35,22 +37,35 @@ _SELECTION_KNOBS = ("kb_top_k", "kb_min_score", "kb_max_context_chars", "kb_larg
 class Pipeline:
     """Runs a strategy's stages over questions. Safe to share between threads."""
 
-    def __init__(self, index: CorpusIndex, config: RetrievalConfig, reranker: Reranker | None = None) -> None:
-        """``reranker`` puts the candidates in order once more, just before a selection is made of them."""
+    def __init__(
+        self,
+        index: CorpusIndex,
+        config: RetrievalConfig,
+        reranker: Reranker | None = None,
+        expander: QueryExpander | None = None,
+    ) -> None:
+        """
+        Args:
+            reranker: puts the candidates in order once more, just before a selection is made of them.
+            expander: has further words for a short question, just after those of the knowledge base.
+        """
         self.index = index
         self.config = config
         self._reranker = reranker
+        self._expander = expander
         self._stages: list[Stage] = []
         for stage in get_strategy(config.retrieval_strategy).stages:
             if reranker is not None and issubclass(stage, Selection):
                 self._stages.append(Rerank(index, config, reranker))
             if stage.serves(index):
                 self._stages.append(stage(index, config))
+            if expander is not None and issubclass(stage, Expansion):
+                self._stages.append(LlmExpansion(index, config, expander))
 
     def with_selection(self, settings: Settings) -> Pipeline:
         """This pipeline with the knobs of the selection that ``settings`` hold, over the same index; cheap."""
         config = replace(self.config, **{name: getattr(settings, name) for name in _SELECTION_KNOBS})
-        return self if config == self.config else Pipeline(self.index, config, self._reranker)
+        return self if config == self.config else Pipeline(self.index, config, self._reranker, self._expander)
 
     def retrieve(self, queries: Sequence[str]) -> list[RetrievalTrace]:
         """One trace per query, in order. What is found for a query does not depend on the others."""
@@ -76,6 +91,8 @@ def require_language_model(settings: Settings, model: LanguageModel | None) -> N
         needed(model, settings.retrieval_strategy, settings.chosen_provider)
     if settings.reranker_enabled and not settings.reranker_base_url:
         needed(model, "RERANKER_ENABLED without RERANKER_BASE_URL", settings.chosen_provider)
+    if settings.query_expansion_llm:
+        needed(model, "QUERY_EXPANSION_LLM", settings.chosen_provider)
 
 
 def fingerprint(config: RetrievalConfig) -> str:
@@ -83,7 +100,7 @@ def fingerprint(config: RetrievalConfig) -> str:
     strategy = get_strategy(config.retrieval_strategy)
     identity = {
         **asdict(config),
-        "language_model": config.language_model if strategy.needs_language_model else "",
+        "language_model": config.language_model if strategy.needs_language_model or config.query_expansion_llm else "",
         "stages": [stage.name for stage in strategy.stages],
         "versions": [PIPELINE_VERSION, INDEX_VERSION, GRAPH_VERSION, ANALYSIS_VERSION, CHUNKING_VERSION],
         "weights": weights_key(),
@@ -110,7 +127,7 @@ def build_pipeline(
 
     Raises:
         UnknownChoice: the strategy is not in the registry.
-        NeedsLanguageModel: strategy or reranker need a language model.
+        NeedsLanguageModel: strategy, reranker or query expansion need a language model.
         MissingPackage, InvalidSetting, VectorStoreUnavailable: of the vector store.
     """
     config = retrieval_config(settings)
@@ -135,4 +152,8 @@ def build_pipeline(
         store=store,
         indexed=indexed,
     )
-    return Pipeline(index, config, reranker)
+    expander = None
+    if settings.query_expansion_llm:
+        asked = needed(language_model, "QUERY_EXPANSION_LLM", settings.chosen_provider)
+        expander = QueryExpander(asked, ContextCache(settings.cache_dir / "expansions.sqlite"))
+    return Pipeline(index, config, reranker, expander)

@@ -36,6 +36,7 @@ class RetrievalConfig:
     vector_store: str
     reranker: str
     reranker_top_n: int
+    query_expansion_llm: bool
     language_model: str
 
 

@@ -18,11 +18,18 @@ _TOP_HITS = 3
 STRONG_COVERAGE = 0.9
 """A hit with at least this share of the question's idf weight is a ``strong_match``."""
 
+STRONG_EXACT = 0.34
+"""From this share on, the question's neighbouring terms that stand together in a hit are a strong signal (``exact``).
+
+One pair in common is chance in a long question: any pair at all fired for 21 % of XQuAD's questions, this for 12 %, and
+the paragraph that answers was in the context as often."""
+
 
 class Stitching(Stage):
     """Adds contiguous chunks of a strong hit's section to ``chunks_final``, as far as the budget goes.
 
-    Strong are ``heading_bonus`` > 0, ``exact_bonus`` > 0, or a passage with nearly all of the question's idf weight.
+    Strong are ``heading_bonus`` > 0, ``exact_bonus`` from STRONG_EXACT on, or a passage with nearly all of the
+    question's idf weight.
     The nearest neighbours come first, the following one before the preceding one, since an explanation runs on; a
     direction ends at the section's end or at the first chunk that does not fit, so that what is added is contiguous.
     The found hits keep their places and so their citation numbers; behind them stand the added chunks, hit by hit,
@@ -81,9 +88,10 @@ class Stitching(Stage):
 
     def _strength(self, query: str, hit: Hit) -> str:
         """Which strong signal the hit has; "" for none."""
-        for reason in ("heading", "exact"):
-            if hit.signals.get(f"{reason}_bonus", 0.0) > 0:
-                return reason
+        if hit.signals.get("heading_bonus", 0.0) > 0:
+            return "heading"
+        if hit.signals.get("exact_bonus", 0.0) >= STRONG_EXACT:
+            return "exact"
         weights = {term: self.index.idf(term) for term in dict.fromkeys(self.index.analyzer.terms(query))}
         total = sum(weights.values())
         present = set(self.index.analyzer.terms(hit.chunk.index_text)) if total else set()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from pathlib import Path
 
@@ -117,6 +118,22 @@ def test_more_texts_than_one_sql_statement_takes(path: Path, embedder: FakeEmbed
     cache.embed(embedder, texts, "passage", batch_size=1_000)
     np.testing.assert_array_equal(cache.embed(embedder, texts, "passage"), expected(embedder, texts))
     assert len(embedder.embedded) == len(texts)
+
+
+def test_threads_that_share_a_cache_and_a_second_cache_over_its_file_see_each_other(path: Path) -> None:
+    shared, texts = VectorCache(path), [f"texto {number}" for number in range(40)]
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda text: shared.embed(FakeEmbedder(), [text], "query"), texts))
+    fresh = FakeEmbedder()
+    VectorCache(path).embed(fresh, texts, "query")
+    assert fresh.batches == []
+
+
+def test_a_new_text_does_not_wait_for_the_disk(path: Path, embedder: FakeEmbedder) -> None:
+    """What is written stays in the journal while the cache is open: emptying it is what waits."""
+    cache = VectorCache(path)
+    cache.embed(embedder, TEXTS, "query")
+    assert path.with_name(f"{path.name}-wal").stat().st_size > 0
 
 
 @hypothesis_settings(max_examples=12)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
+
 import numpy as np
 import pytest
 
 from chatbot_mvp.embedding.base import Embedder
+from chatbot_mvp.embedding.local import _short_waits
 from chatbot_mvp.embedding.registry import EMBEDDERS
 from chatbot_mvp.settings import LOCAL_EMBEDDER
 
@@ -55,3 +58,21 @@ def test_a_nul_does_not_end_the_text(model: Embedder) -> None:
 
 def test_no_texts_give_an_empty_matrix_of_the_right_width(model: Embedder) -> None:
     assert model.embed([], "query").shape == (0, model.dimensions)
+
+
+def test_short_waits_hold_while_the_engine_is_loaded_and_are_not_inherited(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OMP_WAIT_POLICY", raising=False)
+    monkeypatch.delenv("GOMP_SPINCOUNT", raising=False)
+    with _short_waits():
+        assert int(os.environ["GOMP_SPINCOUNT"]) < 10_000
+    assert "GOMP_SPINCOUNT" not in os.environ
+
+
+@pytest.mark.parametrize(("name", "value"), [("GOMP_SPINCOUNT", "7"), ("OMP_WAIT_POLICY", "active")])
+def test_what_the_environment_says_of_waiting_holds(monkeypatch: pytest.MonkeyPatch, name: str, value: str) -> None:
+    monkeypatch.delenv("GOMP_SPINCOUNT", raising=False)
+    monkeypatch.setenv(name, value)
+    with _short_waits():
+        assert os.environ[name] == value
+        assert (name == "GOMP_SPINCOUNT") == ("GOMP_SPINCOUNT" in os.environ)
+    assert os.environ[name] == value

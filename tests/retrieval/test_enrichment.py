@@ -211,6 +211,31 @@ def test_a_knowledge_base_is_enriched_once_and_another_context_makes_another_ind
     assert len(pipeline.retrieve(["pasarela"])[0].candidates["bm25"]) == len(CHUNKS)
 
 
+def test_a_knowledge_base_with_contexts_is_ranked_by_its_paragraphs_all_the_same(settings: Settings) -> None:
+    """The context counts like a heading: it finds the paragraph, and every signal of a KB is there."""
+    fake = FakeLanguageModel(lambda prompt: "Trata del viaducto." if "1712" in prompt.split("<fragmento>")[1] else "–")
+    pipeline = contextual(settings, fake, CHUNKS, FakeEmbedder())
+    [trace] = pipeline.retrieve(["¿Cuándo levantaron el viaducto?"])
+    assert trace.hits[0].chunk == CHUNKS[0]
+    assert {"bm25_norm", "overlap_norm", "fuzzy_bonus", "vector_norm"} <= trace.hits[0].signals.keys()
+    assert pipeline.index.kb is not None
+    assert list(pipeline.index.kb.contexts) == ["Trata del viaducto.", "–"]
+    misspelt = pipeline.retrieve(["viadutco"])[0]
+    assert misspelt.expansion_notes == ("vocab: viaducto",)
+
+
+def test_the_pieces_of_one_paragraph_share_their_contexts(settings: Settings) -> None:
+    long = " ".join(f"La norma {number} del taller habla de la pieza {number}." for number in range(70))
+    chunks = chunk_document(Document("d", "D", f"# Normas\n\n{long}"))
+    assert len(chunks) > 1
+    replies = iter([f"Contexto{number}." for number in range(len(chunks))])
+    fake = FakeLanguageModel(lambda _: next(replies))
+    pipeline = contextual(settings.with_changes(retrieval_context_batch_size=1), fake, chunks, FakeEmbedder())
+    [trace] = pipeline.retrieve(["contexto1"])
+    assert trace.chunks_final[0].chunk.text.endswith(long[-40:])
+    assert "Contexto1" not in trace.chunks_final[0].chunk.text
+
+
 def test_without_a_language_model_the_strategy_fails_before_anything_is_done(settings: Settings) -> None:
     made: list[FakeEmbedder] = []
     app = App(settings, lambda _: made.append(FakeEmbedder()) or made[-1], DemoModel)  # type: ignore[func-returns-value]

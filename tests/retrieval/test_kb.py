@@ -7,8 +7,9 @@ import json
 import pytest
 
 from chatbot_mvp.kb.chunking import chunk_document
-from chatbot_mvp.retrieval.evidence import DENSE_FEATURES, LEXICAL_FEATURES, WEIGHTS_PATH, evidence_features, logistic
+from chatbot_mvp.retrieval.evidence import WEIGHTS_PATH, logistic
 from chatbot_mvp.retrieval.fusion import adaptive_alpha, weighted_scores
+from chatbot_mvp.retrieval.kb_evidence import DENSE_FEATURES, LEXICAL_FEATURES, evidence_features
 from chatbot_mvp.retrieval.pipeline import Pipeline, build_pipeline
 from chatbot_mvp.retrieval.trace import Hit
 from chatbot_mvp.settings import Settings
@@ -45,6 +46,26 @@ def test_a_misspelt_word_finds_its_section(settings: Settings, strategy: str) ->
     [trace] = pipeline_of(settings, strategy).retrieve(["vacasiones"])
     assert trace.chunks_final[0].chunk.section == "Vacaciones"
     assert trace.expansion_notes == ("fuzzy_heading: Vacaciones",)
+
+
+LINKED = (
+    "# Formación\n\nLos cursos en otra ciudad siguen lo dicho en Viajes.\n\n"
+    "# Viajes\n\nEl hotel tiene un límite de 95 euros.\n\n# Obras\n\nEl límite de ruido es de 60 decibelios."
+)
+
+
+def test_a_named_section_gains_by_what_it_adds_to_the_one_that_names_it(settings: Settings) -> None:
+    question = "¿Qué límite hay para los cursos en otra ciudad?"
+    [trace] = pipeline_of(settings, "LEXICAL", LINKED).retrieve([question])
+    bonus = {hit.chunk.section: hit.signals["link_bonus"] for hit in trace.hits}
+    assert bonus["Viajes"] > 0
+    assert bonus["Formación"] == bonus["Obras"] == 0
+    assert [hit.chunk.section for hit in trace.hits] == ["Formación", "Viajes", "Obras"]
+
+
+def test_without_a_mention_there_is_no_link_bonus(settings: Settings) -> None:
+    [trace] = pipeline_of(settings, "LEXICAL", LINKED.replace("en Viajes", "aparte")).retrieve(["límite de los cursos"])
+    assert {hit.signals["link_bonus"] for hit in trace.hits} == {0.0}
 
 
 def test_a_long_paragraph_is_one_hit_with_all_of_it(settings: Settings) -> None:

@@ -134,7 +134,7 @@ OTHER_VALUES: dict[str, Any] = {
     "retrieval_strategy": "LEXICAL",
     "retrieval_k": 21,
     "retrieval_pre_fusion_k": 151,
-    "retrieval_fusion": "weighted",
+    "retrieval_fusion": "rrf",
     "retrieval_rrf_k": 61,
     "retrieval_bm25_weight": 0.51,
     "retrieval_vector_weight": 0.51,
@@ -145,6 +145,7 @@ OTHER_VALUES: dict[str, Any] = {
     "kb_large_context_chars": 6_001,
     "vector_store": "chroma",
     "reranker_top_n": 6,
+    "query_expansion_llm": True,
 }
 OTHER_SETTINGS: dict[str, dict[str, Any]] = {
     "reranker": {"reranker_enabled": True},

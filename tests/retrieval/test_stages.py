@@ -44,7 +44,7 @@ def fuse(index: CorpusIndex, config: RetrievalConfig, **changes: Any) -> Retriev
             "vector": hits("vector", ("c", 0.9), ("a", 0.8)),
         },
     )
-    return Fusion(index, replace(config, **changes)).run(trace)
+    return Fusion(index, replace(config, retrieval_fusion="rrf", **changes)).run(trace)
 
 
 def test_fusion_adds_weight_over_k_plus_rank(index: CorpusIndex, config: RetrievalConfig) -> None:
@@ -68,8 +68,15 @@ def test_a_fused_hit_keeps_the_signals_of_both_retrievers(index: CorpusIndex, co
 
 def test_equal_fused_scores_are_ordered_by_chunk_id(index: CorpusIndex, config: RetrievalConfig) -> None:
     trace = RetrievalTrace("x", candidates={"bm25": hits("bm25", ("b", 2.0)), "vector": hits("vector", ("a", 0.5))})
-    fused = Fusion(index, config).run(trace)
+    fused = Fusion(index, replace(config, retrieval_fusion="rrf")).run(trace)
     assert [hit.chunk.chunk_id for hit in fused.hits] == ["a", "b"]
+
+
+def test_a_lone_candidate_of_the_vectors_counts_in_full(index: CorpusIndex, config: RetrievalConfig) -> None:
+    """One word: 0.6 for the keywords, 0.4 for the vectors."""
+    trace = RetrievalTrace("x", candidates={"bm25": hits("bm25", ("b", 2.0)), "vector": hits("vector", ("a", 0.5))})
+    fused = Fusion(index, replace(config, retrieval_fusion="weighted")).run(trace)
+    assert [(hit.chunk.chunk_id, hit.score) for hit in fused.hits] == [("b", 0.6), ("a", pytest.approx(0.4))]
 
 
 def select(index: CorpusIndex, config: RetrievalConfig, found: list[Hit], **changes: Any) -> RetrievalTrace:

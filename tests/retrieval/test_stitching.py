@@ -74,7 +74,8 @@ def ids(trace: RetrievalTrace) -> list[str]:
     ("signals", "query", "reason"),
     [
         ({"heading_bonus": 0.1}, "nada", "heading"),
-        ({"exact_bonus": 0.1}, "nada", "exact"),
+        ({"exact_bonus": 0.34}, "nada", "exact"),
+        ({"exact_bonus": 0.33}, "nada", None),
         ({}, "gatos", "strong_match"),
         ({"heading_bonus": 0.0, "exact_bonus": 0.0}, "nada", None),
         ({"bm25": 9.0}, "gato submarino", None),
