@@ -169,6 +169,7 @@ WATCH = """() => {
 }"""
 
 
+@pytest.mark.slow
 def test_first_sources_within_300_ms_over_120_000_characters(page, tmp_path, capsys) -> None:  # type: ignore[no-untyped-def]
     """Median of ten questions, provider excluded (``demo`` answers at once); vectors included.
 

