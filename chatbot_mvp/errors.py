@@ -29,7 +29,8 @@
     │   ├── RunUnreadable
     │   ├── RunBusy
     │   ├── RunAlreadyFinished
-    │   └── RunMismatch
+    │   ├── RunMismatch
+    │   └── RunOutOfQuota           it goes on when the provider does
     ├── ProviderError               a provider did not do what it was asked    (exit code 1)
     │   ├── ProviderNotConfigured                                              (exit code 2)
     │   ├── ProviderKeyRefused
@@ -221,6 +222,14 @@ class RunMismatch(RunError):
     template = (
         "The run {run_id!r} cannot be resumed, because it would not be the same run: {difference}. "
         "Restore the earlier state or start a new run."
+    )
+
+
+class RunOutOfQuota(RunError):
+    code = "run_out_of_quota"
+    template = (
+        "The run {run_id!r} stopped after {done} of {total} queries: {reason} What is recorded stays. When the quota "
+        "is there again: chatbot-mvp benchmark resume {run_id}"
     )
 
 

@@ -13,7 +13,7 @@ from typing import Any
 from chatbot_mvp import __version__
 from chatbot_mvp.benchmark.datasets import Dataset, Query
 from chatbot_mvp.benchmark.records import QueryRecord, RunFolder, RunManifest, utc_now, write_json
-from chatbot_mvp.errors import RunAlreadyFinished, RunMismatch, RunStopped
+from chatbot_mvp.errors import RunAlreadyFinished, RunMismatch, RunOutOfQuota, RunStopped
 from chatbot_mvp.kb.chunking import passage_chunk
 from chatbot_mvp.metrics.aggregate import aggregate
 from chatbot_mvp.metrics.ranking import RANKING_METRICS, applicable_metrics
@@ -180,11 +180,24 @@ def _retrieve(run: PreparedRun, pipeline: Pipeline, progress: ProgressCallback) 
     for begin in range(0, len(missing), _BATCH):
         batch = missing[begin : begin + _BATCH]
         traces = pipeline.retrieve([query.text for query in batch])
-        records = [_record(run, query, trace) for query, trace in zip(batch, traces, strict=True)]
+        refused = [reason for trace in traces if (reason := _out_of_quota(trace))]
+        records = [
+            _record(run, query, trace) for query, trace in zip(batch, traces, strict=True) if not _out_of_quota(trace)
+        ]
         run.folder.append_records(records)
         run.folder.events("query_result", [{"query_id": record.query_id, "phase": record.phase} for record in records])
-        done = before + begin + len(batch)
+        done = before + begin + len(records)
+        if refused:
+            raise RunOutOfQuota(run_id=run.manifest.run_id, done=done, total=total, reason=refused[0])
         progress(Progress(PHASE_RETRIEVE, done, total, time.monotonic() - started, before))
+
+
+def _out_of_quota(trace: RetrievalTrace) -> str:
+    """Why the provider has no quota left for this query; "" if that is not so."""
+    for record in trace.records:
+        if record.notes.get("quota_exhausted"):
+            return str(record.notes["error"])
+    return ""
 
 
 def _record(run: PreparedRun, query: Query, trace: RetrievalTrace) -> QueryRecord:

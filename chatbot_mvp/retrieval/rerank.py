@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any, Protocol
 
-from chatbot_mvp.errors import ChatbotError, ProviderError, RunStopped
+from chatbot_mvp.errors import ChatbotError, ProviderError, ProviderQuotaExhausted, RunStopped
 from chatbot_mvp.remote.failures import Endpoint
 from chatbot_mvp.remote.http import JsonEndpoint, calls_for, v1
 from chatbot_mvp.retrieval.index import CorpusIndex
@@ -72,7 +72,10 @@ class Rerank(Stage):
         except RerankFailed as error:
             with self._lock:
                 self.failures += 1
-            return unchanged, {"reranked": False, "candidates": len(candidates), "error": str(error)}
+            notes = {"reranked": False, "candidates": len(candidates), "error": str(error)}
+            # A chat goes on without; a run of many questions has no use for that and stops.
+            notes["quota_exhausted"] = isinstance(error.__cause__, ProviderQuotaExhausted)
+            return unchanged, notes
         ranked = self._ranked(candidates, scores)
         notes = {"reranked": True, "candidates": len(candidates), "not_scored": scores.count(None)}
         return replace(unchanged, hits=tuple(ranked[:kept])), notes
@@ -192,6 +195,9 @@ class LlmReranker:
                 except RunStopped:
                     pool.shutdown(cancel_futures=True)
                     raise
+                except ProviderQuotaExhausted as error:
+                    pool.shutdown(cancel_futures=True)
+                    raise RerankFailed(f"{self._model.name}: {error}") from error
                 except (ChatbotError, OSError) as error:
                     failures.append(str(error) or type(error).__name__)
                     scores.append(None)

@@ -11,7 +11,7 @@ import pytest
 from pydantic import SecretStr
 
 from chatbot_mvp.app import App
-from chatbot_mvp.errors import InvalidSetting, NeedsLanguageModel, RunStopped
+from chatbot_mvp.errors import InvalidSetting, NeedsLanguageModel, RunOutOfQuota, RunStopped
 from chatbot_mvp.llm.demo import DemoModel
 from chatbot_mvp.remote.calls import Calls
 from chatbot_mvp.remote.failures import Endpoint
@@ -339,6 +339,20 @@ def test_a_run_scores_what_was_retrieved_and_records_what_was_kept_and_what_fail
     nim.answer_with = (500, b"boom")
     failed = run(app)
     assert (failed["metrics"], failed["rerank_failures"]) == (plain["metrics"], 5)
+
+
+def test_an_exhausted_quota_stops_a_run_and_what_was_done_is_not_done_again(settings: Settings, nim: NimStub) -> None:
+    app = App(with_nim(settings, nim), lambda _: FakeEmbedder(), DemoModel)
+    queries = 5
+    nim.failures = [(429, b'{"error": {"code": "insufficient_quota", "message": "no credit left"}}')]
+    with pytest.raises(RunOutOfQuota, match=r"4 of 5 queries.*no credit left"):
+        app.run_now(retrieval_strategy="LEXICAL", eval_max_queries=queries)
+    assert nim.failures == []  # asked once: no retry would help
+    [unfinished] = app.unfinished_runs()
+    assert (unfinished.recorded, unfinished.queries) == (4, queries)
+    before = len(nim.requests)
+    result = app.resume_now(unfinished.run_id)
+    assert (result["rerank_failures"], len(nim.requests) - before) == (0, 1)
 
 
 def test_a_passing_failure_of_nim_is_tried_again_and_is_no_failure(settings: Settings, nim: NimStub) -> None:
