@@ -38,7 +38,7 @@ class UserContext:
     kb_doubt_evidence: float | None = None
     """0-1."""
     chat_max_tokens: int | None = None
-    """Longest answer; 0 leaves it open."""
+    """Longest answer (tokens); 0: as LLM_MAX_TOKENS says, 700 with groq and a knowledge base."""
 
     @classmethod
     def defaults(cls, settings: Settings, source_chars: int) -> UserContext:
