@@ -106,7 +106,9 @@ def _word_function(language: str) -> Callable[[str], Word]:
     stop_words = STOP_WORDS[language]
     plural = language == "es"
 
-    @lru_cache(maxsize=200_000)
+    # Room for every word of 100,000 encyclopaedia passages (360,000): a corpus is read more than once, and a cache that
+    # is a little too small would then find nothing.
+    @lru_cache(maxsize=500_000)
     def word_of(found: str) -> Word:
         plain = unicodedata.normalize("NFKC", found).replace("’", "'").replace(".", "")
         plain = plain.removesuffix("'s").removesuffix("'S")
