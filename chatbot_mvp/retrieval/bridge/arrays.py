@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
+import os
+import shutil
 from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numba
@@ -16,8 +21,31 @@ Array = NDArray[Any]
 _F = TypeVar("_F", bound=Callable[..., Any])
 
 
+def _keep_by_sources() -> None:
+    """One place for what the sources of this folder, as they are now, compile to.
+
+    numba itself looks only at the file of a function, and would go on using what it inlined from another one.
+    """
+    folder = Path(__file__).parent
+    digest = hashlib.sha256()
+    for source in sorted(folder.glob("*.py")):
+        digest.update(source.read_bytes())
+    place = folder / "__pycache__" / f"numba-{digest.hexdigest()[:12]}"
+    # Where nothing can be written, numba has a folder of its own for each user.
+    with suppress(OSError):
+        place.mkdir(parents=True, exist_ok=True)
+        if os.access(place, os.W_OK):
+            numba.config.CACHE_DIR = str(place)  # type: ignore[attr-defined]  # made when numba is imported
+        for older in place.parent.glob("numba-*"):
+            if older != place:
+                shutil.rmtree(older, ignore_errors=True)
+
+
+_keep_by_sources()
+
+
 def compiled(function: _F) -> _F:
-    """Compiled by numba at its first call, once per machine: what it makes is kept beside the source.
+    """Compiled by numba at its first call, once per machine and version: what it makes is kept beside the source.
 
     A question's arrays are small (some 150 documents), so that numpy would spend its time on calling, not on counting.
     Indexes are not checked in compiled code. The interpreter's lock is free while it runs.
