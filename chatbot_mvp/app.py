@@ -11,8 +11,11 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
-from chatbot_mvp.benchmark.datasets import Dataset, find_dataset, list_datasets, load_dataset
+from chatbot_mvp.benchmark.datasets import Dataset, hotpotqa, load_dataset
+from chatbot_mvp.benchmark.datasets.catalogue import Catalogue, Found, StorageState
+from chatbot_mvp.benchmark.datasets.storage import S3Url, open_storage
 from chatbot_mvp.benchmark.kb_evaluation import evaluate_kb, load_questions
+from chatbot_mvp.benchmark.plan import RunPlan, plan_run
 from chatbot_mvp.benchmark.records import RunFolder, run_folders
 from chatbot_mvp.benchmark.runner import PreparedRun, execute, prepare_run, reopen_run
 from chatbot_mvp.benchmark.submissions import append_submission, read_submissions
@@ -28,8 +31,9 @@ from chatbot_mvp.chat.records import AnswerRecord
 from chatbot_mvp.chat.service import AnswerStream, ChatService
 from chatbot_mvp.chat.turns import LiveTurn
 from chatbot_mvp.embedding.base import Embedder
+from chatbot_mvp.embedding.cache import VectorCache
 from chatbot_mvp.embedding.registry import create_embedder
-from chatbot_mvp.errors import ChatbotError
+from chatbot_mvp.errors import ChatbotError, StorageError
 from chatbot_mvp.exports.tables import write_detail_csv, write_summary_csv
 from chatbot_mvp.jobs.manager import JobManager, JobStatus
 from chatbot_mvp.kb.chunking import chunk_document
@@ -38,6 +42,7 @@ from chatbot_mvp.llm.base import ChatModel
 from chatbot_mvp.llm.demo import DemoModel
 from chatbot_mvp.providers import ProviderCheck, Providers, ProviderStatus
 from chatbot_mvp.retrieval.chroma import chroma_client, delete_collections
+from chatbot_mvp.retrieval.index import vector_cache_path
 from chatbot_mvp.retrieval.language_model import LanguageModel
 from chatbot_mvp.retrieval.pipeline import Pipeline, build_pipeline, require_language_model
 from chatbot_mvp.retrieval.pool import PipelinePool
@@ -54,6 +59,7 @@ __all__ = [
     "Check",
     "Conversation",
     "Failure",
+    "Found",
     "JobStatus",
     "KbRecord",
     "LiveTurn",
@@ -62,6 +68,7 @@ __all__ = [
     "ProviderCheck",
     "ProviderStatus",
     "Providers",
+    "RunPlan",
     "Source",
     "Turn",
     "UnfinishedRun",
@@ -90,7 +97,7 @@ class Check:
     """One thing that is configured, and whether it answers."""
 
     name: str
-    """"provider", "embedder" or "data"."""
+    """"provider", "embedder", "data" or, where it is configured, "storage"."""
     ok: bool
     detail: str
 
@@ -250,7 +257,46 @@ class App:
 
     def datasets(self) -> list[str]:
         """Names of the data sets that come with the project or lie in ``data/datasets``."""
-        return list(list_datasets(self._dataset_folders))
+        return self._catalogue.names()
+
+    def dataset_entries(self) -> tuple[list[Found], StorageError | None]:
+        """(data sets here and on S3, why those on S3 are not among them; None if nothing went wrong)."""
+        return self._catalogue.entries()
+
+    def fetch_hotpotqa(
+        self, split: str, base_url: str = hotpotqa.BASE_URL, progress: ProgressCallback = ignore_progress
+    ) -> hotpotqa.Fetched:
+        """Download a split of HotpotQA from the public hub into ``data/datasets``, in place of what is there.
+
+        Raises:
+            DownloadFailed
+            DatasetError: what arrived is not of the hub's format; an earlier data set stays.
+        """
+        downloads = self.settings.cache_dir / "downloads"
+        return hotpotqa.fetch(base_url, split, self.settings.datasets_dir, downloads, progress)
+
+    def push_dataset(self, reference: str) -> tuple[str, list[str], list[str]]:
+        """Upload a data set to S3; (its address there, files sent, files that were there already).
+
+        Raises:
+            DatasetError, StorageError
+        """
+        url, sent, kept = self._catalogue.push(reference)
+        return str(url), sent, kept
+
+    def plan_run(self, **changes: Any) -> RunPlan:
+        """What a benchmark run would do; ``changes`` are settings by name. Runs nothing, writes nothing.
+
+        Raises:
+            ConfigurationError, DatasetError, StorageError: as the run would.
+        """
+        settings = self.settings.with_changes(**changes)
+        require_language_model(settings, self._language_model(settings))
+        return plan_run(
+            self._catalogue.find(settings.mteb_dataset_name),
+            settings,
+            lambda texts: self._cached_vectors(settings, texts),
+        )
 
     def strategies(self) -> Mapping[str, str]:
         """Name -> what it does, of those that the configured parts can carry out."""
@@ -268,7 +314,7 @@ class App:
             The run's id, which is its job's id as well.
 
         Raises:
-            ConfigurationError, DatasetError: at once, before anything is written.
+            ConfigurationError, DatasetError, StorageError: at once, before anything is written of the run.
         """
         run = self._prepare(changes)
         self._submit(run.folder.run_id, run.manifest.dataset, run.manifest.strategy, lambda: run)
@@ -289,11 +335,11 @@ class App:
 
     def run_now(self, progress: ProgressCallback = ignore_progress, **changes: Any) -> dict[str, Any]:
         """A benchmark run in this thread; its result."""
-        return self._execute(self._prepare(changes), progress)
+        return self._execute(self._prepare(changes, progress), progress)
 
     def resume_now(self, run_id: str, progress: ProgressCallback = ignore_progress) -> dict[str, Any]:
         """Do what is missing of a run in this thread; its result."""
-        return self._execute(self._reopen(run_id), progress)
+        return self._execute(self._reopen(run_id, progress), progress)
 
     def jobs(self) -> list[JobStatus]:
         """Background jobs, the newest first."""
@@ -362,13 +408,25 @@ class App:
             _check("provider", self._try_provider),
             _check("embedder", self._try_embedder),
             _check("data", self._try_data_dir),
+            *self._storage_checks(),
         ]
 
     # --- wiring
 
-    @property
-    def _dataset_folders(self) -> list[Path]:
-        return [self.settings.samples_dir, self.settings.data_dir / "datasets"]
+    @cached_property
+    def _catalogue(self) -> Catalogue:
+        settings = self.settings
+        home = S3Url(settings.minio_bucket_name, settings.s3_datasets_prefix) if settings.minio_bucket_name else None
+        state = StorageState(open_storage(settings), home, tuple(settings.storage_missing), settings.storage_begun)
+        return Catalogue(settings.samples_dir, settings.datasets_dir, settings.cache_dir / "datasets", state)
+
+    def _storage_checks(self) -> list[Check]:
+        return [_check("storage", self._catalogue.try_storage)] if self._catalogue.uses_storage else []
+
+    def _cached_vectors(self, settings: Settings, texts: list[str]) -> int:
+        model_id = self._embedder(settings.embedding_model_name).model_id
+        path = vector_cache_path(settings.cache_dir)
+        return VectorCache(path).count(model_id, texts, "passage") if path.is_file() else 0
 
     def _try_provider(self) -> str:
         self.providers.require_chosen()
@@ -386,8 +444,8 @@ class App:
         with tempfile.TemporaryFile(dir=self.settings.data_dir):
             return str(self.settings.data_dir)
 
-    def _load(self, reference: str) -> Dataset:
-        return load_dataset(find_dataset(reference, self._dataset_folders))
+    def _load(self, reference: str, progress: ProgressCallback = ignore_progress) -> Dataset:
+        return self._catalogue.load(reference, progress)
 
     def _build(
         self, chunks: Sequence[Chunk], language: str, settings: Settings, progress: ProgressCallback, kb_id: str = ""
@@ -402,17 +460,21 @@ class App:
             language_model=self._language_model(settings),
         )
 
-    def _prepare(self, changes: Mapping[str, Any]) -> PreparedRun:
+    def _prepare(self, changes: Mapping[str, Any], progress: ProgressCallback = ignore_progress) -> PreparedRun:
         settings = self.settings.with_changes(**changes)
         require_language_model(settings, self._language_model(settings))
-        reference = settings.mteb_dataset_name
-        if reference not in list_datasets(self._dataset_folders):
-            # A relative folder must be found again by a resume from elsewhere.
-            reference = str(find_dataset(reference, self._dataset_folders).resolve())
-        return prepare_run(settings.results_dir, reference, lambda: self._load(reference), settings)
+        # A relative folder must be found again by a resume from elsewhere.
+        found = self._catalogue.find(settings.mteb_dataset_name)
+        return prepare_run(
+            settings.results_dir,
+            found.reference,
+            lambda: load_dataset(self._catalogue.folder(found, progress)),
+            settings,
+        )
 
-    def _reopen(self, run_id: str) -> PreparedRun:
-        return reopen_run(RunFolder(self.settings.results_dir, run_id), self._load, self.settings)
+    def _reopen(self, run_id: str, progress: ProgressCallback = ignore_progress) -> PreparedRun:
+        folder = RunFolder(self.settings.results_dir, run_id)
+        return reopen_run(folder, lambda reference: self._load(reference, progress), self.settings)
 
     def _execute(self, run: PreparedRun, progress: ProgressCallback) -> dict[str, Any]:
         return execute(

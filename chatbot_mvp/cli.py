@@ -2,32 +2,26 @@
 
 from __future__ import annotations
 
-import json
-import logging
 import os
-import signal
 import sys
-import time
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from chatbot_mvp.app import App, ProviderStatus, build_app
+from chatbot_mvp.app import Check, ProviderStatus, RunPlan
 from chatbot_mvp.chat.context import Mode, UserContext
+from chatbot_mvp.cli_common import EnvOption, JsonOption, ProgressLine, VerboseOption, open_app, print_json
+from chatbot_mvp.cli_datasets import datasets
 from chatbot_mvp.errors import ChatbotError, RunStopped
-from chatbot_mvp.settings import load_settings
-from chatbot_mvp.types import Progress
+from chatbot_mvp.settings import misnamed_settings
 
 cli = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, help=__doc__)
 benchmark = typer.Typer(no_args_is_help=True, help="Measure a retrieval strategy on a data set.")
 kb = typer.Typer(no_args_is_help=True, help="Ask a document.")
 cli.add_typer(benchmark, name="benchmark")
 cli.add_typer(kb, name="kb")
-
-EnvOption = Annotated[Path | None, typer.Option("--env", help="Read this file instead of ./.env")]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout")]
-VerboseOption = Annotated[bool, typer.Option("--verbose", "-v", help="More log lines on stderr")]
+cli.add_typer(datasets, name="datasets")
 
 _CONTRACT = (
     "run_id",
@@ -42,53 +36,16 @@ _CONTRACT = (
 )
 
 
-def _app(env: Path | None, verbose: bool = False, **overrides: Any) -> App:
-    settings = load_settings(env, **overrides)
-    logging.basicConfig(stream=sys.stderr, level=logging.DEBUG if verbose else logging.WARNING)
-    return build_app(settings)
-
-
-class _ProgressLine:
-    """Progress on stderr: one line that is rewritten on a terminal, a line every few seconds elsewhere."""
-
-    def __init__(self) -> None:
-        self._terminal = sys.stderr.isatty()
-        self._shown = 0.0
-        self._phase = ""
-        self._stop = False
-        # The first Ctrl-C ends the run at a clean place; a second one is the usual interrupt.
-        signal.signal(signal.SIGINT, self._on_interrupt)
-        signal.signal(signal.SIGTERM, self._on_interrupt)
-
-    def _on_interrupt(self, *_: object) -> None:
-        self._stop = True
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-
-    def __call__(self, progress: Progress) -> None:
-        if self._stop:
-            raise RunStopped(run_id="?")
-        now = time.monotonic()
-        every = 0.1 if self._terminal else 5.0
-        if progress.phase == self._phase and now - self._shown < every and progress.done != progress.total:
-            return
-        self._shown, self._phase = now, progress.phase
-        text = f"{progress.phase}: {progress.done}/{progress.total}"
-        if progress.rate:
-            text += f"  {progress.rate:.1f}/s"
-        if progress.seconds_left:
-            text += f"  {progress.seconds_left:.0f} s left"
-        print(f"\r\x1b[K{text}" if self._terminal else text, end="" if self._terminal else "\n", file=sys.stderr)
-
-
 @benchmark.command("run")
 def benchmark_run(
-    dataset: Annotated[str | None, typer.Option(help="A bundled name or a folder")] = None,
+    dataset: Annotated[str | None, typer.Option(help="A name, a folder, or s3://bucket/…/name")] = None,
     strategy: Annotated[str | None, typer.Option(help="Retrieval strategy")] = None,
     env: EnvOption = None,
     max_queries: Annotated[int | None, typer.Option(min=0, help="0 = all")] = None,
     generation: Annotated[
         bool, typer.Option("--generation/--no-generation", help="This version measures retrieval only")
     ] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Check everything, print the plan, run nothing")] = False,
     as_json: JsonOption = False,
     verbose: VerboseOption = False,
 ) -> None:
@@ -100,7 +57,11 @@ def benchmark_run(
         "generation_enabled": generation,
     }
     overrides = {name: value for name, value in given.items() if value is not None}
-    _print_result(_app(env, verbose, **overrides).run_now(_ProgressLine()), as_json)
+    app = open_app(env, verbose, **overrides)
+    if dry_run:
+        _print_plan(app.plan_run(), [str(miss) for miss in misnamed_settings(env)], as_json)
+        return
+    _print_result(app.run_now(ProgressLine()), as_json)
 
 
 @benchmark.command("resume")
@@ -108,23 +69,23 @@ def benchmark_resume(
     run_id: str, env: EnvOption = None, as_json: JsonOption = False, verbose: VerboseOption = False
 ) -> None:
     """Do what is missing of a stopped or killed run."""
-    _print_result(_app(env, verbose).resume_now(run_id, _ProgressLine()), as_json)
+    _print_result(open_app(env, verbose).resume_now(run_id, ProgressLine()), as_json)
 
 
 @benchmark.command("show")
 def benchmark_show(run_id: str, env: EnvOption = None, as_json: JsonOption = False) -> None:
     """Show a finished run."""
-    _print_result(_app(env).run(run_id), as_json)
+    _print_result(open_app(env).run(run_id), as_json)
 
 
 @benchmark.command("list")
 def benchmark_list(env: EnvOption = None, as_json: JsonOption = False) -> None:
     """Finished runs, and those that can be resumed."""
-    app = _app(env)
+    app = open_app(env)
     runs, damaged = app.runs()
     unfinished = app.unfinished_runs()
     if as_json:
-        _print_json(
+        print_json(
             {
                 "runs": runs,
                 "unfinished": [
@@ -157,9 +118,9 @@ def kb_ask(
         raise typer.BadParameter(f"{mode!r} is not a mode; choose strict or general", param_hint="--mode")
     if not document.is_file():
         raise typer.BadParameter(f"there is no file {str(document)!r}", param_hint="document")
-    app = _app(env)
+    app = open_app(env)
     record = app.add_kb(document.name, document.read_bytes())
-    app.kb_pipeline(record.kb_id, _ProgressLine())
+    app.kb_pipeline(record.kb_id, ProgressLine())
     chosen: Mode = "strict" if mode == "strict" else "general"
     answer = app.ask(record.kb_id, question, UserContext(chosen, record.language))
     sources = [
@@ -173,7 +134,7 @@ def kb_ask(
         for s in answer.sources
     ]
     if as_json:
-        _print_json(
+        print_json(
             {
                 "answer": answer.text,
                 "abstained": answer.abstained,
@@ -202,11 +163,11 @@ def kb_evaluate(
     if not document.is_file():
         raise typer.BadParameter(f"there is no file {str(document)!r}", param_hint="document")
     overrides: dict[str, Any] = {"retrieval_strategy": strategy} if strategy else {}
-    app = _app(env, **overrides)
+    app = open_app(env, **overrides)
     record = app.add_kb(document.name, document.read_bytes())
-    result = app.evaluate_kb(record.kb_id, questions, _ProgressLine())
+    result = app.evaluate_kb(record.kb_id, questions, ProgressLine())
     if as_json:
-        _print_json(result)
+        print_json(result)
         return
     for name, value in result.items():
         print(f"{name}: {'not scored' if value is None else value}")
@@ -221,18 +182,19 @@ def serve_chat(
     """Offer the chat to other programs as an OpenAI-compatible endpoint (SERVE_TOKEN)."""
     from chatbot_mvp.serve import serve
 
-    serve(_app(env), host, port)
+    serve(open_app(env), host, port)
 
 
 @cli.command()
 def doctor(env: EnvOption = None, as_json: JsonOption = False) -> None:
     """What is configured, and what answers."""
-    app = _app(env)
-    checks = app.check()
+    app = open_app(env)
+    hints = [str(miss) for miss in misnamed_settings(env)]
+    checks = [Check("settings", not hints, " ".join(hints) or "no name looks misspelt"), *app.check()]
     providers = app.providers.check_configured()
     if as_json:
         told = {check.name: {"ok": check.ok, "detail": check.detail} for check in checks}
-        _print_json({**told, "providers": {status.name: _provider_json(status) for status in providers}})
+        print_json({**told, "providers": {status.name: _provider_json(status) for status in providers}})
         return
     for check in checks:
         print(f"{'ok ' if check.ok else 'NO '} {check.name}: {check.detail}")
@@ -265,20 +227,59 @@ def _provider_line(status: ProviderStatus) -> str:
     return f" {mark} {status.name:<8} {status.model or 'no model'}  {state}{note}"
 
 
+def _print_plan(plan: RunPlan, hints: list[str], as_json: bool) -> None:
+    if as_json:
+        print_json({**plan.as_json(), "hints": hints})
+        return
+    unknown = "not known before the download"
+    if plan.checked:
+        state = f"checked, sha256 {(plan.dataset_sha256 or '')[:12]}"
+    else:
+        state = f"{plan.download_bytes / 1e6:.1f} MB to download, checked then"
+    lines = {
+        "data set": f"{plan.dataset} ({plan.place}: {plan.dataset_ref}); {state}",
+        "queries": f"{_count(plan.queries, unknown)} of {_count(plan.dataset_queries, unknown)}",
+        "documents": f"{_count(plan.documents, unknown)} of {_count(plan.dataset_documents, unknown)}",
+        "qrels": _count(plan.qrels, unknown),
+        "sample": ", ".join(f"{name}={value}" for name, value in plan.sampling.items()) or "the whole data set",
+        "strategy": f"{plan.strategy} (fingerprint {plan.fingerprint})",
+        "provider": plan.provider,
+        "embeddings": plan.embedding_model or "none",
+        "reranker": plan.reranker or "none",
+        "phases": " → ".join(plan.phases),
+        "cached": _cached(plan),
+        "results": f"{plan.results_dir}{os.sep}<run_id>",
+    }
+    for name, value in lines.items():
+        print(f"{name:<11} {value}")
+    for text in [*plan.warnings, *hints]:
+        print(f"{'warning':<11} {text}")
+    print("Nothing was run.")
+
+
+def _count(value: int | None, unknown: str) -> str:
+    return unknown if value is None else f"{value:,}"
+
+
+def _cached(plan: RunPlan) -> str:
+    parts = ["data set" if plan.checked else "no data set"]
+    if plan.index_cached is not None:
+        parts.append("index" if plan.index_cached else "no index")
+    if plan.vectors is not None:
+        parts.append(f"{plan.vectors.cached:,} of {plan.vectors.total:,} vectors")
+    return ", ".join(parts)
+
+
 def _print_result(result: dict[str, Any], as_json: bool) -> None:
     if sys.stderr.isatty():
         print(file=sys.stderr)
     if as_json:
-        _print_json({name: result[name] for name in _CONTRACT})
+        print_json({name: result[name] for name in _CONTRACT})
         return
     print(f"{result['run_id']}  ({result['dataset']}, {result['strategy']}, {result['queries']} queries)")
     for name, value in result["metrics"].items():
         scored, total = result["scored"][name]
         print(f"  {name:<10} {'not scored' if value is None else f'{value:.4f}'}  ({scored}/{total})")
-
-
-def _print_json(value: dict[str, Any]) -> None:
-    print(json.dumps(value, ensure_ascii=False))
 
 
 def main() -> None:
@@ -288,7 +289,10 @@ def main() -> None:
     except ChatbotError as error:
         if sys.stderr.isatty():
             print(file=sys.stderr)
-        print(f"chatbot-mvp: {error}", file=sys.stderr)
+        # Stopped before there was a run: there is none to resume.
+        early = isinstance(error, RunStopped) and error.params["run_id"] == "?"
+        said = "stopped; what was downloaded is kept, and the same command goes on with it" if early else str(error)
+        print(f"chatbot-mvp: {said}", file=sys.stderr)
         raise SystemExit(error.exit_code) from error
     except BrokenPipeError:  # the reader of our output left, as `| head` does
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -15,7 +15,16 @@
     │   ├── DuplicateId
     │   ├── EmptyDataset
     │   ├── UnknownQrelDocument
-    │   └── UnknownQrelQuery
+    │   ├── UnknownQrelQuery
+    │   └── DownloadFailed          from the public hub                        (exit code 1)
+    ├── StorageError                S3 or MinIO                                (exit code 1)
+    │   ├── StorageNotConfigured                                               (exit code 2)
+    │   ├── StorageKeyUnknown                                                  (exit code 2)
+    │   ├── StorageSecretWrong                                                 (exit code 2)
+    │   ├── StorageDenied           known, but not allowed to                  (exit code 2)
+    │   ├── StorageBucketMissing                                               (exit code 2)
+    │   ├── StorageUnreachable
+    │   └── StorageFailed           any other refusal, or what arrived is not what was asked for
     ├── UploadError                 a file offered as a knowledge base         (exit code 2)
     │   ├── UploadEmpty
     │   ├── UploadBinary
@@ -147,6 +156,69 @@ class UnknownQrelQuery(DatasetError):
         "The qrels name the query {query_id!r}, which is not among the queries ({count} such rows). "
         "Add the query or remove the rows."
     )
+
+
+class DownloadFailed(DatasetError):
+    code = "download_failed"
+    template = "{url!r} could not be downloaded: {reason}. Check the address and try again; what has arrived is kept."
+    exit_code = 1
+
+
+class StorageError(ChatbotError):
+    """The S3 server of data sets did not do what it was asked."""
+
+
+class StorageNotConfigured(StorageError):
+    code = "storage_not_configured"
+    template = (
+        "{reference!r} can only be on S3 or MinIO, which is not configured completely; missing: {missing}. "
+        "Set it in .env, or give a data set of this machine."
+    )
+    exit_code = 2
+
+
+class StorageKeyUnknown(StorageError):
+    code = "storage_key_unknown"
+    template = "The S3 server at {endpoint!r} does not know the access key. Check MINIO_ACCESS_KEY."
+    exit_code = 2
+
+
+class StorageSecretWrong(StorageError):
+    code = "storage_secret_wrong"
+    template = (
+        "The S3 server at {endpoint!r} knows the access key and refuses the secret that came with it. "
+        "Check MINIO_SECRET_KEY."
+    )
+    exit_code = 2
+
+
+class StorageDenied(StorageError):
+    code = "storage_denied"
+    template = (
+        "The S3 server at {endpoint!r} does not allow this access key to {action} {place!r}. "
+        "Give the key that right, or use another MINIO_ACCESS_KEY."
+    )
+    exit_code = 2
+
+
+class StorageBucketMissing(StorageError):
+    code = "storage_bucket_missing"
+    template = (
+        "The S3 server at {endpoint!r} has no bucket {bucket!r}. Create it, or check MINIO_BUCKET_NAME or the address."
+    )
+    exit_code = 2
+
+
+class StorageUnreachable(StorageError):
+    code = "storage_unreachable"
+    template = (
+        "The S3 server at {endpoint!r} cannot be reached: {reason}. Check MINIO_ENDPOINT and that the server runs."
+    )
+
+
+class StorageFailed(StorageError):
+    code = "storage_failed"
+    template = "The S3 server at {endpoint!r} failed to {action} {place!r}: {reason}. Try again."
 
 
 class UploadError(ChatbotError):

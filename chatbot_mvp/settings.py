@@ -6,11 +6,16 @@ The environment wins over ``.env``, which wins over ``.streamlit/secrets.toml``,
 
 from __future__ import annotations
 
+import logging
+import os
+import re
 import tomllib
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Literal
 
+from dotenv import dotenv_values
 from pydantic import (
     Field,
     SecretStr,
@@ -23,6 +28,9 @@ from pydantic import (
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from chatbot_mvp.errors import InvalidSetting
+from chatbot_mvp.setting_hints import NearMiss, legal_values, near_misses
+
+_log = logging.getLogger(__name__)
 
 PROJECT_ROOT = Path(__file__).resolve().parent.parent
 
@@ -47,12 +55,15 @@ MODEL_SETTINGS = {
 """Provider -> the setting that names its model."""
 
 
-SECRETS = ("gemini_api_key", "google_api_key", "groq_api_key", "nvidia_api_key", "openai_api_key", "serve_token")
+SECRETS = (
+    *("gemini_api_key", "google_api_key", "groq_api_key", "nvidia_api_key", "openai_api_key", "serve_token"),
+    *("minio_access_key", "minio_secret_key"),
+)
 """Settings that are never written down."""
 
 ADDRESSES = (
     *("gemini_base_url", "groq_base_url", "llm_base_url", "openai_base_url", "ollama_base_url"),
-    *("embedding_base_url", "reranker_base_url"),
+    *("embedding_base_url", "reranker_base_url", "minio_endpoint"),
 )
 
 
@@ -198,9 +209,37 @@ class Settings(BaseSettings):
     reranker_top_n: int = Field(5, ge=1, le=1_000, description="Chunks kept after reranking.")
 
     mteb_dataset_name: str = Field(
-        "valle_multihop", description="Data set of a benchmark run: a bundled name or a folder."
+        "valle_multihop",
+        description="Data set of a benchmark run: a name, a folder, or s3://bucket/…/name; a name may also stand under "
+        "S3_DATASETS_PREFIX.",
     )
-    eval_max_queries: int = Field(0, ge=0, description="Queries of a run; 0 = all.")
+    eval_max_queries: int = Field(0, ge=0, description="Queries of a run, the first of the data set; 0 = all.")
+    eval_max_corpus: int = Field(
+        0,
+        ge=0,
+        description="Documents of a run, those that its queries need first and the others after a shuffle; 0 = all.",
+    )
+    corpus_shuffle_seed: int = Field(
+        42, ge=-1, description="Seed of what EVAL_MAX_CORPUS and DEV_MODE pick; -1 = no shuffle, in the files' order."
+    )
+    dev_mode: bool = Field(
+        False,
+        description="Run on a sample: DEV_QUERIES random queries, all their gold documents, others up to "
+        "DEV_CORPUS_SIZE. EVAL_MAX_QUERIES and EVAL_MAX_CORPUS do not count then.",
+    )
+    dev_queries: int = Field(200, ge=1, description="Queries of DEV_MODE.")
+    dev_corpus_size: int = Field(4_000, ge=1, description="Documents of DEV_MODE, gold ones and others.")
+
+    minio_endpoint: str = Field(
+        "", description="MinIO or another S3 server with data sets, e.g. http://host:9000; empty: none."
+    )
+    minio_access_key: SecretStr = Field(SecretStr(""), description="Access key of that server.")
+    minio_secret_key: SecretStr = Field(SecretStr(""), description="Secret of that key.")
+    minio_bucket_name: str = Field("", description="Bucket of the data sets, e.g. lakehouse.")
+    minio_region: str = Field("us-east-1", min_length=1, description="Region that requests are signed for.")
+    s3_datasets_prefix: str = Field(
+        "datasets/evaluation", description="Where in the bucket data sets are: <prefix>/<name>/corpus.parquet, …"
+    )
     generation_enabled: bool = Field(
         False, description="Answers in benchmark runs; this version measures retrieval only."
     )
@@ -227,6 +266,18 @@ class Settings(BaseSettings):
         if not key.isascii() or not key.isprintable() or " " in key:
             raise ValueError("a key has no spaces, control characters or letters outside of ASCII")
         return SecretStr(key)
+
+    @field_validator("minio_endpoint")
+    @classmethod
+    def _whole_address(cls, value: str) -> str:
+        if value and not re.fullmatch(r"https?://[^/\s]+/?", value):
+            raise ValueError("an address with http:// or https:// and no path is needed, as in http://host:9000")
+        return value.rstrip("/")
+
+    @field_validator("s3_datasets_prefix")
+    @classmethod
+    def _bare_prefix(cls, value: str) -> str:
+        return value.strip("/")
 
     @field_validator(*ADDRESSES)
     @classmethod
@@ -300,6 +351,25 @@ class Settings(BaseSettings):
         return f"nim:{self.reranker_model_name}" if self.reranker_base_url else f"llm:{self.language_model}"
 
     @property
+    def storage_missing(self) -> list[str]:
+        """The variables without which the S3 server cannot be asked; empty when all are set."""
+        return [name for name, value in self._storage.items() if not value]
+
+    @property
+    def storage_begun(self) -> bool:
+        """Whether any of the variables of the S3 server is set."""
+        return any(self._storage.values())
+
+    @property
+    def _storage(self) -> dict[str, str]:
+        return {
+            "MINIO_ENDPOINT": self.minio_endpoint,
+            "MINIO_ACCESS_KEY": self.minio_access_key.get_secret_value(),
+            "MINIO_SECRET_KEY": self.minio_secret_key.get_secret_value(),
+            "MINIO_BUCKET_NAME": self.minio_bucket_name,
+        }
+
+    @property
     def app_settings_path(self) -> Path:
         """Where choices made in Admin are kept: in the package's own folder, or in a DATA_DIR of one's own."""
         usual = self.data_dir.absolute() == PROJECT_ROOT / "data"
@@ -321,6 +391,11 @@ class Settings(BaseSettings):
     @property
     def cache_dir(self) -> Path:
         return self.data_dir / "cache"
+
+    @property
+    def datasets_dir(self) -> Path:
+        """Data sets of one's own, a folder each."""
+        return self.data_dir / "datasets"
 
     @property
     def reply_cache_path(self) -> Path:
@@ -395,14 +470,32 @@ class _SecretsFile(PydanticBaseSettingsSource):
 def load_settings(env_file: Path | None = None, **overrides: Any) -> Settings:
     """Read the environment, ``.env`` (or ``env_file``) and ``.streamlit/secrets.toml``; ``overrides`` win over all.
 
+    A name that looks like one of ours and is none is logged as a warning.
+
     Raises:
         InvalidSetting: names the variable, what was found and what is legal.
     """
     if env_file is not None and not env_file.is_file():
         raise InvalidSetting(name="--env", found=str(env_file), reason="there is no such file")
+    for miss in misnamed_settings(env_file):
+        _log.warning("%s", miss)
     path = env_file or Path(".env")
     # As above: the stubs do not know _env_file.
     return _validated(lambda: Settings(_env_file=path, **overrides))  # type: ignore[call-arg]
+
+
+def misnamed_settings(env_file: Path | None = None) -> list[NearMiss]:
+    """Names in the environment and in ``.env`` (or ``env_file``) that are none of ours and look like one."""
+    known = [name.upper() for name in Settings.model_fields]
+    path = env_file or Path(".env")
+    # A file that is not text is told by pydantic-settings, which reads it next.
+    with suppress(OSError, ValueError):
+        written = dotenv_values(path) if path.is_file() else {}
+        return [
+            *near_misses(os.environ, known, "environment", own_file=False),
+            *near_misses(written, known, path.name, own_file=True),
+        ]
+    return []
 
 
 def _validated(build: Any) -> Settings:
@@ -410,9 +503,12 @@ def _validated(build: Any) -> Settings:
         settings: Settings = build()
     except ValidationError as error:
         first = error.errors()[0]
-        name = str(first["loc"][0]).upper()
-        if name.lower() in (*SECRETS, *ADDRESSES):
+        field = str(first["loc"][0]).lower()
+        info = Settings.model_fields.get(field)
+        legal = legal_values(info.annotation, info.metadata) if info else ""
+        reason = f"{first['msg']}; legal: {legal}" if legal and "legal:" not in first["msg"] else first["msg"]
+        if field in (*SECRETS, *ADDRESSES):
             # pydantic's own error shows the value.
-            raise InvalidSetting(name=name, found=MASK, reason=first["msg"]) from None
-        raise InvalidSetting(name=name, found=first["input"], reason=first["msg"]) from error
+            raise InvalidSetting(name=field.upper(), found=MASK, reason=reason) from None
+        raise InvalidSetting(name=field.upper(), found=first["input"], reason=reason) from error
     return settings

@@ -7,12 +7,17 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from chatbot_mvp import cli as command_line
+from chatbot_mvp.errors import RunStopped
 from chatbot_mvp.settings import PROJECT_ROOT, Settings
+from tests.benchmark.hub_stub import HubStub
+from tests.benchmark.test_hotpotqa import hub_bytes
 
 CONTRACT = {
     "run_id",
@@ -66,6 +71,12 @@ def cli(tmp_path: Path) -> Cli:
     return Cli(tmp_path)
 
 
+@pytest.fixture
+def hub() -> Iterator[HubStub]:
+    with HubStub() as server:
+        yield server
+
+
 def test_a_run_prints_exactly_the_contract_and_show_and_list_the_same(cli: Cli) -> None:
     result = cli.json(*RUN)
     assert set(result) == CONTRACT
@@ -108,6 +119,9 @@ def test_a_damaged_line_is_told_by_list_and_left_in_the_file(cli: Cli) -> None:
         (("benchmark", "run", "--max-queries", "-1"), "--max-queries"),
         (("benchmark", "run", "--generation"), "GENERATION_ENABLED"),
         (("benchmark", "run", "--env", "nope.env"), "nope.env"),
+        (("benchmark", "run", "--dry-run", "--dataset", "nope"), "'nope'"),
+        (("benchmark", "run", "--dry-run", "--dataset", "s3://lakehouse/some/uno"), "MINIO_ENDPOINT"),
+        (("datasets", "fetch", "hotpotqa", "--split", "test"), "validation or train"),
         (("benchmark", "run", "--nonsense"), "--nonsense"),
         (("benchmark", "show", "nope"), "'nope'"),
         (("benchmark", "resume", "nope"), "'nope'"),
@@ -198,7 +212,7 @@ def test_a_mode_that_does_not_exist_ends_with_2(cli: Cli, tmp_path: Path) -> Non
 
 def test_doctor_tells_what_answers(cli: Cli) -> None:
     checks = cli.json("doctor")
-    assert set(checks) == {"provider", "embedder", "data", "providers"}
+    assert set(checks) == {"settings", "provider", "embedder", "data", "providers"}
     providers = checks.pop("providers")
     assert [name for name, check in checks.items() if not check["ok"]] == []
     assert {name for name, status in providers.items() if status["configured"]} == {"demo"}
@@ -206,19 +220,72 @@ def test_doctor_tells_what_answers(cli: Cli) -> None:
     assert "GEMINI_API_KEY" in providers["gemini"]["missing"]
 
 
-def test_doctor_tells_who_does_not_answer_and_never_a_key(cli: Cli) -> None:
+def test_doctor_tells_who_does_not_answer_what_is_misspelt_and_never_a_key(cli: Cli) -> None:
     cli.env |= {"OPENAI_API_KEY": "sk-very-secret", "OPENAI_BASE_URL": "http://127.0.0.1:1/v1", "PROVIDER": "openai"}
+    cli.env |= {"NIM_TIMEOUT": "3"}
     done = cli("doctor")
+    assert "NO  settings: NIM_TIMEOUT (environment) is no setting; did you mean NIM_REQUEST_TIMEOUT?" in done.stdout
     assert "* openai" in done.stdout
     assert "NO answer" in done.stdout
     assert "missing: GROQ_API_KEY" in done.stdout
     assert "sk-very-secret" not in done.stdout + done.stderr
 
 
+def test_a_dry_run_prints_the_plan_and_writes_nothing(cli: Cli) -> None:
+    cli.env |= {"NIM_TIMEOUT": "3", "EVAL_MAX_CORPUS": "70"}
+    plan = cli.json("benchmark", "run", "--dry-run", "--max-queries", "5")
+    assert (plan["dry_run"], plan["dataset"], plan["place"], plan["checked"]) == (
+        True,
+        "valle_multihop",
+        "bundled",
+        True,
+    )
+    assert (plan["queries"], plan["documents"], plan["dataset_queries"], plan["dataset_documents"]) == (5, 70, 40, 80)
+    assert plan["sampling"] == {"EVAL_MAX_QUERIES": 5, "EVAL_MAX_CORPUS": 70, "CORPUS_SHUFFLE_SEED": 42}
+    assert plan["phases"] == ["load", "index", "retrieve", "aggregate", "export"]
+    assert (plan["index_cached"], plan["vectors"]) == (False, None)
+    assert plan["hints"] == ["NIM_TIMEOUT (environment) is no setting; did you mean NIM_REQUEST_TIMEOUT?"]
+    cli.env |= {"DEV_MODE": "true", "DEV_QUERIES": "20", "DEV_CORPUS_SIZE": "5"}
+    assert "DEV_CORPUS_SIZE=5" in cli("benchmark", "run", "--dry-run", code=2).stderr
+    cli.env |= {"DEV_CORPUS_SIZE": "60"}
+    told = cli("benchmark", "run", "--dry-run").stdout
+    assert [text for text in ("20 of 40", "60 of 80", "NIM_TIMEOUT", "Nothing was run.") if text not in told] == []
+    assert not cli.data.exists()
+
+
+def test_hotpotqa_is_fetched_and_listed_by_its_name(cli: Cli, hub: HubStub) -> None:
+    hub.files["distractor/validation-00000-of-00001.parquet"] = hub_bytes()
+    fetch = ("datasets", "fetch", "hotpotqa", "--base-url", f"{hub.url}/distractor")
+    fetched = cli.json(*fetch)
+    assert (fetched["queries"], fetched["documents"], fetched["qrels"], fetched["label_queries"]) == (3, 5, 5, 2)
+    assert fetched["expected"] == [7405, 66576, 14810]
+    rows = {row["name"]: row for row in cli.json("datasets", "list")["datasets"]}
+    assert rows.keys() == {"valle_multihop", "hotpotqa"}
+    assert (rows["hotpotqa"]["place"], rows["hotpotqa"]["documents"]) == ("local", 5)
+    hub.files.clear()
+    assert "is there already" in cli(*fetch).stderr
+    assert "no such file" in cli(*fetch, "--force", code=1).stderr
+
+
+def test_a_stop_before_there_is_a_run_names_none(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def stopped() -> None:
+        raise RunStopped(run_id="?")
+
+    monkeypatch.setattr(command_line, "cli", stopped)
+    with pytest.raises(SystemExit) as raised:
+        command_line.main()
+    assert raised.value.code == 130
+    said = capsys.readouterr().err
+    assert "stopped; what was downloaded is kept" in said
+    assert "resume" not in said
+
+
 SLOW = """
 import time
 from chatbot_mvp import cli
-plain = cli._ProgressLine.__call__
+plain = cli.ProgressLine.__call__
 def slow(self, progress):
     plain(self, progress)
     if progress.phase == "retrieve":
@@ -226,7 +293,7 @@ def slow(self, progress):
         for _ in range(200):
             time.sleep(0.05)
             plain(self, progress)
-cli._ProgressLine.__call__ = slow
+cli.ProgressLine.__call__ = slow
 cli.main()
 """
 

@@ -36,7 +36,11 @@ def test_every_provider_is_documented_with_what_it_needs(provider: Provider, rea
 
 
 @pytest.mark.parametrize(
-    "command", ["benchmark run", "benchmark resume", "benchmark list", "kb ask", "serve", "doctor"]
+    "command",
+    [
+        *("benchmark run", "benchmark resume", "benchmark list", "kb ask", "serve", "doctor"),
+        *("datasets fetch", "datasets list", "datasets push"),
+    ],
 )
 def test_every_command_is_documented(command: str) -> None:
     assert f"chatbot-mvp {command}" in (ROOT / "README.md").read_text("utf-8")

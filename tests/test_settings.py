@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from chatbot_mvp.app import App
 from chatbot_mvp.errors import InvalidSetting
 from chatbot_mvp.llm.demo import DemoModel
-from chatbot_mvp.settings import Settings, load_settings
+from chatbot_mvp.settings import Settings, load_settings, misnamed_settings
 from tests.fakes import FakeEmbedder
 
 
@@ -72,6 +72,12 @@ def test_a_named_env_file_that_is_not_there_is_an_error(clean_env: Path, tmp_pat
         ("KB_MAX_CHARS", "10", "greater than or equal to 1000"),
         ("RETRIEVAL_BM25_WEIGHT", "-1", "greater than or equal to 0"),
         ("UI_LANGUAGE", "fr", "'es' or 'en'"),
+        ("UI_LANGUAGE", "fr", "legal: es or en"),
+        ("RETRIEVAL_K", "muchos", "legal: a whole number from 1 to 1000"),
+        ("NIM_REQUEST_TIMEOUT", "0", "legal: a number above 0 to 3600"),
+        ("EVAL_MAX_CORPUS", "todo", "legal: a whole number from 0"),
+        ("DEV_MODE", "tal vez", "legal: true or false"),
+        ("CORPUS_SHUFFLE_SEED", "-2", "legal: a whole number from -1"),
     ],
 )
 def test_an_illegal_value_is_named_with_its_variable_what_was_found_and_what_is_legal(
@@ -191,3 +197,40 @@ def test_a_runs_files_hold_no_key(app: App) -> None:
 )
 def test_a_knob_of_rank_fusion_that_is_set_asks_for_it(changes: dict[str, Any], fusion: str) -> None:
     assert load_settings(**changes).retrieval_fusion == fusion
+
+
+@pytest.mark.parametrize("found", ["host:9000", "ftp://host", "http://host/path", "http://very-secret@host:9000"])
+def test_an_endpoint_that_is_none_is_refused_with_an_example(settings: Settings, found: str) -> None:
+    with pytest.raises(InvalidSetting, match="MINIO_ENDPOINT") as raised:
+        settings.with_changes(minio_endpoint=found)
+    assert "very-secret" not in str(raised.value)
+
+
+def test_slashes_around_an_endpoint_and_a_prefix_do_not_count(settings: Settings) -> None:
+    own = settings.with_changes(minio_endpoint="http://host:9000/", s3_datasets_prefix="/datasets/evaluation/")
+    assert (own.minio_endpoint, own.s3_datasets_prefix) == ("http://host:9000", "datasets/evaluation")
+
+
+def test_what_the_server_of_data_sets_lacks_is_listed(settings: Settings) -> None:
+    assert (settings.storage_begun, len(settings.storage_missing)) == (False, 4)
+    own = settings.with_changes(minio_endpoint="http://host:9000", minio_access_key="k", minio_secret_key="s")
+    assert (own.storage_begun, own.storage_missing) == (True, ["MINIO_BUCKET_NAME"])
+
+
+def test_a_name_that_was_nearly_meant_is_a_warning_and_no_error(
+    clean_env: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv("EVAL_MAX_QUERYS", "3")
+    (clean_env / ".env").write_text("NIM_TIMEOUT=60\nSOMETHING_ELSE=1\nMINIO_BUCKET=lakehouse\n", "utf-8")
+    assert load_settings().nim_request_timeout == 120
+    assert [str(miss) for miss in misnamed_settings()] == [
+        "EVAL_MAX_QUERYS (environment) is no setting; did you mean EVAL_MAX_QUERIES?",
+        "MINIO_BUCKET (.env) is no setting; did you mean MINIO_BUCKET_NAME?",
+        "NIM_TIMEOUT (.env) is no setting; did you mean NIM_REQUEST_TIMEOUT?",
+    ]
+    assert caplog.text.count("did you mean") == 3
+
+
+def test_an_env_file_that_is_no_text_does_not_stop_the_search_for_misnamed_settings(clean_env: Path) -> None:
+    (clean_env / "bad.env").write_bytes(b"\xff\xfe\x00=")
+    assert misnamed_settings(clean_env / "bad.env") == []

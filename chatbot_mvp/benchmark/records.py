@@ -32,8 +32,9 @@ class RunManifest:
     dataset: str
     """The data set's name."""
     dataset_ref: str
-    """How it was asked for: a bundled name or an absolute folder."""
+    """How it is found again: a name here, an absolute folder, or ``s3://bucket/…/name/``."""
     dataset_sha256: str
+    """Of its files; of files and sample where documents or queries were left out (``datasets.sampling``)."""
     strategy: str
     settings_masked: dict[str, Any]
     """The settings at the start; secrets as "***"."""
@@ -41,8 +42,9 @@ class RunManifest:
     """Of the retrieval pipeline."""
     code_version: str
     queries: int
-    """Queries of the run, after ``EVAL_MAX_QUERIES``."""
+    """Queries of the run, after ``EVAL_MAX_QUERIES`` or ``DEV_MODE``."""
     documents: int
+    """Documents of the run, after ``EVAL_MAX_CORPUS`` or ``DEV_MODE``."""
     started_at: str
     """ISO 8601, UTC."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -12,6 +13,7 @@ from typing import Any
 
 from chatbot_mvp import __version__
 from chatbot_mvp.benchmark.datasets import Dataset, Query
+from chatbot_mvp.benchmark.datasets.sampling import sample
 from chatbot_mvp.benchmark.records import QueryRecord, RunFolder, RunManifest, utc_now, write_json
 from chatbot_mvp.errors import RunAlreadyFinished, RunMismatch, RunOutOfQuota, RunStopped
 from chatbot_mvp.kb.chunking import passage_chunk
@@ -21,6 +23,8 @@ from chatbot_mvp.retrieval.pipeline import Pipeline, fingerprint, retrieval_conf
 from chatbot_mvp.retrieval.trace import Hit, RetrievalTrace
 from chatbot_mvp.settings import Settings
 from chatbot_mvp.types import Chunk, Progress, ProgressCallback
+
+_log = logging.getLogger(__name__)
 
 PHASE_RETRIEVE = "retrieve"
 _BATCH = 32  # queries between two fsyncs: what a crash can cost
@@ -50,12 +54,14 @@ def prepare_run(results_dir: Path, reference: str, load: Callable[[], Dataset], 
 
     Args:
         reference: how the data set can be found again at a resume.
+
+    Raises:
+        DatasetError, StorageError, InvalidSetting
     """
     started = time.monotonic()
     config = retrieval_config(settings)
     identity = fingerprint(config)
-    dataset = load()
-    limit = settings.eval_max_queries or len(dataset.queries)
+    dataset = _cut(load(), settings)
     manifest = RunManifest(
         run_id=_new_run_id(results_dir, dataset.name, settings.retrieval_strategy),
         dataset=dataset.name,
@@ -65,7 +71,7 @@ def prepare_run(results_dir: Path, reference: str, load: Callable[[], Dataset], 
         settings_masked=settings.model_dump(mode="json", exclude={"data_dir"}),
         fingerprint=identity,
         code_version=__version__,
-        queries=min(limit, len(dataset.queries)),
+        queries=len(dataset.queries),
         documents=len(dataset.documents),
         started_at=utc_now(),
     )
@@ -90,7 +96,7 @@ def reopen_run(folder: RunFolder, load: Callable[[str], Dataset], settings: Sett
     if folder.result_path.is_file():
         raise RunAlreadyFinished(run_id=manifest.run_id)
     settings = settings.with_recorded(manifest.settings_masked)
-    dataset = load(manifest.dataset_ref)
+    dataset = _cut(load(manifest.dataset_ref), settings)
     now = {
         "dataset_sha256": dataset.sha256,
         "code_version": __version__,
@@ -100,6 +106,13 @@ def reopen_run(folder: RunFolder, load: Callable[[str], Dataset], settings: Sett
         if (then := getattr(manifest, name)) != value:
             raise RunMismatch(run_id=manifest.run_id, difference=f"{name} was {then!r} and is now {value!r}")
     return PreparedRun(folder, manifest, dataset, settings, time.monotonic() - started)
+
+
+def _cut(dataset: Dataset, settings: Settings) -> Dataset:
+    cut = sample(dataset, settings)
+    if cut.gold_lost:
+        _log.warning("%s", cut.warning)
+    return cut.dataset
 
 
 def execute(

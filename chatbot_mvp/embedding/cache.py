@@ -77,6 +77,10 @@ class VectorCache:
             result[row] = np.frombuffer(known[key], dtype=np.float32)
         return result
 
+    def count(self, model_id: str, texts: Sequence[str], input_type: InputType) -> int:
+        """How many distinct texts need not be embedded."""
+        return len(self._read({_key(model_id, input_type, text) for text in texts}))
+
     def _read(self, keys: set[bytes]) -> dict[bytes, bytes]:
         wanted = sorted(keys)
         found: dict[bytes, bytes] = {}

@@ -112,7 +112,7 @@ def build_index(
             sources = [
                 replace(chunk, text=f"{said}\n{chunk.text}") for chunk, said in zip(chunks, kb.contexts, strict=True)
             ]
-    folder = cache_dir / "indexes" / _content_key(sources, analyzer)
+    folder = _folder(cache_dir, sources, analyzer)
     folder.parent.mkdir(parents=True, exist_ok=True)
     lexical = LexicalIndex.open(folder, analyzer)
     if lexical is None:
@@ -124,7 +124,7 @@ def build_index(
     if embedder is None:
         return CorpusIndex(chunks, lexical, None, graph, kb)
     model = embedder()
-    cache = VectorCache(cache_dir / "vectors.sqlite")
+    cache = VectorCache(vector_cache_path(cache_dir))
     choice = store or VectorStoreChoice()
     if kb is None:
         texts = [chunk.index_text for chunk in sources]
@@ -137,6 +137,21 @@ def build_index(
     vectors = choice.make(_chunk_vectors(windows, kb), model.model_id, progress)
     side = DenseSide(vectors, model, cache, batch_size, ExactVectors(windows), ExactVectors(sentences))
     return CorpusIndex(chunks, lexical, side, graph, kb)
+
+
+def vector_cache_path(cache_dir: Path) -> Path:
+    """The file that holds all vectors."""
+    return cache_dir / "vectors.sqlite"
+
+
+def is_indexed(chunks: Sequence[Chunk], language: str, cache_dir: Path) -> bool:
+    """Whether ``build_index`` would find the inverted index of a corpus of whole passages in the cache."""
+    analyzer = Analyzer(language)
+    return LexicalIndex.is_complete(_folder(cache_dir, chunks, analyzer))
+
+
+def _folder(cache_dir: Path, chunks: Sequence[Chunk], analyzer: Analyzer) -> Path:
+    return cache_dir / "indexes" / _content_key(chunks, analyzer)
 
 
 def _contexts(chunks: Sequence[Chunk], indexed: Sequence[Chunk]) -> list[str]:

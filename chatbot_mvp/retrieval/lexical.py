@@ -64,12 +64,17 @@ class LexicalIndex:
     @classmethod
     def open(cls, folder: Path, analyzer: Analyzer) -> LexicalIndex | None:
         """The index in ``folder``, or None if there is no complete one."""
-        if not (folder / _COMPLETE).is_file():
+        if not cls.is_complete(folder):
             return None
         try:
             return cls(tantivy.Index.open(str(folder)), analyzer)
         except ValueError:  # damaged, or of another version of the library: build it anew
             return None
+
+    @staticmethod
+    def is_complete(folder: Path) -> bool:
+        """Whether a build in ``folder`` came to its end."""
+        return (folder / _COMPLETE).is_file()
 
     def search(self, query: str, limit: int) -> list[tuple[int, float]]:
         """(row, BM25 score) of the best chunks, ties by row; empty when the query has no term."""

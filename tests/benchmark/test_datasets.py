@@ -11,7 +11,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from chatbot_mvp.benchmark.datasets import Dataset, find_dataset, list_datasets, load_dataset
+from chatbot_mvp.app import build_app
+from chatbot_mvp.benchmark.datasets import Dataset, load_dataset
+from chatbot_mvp.benchmark.datasets.catalogue import Catalogue, StorageState
+from chatbot_mvp.benchmark.datasets.counts import Counts
 from chatbot_mvp.errors import (
     ChatbotError,
     DatasetFileMissing,
@@ -20,10 +23,11 @@ from chatbot_mvp.errors import (
     DuplicateId,
     EmptyDataset,
     MissingColumn,
+    StorageNotConfigured,
     UnknownQrelDocument,
     UnknownQrelQuery,
 )
-from chatbot_mvp.settings import PROJECT_ROOT
+from chatbot_mvp.settings import PROJECT_ROOT, Settings
 from chatbot_mvp.text import fold
 
 Rows = list[dict[str, Any]]
@@ -251,14 +255,38 @@ def test_a_missing_file_is_named(tmp_path: Path, write: Any, file: str) -> None:
     refused(folder, DatasetFileMissing, [Path(file).name])
 
 
+def catalogue_of(root: Path) -> Catalogue:
+    """Without a server."""
+    return Catalogue(root / "samples", root / "datasets", root / "cache", StorageState(None, None, (), False))
+
+
 def test_a_data_set_is_found_by_name_or_by_folder(tmp_path: Path) -> None:
     root = tmp_path / "datasets"
     root.mkdir()
     named, elsewhere = write_parquet(root / "uno"), write_beir(tmp_path / "dos")
     (root / "no_dataset").mkdir()
-    assert list_datasets([root, tmp_path / "not there"]) == {"uno": named}
-    assert find_dataset("uno", [root]) == named
-    assert find_dataset(str(elsewhere), [root]) == elsewhere
+    catalogue = catalogue_of(tmp_path)
+    assert catalogue.names() == ["uno"]
+    assert (catalogue.find("uno").folder, catalogue.find("uno").reference) == (named, "uno")
+    assert (catalogue.find(str(elsewhere)).folder, catalogue.find(str(elsewhere)).reference) == (
+        elsewhere,
+        str(elsewhere),
+    )
+
+
+@pytest.mark.parametrize("write", WRITERS)
+def test_rows_are_counted_without_loading(tmp_path: Path, write: Any) -> None:
+    (tmp_path / "datasets").mkdir()
+    write(tmp_path / "datasets" / "uno")
+    [found], problem = catalogue_of(tmp_path).entries()
+    assert (found.place, found.counts, problem) == ("local", Counts(2, 3, 3), None)
+
+
+def test_rows_of_a_damaged_file_are_not_known(tmp_path: Path) -> None:
+    (tmp_path / "datasets").mkdir()
+    (write_parquet(tmp_path / "datasets" / "uno") / "queries.parquet").write_bytes(b"PAR1")
+    [found], _ = catalogue_of(tmp_path).entries()
+    assert found.counts == Counts(None, 3, 3)
 
 
 def test_an_unknown_data_set_is_answered_with_the_known_names(tmp_path: Path) -> None:
@@ -266,9 +294,16 @@ def test_an_unknown_data_set_is_answered_with_the_known_names(tmp_path: Path) ->
     root.mkdir()
     write_parquet(root / "uno")
     with pytest.raises(DatasetNotFound) as raised:
-        find_dataset("tres", [root])
+        catalogue_of(tmp_path).find("tres")
     assert "'tres'" in str(raised.value)
     assert "uno" in str(raised.value)
+
+
+def test_an_address_on_s3_without_a_server_names_what_is_missing(settings: Settings) -> None:
+    app = build_app(settings.with_changes(minio_endpoint="http://127.0.0.1:1"))
+    for reference in ("s3://lakehouse/some/uno/", "uno"):
+        with pytest.raises(StorageNotConfigured, match="MINIO_ACCESS_KEY, MINIO_SECRET_KEY, MINIO_BUCKET_NAME"):
+            app.plan_run(mteb_dataset_name=reference)
 
 
 # --- the data set that comes with the project

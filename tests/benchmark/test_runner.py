@@ -376,14 +376,14 @@ SLOW_CLI = """
 import time
 from chatbot_mvp import cli
 
-plain = cli._ProgressLine.__call__
+plain = cli.ProgressLine.__call__
 
 def slow(self, progress):
     plain(self, progress)
     if progress.phase == "retrieve" and 0 < progress.done < progress.total:
         time.sleep(60)
 
-cli._ProgressLine.__call__ = slow
+cli.ProgressLine.__call__ = slow
 cli.main()
 """
 

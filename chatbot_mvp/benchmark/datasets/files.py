@@ -1,4 +1,4 @@
-"""Data sets of questions, documents and relevance judgements; two layouts, one loader, everything checked.
+"""A data set's folder; two layouts, one loader for what lies here and what was fetched, everything checked.
 
 Schema v2.0: ``corpus.parquet`` (doc_id, title, text), ``queries.parquet`` (query_id, text, answer, answer_type,
 question_type, level), ``qrels.parquet`` (query_id, doc_id, score).
@@ -9,80 +9,22 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from chatbot_mvp.benchmark.datasets.model import Dataset, Query
 from chatbot_mvp.errors import (
     DatasetFileMissing,
     DatasetFileUnreadable,
-    DatasetNotFound,
     DuplicateId,
     EmptyDataset,
     MissingColumn,
     UnknownQrelDocument,
     UnknownQrelQuery,
 )
-from chatbot_mvp.text import detect_language
 from chatbot_mvp.types import Document
-
-
-@dataclass(frozen=True, slots=True)
-class Query:
-    """A benchmark question."""
-
-    query_id: str
-    text: str
-    answer: str = ""
-    answer_type: str = ""
-    """"label" (yes/no), "extractive", or "" when the data set does not say."""
-    question_type: str = ""
-    level: str = ""
-
-
-@dataclass(frozen=True)
-class Dataset:
-    """A checked data set: every qrel names a known query and a known document."""
-
-    name: str
-    documents: tuple[Document, ...]
-    queries: tuple[Query, ...]
-    qrels: Mapping[str, Mapping[str, int]]
-    """query_id -> doc_id -> relevance."""
-    sha256: str
-    """Of the files' contents, in a fixed order."""
-
-    @cached_property
-    def language(self) -> str:
-        """Detected from the first documents."""
-        return detect_language("\n".join(document.text for document in self.documents[:200]))
-
-
-def list_datasets(folders: Iterable[Path]) -> dict[str, Path]:
-    """Name -> folder of every data set below ``folders``."""
-    found: dict[str, Path] = {}
-    for root in folders:
-        for folder in sorted(root.iterdir()) if root.is_dir() else ():
-            if (folder / "corpus.parquet").is_file() or (folder / "corpus.jsonl").is_file():
-                found.setdefault(folder.name, folder)
-    return found
-
-
-def find_dataset(reference: str, folders: Iterable[Path]) -> Path:
-    """The folder of a data set, given its name or its path.
-
-    Raises:
-        DatasetNotFound: neither; lists the names that exist.
-    """
-    known = list_datasets(folders)
-    if reference in known:
-        return known[reference]
-    path = Path(reference).expanduser()
-    if path.is_dir():
-        return path
-    raise DatasetNotFound(name=reference, legal=", ".join(known) or "-")
 
 
 def load_dataset(folder: Path) -> Dataset:
@@ -91,14 +33,14 @@ def load_dataset(folder: Path) -> Dataset:
     Raises:
         DatasetError: a file or column is missing, an id repeats, a qrel names something unknown.
     """
-    beir = not (folder / "corpus.parquet").is_file() and (folder / "corpus.jsonl").is_file()
-    files = _beir_files(folder) if beir else [folder / f"{n}.parquet" for n in ("corpus", "queries", "qrels")]
+    files = dataset_files(folder)
     digest = hashlib.sha256()
     for path in files:
         if not path.is_file():
             raise DatasetFileMissing(path=str(path))
         digest.update(hashlib.sha256(path.read_bytes()).digest())
-    documents, queries, rows = (_read_beir if beir else _read_parquet)(files)
+    read = _read_parquet if files[0].suffix == ".parquet" else _read_beir
+    documents, queries, rows = read(files)
     if not documents:
         raise EmptyDataset(path=str(files[0]))
     if not queries:
@@ -108,6 +50,13 @@ def load_dataset(folder: Path) -> Dataset:
     qrels = _checked_qrels(rows, {d.doc_id for d in documents}, {q.query_id for q in queries})
     name = folder.resolve().name
     return Dataset(name, tuple(documents), tuple(queries), qrels, digest.hexdigest())
+
+
+def dataset_files(folder: Path) -> list[Path]:
+    """What a data set's folder must hold: corpus, queries, and one or more files of qrels."""
+    if not (folder / "corpus.parquet").is_file() and (folder / "corpus.jsonl").is_file():
+        return beir_files(folder)
+    return [folder / f"{name}.parquet" for name in ("corpus", "queries", "qrels")]
 
 
 _Rows = list[tuple[str, str, int]]
@@ -207,7 +156,8 @@ def _table(path: Path, needed: tuple[str, ...], optional: tuple[str, ...] = ()) 
     return [_Row(path, f"row {number}", row) for number, row in enumerate(rows, 1)]
 
 
-def _beir_files(folder: Path) -> list[Path]:
+def beir_files(folder: Path) -> list[Path]:
+    """Corpus, queries and qrels of a folder in BEIR's layout."""
     splits = sorted((folder / "qrels").glob("*.tsv"))
     # Like BEIR itself: the test split, if there is one.
     test = [path for path in splits if path.stem == "test"]

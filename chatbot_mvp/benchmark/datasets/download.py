@@ -1,0 +1,131 @@
+"""One file by plain HTTP: streamed into a partial file, resumed where it broke, and whole or not there at all."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import time
+from pathlib import Path
+
+import httpx
+
+from chatbot_mvp.errors import DownloadFailed
+from chatbot_mvp.types import Progress, ProgressCallback, ignore_progress
+
+_TRIES = 4
+
+
+def download(url: str, target: Path, progress: ProgressCallback = ignore_progress, pause: float = 1.0) -> None:
+    """Bring ``url`` to ``target``; what an earlier attempt left in ``<target>.part`` is not asked for again.
+
+    Its size is checked, and its SHA-256 where the server names one (``X-Linked-ETag``, as the public hub does).
+
+    Args:
+        progress: told of the phase "download" in bytes; may raise to stop.
+        pause: seconds before the second attempt; doubled for each further one.
+
+    Raises:
+        DownloadFailed: after four attempts, or at once where another would not help.
+    """
+    target.parent.mkdir(parents=True, exist_ok=True)
+    timeout = httpx.Timeout(60, connect=10)
+    # A compressed transfer could neither be resumed nor compared in size.
+    headers = {"Accept-Encoding": "identity"}
+    with httpx.Client(follow_redirects=True, timeout=timeout, headers=headers) as client:
+        for attempt in range(1, _TRIES + 1):
+            try:
+                _attempt(client, url, target, progress)
+                return
+            except _Broken as error:
+                if error.final or attempt == _TRIES:
+                    raise DownloadFailed(url=url, reason=str(error)) from error
+                time.sleep(pause * 2 ** (attempt - 1))
+            except OSError as error:
+                raise DownloadFailed(url=url, reason=f"it cannot be kept: {error}") from error
+
+
+class _Broken(Exception):
+    """Why an attempt failed."""
+
+    def __init__(self, reason: str, final: bool = False) -> None:
+        super().__init__(reason)
+        self.final = final
+
+
+def _attempt(client: httpx.Client, url: str, target: Path, progress: ProgressCallback) -> None:
+    part = target.with_name(f"{target.name}.part")
+    note = target.with_name(f"{target.name}.etag")
+    etag = note.read_text("utf-8") if note.is_file() and part.is_file() else ""
+    have = part.stat().st_size if etag else 0
+    # If-Range: the rest of the same version, or the whole of another.
+    headers = {"Range": f"bytes={have}-", "If-Range": etag} if have else {}
+    started = time.monotonic()
+    try:
+        with client.stream("GET", url, headers=headers) as reply:
+            if reply.status_code == 416 and have:
+                part.unlink()
+                raise _Broken("what had arrived is no beginning of the file")
+            _refuse(reply)
+            begin = have if reply.status_code == 206 else 0
+            size, sha256 = _size(reply, begin), _sha256(reply)
+            # Only a strong ETag names the very bytes.
+            strong = reply.headers.get("ETag", "")
+            note.write_text("" if strong.startswith("W/") else strong, "utf-8")
+            done = begin
+            with part.open("ab" if begin else "wb") as file:
+                for piece in reply.iter_raw():
+                    file.write(piece)
+                    done += len(piece)
+                    progress(Progress("download", done, size or 0, time.monotonic() - started, begin))
+    except httpx.UnsupportedProtocol as error:
+        raise _Broken(f"that is no address: {error}", final=True) from error
+    except httpx.HTTPError as error:
+        here = part.stat().st_size if part.is_file() else 0
+        raise _Broken(f"the connection broke or could not be made, {here} bytes are here ({error})") from error
+    except httpx.InvalidURL as error:
+        raise _Broken(f"that is no address: {error}", final=True) from error
+    _check(part, size, sha256)
+    part.replace(target)
+    note.unlink()
+
+
+def _refuse(reply: httpx.Response) -> None:
+    status = reply.status_code
+    if status in (200, 206):
+        return
+    said = f"the server answered {status} {reply.reason_phrase}".rstrip()
+    if status == 404:
+        said += "; there is no such file"
+    raise _Broken(said, final=400 <= status < 500 and status not in (408, 425, 429))
+
+
+def _size(reply: httpx.Response, begin: int) -> int | None:
+    """Bytes of the whole file, as the server says."""
+    if reply.status_code == 206:
+        match = re.fullmatch(r"bytes (\d+)-\d+/(\d+)", reply.headers.get("Content-Range", ""))
+        if match is None or int(match[1]) != begin:
+            raise _Broken("the server sent another part than the one asked for")
+        return int(match[2])
+    length = reply.headers.get("Content-Length", "")
+    return int(length) if length.isdecimal() else None
+
+
+def _sha256(reply: httpx.Response) -> str:
+    """The checksum that the hub names at the redirect to where the file lies; "" if none was named."""
+    for answer in (*reply.history, reply):
+        if match := re.fullmatch(r'"?([0-9a-f]{64})"?', answer.headers.get("X-Linked-ETag", "")):
+            return match[1]
+    return ""
+
+
+def _check(part: Path, size: int | None, sha256: str) -> None:
+    found = part.stat().st_size
+    if size is not None and found < size:
+        raise _Broken(f"the connection ended after {found} of {size} bytes")
+    with part.open("rb") as file:
+        wrong = (size is not None and found > size) or (
+            sha256 and hashlib.file_digest(file, "sha256").hexdigest() != sha256
+        )
+    if wrong:
+        part.unlink()
+        raise _Broken("what arrived is not the file: its size or checksum differ")

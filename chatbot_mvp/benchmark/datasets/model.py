@@ -1,0 +1,41 @@
+"""What a data set is once it is loaded."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from chatbot_mvp.text import detect_language
+from chatbot_mvp.types import Document
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A benchmark question."""
+
+    query_id: str
+    text: str
+    answer: str = ""
+    answer_type: str = ""
+    """"label" (yes/no), "extractive", or "" when the data set does not say."""
+    question_type: str = ""
+    level: str = ""
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """A checked data set: every qrel names a known query and a known document."""
+
+    name: str
+    documents: tuple[Document, ...]
+    queries: tuple[Query, ...]
+    qrels: Mapping[str, Mapping[str, int]]
+    """query_id -> doc_id -> relevance."""
+    sha256: str
+    """Of the files' contents, in a fixed order."""
+
+    @cached_property
+    def language(self) -> str:
+        """Detected from the first documents."""
+        return detect_language("\n".join(document.text for document in self.documents[:200]))
