@@ -11,6 +11,7 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
+from chatbot_mvp.benchmark.comparison import Comparison, MetricDelta, RunDelta, compare_runs, load_runs
 from chatbot_mvp.benchmark.datasets import Dataset, find_dataset, list_datasets, load_dataset
 from chatbot_mvp.benchmark.kb_evaluation import evaluate_kb, load_questions
 from chatbot_mvp.benchmark.records import RunFolder, run_folders
@@ -36,6 +37,7 @@ from chatbot_mvp.kb.chunking import chunk_document
 from chatbot_mvp.kb.store import KbRecord, KbStore
 from chatbot_mvp.llm.base import ChatModel
 from chatbot_mvp.llm.demo import DemoModel
+from chatbot_mvp.metrics.registry import METRICS
 from chatbot_mvp.providers import ProviderCheck, Providers, ProviderStatus
 from chatbot_mvp.retrieval.chroma import chroma_client, delete_collections
 from chatbot_mvp.retrieval.language_model import LanguageModel
@@ -47,21 +49,25 @@ from chatbot_mvp.types import Chunk, Document, ProgressCallback, ignore_progress
 
 __all__ = [
     "KINDS",
+    "METRICS",
     "MODES",
     "Answer",
     "AnswerRecord",
     "App",
     "Check",
+    "Comparison",
     "Conversation",
     "Failure",
     "JobStatus",
     "KbRecord",
     "LiveTurn",
+    "MetricDelta",
     "Mode",
     "PastTurn",
     "ProviderCheck",
     "ProviderStatus",
     "Providers",
+    "RunDelta",
     "Source",
     "Turn",
     "UnfinishedRun",
@@ -310,6 +316,15 @@ class App:
             RunNotFound, RunUnreadable
         """
         return RunFolder(self.settings.results_dir, run_id).result()
+
+    def compare(self, run_ids: Sequence[str], metrics: Sequence[str] = ()) -> Comparison:
+        """The first finished run against each of the others; ``metrics`` by default the registry's few.
+
+        Raises:
+            RunNotFound, RunUnreadable, NotComparable
+            UnknownChoice: a metric that the runs do not have.
+        """
+        return compare_runs(load_runs(self.settings.results_dir, run_ids), metrics)
 
     def run_files(self, run_id: str) -> list[Path]:
         """The files that a finished run offers for download."""

@@ -16,6 +16,7 @@ import typer
 from chatbot_mvp.app import App, ProviderStatus, build_app
 from chatbot_mvp.chat.context import Mode, UserContext
 from chatbot_mvp.errors import ChatbotError, RunStopped
+from chatbot_mvp.exports.comparison_text import comparison_text
 from chatbot_mvp.settings import load_settings
 from chatbot_mvp.types import Progress
 
@@ -142,6 +143,21 @@ def benchmark_list(env: EnvOption = None, as_json: JsonOption = False) -> None:
         print(f"{run.run_id}  unfinished: {run.recorded}/{run.queries}")
     if damaged:
         print(f"{damaged} damaged lines in {app.settings.submissions_path} were skipped", file=sys.stderr)
+
+
+@benchmark.command("compare")
+def benchmark_compare(
+    run_ids: Annotated[list[str], typer.Argument(metavar="A B [C…]", help="Finished runs; the first is the base")],
+    metric: Annotated[list[str] | None, typer.Option(help="Compare by this metric; may be repeated")] = None,
+    env: EnvOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Compare runs over the same questions: deltas with intervals, p, and which questions changed."""
+    comparison = _app(env).compare(run_ids, metric or ())
+    if as_json:
+        _print_json(comparison.to_json())
+    else:
+        print(comparison_text(comparison))
 
 
 @kb.command("ask")
@@ -274,7 +290,10 @@ def _print_result(result: dict[str, Any], as_json: bool) -> None:
     print(f"{result['run_id']}  ({result['dataset']}, {result['strategy']}, {result['queries']} queries)")
     for name, value in result["metrics"].items():
         scored, total = result["scored"][name]
-        print(f"  {name:<10} {'not scored' if value is None else f'{value:.4f}'}  ({scored}/{total})")
+        # Runs that were recorded by an earlier version have no intervals.
+        interval = result.get("intervals", {}).get(name)
+        spread = f"  [{interval[0]:.4f}, {interval[1]:.4f}]" if interval else ""
+        print(f"  {name:<20} {'not scored' if value is None else f'{value:.4f}'}{spread}  ({scored}/{total})")
 
 
 def _print_json(value: dict[str, Any]) -> None:

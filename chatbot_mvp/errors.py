@@ -29,7 +29,11 @@
     │   ├── RunUnreadable
     │   ├── RunBusy
     │   ├── RunAlreadyFinished
-    │   └── RunMismatch
+    │   ├── RunMismatch
+    │   └── NotComparable           runs that cannot be compared               (exit code 2)
+    │       ├── NothingToCompare
+    │       ├── CorporaDiffer
+    │       └── QuestionsDiffer
     ├── ProviderError               a provider did not do what it was asked    (exit code 1)
     │   ├── ProviderNotConfigured                                              (exit code 2)
     │   ├── ProviderKeyRefused
@@ -221,6 +225,36 @@ class RunMismatch(RunError):
     template = (
         "The run {run_id!r} cannot be resumed, because it would not be the same run: {difference}. "
         "Restore the earlier state or start a new run."
+    )
+
+
+class NotComparable(RunError):
+    """A difference between the runs would not be one of their configurations."""
+
+    exit_code = 2
+
+
+class NothingToCompare(NotComparable):
+    code = "nothing_to_compare"
+    template = (
+        "There is nothing to compare among the runs: {runs}. Give two or more different finished runs that share a "
+        "metric. List them with: chatbot-mvp benchmark list"
+    )
+
+
+class CorporaDiffer(NotComparable):
+    code = "corpora_differ"
+    template = (
+        "The runs {base!r} and {other!r} are not over the same data (name, documents, SHA-256): {base_dataset} against "
+        "{other_dataset}. Run one of them again over the other's data set."
+    )
+
+
+class QuestionsDiffer(NotComparable):
+    code = "questions_differ"
+    template = (
+        "The runs {base!r} and {other!r} did not ask the same questions: {only_base} only in the first, {only_other} "
+        "only in the second. Run one of them again with the other's EVAL_MAX_QUERIES."
     )
 
 

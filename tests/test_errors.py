@@ -12,7 +12,7 @@ from chatbot_mvp.errors import ChatbotError, all_errors
 
 EXIT_CODES = {"ConfigurationError": 2, "DatasetError": 2, "UploadError": 2, "KbNotFound": 2, "KbUnreadable": 1}
 EXIT_CODES |= {"ConversationNotFound": 2, "ProviderError": 1, "ProviderNotConfigured": 2}
-EXIT_CODES |= {"RunError": 1, "RunNotFound": 2, "RunStopped": 130}
+EXIT_CODES |= {"RunError": 1, "RunNotFound": 2, "NotComparable": 2, "RunStopped": 130}
 """As the tree in the module's docstring states them; the nearest ancestor in it counts."""
 
 by_name = pytest.mark.parametrize("cls", all_errors(), ids=lambda cls: cls.__name__)
