@@ -30,7 +30,9 @@ from chatbot_mvp.chat.service import AnswerStream, ChatService
 from chatbot_mvp.chat.turns import LiveTurn
 from chatbot_mvp.embedding.base import Embedder
 from chatbot_mvp.embedding.registry import create_embedder
-from chatbot_mvp.errors import ChatbotError
+from chatbot_mvp.errors import ChatbotError, DatasetChanged, UnknownChoice
+from chatbot_mvp.exports.exported import Exported, FinishedRun
+from chatbot_mvp.exports.formats import FORMATS
 from chatbot_mvp.exports.tables import write_detail_csv, write_summary_csv
 from chatbot_mvp.jobs.manager import JobManager, JobStatus
 from chatbot_mvp.kb.chunking import chunk_document
@@ -325,6 +327,22 @@ class App:
             UnknownChoice: a metric that the runs do not have.
         """
         return compare_runs(load_runs(self.settings.results_dir, run_ids), metrics)
+
+    def export_run(self, run_id: str, form: str) -> Exported:
+        """A finished run in another form, by its name in ``FORMATS``.
+
+        Raises:
+            UnknownChoice, RunNotFound, RunUnreadable
+            DatasetError, DatasetChanged: its data set, where the texts are, is not there any more as it was.
+        """
+        if form not in FORMATS:
+            raise UnknownChoice(kind="export format", found=form, legal=", ".join(FORMATS))
+        [run] = load_runs(self.settings.results_dir, [run_id])
+        dataset = self._load(run.manifest.dataset_ref)
+        if dataset.sha256 != run.manifest.dataset_sha256:
+            raise DatasetChanged(name=dataset.name, run_id=run_id)
+        files = {path.name: path.read_bytes() for path in self.run_files(run_id)}
+        return FORMATS[form].export(FinishedRun(run.manifest, run.result, dataset, files))
 
     def run_files(self, run_id: str) -> list[Path]:
         """The files that a finished run offers for download."""

@@ -17,6 +17,8 @@ from chatbot_mvp.app import App, ProviderStatus, build_app
 from chatbot_mvp.chat.context import Mode, UserContext
 from chatbot_mvp.errors import ChatbotError, RunStopped
 from chatbot_mvp.exports.comparison_text import comparison_text
+from chatbot_mvp.exports.exported import write_files
+from chatbot_mvp.exports.formats import FORMATS
 from chatbot_mvp.settings import load_settings
 from chatbot_mvp.types import Progress
 
@@ -158,6 +160,26 @@ def benchmark_compare(
         _print_json(comparison.to_json())
     else:
         print(comparison_text(comparison))
+
+
+@benchmark.command("export")
+def benchmark_export(
+    run_id: str,
+    form: Annotated[str, typer.Option("--format", help="; ".join(f"{n}: {f.summary}" for n, f in FORMATS.items()))],
+    output: Annotated[Path, typer.Option(help="Folder to write into")] = Path(),
+    env: EnvOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Write a finished run in another form."""
+    exported = _app(env).export_run(run_id, form)
+    paths = write_files(exported, output)
+    if as_json:
+        _print_json({"files": [str(path) for path in paths], **exported.notes})
+        return
+    for path in paths:
+        print(path)
+    if left_out := exported.notes.get("left_out"):
+        print(f"{left_out} queries without an answer were left out", file=sys.stderr)
 
 
 @kb.command("ask")

@@ -9,6 +9,7 @@
     │   └── VectorStoreUnavailable
     ├── DatasetError                a data set cannot be used as it is         (exit code 2)
     │   ├── DatasetNotFound
+    │   ├── DatasetChanged          since a run over it
     │   ├── DatasetFileMissing
     │   ├── DatasetFileUnreadable
     │   ├── MissingColumn
@@ -30,6 +31,7 @@
     │   ├── RunBusy
     │   ├── RunAlreadyFinished
     │   ├── RunMismatch
+    │   ├── ExportNotWritten
     │   └── NotComparable           runs that cannot be compared               (exit code 2)
     │       ├── NothingToCompare
     │       ├── CorporaDiffer
@@ -109,6 +111,14 @@ class DatasetError(ChatbotError):
 class DatasetNotFound(DatasetError):
     code = "dataset_not_found"
     template = "There is no data set {name!r}. Give a folder with corpus, queries and qrels, or one of: {legal}."
+
+
+class DatasetChanged(DatasetError):
+    code = "dataset_changed"
+    template = (
+        "The data set {name!r} is not the one any more that the run {run_id!r} was over. "
+        "Restore it, or run the benchmark again."
+    )
 
 
 class DatasetFileMissing(DatasetError):
@@ -226,6 +236,11 @@ class RunMismatch(RunError):
         "The run {run_id!r} cannot be resumed, because it would not be the same run: {difference}. "
         "Restore the earlier state or start a new run."
     )
+
+
+class ExportNotWritten(RunError):
+    code = "export_not_written"
+    template = "The export cannot be written to {path!r}: {reason}. Give another folder with --output."
 
 
 class NotComparable(RunError):

@@ -272,3 +272,14 @@ def test_runs_are_compared_as_one_object_and_as_a_table(cli: Cli) -> None:
     other = cli.json("benchmark", "run", "--max-queries", "3", "--no-generation")["run_id"]
     assert "same questions" in cli("benchmark", "compare", one, other, code=2).stderr
     assert "nothing to compare" in cli("benchmark", "compare", one, code=2).stderr
+
+
+def test_a_run_is_exported_into_the_folder_that_was_asked_for(cli: Cli, tmp_path: Path) -> None:
+    run_id = cli.json(*RUN)["run_id"]
+    done = cli.json("benchmark", "export", run_id, "--format", "trec", "--output", "out")
+    assert [Path(path).suffix for path in done["files"]] == [".run", ".qrels"]
+    assert all((tmp_path / path).is_file() for path in done["files"])
+    told = cli("benchmark", "export", run_id, "--format", "ragas", "--output", "out")
+    assert told.stdout.strip() == f"out/{run_id}_ragas.jsonl"
+    assert "5 queries without an answer were left out" in told.stderr
+    assert "trec, json, beir" in cli("benchmark", "export", run_id, "--format", "pdf", code=2).stderr
