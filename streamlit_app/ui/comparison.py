@@ -96,7 +96,8 @@ def _show_forest(metrics: Sequence[MetricDelta]) -> None:
         return
     frame = pd.DataFrame(rows)
     legend = alt.Legend(orient="top")
-    y = alt.Y("metric:N", title=None, sort=[str(row["metric"]) for row in rows])
+    axis = alt.Axis(labelOverlap=False, labelLimit=220)
+    y = alt.Y("metric:N", title=None, axis=axis, sort=[str(row["metric"]) for row in rows])
     chosen = alt.Scale(domain=[t("compare.yes"), t("compare.no")])
     base = alt.Chart(frame).encode(
         y=y,
@@ -113,7 +114,7 @@ def _show_forest(metrics: Sequence[MetricDelta]) -> None:
         x="delta:Q", shape=alt.Shape("significant:N", title=t("compare.significant"), scale=chosen, legend=legend)
     )
     zero = alt.Chart(pd.DataFrame({"x": [0.0]})).mark_rule(strokeDash=[4, 4]).encode(x="x:Q")
-    st.altair_chart((zero + spread + point).properties(height=60 + 32 * len(rows)), width="stretch")
+    st.altair_chart((zero + spread + point).properties(height=90 + 34 * len(rows)), width="stretch")
 
 
 def _show_table(metrics: Sequence[MetricDelta]) -> None:
@@ -171,7 +172,8 @@ def _show_changes(run: RunDelta) -> None:
                     ],
                     hide_index=True,
                     width="stretch",
-                    height=240,
+                    height=min(260, 38 + 36 * len(changes)),
+                    column_config={t("eval.col.question"): st.column_config.TextColumn(width="medium")},
                 )
 
 
