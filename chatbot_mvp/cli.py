@@ -316,6 +316,9 @@ def _print_result(result: dict[str, Any], as_json: bool) -> None:
         interval = result.get("intervals", {}).get(name)
         spread = f"  [{interval[0]:.4f}, {interval[1]:.4f}]" if interval else ""
         print(f"  {name:<20} {'not scored' if value is None else f'{value:.4f}'}{spread}  ({scored}/{total})")
+    for name in ("reranker_rescue_count", "rerank_failures"):
+        if result.get(name):
+            print(f"  {name:<20} {result[name]}")
 
 
 def _print_json(value: dict[str, Any]) -> None:

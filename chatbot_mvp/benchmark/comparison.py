@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from chatbot_mvp.benchmark.masking import masked_settings
 from chatbot_mvp.benchmark.records import RunFolder, RunManifest
 from chatbot_mvp.errors import CorporaDiffer, NothingToCompare, QuestionsDiffer, UnknownChoice
 from chatbot_mvp.metrics.bootstrap import Floats, percentile_intervals
@@ -74,7 +75,7 @@ class RunDelta:
     run_id: str
     metrics: tuple[MetricDelta, ...]
     configuration: dict[str, tuple[Any, Any]]
-    """What differs: setting (or strategy, fingerprint, code_version) -> (base, other); secrets are masked."""
+    """What differs: setting (or fingerprint, code_version) -> (base, other); secrets are masked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,9 +148,14 @@ def compare_runs(runs: Sequence[ComparedRun], metrics: Sequence[str] = ()) -> Co
 
 
 def configuration_changes(base: RunManifest, other: RunManifest) -> dict[str, tuple[Any, Any]]:
-    """What differs between the configurations; a setting that one run's version did not have is None there."""
-    one = {**base.settings_masked, "fingerprint": base.fingerprint, "code_version": base.code_version}
-    two = {**other.settings_masked, "fingerprint": other.fingerprint, "code_version": other.code_version}
+    """What differs between the configurations; a setting that one run's version did not have is None there.
+
+    Compared as they may be shown: another key, or another folder with a model of the same name, is no difference.
+    """
+    one, two = (
+        {**masked_settings(m.settings_masked), "fingerprint": m.fingerprint, "code_version": m.code_version}
+        for m in (base, other)
+    )
     return {name: (one.get(name), two.get(name)) for name in {**one, **two} if one.get(name) != two.get(name)}
 
 

@@ -6,8 +6,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from chatbot_mvp.benchmark.masking import masked_settings
 from chatbot_mvp.exports.exported import Exported, FinishedRun
-from chatbot_mvp.exports.masking import masked_settings
 from chatbot_mvp.metrics.registry import COMPARED, METRICS
 
 _EXAMPLES = 5

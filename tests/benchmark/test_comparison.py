@@ -78,6 +78,13 @@ def test_what_differs_in_the_configuration_is_listed() -> None:
     assert delta.configuration == {"retrieval_k": (20, 10), "new_setting": (None, 1), "fingerprint": ("f", "g")}
 
 
+def test_no_secret_is_told_among_what_differs() -> None:
+    base = run("a", {"mrr": [1.0, 0.0]}, llm_base_url="http://u:one-secret@host/v1", groq_api_key="one-secret")
+    other = run("b", {"mrr": [1.0, 0.0]}, llm_base_url="http://u:two-secret@other/v1", groq_api_key="two-secret")
+    [delta] = compare_runs([base, other]).runs
+    assert delta.configuration == {"llm_base_url": ("http://host/v1", "http://other/v1")}
+
+
 def test_runs_over_other_data_or_questions_are_refused_with_the_reason() -> None:
     base = run("a", {"mrr": [1.0, 0.0]})
     other = run("b", {"mrr": [1.0, 0.0]})

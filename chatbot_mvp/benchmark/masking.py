@@ -1,4 +1,4 @@
-"""A configuration that may leave the house: no secrets, no credentials in addresses, no folders of this machine."""
+"""A configuration that may be shown and leave the house: no secrets, no credentials, no folders of this machine."""
 
 from __future__ import annotations
 
