@@ -12,6 +12,7 @@ import streamlit as st
 
 from chatbot_mvp.errors import ChatbotError
 from chatbot_mvp.types import Document
+from streamlit_app.ui.causes import choose_cause
 from streamlit_app.ui.i18n import duration, moment, number, score, t
 from streamlit_app.ui.metrics import interval_text, metric_help, metric_label
 from streamlit_app.ui.state import get_app
@@ -97,6 +98,8 @@ def show_queries(result: Result) -> None:
     only_missed = st.toggle(t("eval.only_missed"), key="only_missed", help=t("eval.only_missed_help"))
     if only_missed:
         rows = [row for row in rows if _found(row) < len(row["gold"])]
+    if cause := choose_cause(result):
+        rows = [row for row in rows if row["cause"] == cause]
     if not rows:
         st.success(t("eval.nothing_missed"), icon=":material/check_circle:")
         return
@@ -119,7 +122,7 @@ def show_queries(result: Result) -> None:
         height=320,
         on_select="rerun",
         selection_mode="single-row",
-        key=f"queries-{result['run_id']}-{only_missed}",
+        key=f"queries-{result['run_id']}-{only_missed}-{cause}",
         column_config={t("eval.col.question"): st.column_config.TextColumn(width="large")},
     )
     selected = event.selection.rows

@@ -3,6 +3,7 @@
 import streamlit as st
 
 from chatbot_mvp.errors import ChatbotError
+from streamlit_app.ui.causes import show_causes
 from streamlit_app.ui.comparison import show_comparison
 from streamlit_app.ui.i18n import moment, number, score, t
 from streamlit_app.ui.metrics import metric_label
@@ -57,6 +58,7 @@ except ChatbotError as error:
 
 show_tiles(result)
 show_curves(result)
+show_causes(result)
 show_queries(result)
 show_comparison(runs, by_id[run_id])
 

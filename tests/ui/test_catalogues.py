@@ -9,6 +9,7 @@ from string import Formatter
 
 import pytest
 
+from chatbot_mvp.benchmark.causes import Cause
 from chatbot_mvp.errors import all_errors
 from chatbot_mvp.llm.registry import PROVIDERS
 from chatbot_mvp.metrics.registry import METRICS
@@ -67,7 +68,7 @@ def test_no_key_is_left_over() -> None:
 
 
 @pytest.mark.parametrize("language", list(LANGUAGE_NAMES))
-def test_every_error_metric_strategy_and_provider_has_a_text(language: str) -> None:
+def test_every_error_metric_cause_strategy_and_provider_has_a_text(language: str) -> None:
     """An error's text takes no value that the error does not carry."""
     for error in all_errors():
         text = catalogue(language)[f"error.{error.code}"]
@@ -75,6 +76,8 @@ def test_every_error_metric_strategy_and_provider_has_a_text(language: str) -> N
     for metric in METRICS.values():
         assert placeholders(catalogue(language)[metric.label_key]) <= {"k"}
         assert catalogue(language)[metric.help_key]
+    for cause in Cause:
+        assert catalogue(language)[f"cause.{cause.value}"]
     for name in STRATEGIES:
         assert catalogue(language)[f"strategy.{name}"]
     for name in PROVIDERS:

@@ -184,6 +184,17 @@ def test_a_provider_that_is_set_outside_cannot_be_changed_in_admin(
     assert admin.button(key="provider-groq").disabled
 
 
+def test_the_list_of_questions_is_kept_to_one_cause(data_dir: Path) -> None:
+    run_id = str(get_app().run_now(kb_top_k=3)["run_id"])
+    lost = [row for row in get_app().run(run_id)["per_query"] if row["cause"] == "below_cut"]
+    assert lost
+    evaluation = open_page("evaluation")
+    assert "Dónde se pierden las preguntas" in texts(evaluation)
+    evaluation = evaluation.selectbox(key=f"cause-{run_id}").set_value("below_cut").run()
+    [questions] = [table.value for table in evaluation.dataframe if "Documentos correctos" in table.value]
+    assert set(questions["Pregunta"]) == {row["question"] for row in lost}
+
+
 # --- comparing runs
 
 
