@@ -11,8 +11,10 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
+from chatbot_mvp.benchmark.comparison import Comparison, MetricDelta, RunDelta, compare_runs, load_runs
 from chatbot_mvp.benchmark.datasets import Dataset, hotpotqa, load_dataset
 from chatbot_mvp.benchmark.datasets.catalogue import Catalogue, Found, StorageState
+from chatbot_mvp.benchmark.datasets.sampling import sample
 from chatbot_mvp.benchmark.datasets.storage import S3Url, open_storage
 from chatbot_mvp.benchmark.kb_evaluation import evaluate_kb, load_questions
 from chatbot_mvp.benchmark.plan import RunPlan, plan_run
@@ -33,13 +35,16 @@ from chatbot_mvp.chat.turns import LiveTurn
 from chatbot_mvp.embedding.base import Embedder
 from chatbot_mvp.embedding.cache import VectorCache
 from chatbot_mvp.embedding.registry import create_embedder
-from chatbot_mvp.errors import ChatbotError, StorageError
+from chatbot_mvp.errors import ChatbotError, DatasetChanged, StorageError, UnknownChoice
+from chatbot_mvp.exports.exported import Exported, FinishedRun
+from chatbot_mvp.exports.formats import FORMATS
 from chatbot_mvp.exports.tables import write_detail_csv, write_summary_csv
 from chatbot_mvp.jobs.manager import JobManager, JobStatus
 from chatbot_mvp.kb.chunking import chunk_document
 from chatbot_mvp.kb.store import KbRecord, KbStore
 from chatbot_mvp.llm.base import ChatModel
 from chatbot_mvp.llm.demo import DemoModel
+from chatbot_mvp.metrics.registry import METRICS
 from chatbot_mvp.providers import ProviderCheck, Providers, ProviderStatus
 from chatbot_mvp.retrieval.chroma import chroma_client, delete_collections
 from chatbot_mvp.retrieval.index import vector_cache_path
@@ -52,22 +57,26 @@ from chatbot_mvp.types import Chunk, Document, ProgressCallback, ignore_progress
 
 __all__ = [
     "KINDS",
+    "METRICS",
     "MODES",
     "Answer",
     "AnswerRecord",
     "App",
     "Check",
+    "Comparison",
     "Conversation",
     "Failure",
     "Found",
     "JobStatus",
     "KbRecord",
     "LiveTurn",
+    "MetricDelta",
     "Mode",
     "PastTurn",
     "ProviderCheck",
     "ProviderStatus",
     "Providers",
+    "RunDelta",
     "RunPlan",
     "Source",
     "Turn",
@@ -356,6 +365,32 @@ class App:
             RunNotFound, RunUnreadable
         """
         return RunFolder(self.settings.results_dir, run_id).result()
+
+    def compare(self, run_ids: Sequence[str], metrics: Sequence[str] = ()) -> Comparison:
+        """The first finished run against each of the others; ``metrics`` by default the registry's few.
+
+        Raises:
+            RunNotFound, RunUnreadable, NotComparable
+            UnknownChoice: a metric that the runs do not have.
+        """
+        return compare_runs(load_runs(self.settings.results_dir, run_ids), metrics)
+
+    def export_run(self, run_id: str, form: str) -> Exported:
+        """A finished run in another form, by its name in ``FORMATS``.
+
+        Raises:
+            UnknownChoice, RunNotFound, RunUnreadable
+            DatasetError, DatasetChanged: its data set, where the texts are, is not there any more as it was.
+        """
+        if form not in FORMATS:
+            raise UnknownChoice(kind="export format", found=form, legal=", ".join(FORMATS))
+        [run] = load_runs(self.settings.results_dir, [run_id])
+        recorded = self.settings.with_recorded(run.manifest.settings_masked)
+        dataset = sample(self._load(run.manifest.dataset_ref), recorded).dataset
+        if dataset.sha256 != run.manifest.dataset_sha256:
+            raise DatasetChanged(name=dataset.name, run_id=run_id)
+        files = {path.name: path.read_bytes() for path in self.run_files(run_id)}
+        return FORMATS[form].export(FinishedRun(run.manifest, run.result, dataset, files))
 
     def run_files(self, run_id: str) -> list[Path]:
         """The files that a finished run offers for download."""

@@ -14,6 +14,9 @@ from chatbot_mvp.chat.context import Mode, UserContext
 from chatbot_mvp.cli_common import EnvOption, JsonOption, ProgressLine, VerboseOption, open_app, print_json
 from chatbot_mvp.cli_datasets import datasets
 from chatbot_mvp.errors import ChatbotError, RunStopped
+from chatbot_mvp.exports.comparison_text import comparison_text
+from chatbot_mvp.exports.exported import write_files
+from chatbot_mvp.exports.formats import FORMATS
 from chatbot_mvp.settings import misnamed_settings
 
 cli = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, help=__doc__)
@@ -103,6 +106,41 @@ def benchmark_list(env: EnvOption = None, as_json: JsonOption = False) -> None:
         print(f"{run.run_id}  unfinished: {run.recorded}/{run.queries}")
     if damaged:
         print(f"{damaged} damaged lines in {app.settings.submissions_path} were skipped", file=sys.stderr)
+
+
+@benchmark.command("compare")
+def benchmark_compare(
+    run_ids: Annotated[list[str], typer.Argument(metavar="A B [C…]", help="Finished runs; the first is the base")],
+    metric: Annotated[list[str] | None, typer.Option(help="Compare by this metric; may be repeated")] = None,
+    env: EnvOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Compare runs over the same questions: deltas with intervals, p, and which questions changed."""
+    comparison = open_app(env).compare(run_ids, metric or ())
+    if as_json:
+        print_json(comparison.to_json())
+    else:
+        print(comparison_text(comparison))
+
+
+@benchmark.command("export")
+def benchmark_export(
+    run_id: str,
+    form: Annotated[str, typer.Option("--format", help="; ".join(f"{n}: {f.summary}" for n, f in FORMATS.items()))],
+    output: Annotated[Path, typer.Option(help="Folder to write into")] = Path(),
+    env: EnvOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Write a finished run in another form."""
+    exported = open_app(env).export_run(run_id, form)
+    paths = write_files(exported, output)
+    if as_json:
+        print_json({"files": [str(path) for path in paths], **exported.notes})
+        return
+    for path in paths:
+        print(path)
+    if left_out := exported.notes.get("left_out"):
+        print(f"{left_out} queries without an answer were left out", file=sys.stderr)
 
 
 @kb.command("ask")
@@ -279,7 +317,13 @@ def _print_result(result: dict[str, Any], as_json: bool) -> None:
     print(f"{result['run_id']}  ({result['dataset']}, {result['strategy']}, {result['queries']} queries)")
     for name, value in result["metrics"].items():
         scored, total = result["scored"][name]
-        print(f"  {name:<10} {'not scored' if value is None else f'{value:.4f}'}  ({scored}/{total})")
+        # Runs that were recorded by an earlier version have no intervals.
+        interval = result.get("intervals", {}).get(name)
+        spread = f"  [{interval[0]:.4f}, {interval[1]:.4f}]" if interval else ""
+        print(f"  {name:<20} {'not scored' if value is None else f'{value:.4f}'}{spread}  ({scored}/{total})")
+    for name in ("reranker_rescue_count", "rerank_failures"):
+        if result.get(name):
+            print(f"  {name:<20} {result[name]}")
 
 
 def main() -> None:

@@ -9,6 +9,7 @@
     │   └── VectorStoreUnavailable
     ├── DatasetError                a data set cannot be used as it is         (exit code 2)
     │   ├── DatasetNotFound
+    │   ├── DatasetChanged          since a run over it
     │   ├── DatasetFileMissing
     │   ├── DatasetFileUnreadable
     │   ├── MissingColumn
@@ -39,7 +40,12 @@
     │   ├── RunBusy
     │   ├── RunAlreadyFinished
     │   ├── RunMismatch
-    │   └── RunOutOfQuota           it goes on when the provider does
+    │   ├── RunOutOfQuota           it goes on when the provider does
+    │   ├── ExportNotWritten
+    │   └── NotComparable           runs that cannot be compared               (exit code 2)
+    │       ├── NothingToCompare
+    │       ├── CorporaDiffer
+    │       └── QuestionsDiffer
     ├── ProviderError               a provider did not do what it was asked    (exit code 1)
     │   ├── ProviderNotConfigured                                              (exit code 2)
     │   ├── ProviderKeyRefused
@@ -115,6 +121,14 @@ class DatasetError(ChatbotError):
 class DatasetNotFound(DatasetError):
     code = "dataset_not_found"
     template = "There is no data set {name!r}. Give a folder with corpus, queries and qrels, or one of: {legal}."
+
+
+class DatasetChanged(DatasetError):
+    code = "dataset_changed"
+    template = (
+        "The data set {name!r} is not the one any more that the run {run_id!r} was over. "
+        "Restore it, or run the benchmark again."
+    )
 
 
 class DatasetFileMissing(DatasetError):
@@ -302,6 +316,41 @@ class RunOutOfQuota(RunError):
     template = (
         "The run {run_id!r} stopped after {done} of {total} queries: {reason} What is recorded stays. When the quota "
         "is there again: chatbot-mvp benchmark resume {run_id}"
+    )
+
+
+class ExportNotWritten(RunError):
+    code = "export_not_written"
+    template = "The export cannot be written to {path!r}: {reason}. Give another folder with --output."
+
+
+class NotComparable(RunError):
+    """A difference between the runs would not be one of their configurations."""
+
+    exit_code = 2
+
+
+class NothingToCompare(NotComparable):
+    code = "nothing_to_compare"
+    template = (
+        "There is nothing to compare among the runs: {runs}. Give two or more different finished runs that share a "
+        "metric. List them with: chatbot-mvp benchmark list"
+    )
+
+
+class CorporaDiffer(NotComparable):
+    code = "corpora_differ"
+    template = (
+        "The runs {base!r} and {other!r} are not over the same data (name, documents, SHA-256): {base_dataset} against "
+        "{other_dataset}. Run one of them again over the other's data set."
+    )
+
+
+class QuestionsDiffer(NotComparable):
+    code = "questions_differ"
+    template = (
+        "The runs {base!r} and {other!r} did not ask the same questions: {only_base} only in the first, {only_other} "
+        "only in the second. Run one of them again with the other's EVAL_MAX_QUERIES."
     )
 
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
+
 from chatbot_mvp.app import App
+from chatbot_mvp.errors import NotComparable
 from chatbot_mvp.llm.demo import DemoModel
 from chatbot_mvp.retrieval.pipeline import Pipeline, fingerprint
 from chatbot_mvp.settings import Settings
@@ -33,3 +36,14 @@ def test_only_strategies_that_can_run_are_offered(app: App, settings: Settings, 
     """The provider "demo" has no language model, so the strategy that needs one is not on its list."""
     without_model = App(settings, embedder=lambda _: embedder, chat_model=DemoModel)
     assert set(app.strategies()) - set(without_model.strategies()) == {"CONTEXTUAL_HYBRID"}
+
+
+def test_a_run_over_a_sample_of_a_corpus_is_exported_from_that_sample(app: App) -> None:
+    """A sample has a hash of its own; the data set on disk has another."""
+    changes = {"dev_mode": True, "dev_queries": 5, "dev_corpus_size": 20, "retrieval_strategy": "LEXICAL"}
+    result = app.run_now(**changes)
+    whole = app.run_now(retrieval_strategy="LEXICAL", eval_max_queries=5)
+    assert result["dataset_sha256"] != whole["dataset_sha256"]
+    assert app.export_run(result["run_id"], "trec").files
+    with pytest.raises(NotComparable):
+        app.compare([result["run_id"], whole["run_id"]])

@@ -90,3 +90,16 @@ def test_a_refit_gives_the_weights_of_the_evidence(tmp_path: Path, name: str) ->
     if name == "hybrid":
         assert found["figures"]["near"] <= 0.10
         assert found["figures"]["far"] <= 0.01
+
+
+@pytest.mark.parametrize("kind", ["recall@5, 298 questions", "F1, zero-inflated", "recall@5, 40 questions"])
+def test_runs_without_a_true_difference_are_called_different_in_one_pair_of_twenty(kind: str) -> None:
+    """A sample of what ``benchmarks/significance.py`` measures: 3-7 % of 1,000 pairs."""
+    significance = script("significance")
+    rates = significance.rates(significance.NULL[kind], 1_000, resamples=500)
+    assert 0.03 <= rates["p < 0.05"] <= 0.07
+    assert 0.03 <= rates["interval without 0"] <= 0.08
+
+
+def test_a_true_difference_is_found() -> None:
+    assert script("significance").power(0.1, 200)["p < 0.05"] > 0.8

@@ -323,3 +323,30 @@ def test_an_interrupt_stops_a_run_at_a_clean_place_with_130(cli: Cli, tmp_path: 
     assert "Traceback" not in stderr
     [unfinished] = cli.json("benchmark", "list")["unfinished"]
     assert cli.json("benchmark", "resume", unfinished["run_id"])["queries"] == 5
+
+
+def test_runs_are_compared_as_one_object_and_as_a_table(cli: Cli) -> None:
+    one = cli.json(*RUN)["run_id"]
+    two = cli.json("benchmark", "run", "--strategy", "BRIDGE", "--max-queries", "5", "--no-generation")["run_id"]
+    found = cli.json("benchmark", "compare", one, two)
+    assert (found["base"], found["queries"], [run["run_id"] for run in found["runs"]]) == (one, 5, [two])
+    told = cli("benchmark", "compare", one, two, "--metric", "mrr", "--metric", "recall@5").stdout
+    assert "retrieval_strategy: LEXICAL -> BRIDGE" in told
+    assert [line.split()[0] for line in told.splitlines() if line.startswith(("  mrr", "  recall"))] == [
+        "mrr",
+        "recall@5",
+    ]
+    other = cli.json("benchmark", "run", "--max-queries", "3", "--no-generation")["run_id"]
+    assert "same questions" in cli("benchmark", "compare", one, other, code=2).stderr
+    assert "nothing to compare" in cli("benchmark", "compare", one, code=2).stderr
+
+
+def test_a_run_is_exported_into_the_folder_that_was_asked_for(cli: Cli, tmp_path: Path) -> None:
+    run_id = cli.json(*RUN)["run_id"]
+    done = cli.json("benchmark", "export", run_id, "--format", "trec", "--output", "out")
+    assert [Path(path).suffix for path in done["files"]] == [".run", ".qrels"]
+    assert all((tmp_path / path).is_file() for path in done["files"])
+    told = cli("benchmark", "export", run_id, "--format", "ragas", "--output", "out")
+    assert told.stdout.strip() == f"out/{run_id}_ragas.jsonl"
+    assert "5 queries without an answer were left out" in told.stderr
+    assert "trec, json, beir" in cli("benchmark", "export", run_id, "--format", "pdf", code=2).stderr

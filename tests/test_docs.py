@@ -8,7 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from chatbot_mvp.benchmark.causes import Cause
+from chatbot_mvp.exports.formats import FORMATS
 from chatbot_mvp.llm.registry import PROVIDERS, Provider
+from chatbot_mvp.metrics.registry import METRICS, MetricSpec
 from chatbot_mvp.retrieval.strategies import STRATEGIES
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -38,12 +41,26 @@ def test_every_provider_is_documented_with_what_it_needs(provider: Provider, rea
 @pytest.mark.parametrize(
     "command",
     [
-        *("benchmark run", "benchmark resume", "benchmark list", "kb ask", "serve", "doctor"),
+        *("benchmark run", "benchmark resume", "benchmark list", "benchmark compare", "benchmark export"),
         *("datasets fetch", "datasets list", "datasets push"),
+        *("kb ask", "kb evaluate", "serve", "doctor"),
     ],
 )
 def test_every_command_is_documented(command: str) -> None:
     assert f"chatbot-mvp {command}" in (ROOT / "README.md").read_text("utf-8")
+
+
+@pytest.mark.parametrize("metric", METRICS.values(), ids=lambda metric: metric.name)
+def test_every_metric_is_documented_with_its_direction(metric: MetricSpec) -> None:
+    name = metric.family if metric.k is None else f"{metric.family}@K"
+    [row] = [line for line in (ROOT / "README.md").read_text("utf-8").splitlines() if line.startswith(f"| `{name}` |")]
+    assert ("lower is better" in row) != metric.higher_is_better
+
+
+def test_every_cause_and_export_format_is_documented() -> None:
+    text = (ROOT / "README.md").read_text("utf-8")
+    assert [cause for cause in Cause if f"`{cause.value}`" not in text] == []
+    assert f"--format {'|'.join(FORMATS)}" in text
 
 
 def test_nothing_written_at_run_time_is_tracked() -> None:

@@ -12,12 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from chatbot_mvp import __version__
+from chatbot_mvp.benchmark.causes import cause_of, outcome_of_row
 from chatbot_mvp.benchmark.datasets import Dataset, Query
 from chatbot_mvp.benchmark.datasets.sampling import sample
+from chatbot_mvp.benchmark.figures import context_metrics, run_figures
 from chatbot_mvp.benchmark.records import QueryRecord, RunFolder, RunManifest, utc_now, write_json
 from chatbot_mvp.errors import RunAlreadyFinished, RunMismatch, RunOutOfQuota, RunStopped
 from chatbot_mvp.kb.chunking import passage_chunk
-from chatbot_mvp.metrics.aggregate import aggregate
 from chatbot_mvp.metrics.ranking import RANKING_METRICS, applicable_metrics
 from chatbot_mvp.retrieval.pipeline import Pipeline, fingerprint, retrieval_config
 from chatbot_mvp.retrieval.trace import Hit, RetrievalTrace
@@ -237,33 +238,42 @@ def _result(run: PreparedRun) -> dict[str, Any]:
     """Everything here is computed from the records and the data set alone."""
     records, damaged = run.folder.records(PHASE_RETRIEVE)
     names = applicable_metrics(run.settings.retrieval_k)
+    # Without a reranker the context of a question is what the chat would take.
+    cut = run.settings.reranker_top_n if run.settings.reranker_enabled else run.settings.kb_top_k
     per_query = []
     for query in run.queries:
-        ranking = records[query.query_id].payload["doc_ids"]
+        payload = records[query.query_id].payload
+        ranking, context = payload["doc_ids"], payload.get("generation_doc_ids")
         qrels = run.dataset.qrels.get(query.query_id, {})
-        per_query.append(
-            {
-                "query_id": query.query_id,
-                "question": query.text,
-                "answer": query.answer,
-                "question_type": query.question_type,
-                "metrics": {name: RANKING_METRICS[name](ranking, qrels) for name in names},
-                "retrieved": ranking,
-                "gold": [doc_id for doc_id, score in qrels.items() if score > 0],
-            }
-        )
-    totals = {name: aggregate(row["metrics"][name] for row in per_query) for name in names}
+        row: dict[str, Any] = {
+            "query_id": query.query_id,
+            "question": query.text,
+            "answer": query.answer,
+            "answer_type": query.answer_type,
+            "question_type": query.question_type,
+            "level": query.level,
+            "metrics": {name: RANKING_METRICS[name](ranking, qrels) for name in names}
+            | context_metrics(context, qrels),
+            "retrieved": ranking,
+            "gold": [doc_id for doc_id, score in qrels.items() if score > 0],
+        }
+        if context is not None:
+            row |= {"generation_doc_ids": context, "reranked": payload["reranked"]}
+        # A passage is one chunk, so that the ids of candidates are those of documents.
+        known = {**row, "candidates": payload.get("pre_rerank_candidate_ids", ())}
+        row["cause"] = cause_of(outcome_of_row(known, cut, run.dataset.language)).value
+        per_query.append(row)
     manifest = run.manifest
     return {
         "run_id": manifest.run_id,
         "dataset": manifest.dataset,
+        "dataset_sha256": manifest.dataset_sha256,
         "strategy": manifest.strategy,
         "fingerprint": manifest.fingerprint,
         "queries": manifest.queries,
         "documents": manifest.documents,
         "started_at": manifest.started_at,
-        "metrics": {name: total.mean for name, total in totals.items()},
-        "scored": {name: [total.scored, total.total] for name, total in totals.items()},
+        **run_figures(per_query),
         "damaged_records": damaged,
         "rerank_failures": sum(bool(records[query.query_id].payload.get("rerank_error")) for query in run.queries),
         "per_query": per_query,

@@ -9,39 +9,55 @@ from typing import Any
 
 from chatbot_mvp.benchmark.datasets import Dataset
 from chatbot_mvp.benchmark.records import RunFolder
+from chatbot_mvp.metrics.answer_text import AnswerCase
+
+_RUN_COUNTS = ("rerank_failures", "reranker_rescue_count", "damaged_records")
 
 
 def write_summary_csv(folder: RunFolder, result: Mapping[str, Any], dataset: Dataset) -> None:
-    """``<run_id>_summary.csv``: the aggregates, each with how many queries were scored."""
+    """``<run_id>_summary.csv``: the aggregates, each with how many queries were scored and its 95 % interval."""
     row: dict[str, Any] = {
         name: result[name] for name in ("run_id", "dataset", "strategy", "fingerprint", "queries", "documents")
     }
     for name, mean in result["metrics"].items():
         row[name] = mean
         row[f"{name}_scored"] = result["scored"][name][0]
+        row[f"{name}_low"], row[f"{name}_high"] = result["intervals"][name] or (None, None)
+    row |= {name: result[name] for name in _RUN_COUNTS if name in result}
     _write(folder.path / f"{folder.run_id}_summary.csv", [row])
 
 
 def write_detail_csv(folder: RunFolder, result: Mapping[str, Any], dataset: Dataset) -> None:
-    """``<run_id>_detail.csv``: each query with its metrics, its retrieved and its gold documents (ids by "|")."""
+    """``<run_id>_detail.csv``: each query with its metrics, its documents (ids by "|") and where it was lost."""
+    # A query that was not answered has fewer metrics than one that was.
+    names = list(dict.fromkeys(name for item in result["per_query"] for name in item["metrics"]))
     rows = []
     for item in result["per_query"]:
+        case = AnswerCase(item.get("response"), item["answer"], item["answer_type"])
+        context = item.get("generation_doc_ids")
         rows.append(
             {
                 "query_id": item["query_id"],
                 "question": item["question"],
                 "answer": item["answer"],
+                "answer_type": item["answer_type"],
                 "question_type": item["question_type"],
-                **item["metrics"],
+                "level": item["level"],
+                "primary_metric_type": "accuracy" if case.is_label else "f1",
+                "generated_answer": item.get("response"),
+                **{name: item["metrics"].get(name) for name in names},
                 "retrieved": "|".join(item["retrieved"]),
                 "gold": "|".join(item["gold"]),
+                "generation_doc_ids": None if context is None else "|".join(context),
+                "reranked": item.get("reranked"),
+                "cause": item["cause"],
             }
         )
     _write(folder.path / f"{folder.run_id}_detail.csv", rows)
 
 
 def _write(path: Path, rows: list[dict[str, Any]]) -> None:
-    """An empty cell is a value that was not scored."""
+    """An empty cell is a value that was not scored or that the run does not have."""
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, fieldnames=list(rows[0]))
         writer.writeheader()

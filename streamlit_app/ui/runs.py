@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import altair as alt
@@ -11,13 +12,28 @@ import streamlit as st
 
 from chatbot_mvp.errors import ChatbotError
 from chatbot_mvp.types import Document
-from streamlit_app.ui.i18n import duration, number, score, t
+from streamlit_app.ui.causes import choose_cause
+from streamlit_app.ui.i18n import duration, moment, number, score, t
+from streamlit_app.ui.metrics import interval_text, metric_help, metric_label
 from streamlit_app.ui.state import get_app
 
 _TILES = ("hit@1", "recall@5", "ndcg@10", "mrr")
 _CURVES = {"recall": "Recall@K", "ndcg": "NDCG@K"}
 
 Result = Mapping[str, Any]
+
+
+def run_names(runs: Sequence[Result], fields: Sequence[str]) -> dict[str, str]:
+    """run_id -> when it was and these fields; two that look alike have their ids as well.
+
+    A selection is told to the server by its text, so that equal texts would be one choice.
+    """
+    texts = {
+        str(run["run_id"]): " · ".join([moment(str(run.get("started_at", ""))), *(str(run.get(f)) for f in fields)])
+        for run in runs
+    }
+    counts = Counter(texts.values())
+    return {run_id: text if counts[text] == 1 else f"{text} · {run_id}" for run_id, text in texts.items()}
 
 
 def show_tiles(result: Result) -> None:
@@ -27,8 +43,14 @@ def show_tiles(result: Result) -> None:
     for column, name in zip(columns, names, strict=False):
         scored, total = result["scored"][name]
         with column, st.container(border=True, height="stretch"):
-            st.metric(t(f"metric.{name}"), score(result["metrics"][name]), help=t(f"metric_help.{name.split('@')[0]}"))
+            st.metric(metric_label(name), score(result["metrics"][name]), help=metric_help(name))
             st.caption(t("eval.scored", scored=number(scored), total=number(total)))
+            # Runs that were recorded by an earlier version have neither intervals nor readings.
+            if interval := result.get("intervals", {}).get(name):
+                st.caption(t("eval.interval", interval=interval_text(interval)))
+            left_out, counted_in = result.get("readings", {}).get(name, (None, None))
+            if counted_in != left_out:
+                st.caption(t("eval.with_failures", value=score(counted_in)))
     seconds = sum(result["seconds"].values())
     with columns[-1], st.container(border=True, height="stretch"):
         st.metric(t("eval.time"), duration(seconds))
@@ -76,6 +98,8 @@ def show_queries(result: Result) -> None:
     only_missed = st.toggle(t("eval.only_missed"), key="only_missed", help=t("eval.only_missed_help"))
     if only_missed:
         rows = [row for row in rows if _found(row) < len(row["gold"])]
+    if cause := choose_cause(result):
+        rows = [row for row in rows if row["cause"] == cause]
     if not rows:
         st.success(t("eval.nothing_missed"), icon=":material/check_circle:")
         return
@@ -86,7 +110,7 @@ def show_queries(result: Result) -> None:
                 t("eval.col.type"): row["question_type"],
                 t("eval.col.gold_found"): f"{_found(row)}/{len(row['gold'])}",
                 **{
-                    t(f"metric.{name}"): score(row["metrics"][name])
+                    metric_label(name): score(row["metrics"][name])
                     for name in ("recall@5", "ndcg@10", "mrr")
                     if name in row["metrics"]
                 },
@@ -98,7 +122,7 @@ def show_queries(result: Result) -> None:
         height=320,
         on_select="rerun",
         selection_mode="single-row",
-        key=f"queries-{result['run_id']}-{only_missed}",
+        key=f"queries-{result['run_id']}-{only_missed}-{cause}",
         column_config={t("eval.col.question"): st.column_config.TextColumn(width="large")},
     )
     selected = event.selection.rows

@@ -4,6 +4,7 @@ import streamlit as st
 
 from chatbot_mvp.app import Check
 from streamlit_app.ui.i18n import moment, number, score, t
+from streamlit_app.ui.metrics import metric_label
 from streamlit_app.ui.providers import providers_table
 from streamlit_app.ui.state import PAGES, active_kb, get_app
 
@@ -39,7 +40,7 @@ def show_last_run() -> None:
     st.caption(f"{run.get('dataset')} · {run.get('strategy')} · {moment(str(run.get('started_at', '')))}")
     names = [name for name in ("recall@5", "ndcg@10", "mrr", "hit@1") if name in run["metrics"]]
     for column, name in zip(st.columns(len(names)), names, strict=True):
-        column.metric(t(f"metric.{name}"), score(run["metrics"][name]), border=True)
+        column.metric(metric_label(name), score(run["metrics"][name]), border=True)
 
 
 st.title(t("home.title"))

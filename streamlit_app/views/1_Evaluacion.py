@@ -3,8 +3,11 @@
 import streamlit as st
 
 from chatbot_mvp.errors import ChatbotError
+from streamlit_app.ui.causes import show_causes
+from streamlit_app.ui.comparison import show_comparison
 from streamlit_app.ui.i18n import moment, number, score, t
-from streamlit_app.ui.runs import show_curves, show_queries, show_tiles
+from streamlit_app.ui.metrics import metric_label
+from streamlit_app.ui.runs import run_names, show_curves, show_queries, show_tiles
 from streamlit_app.ui.state import PAGES, get_app, show_error
 
 st.title(t("nav.evaluation"))
@@ -27,7 +30,7 @@ st.dataframe(
             t("eval.col.dataset"): run.get("dataset"),
             t("eval.col.strategy"): run.get("strategy"),
             t("eval.col.queries"): run.get("queries"),
-            **{t(f"metric.{name}"): score(run["metrics"].get(name)) for name in ("recall@5", "ndcg@10", "mrr")},
+            **{metric_label(name): score(run["metrics"].get(name)) for name in ("recall@5", "ndcg@10", "mrr")},
         }
         for run in runs
     ],
@@ -38,13 +41,12 @@ st.dataframe(
 by_id = {run["run_id"]: run for run in runs}
 if st.session_state.get("run_id") not in by_id:
     st.session_state.run_id = runs[0]["run_id"]
+names = run_names(runs, ("dataset", "strategy"))
 run_id = st.selectbox(
     t("eval.choose"),
     list(by_id),
     index=list(by_id).index(st.session_state.run_id),
-    format_func=lambda key: (
-        f"{moment(str(by_id[key].get('started_at', '')))} · {by_id[key].get('dataset')} · {by_id[key].get('strategy')}"
-    ),
+    format_func=names.__getitem__,
 )
 st.session_state.run_id = run_id
 
@@ -56,7 +58,9 @@ except ChatbotError as error:
 
 show_tiles(result)
 show_curves(result)
+show_causes(result)
 show_queries(result)
+show_comparison(runs, by_id[run_id])
 
 st.subheader(t("eval.files"))
 for column, path in zip(st.columns(4), get_app().run_files(run_id), strict=False):

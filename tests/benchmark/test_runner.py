@@ -434,3 +434,31 @@ def test_a_run_killed_with_sigkill_is_resumed_to_each_query_once_and_equal_metri
     assert resumed["metrics"] == unbroken["metrics"]
     app = new_app(settings)
     assert rankings(app.run(run_id)) == rankings(app.run(unbroken["run_id"]))
+
+
+# --- figures beside the means
+
+
+def test_a_result_has_intervals_readings_splits_and_causes_beside_its_means(app: App) -> None:
+    result = app.run_now(retrieval_strategy="LEXICAL", kb_top_k=1)
+    for name, mean in result["metrics"].items():
+        low, high = result["intervals"][name]
+        assert low - 1e-6 <= mean <= high + 1e-6
+        assert result["readings"][name] == [mean, mean]
+    for groups in result["splits"].values():
+        assert sum(group["mrr"]["total"] for group in groups.values()) == QUERIES
+    assert set(result["splits"]) == {"question_type", "answer_type", "level"}
+    assert sum(result["causes"].values()) == QUERIES
+    # Two gold documents do not fit into a context of one.
+    assert result["causes"]["ok"] == 0
+    assert result["causes"]["below_cut"] > 0
+    assert "generation_recall" not in result["metrics"]
+    assert "reranker_rescue_count" not in result
+
+
+def test_a_reranked_run_is_also_scored_by_what_reached_the_context(app: App) -> None:
+    result = app.run_now(retrieval_strategy="LEXICAL", reranker_enabled=True, eval_max_queries=6)
+    assert {"generation_recall", "generation_hit"} <= set(result["metrics"])
+    assert result["scored"]["generation_recall"] == [6, 6]
+    assert result["reranker_rescue_count"] == 0
+    assert all("generation_doc_ids" in row for row in result["per_query"])

@@ -9,8 +9,10 @@ from string import Formatter
 
 import pytest
 
+from chatbot_mvp.benchmark.causes import Cause
 from chatbot_mvp.errors import all_errors
 from chatbot_mvp.llm.registry import PROVIDERS
+from chatbot_mvp.metrics.registry import METRICS
 from chatbot_mvp.retrieval.strategies import STRATEGIES
 from streamlit_app.ui.i18n import LANGUAGE_NAMES, catalogue
 
@@ -66,11 +68,16 @@ def test_no_key_is_left_over() -> None:
 
 
 @pytest.mark.parametrize("language", list(LANGUAGE_NAMES))
-def test_every_error_strategy_and_provider_has_a_text(language: str) -> None:
+def test_every_error_metric_cause_strategy_and_provider_has_a_text(language: str) -> None:
     """An error's text takes no value that the error does not carry."""
     for error in all_errors():
         text = catalogue(language)[f"error.{error.code}"]
         assert placeholders(text) <= placeholders(error.template), error.code
+    for metric in METRICS.values():
+        assert placeholders(catalogue(language)[metric.label_key]) <= {"k"}
+        assert catalogue(language)[metric.help_key]
+    for cause in Cause:
+        assert catalogue(language)[f"cause.{cause.value}"]
     for name in STRATEGIES:
         assert catalogue(language)[f"strategy.{name}"]
     for name in PROVIDERS:

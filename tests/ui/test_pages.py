@@ -6,6 +6,7 @@ import json
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -181,3 +182,83 @@ def test_a_provider_that_is_set_outside_cannot_be_changed_in_admin(
     admin = open_page("admin")
     assert any("PROVIDER=demo" in info.value for info in admin.info)
     assert admin.button(key="provider-groq").disabled
+
+
+def test_the_list_of_questions_is_kept_to_one_cause(data_dir: Path) -> None:
+    run_id = str(get_app().run_now(kb_top_k=3)["run_id"])
+    lost = [row for row in get_app().run(run_id)["per_query"] if row["cause"] == "below_cut"]
+    assert lost
+    evaluation = open_page("evaluation")
+    assert "Dónde se pierden las preguntas" in texts(evaluation)
+    evaluation = evaluation.selectbox(key=f"cause-{run_id}").set_value("below_cut").run()
+    [questions] = [table.value for table in evaluation.dataframe if "Documentos correctos" in table.value]
+    assert set(questions["Pregunta"]) == {row["question"] for row in lost}
+
+
+# --- comparing runs
+
+
+def comparison_widgets(app: AppTest) -> dict[str, Any]:
+    return {box.key.split("-")[1]: box for box in app.selectbox if (box.key or "").startswith("compare-")}
+
+
+def test_a_single_run_cannot_be_compared_and_its_tiles_have_intervals(data_dir: Path) -> None:
+    finished_run()
+    evaluation = open_page("evaluation")
+    assert "hacen falta dos evaluaciones" in texts(evaluation)
+    assert "Intervalo del 95 %: 0," in texts(evaluation)
+    assert comparison_widgets(evaluation) == {}
+
+
+@pytest.mark.parametrize(("language", "verdict"), [("es", "significativa"), ("en", "significant")])
+def test_two_runs_are_compared_with_intervals_p_and_what_differs(data_dir: Path, language: str, verdict: str) -> None:
+    app = get_app()
+    worse = str(app.run_now(retrieval_k=10)["run_id"])
+    better = str(app.run_now(retrieval_strategy="BRIDGE")["run_id"])
+    app.run_now(eval_max_queries=3)  # other questions: not offered
+    evaluation = open_page("evaluation", language)
+    evaluation = evaluation.selectbox[0].set_value(worse).run()
+    widgets = comparison_widgets(evaluation)
+    assert widgets["base"].value == worse
+    assert len(widgets["other"].options) == 1
+    evaluation = widgets["other"].set_value(better).run()
+    assert not evaluation.exception
+    assert verdict in texts(evaluation)
+    tables = [table.value for table in evaluation.dataframe]
+    [deltas] = [table for table in tables if "p (Holm)" in table]
+    expected = app.compare([worse, better]).runs[0].metrics
+    assert list(deltas.iloc[:, 7]) == [len(metric.improved) for metric in expected]
+    [changes] = [table for table in tables if "retrieval_strategy" in table.iloc[:, 0].to_list()]
+    assert changes.iloc[:, 0].to_list()[-1] == "fingerprint"
+    metric = comparison_widgets(evaluation)["metric"]
+    evaluation = metric.set_value("mrr").run()
+    assert not evaluation.exception
+
+
+def test_runs_whose_data_differ_are_refused_on_the_page_with_the_reason(data_dir: Path) -> None:
+    one, two = finished_run(), finished_run()
+    path = data_dir / "results" / one / "manifest.json"
+    path.write_text(json.dumps({**json.loads(path.read_text("utf-8")), "dataset_sha256": "0" * 64}), "utf-8")
+    evaluation = open_page("evaluation")
+    assert comparison_widgets(evaluation)["base"].value == two
+    evaluation = comparison_widgets(evaluation)["other"].set_value(one).run()
+    assert "no usan los mismos datos" in evaluation.error[0].value
+
+
+def test_a_run_of_an_earlier_version_is_shown_and_compared(data_dir: Path) -> None:
+    """Its result has neither intervals nor readings, and fewer metrics."""
+    one, two = finished_run(), finished_run()
+    path = data_dir / "results" / one / f"{one}.json"
+    result = json.loads(path.read_text("utf-8"))
+    for name in ("intervals", "readings", "splits", "causes"):
+        del result[name]
+    for row in (result, *result["per_query"]):
+        row["metrics"] = {name: value for name, value in row["metrics"].items() if name in ("mrr", "recall@5")}
+    path.write_text(json.dumps(result), "utf-8")
+    evaluation = open_page("evaluation")
+    evaluation = comparison_widgets(evaluation)["other"].set_value(one).run()
+    assert not evaluation.exception
+    assert "puede deberse al azar" in texts(evaluation)
+    app = get_app()
+    assert [metric.metric for metric in app.compare([two, one]).runs[0].metrics] == ["recall@5", "mrr"]
+    assert "mrr" in app.export_run(one, "markdown").files[f"{one}.md"].decode()

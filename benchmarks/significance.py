@@ -1,0 +1,112 @@
+"""How often two runs without a true difference are called different: p < 0.05 must happen in about 5 of 100 pairs.
+
+    python benchmarks/significance.py [--pairs 1000] [--json]
+
+Each kind of pair is two systems of equal quality: whatever makes a question hard is shared, the rest is drawn anew for
+either. The kinds are shaped like metrics of this project, with their ties and their many zeros. Beside p, how often the
+95 % bootstrap interval of the delta leaves 0 out, and, with a true difference, how often it is found.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Callable
+
+import numpy as np
+
+from chatbot_mvp.metrics.bootstrap import Floats, percentile_intervals
+from chatbot_mvp.metrics.significance import randomisation_p
+
+Draw = Callable[[np.random.Generator, int], tuple[Floats, Floats]]
+"""(generator, pairs) -> (scores of one system, of the other), queries × pairs."""
+
+
+def recall_of_two(rng: np.random.Generator, pairs: int, queries: int = 298, gain: float = 0.0) -> tuple[Floats, Floats]:
+    """Recall@5 of questions with two gold documents: 0, 0.5 or 1; hard and easy questions are the same for both."""
+    ease = rng.beta(1.2, 0.4, size=(queries, pairs))
+    better = np.clip(ease + gain, 0, 1)
+    return rng.binomial(2, ease) / 2, rng.binomial(2, better) / 2
+
+
+def seldom_different(rng: np.random.Generator, pairs: int, queries: int = 298) -> tuple[Floats, Floats]:
+    """Hit@1 of two configurations that agree on nine questions of ten."""
+    shared = (rng.random((queries, pairs)) < 0.8).astype(np.float64)
+    scores = []
+    for _ in range(2):
+        changed = rng.random((queries, pairs)) < 0.1
+        scores.append(np.where(changed, rng.random((queries, pairs)) < 0.8, shared).astype(np.float64))
+    return scores[0], scores[1]
+
+
+def zero_inflated(rng: np.random.Generator, pairs: int, queries: int = 298) -> tuple[Floats, Floats]:
+    """F1 of answers: 0 for six of ten, else anything; four of ten questions come out alike by both."""
+    alike = rng.random((queries, pairs)) < 0.4
+    scores = []
+    for _ in range(2):
+        scores.append(np.where(rng.random((queries, pairs)) < 0.6, 0.0, rng.beta(2, 1, size=(queries, pairs))))
+    return scores[0], np.where(alike, scores[0], scores[1])
+
+
+def reciprocal_ranks(rng: np.random.Generator, pairs: int, queries: int = 298) -> tuple[Floats, Floats]:
+    """1 / rank, mostly 1, for rankings that differ in one question of five."""
+    alike = rng.random((queries, pairs)) < 0.8
+    ranks = [rng.geometric(0.7, size=(queries, pairs)) for _ in range(2)]
+    first, second = (np.where(rank > 20, 0.0, 1 / rank) for rank in ranks)
+    return first, np.where(alike, first, second)
+
+
+def few_questions(rng: np.random.Generator, pairs: int) -> tuple[Floats, Floats]:
+    """The first kind with the 40 questions of the bundled sample."""
+    return recall_of_two(rng, pairs, queries=40)
+
+
+def many_questions(rng: np.random.Generator, pairs: int) -> tuple[Floats, Floats]:
+    """The first kind with 2,000 questions."""
+    return recall_of_two(rng, pairs, queries=2_000)
+
+
+NULL: dict[str, Draw] = {
+    "recall@5, 298 questions": recall_of_two,
+    "hit@1, nine of ten alike": seldom_different,
+    "F1, zero-inflated": zero_inflated,
+    "MRR, four of five alike": reciprocal_ranks,
+    "recall@5, 40 questions": few_questions,
+    "recall@5, 2,000 questions": many_questions,
+}
+"""Kinds of pairs without a true difference."""
+
+
+def rates(draw: Draw, pairs: int, seed: int = 7, resamples: int = 2_000) -> dict[str, float]:
+    """Share of pairs with p < 0.05, and share whose interval leaves 0 out."""
+    one, other = draw(np.random.default_rng(seed), pairs)
+    differences = other - one
+    intervals = percentile_intervals(differences, resamples)
+    return {
+        "p < 0.05": round(float(np.mean(randomisation_p(differences) < 0.05)), 4),
+        "interval without 0": round(float(np.mean((intervals[:, 0] > 0) | (intervals[:, 1] < 0))), 4),
+    }
+
+
+def power(gain: float, pairs: int) -> dict[str, float]:
+    """The same with one system better: ``gain`` is added to the chance of each gold document."""
+    return rates(lambda rng, count: recall_of_two(rng, count, gain=gain), pairs)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--pairs", type=int, default=1_000)
+    parser.add_argument("--json", action="store_true")
+    arguments = parser.parse_args()
+    found = {name: rates(draw, arguments.pairs) for name, draw in NULL.items()}
+    found |= {f"recall@5, +{gain} a document": power(gain, arguments.pairs) for gain in (0.05, 0.1)}
+    if arguments.json:
+        print(json.dumps(found))
+        return
+    print("| pairs of runs | p < 0.05 | interval without 0 |\n|---|---|---|")
+    for name, row in found.items():
+        print(f"| {name} | {row['p < 0.05']:.3f} | {row['interval without 0']:.3f} |")
+
+
+if __name__ == "__main__":
+    main()

