@@ -128,6 +128,7 @@ def test_killed_run_is_offered_again_and_each_query_is_done_once(page, server) -
     assert set(seen.values()) == {1}
 
 
+@pytest.mark.slow
 def test_stop_and_resume_from_the_page(page, server) -> None:  # type: ignore[no-untyped-def]
     """A run that is stopped stays and goes on where it was."""
     launch(page, server)
