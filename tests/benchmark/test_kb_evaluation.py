@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -45,7 +46,7 @@ def test_auroc_by_hand() -> None:
     assert auroc([], [1.0]) is None
 
 
-def evaluate(app: App, tmp_path: Path, *lines: str):  # type: ignore[no-untyped-def]
+def evaluate(app: App, tmp_path: Path, *lines: str) -> dict[str, Any]:
     path = tmp_path / "q.jsonl"
     path.write_text("\n".join(lines), "utf-8")
     return app.evaluate_kb(app.add_kb("kb.md", KB.encode()).kb_id, path)

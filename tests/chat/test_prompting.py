@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatbot_mvp.chat.context import UserContext
+from chatbot_mvp.chat.context import Mode, UserContext
 from chatbot_mvp.chat.fence import as_data, fence_name, from_data
 from chatbot_mvp.chat.prompting import (
     PastTurn,
@@ -64,11 +64,11 @@ QUESTION = "¿De cuántos días laborables de vacaciones dispone cada persona?"
 
 @pytest.mark.parametrize("mode", ["strict", "general"])
 @pytest.mark.parametrize("attack", ATTACKS.values(), ids=list(ATTACKS))
-def test_a_knowledge_base_that_gives_orders_is_not_obeyed(settings: Settings, attack: str, mode: str) -> None:
+def test_a_knowledge_base_that_gives_orders_is_not_obeyed(settings: Settings, attack: str, mode: Mode) -> None:
     """The stub does all it reads outside of the fence; it still quotes the document."""
     model = ObedientModel()
     pipeline = pipeline_of(document(attack), settings)
-    answer = ChatService(model, settings, DemoModel()).ask(pipeline, QUESTION, UserContext(mode))  # type: ignore[arg-type]
+    answer = ChatService(model, settings, DemoModel()).ask(pipeline, QUESTION, UserContext(mode))
     assert "23 días laborables" in answer.text
     assert "PWNED" not in answer.text
     assert model.requests

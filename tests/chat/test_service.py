@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from chatbot_mvp.app import App
@@ -22,12 +24,12 @@ NEVER_ASKED = UserContext(kb_doubt_evidence=1.0)
 
 
 @pytest.fixture
-def service_of(settings: Settings):  # type: ignore[no-untyped-def]
+def service_of(settings: Settings) -> Callable[[ChatModel], ChatService]:
     return lambda model: ChatService(model, settings, DemoModel())
 
 
 @pytest.fixture
-def ask(settings: Settings):  # type: ignore[no-untyped-def]
+def ask(settings: Settings) -> Callable[..., Answer]:
     def ask(pipeline: Pipeline, model: ChatModel, question: str, mode: Mode, language: str = "es") -> Answer:
         context = UserContext(mode, language, kb_doubt_evidence=1.0)
         return ChatService(model, settings, DemoModel()).ask(pipeline, question, context)
@@ -181,7 +183,15 @@ def test_unsupported_sentences_are_marked_as_data(ask, pipeline: Pipeline) -> No
         ("gemini/flash", INSIDE, "general", 90, 90),
     ],
 )
-def test_longest_answer(service_of, pipeline: Pipeline, name, question, mode, set_to, expected) -> None:  # type: ignore[no-untyped-def]
+def test_longest_answer(
+    service_of: Callable[[ChatModel], ChatService],
+    pipeline: Pipeline,
+    name: str,
+    question: str,
+    mode: Mode,
+    set_to: int | None,
+    expected: int,
+) -> None:
     """Groq answers from a knowledge base in at most 700 tokens, others as LLM_MAX_TOKENS says."""
     model = FakeChatModel("23 días. [1]")
     model.name = name

@@ -10,8 +10,10 @@ import time
 from collections import deque
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any
+
+from tests.loopback import LoopbackServer
 
 
 @dataclass(frozen=True)
@@ -56,13 +58,11 @@ class Fault:
     """The connection is reset after so many pieces of the true answer; 0: before its headers."""
 
 
-class StubServer(ThreadingHTTPServer):
+class StubServer(LoopbackServer):
     """Each request meets the next of ``faults``, if there is one. Subclasses give ``answer``."""
 
-    daemon_threads = True
-
     def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), _Handler)
+        super().__init__(_Handler)
         self.faults: deque[Fault] = deque()
         self.requests: list[Request] = []
         """All that came, in order."""
@@ -72,11 +72,6 @@ class StubServer(ThreadingHTTPServer):
         """Set when a client went away in the middle of an answer."""
         self.piece_delay = 0.0
         """Seconds between two pieces."""
-        self._thread = threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.server_port}"
 
     def answer(self, request: Request) -> Response:
         raise NotImplementedError
@@ -88,18 +83,6 @@ class StubServer(ThreadingHTTPServer):
         self.times.clear()
         self.left_early.clear()
         self.piece_delay = 0.0
-
-    def __enter__(self) -> StubServer:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.shutdown()
-        self.server_close()
-        self._thread.join(5)
-
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        return
 
 
 class Proxy(StubServer):

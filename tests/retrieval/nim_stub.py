@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 import json
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any
+
+from tests.loopback import LoopbackServer
 
 MODEL = "nvidia/llama-3.2-nv-rerankqa-1b-v2"
 API_KEY = "nvapi-secret"
 MOST_PASSAGES = 512
 
 
-class NimStub(ThreadingHTTPServer):
+class NimStub(LoopbackServer):
     """Ranks a passage by how many words of the query it has; ``answer_with`` makes it misbehave."""
 
-    daemon_threads = True
-
     def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), _Handler)
+        super().__init__(_Handler)
         self.requests: list[dict[str, Any]] = []
         """Bodies of the requests that were accepted."""
         self.headers: list[dict[str, str]] = []
@@ -36,20 +35,13 @@ class NimStub(ThreadingHTTPServer):
 
     @property
     def base_url(self) -> str:
-        return f"http://127.0.0.1:{self.server_port}/v1"
+        return f"{self.url}/v1"
 
 
 @contextmanager
 def nim_stub() -> Iterator[NimStub]:
-    server = NimStub()
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
-    thread.start()
-    try:
+    with NimStub() as server:
         yield server
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join(5)
 
 
 class _Handler(BaseHTTPRequestHandler):

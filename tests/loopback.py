@@ -1,0 +1,33 @@
+"""A real HTTP server on loopback for as long as a block lasts; what it answers is its subclasses' matter."""
+
+from __future__ import annotations
+
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, Self
+
+
+class LoopbackServer(ThreadingHTTPServer):
+    """Serves in a thread of its own from ``with`` to the end of the block."""
+
+    daemon_threads = True
+
+    def __init__(self, handler: type[BaseHTTPRequestHandler]) -> None:
+        super().__init__(("127.0.0.1", 0), handler)
+        self._thread = threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_port}"
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.shutdown()
+        self.server_close()
+        self._thread.join(5)
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A client that goes away is part of what is tested."""
