@@ -3,24 +3,18 @@
 from __future__ import annotations
 
 import tempfile
-import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
-from chatbot_mvp.benchmark.comparison import Comparison, MetricDelta, RunDelta, compare_runs, load_runs
-from chatbot_mvp.benchmark.datasets import Dataset, hotpotqa, load_dataset
-from chatbot_mvp.benchmark.datasets.catalogue import Catalogue, Found, StorageState
-from chatbot_mvp.benchmark.datasets.sampling import sample
-from chatbot_mvp.benchmark.datasets.storage import S3Url, open_storage
+from chatbot_mvp.bench import Bench, UnfinishedRun
+from chatbot_mvp.benchmark.comparison import Comparison, MetricDelta, RunDelta
+from chatbot_mvp.benchmark.datasets.catalogue import Found
 from chatbot_mvp.benchmark.kb_evaluation import evaluate_kb, load_questions
-from chatbot_mvp.benchmark.plan import RunPlan, plan_run
-from chatbot_mvp.benchmark.records import RunFolder, run_folders
-from chatbot_mvp.benchmark.runner import PreparedRun, execute, prepare_run, reopen_run
-from chatbot_mvp.benchmark.submissions import append_submission, read_submissions
+from chatbot_mvp.benchmark.plan import RunPlan
 from chatbot_mvp.chat.answer import Answer, Failure
 from chatbot_mvp.chat.citations import Source
 from chatbot_mvp.chat.context import MODES, Mode, UserContext
@@ -33,13 +27,9 @@ from chatbot_mvp.chat.records import AnswerRecord
 from chatbot_mvp.chat.service import AnswerStream, ChatService
 from chatbot_mvp.chat.turns import LiveTurn
 from chatbot_mvp.embedding.base import Embedder
-from chatbot_mvp.embedding.cache import VectorCache
 from chatbot_mvp.embedding.registry import create_embedder
-from chatbot_mvp.errors import ChatbotError, DatasetChanged, StorageError, UnknownChoice
-from chatbot_mvp.exports.exported import Exported, FinishedRun
-from chatbot_mvp.exports.formats import FORMATS
-from chatbot_mvp.exports.tables import write_detail_csv, write_summary_csv
-from chatbot_mvp.jobs.manager import JobManager, JobStatus
+from chatbot_mvp.errors import ChatbotError
+from chatbot_mvp.jobs.manager import JobStatus
 from chatbot_mvp.kb.chunking import chunk_document
 from chatbot_mvp.kb.store import KbRecord, KbStore
 from chatbot_mvp.llm.base import ChatModel
@@ -47,11 +37,9 @@ from chatbot_mvp.llm.demo import DemoModel
 from chatbot_mvp.metrics.registry import METRICS
 from chatbot_mvp.providers import ProviderCheck, Providers, ProviderStatus
 from chatbot_mvp.retrieval.chroma import chroma_client, delete_collections
-from chatbot_mvp.retrieval.index import vector_cache_path
 from chatbot_mvp.retrieval.language_model import LanguageModel
-from chatbot_mvp.retrieval.pipeline import Pipeline, build_pipeline, require_language_model
+from chatbot_mvp.retrieval.pipeline import Pipeline, build_pipeline
 from chatbot_mvp.retrieval.pool import PipelinePool
-from chatbot_mvp.retrieval.strategies import STRATEGIES
 from chatbot_mvp.settings import Settings
 from chatbot_mvp.types import Chunk, Document, ProgressCallback, ignore_progress
 
@@ -89,19 +77,6 @@ _PIPELINES_KEPT = 32  # knowledge bases whose indexes stay in memory
 
 
 @dataclass(frozen=True)
-class UnfinishedRun:
-    """A run that can be resumed."""
-
-    run_id: str
-    dataset: str
-    strategy: str
-    recorded: int
-    """Queries that need not be done again."""
-    queries: int
-    started_at: str
-
-
-@dataclass(frozen=True)
 class Check:
     """One thing that is configured, and whether it answers."""
 
@@ -135,11 +110,10 @@ class App:
         self._embedder = cache(embedder)
         self._make_chat_model = chat_model
         self._kbs = KbStore(settings.kb_dir)
-        self._jobs = JobManager(settings.jobs_dir)
         self._pipelines = PipelinePool(_PIPELINES_KEPT)
-        self._browsed: tuple[tuple[str, str], dict[str, Document]] | None = None
-        self._lock = threading.Lock()
         self._metrics = MetricsLog(settings.metrics_log_path, settings.log_queries)
+        self.bench = Bench(lambda: self.settings, self._build, self._embedder, language_model)
+        """Data sets, runs and their results."""
 
     @property
     def settings(self) -> Settings:
@@ -262,206 +236,16 @@ class App:
         document = self._kbs.document(kb_id)
         return evaluate_kb(pipeline, document, loaded, self.settings.kb_min_evidence, progress)
 
-    # --- benchmark
-
-    def datasets(self) -> list[str]:
-        """Names of the data sets that come with the project or lie in ``data/datasets``."""
-        return self._catalogue.names()
-
-    def dataset_entries(self) -> tuple[list[Found], StorageError | None]:
-        """(data sets here and on S3, why those on S3 are not among them; None if nothing went wrong)."""
-        return self._catalogue.entries()
-
-    def fetch_hotpotqa(
-        self, split: str, base_url: str = hotpotqa.BASE_URL, progress: ProgressCallback = ignore_progress
-    ) -> hotpotqa.Fetched:
-        """Download a split of HotpotQA from the public hub into ``data/datasets``, in place of what is there.
-
-        Raises:
-            DownloadFailed
-            DatasetError: what arrived is not of the hub's format; an earlier data set stays.
-        """
-        downloads = self.settings.cache_dir / "downloads"
-        return hotpotqa.fetch(base_url, split, self.settings.datasets_dir, downloads, progress)
-
-    def push_dataset(self, reference: str) -> tuple[str, list[str], list[str]]:
-        """Upload a data set to S3; (its address there, files sent, files that were there already).
-
-        Raises:
-            DatasetError, StorageError
-        """
-        url, sent, kept = self._catalogue.push(reference)
-        return str(url), sent, kept
-
-    def plan_run(self, **changes: Any) -> RunPlan:
-        """What a benchmark run would do; ``changes`` are settings by name. Runs nothing, writes nothing.
-
-        Raises:
-            ConfigurationError, DatasetError, StorageError: as the run would.
-        """
-        settings = self.settings.with_changes(**changes)
-        require_language_model(settings, self._language_model(settings))
-        return plan_run(
-            self._catalogue.find(settings.mteb_dataset_name),
-            settings,
-            lambda texts: self._cached_vectors(settings, texts),
-        )
-
-    def strategies(self) -> Mapping[str, str]:
-        """Name -> what it does, of those that the configured parts can carry out."""
-        has_model = self._language_model(self.settings) is not None
-        return {
-            name: strategy.summary
-            for name, strategy in STRATEGIES.items()
-            if has_model or not strategy.needs_language_model
-        }
-
-    def start_run(self, **changes: Any) -> str:
-        """Check and queue a benchmark run in the background; ``changes`` are settings by name.
-
-        Returns:
-            The run's id, which is its job's id as well.
-
-        Raises:
-            ConfigurationError, DatasetError, StorageError: at once, before anything is written of the run.
-        """
-        run = self._prepare(changes)
-        self._submit(run.folder.run_id, run.manifest.dataset, run.manifest.strategy, lambda: run)
-        return run.folder.run_id
-
-    def resume_run(self, run_id: str) -> None:
-        """Queue an unfinished run again.
-
-        Raises:
-            RunNotFound, RunBusy, RunUnreadable
-        """
-        manifest = RunFolder(self.settings.results_dir, run_id).manifest()
-        self._submit(run_id, manifest.dataset, manifest.strategy, lambda: self._reopen(run_id))
-
-    def stop_run(self, run_id: str) -> None:
-        """Ask a queued or running run to stop; what it has recorded stays."""
-        self._jobs.stop(run_id)
-
-    def run_now(self, progress: ProgressCallback = ignore_progress, **changes: Any) -> dict[str, Any]:
-        """A benchmark run in this thread; its result."""
-        return self._execute(self._prepare(changes, progress), progress)
-
-    def resume_now(self, run_id: str, progress: ProgressCallback = ignore_progress) -> dict[str, Any]:
-        """Do what is missing of a run in this thread; its result."""
-        return self._execute(self._reopen(run_id, progress), progress)
-
-    def jobs(self) -> list[JobStatus]:
-        """Background jobs, the newest first."""
-        return self._jobs.statuses()
-
-    def runs(self) -> tuple[list[dict[str, Any]], int]:
-        """(finished runs as in submissions.jsonl, the newest first; number of damaged lines in it)."""
-        return read_submissions(self.settings.submissions_path)
-
-    def run(self, run_id: str) -> dict[str, Any]:
-        """A finished run with its queries.
-
-        Raises:
-            RunNotFound, RunUnreadable
-        """
-        return RunFolder(self.settings.results_dir, run_id).result()
-
-    def compare(self, run_ids: Sequence[str], metrics: Sequence[str] = ()) -> Comparison:
-        """The first finished run against each of the others; ``metrics`` by default the registry's few.
-
-        Raises:
-            RunNotFound, RunUnreadable, NotComparable
-            UnknownChoice: a metric that the runs do not have.
-        """
-        return compare_runs(load_runs(self.settings.results_dir, run_ids), metrics)
-
-    def export_run(self, run_id: str, form: str) -> Exported:
-        """A finished run in another form, by its name in ``FORMATS``.
-
-        Raises:
-            UnknownChoice, RunNotFound, RunUnreadable
-            DatasetError, DatasetChanged: its data set, where the texts are, is not there any more as it was.
-        """
-        if form not in FORMATS:
-            raise UnknownChoice(kind="export format", found=form, legal=", ".join(FORMATS))
-        [run] = load_runs(self.settings.results_dir, [run_id])
-        recorded = self.settings.with_recorded(run.manifest.settings_masked)
-        dataset = sample(self._load(run.manifest.dataset_ref), recorded).dataset
-        if dataset.sha256 != run.manifest.dataset_sha256:
-            raise DatasetChanged(name=dataset.name, run_id=run_id)
-        files = {path.name: path.read_bytes() for path in self.run_files(run_id)}
-        return FORMATS[form].export(FinishedRun(run.manifest, run.result, dataset, files))
-
-    def run_files(self, run_id: str) -> list[Path]:
-        """The files that a finished run offers for download."""
-        folder = self.settings.results_dir / run_id
-        return sorted([*folder.glob(f"{run_id}*.csv"), *folder.glob(f"{run_id}.json")])
-
-    def unfinished_runs(self) -> list[UnfinishedRun]:
-        """Runs that were stopped or whose process died, the newest first."""
-        active = {job.job_id for job in self.jobs() if job.active}
-        found = []
-        for folder in run_folders(self.settings.results_dir):
-            if folder.run_id in active or folder.state() != "unfinished":
-                continue
-            try:
-                manifest = folder.manifest()
-            except ChatbotError:
-                continue
-            recorded = len(folder.records("retrieve")[0])
-            found.append(
-                UnfinishedRun(
-                    manifest.run_id,
-                    manifest.dataset,
-                    manifest.strategy,
-                    recorded,
-                    manifest.queries,
-                    manifest.started_at,
-                )
-            )
-        return found
-
-    def run_documents(self, run_id: str, doc_ids: Sequence[str]) -> dict[str, Document]:
-        """Documents of a run's data set by id; ids that it does not have are left out.
-
-        Raises:
-            RunNotFound, DatasetError: run or data set are not there any more.
-        """
-        manifest = RunFolder(self.settings.results_dir, run_id).manifest()
-        key = (manifest.dataset_ref, manifest.dataset_sha256)
-        with self._lock:
-            # One data set is kept for looking through a run query by query.
-            if self._browsed is None or self._browsed[0] != key:
-                dataset = self._load(manifest.dataset_ref)
-                self._browsed = (key, {document.doc_id: document for document in dataset.documents})
-            documents = self._browsed[1]
-        return {doc_id: documents[doc_id] for doc_id in doc_ids if doc_id in documents}
-
     def check(self) -> list[Check]:
         """Try each configured part once; the first call loads the embedding model."""
         return [
             _check("provider", self._try_provider),
             _check("embedder", self._try_embedder),
             _check("data", self._try_data_dir),
-            *self._storage_checks(),
+            *([_check("storage", self.bench.try_storage)] if self.bench.uses_storage else []),
         ]
 
     # --- wiring
-
-    @cached_property
-    def _catalogue(self) -> Catalogue:
-        settings = self.settings
-        home = S3Url(settings.minio_bucket_name, settings.s3_datasets_prefix) if settings.minio_bucket_name else None
-        state = StorageState(open_storage(settings), home, tuple(settings.storage_missing), settings.storage_begun)
-        return Catalogue(settings.samples_dir, settings.datasets_dir, settings.cache_dir / "datasets", state)
-
-    def _storage_checks(self) -> list[Check]:
-        return [_check("storage", self._catalogue.try_storage)] if self._catalogue.uses_storage else []
-
-    def _cached_vectors(self, settings: Settings, texts: list[str]) -> int:
-        model_id = self._embedder(settings.embedding_model_name).model_id
-        path = vector_cache_path(settings.cache_dir)
-        return VectorCache(path).count(model_id, texts, "passage") if path.is_file() else 0
 
     def _try_provider(self) -> str:
         self.providers.require_chosen()
@@ -479,9 +263,6 @@ class App:
         with tempfile.TemporaryFile(dir=self.settings.data_dir):
             return str(self.settings.data_dir)
 
-    def _load(self, reference: str, progress: ProgressCallback = ignore_progress) -> Dataset:
-        return self._catalogue.load(reference, progress)
-
     def _build(
         self, chunks: Sequence[Chunk], language: str, settings: Settings, progress: ProgressCallback, kb_id: str = ""
     ) -> Pipeline:
@@ -494,34 +275,6 @@ class App:
             kb_id=kb_id,
             language_model=self._language_model(settings),
         )
-
-    def _prepare(self, changes: Mapping[str, Any], progress: ProgressCallback = ignore_progress) -> PreparedRun:
-        settings = self.settings.with_changes(**changes)
-        require_language_model(settings, self._language_model(settings))
-        # A relative folder must be found again by a resume from elsewhere.
-        found = self._catalogue.find(settings.mteb_dataset_name)
-        return prepare_run(
-            settings.results_dir,
-            found.reference,
-            lambda: load_dataset(self._catalogue.folder(found, progress)),
-            settings,
-        )
-
-    def _reopen(self, run_id: str, progress: ProgressCallback = ignore_progress) -> PreparedRun:
-        folder = RunFolder(self.settings.results_dir, run_id)
-        return reopen_run(folder, lambda reference: self._load(reference, progress), self.settings)
-
-    def _execute(self, run: PreparedRun, progress: ProgressCallback) -> dict[str, Any]:
-        return execute(
-            run,
-            self._build,
-            progress,
-            exporters=[write_summary_csv, write_detail_csv],
-            finish=lambda result: append_submission(self.settings.submissions_path, result),
-        )
-
-    def _submit(self, run_id: str, dataset: str, strategy: str, get: Callable[[], PreparedRun]) -> None:
-        self._jobs.submit(run_id, f"{dataset} · {strategy}", lambda progress: self._execute(get(), progress))
 
 
 def _check(name: str, attempt: Callable[[], str]) -> Check:

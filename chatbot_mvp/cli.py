@@ -62,9 +62,9 @@ def benchmark_run(
     overrides = {name: value for name, value in given.items() if value is not None}
     app = open_app(env, verbose, **overrides)
     if dry_run:
-        _print_plan(app.plan_run(), [str(miss) for miss in misnamed_settings(env)], as_json)
+        _print_plan(app.bench.plan_run(), [str(miss) for miss in misnamed_settings(env)], as_json)
         return
-    _print_result(app.run_now(ProgressLine()), as_json)
+    _print_result(app.bench.run_now(ProgressLine()), as_json)
 
 
 @benchmark.command("resume")
@@ -72,21 +72,21 @@ def benchmark_resume(
     run_id: str, env: EnvOption = None, as_json: JsonOption = False, verbose: VerboseOption = False
 ) -> None:
     """Do what is missing of a stopped or killed run."""
-    _print_result(open_app(env, verbose).resume_now(run_id, ProgressLine()), as_json)
+    _print_result(open_app(env, verbose).bench.resume_now(run_id, ProgressLine()), as_json)
 
 
 @benchmark.command("show")
 def benchmark_show(run_id: str, env: EnvOption = None, as_json: JsonOption = False) -> None:
     """Show a finished run."""
-    _print_result(open_app(env).run(run_id), as_json)
+    _print_result(open_app(env).bench.run(run_id), as_json)
 
 
 @benchmark.command("list")
 def benchmark_list(env: EnvOption = None, as_json: JsonOption = False) -> None:
     """Finished runs, and those that can be resumed."""
     app = open_app(env)
-    runs, damaged = app.runs()
-    unfinished = app.unfinished_runs()
+    runs, damaged = app.bench.runs()
+    unfinished = app.bench.unfinished_runs()
     if as_json:
         print_json(
             {
@@ -116,7 +116,7 @@ def benchmark_compare(
     as_json: JsonOption = False,
 ) -> None:
     """Compare runs over the same questions: deltas with intervals, p, and which questions changed."""
-    comparison = open_app(env).compare(run_ids, metric or ())
+    comparison = open_app(env).bench.compare(run_ids, metric or ())
     if as_json:
         print_json(comparison.to_json())
     else:
@@ -132,7 +132,7 @@ def benchmark_export(
     as_json: JsonOption = False,
 ) -> None:
     """Write a finished run in another form."""
-    exported = open_app(env).export_run(run_id, form)
+    exported = open_app(env).bench.export_run(run_id, form)
     paths = write_files(exported, output)
     if as_json:
         print_json({"files": [str(path) for path in paths], **exported.notes})

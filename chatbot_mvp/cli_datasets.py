@@ -36,7 +36,7 @@ def datasets_fetch(
         if as_json:
             print_json({"name": folder.name, "folder": str(folder), "fetched": False})
         return
-    fetched = app.fetch_hotpotqa(split, base_url, ProgressLine())
+    fetched = app.bench.fetch_hotpotqa(split, base_url, ProgressLine())
     expected = hotpotqa.EXPECTED.get(split)
     counts = (fetched.queries, fetched.documents, fetched.qrels)
     if as_json:
@@ -66,7 +66,7 @@ def _totals(counts: tuple[int, int, int]) -> str:
 @datasets.command("list")
 def datasets_list(env: EnvOption = None, as_json: JsonOption = False) -> None:
     """Data sets that a run can be given by name: bundled, under data/datasets, and on S3."""
-    entries, problem = open_app(env).dataset_entries()
+    entries, problem = open_app(env).bench.dataset_entries()
     if problem is not None:
         print(f"chatbot-mvp: {problem}", file=sys.stderr)
     if as_json:
@@ -104,7 +104,7 @@ def datasets_push(
     verbose: VerboseOption = False,
 ) -> None:
     """Upload a data set to s3://MINIO_BUCKET_NAME/S3_DATASETS_PREFIX/NAME/; what is there already is not sent again."""
-    address, sent, kept = open_app(env, verbose).push_dataset(name)
+    address, sent, kept = open_app(env, verbose).bench.push_dataset(name)
     if as_json:
         print_json({"url": address, "sent": sent, "unchanged": kept})
         return

@@ -12,12 +12,12 @@ from streamlit_app.ui.state import PAGES, get_app, show_error
 
 def job_panel() -> None:
     """Active jobs with their progress, then runs that can be resumed. Refreshes itself only while a job is active."""
-    active = any(job.active for job in get_app().jobs())
+    active = any(job.active for job in get_app().bench.jobs())
     st.fragment(_live_panel, run_every="1s" if active else None)(active)
 
 
 def _live_panel(was_active: bool) -> None:
-    jobs = get_app().jobs()
+    jobs = get_app().bench.jobs()
     running = [job for job in jobs if job.active]
     if was_active and not running:
         # The last job ended: draw the whole page again, with its result and without the timer.
@@ -41,7 +41,7 @@ def _show_active(job: JobStatus) -> None:
             icon=":material/stop_circle:",
             disabled=job.state == "stopping",
         ):
-            get_app().stop_run(job.job_id)
+            get_app().bench.stop_run(job.job_id)
             st.rerun()
 
 
@@ -74,7 +74,7 @@ def _show_last(jobs: list[JobStatus]) -> None:
 
 
 def _show_unfinished() -> None:
-    for run in get_app().unfinished_runs():
+    for run in get_app().bench.unfinished_runs():
         with st.container(border=True):
             st.markdown(f"**{run.dataset} · {run.strategy}**")
             st.caption(
@@ -87,7 +87,7 @@ def _show_unfinished() -> None:
             )
             if st.button(t("job.resume"), key=f"resume-{run.run_id}", icon=":material/play_circle:"):
                 try:
-                    get_app().resume_run(run.run_id)
+                    get_app().bench.resume_run(run.run_id)
                 except ChatbotError as error:
                     show_error(error)
                 else:

@@ -152,7 +152,7 @@ def _show_query(result: Result, row: Mapping[str, Any]) -> None:
         if row["answer"]:
             st.markdown(f"**{t('eval.answer')}:** {_plain(row['answer'])}")
         try:
-            documents = get_app().run_documents(result["run_id"], [*row["retrieved"], *row["gold"]])
+            documents = get_app().bench.run_documents(result["run_id"], [*row["retrieved"], *row["gold"]])
         except ChatbotError:
             documents = {}
             st.caption(t("eval.texts_gone"))

@@ -11,7 +11,7 @@ from streamlit_app.ui.runs import run_names, show_curves, show_queries, show_til
 from streamlit_app.ui.state import PAGES, get_app, show_error
 
 st.title(t("nav.evaluation"))
-runs, damaged = get_app().runs()
+runs, damaged = get_app().bench.runs()
 if damaged:
     st.warning(
         t("eval.damaged", count=number(damaged), path=get_app().settings.submissions_path.name),
@@ -51,7 +51,7 @@ run_id = st.selectbox(
 st.session_state.run_id = run_id
 
 try:
-    result = get_app().run(run_id)
+    result = get_app().bench.run(run_id)
 except ChatbotError as error:
     show_error(error)
     st.stop()
@@ -63,5 +63,5 @@ show_queries(result)
 show_comparison(runs, by_id[run_id])
 
 st.subheader(t("eval.files"))
-for column, path in zip(st.columns(4), get_app().run_files(run_id), strict=False):
+for column, path in zip(st.columns(4), get_app().bench.run_files(run_id), strict=False):
     column.download_button(path.name.removeprefix(run_id).lstrip("_."), path.read_bytes(), path.name, width="stretch")

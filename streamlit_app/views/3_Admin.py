@@ -98,8 +98,8 @@ def confirm_delete(record: KbRecord) -> None:
 def launcher() -> None:
     """Choose a data set and a strategy, and start."""
     app = get_app()
-    names = app.datasets()
-    strategies = app.strategies()
+    names = app.bench.datasets()
+    strategies = app.bench.strategies()
     folder_choice = t("admin.folder_choice")
     left, right = st.columns(2)
     chosen = left.selectbox(t("admin.dataset"), [*names, folder_choice], key="run_dataset")
@@ -125,7 +125,7 @@ def launcher() -> None:
             return
         try:
             with st.spinner(t("admin.starting")):
-                app.start_run(
+                app.bench.start_run(
                     mteb_dataset_name=reference, retrieval_strategy=strategy, eval_max_queries=int(max_queries)
                 )
         except ChatbotError as error:

@@ -239,7 +239,7 @@ def test_the_pieces_of_one_paragraph_share_their_contexts(settings: Settings) ->
 def test_without_a_language_model_the_strategy_fails_before_anything_is_done(settings: Settings) -> None:
     made: list[FakeEmbedder] = []
     app = App(settings, lambda _: made.append(FakeEmbedder()) or made[-1], DemoModel)  # type: ignore[func-returns-value]
-    for start in (app.run_now, app.start_run):
+    for start in (app.bench.run_now, app.bench.start_run):
         with pytest.raises(NeedsLanguageModel) as raised:
             start(retrieval_strategy="CONTEXTUAL_HYBRID")
         assert "CONTEXTUAL_HYBRID" in str(raised.value)

@@ -57,7 +57,7 @@ def texts(app: AppTest) -> str:
 
 
 def finished_run() -> str:
-    return str(build_app(load_settings()).run_now()["run_id"])
+    return str(build_app(load_settings()).bench.run_now()["run_id"])
 
 
 @pytest.mark.parametrize("language", ["es", "en"])
@@ -95,7 +95,7 @@ def test_launch_from_admin_and_read_the_result(data_dir: Path) -> None:
     admin = open_page("admin")
     admin.button(key="run_start").click().run()
     deadline = time.monotonic() + 60
-    while any(job.active for job in get_app().jobs()):
+    while any(job.active for job in get_app().bench.jobs()):
         assert time.monotonic() < deadline
         time.sleep(0.1)
     evaluation = open_page("evaluation")
@@ -185,8 +185,8 @@ def test_a_provider_that_is_set_outside_cannot_be_changed_in_admin(
 
 
 def test_the_list_of_questions_is_kept_to_one_cause(data_dir: Path) -> None:
-    run_id = str(get_app().run_now(kb_top_k=3)["run_id"])
-    lost = [row for row in get_app().run(run_id)["per_query"] if row["cause"] == "below_cut"]
+    run_id = str(get_app().bench.run_now(kb_top_k=3)["run_id"])
+    lost = [row for row in get_app().bench.run(run_id)["per_query"] if row["cause"] == "below_cut"]
     assert lost
     evaluation = open_page("evaluation")
     assert "Dónde se pierden las preguntas" in texts(evaluation)
@@ -213,9 +213,9 @@ def test_a_single_run_cannot_be_compared_and_its_tiles_have_intervals(data_dir: 
 @pytest.mark.parametrize(("language", "verdict"), [("es", "significativa"), ("en", "significant")])
 def test_two_runs_are_compared_with_intervals_p_and_what_differs(data_dir: Path, language: str, verdict: str) -> None:
     app = get_app()
-    worse = str(app.run_now(retrieval_k=10)["run_id"])
-    better = str(app.run_now(retrieval_strategy="BRIDGE")["run_id"])
-    app.run_now(eval_max_queries=3)  # other questions: not offered
+    worse = str(app.bench.run_now(retrieval_k=10)["run_id"])
+    better = str(app.bench.run_now(retrieval_strategy="BRIDGE")["run_id"])
+    app.bench.run_now(eval_max_queries=3)  # other questions: not offered
     evaluation = open_page("evaluation", language)
     evaluation = evaluation.selectbox[0].set_value(worse).run()
     widgets = comparison_widgets(evaluation)
@@ -226,7 +226,7 @@ def test_two_runs_are_compared_with_intervals_p_and_what_differs(data_dir: Path,
     assert verdict in texts(evaluation)
     tables = [table.value for table in evaluation.dataframe]
     [deltas] = [table for table in tables if "p (Holm)" in table]
-    expected = app.compare([worse, better]).runs[0].metrics
+    expected = app.bench.compare([worse, better]).runs[0].metrics
     assert list(deltas.iloc[:, 7]) == [len(metric.improved) for metric in expected]
     [changes] = [table for table in tables if "retrieval_strategy" in table.iloc[:, 0].to_list()]
     assert changes.iloc[:, 0].to_list()[-1] == "fingerprint"
@@ -260,5 +260,5 @@ def test_a_run_of_an_earlier_version_is_shown_and_compared(data_dir: Path) -> No
     assert not evaluation.exception
     assert "puede deberse al azar" in texts(evaluation)
     app = get_app()
-    assert [metric.metric for metric in app.compare([two, one]).runs[0].metrics] == ["recall@5", "mrr"]
-    assert "mrr" in app.export_run(one, "markdown").files[f"{one}.md"].decode()
+    assert [metric.metric for metric in app.bench.compare([two, one]).runs[0].metrics] == ["recall@5", "mrr"]
+    assert "mrr" in app.bench.export_run(one, "markdown").files[f"{one}.md"].decode()
