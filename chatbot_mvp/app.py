@@ -10,7 +10,7 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
-from chatbot_mvp.bench import Bench, UnfinishedRun
+from chatbot_mvp.bench import Bench, LanguageModelFactory, UnfinishedRun
 from chatbot_mvp.benchmark.comparison import Comparison, MetricDelta, RunDelta
 from chatbot_mvp.benchmark.datasets.catalogue import Found
 from chatbot_mvp.benchmark.kb_evaluation import evaluate_kb, load_questions
@@ -32,12 +32,11 @@ from chatbot_mvp.errors import ChatbotError
 from chatbot_mvp.jobs.manager import JobStatus
 from chatbot_mvp.kb.chunking import chunk_document
 from chatbot_mvp.kb.store import KbRecord, KbStore
-from chatbot_mvp.llm.base import ChatModel
+from chatbot_mvp.llm.base import ChatModel, Completion
 from chatbot_mvp.llm.demo import DemoModel
 from chatbot_mvp.metrics.registry import METRICS
 from chatbot_mvp.providers import ProviderCheck, Providers, ProviderStatus
 from chatbot_mvp.retrieval.chroma import chroma_client, delete_collections
-from chatbot_mvp.retrieval.language_model import LanguageModel
 from chatbot_mvp.retrieval.pipeline import Pipeline, build_pipeline
 from chatbot_mvp.retrieval.pool import PipelinePool
 from chatbot_mvp.settings import Settings
@@ -94,7 +93,7 @@ class App:
         settings: Settings,
         embedder: Callable[[str], Embedder],
         chat_model: Callable[[], ChatModel],
-        language_model: Callable[[Settings], LanguageModel | None] = lambda _: None,
+        language_model: LanguageModelFactory = lambda settings, seen: None,
         providers: Providers | None = None,
     ) -> None:
         """
@@ -102,6 +101,7 @@ class App:
             embedder: makes the model of a name, once per name.
             chat_model: makes the provider's model.
             language_model: what enrichment and reranking may ask under some settings; None for a provider without.
+                It tells of every reply.
             providers: those of the settings by default.
         """
         self.providers = providers or Providers(settings)
@@ -112,7 +112,9 @@ class App:
         self._kbs = KbStore(settings.kb_dir)
         self._pipelines = PipelinePool(_PIPELINES_KEPT)
         self._metrics = MetricsLog(settings.metrics_log_path, settings.log_queries)
-        self.bench = Bench(lambda: self.settings, self._build, self._embedder, language_model)
+        self.bench = Bench(
+            lambda: self.settings, self._build_for_run, self._embedder, language_model, self.providers.model
+        )
         """Data sets, runs and their results."""
 
     @property
@@ -263,8 +265,24 @@ class App:
         with tempfile.TemporaryFile(dir=self.settings.data_dir):
             return str(self.settings.data_dir)
 
+    def _build_for_run(
+        self,
+        chunks: Sequence[Chunk],
+        language: str,
+        settings: Settings,
+        progress: ProgressCallback,
+        seen: Callable[[Completion], None],
+    ) -> Pipeline:
+        return self._build(chunks, language, settings, progress, seen=seen)
+
     def _build(
-        self, chunks: Sequence[Chunk], language: str, settings: Settings, progress: ProgressCallback, kb_id: str = ""
+        self,
+        chunks: Sequence[Chunk],
+        language: str,
+        settings: Settings,
+        progress: ProgressCallback,
+        kb_id: str = "",
+        seen: Callable[[Completion], None] = lambda _: None,
     ) -> Pipeline:
         return build_pipeline(
             chunks,
@@ -273,7 +291,7 @@ class App:
             lambda: self._embedder(settings.embedding_model_name),
             progress,
             kb_id=kb_id,
-            language_model=self._language_model(settings),
+            language_model=self._language_model(settings, seen),
         )
 
 

@@ -9,14 +9,17 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from chatbot_mvp.benchmark.answering import GENERATE, RunModels
 from chatbot_mvp.benchmark.comparison import Comparison, compare_runs, load_runs
 from chatbot_mvp.benchmark.datasets import Dataset, hotpotqa, load_dataset
 from chatbot_mvp.benchmark.datasets.catalogue import Catalogue, Found, StorageState
 from chatbot_mvp.benchmark.datasets.sampling import sample
 from chatbot_mvp.benchmark.datasets.storage import S3Url, open_storage
 from chatbot_mvp.benchmark.plan import RunPlan, plan_run
+from chatbot_mvp.benchmark.preparation import PreparedRun, prepare_run, reopen_run, run_settings
 from chatbot_mvp.benchmark.records import RunFolder, run_folders
-from chatbot_mvp.benchmark.runner import PipelineFactory, PreparedRun, execute, prepare_run, reopen_run
+from chatbot_mvp.benchmark.retrieving import PHASE as RETRIEVE
+from chatbot_mvp.benchmark.runner import PipelineFactory, RunParts, execute
 from chatbot_mvp.benchmark.submissions import append_submission, read_submissions
 from chatbot_mvp.embedding.base import Embedder
 from chatbot_mvp.embedding.cache import VectorCache
@@ -25,12 +28,21 @@ from chatbot_mvp.exports.exported import Exported, FinishedRun
 from chatbot_mvp.exports.formats import FORMATS
 from chatbot_mvp.exports.tables import write_detail_csv, write_summary_csv
 from chatbot_mvp.jobs.manager import JobManager, JobStatus
+from chatbot_mvp.llm.base import ChatModel, Completion
+from chatbot_mvp.llm.registry import readable_chars, requests_at_once
 from chatbot_mvp.retrieval.index import vector_cache_path
 from chatbot_mvp.retrieval.language_model import LanguageModel
 from chatbot_mvp.retrieval.pipeline import require_language_model
 from chatbot_mvp.retrieval.strategies import STRATEGIES
 from chatbot_mvp.settings import Settings
 from chatbot_mvp.types import Document, ProgressCallback, ignore_progress
+
+LanguageModelFactory = Callable[[Settings, Callable[[Completion], None]], LanguageModel | None]
+"""(settings, told of every reply) -> what retrieval may ask; None for a provider without a model."""
+
+
+_THREADS_PER_REQUEST = 2
+"""Of two threads one may be waiting to try again, and would leave its place at the provider empty."""
 
 
 @dataclass(frozen=True)
@@ -54,17 +66,20 @@ class Bench:
         settings: Callable[[], Settings],
         build: PipelineFactory,
         embedder: Callable[[str], Embedder],
-        language_model: Callable[[Settings], LanguageModel | None],
+        language_model: LanguageModelFactory,
+        model: Callable[[Settings], ChatModel],
     ) -> None:
         """
         Args:
             settings: as they are now; the provider may change while the App is open.
             build: makes a run's pipeline, as the chat's are made.
+            model: the model of the provider of some settings, for answers and judgements.
         """
         self._current = settings
         self._build = build
         self._embedder = embedder
         self._language_model = language_model
+        self._model = model
         self._jobs = JobManager(settings().jobs_dir)
         self._browsed: tuple[tuple[str, str], dict[str, Document]] | None = None
         self._lock = threading.Lock()
@@ -108,8 +123,7 @@ class Bench:
         Raises:
             ConfigurationError, DatasetError, StorageError: as the run would.
         """
-        settings = self.settings.with_changes(**changes)
-        require_language_model(settings, self._language_model(settings))
+        settings = self._of_run(changes)
         return plan_run(
             self._catalogue.find(settings.mteb_dataset_name),
             settings,
@@ -118,46 +132,67 @@ class Bench:
 
     def strategies(self) -> Mapping[str, str]:
         """Name -> what it does, of those that the configured parts can carry out."""
-        has_model = self._language_model(self.settings) is not None
+        has_model = self._asked(self.settings) is not None
         return {
             name: strategy.summary
             for name, strategy in STRATEGIES.items()
             if has_model or not strategy.needs_language_model
         }
 
-    def start_run(self, **changes: Any) -> str:
+    def start_run(self, *, budget_usd: float | None = None, **changes: Any) -> str:
         """Check and queue a benchmark run in the background; ``changes`` are settings by name.
+
+        Args:
+            budget_usd: what the run may cost; None for no limit.
 
         Returns:
             The run's id, which is its job's id as well.
 
         Raises:
-            ConfigurationError, DatasetError, StorageError: at once, before anything is written of the run.
+            ConfigurationError, DatasetError, StorageError, ProviderNotConfigured: at once, before anything is written
+            of the run.
         """
         run = self._prepare(changes)
-        self._submit(run.folder.run_id, run.manifest.dataset, run.manifest.strategy, lambda: run)
+        self._submit(run.folder.run_id, lambda: run, budget_usd)
         return run.folder.run_id
 
-    def resume_run(self, run_id: str) -> None:
+    def resume_run(self, run_id: str, *, budget_usd: float | None = None) -> None:
         """Queue an unfinished run again.
 
         Raises:
             RunNotFound, RunBusy, RunUnreadable
         """
-        manifest = RunFolder(self.settings.results_dir, run_id).manifest()
-        self._submit(run_id, manifest.dataset, manifest.strategy, lambda: self._reopen(run_id))
+        self._submit(run_id, lambda: self._reopen(run_id), budget_usd)
+
+    def retry_run(self, run_id: str, *, budget_usd: float | None = None) -> None:
+        """Queue the failed queries of a run, finished or not, once more.
+
+        Raises:
+            RunNotFound, RunBusy, RunUnreadable
+        """
+        self._submit(run_id, lambda: self._reopen(run_id, retry_failed=True), budget_usd)
 
     def stop_run(self, run_id: str) -> None:
         """Ask a queued or running run to stop; what it has recorded stays."""
         self._jobs.stop(run_id)
 
-    def run_now(self, progress: ProgressCallback = ignore_progress, **changes: Any) -> dict[str, Any]:
+    def run_now(
+        self, progress: ProgressCallback = ignore_progress, *, budget_usd: float | None = None, **changes: Any
+    ) -> dict[str, Any]:
         """A benchmark run in this thread; its result."""
-        return self._execute(self._prepare(changes, progress), progress)
+        return self._execute(self._prepare(changes, progress), progress, budget_usd)
 
-    def resume_now(self, run_id: str, progress: ProgressCallback = ignore_progress) -> dict[str, Any]:
+    def resume_now(
+        self, run_id: str, progress: ProgressCallback = ignore_progress, *, budget_usd: float | None = None
+    ) -> dict[str, Any]:
         """Do what is missing of a run in this thread; its result."""
-        return self._execute(self._reopen(run_id, progress), progress)
+        return self._execute(self._reopen(run_id, progress), progress, budget_usd)
+
+    def retry_now(
+        self, run_id: str, progress: ProgressCallback = ignore_progress, *, budget_usd: float | None = None
+    ) -> dict[str, Any]:
+        """Do the failed queries of a run once more, and what is missing, in this thread; its new result."""
+        return self._execute(self._reopen(run_id, progress, retry_failed=True), progress, budget_usd)
 
     def jobs(self) -> list[JobStatus]:
         """Background jobs, the newest first."""
@@ -217,7 +252,9 @@ class Bench:
                 manifest = folder.manifest()
             except ChatbotError:
                 continue
-            recorded = len(folder.records("retrieve")[0])
+            phases, _ = folder.all_records()
+            # The last phase that every query passes.
+            recorded = len(phases.get(GENERATE if manifest.generator else RETRIEVE, {}))
             found.append(
                 UnfinishedRun(
                     manifest.run_id,
@@ -275,9 +312,11 @@ class Bench:
     def _load(self, reference: str, progress: ProgressCallback = ignore_progress) -> Dataset:
         return self._catalogue.load(reference, progress)
 
+    def _asked(self, settings: Settings) -> LanguageModel | None:
+        return self._language_model(settings, lambda _: None)
+
     def _prepare(self, changes: Mapping[str, Any], progress: ProgressCallback = ignore_progress) -> PreparedRun:
-        settings = self.settings.with_changes(**changes)
-        require_language_model(settings, self._language_model(settings))
+        settings = self._of_run(changes)
         # A relative folder must be found again by a resume from elsewhere.
         found = self._catalogue.find(settings.mteb_dataset_name)
         return prepare_run(
@@ -287,18 +326,46 @@ class Bench:
             settings,
         )
 
-    def _reopen(self, run_id: str, progress: ProgressCallback = ignore_progress) -> PreparedRun:
-        folder = RunFolder(self.settings.results_dir, run_id)
-        return reopen_run(folder, lambda reference: self._load(reference, progress), self.settings)
+    def _of_run(self, changes: Mapping[str, Any]) -> Settings:
+        """The settings of a run, once its models are known to be there."""
+        settings = self.settings.with_changes(**changes)
+        require_language_model(settings, self._asked(settings))
+        if settings.generation_enabled:
+            self._models(settings)
+        return run_settings(settings, readable_chars)
 
-    def _execute(self, run: PreparedRun, progress: ProgressCallback) -> dict[str, Any]:
-        return execute(
-            run,
+    def _reopen(
+        self, run_id: str, progress: ProgressCallback = ignore_progress, retry_failed: bool = False
+    ) -> PreparedRun:
+        folder = RunFolder(self.settings.results_dir, run_id)
+        return reopen_run(
+            folder, lambda reference: self._load(reference, progress), self.settings, retry_failed=retry_failed
+        )
+
+    def _models(self, settings: Settings) -> RunModels:
+        """
+        Raises:
+            UnknownChoice, ProviderNotConfigured, MissingPackage, InvalidSetting: generator or judge cannot be used.
+        """
+        judging = settings.of_judge if settings.judge else None
+        return RunModels(
+            self._model(settings),
+            _THREADS_PER_REQUEST * requests_at_once(settings),
+            self._model(judging) if judging else None,
+            _THREADS_PER_REQUEST * requests_at_once(judging) if judging else 1,
+        )
+
+    def _execute(self, run: PreparedRun, progress: ProgressCallback, budget_usd: float | None) -> dict[str, Any]:
+        parts = RunParts(
             self._build,
-            progress,
+            lambda settings: self._embedder(settings.embedding_model_name),
+            self._models,
             exporters=[write_summary_csv, write_detail_csv],
             finish=lambda result: append_submission(self.settings.submissions_path, result),
         )
+        return execute(run, parts, progress, budget_usd)
 
-    def _submit(self, run_id: str, dataset: str, strategy: str, get: Callable[[], PreparedRun]) -> None:
-        self._jobs.submit(run_id, f"{dataset} · {strategy}", lambda progress: self._execute(get(), progress))
+    def _submit(self, run_id: str, get: Callable[[], PreparedRun], budget_usd: float | None) -> None:
+        manifest = RunFolder(self.settings.results_dir, run_id).manifest()
+        title = f"{manifest.dataset} · {manifest.strategy}"
+        self._jobs.submit(run_id, title, lambda progress: self._execute(get(), progress, budget_usd))

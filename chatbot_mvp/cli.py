@@ -26,6 +26,11 @@ cli.add_typer(benchmark, name="benchmark")
 cli.add_typer(kb, name="kb")
 cli.add_typer(datasets, name="datasets")
 
+BudgetOption = Annotated[
+    float | None,
+    typer.Option(min=0, metavar="USD", help="Stop cleanly before the run, with earlier attempts, costs more"),
+]
+
 _CONTRACT = (
     "run_id",
     "dataset",
@@ -37,6 +42,8 @@ _CONTRACT = (
     "seconds",
     "peak_rss_mb",
 )
+_MORE = ("usage", "failures", "abstentions", "generator", "judge")
+"""Given too of a run with answers."""
 
 
 @benchmark.command("run")
@@ -46,8 +53,9 @@ def benchmark_run(
     env: EnvOption = None,
     max_queries: Annotated[int | None, typer.Option(min=0, help="0 = all")] = None,
     generation: Annotated[
-        bool, typer.Option("--generation/--no-generation", help="This version measures retrieval only")
-    ] = False,
+        bool | None, typer.Option("--generation/--no-generation", help="Answers by PROVIDER's model, scored")
+    ] = None,
+    budget: BudgetOption = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Check everything, print the plan, run nothing")] = False,
     as_json: JsonOption = False,
     verbose: VerboseOption = False,
@@ -64,15 +72,33 @@ def benchmark_run(
     if dry_run:
         _print_plan(app.bench.plan_run(), [str(miss) for miss in misnamed_settings(env)], as_json)
         return
-    _print_result(app.bench.run_now(ProgressLine()), as_json)
+    _print_result(app.bench.run_now(ProgressLine(), budget_usd=budget), as_json)
 
 
 @benchmark.command("resume")
 def benchmark_resume(
-    run_id: str, env: EnvOption = None, as_json: JsonOption = False, verbose: VerboseOption = False
+    run_id: str,
+    budget: BudgetOption = None,
+    env: EnvOption = None,
+    as_json: JsonOption = False,
+    verbose: VerboseOption = False,
 ) -> None:
     """Do what is missing of a stopped or killed run."""
-    _print_result(open_app(env, verbose).bench.resume_now(run_id, ProgressLine()), as_json)
+    app = open_app(env, verbose)
+    _print_result(app.bench.resume_now(run_id, ProgressLine(), budget_usd=budget), as_json)
+
+
+@benchmark.command("retry")
+def benchmark_retry(
+    run_id: str,
+    budget: BudgetOption = None,
+    env: EnvOption = None,
+    as_json: JsonOption = False,
+    verbose: VerboseOption = False,
+) -> None:
+    """Do the failed queries of a run once more, and what is missing."""
+    app = open_app(env, verbose)
+    _print_result(app.bench.retry_now(run_id, ProgressLine(), budget_usd=budget), as_json)
 
 
 @benchmark.command("show")
@@ -312,7 +338,8 @@ def _print_result(result: dict[str, Any], as_json: bool) -> None:
     if sys.stderr.isatty():
         print(file=sys.stderr)
     if as_json:
-        print_json({name: result[name] for name in _CONTRACT})
+        names = [*_CONTRACT, *(_MORE if result.get("generator") else ())]
+        print_json({name: result[name] for name in names})
         return
     print(f"{result['run_id']}  ({result['dataset']}, {result['strategy']}, {result['queries']} queries)")
     for name, value in result["metrics"].items():

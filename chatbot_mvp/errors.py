@@ -39,8 +39,13 @@
     │   ├── RunUnreadable
     │   ├── RunBusy
     │   ├── RunAlreadyFinished
+    │   ├── NothingToRetry
     │   ├── RunMismatch
+    │   ├── RunNotWritten           a full disk, or one that refuses
     │   ├── RunOutOfQuota           it goes on when the provider does
+    │   ├── RunOverBudget           it goes on with a larger one
+    │   ├── RunGaveUp               the provider failed query after query
+    │   ├── BudgetWithoutPrice
     │   ├── ExportNotWritten
     │   └── NotComparable           runs that cannot be compared               (exit code 2)
     │       ├── NothingToCompare
@@ -303,6 +308,13 @@ class RunAlreadyFinished(RunError):
     )
 
 
+class NothingToRetry(RunError):
+    code = "nothing_to_retry"
+    template = (
+        "No query of the run {run_id!r} has failed. A stopped one goes on with: chatbot-mvp benchmark resume {run_id}"
+    )
+
+
 class RunMismatch(RunError):
     code = "run_mismatch"
     template = (
@@ -316,6 +328,39 @@ class RunOutOfQuota(RunError):
     template = (
         "The run {run_id!r} stopped after {done} of {total} queries: {reason} What is recorded stays. When the quota "
         "is there again: chatbot-mvp benchmark resume {run_id}"
+    )
+
+
+class RunNotWritten(RunError):
+    code = "run_not_written"
+    template = (
+        "The run {run_id!r} stopped because {path!r} cannot be written: {reason}. What is recorded stays. When there "
+        "is room again: chatbot-mvp benchmark resume {run_id}"
+    )
+
+
+class RunOverBudget(RunError):
+    code = "run_over_budget"
+    template = (
+        "The run {run_id!r} stopped after {done} of {total} queries: it has cost {spent} USD, and the next one "
+        "could exceed the budget of {budget} USD. What is recorded stays. Go on with a larger one: "
+        "chatbot-mvp benchmark resume {run_id} --budget USD"
+    )
+
+
+class RunGaveUp(RunError):
+    code = "run_gave_up"
+    template = (
+        "The run {run_id!r} stopped after {failures} failures in a row: {reason} What is recorded stays. When the "
+        "provider answers again: chatbot-mvp benchmark retry {run_id}"
+    )
+
+
+class BudgetWithoutPrice(RunError):
+    code = "budget_without_price"
+    template = (
+        "The budget cannot be kept: what {calls} requests cost is not known. Add the model's price to "
+        "data/prices.toml, or run without --budget."
     )
 
 

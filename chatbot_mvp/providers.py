@@ -148,15 +148,23 @@ class Providers:
         """A model that follows the choice in Admin. Making it needs nothing: what is missing is told by its calls."""
         return _Current(lambda: self._settings, self.model)
 
-    def language_model(self, settings: Settings) -> LanguageModel | None:
-        """What retrieval may ask under some settings; None where the provider has no model or is not configured."""
+    def language_model(
+        self, settings: Settings, seen: Callable[[Completion], None] = lambda _: None
+    ) -> LanguageModel | None:
+        """What retrieval may ask under some settings; None where the provider has no model or is not configured.
+
+        Args:
+            seen: told of every reply.
+        """
         provider = PROVIDERS.get(settings.chosen_provider)
         if provider is None or not provider.has_model or provider.missing(settings):
             return None
         options = ChatOptions(max_tokens=settings.llm_max_tokens)
 
         def ask(prompt: str) -> str:
-            return self.model(settings).complete(ChatRequest((Message("user", prompt),), options)).text
+            completion = self.model(settings).complete(ChatRequest((Message("user", prompt),), options))
+            seen(completion)
+            return completion.text
 
         return LanguageModel(settings.language_model, ask)
 

@@ -55,6 +55,15 @@ MODEL_SETTINGS = {
 """Provider -> the setting that names its model."""
 
 
+LEAST_CONTEXT_CHARS = 500
+"""Smallest budget of a context, in characters."""
+
+PROVIDER_NAMES = (*MODEL_SETTINGS, "local", "demo")
+
+JUDGE_METRICS = ("faithfulness", "context_utilization")
+"""What a judge can score of an answer in a run."""
+
+
 SECRETS = (
     *("gemini_api_key", "google_api_key", "groq_api_key", "nvidia_api_key", "openai_api_key", "serve_token"),
     *("minio_access_key", "minio_secret_key"),
@@ -84,10 +93,12 @@ class Settings(BaseSettings):
         le=1.0,
         description="Chunks that score less, relative to the best one, are dropped (0-1).",
     )
-    kb_max_context_chars: int = Field(4_000, ge=500, description="Budget of the context given to a model (characters).")
+    kb_max_context_chars: int = Field(
+        4_000, ge=LEAST_CONTEXT_CHARS, description="Budget of the context given to a model (characters)."
+    )
     kb_large_context_chars: int = Field(
         6_000,
-        ge=500,
+        ge=LEAST_CONTEXT_CHARS,
         description="The same for sources over 40,000 characters; KB_MAX_CONTEXT_CHARS, when set, holds for all.",
     )
     kb_min_evidence: float = Field(
@@ -240,15 +251,43 @@ class Settings(BaseSettings):
     s3_datasets_prefix: str = Field(
         "datasets/evaluation", description="Where in the bucket data sets are: <prefix>/<name>/corpus.parquet, …"
     )
-    generation_enabled: bool = Field(
-        False, description="Answers in benchmark runs; this version measures retrieval only."
+    generation_enabled: bool = Field(True, description="Answers in benchmark runs, by PROVIDER's model.")
+    generation_max_context_chars: int = Field(
+        0,
+        ge=0,
+        description="Budget of the context of an answer in benchmark runs (characters); 0: as in the chat, and no more "
+        "than the model can read, where its server tells.",
+    )
+    judge_metrics: str = Field(
+        "faithfulness,context_utilization",
+        description="What a language model scores of the answers of a run, separated by commas; empty: nothing.",
+    )
+    judge_provider: str = Field("", description="Who judges answers of runs, as PROVIDER; empty: PROVIDER.")
+    judge_model_name: str = Field("", description="Model of the judge; empty: the one that its provider's own names.")
+    log_format: Literal["text", "jsonl"] = Field(
+        "text", description="Log lines as text or as JSON objects, the latter with the events of a run."
     )
 
-    @field_validator("generation_enabled")
+    @field_validator("generation_max_context_chars")
     @classmethod
-    def _no_generation_yet(cls, value: bool) -> bool:
-        if value:
-            raise ValueError("benchmark runs of this version measure retrieval only; legal: false")
+    def _room_for_a_passage(cls, value: int) -> int:
+        if 0 < value < LEAST_CONTEXT_CHARS:
+            raise ValueError(f"legal: 0, or {LEAST_CONTEXT_CHARS} and more")
+        return value
+
+    @field_validator("judge_metrics")
+    @classmethod
+    def _known_judge_metrics(cls, value: str) -> str:
+        names = _names(value)
+        if unknown := [name for name in names if name not in JUDGE_METRICS]:
+            raise ValueError(f"{unknown[0]!r} is none of them; legal: {', '.join(JUDGE_METRICS)}")
+        return ",".join(names)
+
+    @field_validator("judge_provider")
+    @classmethod
+    def _known_judge(cls, value: str) -> str:
+        if value not in ("", *PROVIDER_NAMES):
+            raise ValueError(f"there is no such provider; legal: {', '.join(PROVIDER_NAMES)}")
         return value
 
     @field_validator("retrieval_vector_weight")
@@ -338,6 +377,33 @@ class Settings(BaseSettings):
         return str(getattr(self, MODEL_SETTINGS[provider])) if provider in MODEL_SETTINGS else ""
 
     @property
+    def generator(self) -> str:
+        """Names provider and model of a run's answers; "" for a run without."""
+        return self.language_model if self.generation_enabled else ""
+
+    @property
+    def judge(self) -> str:
+        """Names provider and model of a run's judge; "" for no judgements: there are none to make, or no model."""
+        if not (self.generation_enabled and self.judge_metrics):
+            return ""
+        judging = self.of_judge
+        return "" if judging.chosen_provider == "demo" else judging.language_model
+
+    @property
+    def of_judge(self) -> Settings:
+        """These settings with the judge's provider and model as the provider and its model."""
+        provider = self.judge_provider or self.chosen_provider
+        changes = {"provider": provider}
+        if self.judge_model_name and provider in MODEL_SETTINGS:
+            changes[MODEL_SETTINGS[provider]] = self.judge_model_name
+        return self.with_changes(**changes)
+
+    @property
+    def judge_metric_names(self) -> list[str]:
+        """``judge_metrics`` as names."""
+        return _names(self.judge_metrics)
+
+    @property
     def embedding_kind(self) -> str:
         """What an endpoint is told beside the text; "" for a model that is no endpoint's."""
         own = self.embedding_model_name == LOCAL_EMBEDDER or not self.embedding_base_url
@@ -404,6 +470,11 @@ class Settings(BaseSettings):
     @property
     def results_dir(self) -> Path:
         return self.data_dir / "results"
+
+    @property
+    def run_lock_path(self) -> Path:
+        """Held by the one run that is at work."""
+        return self.jobs_dir / "run.lock"
 
     @property
     def jobs_dir(self) -> Path:
@@ -496,6 +567,11 @@ def misnamed_settings(env_file: Path | None = None) -> list[NearMiss]:
             *near_misses(written, known, path.name, own_file=True),
         ]
     return []
+
+
+def _names(text: str) -> list[str]:
+    """Names separated by commas, each once."""
+    return list(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
 
 
 def _validated(build: Any) -> Settings:

@@ -52,6 +52,12 @@ class Progress:
     """Seconds since the phase began."""
     done_before: int = 0
     """Of ``done``, the units that an earlier attempt or a cache had done already."""
+    failed: int = 0
+    """Of ``done``, the units that failed."""
+    tokens: int | None = None
+    """Prompt and reply tokens of the whole run so far; None for work that asks no model."""
+    cost_usd: float | None = None
+    """Of the whole run so far; None where it is not known or nothing is asked."""
 
     @property
     def rate(self) -> float | None:

@@ -33,8 +33,8 @@ def clean_env(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def settings(clean_env: Path, tmp_path: Path) -> Settings:
-    """The defaults, over an empty data folder."""
-    return load_settings(data_dir=tmp_path / "data")
+    """The defaults, over an empty data folder; runs measure retrieval only."""
+    return load_settings(data_dir=tmp_path / "data", generation_enabled=False)
 
 
 @pytest.fixture
@@ -46,7 +46,7 @@ def embedder() -> FakeEmbedder:
 def app(settings: Settings, embedder: FakeEmbedder) -> App:
     """The App with the demo provider, a fake embedder and a fake language model."""
     return App(
-        settings, embedder=lambda _: embedder, chat_model=DemoModel, language_model=lambda _: FakeLanguageModel().model
+        settings, embedder=lambda _: embedder, chat_model=DemoModel, language_model=lambda *_: FakeLanguageModel().model
     )
 
 

@@ -117,7 +117,7 @@ def test_a_damaged_line_is_told_by_list_and_left_in_the_file(cli: Cli) -> None:
         (("benchmark", "run", "--strategy", "MAGIC"), "LEXICAL, SIMPLE_VECTOR, HYBRID"),
         (("benchmark", "run", "--dataset", "nope"), "'nope'"),
         (("benchmark", "run", "--max-queries", "-1"), "--max-queries"),
-        (("benchmark", "run", "--generation"), "GENERATION_ENABLED"),
+        (("benchmark", "run", "--budget", "-1"), "--budget"),
         (("benchmark", "run", "--env", "nope.env"), "nope.env"),
         (("benchmark", "run", "--dry-run", "--dataset", "nope"), "'nope'"),
         (("benchmark", "run", "--dry-run", "--dataset", "s3://lakehouse/some/uno"), "MINIO_ENDPOINT"),
@@ -242,7 +242,8 @@ def test_a_dry_run_prints_the_plan_and_writes_nothing(cli: Cli) -> None:
     )
     assert (plan["queries"], plan["documents"], plan["dataset_queries"], plan["dataset_documents"]) == (5, 70, 40, 80)
     assert plan["sampling"] == {"EVAL_MAX_QUERIES": 5, "EVAL_MAX_CORPUS": 70, "CORPUS_SHUFFLE_SEED": 42}
-    assert plan["phases"] == ["load", "index", "retrieve", "aggregate", "export"]
+    phases = ["load", "index", "retrieve", "generate", "similarity", "aggregate", "export"]
+    assert plan["phases"] == phases
     assert (plan["index_cached"], plan["vectors"]) == (False, None)
     assert plan["hints"] == ["NIM_TIMEOUT (environment) is no setting; did you mean NIM_REQUEST_TIMEOUT?"]
     cli.env |= {"DEV_MODE": "true", "DEV_QUERIES": "20", "DEV_CORPUS_SIZE": "5"}

@@ -105,7 +105,7 @@ def test_changes_give_other_settings_and_leave_these_as_they_are(
     assert settings.retrieval_k == 20
 
 
-@pytest.mark.parametrize("changes", [{"retrieval_k": 0}, {"ui_language": "fr"}, {"generation_enabled": True}])
+@pytest.mark.parametrize("changes", [{"retrieval_k": 0}, {"ui_language": "fr"}, {"judge_provider": "nobody"}])
 def test_changes_are_validated_like_the_environment(settings: Settings, changes: dict[str, Any]) -> None:
     [name] = changes
     with pytest.raises(InvalidSetting, match=name.upper()):

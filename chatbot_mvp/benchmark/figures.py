@@ -37,10 +37,7 @@ def run_figures(per_query: Sequence[Row]) -> dict[str, Any]:
     """
     found = {name for row in per_query for name in row["metrics"]}
     names = [name for name in METRICS if name in found]
-    rows = [
-        Scores(row["metrics"], bool(row.get("failed")), {field: row.get(field) or "" for field in SPLITS})
-        for row in per_query
-    ]
+    rows = [Scores(row["metrics"], _lacks(row), {field: row.get(field) or "" for field in SPLITS}) for row in per_query]
     totals = summarise(rows, names)
     causes = Counter(row["cause"] for row in per_query)
     figures = {
@@ -56,12 +53,17 @@ def run_figures(per_query: Sequence[Row]) -> dict[str, Any]:
         },
         "causes": {cause.value: causes[cause.value] for cause in Cause},
     }
-    reranked = [row for row in per_query if row.get("generation_doc_ids") is not None]
+    reranked = [row for row in per_query if row.get("reranked") is not None]
     if reranked:
         figures["reranker_rescue_count"] = reranker_rescue_count(
             (row["retrieved"], row["generation_doc_ids"], dict.fromkeys(row["gold"], 1)) for row in reranked
         )
     return figures
+
+
+def _lacks(row: Row) -> bool:
+    """Whether a score that the row has not is a failure."""
+    return bool(row.get("failed") or row.get("judge_failed"))
 
 
 def _pair(summary: Summary) -> list[float] | None:

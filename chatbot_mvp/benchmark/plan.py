@@ -9,9 +9,9 @@ from typing import Any
 from chatbot_mvp.benchmark.datasets import Dataset, load_dataset
 from chatbot_mvp.benchmark.datasets.catalogue import Found
 from chatbot_mvp.benchmark.datasets.sampling import sample
+from chatbot_mvp.benchmark.preparation import run_fingerprint
 from chatbot_mvp.kb.chunking import passage_chunk
 from chatbot_mvp.retrieval.index import is_indexed
-from chatbot_mvp.retrieval.pipeline import fingerprint, retrieval_config
 from chatbot_mvp.retrieval.strategies import Strategy, get_strategy
 from chatbot_mvp.settings import Settings
 
@@ -60,6 +60,10 @@ class RunPlan:
     embedding_model: str | None
     """None for a strategy without vectors."""
     reranker: str | None
+    generator: str | None
+    """Provider and model of the answers; None for a run of retrieval only."""
+    judge: str | None
+    """Provider and model that judges them; None for nobody."""
     phases: list[str]
     """In their order."""
     index_cached: bool | None
@@ -97,10 +101,12 @@ def plan_run(found: Found, settings: Settings, cached_vectors: VectorCounter) ->
         dataset_documents=found.counts.documents,
         sampling=_sampling(settings),
         strategy=strategy.name,
-        fingerprint=fingerprint(retrieval_config(settings)),
+        fingerprint=run_fingerprint(settings),
         provider=settings.language_model,
         embedding_model=settings.embedding_model_name if strategy.needs_vectors else None,
         reranker=settings.reranker or None,
+        generator=settings.generator or None,
+        judge=settings.judge or None,
         phases=_phases(strategy, settings, found),
         index_cached=None,
         vectors=None,
@@ -164,8 +170,12 @@ def _phases(strategy: Strategy, settings: Settings, found: Found) -> list[str]:
         "index": True,
         "link": strategy.needs_links,
         "embed_corpus": strategy.needs_vectors,
+        "embed_queries": strategy.needs_vectors,
         "retrieve": True,
         "rerank": settings.reranker_enabled,
+        "generate": settings.generation_enabled,
+        "judge": bool(settings.judge),
+        "similarity": settings.generation_enabled,
         "aggregate": True,
         "export": True,
     }

@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import re
 import threading
@@ -21,7 +22,9 @@ from typing import Any, Literal
 
 from filelock import FileLock, Timeout
 
-from chatbot_mvp.errors import RunBusy, RunNotFound, RunUnreadable
+from chatbot_mvp.errors import RunBusy, RunNotFound, RunNotWritten, RunUnreadable
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -39,7 +42,7 @@ class RunManifest:
     settings_masked: dict[str, Any]
     """The settings at the start; secrets as "***"."""
     fingerprint: str
-    """Of the retrieval pipeline."""
+    """Of the retrieval pipeline; with answers, of prompts, models and judge as well."""
     code_version: str
     queries: int
     """Queries of the run, after ``EVAL_MAX_QUERIES`` or ``DEV_MODE``."""
@@ -47,6 +50,12 @@ class RunManifest:
     """Documents of the run, after ``EVAL_MAX_CORPUS`` or ``DEV_MODE``."""
     started_at: str
     """ISO 8601, UTC."""
+    generator: str = ""
+    """Provider and model of the answers; "" for a run of retrieval only, and so for the following two."""
+    judge: str = ""
+    """Provider and model of the judgements; "" without any."""
+    prompts: str = ""
+    """Names the prompts of generation and judging, by versions and a hash of their files."""
 
 
 @dataclass(frozen=True)
@@ -74,6 +83,7 @@ class RunFolder:
         self._records = self.path / "records.jsonl"
         # Two seconds: a page that looks at the state holds the lock for a moment.
         self._lock = FileLock(self.path / ".lock", timeout=2)
+        self._writing = threading.Lock()
 
     def create(self, manifest: RunManifest) -> None:
         """Make the folder and write the manifest."""
@@ -123,7 +133,12 @@ class RunFolder:
 
     def records(self, phase: str) -> tuple[dict[str, QueryRecord], int]:
         """(query_id -> its last record of a phase, number of damaged lines). A torn last line counts as damaged."""
-        found: dict[str, QueryRecord] = {}
+        phases, damaged = self.all_records()
+        return phases.get(phase, {}), damaged
+
+    def all_records(self) -> tuple[dict[str, dict[str, QueryRecord]], int]:
+        """(phase -> query_id -> its last record, number of damaged lines)."""
+        found: dict[str, dict[str, QueryRecord]] = {}
         rows, damaged = read_json_lines(self._records)
         for row in rows:
             try:
@@ -131,22 +146,50 @@ class RunFolder:
             except TypeError:
                 damaged += 1
                 continue
-            if record.phase == phase:
-                found[record.query_id] = record
+            found.setdefault(record.phase, {})[record.query_id] = record
         return found, damaged
 
+    def failed_queries(self) -> set[str]:
+        """Queries for which the last record of some phase is a failure."""
+        phases, _ = self.all_records()
+        return {key for records in phases.values() for key, record in records.items() if record.status == "failed"}
+
     def append_records(self, records: Iterable[QueryRecord]) -> None:
-        """Append and fsync: once this returns, the records survive a crash."""
-        append_json_lines(self._records, [asdict(record) for record in records])
+        """Append and fsync: once this returns, the records survive a crash.
+
+        Raises:
+            RunNotWritten: the disk is full or refuses; what was written before stays.
+        """
+        self._append(self._records, [asdict(record) for record in records], sync=True)
 
     def event(self, name: str, **values: Any) -> None:
-        """Append to the events; they tell a story and are not needed to resume."""
+        """Append to the events; they tell a story and what was spent, and are not needed to resume."""
         self.events(name, [values])
 
     def events(self, name: str, rows: Iterable[dict[str, Any]]) -> None:
-        """Append several events of one kind."""
+        """Append several events of one kind, and log them.
+
+        Raises:
+            RunNotWritten
+        """
         common = {"time": utc_now(), "event": name, "run_id": self.run_id}
-        append_json_lines(self.path / "events.jsonl", [{**common, **row} for row in rows], sync=False)
+        lines = [{**common, **row} for row in rows]
+        self._append(self.path / "events.jsonl", lines, sync=False)
+        for line in lines:
+            _log.info("%s", name, extra={"event": line})
+
+    def read_events(self, name: str) -> Iterator[dict[str, Any]]:
+        """The events of one kind, in their order; damaged lines are left out."""
+        rows, _ = read_json_lines(self.path / "events.jsonl")
+        return (row for row in rows if row.get("event") == name)
+
+    def _append(self, path: Path, rows: list[dict[str, Any]], sync: bool) -> None:
+        try:
+            # Several threads tell events, and a line must not begin within another one.
+            with self._writing:
+                append_json_lines(path, rows, sync)
+        except OSError as error:
+            raise RunNotWritten(run_id=self.run_id, path=path.name, reason=error.strerror or str(error)) from error
 
     def result(self) -> dict[str, Any]:
         """The finished run as it was written.

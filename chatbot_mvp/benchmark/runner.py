@@ -1,177 +1,136 @@
-"""Carries out a benchmark run: load, index, retrieve, aggregate, export. Whatever is recorded is not done again."""
+"""Carries out a benchmark run, phase by phase. Each does what is not recorded yet: a resume is the same call."""
 
 from __future__ import annotations
 
-import logging
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-from chatbot_mvp import __version__
-from chatbot_mvp.benchmark.causes import cause_of, outcome_of_row
-from chatbot_mvp.benchmark.datasets import Dataset, Query
-from chatbot_mvp.benchmark.datasets.sampling import sample
-from chatbot_mvp.benchmark.figures import context_metrics, run_figures
-from chatbot_mvp.benchmark.records import QueryRecord, RunFolder, RunManifest, utc_now, write_json
-from chatbot_mvp.errors import RunAlreadyFinished, RunMismatch, RunOutOfQuota, RunStopped
+from chatbot_mvp.benchmark.answering import RunModels, answer, spent_json
+from chatbot_mvp.benchmark.datasets import Dataset
+from chatbot_mvp.benchmark.journal import Journal
+from chatbot_mvp.benchmark.preparation import PreparedRun
+from chatbot_mvp.benchmark.records import RunFolder, utc_now, write_json
+from chatbot_mvp.benchmark.results import SIMILARITY_PHASE, add_similarity, result_of, rows_of
+from chatbot_mvp.benchmark.retrieving import PHASE as RETRIEVE
+from chatbot_mvp.benchmark.retrieving import retrieve
+from chatbot_mvp.benchmark.run_queue import my_turn
+from chatbot_mvp.benchmark.spending import Spending
+from chatbot_mvp.embedding.base import Embedder
+from chatbot_mvp.embedding.cache import VectorCache
+from chatbot_mvp.errors import RunNotWritten, RunStopped
 from chatbot_mvp.kb.chunking import passage_chunk
-from chatbot_mvp.metrics.ranking import RANKING_METRICS, applicable_metrics
-from chatbot_mvp.retrieval.pipeline import Pipeline, fingerprint, retrieval_config
-from chatbot_mvp.retrieval.trace import Hit, RetrievalTrace
+from chatbot_mvp.llm.base import Completion
+from chatbot_mvp.retrieval.index import vector_cache_path
+from chatbot_mvp.retrieval.pipeline import Pipeline
 from chatbot_mvp.settings import Settings
 from chatbot_mvp.types import Chunk, Progress, ProgressCallback
 
-_log = logging.getLogger(__name__)
+RETRIEVAL_CALLS = "retrieval"
+"""Under this name stands in a run's usage what enrichment, expansion and reranking asked a language model."""
 
-PHASE_RETRIEVE = "retrieve"
-_BATCH = 32  # queries between two fsyncs: what a crash can cost
-
-PipelineFactory = Callable[[Sequence[Chunk], str, Settings, ProgressCallback], Pipeline]
+PipelineFactory = Callable[[Sequence[Chunk], str, Settings, ProgressCallback, Callable[[Completion], None]], Pipeline]
+"""(chunks, language, settings, progress, told of every reply of a language model) -> the pipeline over them."""
 Exporter = Callable[[RunFolder, Mapping[str, Any], Dataset], None]
 """Writes one finished run in one form."""
 
 
 @dataclass(frozen=True)
-class PreparedRun:
-    """A run that exists on disk and whose data set is loaded and checked."""
+class RunParts:
+    """What a run is carried out with."""
 
-    folder: RunFolder
-    manifest: RunManifest
-    dataset: Dataset
-    settings: Settings
-    load_seconds: float
-
-    @property
-    def queries(self) -> tuple[Query, ...]:
-        return self.dataset.queries[: self.manifest.queries]
-
-
-def prepare_run(results_dir: Path, reference: str, load: Callable[[], Dataset], settings: Settings) -> PreparedRun:
-    """Load and check the data set, then make the run's folder. An error leaves nothing behind.
-
-    Args:
-        reference: how the data set can be found again at a resume.
-
-    Raises:
-        DatasetError, StorageError, InvalidSetting
-    """
-    started = time.monotonic()
-    config = retrieval_config(settings)
-    identity = fingerprint(config)
-    dataset = _cut(load(), settings)
-    manifest = RunManifest(
-        run_id=_new_run_id(results_dir, dataset.name, settings.retrieval_strategy),
-        dataset=dataset.name,
-        dataset_ref=reference,
-        dataset_sha256=dataset.sha256,
-        strategy=settings.retrieval_strategy,
-        settings_masked=settings.model_dump(mode="json", exclude={"data_dir"}),
-        fingerprint=identity,
-        code_version=__version__,
-        queries=len(dataset.queries),
-        documents=len(dataset.documents),
-        started_at=utc_now(),
-    )
-    folder = RunFolder(results_dir, manifest.run_id)
-    folder.create(manifest)
-    return PreparedRun(folder, manifest, dataset, settings, time.monotonic() - started)
-
-
-def reopen_run(folder: RunFolder, load: Callable[[str], Dataset], settings: Settings) -> PreparedRun:
-    """An unfinished run, with the settings that it was started with.
-
-    Args:
-        load: loads a data set by the manifest's ``dataset_ref``.
-        settings: says where things are; what the run measures comes from its manifest.
-
-    Raises:
-        RunAlreadyFinished: there is nothing left to do.
-        RunMismatch: data set, code or pipeline are not what the manifest says.
-    """
-    started = time.monotonic()
-    manifest = folder.manifest()
-    if folder.result_path.is_file():
-        raise RunAlreadyFinished(run_id=manifest.run_id)
-    settings = settings.with_recorded(manifest.settings_masked)
-    dataset = _cut(load(manifest.dataset_ref), settings)
-    now = {
-        "dataset_sha256": dataset.sha256,
-        "code_version": __version__,
-        "fingerprint": fingerprint(retrieval_config(settings)),
-    }
-    for name, value in now.items():
-        if (then := getattr(manifest, name)) != value:
-            raise RunMismatch(run_id=manifest.run_id, difference=f"{name} was {then!r} and is now {value!r}")
-    return PreparedRun(folder, manifest, dataset, settings, time.monotonic() - started)
-
-
-def _cut(dataset: Dataset, settings: Settings) -> Dataset:
-    cut = sample(dataset, settings)
-    if cut.gold_lost:
-        _log.warning("%s", cut.warning)
-    return cut.dataset
+    build: PipelineFactory
+    embedder: Callable[[Settings], Embedder]
+    models: Callable[[Settings], RunModels]
+    exporters: Sequence[Exporter] = ()
+    finish: Callable[[Mapping[str, Any]], None] = lambda _: None
+    """Told of the whole result just before the run counts as finished; after a crash in between, told again."""
 
 
 def execute(
-    run: PreparedRun,
-    build: PipelineFactory,
-    progress: ProgressCallback,
-    exporters: Sequence[Exporter],
-    finish: Callable[[Mapping[str, Any]], None],
+    run: PreparedRun, parts: RunParts, progress: ProgressCallback, budget_usd: float | None = None
 ) -> dict[str, Any]:
-    """Do what is missing of a run and write its result.
+    """Do what is missing of a run and write its result. Waits for its turn: one run works at a time.
 
     Args:
         progress: told of every step; may raise RunStopped, then what was recorded stays for a resume.
-        finish: told of the whole result just before the run counts as finished; after a crash in between, told again.
+        budget_usd: of the whole run with its earlier attempts; None for no limit.
 
     Returns:
         The result as it stands in ``<run_id>.json``.
 
     Raises:
         RunBusy: somebody else works on this run.
+        RunOutOfQuota, RunOverBudget, RunGaveUp, RunNotWritten: it ended early; what is recorded stays.
     """
     try:
-        with run.folder.held():
-            return _execute(run, build, progress, exporters, finish)
+        with run.folder.held(), my_turn(run.settings.run_lock_path, progress):
+            return _execute(run, parts, progress, budget_usd)
     except RunStopped as stop:
         # Whoever asked for the stop need not know the run's id.
         raise RunStopped(run_id=run.folder.run_id) from stop
 
 
-def _execute(
-    run: PreparedRun,
-    build: PipelineFactory,
-    progress: ProgressCallback,
-    exporters: Sequence[Exporter],
-    finish: Callable[[Mapping[str, Any]], None],
-) -> dict[str, Any]:
+def _execute(run: PreparedRun, parts: RunParts, progress: ProgressCallback, budget_usd: float | None) -> dict[str, Any]:
     clock = _PhaseClock({"load": run.load_seconds})
-    run.folder.event("run_start", resumed=bool(run.folder.records(PHASE_RETRIEVE)[0]))
-    with clock("index"):
-        chunks = [passage_chunk(document) for document in run.dataset.documents]
-        pipeline = build(chunks, run.dataset.language, run.settings, _with_events(run.folder, progress))
-    with clock(PHASE_RETRIEVE):
-        _retrieve(run, pipeline, progress)
+    journal = Journal(run.folder, forget_failed=run.retry_failed)
+    spending = Spending(run.folder, budget_usd)
+    run.folder.event("run_start", resumed=bool(journal.of(RETRIEVE)))
+
+    def build() -> Pipeline:
+        with clock("index"):
+            chunks = [passage_chunk(document) for document in run.dataset.documents]
+            return parts.build(
+                chunks,
+                run.dataset.language,
+                run.settings,
+                _with_events(run.folder, progress),
+                lambda completion: spending.seen(RETRIEVAL_CALLS, completion),
+            )
+
+    with clock(RETRIEVE):
+        retrieve(run, journal, build, progress)
+    clock.take(RETRIEVE, "index")
+    if run.settings.generation_enabled:
+        clock.seconds |= answer(run, journal, parts.models(run.settings), spending, progress)
     with clock("aggregate"):
         progress(Progress("aggregate", 0, 1))
-        result = _result(run)
-    with clock("export"):
+        # Computed from what stands on disk alone.
+        journal = Journal(run.folder)
+        rows = rows_of(run, journal)
+    if run.settings.generation_enabled:
+        with clock(SIMILARITY_PHASE):
+            cache = VectorCache(vector_cache_path(run.settings.cache_dir))
+            add_similarity(rows, lambda: parts.embedder(run.settings), cache, progress)
+    with clock("aggregate"):
+        result = result_of(run, journal, rows)
+    with clock("export"), _writing(run):
         progress(Progress("export", 0, 1))
-        for export in exporters:
+        for export in parts.exporters:
             export(run.folder, result, run.dataset)
     result["seconds"] = clock.seconds
+    result["usage"] = spent_json(spending)
     result["peak_rss_mb"] = peak_rss_mb()
     result["finished_at"] = utc_now()
     run.folder.event("run_complete", metrics=result["metrics"])
-    finish(result)
-    # Last: its presence is what says that the run is finished.
-    write_json(run.folder.result_path, result)
+    with _writing(run):
+        parts.finish(result)
+        # Last: its presence is what says that the run is finished.
+        write_json(run.folder.result_path, result)
     return result
+
+
+@contextmanager
+def _writing(run: PreparedRun) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        name = str(error.filename or run.folder.result_path.name)
+        reason = error.strerror or str(error)
+        raise RunNotWritten(run_id=run.folder.run_id, path=name, reason=reason) from error
 
 
 def _with_events(folder: RunFolder, progress: ProgressCallback) -> ProgressCallback:
@@ -185,101 +144,6 @@ def _with_events(folder: RunFolder, progress: ProgressCallback) -> ProgressCallb
     return report
 
 
-def _retrieve(run: PreparedRun, pipeline: Pipeline, progress: ProgressCallback) -> None:
-    recorded, _ = run.folder.records(PHASE_RETRIEVE)
-    missing = [query for query in run.queries if query.query_id not in recorded]
-    total, before = len(run.queries), len(run.queries) - len(missing)
-    started = time.monotonic()
-    progress(Progress(PHASE_RETRIEVE, before, total, 0.0, before))
-    for begin in range(0, len(missing), _BATCH):
-        batch = missing[begin : begin + _BATCH]
-        traces = pipeline.retrieve([query.text for query in batch])
-        refused = [reason for trace in traces if (reason := _out_of_quota(trace))]
-        records = [
-            _record(run, query, trace) for query, trace in zip(batch, traces, strict=True) if not _out_of_quota(trace)
-        ]
-        run.folder.append_records(records)
-        run.folder.events("query_result", [{"query_id": record.query_id, "phase": record.phase} for record in records])
-        done = before + begin + len(records)
-        if refused:
-            raise RunOutOfQuota(run_id=run.manifest.run_id, done=done, total=total, reason=refused[0])
-        progress(Progress(PHASE_RETRIEVE, done, total, time.monotonic() - started, before))
-
-
-def _out_of_quota(trace: RetrievalTrace) -> str:
-    """Why the provider has no quota left for this query; "" if that is not so."""
-    for record in trace.records:
-        if record.notes.get("quota_exhausted"):
-            return str(record.notes["error"])
-    return ""
-
-
-def _record(run: PreparedRun, query: Query, trace: RetrievalTrace) -> QueryRecord:
-    best_of_document: dict[str, Hit] = {}
-    for hit in trace.retrieved:
-        best_of_document.setdefault(hit.chunk.doc_id, hit)
-    hits = list(best_of_document.values())[: run.settings.retrieval_k]
-    payload = {
-        "doc_ids": [hit.chunk.doc_id for hit in hits],
-        "scores": [round(hit.score, 6) for hit in hits],
-        "evidence": trace.evidence,
-        "seconds": {record.stage: round(record.seconds, 6) for record in trace.records},
-    }
-    if trace.hits_before_rerank is not None:
-        [notes] = [record.notes for record in trace.records if record.stage == "rerank"]
-        payload["reranked"] = notes["reranked"]
-        payload["rerank_error"] = notes.get("error")
-        payload["pre_rerank_candidate_ids"] = list(trace.pre_rerank_candidate_ids)
-        payload["generation_doc_ids"] = list(dict.fromkeys(hit.chunk.doc_id for hit in trace.hits))
-    return QueryRecord(run.manifest.run_id, query.query_id, PHASE_RETRIEVE, "ok", payload)
-
-
-def _result(run: PreparedRun) -> dict[str, Any]:
-    """Everything here is computed from the records and the data set alone."""
-    records, damaged = run.folder.records(PHASE_RETRIEVE)
-    names = applicable_metrics(run.settings.retrieval_k)
-    # Without a reranker the context of a question is what the chat would take.
-    cut = run.settings.reranker_top_n if run.settings.reranker_enabled else run.settings.kb_top_k
-    per_query = []
-    for query in run.queries:
-        payload = records[query.query_id].payload
-        ranking, context = payload["doc_ids"], payload.get("generation_doc_ids")
-        qrels = run.dataset.qrels.get(query.query_id, {})
-        row: dict[str, Any] = {
-            "query_id": query.query_id,
-            "question": query.text,
-            "answer": query.answer,
-            "answer_type": query.answer_type,
-            "question_type": query.question_type,
-            "level": query.level,
-            "metrics": {name: RANKING_METRICS[name](ranking, qrels) for name in names}
-            | context_metrics(context, qrels),
-            "retrieved": ranking,
-            "gold": [doc_id for doc_id, score in qrels.items() if score > 0],
-        }
-        if context is not None:
-            row |= {"generation_doc_ids": context, "reranked": payload["reranked"]}
-        # A passage is one chunk, so that the ids of candidates are those of documents.
-        known = {**row, "candidates": payload.get("pre_rerank_candidate_ids", ())}
-        row["cause"] = cause_of(outcome_of_row(known, cut, run.dataset.language)).value
-        per_query.append(row)
-    manifest = run.manifest
-    return {
-        "run_id": manifest.run_id,
-        "dataset": manifest.dataset,
-        "dataset_sha256": manifest.dataset_sha256,
-        "strategy": manifest.strategy,
-        "fingerprint": manifest.fingerprint,
-        "queries": manifest.queries,
-        "documents": manifest.documents,
-        "started_at": manifest.started_at,
-        **run_figures(per_query),
-        "damaged_records": damaged,
-        "rerank_failures": sum(bool(records[query.query_id].payload.get("rerank_error")) for query in run.queries),
-        "per_query": per_query,
-    }
-
-
 class _PhaseClock:
     """Seconds per phase of this attempt."""
 
@@ -289,8 +153,13 @@ class _PhaseClock:
     @contextmanager
     def __call__(self, phase: str) -> Iterator[None]:
         started = time.monotonic()
+        self.seconds.setdefault(phase, 0.0)
         yield
-        self.seconds[phase] = round(time.monotonic() - started, 3)
+        self.seconds[phase] = round(self.seconds[phase] + time.monotonic() - started, 3)
+
+    def take(self, outer: str, inner: str) -> None:
+        """Count the time of a phase that ran within another one for itself alone."""
+        self.seconds[outer] = round(self.seconds[outer] - self.seconds.get(inner, 0.0), 3)
 
 
 def peak_rss_mb() -> float | None:
@@ -301,13 +170,3 @@ def peak_rss_mb() -> float | None:
         return None
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return round(peak * (1 if sys.platform == "darwin" else 1024) / 1e6, 1)
-
-
-def _new_run_id(results_dir: Path, dataset: str, strategy: str) -> str:
-    """Sorts by time; distinct even for two runs in one second."""
-    safe = "".join(char if char.isalnum() or char in "-_" else "-" for char in dataset)
-    stem = f"{utc_now()[:19].replace('-', '').replace(':', '').replace('T', '_')}_{safe}_{strategy}"
-    run_id, number = stem, 2
-    while (results_dir / run_id).exists():
-        run_id, number = f"{stem}-{number}", number + 1
-    return run_id

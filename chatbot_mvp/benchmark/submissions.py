@@ -18,6 +18,9 @@ _KEPT = (
     "metrics",
     "scored",
     "seconds",
+    "usage",
+    "generator",
+    "judge",
     "started_at",
     "finished_at",
 )
@@ -26,7 +29,7 @@ _KEPT = (
 def append_submission(path: Path, result: Mapping[str, Any]) -> None:
     """Add a finished run's line."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    append_json_lines(path, [{name: result[name] for name in _KEPT}])
+    append_json_lines(path, [{name: result[name] for name in _KEPT if name in result}])
 
 
 def read_submissions(path: Path) -> tuple[list[dict[str, Any]], int]:

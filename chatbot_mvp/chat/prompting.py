@@ -88,7 +88,7 @@ def grounded_messages(
 ) -> tuple[Message, ...]:
     """The prompt of an answer from ``passages``, which it cites by their numbers from 1."""
     texts = prompts(language)
-    data = _numbered(passages)
+    data = numbered_passages(passages)
     fence = fence_name(data, question)
     user = texts["grounded_user"].format(
         fence=fence, passages=data, conversation=_conversation(history, texts, fence), question=question
@@ -108,7 +108,7 @@ def open_messages(question: str, language: str, history: Sequence[PastTurn] = ()
 def relevance_messages(question: str, passages: Sequence[Chunk], language: str) -> tuple[Message, ...]:
     """The prompt that asks how far ``passages`` answer a question, from 0 to 10."""
     texts = prompts(language)
-    data = _numbered(passages)
+    data = numbered_passages(passages)
     fence = fence_name(data, question, "relevance")
     user = texts["grounded_user"].format(fence=fence, passages=data, conversation="", question=question)
     return Message("system", texts["relevance_system"].format(fence=fence).strip()), Message("user", user.strip())
@@ -122,7 +122,8 @@ def rewrite_messages(question: str, language: str, history: Sequence[PastTurn]) 
     return Message("system", texts["rewrite_system"].format(fence=fence).strip()), Message("user", user.strip())
 
 
-def _numbered(passages: Sequence[Chunk]) -> str:
+def numbered_passages(passages: Sequence[Chunk]) -> str:
+    """The passages as they stand in a prompt, "[1] heading" and the text; nothing in them can pass for a marker."""
     parts = []
     for number, (chunk, text) in enumerate(zip(passages, distinct_texts(passages), strict=True), 1):
         if text:

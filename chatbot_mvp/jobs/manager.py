@@ -44,6 +44,11 @@ class JobStatus:
     rate: float | None = None
     """Units per second, None when not known."""
     seconds_left: float | None = None
+    failed: int = 0
+    """Of ``done``, the units that failed."""
+    tokens: int | None = None
+    """Of the whole job so far; None for one that asks no model."""
+    cost_usd: float | None = None
     error: str | None = None
     error_code: str | None = None
     """Of a ChatbotError, whose values are in ``error_params``; None for an unexpected error (see the log)."""
@@ -176,6 +181,9 @@ class _Reporter:
             total=progress.total,
             rate=progress.rate,
             seconds_left=progress.seconds_left,
+            failed=progress.failed,
+            tokens=progress.tokens,
+            cost_usd=progress.cost_usd,
         )
         now = time.monotonic()
         if new_phase or now - self._written >= _WRITE_EVERY_S:

@@ -15,13 +15,11 @@ from pydantic import BaseModel
 from chatbot_mvp.errors import (
     NeedsLanguageModel,
     ProviderBadRequest,
-    ProviderPromptTooLong,
-    ProviderRateLimited,
     ProviderReplyUnusable,
-    ProviderUnavailable,
 )
 from chatbot_mvp.judging.reading import Reading, Unreadable, read_reply, until_cut
 from chatbot_mvp.llm.base import ChatModel, ChatOptions, ChatRequest, Completion, Message, Usage
+from chatbot_mvp.remote.failures import OF_ONE_REQUEST
 from chatbot_mvp.text import LANGUAGES
 
 T = TypeVar("T", bound=BaseModel)
@@ -29,14 +27,6 @@ Reason = Literal["", "unusable_reply", "provider"]
 """Why there is no value. unusable_reply: no attempt gave one that could be read; provider: the request failed."""
 
 _PROMPTS = Path(__file__).parent / "prompts"
-_OF_THIS_REQUEST = (
-    ProviderBadRequest,
-    ProviderPromptTooLong,
-    ProviderRateLimited,
-    ProviderReplyUnusable,
-    ProviderUnavailable,
-)
-"""Failures after which another request may do well. Any other concerns them all and is not a matter of one row."""
 _ABOUT_SCHEMA = re.compile(r"response.?(?:format|schema|mime)|json.?(?:schema|object|mode)|structured", re.I)
 _TAKES_NO_SCHEMA: set[str] = set()
 """Names of models whose provider refused a schema, learned while the process runs: to be refused each time anew would
@@ -125,7 +115,7 @@ def ask(
                 _TAKES_NO_SCHEMA.add(model.name)
             schema, tries = None, tries - 1
             continue
-        except _OF_THIS_REQUEST as error:
+        except OF_ONE_REQUEST as error:
             reason, detail = "provider", str(error)
             break
         completions.append(completion)

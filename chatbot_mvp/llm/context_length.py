@@ -33,12 +33,15 @@ def context_tokens(endpoint: JsonEndpoint, model: str) -> int | None:
     return next((value for value in found if isinstance(value, int) and value > 0), None)
 
 
-def context_chars(endpoint: JsonEndpoint, model: str, reply_tokens: int, fallback: int) -> int:
-    """Characters of context that fit beside a reply of ``reply_tokens``; ``fallback`` where the length is not told."""
+def context_chars(endpoint: JsonEndpoint, model: str, reply_tokens: int) -> int | None:
+    """Characters of context that fit beside a reply of ``reply_tokens``; None where the length is not told."""
     try:
         tokens = context_tokens(endpoint, model)
     except ProviderError:
-        tokens = None
-    if tokens is None:
-        return fallback
+        return None
+    return None if tokens is None else chars_of(tokens, reply_tokens)
+
+
+def chars_of(tokens: int, reply_tokens: int) -> int:
+    """Characters of prompt in a context of ``tokens`` that also has to hold a reply."""
     return max(0, tokens - reply_tokens) * _CHARS_PER_TOKEN

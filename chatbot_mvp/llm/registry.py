@@ -11,13 +11,14 @@ from pydantic import SecretStr
 
 from chatbot_mvp.errors import InvalidSetting, MissingPackage, ProviderNotConfigured, UnknownChoice
 from chatbot_mvp.llm.base import ChatModel
+from chatbot_mvp.llm.context_length import chars_of, context_chars
 from chatbot_mvp.llm.local_server import PARALLEL, SMALL_MODEL_BYTES
 from chatbot_mvp.llm.prices import load_prices
 from chatbot_mvp.llm.remote_model import RemoteModel
 from chatbot_mvp.llm.reply_cache import CachedModel, ReplyCache
 from chatbot_mvp.llm.wire import Wire
 from chatbot_mvp.remote.failures import Endpoint
-from chatbot_mvp.remote.http import calls_for, v1
+from chatbot_mvp.remote.http import JsonEndpoint, calls_for, v1
 from chatbot_mvp.settings import MODEL_SETTINGS, Settings
 
 NVIDIA_URL = "https://integrate.api.nvidia.com/v1"
@@ -44,6 +45,8 @@ class Provider:
     """Offered in Admin even where it is not configured."""
     concurrency: int | None = None
     """Requests that it can serve at the same time, where that is known."""
+    tells_context: bool = False
+    """Whether ``/v1/models`` may say how much its model can read."""
 
     @property
     def has_model(self) -> bool:
@@ -163,6 +166,7 @@ _ROWS = (
         command="pip install openai",
         base_url=lambda settings: settings.llm_base_url or NVIDIA_URL,
         wire=_openai_like(),
+        tells_context=True,
     ),
     Provider(
         "openai",
@@ -171,6 +175,7 @@ _ROWS = (
         command="pip install openai",
         base_url=lambda settings: settings.openai_base_url,
         wire=_openai_like("max_completion_tokens"),
+        tells_context=True,
     ),
     Provider(
         "ollama",
@@ -189,7 +194,7 @@ _ROWS = (
         wire=_local,
         concurrency=PARALLEL,
     ),
-    Provider("demo", always_shown=True),
+    Provider("demo", always_shown=True, concurrency=1),
 )
 PROVIDERS: Mapping[str, Provider] = {row.name: row for row in _ROWS}
 """Name of the setting ``PROVIDER`` -> what is known of it. Its SDK is imported when its model is made."""
@@ -247,6 +252,25 @@ def create_chat_model(settings: Settings) -> ChatModel:
     if not settings.llm_cache_enabled:
         return model
     return CachedModel(model, ReplyCache(settings.reply_cache_path), model.address)
+
+
+def requests_at_once(settings: Settings) -> int:
+    """How many requests the chosen provider gets at the same time."""
+    cap = settings.nim_max_concurrent_requests
+    own = find_provider(settings.chosen_provider).concurrency
+    return cap if own is None else min(cap, own)
+
+
+def readable_chars(settings: Settings) -> int | None:
+    """Characters of context that fit into the chosen model beside its longest reply; None where nobody tells."""
+    provider = find_provider(settings.chosen_provider)
+    if provider.name == "local":
+        return chars_of(settings.local_context_tokens, settings.llm_max_tokens)
+    if not provider.tells_context or provider.missing(settings):
+        return None
+    endpoint = provider.endpoint(settings)
+    listing = JsonEndpoint(calls_for(endpoint, settings, provider.concurrency), settings.nim_request_timeout)
+    return context_chars(listing, endpoint.model, settings.llm_max_tokens)
 
 
 def is_installed(provider: Provider) -> bool:

@@ -12,8 +12,9 @@ from chatbot_mvp.metrics.answer_text import AnswerCase
 from chatbot_mvp.metrics.exact_match import exact_match
 from chatbot_mvp.metrics.generation_context import reranker_rescue_count
 from chatbot_mvp.metrics.ranking import CONTEXT_METRICS, RANKING_METRICS
+from chatbot_mvp.metrics.semantic_similarity import semantic_similarity
 
-Input = Literal["ranking", "context", "answer", "run"]
+Input = Literal["ranking", "context", "answer", "judged", "vectors", "run"]
 
 ANSWER_METRICS: dict[str, Callable[[AnswerCase], float | None]] = {
     "generation_score": generation_score,
@@ -33,8 +34,9 @@ class MetricSpec:
     """As it stands in run records and exports ("recall@5")."""
     takes: Input
     """ranking: (ranking before reranking, qrels); context: (documents of the context, qrels); answer: an AnswerCase;
-    run: all queries of a run at once, so that it has no value per query."""
-    function: Callable[..., float | int | None]
+    judged: a judge's reply, so that there is no function; vectors: (answer, reference) embedded; run: all queries of a
+    run at once, so that it has no value per query."""
+    function: Callable[..., float | int | None] | None
     k: int | None = None
     """Cutoff, if it has one."""
     low: float = 0.0
@@ -76,13 +78,15 @@ METRICS: dict[str, MetricSpec] = {
         *(MetricSpec(name, "context", function) for name, function in CONTEXT_METRICS.items()),
         MetricSpec("reranker_rescue_count", "run", reranker_rescue_count, high=None),
         *(MetricSpec(name, "answer", function) for name, function in ANSWER_METRICS.items()),
+        *(MetricSpec(name, "judged", None) for name in ("faithfulness", "context_utilization")),
+        MetricSpec("semantic_similarity", "vectors", semantic_similarity),
     )
 }
 """Name -> what it is."""
 
 COMPARED = (
     *("hit@1", "recall@5", "recall@10", "all_gold@5", "ndcg@10", "mrr", "map"),
-    *("generation_recall", "generation_score", "f1", "exact_match", "accuracy"),
+    *("generation_recall", "generation_score", "f1", "exact_match", "accuracy", "faithfulness", "semantic_similarity"),
 )
 """What two runs are compared by unless asked otherwise.
 

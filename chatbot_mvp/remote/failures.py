@@ -38,6 +38,20 @@ _QUOTA = re.compile(r"insufficient_quota|per.?day|daily|\((TPD|RPD)\)", re.I)
 """Not "exceeded your current quota": Gemini says that of a minute's quota as well."""
 _BAD_KEY = re.compile(r"api.?key (not valid|expired|not found|invalid)|API_KEY_INVALID|invalid api.?key", re.I)
 
+OF_ONE_REQUEST = (
+    ProviderBadRequest,
+    ProviderPromptTooLong,
+    ProviderRateLimited,
+    ProviderReplyUnusable,
+    ProviderUnavailable,
+)
+"""Failures after which another request may do well. Any other (no key, no quota, no such model) concerns them all."""
+
+
+def concerns_one_request(error: Exception) -> bool:
+    """Whether another request may do well after this failure."""
+    return isinstance(error, OF_ONE_REQUEST)
+
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:

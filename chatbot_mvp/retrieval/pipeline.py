@@ -74,6 +74,15 @@ class Pipeline:
             traces = stage.run_batch(traces)
         return traces
 
+    def embed_queries(self, queries: Sequence[str], progress: ProgressCallback = ignore_progress) -> None:
+        """Have the vectors of many queries in the cache before they are asked; nothing for a strategy without vectors.
+
+        Raises:
+            ProviderError: of a remote embedder; what it gave before is kept.
+        """
+        if (side := self.index.dense) is not None:
+            side.cache.embed(side.embedder, queries, "query", side.batch_size, progress, "embed_queries")
+
 
 def retrieval_config(settings: Settings) -> RetrievalConfig:
     """The settings that a pipeline depends on."""

@@ -51,6 +51,12 @@ def _progress_text(job: JobStatus) -> str:
         parts.append(t("job.rate", rate=number(job.rate, 1)))
     if job.seconds_left is not None:
         parts.append(t("job.left", time=duration(job.seconds_left)))
+    if job.failed:
+        parts.append(t("job.failures", count=number(job.failed)))
+    if job.tokens:
+        parts.append(t("job.tokens", count=number(job.tokens)))
+    if job.cost_usd:
+        parts.append(t("job.cost", cost=number(job.cost_usd, 4)))
     return " · ".join(parts)
 
 

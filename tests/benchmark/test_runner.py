@@ -24,6 +24,7 @@ from chatbot_mvp.embedding.base import InputType, Vectors
 from chatbot_mvp.errors import (
     DatasetError,
     InvalidSetting,
+    ProviderNotConfigured,
     RunAlreadyFinished,
     RunMismatch,
     RunNotFound,
@@ -59,7 +60,7 @@ def new_app(settings: Settings) -> App:
         settings,
         embedder=lambda _: FakeEmbedder(),
         chat_model=DemoModel,
-        language_model=lambda _: FakeLanguageModel().model,
+        language_model=lambda *_: FakeLanguageModel().model,
     )
 
 
@@ -198,7 +199,8 @@ def copy_of_bundled(tmp_path: Path) -> Path:
         ({"retrieval_strategy": "MAGIC"}, UnknownChoice),
         ({"mteb_dataset_name": "nope"}, DatasetError),
         ({"retrieval_k": 0}, InvalidSetting),
-        ({"generation_enabled": True}, InvalidSetting),
+        ({"judge_metrics": "charm"}, InvalidSetting),
+        ({"generation_enabled": True, "provider": "groq"}, ProviderNotConfigured),
     ],
 )
 def test_a_run_that_cannot_be_made_leaves_nothing_behind(
@@ -308,7 +310,7 @@ def test_progress_tells_the_phases_in_order_and_ends_at_the_total(app: App) -> N
     seen: list[Progress] = []
     app.bench.run_now(seen.append)
     phases = list(dict.fromkeys(progress.phase for progress in seen))
-    assert phases == ["index", "link", "embed_corpus", "retrieve", "aggregate", "export"]
+    assert phases == ["index", "link", "embed_corpus", "embed_queries", "retrieve", "aggregate", "export"]
     last = {progress.phase: progress for progress in seen}
     assert (last["retrieve"].done, last["retrieve"].total) == (QUERIES, QUERIES)
     assert last["embed_corpus"].done == last["embed_corpus"].total == 80
@@ -406,7 +408,7 @@ def test_a_run_killed_with_sigkill_is_resumed_to_each_query_once_and_equal_metri
     driver = tmp_path / "slow_cli.py"
     driver.write_text(SLOW_CLI, "utf-8")
     process = subprocess.Popen(
-        [sys.executable, str(driver), "benchmark", "run", "--strategy", "LEXICAL", "--json"],
+        [sys.executable, str(driver), "benchmark", "run", "--strategy", "LEXICAL", "--no-generation", "--json"],
         env={**os.environ, "DATA_DIR": str(settings.data_dir), "PYTHONPATH": str(PROJECT_ROOT)},
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
@@ -428,7 +430,7 @@ def test_a_run_killed_with_sigkill_is_resumed_to_each_query_once_and_equal_metri
     ]
 
     resumed = run_cli(settings, "benchmark", "resume", run_id)
-    unbroken = run_cli(settings, "benchmark", "run", "--strategy", "LEXICAL")
+    unbroken = run_cli(settings, "benchmark", "run", "--strategy", "LEXICAL", "--no-generation")
     assert Counter(recorded_queries(settings, run_id)) == {f"q{n:03d}": 1 for n in range(1, QUERIES + 1)}
     assert resumed["run_id"] == run_id
     assert resumed["metrics"] == unbroken["metrics"]

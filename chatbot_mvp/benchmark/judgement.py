@@ -1,0 +1,75 @@
+"""What a judge says of an answer: faithfulness and use of the context, each 0-1 or not scored with the reason.
+
+The judge reads the very passages that the generator read, all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pydantic import BaseModel, Field
+
+from chatbot_mvp.benchmark.generation import prompts
+from chatbot_mvp.chat.prompting import numbered_passages
+from chatbot_mvp.judging.asking import ask
+from chatbot_mvp.judging.score_text import score_from_text
+from chatbot_mvp.llm.base import ChatModel, Completion, Message
+from chatbot_mvp.llm.fence import as_data, fence_name
+from chatbot_mvp.types import Chunk
+
+PHASE = "judge"
+
+_SHORT_WORDS = 3
+"""An answer of so many words states nothing by itself: it is judged together with its question."""
+_REASON_CHARS = 300
+_RAW_CHARS = 2_000
+
+
+class _Reply(BaseModel):
+    """What a judge answers with."""
+
+    reason: str = ""
+    score: float = Field(ge=0.0, le=1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """One metric's score of one answer."""
+
+    score: float | None
+    """0-1; None: not scored."""
+    reason: str
+    """The judge's, or why there is no score."""
+    raw: str
+    """The judge's last reply where there is no score; else ""."""
+    completions: tuple[Completion, ...]
+
+
+def judge(
+    model: ChatModel, metric: str, question: str, answer: str, passages: Sequence[Chunk], language: str
+) -> Judgement:
+    """Ask for one of the metrics of ``JUDGE_METRICS``.
+
+    A reply without a structure still counts where it states its score in an unmistakable way.
+
+    Raises:
+        ProviderError: one that no request would survive.
+    """
+    asked = ask(model, _messages(metric, question, answer, passages, language), _Reply, language=language)
+    if asked.value is not None:
+        return Judgement(asked.value.score, asked.value.reason[:_REASON_CHARS], "", asked.completions)
+    score = score_from_text(asked.raw)
+    if score is not None:
+        return Judgement(score, asked.raw.strip()[:_REASON_CHARS], "", asked.completions)
+    return Judgement(None, asked.detail or asked.reason, asked.raw[:_RAW_CHARS], asked.completions)
+
+
+def _messages(metric: str, question: str, answer: str, passages: Sequence[Chunk], language: str) -> tuple[Message, ...]:
+    texts = prompts(language)
+    short = metric == "faithfulness" and len(answer.split()) <= _SHORT_WORDS
+    data = numbered_passages(passages)
+    fence = fence_name(data, question, answer, metric)
+    system = texts[f"judge_{metric}_short" if short else f"judge_{metric}"]
+    user = texts["judge_user"].format(fence=fence, passages=data, question=as_data(question), answer=as_data(answer))
+    return Message("system", system.format(fence=fence).strip()), Message("user", user.strip())

@@ -1,0 +1,177 @@
+"""What the models of a run were asked and what it cost. The run's events are the ledger, so that a resume goes on."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from chatbot_mvp.benchmark.records import RunFolder
+from chatbot_mvp.errors import BudgetWithoutPrice
+from chatbot_mvp.llm.base import ChatModel, ChatRequest, ChatStream, Completion
+
+LLM_REQUEST = "llm_request"
+"""The event of one answered request to a model."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """A sum over requests that were answered."""
+
+    calls: int = 0
+    cached: int = 0
+    """Of ``calls``, those that came from the cache of replies and cost nothing."""
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    """Of the requests whose provider told; a cached reply's tokens count here as well."""
+    cost_usd: float = 0.0
+    unpriced: int = 0
+    """Requests whose cost is not known, so that ``cost_usd`` lacks them."""
+
+    @property
+    def tokens(self) -> int:
+        return self.prompt_tokens + self.completion_tokens
+
+    def plus(self, other: Spent) -> Spent:
+        mine, theirs = asdict(self), asdict(other)
+        return Spent(**{name: mine[name] + theirs[name] for name in mine})
+
+    @classmethod
+    def of(cls, completion: Completion) -> Spent:
+        usage = completion.usage
+        cost = 0.0 if completion.cached else usage.cost_usd
+        return cls(
+            calls=1,
+            cached=int(completion.cached),
+            prompt_tokens=usage.prompt_tokens or 0,
+            completion_tokens=usage.completion_tokens or 0,
+            cost_usd=cost or 0.0,
+            unpriced=int(cost is None),
+        )
+
+    @classmethod
+    def total(cls, parts: Iterable[Spent]) -> Spent:
+        result = cls()
+        for part in parts:
+            result = result.plus(part)
+        return result
+
+    def to_json(self) -> dict[str, Any]:
+        return {**asdict(self), "cost_usd": round(self.cost_usd, 6)}
+
+
+class BudgetReached(Exception):
+    """Another task could cost more than the budget has left. Caught by the run, which ends cleanly."""
+
+
+class Spending:
+    """Counts by phase. Safe to share between threads."""
+
+    def __init__(self, folder: RunFolder, budget_usd: float | None = None) -> None:
+        """Goes on from what the run's events tell of earlier attempts.
+
+        Args:
+            budget_usd: of the whole run, all attempts together; None for no limit.
+        """
+        self._folder = folder
+        self.budget_usd = budget_usd
+        self._phases: dict[str, Spent] = {}
+        self._dearest: dict[str, float] = {}
+        self._in_flight: dict[str, int] = {}
+        self._closed = False
+        self._changed = threading.Condition()
+        for event in folder.read_events(LLM_REQUEST):
+            self._phases[event["phase"]] = self._phases.get(event["phase"], Spent()).plus(_of_event(event))
+
+    @property
+    def total(self) -> Spent:
+        with self._changed:
+            return Spent.total(self._phases.values())
+
+    def by_phase(self) -> dict[str, Spent]:
+        """Phase -> what it took, over all attempts."""
+        with self._changed:
+            return dict(self._phases)
+
+    def seen(self, phase: str, completion: Completion) -> None:
+        """Count an answered request, and write it to the events."""
+        spent = Spent.of(completion)
+        with self._changed:
+            self._phases[phase] = self._phases.get(phase, Spent()).plus(spent)
+        values = {**asdict(spent), "cost_usd": None if spent.unpriced else spent.cost_usd}
+        self._folder.event(
+            LLM_REQUEST, phase=phase, model=completion.model, seconds=round(completion.seconds, 4), **values
+        )
+
+    def metered(self, phase: str, model: ChatModel) -> ChatModel:
+        """``model``, each of whose replies is counted under ``phase``."""
+        return _Metered(model, lambda completion: self.seen(phase, completion))
+
+    def begin(self, phase: str) -> None:
+        """Ask before a task that will spend; ``end`` must follow.
+
+        With a budget, a task is held to cost as much as the dearest of its phase so far. Until the first has ended
+        nothing is known, so that the others wait for it.
+
+        Raises:
+            BudgetReached: the budget may not suffice for it.
+            BudgetWithoutPrice: a request's cost is not known, so that the budget cannot be kept.
+        """
+        with self._changed:
+            if self.budget_usd is not None:
+                self._changed.wait_for(
+                    lambda: self._closed or phase in self._dearest or not self._in_flight.get(phase, 0)
+                )
+                if self._closed:
+                    raise BudgetReached
+                total = Spent.total(self._phases.values())
+                if total.unpriced:
+                    raise BudgetWithoutPrice(calls=total.unpriced)
+                reserved = sum(count * self._dearest.get(name, 0.0) for name, count in self._in_flight.items())
+                if total.cost_usd + reserved + self._dearest.get(phase, 0.0) > self.budget_usd:
+                    raise BudgetReached
+            self._in_flight[phase] = self._in_flight.get(phase, 0) + 1
+
+    def end(self, phase: str, cost_usd: float) -> None:
+        """A task that had begun is over; ``cost_usd`` is that of all its requests."""
+        with self._changed:
+            self._in_flight[phase] -= 1
+            self._dearest[phase] = max(cost_usd, self._dearest.get(phase, 0.0))
+            self._changed.notify_all()
+
+    def close(self) -> None:
+        """Nobody may begin any more; those who wait are told so."""
+        with self._changed:
+            self._closed = True
+            self._changed.notify_all()
+
+
+class _Metered:
+    """A ``ChatModel`` that tells of each of its replies."""
+
+    def __init__(self, model: ChatModel, seen: Callable[[Completion], None]) -> None:
+        self._model = model
+        self._seen = seen
+
+    @property
+    def name(self) -> str:
+        return self._model.name
+
+    @property
+    def needs_evidence(self) -> bool:
+        return self._model.needs_evidence
+
+    def complete(self, request: ChatRequest) -> Completion:
+        completion = self._model.complete(request)
+        self._seen(completion)
+        return completion
+
+    def stream(self, request: ChatRequest) -> ChatStream:
+        # Runs do not stream; a stream that is left early would have to be counted by its end.
+        raise TypeError("a metered model answers at once: call complete")
+
+
+def _of_event(event: Mapping[str, Any]) -> Spent:
+    spent = Spent(**{name: event[name] for name in asdict(Spent()) if event.get(name) is not None})
+    return replace(spent, unpriced=int(event.get("cost_usd") is None))
