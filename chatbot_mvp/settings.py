@@ -203,6 +203,16 @@ class Settings(BaseSettings):
         8, ge=1, le=256, description="Chunks whose context CONTEXTUAL_HYBRID asks a language model for at once."
     )
 
+    retrieval_context_max_tokens: int = Field(
+        150,
+        ge=10,
+        le=2_000,
+        description="Longest context that CONTEXTUAL_HYBRID indexes with a chunk (tokens of 4 characters).",
+    )
+    retrieval_bm25_language: Literal["", "es", "en"] = Field(
+        "", description="Language of a benchmark's corpus, for stemming and prompts; empty: detected."
+    )
+
     query_expansion_llm: bool = Field(
         False, description="Ask PROVIDER's model for further words where a question has fewer than 5."
     )

@@ -189,7 +189,7 @@ class _Answering:
 
     @property
     def _language(self) -> str:
-        return self._run.dataset.language
+        return self._run.language
 
     # --- in the run's thread
 
