@@ -31,14 +31,19 @@ from chatbot_mvp.embedding.registry import create_embedder
 from chatbot_mvp.errors import ChatbotError
 from chatbot_mvp.jobs.manager import JobStatus
 from chatbot_mvp.kb.chunking import chunk_document
+from chatbot_mvp.kb.intake import FileState
+from chatbot_mvp.kb.parsing import SUFFIXES
 from chatbot_mvp.kb.store import KbRecord, KbStore
+from chatbot_mvp.library import KbContents, Library, Upload
 from chatbot_mvp.llm.base import ChatModel, Completion
 from chatbot_mvp.llm.demo import DemoModel
 from chatbot_mvp.metrics.registry import METRICS
 from chatbot_mvp.providers import ProviderCheck, Providers, ProviderStatus
 from chatbot_mvp.retrieval.chroma import chroma_client, delete_collections
+from chatbot_mvp.retrieval.index import forget_index
 from chatbot_mvp.retrieval.pipeline import Pipeline, build_pipeline
 from chatbot_mvp.retrieval.pool import PipelinePool
+from chatbot_mvp.retrieval.strategies import get_strategy
 from chatbot_mvp.settings import Settings
 from chatbot_mvp.types import Chunk, Document, ProgressCallback, ignore_progress
 
@@ -46,6 +51,7 @@ __all__ = [
     "KINDS",
     "METRICS",
     "MODES",
+    "SUFFIXES",
     "Answer",
     "AnswerRecord",
     "App",
@@ -53,8 +59,10 @@ __all__ = [
     "Comparison",
     "Conversation",
     "Failure",
+    "FileState",
     "Found",
     "JobStatus",
+    "KbContents",
     "KbRecord",
     "LiveTurn",
     "MetricDelta",
@@ -68,6 +76,7 @@ __all__ = [
     "Source",
     "Turn",
     "UnfinishedRun",
+    "Upload",
     "UserContext",
     "build_app",
 ]
@@ -116,6 +125,10 @@ class App:
             lambda: self.settings, self._build_for_run, self._embedder, language_model, self.providers.model
         )
         """Data sets, runs and their results."""
+        self.library = Library(
+            lambda: self.settings, self._kbs, self.kb_pipeline, self._forget_kb_index, self.delete_kb
+        )
+        """Knowledge bases: files taken in the background, what a KB holds, names, new indexes, suggested questions."""
 
     @property
     def settings(self) -> Settings:
@@ -147,7 +160,8 @@ class App:
         Raises:
             UploadError: the file cannot be used; nothing else changes.
         """
-        return self._kbs.add(name, content, self.settings.kb_max_chars, self.settings.kb_max_upload_mb)
+        limits = self.settings
+        return self._kbs.add(name, content, limits.kb_max_chars, limits.kb_max_upload_mb, limits.kb_max_pages)
 
     def add_sample_kb(self) -> KbRecord:
         """Keep the sample that comes with the project."""
@@ -166,11 +180,16 @@ class App:
             VectorStoreUnavailable: nothing was deleted.
         """
         self._kbs.record(kb_id)
-        if self.settings.chroma_host or self.settings.chroma_dir.is_dir():
-            delete_collections(chroma_client(self.settings.chroma_dir, self.settings.chroma_host), kb_id)
-        # The same document added again is the same KB: it must not meet a pipeline whose vectors are gone.
-        self._pipelines.drop(kb_id)
+        self._drop_vectors(kb_id)
         self._kbs.delete(kb_id)
+
+    def suggested_questions(self, kb_id: str) -> tuple[str, ...]:
+        """Up to four questions that the knowledge base should answer, from its headings and definitions.
+
+        Raises:
+            KbNotFound, KbUnreadable
+        """
+        return self.library.suggested_questions(kb_id)
 
     def kb_document(self, kb_id: str) -> Document:
         """The text that offsets of sources refer to.
@@ -264,6 +283,29 @@ class App:
         self.settings.data_dir.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=self.settings.data_dir):
             return str(self.settings.data_dir)
+
+    def _drop_vectors(self, kb_id: str) -> None:
+        """
+        Raises:
+            VectorStoreUnavailable
+        """
+        if self.settings.chroma_host or self.settings.chroma_dir.is_dir():
+            delete_collections(chroma_client(self.settings.chroma_dir, self.settings.chroma_host), kb_id)
+        # The same document added again is the same KB: it must not meet a pipeline whose vectors are gone.
+        self._pipelines.drop(kb_id)
+
+    def _forget_kb_index(self, kb_id: str) -> None:
+        """Forget all that was built over a knowledge base, in memory and on disk.
+
+        Raises:
+            KbNotFound, KbUnreadable, VectorStoreUnavailable
+        """
+        settings = self.settings
+        chunks, record = self.kb_chunks(kb_id), self._kbs.record(kb_id)
+        self._drop_vectors(kb_id)
+        with_vectors = get_strategy(settings.retrieval_strategy).needs_vectors
+        embedder = self._embedder(settings.embedding_model_name) if with_vectors else None
+        forget_index(chunks, record.language, settings.cache_dir, embedder)
 
     def _build_for_run(
         self,

@@ -30,7 +30,15 @@
     │   ├── UploadEmpty
     │   ├── UploadBinary
     │   ├── UploadTooLarge
-    │   └── UploadTypeUnsupported
+    │   ├── UploadTypeUnsupported
+    │   ├── UploadWrongSuffix       the name says one format, the content another
+    │   ├── UploadDamaged
+    │   ├── UploadEncrypted
+    │   ├── UploadScanned           pages that are pictures
+    │   ├── UploadTooManyPages
+    │   ├── UploadExpands           a small file that would become a very large one
+    │   ├── UploadTooSlow
+    │   └── UploadNoRoom            the other files have filled the knowledge base
     ├── KbNotFound                                                             (exit code 2)
     ├── ConversationNotFound        of the chat                                (exit code 2)
     ├── KbUnreadable                a stored knowledge base is damaged         (exit code 1)
@@ -262,6 +270,55 @@ class UploadTooLarge(UploadError):
 class UploadTypeUnsupported(UploadError):
     code = "upload_type_unsupported"
     template = "{name!r} is not of a supported type. Use one of: {legal}."
+
+
+class UploadWrongSuffix(UploadError):
+    code = "upload_wrong_suffix"
+    template = "{name!r} is not what its name says: its content is that of a {found} file. Rename it to end in {found}."
+
+
+class UploadDamaged(UploadError):
+    code = "upload_damaged"
+    template = "{name!r} cannot be read as {kind}: {reason}. Open it where it was made and save it again."
+
+
+class UploadEncrypted(UploadError):
+    code = "upload_encrypted"
+    template = "{name!r} is protected by a password. Save a copy without one and upload that."
+
+
+class UploadScanned(UploadError):
+    code = "upload_scanned"
+    template = (
+        "{name!r} has no text in its pages ({pages}): they are images. Have their text recognised (OCR), save it as a "
+        "PDF with text, and upload that."
+    )
+
+
+class UploadTooManyPages(UploadError):
+    code = "upload_too_many_pages"
+    template = "{name!r} has {pages} pages; at most {limit} are taken (KB_MAX_PAGES). Split it or leave pages out."
+
+
+class UploadExpands(UploadError):
+    code = "upload_expands"
+    template = (
+        "{name!r} would take more than {limit_mb} MB when unpacked. No ordinary document does; save it again, or "
+        "upload its text."
+    )
+
+
+class UploadTooSlow(UploadError):
+    code = "upload_too_slow"
+    template = "{name!r} could not be read within {seconds} seconds. Split it, or upload its text."
+
+
+class UploadNoRoom(UploadError):
+    code = "upload_no_room"
+    template = (
+        "There is no room for {name!r}: the files before it fill the {limit} characters that a knowledge base may have "
+        "(KB_MAX_CHARS). Upload it as a knowledge base of its own."
+    )
 
 
 class KbNotFound(ChatbotError):

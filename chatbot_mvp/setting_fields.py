@@ -61,6 +61,7 @@ class SettingFields(BaseSettings):
 
     kb_max_chars: int = Field(120_000, ge=1_000, description="A longer document is cut at a paragraph (characters).")
     kb_max_upload_mb: int = Field(10, ge=1, le=1_000, description="Largest file taken as a knowledge base (MB).")
+    kb_max_pages: int = Field(500, ge=1, le=10_000, description="Longest PDF taken (pages).")
     kb_top_k: int = Field(5, ge=1, le=50, description="Chunks that may reach an answer.")
     kb_min_score: float = Field(
         0.0,

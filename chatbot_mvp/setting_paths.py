@@ -56,6 +56,10 @@ class SettingPaths(SettingFields):
         return self.data_dir / "jobs"
 
     @property
+    def kb_jobs_dir(self) -> Path:
+        return self.data_dir / "kb_jobs"
+
+    @property
     def conversations_dir(self) -> Path:
         return self.data_dir / "conversations"
 

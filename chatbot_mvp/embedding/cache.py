@@ -81,6 +81,12 @@ class VectorCache:
         """How many distinct texts need not be embedded."""
         return len(self._read({_key(model_id, input_type, text) for text in texts}))
 
+    def forget(self, model_id: str, texts: Sequence[str], input_type: InputType) -> None:
+        """Delete the vectors of ``texts``; the next ``embed`` computes them anew."""
+        keys = [(_key(model_id, input_type, text),) for text in texts]
+        with self._lock, self._connection:
+            self._connection.executemany("DELETE FROM vectors WHERE key = ?", keys)
+
     def _read(self, keys: set[bytes]) -> dict[bytes, bytes]:
         wanted = sorted(keys)
         found: dict[bytes, bytes] = {}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+import shutil
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -137,6 +138,26 @@ def build_index(
     vectors = choice.make(_chunk_vectors(windows, kb), model.model_id, progress)
     side = DenseSide(vectors, model, cache, batch_size, ExactVectors(windows), ExactVectors(sentences))
     return CorpusIndex(chunks, lexical, side, graph, kb)
+
+
+def forget_index(chunks: Sequence[Chunk], language: str, cache_dir: Path, embedder: Embedder | None) -> None:
+    """Delete what ``build_index`` keeps on disk for a knowledge base: its inverted index, and the vectors of its texts.
+
+    What a language model wrote about its chunks stays: it was paid for.
+
+    Args:
+        embedder: whose vectors; None for a strategy without.
+    """
+    analyzer = Analyzer(language)
+    kb = build_bm25_index(chunks, language)
+    folder = _folder(cache_dir, kb.chunks, analyzer)
+    if folder.is_dir():
+        with FileLock(f"{folder}.lock"):
+            shutil.rmtree(folder, ignore_errors=True)
+    path = vector_cache_path(cache_dir)
+    if embedder is not None and path.is_file():
+        texts = [*kb.matcher.window_texts, *kb.matcher.sentence_texts]
+        VectorCache(path).forget(embedder.model_id, texts, "passage")
 
 
 def vector_cache_path(cache_dir: Path) -> Path:
