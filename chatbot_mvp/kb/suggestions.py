@@ -41,7 +41,8 @@ _EMPTY = frozenset(
     fold(word)
     for word in """introducción índice contenido resumen conclusión conclusiones anexo anexos general generalidades
     otros varios notas referencias bibliografía prólogo portada introduction contents summary conclusion conclusions
-    appendix overview general other others miscellaneous notes references bibliography foreword abstract index faq""".split()
+    appendix overview general other others miscellaneous notes references bibliography foreword abstract
+    index faq""".split()
 )
 
 

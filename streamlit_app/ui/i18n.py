@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from datetime import datetime
 from functools import cache
 from pathlib import Path
@@ -77,3 +78,8 @@ def moment(iso: str) -> str:
     except ValueError:
         return iso
     return local.strftime("%d/%m/%Y %H:%M" if current_language() == "es" else "%Y-%m-%d %H:%M")
+
+
+def plain(text: str) -> str:
+    """A name as Markdown that shows it as it is."""
+    return re.sub(r"[\\`*{}\[\]()#+!|<>~$:]|(?<!\w)_|_(?!\w)", r"\\\g<0>", text)

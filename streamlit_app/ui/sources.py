@@ -7,7 +7,9 @@ import html
 import streamlit as st
 
 from chatbot_mvp.app import Source
-from streamlit_app.ui.i18n import t
+from chatbot_mvp.types import Chunk
+from streamlit_app.ui.i18n import number, plain, t
+from streamlit_app.ui.state import get_app
 
 _STYLE = """<style>
 .passage {white-space: pre-wrap; overflow-wrap: anywhere; line-height: 1.55; max-height: 28rem; overflow-y: auto;}
@@ -19,8 +21,23 @@ def show_sources(sources: tuple[Source, ...]) -> None:
     """One expander per source, closed, named by its number and section."""
     for source in sources:
         with st.expander(f"[{source.number}] {source.chunk.section}", icon=":material/description:"):
-            st.html(_STYLE + passage_html(source.chunk.text, source.chunk.start, source.highlights))
-            st.caption(t("chat.source_place", start=source.chunk.start, end=source.chunk.end))
+            show_passage(source.chunk, source.highlights)
+            st.caption(place_text(source.chunk, source.highlights))
+
+
+def show_passage(chunk: Chunk, highlights: tuple[tuple[int, int], ...]) -> None:
+    """A passage with its marks; of blank space and letters, whatever Markdown or HTML it holds."""
+    st.html(_STYLE + passage_html(chunk.text, chunk.start, highlights))
+
+
+def place_text(chunk: Chunk, highlights: tuple[tuple[int, int], ...]) -> str:
+    """The file and page that a passage, or what is marked in it, is from, and its characters."""
+    said = t("chat.source_place", start=number(chunk.start), end=number(chunk.end))
+    place = get_app().library.place(chunk.doc_id, highlights[0][0] if highlights else chunk.start)
+    if place is None:
+        return said
+    page = f", {t('chat.source_page', page=number(place.page))}" if place.page else ""
+    return f":material/draft: {plain(place.file)}{page} · {said}"
 
 
 def passage_html(text: str, start: int, highlights: tuple[tuple[int, int], ...]) -> str:

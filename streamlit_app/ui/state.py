@@ -6,7 +6,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from chatbot_mvp.app import App, Failure, KbRecord, build_app
+from chatbot_mvp.app import App, Failure, FileState, KbRecord, build_app
 from chatbot_mvp.errors import ChatbotError
 from chatbot_mvp.settings import load_settings
 from chatbot_mvp.types import Progress
@@ -38,7 +38,7 @@ def show_error(error: ChatbotError) -> None:
     st.error(error_text(error), icon=":material/error:")
 
 
-def failure_text(failure: Failure) -> str:
+def failure_text(failure: Failure | FileState) -> str:
     """Why something failed, in the reader's language where there is a text for it."""
     key = f"error.{failure.code}"
     return t(key, **failure.params) if key in catalogue(current_language()) else failure.message

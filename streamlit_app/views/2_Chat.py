@@ -7,26 +7,36 @@ from chatbot_mvp.errors import ChatbotError
 from streamlit_app.ui.answers import show_turn, watch
 from streamlit_app.ui.conversation_menu import conversation_menu
 from streamlit_app.ui.i18n import number, t
+from streamlit_app.ui.kb_upload import sample_button, upload_box, upload_panel
 from streamlit_app.ui.knobs import ask_knobs
 from streamlit_app.ui.session import begin_conversation, current_conversation
-from streamlit_app.ui.state import PAGES, active_kb, get_app, prepare_kb, show_error
+from streamlit_app.ui.state import active_kb, get_app, prepare_kb, show_error
+from streamlit_app.ui.suggestions import suggestions
 
 st.title(t("nav.chat"))
 active = active_kb()
 if active is None:
     st.info(t("chat.no_kb"), icon=":material/info:")
-    if st.button(t("chat.go_admin"), icon=PAGES["admin"][1], type="primary"):
-        st.switch_page(PAGES["admin"][0])
+    upload, sample = st.columns([2, 1], gap="large")
+    with upload:
+        upload_box("chat")
+    with sample:
+        sample_button()
+        if active_kb() is not None:
+            st.rerun()
+    upload_panel()
     st.stop()
 
 records = {record.kb_id: record for record in get_app().kbs()}
-which, how, menus = st.columns([4, 2.4, 3], vertical_alignment="bottom")
+which, add, how, menus = st.columns([3.4, 1.2, 2.4, 3], vertical_alignment="bottom")
 kb_id = which.selectbox(
     t("chat.kb"),
     list(records),
     index=list(records).index(active.kb_id),
     format_func=lambda key: records[key].kb_name,
 )
+with add.popover(t("chat.upload"), icon=":material/upload_file:", width="stretch"):
+    upload_box("chat")
 kb = records[kb_id]
 st.session_state.kb_id, st.session_state.kb_name = kb_id, kb.kb_name
 st.session_state.chat_mode = st.session_state.get("chat_mode", "strict")
@@ -47,8 +57,10 @@ if kb.kb_truncated:
         t("kb.truncated", kept=number(kb.chars), original=number(kb.original_chars)), icon=":material/content_cut:"
     )
 
+upload_panel()
+
 history = st.container()
-question = st.chat_input(t("chat.placeholder"))
+question = st.chat_input(t("chat.placeholder")) or st.session_state.pop("chat_suggested", None)
 with history:
     conversation, live = current_conversation(kb)
     if question:
@@ -63,6 +75,7 @@ with history:
         conversation_menu(kb, conversation)
     if conversation is None or not conversation.turns:
         st.caption(t("chat.hint"))
+        suggestions(kb)
     else:
         for turn in conversation.turns:
             if turn.turn_id in live:
