@@ -20,10 +20,10 @@ _LIST = {"es": "¿Cuáles son {topic}?", "en": "What are {topic}?"}
 
 _DEFINITION = {
     "es": re.compile(
-        r"(?:^|[.\n]\s+)((?:El|La|Un|Una)\s+[\wáéíóúñü]+(?:\s+(?:de|del|de la)\s+[\wáéíóúñü]+|\s+[\wáéíóúñü]+)?)"
+        r"(?:^|[.\n]\s*)((?:El|La|Un|Una)\s+[\wáéíóúñü]+(?:\s+(?:de|del|de la)\s+[\wáéíóúñü]+|\s+[\wáéíóúñü]+)?)"
         r"\s+es\s+(?:un|una|el|la)\s+\w+"
     ),
-    "en": re.compile(r"(?:^|[.\n]\s+)((?:The|A|An)\s+\w+(?:\s+\w+)?)\s+is\s+(?:a|an|the)\s+\w+"),
+    "en": re.compile(r"(?:^|[.\n]\s*)((?:The|A|An)\s+\w+(?:\s+\w+)?)\s+is\s+(?:a|an|the)\s+\w+"),
 }
 # A heading that names several things asks for them by itself.
 _PLURAL = {

@@ -36,11 +36,13 @@ def html_to_text(content: bytes | str) -> str:
     """
     try:
         from bs4 import BeautifulSoup, FeatureNotFound
+        from bs4.dammit import UnicodeDammit
     except ImportError as error:
         raise missing("beautifulsoup4") from error
     try:
         # Knows which end tags may be left out; of HTML it reads neither DTDs nor external entities.
-        soup = BeautifulSoup(content, "lxml")
+        markup = content if isinstance(content, str) else UnicodeDammit(content, is_html=True).unicode_markup or ""
+        soup = BeautifulSoup(markup, "lxml")
     except FeatureNotFound as error:
         raise missing("lxml") from error
     title = clean_text(soup.title.get_text(" ")) if soup.title else ""

@@ -18,6 +18,10 @@ from chatbot_mvp.text import fold
 _RUNNING_SHARE = 0.4
 """A line at one height of this share of the pages, figures aside, is a running head."""
 _RUNNING_PAGES = 3
+_STAMP = 60
+"""Characters on each page of a scan that its scanner may have put there."""
+_EDGE = 3
+"""Lines at the top, and as many at the bottom, where running heads are."""
 _HEADING_SCALE = 1.12
 """A heading's size against that of the text."""
 _MAX_HEADING = 120
@@ -99,26 +103,33 @@ def compose(pages: Sequence[Sequence[Line]], outline: Sequence[OutlineEntry]) ->
 
 
 def _without_running_heads(pages: Sequence[Sequence[Line]]) -> list[list[Line]]:
+    """Lines at the top or the bottom that come back at the same height, figures aside, and page numbers, go."""
+
     def key(line: Line) -> tuple[str, int]:
         return re.sub(r"\d+|\b[ivxlc]+\b", "#", fold(line.text)), round(line.y / 3)
-
-    def at_edge(page: Sequence[Line], line: Line) -> bool:
-        heights = [other.y for other in page]
-        return line.y in (min(heights), max(heights))
 
     seen = Counter(found for page in pages for found in {key(line) for line in page})
     often = max(_RUNNING_PAGES, _RUNNING_SHARE * sum(bool(page) for page in pages))
     kept: list[list[Line]] = []
     for page in pages:
-        # What stands at the edge may change from chapter to chapter; a number alone there is the page's.
-        kept.append(
-            [
-                line
-                for line in page
-                if seen[key(line)] < often
-                and not (at_edge(page, line) and (seen[key(line)] >= _RUNNING_PAGES or _PAGE_NUMBER.match(line.text)))
-            ]
-        )
+        heights = sorted({line.y for line in page})
+        edges = {*heights[:_EDGE], *heights[-_EDGE:]}
+
+        def running(line: Line, edges: set[float] = edges, heights: list[float] = heights) -> bool:
+            if line.y not in edges:
+                return False
+            # The outermost line may change from chapter to chapter; a number alone there is the page's.
+            outermost = line.y in (heights[0], heights[-1])
+            return seen[key(line)] >= (_RUNNING_PAGES if outermost else often) or bool(
+                outermost and _PAGE_NUMBER.match(line.text)
+            )
+
+        rest = [line for line in page if not running(line)]
+        # Pages that are alike altogether, as of forms, have no running heads that could be told.
+        kept.append(rest if rest or len(page) <= _EDGE else list(page))
+    chars = sum(len(line.text) for page in pages for line in page)
+    if not any(kept) and chars > _STAMP * len(pages):
+        return [list(page) for page in pages]
     return kept
 
 

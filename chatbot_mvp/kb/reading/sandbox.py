@@ -12,6 +12,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import asdict
@@ -56,24 +57,25 @@ def read_apart(
     environment["PYTHONDONTWRITEBYTECODE"] = "1"
     command = [sys.executable, "-m", __name__, kind, str(max_pages), name]
     deadline = time.monotonic() + seconds
-    process = subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment
-    )
-    try:
-        given: bytes | None = content
-        while True:
-            try:
-                output, _ = process.communicate(given, timeout=_POLL_S)
-                break
-            except subprocess.TimeoutExpired:
-                given = None
-            check()
-            if time.monotonic() > deadline:
-                raise UploadTooSlow(name=name, seconds=round(seconds))
-    finally:
-        if process.poll() is None:
-            process.kill()
-            process.communicate()
+    # A file, not a pipe: a pipe holds less than most documents, and is not filled while one waits with a clock.
+    with tempfile.TemporaryFile() as given:
+        given.write(content)
+        given.seek(0)
+        process = subprocess.Popen(
+            command, stdin=given, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment
+        )
+        try:
+            while True:
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    output, _ = process.communicate(timeout=_POLL_S)
+                    break
+                check()
+                if time.monotonic() > deadline:
+                    raise UploadTooSlow(name=name, seconds=round(seconds))
+        finally:
+            if process.poll() is None:
+                process.kill()
+                process.communicate()
     return _answer(kind, name, output, process.returncode)
 
 
