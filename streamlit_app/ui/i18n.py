@@ -82,4 +82,4 @@ def moment(iso: str) -> str:
 
 def plain(text: str) -> str:
     """A name as Markdown that shows it as it is."""
-    return re.sub(r"[\\`*{}\[\]()#+!|<>~$:]|(?<!\w)_|_(?!\w)", r"\\\g<0>", text)
+    return re.sub(r"[\\`*{}\[\]|<>~$:]|(?<!\w)_|_(?!\w)", r"\\\g<0>", text)

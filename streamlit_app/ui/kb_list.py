@@ -80,15 +80,19 @@ def _open(kb_id: str) -> None:
 
 def _actions(record: KbRecord) -> None:
     name = st.text_input(t("admin.kb_name"), record.kb_name, max_chars=120, key=f"name-{record.kb_id}")
-    st.button(
+    unchanged = not name.strip() or name == record.kb_name
+    if st.button(
         t("admin.kb_rename"),
         key=f"rename-{record.kb_id}",
         icon=":material/edit:",
         width="stretch",
-        disabled=not name.strip() or name == record.kb_name,
-        on_click=get_app().library.rename,
-        args=(record.kb_id, name),
-    )
+        disabled=unchanged,
+    ):
+        try:
+            get_app().library.rename(record.kb_id, name)
+            st.rerun()
+        except ChatbotError as error:
+            show_error(error)
     if st.button(
         t("admin.kb_reindex"),
         key=f"reindex-{record.kb_id}",

@@ -102,8 +102,9 @@ def take_result(upload: Upload) -> None:
     if upload.job.active or not upload.kb_id or st.session_state.get("kb_job_taken", True):
         return
     st.session_state.kb_job_taken = True
-    if upload.files:
+    if upload.files and st.session_state.get("kb_id") != upload.kb_id:
         st.session_state.kb_id = upload.kb_id
+        st.rerun()  # what is above was drawn for the one before
 
 
 def _panel(job_id: str, was_active: bool) -> None:
@@ -162,10 +163,11 @@ def _dismiss() -> None:
 def _files(files: tuple[FileState, ...]) -> None:
     """One line for each file: what has become of it, and why."""
     for file in files:
+        if file.stage == "failed":  # the reason names the file
+            st.markdown(f"{_ICONS[file.stage]} {plain(failure_text(file))}")
+            continue
         said = [t(f"upload.stage.{file.stage}")]
-        if file.stage == "failed":
-            said = [failure_text(file)]
-        elif file.stage == "duplicate":
+        if file.stage == "duplicate":
             said = [t("upload.same_as", name=plain(file.same_as))]
         elif file.chars:
             said += _size(file)

@@ -28,7 +28,7 @@ if active is None:
     st.stop()
 
 records = {record.kb_id: record for record in get_app().kbs()}
-which, add, how, menus = st.columns([3.4, 1.2, 2.4, 3], vertical_alignment="bottom")
+which, add, how, menus = st.columns([3.2, 1.2, 2.1, 3.5], vertical_alignment="bottom")
 kb_id = which.selectbox(
     t("chat.kb"),
     list(records),

@@ -1,0 +1,70 @@
+"""A team's documents, in a real browser: two files at once, the state of each, a citation with its file and page."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.e2e.conftest import Server
+from tests.e2e.test_tour import ask, settle, visit
+from tests.kb.documents import docx_with, pdf
+
+pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("e2e")]
+
+DOCX = docx_with(
+    ("Title", "Guía de acogida"),
+    ("Heading 1", "Ayuda de comedor"),
+    ("Normal", "La empresa paga once euros por cada día de comedor."),
+    ("Heading 1", "Horario de verano"),
+    ("Normal", "El horario de verano es de siete horas, de ocho de la mañana a tres de la tarde."),
+)
+PDF = pdf(
+    [
+        [("Normas de viaje", 20.0), ("Antes de salir se pide permiso a la persona responsable.", 11.0)],
+        [("Gastos de viaje", 16.0), ("El kilómetro en coche propio se paga a veintiséis céntimos.", 11.0)],
+    ]
+)
+
+
+@pytest.fixture
+def server(tmp_path):  # type: ignore[no-untyped-def]
+    running = Server(tmp_path, RETRIEVAL_STRATEGY="LEXICAL")
+    running.start()
+    yield running
+    running.kill()
+
+
+def test_two_documents_are_uploaded_in_chat_asked_and_cited_with_file_and_page(page, server) -> None:  # type: ignore[no-untyped-def]
+    visit(page, server, "Chat")
+    files = [
+        {"name": "acogida.docx", "mimeType": "application/octet-stream", "buffer": DOCX},
+        {"name": "viajes.pdf", "mimeType": "application/pdf", "buffer": PDF},
+    ]
+    page.locator("[data-testid='stFileUploader'] input[type=file]").set_input_files(files=files)
+    page.get_by_text("está lista").wait_for()
+    settle(page)
+    panel = page.locator(".st-key-kb-upload-panel")
+    assert "acogida.docx · indexado" in panel.inner_text()
+    assert "viajes.pdf · indexado · 2 páginas" in panel.inner_text()
+    page.get_by_role("button", name="Cerrar el aviso").click()
+    settle(page)
+
+    page.get_by_role("button", name="¿Qué hay sobre horario de verano?").click()
+    page.get_by_text("El horario de verano es de siete horas").first.wait_for()
+    settle(page)
+    ask(page, "¿A cuánto se paga el kilómetro en coche propio?")
+    page.get_by_text("Fuentes", exact=True).nth(1).wait_for()
+    settle(page)
+    answer = page.locator("[data-testid='stChatMessage']").last
+    answer.locator("[data-testid='stExpander'] summary").filter(has_text="viajes.pdf").first.click()
+    answer.locator(".passage mark").first.wait_for()
+    assert answer.locator(".passage mark").first.inner_text() == PDF_SAYS
+    assert answer.get_by_text("viajes.pdf, página 2").is_visible()
+
+    # On Admin too: what the knowledge base holds.
+    visit(page, server, "Admin")
+    page.get_by_role("button", name="Contenido").click()
+    page.get_by_text("acogida.docx > Guía de acogida > Ayuda de comedor").wait_for()
+    settle(page)
+
+
+PDF_SAYS = "El kilómetro en coche propio se paga a veintiséis céntimos."

@@ -1,0 +1,136 @@
+"""Uploads and knowledge bases on the pages, through AppTest with real parts behind it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from streamlit_app.ui.state import get_app
+from tests.kb.documents import docx_with, pdf
+from tests.ui.test_pages import open_page, texts
+
+DOCX = docx_with(("Heading 1", "Ayuda de comedor"), ("Normal", "La empresa paga once euros por cada día de comedor."))
+PDF = pdf([[("Gastos de viaje", 18.0), ("El kilómetro se paga a veintiséis céntimos.", 11.0)]])
+MIME = "application/octet-stream"
+
+
+@pytest.fixture(autouse=True)
+def data_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    monkeypatch.setenv("DATA_DIR", str(tmp_path))
+    monkeypatch.setenv("RETRIEVAL_STRATEGY", "LEXICAL")
+    get_app.clear()
+    yield tmp_path
+    get_app.clear()
+
+
+def upload(page: AppTest, *files: tuple[str, bytes]) -> AppTest:
+    """Drop the files and wait until they are done."""
+    page.file_uploader[0].set_value([(name, content, MIME) for name, content in files]).run()
+    assert not page.exception, page.exception
+    return settled(page)
+
+
+def chosen(chat: AppTest) -> str:
+    """Name of the knowledge base that is asked."""
+    [name] = [str(box.value) for box in chat.selectbox if box.label == "Base de conocimiento"]
+    return name
+
+
+def settled(page: AppTest) -> AppTest:
+    deadline = time.monotonic() + 60
+    while get_app().library.uploads():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    page.run()
+    assert not page.exception, page.exception
+    return page
+
+
+@pytest.mark.parametrize(
+    ("page", "language", "said"),
+    [("admin", "es", ("está lista", "indexado", "mismo texto que comedor.docx", "está dañado")),
+     ("chat", "en", ("is ready", "indexed", "same text as comedor.docx", "damaged"))],
+)  # fmt: skip
+def test_several_files_are_taken_and_the_state_of_each_is_told(page: str, language: str, said: tuple[str, ...]) -> None:
+    files = [("comedor.docx", DOCX), ("viajes.pdf", PDF), ("copia.docx", DOCX), ("roto.pdf", b"%PDF-1.4 x")]
+    shown = texts(upload(open_page(page, language), *files))
+    assert [text for text in said if text not in shown] == []
+    [record] = get_app().kbs()
+    assert page == "chat" or record.kb_name in shown
+
+
+def test_a_single_file_that_cannot_be_read_is_an_error_that_says_what_to_do() -> None:
+    page = upload(open_page("admin"), ("escaneo.pdf", pdf([[], []])))
+    assert "reconocimiento de texto (OCR)" in page.error[0].value
+    assert get_app().kbs() == []
+
+
+def test_what_a_kb_holds_is_shown_page_by_page_with_what_it_repeats() -> None:
+    same = "Cada turno empieza con el parte de seguridad firmado."
+    text = f"# Turnos\n\n{same}\n\n# Turnos\n\n{same}\n\n" + "".join(
+        f"# Asunto {n}\n\nTexto {n}.\n\n" for n in range(20)
+    )
+    record = get_app().add_kb("turnos.md", text.encode())
+    page = open_page("admin")
+    assert f"{record.chunks} fragmentos" in texts(page)
+    page.button(key=f"look-{record.kb_id}").click().run()
+    labels = [expander.label for expander in page.expander]
+    assert "Fragmentos repetidos: 1" in labels
+    assert "1 · Turnos" in labels
+    assert "11 · Asunto 8" not in labels
+    page.number_input(key=f"page-{record.kb_id}").set_value(2).run()
+    assert "11 · Asunto 8" in [expander.label for expander in page.expander]
+    page.button(key=f"look-{record.kb_id}").click().run()
+    assert not [expander for expander in page.expander if "Asunto" in expander.label]
+
+
+def test_a_kb_is_renamed_indexed_again_and_deleted_only_after_a_question() -> None:
+    record = get_app().add_kb("comedor.docx", DOCX)
+    page = open_page("admin")
+    page.text_input(key=f"name-{record.kb_id}").set_value("Normas de comedor").run()
+    page.button(key=f"rename-{record.kb_id}").click().run()
+    assert "**Normas de comedor**" in texts(page)
+    page.button(key=f"reindex-{record.kb_id}").click().run()
+    page = settled(page)
+    assert "«Normas de comedor» está lista" in texts(page)
+    page.button(key=f"delete-{record.kb_id}").click().run()
+    assert "Se eliminará **Normas de comedor**" in texts(page)
+    assert page.button(key="delete-yes").label == "Eliminar"
+    assert get_app().kbs() != []  # asked before anything goes
+
+
+def test_chat_takes_files_when_there_is_no_kb_and_the_note_can_be_closed() -> None:
+    chat = upload(open_page("chat"), ("comedor.docx", DOCX), ("viajes.pdf", PDF))
+    assert chosen(chat) == get_app().kbs()[0].kb_id
+    questions = [button.label for button in chat.button if (button.key or "").startswith("suggested-")]
+    assert questions == []  # too short to ask about
+    chat.button(key="kb_dismiss").click().run()
+    assert "está lista" not in texts(chat)
+
+
+def test_a_suggested_question_is_asked_by_its_click_and_gone_after_it() -> None:
+    get_app().add_sample_kb()
+    chat = open_page("chat")
+    suggested = [button for button in chat.button if (button.key or "").startswith("suggested-")]
+    assert len(suggested) == 4
+    question = suggested[-1].label
+    suggested[-1].click().run()
+    assert not chat.exception
+    assert question in texts(chat)
+    assert chat.expander[0].label.startswith("[")
+    assert "politica_empresa.md" in texts(chat)
+    assert not [button for button in chat.button if (button.key or "").startswith("suggested-")]
+
+
+def test_a_kb_added_in_chat_becomes_the_one_that_is_asked() -> None:
+    get_app().add_sample_kb()
+    chat = upload(open_page("chat"), ("viajes.pdf", PDF))
+    added = next(kb for kb in get_app().kbs() if kb.kb_name == "viajes.pdf")
+    assert chosen(chat) == added.kb_id
+    chat.chat_input[0].set_value("¿A cuánto se paga el kilómetro?").run()
+    assert "veintiséis céntimos" in texts(chat)
+    assert "viajes.pdf, página 1" in texts(chat)
