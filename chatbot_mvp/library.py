@@ -81,6 +81,7 @@ class Library:
         # Its own queue: an upload does not wait for an hour's benchmark.
         self._jobs = JobManager(self._folder)
         self._files: dict[str, tuple[KbFile, ...]] = {}
+        self._suggested: dict[tuple[str, str, int], tuple[str, ...]] = {}
         self._lock = threading.Lock()
 
     # --- files into a knowledge base
@@ -195,7 +196,11 @@ class Library:
         Raises:
             KbNotFound, KbUnreadable
         """
-        return suggest_questions(self._store.document(kb_id), self._store.record(kb_id).language, limit)
+        record = self._store.record(kb_id)
+        key = (kb_id, record.sha256, limit)
+        if key not in self._suggested:
+            self._suggested[key] = suggest_questions(self._store.document(kb_id), record.language, limit)
+        return self._suggested[key]
 
     # --- jobs
 
