@@ -171,7 +171,7 @@ def benchmark_export(
 
 @kb.command("ask")
 def kb_ask(
-    document: Annotated[Path, typer.Argument(help="A .txt or .md file")],
+    document: Annotated[Path, typer.Argument(help="A .txt, .md, .pdf, .docx or .html file")],
     question: str,
     mode: Annotated[str, typer.Option(help="strict or general")] = "strict",
     env: EnvOption = None,
@@ -217,7 +217,7 @@ def kb_ask(
 
 @kb.command("evaluate")
 def kb_evaluate(
-    document: Annotated[Path, typer.Argument(help="A .txt or .md file")],
+    document: Annotated[Path, typer.Argument(help="A .txt, .md, .pdf, .docx or .html file")],
     questions: Annotated[Path, typer.Argument(help="JSONL: id, question, kind, answers, heading, paragraph")],
     strategy: Annotated[str | None, typer.Option(help="Retrieval strategy")] = None,
     env: EnvOption = None,
