@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from chatbot_mvp.chat.answer import Answer, Event, Failure, Finished, Piece, Restarted, Retrieved
 from chatbot_mvp.chat.citations import Source, clean_citations, find_sources, quoted_sources
 from chatbot_mvp.chat.context import UserContext
-from chatbot_mvp.chat.fence import from_data
 from chatbot_mvp.chat.followup import Search, find
 from chatbot_mvp.chat.prompting import (
     PastTurn,
@@ -24,6 +23,7 @@ from chatbot_mvp.chat.relevance import Decision, decide
 from chatbot_mvp.chat.verification import Statement, nearness_of, verify, with_citations
 from chatbot_mvp.errors import ConfigurationError, ProviderError
 from chatbot_mvp.llm.base import ChatModel, ChatOptions, ChatRequest, ChatStream, Completion, Grounding, Message
+from chatbot_mvp.llm.fence import from_data
 from chatbot_mvp.retrieval.pipeline import Pipeline
 from chatbot_mvp.settings import Settings
 from chatbot_mvp.text import LANGUAGES, fold

@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chatbot_mvp.chat.context import Mode, UserContext
-from chatbot_mvp.chat.fence import as_data, fence_name, from_data
 from chatbot_mvp.chat.prompting import (
     PastTurn,
     chat_fingerprint,
@@ -26,6 +25,7 @@ from chatbot_mvp.chat.service import ChatService
 from chatbot_mvp.kb.chunking import chunk_document
 from chatbot_mvp.llm.base import ChatRequest
 from chatbot_mvp.llm.demo import DemoModel
+from chatbot_mvp.llm.fence import as_data, fence_name, from_data
 from chatbot_mvp.retrieval.pipeline import retrieval_config
 from chatbot_mvp.settings import Settings
 from chatbot_mvp.text import LANGUAGES

@@ -1,4 +1,4 @@
-"""Keeps text of the knowledge base apart from instructions: it goes to a model between markers it cannot contain."""
+"""Keeps text of documents apart from instructions: it goes to a model between markers it cannot contain."""
 
 from __future__ import annotations
 
