@@ -45,6 +45,11 @@ Binary = Annotated[int, Field(ge=0, le=1), BeforeValidator(_binary)]
 number is not: 2 is no verdict."""
 
 
+def without_thoughts(text: str) -> str:
+    """A reply without what its model thought aloud between ``<think>`` marks."""
+    return _UNOPENED_THOUGHT.sub("", _THOUGHT.sub("", text)).strip()
+
+
 def until_cut(text: str) -> str:
     """What came whole of a reply that reached its limit of tokens: up to the last element that was ended.
 
@@ -66,7 +71,7 @@ def read_reply(text: str, reply: type[T]) -> tuple[T, Reading]:
     """
     if len(text) > _LONGEST:
         raise Unreadable("it is far too long")
-    clean = _UNOPENED_THOUGHT.sub("", _THOUGHT.sub("", text)).strip()
+    clean = without_thoughts(text)
     if not clean:
         raise Unreadable("it is empty")
     problem = "it holds no JSON object"
