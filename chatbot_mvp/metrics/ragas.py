@@ -83,7 +83,7 @@ def context_relevance(first: int | None, second: int | None) -> float | None:
 
 
 def irrelevant_at_sight(question: str, contexts: Iterable[str]) -> bool:
-    """Whether ContextRelevance is 0.0 without asking: question or passages empty, or the passages part of the question."""
+    """Whether ContextRelevance is 0.0 unasked: question or passages empty, or the passages part of the question."""
     text = "\n".join(contexts).strip()
     return not question.strip() or text in question.strip()
 
