@@ -73,7 +73,8 @@ def cases_of(seed: int, count: int) -> Iterator[Case]:
             for words in (one["user_input"], *(question for question, _ in made))
         }
         yield {"metric": "ragas_answer_relevancy", "row": one, "judge": made, "vectors": vectors}
-    rated, never = ([], 2), (["?"] * 5, None)
+    rated: tuple[list[str], int | None] = ([], 2)
+    never: tuple[list[str], int | None] = (["?"] * 5, None)
     edges = [(rated, rated), (never, never), (never, rated), (rated, never)]
     drawn = [tuple((["nada"] * rng.choice((0, 0, 0, 1, 4)), rng.randint(0, 2)) for _ in "12") for _ in range(count)]
     for first, second in (*edges, *drawn):

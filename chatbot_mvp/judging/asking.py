@@ -20,7 +20,7 @@ from chatbot_mvp.errors import (
     ProviderReplyUnusable,
     ProviderUnavailable,
 )
-from chatbot_mvp.judging.reading import Reading, Unreadable, read_reply, until_cut
+from chatbot_mvp.judging.reading import Reading, Unreadable, ends_in_the_middle, read_reply, until_cut
 from chatbot_mvp.llm.base import ChatModel, ChatOptions, ChatRequest, Completion, Message, Usage
 from chatbot_mvp.text import LANGUAGES
 
@@ -41,7 +41,7 @@ _ABOUT_SCHEMA = re.compile(r"response.?(?:format|schema|mime)|json.?(?:schema|ob
 _TAKES_NO_SCHEMA: set[str] = set()
 """Names of models whose provider refused a schema, learned while the process runs: to be refused each time anew would
 take half of a quota counted in requests."""
-_MOST_TOKENS = 4  # times the limit of the first attempt
+_MOST_TOKENS = 8  # times the limit of the first attempt
 _REPEATED_CHARS = 2_000
 """Of a reply that could not be read, what the next attempt shows."""
 
@@ -130,7 +130,8 @@ def ask(
             break
         completions.append(completion)
         raw, reason = completion.text, "unusable_reply"
-        cut = completion.finish_reason == "length"
+        at_limit = completion.finish_reason == "length"
+        cut = at_limit or ends_in_the_middle(raw)
         try:
             value, reading = read_reply(until_cut(raw) if cut else raw, reply)
             detail = check(value) if check else ""
@@ -141,11 +142,13 @@ def ask(
             if not detail and (not cut or reading == "whole"):
                 return Asked(value, "", "", raw, tries, tuple(completions), reading)
             rest = value if not detail else rest
-        if cut:
+        if at_limit:
             detail = detail or f"it was cut at {tokens} tokens"
             tokens = min(2 * tokens, _MOST_TOKENS * max_tokens)
         else:
-            told = correction(language).format(problem=detail).strip()
+            detail = detail or "it ends in the middle"
+            # The number makes it another request: the same one would get the same reply, from the cache if not the model.
+            told = correction(language).format(problem=detail, attempt=tries + 1, attempts=attempts).strip()
             turns = (*messages, Message("assistant", raw[:_REPEATED_CHARS] or "…"), Message("user", told))
     if rest is not None:
         return Asked(rest, "", "", raw, tries, tuple(completions), "cut")

@@ -12,7 +12,7 @@ from pydantic import BaseModel, BeforeValidator, Field, ValidationError
 
 Reading = Literal["whole", "repaired", "cut"]
 """How a reply was read. whole: it was the JSON asked for; repaired: that had to be found or mended first; cut: it
-reached its limit of tokens, so that the end of a list may be missing."""
+broke off, so that the end of a list may be missing."""
 T = TypeVar("T", bound=BaseModel)
 
 _LONGEST = 100_000  # characters; what is longer is no verdict
@@ -48,6 +48,18 @@ number is not: 2 is no verdict."""
 def without_thoughts(text: str) -> str:
     """A reply without what its model thought aloud between ``<think>`` marks."""
     return _UNOPENED_THOUGHT.sub("", _THOUGHT.sub("", text)).strip()
+
+
+def ends_in_the_middle(text: str) -> bool:
+    """Whether JSON breaks off within a quoted text or before a value, whatever the provider says of its end.
+
+    A bracket that was left open does not count: models forget those, and nothing is lost with them.
+    """
+    begin = _OPENING.search(text)
+    if begin is None:
+        return False
+    rest = re.sub(r"\\.", "", text[begin.start() :].rstrip())
+    return rest.count('"') % 2 == 1 or rest.endswith((",", ":"))
 
 
 def until_cut(text: str) -> str:

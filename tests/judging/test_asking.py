@@ -180,6 +180,16 @@ def test_a_judge_is_told_what_was_wrong_and_asked_again() -> None:
     assert "reason: Field required" in third.messages[2].content
 
 
+def test_no_two_attempts_are_the_same_request() -> None:
+    """A reply cache, and any judge at temperature 0, would answer it in the same way."""
+    model = ScriptedModel(*["No puedo."] * 4)
+    ask(model, MESSAGES, Verdict, attempts=4)
+    assert len({request.messages for request in model.requests}) == 4
+    model = ScriptedModel(*[("…", "length")] * 4)
+    ask(model, MESSAGES, Verdict, attempts=4)
+    assert len({request.options.max_tokens for request in model.requests}) == 4
+
+
 def test_after_the_last_attempt_it_is_not_scored_and_the_reply_is_kept() -> None:
     asked = ask(ScriptedModel("no", "tampoco", "jamás"), MESSAGES, Verdict)
     assert asked == Asked(
@@ -214,6 +224,14 @@ def test_of_replies_that_are_always_cut_what_came_whole_is_taken() -> None:
     assert asked.reading == "cut"
     half = ask(ScriptedModel(('{"rating": 1', "length")), MESSAGES, Rating, attempts=1)
     assert half.value is None, "it may have been the first digit of 10"
+
+
+def test_a_reply_that_breaks_off_is_not_taken_for_the_whole_whatever_the_provider_says() -> None:
+    model = ScriptedModel('{"statements": ["a", "b", "c es', '["a", "b", "c es d"]')
+    assert ask(model, MESSAGES, Statements).value == Statements(statements=["a", "b", "c es d"])
+    assert "it ends in the middle" in model.requests[1].messages[-1].content
+    forgotten = ask(ScriptedModel('{"statements": ["a", "b \\"x\\" c"'), MESSAGES, Statements)
+    assert (forgotten.value, forgotten.attempts) == (Statements(statements=["a", 'b "x" c']), 1)
 
 
 def test_a_whole_reply_with_blank_space_up_to_the_limit_is_whole() -> None:

@@ -138,14 +138,14 @@ def test_verdicts_must_be_as_many_as_the_statements(spanish: Prompts) -> None:
 
 
 def test_what_a_judge_never_says_is_not_scored_and_its_last_reply_is_kept(spanish: Prompts) -> None:
-    script = {SPLIT: [{"statements": STATEMENTS}], JUDGE: ["No sé.", "Ni idea.", "Pues no."]}
+    script = {SPLIT: [{"statements": STATEMENTS}], JUDGE: ["No sé.", "Ni idea.", "Quizá.", "Pues no."]}
     result, _ = scored("ragas_faithfulness", spanish, script)
     assert (result.value, result.status, result.reason, result.raw) == (
         *(None, "not_scored", "unusable_reply", "Pues no."),
     )
     assert result.detail == {"statements": STATEMENTS}, "what there was until then"
     assert result.problem
-    assert result.usage.prompt_tokens == 400
+    assert result.usage.prompt_tokens == 500
 
 
 def test_one_rating_or_some_questions_are_enough(spanish: Prompts) -> None:

@@ -47,7 +47,9 @@ def in_our_format(case: Case) -> dict[tuple[str, str], list[Any]]:
         return {("context_precision", "verdict"): [{"reason": "porque sí", "verdict": one} for one in judge]}
     if name == "ragas_context_recall":
         said = [{"statement": text, "reason": "r", "attributed": one} for text, one in judge]
-        return {("context_recall", "classification"): [{"classifications": said}] * (1 if said else 3)}
+        return {
+            ("context_recall", "classification"): [{"classifications": said}] * (1 if said else JudgeOptions().attempts)
+        }
     if name == "ragas_faithfulness":
         verdicts = [{"number": n, "reason": "r", "verdict": one} for n, (_, one) in enumerate(judge, 1)]
         statements = {"statements": [text for text, _ in judge]}

@@ -42,7 +42,7 @@ class Row:
 class JudgeOptions:
     """How a judge is asked."""
 
-    attempts: int = 3
+    attempts: int = 4
     """Requests per question to the judge until its reply can be read, from 1."""
     rating_attempts: int = 5
     """The same for each of ContextRelevance's two ratings, as in the package."""
@@ -77,7 +77,7 @@ class Scored:
     requests: int = 0
     """Sent to the judge, those answered from the cache included."""
     cut: bool = False
-    """True if a reply stayed cut at its limit of tokens, so that the last statements may be missing."""
+    """True if a reply broke off in every attempt, so that the last statements may be missing."""
 
 
 class NotScored(Exception):
