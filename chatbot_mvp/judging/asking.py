@@ -147,7 +147,7 @@ def ask(
             tokens = min(2 * tokens, _MOST_TOKENS * max_tokens)
         else:
             detail = detail or "it ends in the middle"
-            # The number makes it another request: the same one would get the same reply, from the cache if not the model.
+            # The number makes it another request: the same one would get the same reply, if only from the cache.
             told = correction(language).format(problem=detail, attempt=tries + 1, attempts=attempts).strip()
             turns = (*messages, Message("assistant", raw[:_REPEATED_CHARS] or "…"), Message("user", told))
     if rest is not None:
