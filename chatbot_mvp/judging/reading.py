@@ -20,6 +20,8 @@ _THOUGHT = re.compile(r"<(think|thinking|thought|reasoning)>.*?(?:</\1>|\Z)", re
 _UNOPENED_THOUGHT = re.compile(r"\A(?:(?!<think).)*?</(?:think|thinking|thought|reasoning)>", re.S | re.I)
 _OPENING = re.compile(r"[\[{]")
 _FENCED = re.compile(r"```[a-zA-Z0-9]*[ \t]*\n?(.*?)(?:```|\Z)", re.S)
+_ROUND, _ROUNDS = 60, 3
+"""Characters, and how often they come in a reply that goes in circles."""
 _PROBLEMS_SHOWN = 3
 _STARTS_TRIED = 200
 """Brackets at which a value may begin; each costs a look at what follows it."""
@@ -60,6 +62,12 @@ def ends_in_the_middle(text: str) -> bool:
         return False
     rest = re.sub(r"\\.", "", text[begin.start() :].rstrip())
     return rest.count('"') % 2 == 1 or rest.endswith((",", ":"))
+
+
+def repeats_itself(text: str) -> bool:
+    """Whether a reply goes round in circles at its end, as small models do until their limit; more would not help."""
+    end = text[-_ROUND:]
+    return len(end) == _ROUND and text.count(end) >= _ROUNDS
 
 
 def until_cut(text: str) -> str:

@@ -16,6 +16,9 @@ def faithful(session: Session) -> float | None:
     """Without passages nothing follows from them: every statement counts 0 unasked."""
     said = session.ask(("faithfulness", "statements"), Statements, question=session.question, answer=session.response)
     statements = [" ".join(from_data(statement).split()) for statement in said.statements if statement.strip()]
+    if session.cut:
+        # What is left of a reply that went in circles says the same more than once.
+        statements = list(dict.fromkeys(statements))
     session.detail["statements"] = statements
     if not statements:
         raise NotScored("no_statements", "the response states nothing that could be checked")
