@@ -6,6 +6,7 @@
     │   ├── UnknownChoice           strategy, provider, embedder, …
     │   ├── MissingPackage
     │   ├── NeedsLanguageModel
+    │   ├── PromptsUnreadable       of a judge, in a file of one's own
     │   └── VectorStoreUnavailable
     ├── DatasetError                a data set cannot be used as it is         (exit code 2)
     │   ├── DatasetNotFound
@@ -109,6 +110,11 @@ class NeedsLanguageModel(ConfigurationError):
         "{feature} needs a language model, and the provider {provider!r} has none or is not configured. "
         "Choose a provider with a model in Admin or by PROVIDER, or do without {feature}."
     )
+
+
+class PromptsUnreadable(ConfigurationError):
+    code = "prompts_unreadable"
+    template = "The prompts in {path!r} cannot be used: {reason}. Correct it, or remove it to use the built-in ones."
 
 
 class VectorStoreUnavailable(ConfigurationError):

@@ -17,7 +17,7 @@ from chatbot_mvp.errors import (
     ProviderBadRequest,
     ProviderReplyUnusable,
 )
-from chatbot_mvp.judging.reading import Reading, Unreadable, read_reply, until_cut
+from chatbot_mvp.judging.reading import Reading, Unreadable, ends_in_the_middle, read_reply, repeats_itself, until_cut
 from chatbot_mvp.llm.base import ChatModel, ChatOptions, ChatRequest, Completion, Message, Usage
 from chatbot_mvp.remote.failures import OF_ONE_REQUEST
 from chatbot_mvp.text import LANGUAGES
@@ -31,7 +31,7 @@ _ABOUT_SCHEMA = re.compile(r"response.?(?:format|schema|mime)|json.?(?:schema|ob
 _TAKES_NO_SCHEMA: set[str] = set()
 """Names of models whose provider refused a schema, learned while the process runs: to be refused each time anew would
 take half of a quota counted in requests."""
-_MOST_TOKENS = 4  # times the limit of the first attempt
+_MORE_TOKENS = 4  # times the limit of the first attempt, once a reply was cut at it
 _REPEATED_CHARS = 2_000
 """Of a reply that could not be read, what the next attempt shows."""
 
@@ -75,7 +75,8 @@ def ask(
     """A reply in the structure of ``reply``, which goes along as JSON schema for providers that can hold to it.
 
     A reply that cannot be read, even mended, is asked for again with a short message telling what was wrong; one that
-    was cut at its limit, with twice the tokens. Only if no attempt ends well is what came whole of a cut one taken.
+    was cut at its limit, once, with four times the tokens. Only if no attempt ends well is what came whole of a cut
+    one taken.
 
     Args:
         messages: have to say the form of the reply as well: a provider may ignore the schema.
@@ -105,7 +106,10 @@ def ask(
             completion = model.complete(ChatRequest(turns, options))
         except ProviderReplyUnusable as error:
             # Mostly a model that thought until its tokens were used up; there is nothing to correct.
-            reason, detail, tokens = "provider", str(error), min(2 * tokens, _MOST_TOKENS * max_tokens)
+            reason, detail = "provider", str(error)
+            if tokens > max_tokens:
+                break
+            tokens = _MORE_TOKENS * max_tokens
             continue
         except ProviderBadRequest as error:
             reason, detail = "provider", str(error)
@@ -120,7 +124,8 @@ def ask(
             break
         completions.append(completion)
         raw, reason = completion.text, "unusable_reply"
-        cut = completion.finish_reason == "length"
+        at_limit = completion.finish_reason == "length"
+        cut = at_limit or ends_in_the_middle(raw)
         try:
             value, reading = read_reply(until_cut(raw) if cut else raw, reply)
             detail = check(value) if check else ""
@@ -131,11 +136,15 @@ def ask(
             if not detail and (not cut or reading == "whole"):
                 return Asked(value, "", "", raw, tries, tuple(completions), reading)
             rest = value if not detail else rest
-        if cut:
+        if at_limit and not repeats_itself(raw):
             detail = detail or f"it was cut at {tokens} tokens"
-            tokens = min(2 * tokens, _MOST_TOKENS * max_tokens)
+            if tokens > max_tokens:
+                break
+            tokens = _MORE_TOKENS * max_tokens
         else:
-            told = correction(language).format(problem=detail).strip()
+            detail = "it repeats itself without end" if at_limit else detail or "it ends in the middle"
+            # The number makes it another request: the same one would get the same reply, if only from the cache.
+            told = correction(language).format(problem=detail, attempt=tries + 1, attempts=attempts).strip()
             turns = (*messages, Message("assistant", raw[:_REPEATED_CHARS] or "…"), Message("user", told))
     if rest is not None:
         return Asked(rest, "", "", raw, tries, tuple(completions), "cut")
