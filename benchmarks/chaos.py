@@ -1,6 +1,6 @@
 """Kills runs with SIGKILL at random moments and resumes them; in the end they must be what an unbroken run is.
 
-    python benchmarks/chaos.py [--kills 50] [--seed 7] [--strategy BRIDGE_HYBRID] [--json]
+    python benchmarks/chaos.py [--kills 50] [--seed 7] [--strategy BRIDGE_HYBRID] [--latency 0.1] [--json]
 
 Every start is a process of the command line of its own, against a provider on loopback whose replies follow from the
 prompts. The moment of a kill is drawn evenly over the length of an unbroken run, start-up included; a resume may be
@@ -113,7 +113,7 @@ def chaos(
     seed: int = 7,
     strategy: str = "BRIDGE_HYBRID",
     queries: int = 0,
-    latency: float = 0.25,
+    latency: float = 0.1,
     calls: int = 4,
 ) -> Report:
     """Kill and resume; the report tells what is not as it should be.
@@ -232,10 +232,11 @@ def main() -> int:
     parser.add_argument("--kills", type=int, default=50)
     parser.add_argument("--seed", type=int, default=7)
     parser.add_argument("--strategy", default="BRIDGE_HYBRID")
+    parser.add_argument("--latency", type=float, default=0.1, help="of the provider, in seconds")
     parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        report = chaos(Path(folder), arguments.kills, arguments.seed, arguments.strategy)
+        report = chaos(Path(folder), arguments.kills, arguments.seed, arguments.strategy, latency=arguments.latency)
     print(json.dumps(asdict(report), ensure_ascii=False) if arguments.json else report.table())
     return int(bool(report.differences))
 

@@ -60,9 +60,7 @@ class ModelStub(LoopbackServer):
 
     request_queue_size = 256
 
-    def __init__(
-        self, latency: float = 0.0, faults: Faults | None = None, judge_latency: float | None = None
-    ) -> None:
+    def __init__(self, latency: float = 0.0, faults: Faults | None = None, judge_latency: float | None = None) -> None:
         """
         Args:
             latency: seconds that every answer takes, refusals too.
