@@ -36,6 +36,7 @@
     ├── ConversationNotFound        of the chat                                (exit code 2)
     ├── KbUnreadable                a stored knowledge base is damaged         (exit code 1)
     ├── RunError                    a benchmark run                            (exit code 1)
+    │   ├── RunNotBegun             nothing can be written where it would be
     │   ├── RunNotFound                                                        (exit code 2)
     │   ├── RunUnreadable
     │   ├── RunBusy
@@ -62,6 +63,7 @@
     │   ├── ProviderQuotaExhausted  no retry would help
     │   ├── ProviderUnavailable     time-out, lost connection, 5xx; after retries
     │   └── ProviderReplyUnusable   it answered, but not with an answer
+    ├── CacheUnusable               of vectors or of contexts, on disk         (exit code 1)
     └── RunStopped                  a stop was asked for; not a failure        (exit code 130)
 
 An error carries its values as ``params`` and a stable ``code``, so that a page can say the same thing in the
@@ -291,6 +293,14 @@ class RunError(ChatbotError):
     pass
 
 
+class RunNotBegun(RunError):
+    code = "run_not_begun"
+    template = (
+        "No run can begin in {folder!r}: {reason}. Make room or another DATA_DIR, then start it again; nothing was "
+        "written."
+    )
+
+
 class RunNotFound(RunError):
     code = "run_not_found"
     template = "There is no run {run_id!r} in {folder!r}. List the runs with: chatbot-mvp benchmark list"
@@ -478,6 +488,14 @@ class ProviderReplyUnusable(ProviderError):
     template = (
         "The provider {provider!r} gave a reply of {model!r} that cannot be used: {reason}. "
         "Ask again; if it stays so, choose another model."
+    )
+
+
+class CacheUnusable(ChatbotError):
+    code = "cache_unusable"
+    template = (
+        "The cache {path!r} cannot be used: {reason}. Make room on its disk and try again: what is in it stays. If "
+        "the file is damaged, delete it; it is computed anew."
     )
 
 

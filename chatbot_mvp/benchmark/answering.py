@@ -6,11 +6,12 @@ A slow judge does not hold the generator: both have threads of their own, and an
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from queue import Empty, SimpleQueue
-from typing import Any
+from typing import Any, Literal
 
 from chatbot_mvp.benchmark import generation, judgement
 from chatbot_mvp.benchmark.datasets import Query
@@ -18,11 +19,11 @@ from chatbot_mvp.benchmark.journal import Journal
 from chatbot_mvp.benchmark.preparation import PreparedRun
 from chatbot_mvp.benchmark.records import QueryRecord
 from chatbot_mvp.benchmark.retrieving import PHASE as RETRIEVE
-from chatbot_mvp.benchmark.spending import BudgetReached, Spending, Spent
+from chatbot_mvp.benchmark.spending import Spending, Spent
 from chatbot_mvp.benchmark.workers import Outcome, Workers
-from chatbot_mvp.errors import ChatbotError, ProviderQuotaExhausted, RunGaveUp, RunOutOfQuota, RunOverBudget
+from chatbot_mvp.errors import ChatbotError, RunGaveUp
 from chatbot_mvp.llm.base import ChatModel, Completion
-from chatbot_mvp.remote.failures import concerns_one_request
+from chatbot_mvp.remote.failures import PASSING, concerns_one_request
 from chatbot_mvp.types import Progress, ProgressCallback
 
 GENERATE, JUDGE = generation.PHASE, judgement.PHASE
@@ -33,6 +34,14 @@ _PATIENCE_S = 5.0
 """After a stop, how long what is at work may take to end and be recorded."""
 _GIVE_UP_AFTER = 25
 """Failures in a row after which a provider is taken to be away: the others would only fail as well."""
+_THREADS_PER_CALL = 4
+"""Of four threads three may be waiting to try again, and would leave their places at the provider empty."""
+_LATER_TRIES = 2
+"""How often a query that a passing failure of the provider cost is tried again, after all the others. Each try has the
+repetitions of NIM_MAX_RETRIES: of a provider that fails one request in four, 4 times in a row is one query in 200, and
+12 times in a row none that will be seen."""
+_REST_S = 1.0
+"""Before such a try: what is over in a second should not cost it."""
 
 
 @dataclass(frozen=True)
@@ -41,10 +50,21 @@ class RunModels:
 
     generator: ChatModel
     generator_calls: int
-    """Requests at the same time."""
+    """Requests at the same time, from 1."""
     judge: ChatModel | None
     """None: answers are not judged."""
     judge_calls: int = 1
+    share_calls: bool = False
+    """Both are asked at one address, whose places they share."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Done:
+    """What a task has come to."""
+
+    record: QueryRecord
+    passing: bool = False
+    """It failed for a reason that may be gone when it is tried again."""
 
 
 class _Pace:
@@ -52,9 +72,12 @@ class _Pace:
 
     def __init__(self) -> None:
         self.failures = 0
+        self.reason = ""
+        """Of the last one."""
 
     def count(self, record: QueryRecord) -> None:
         self.failures = self.failures + 1 if record.status == "failed" else 0
+        self.reason = record.error or "no reason given."
 
 
 def answer(
@@ -63,7 +86,7 @@ def answer(
     """Answer and judge what is missing; seconds per phase of this attempt, which run at the same time.
 
     Raises:
-        RunOutOfQuota, RunOverBudget, RunGaveUp: what is recorded stays; a resume or retry does the rest.
+        BudgetReached, ProviderQuotaExhausted, RunGaveUp: what is recorded stays; a resume or retry does the rest.
         ProviderError: one that no request would survive, such as a refused key.
     """
     return _Answering(run, journal, models, spending, progress).work()
@@ -87,11 +110,18 @@ class _Answering:
         self._queries = {query.query_id: query for query in run.queries}
         self._generator = spending.metered(GENERATE, models.generator)
         self._judge_model = spending.metered(JUDGE, models.judge) if models.judge else None
-        self._outcomes: SimpleQueue[Outcome[str, QueryRecord]] = SimpleQueue()
-        self._workers: dict[str, Workers[str, QueryRecord]] = {
-            GENERATE: Workers(GENERATE, models.generator_calls, self._generate, self._outcomes),
-            JUDGE: Workers(JUDGE, models.judge_calls, self._judge, self._outcomes),
+        self._outcomes: SimpleQueue[Outcome[str, _Done]] = SimpleQueue()
+        self._workers: dict[str, Workers[str, _Done]] = {
+            GENERATE: Workers(GENERATE, _THREADS_PER_CALL * models.generator_calls, self._generate, self._outcomes),
+            JUDGE: Workers(JUDGE, _THREADS_PER_CALL * models.judge_calls, self._judge, self._outcomes),
         }
+        self._models = models
+        self._unjudged: list[str] = []
+        """Answers whose judgement waits for places that the generator needs."""
+        self._late: dict[str, list[QueryRecord]] = {GENERATE: [], JUDGE: []}
+        """Failures that are tried again; not recorded, so that after a crash they are missing."""
+        self._tries: Counter[tuple[str, str]] = Counter()
+        self._rested: dict[str, float] = {}
         self._waiting = {GENERATE: 0, JUDGE: 0}
         self._before = {GENERATE: 0, JUDGE: 0}
         self._pace = {GENERATE: _Pace(), JUDGE: _Pace()}
@@ -109,7 +139,8 @@ class _Answering:
             answered = self._journal.ok(GENERATE)
             for query_id in self._journal.missing(JUDGE, [key for key in ready if key in answered]):
                 self._hand_on(query_id)
-            while any(self._waiting.values()):
+            while any(self._waiting.values()) or any(self._late.values()) or self._unjudged:
+                self._give_late()
                 self._tell()
                 self._take(_LOOK_EVERY_S)
             self._tell()
@@ -120,7 +151,7 @@ class _Answering:
 
     # --- at work in the workers' threads
 
-    def _generate(self, query_id: str) -> QueryRecord:
+    def _generate(self, query_id: str) -> _Done:
         query = self._queries[query_id]
         with self._costed(GENERATE) as spent:
             try:
@@ -140,14 +171,15 @@ class _Answering:
             "seconds": round(completion.seconds, 4),
             "usage": Spent.of(completion).to_json(),
         }
-        return QueryRecord(self._run.manifest.run_id, query_id, GENERATE, "ok", payload)
+        return _Done(QueryRecord(self._run.manifest.run_id, query_id, GENERATE, "ok", payload))
 
-    def _judge(self, query_id: str) -> QueryRecord:
+    def _judge(self, query_id: str) -> _Done:
         assert self._judge_model is not None
         query, response = self._queries[query_id], self._journal.of(GENERATE)[query_id].payload["response"]
         passages = self._run.passages(self._context(query_id))
         scores: dict[str, float | None] = {}
         reasons, raw = {}, {}
+        passing = False
         with self._costed(JUDGE) as spent:
             try:
                 for metric in self._run.settings.judge_metric_names:
@@ -156,6 +188,7 @@ class _Answering:
                     scores[metric], reasons[metric] = found.score, found.reason
                     if found.score is None:
                         raw[metric] = found.raw
+                        passing = passing or found.passing
             except ChatbotError as error:
                 return self._failed(query, JUDGE, error)
         unscored = [metric for metric, score in scores.items() if score is None]
@@ -164,14 +197,15 @@ class _Answering:
         if raw:
             payload["raw"] = raw
         error_text = f"not scored: {', '.join(unscored)}" if unscored else None
-        return QueryRecord(
-            self._run.manifest.run_id, query_id, JUDGE, "failed" if unscored else "ok", payload, error_text
-        )
+        status: Literal["ok", "failed"] = "failed" if unscored else "ok"
+        return _Done(QueryRecord(self._run.manifest.run_id, query_id, JUDGE, status, payload, error_text), passing)
 
-    def _failed(self, query: Query, phase: str, error: ChatbotError) -> QueryRecord:
+    def _failed(self, query: Query, phase: str, error: ChatbotError) -> _Done:
         if not concerns_one_request(error):
             raise error
-        return QueryRecord(self._run.manifest.run_id, query.query_id, phase, "failed", {"code": error.code}, str(error))
+        payload = {"code": error.code}
+        record = QueryRecord(self._run.manifest.run_id, query.query_id, phase, "failed", payload, str(error))
+        return _Done(record, isinstance(error, PASSING))
 
     @contextmanager
     def _costed(self, phase: str) -> Iterator[list[Completion]]:
@@ -181,7 +215,8 @@ class _Answering:
         try:
             yield completions
         finally:
-            self._spending.end(phase, Spent.total(Spent.of(item) for item in completions).cost_usd)
+            paid = [Spent.of(item) for item in completions if not item.cached]
+            self._spending.end(phase, Spent.total(paid).cost_usd if paid else None)
 
     def _context(self, query_id: str) -> list[str]:
         ids: list[str] = self._journal.of(RETRIEVE)[query_id].payload["generation_doc_ids"]
@@ -201,7 +236,20 @@ class _Answering:
     def _hand_on(self, query_id: str) -> None:
         """An answer goes to the judge, unless it says that there is none."""
         if self._judge_model is not None and not self._journal.of(GENERATE)[query_id].payload["abstained"]:
-            self._give(JUDGE, query_id)
+            self._unjudged.append(query_id)
+
+    def _give_late(self) -> None:
+        """Give what had to wait: judgements for places, failures for all the others."""
+        if not self._models.share_calls or self._waiting[GENERATE] < self._models.generator_calls:
+            # As many requests are on their way as may be, in either order; this one lets the generator end first.
+            for query_id in self._unjudged:
+                self._give(JUDGE, query_id)
+            self._unjudged.clear()
+        for phase, others in ((GENERATE, self._waiting[GENERATE]), (JUDGE, sum(self._waiting.values()))):
+            if self._late[phase] and not others and time.monotonic() >= self._rested[phase]:
+                for record in self._late[phase]:
+                    self._give(phase, record.query_id)
+                self._late[phase].clear()
 
     def _take(self, timeout: float) -> None:
         """Wait for an outcome, and record it with all others that are there."""
@@ -218,32 +266,35 @@ class _Answering:
         records = []
         for outcome in outcomes:
             self._waiting[outcome.workers] -= 1
-            if outcome.value is not None:
-                records.append(outcome.value)
-                self._pace[outcome.workers].count(outcome.value)
-            else:
+            if outcome.value is None:
                 fatal = fatal or outcome.error
+                continue
+            self._pace[outcome.workers].count(outcome.value.record)
+            if not self._put_off(outcome.value):
+                records.append(outcome.value.record)
         self._journal.add(records)
         for record in records:
             self._seconds[record.phase] = time.monotonic() - self._began[record.phase]
         if fatal is not None:
-            raise self._told(fatal) from fatal
+            raise fatal
         for record in records:
             if record.phase == GENERATE and record.status == "ok":
                 self._hand_on(record.query_id)
-            if self._pace[record.phase].failures >= _GIVE_UP_AFTER:
-                raise RunGaveUp(
-                    run_id=self._run.manifest.run_id, failures=_GIVE_UP_AFTER, reason=record.error or "no reason given."
-                )
+        for phase, pace in self._pace.items():
+            if pace.failures >= _GIVE_UP_AFTER:
+                # Now they count as failed: a retry is what the error tells to do.
+                self._journal.add(self._late[phase])
+                raise RunGaveUp(run_id=self._run.manifest.run_id, failures=_GIVE_UP_AFTER, reason=pace.reason)
 
-    def _told(self, error: Exception) -> Exception:
-        run_id, done, total = self._run.manifest.run_id, len(self._journal.of(GENERATE)), len(self._queries)
-        if isinstance(error, BudgetReached):
-            spent, budget = round(self._spending.total.cost_usd, 4), self._spending.budget_usd
-            return RunOverBudget(run_id=run_id, done=done, total=total, spent=spent, budget=budget)
-        if isinstance(error, ProviderQuotaExhausted):
-            return RunOutOfQuota(run_id=run_id, done=done, total=total, reason=error)
-        return error
+    def _put_off(self, done: _Done) -> bool:
+        """Whether a task is to be tried again later in place of being recorded as failed."""
+        phase, key = done.record.phase, (done.record.phase, done.record.query_id)
+        if not done.passing or self._tries[key] >= _LATER_TRIES:
+            return False
+        self._tries[key] += 1
+        self._late[phase].append(done.record)
+        self._rested[phase] = time.monotonic() + _REST_S
+        return True
 
     def _tell(self) -> None:
         """Of the generator until it is through, then of the judge."""
@@ -256,7 +307,7 @@ class _Answering:
 
     def _tell_of(self, phase: str) -> None:
         done, spent = len(self._journal.of(phase)), self._spending.total
-        total = len(self._queries) if phase == GENERATE else done + self._waiting[JUDGE]
+        total = len(self._queries) if phase == GENERATE else done + self._waiting[JUDGE] + len(self._late[JUDGE])
         seconds = time.monotonic() - self._began.get(phase, time.monotonic())
         self._progress(
             Progress(
@@ -286,8 +337,9 @@ class _Answering:
                 outcome = self._outcomes.get(timeout=min(left, _LOOK_EVERY_S))
             except Empty:
                 continue
-            if outcome.value is not None:
-                records.append(outcome.value)
+            # What may yet go well is left missing.
+            if outcome.value is not None and not outcome.value.passing:
+                records.append(outcome.value.record)
         self._journal.add(records)
 
 

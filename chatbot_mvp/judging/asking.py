@@ -19,7 +19,7 @@ from chatbot_mvp.errors import (
 )
 from chatbot_mvp.judging.reading import Reading, Unreadable, ends_in_the_middle, read_reply, repeats_itself, until_cut
 from chatbot_mvp.llm.base import ChatModel, ChatOptions, ChatRequest, Completion, Message, Usage
-from chatbot_mvp.remote.failures import OF_ONE_REQUEST
+from chatbot_mvp.remote.failures import OF_ONE_REQUEST, PASSING
 from chatbot_mvp.text import LANGUAGES
 
 T = TypeVar("T", bound=BaseModel)
@@ -54,6 +54,8 @@ class Asked(Generic[T]):
     """Every reply, readable or not, in order."""
     reading: Reading | None = None
     """How the value was read; None without one."""
+    passing: bool = False
+    """There is no value because of a failure of the provider that may be over later."""
 
     @property
     def usage(self) -> Usage:
@@ -99,6 +101,7 @@ def ask(
     rest: T | None = None
     turns = messages
     tries = 0
+    passing = False
     while tries < attempts:
         tries += 1
         options = ChatOptions(temperature, tokens, schema, seed)
@@ -120,7 +123,7 @@ def ask(
             schema, tries = None, tries - 1
             continue
         except OF_ONE_REQUEST as error:
-            reason, detail = "provider", str(error)
+            reason, detail, passing = "provider", str(error), isinstance(error, PASSING)
             break
         completions.append(completion)
         raw, reason = completion.text, "unusable_reply"
@@ -148,7 +151,7 @@ def ask(
             turns = (*messages, Message("assistant", raw[:_REPEATED_CHARS] or "…"), Message("user", told))
     if rest is not None:
         return Asked(rest, "", "", raw, tries, tuple(completions), "cut")
-    return Asked(None, reason, detail, raw, tries, tuple(completions))
+    return Asked(None, reason, detail, raw, tries, tuple(completions), passing=passing)
 
 
 def correction(language: str) -> str:
