@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from chatbot_mvp.errors import InvalidSetting
 from chatbot_mvp.judging.ragas import RAGAS_METRICS
-from chatbot_mvp.settings import PROVIDER_NAMES
+from chatbot_mvp.setting_fields import PROVIDER_NAMES
 
 
 class _Part(BaseModel):
@@ -26,10 +26,10 @@ class JudgeConfig(_Part):
     """"" for the provider's own setting; for ``local`` the path of a GGUF file."""
     base_url: str = ""
     """Of ``nim``, ``openai``, ``ollama`` and others that have one; "" for the setting."""
-    temperature: float = Field(0.0, ge=0.0, le=2.0)
-    max_tokens: int = Field(1_024, ge=16)
+    temperature: float = Field(default=0.0, ge=0.0, le=2.0)
+    max_tokens: int = Field(default=1_024, ge=16)
     """Of a first reply; one that was cut is asked for again with more."""
-    attempts: int = Field(4, ge=1, le=20)
+    attempts: int = Field(default=4, ge=1, le=20)
     """Requests until a reply can be read."""
 
     @field_validator("provider")
@@ -50,14 +50,14 @@ class RagasConfig(_Part):
     """Names of ``RAGAS_METRICS`` or Ragas' own class names; empty: the six with a judge, without one those that need
     none."""
     language: str = "auto"
-    """Of the prompts: "es", "en", one of ``prompts``, or "auto" for that of the rows."""
+    """Of the prompts: "es", "en", one of ``prompts``, or "auto": as the rows."""
     prompts: Path | None = None
-    """Folder of one's own prompts, ``<language>/<file>.toml``; a relative one counts from the configuration's folder."""
-    strictness: int = Field(3, ge=1, le=10)
+    """Folder of one's own prompts, ``<language>/<file>.toml``, relative to the configuration."""
+    strictness: int = Field(default=3, ge=1, le=10)
     """Questions per response in ResponseRelevancy."""
-    concurrency: int = Field(0, ge=0, le=1_024)
+    concurrency: int = Field(default=0, ge=0, le=1_024)
     """Requests at the same time; 0: NIM_MAX_CONCURRENT_REQUESTS."""
-    repeats: int = Field(1, ge=1, le=20)
+    repeats: int = Field(default=1, ge=1, le=20)
     """How often each row is scored; more than once gives the spread of the judge."""
 
     @field_validator("metrics")

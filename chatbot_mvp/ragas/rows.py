@@ -1,4 +1,4 @@
-"""Data sets of answers: JSON Lines, CSV or Parquet under Ragas' column names or its older ones; and back, with scores."""
+"""Data sets of answers: JSON Lines, CSV or Parquet under Ragas' column names, new or old; and back, with scores."""
 
 from __future__ import annotations
 
