@@ -154,7 +154,9 @@ def _execute(
     run.folder.event("run_start", resumed=bool(run.folder.records(PHASE_RETRIEVE)[0]))
     with clock("index"):
         chunks = [passage_chunk(document) for document in run.dataset.documents]
-        pipeline = build(chunks, run.dataset.language, run.settings, _with_events(run.folder, progress))
+        pipeline = build(
+            chunks, run.dataset.language, run.settings, clock.watching(_with_events(run.folder, progress))
+        )
     with clock(PHASE_RETRIEVE):
         _retrieve(run, pipeline, progress)
     with clock("aggregate"):
@@ -285,12 +287,30 @@ class _PhaseClock:
 
     def __init__(self, seconds: dict[str, float]) -> None:
         self.seconds = {phase: round(value, 3) for phase, value in seconds.items()}
+        self._phase = ""
+        self._since = 0.0
 
     @contextmanager
     def __call__(self, phase: str) -> Iterator[None]:
-        started = time.monotonic()
+        self._phase, self._since = phase, time.monotonic()
         yield
-        self.seconds[phase] = round(time.monotonic() - started, 3)
+        self._book()
+
+    def watching(self, progress: ProgressCallback) -> ProgressCallback:
+        """``progress``; the time from the first word of another phase on is booked to that one."""
+
+        def report(state: Progress) -> None:
+            if state.phase != self._phase:
+                self._book()
+                self._phase = state.phase
+            progress(state)
+
+        return report
+
+    def _book(self) -> None:
+        now = time.monotonic()
+        self.seconds[self._phase] = round(self.seconds.get(self._phase, 0.0) + now - self._since, 3)
+        self._since = now
 
 
 def peak_rss_mb() -> float | None:

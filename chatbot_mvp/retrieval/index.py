@@ -20,7 +20,7 @@ from chatbot_mvp.retrieval.dense import ExactVectors
 from chatbot_mvp.retrieval.lexical import INDEX_VERSION, LexicalIndex
 from chatbot_mvp.retrieval.vector_store import VectorStore, VectorStoreChoice
 from chatbot_mvp.text import Analyzer
-from chatbot_mvp.types import Chunk, ProgressCallback, ignore_progress
+from chatbot_mvp.types import Chunk, Progress, ProgressCallback, ignore_progress
 
 
 @dataclass(frozen=True)
@@ -102,6 +102,8 @@ def build_index(
         store: where the vectors go; None for exact search.
         indexed: row for row what is indexed in place of ``chunks``; ``chunks`` are what is found all the same.
     """
+    # Each phase is told of before its work begins, so that its time is its own.
+    progress(Progress("index", 0, len(chunks)))
     analyzer = Analyzer(language)
     kb = None
     sources = chunks if indexed is None else indexed
@@ -123,6 +125,7 @@ def build_index(
     graph = _graph(chunks, analyzer, folder, progress) if with_links and kb is None else None
     if embedder is None:
         return CorpusIndex(chunks, lexical, None, graph, kb)
+    progress(Progress("embed_corpus", 0, len(chunks)))
     model = embedder()
     cache = VectorCache(vector_cache_path(cache_dir))
     choice = store or VectorStoreChoice()
@@ -161,6 +164,7 @@ def _contexts(chunks: Sequence[Chunk], indexed: Sequence[Chunk]) -> list[str]:
 
 
 def _graph(chunks: Sequence[Chunk], analyzer: Analyzer, folder: Path, progress: ProgressCallback) -> MentionGraph:
+    progress(Progress("link", 0, 2 * len(chunks)))
     path = folder / f"mentions-{GRAPH_VERSION}.npz"
     with FileLock(f"{folder}.lock"):
         try:
