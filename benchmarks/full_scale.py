@@ -6,9 +6,9 @@ The data set is made up (``synthetic``), and so are its vectors: embedding 66,57
 unit vectors by lot, leaning towards those of the gold documents, are put into the cache under the local model's name.
 **Figures of quality of these runs mean nothing. Only times and memory do.**
 
-Each strategy runs twice, with no index in the cache ("cold") and again ("warm"). Printed is a Markdown table: seconds of
-each phase, of the whole process, and its highest resident memory. FOLDER (default: a new one) keeps data set, vectors
-and results for the next time. With --like the made-up set is compared with a real one.
+Each strategy runs twice, with no index in the cache ("cold") and again ("warm"). Printed is a Markdown table: seconds
+of each phase, of the whole process, and its highest resident memory. FOLDER (default: a new one) keeps data set,
+vectors and results for the next time. With --like the made-up set is compared with a real one.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ LIMIT_SECONDS, LIMIT_MB = 120, 2_000
 
 _NAME = "synthetic"
 _LEAN = 0.3
-"""Of a question's vector towards each of its gold documents; the nearest of 66,576 vectors by lot are as near as that."""
+"""Of a question's vector towards each of its gold documents; the nearest of 66,576 vectors by lot are as near."""
 
 
 @dataclass(frozen=True)
@@ -133,7 +133,8 @@ def measure(data_dir: Path, dataset: Path, strategy: str, cache: str) -> Measure
         )
         _, status, usage = os.wait4(process.pid, 0)
         whole = time.monotonic() - started
-    if status:
+        process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
         raise RuntimeError(f"{strategy}: {log.read_text('utf-8')}")
     result = json.loads(output.read_text("utf-8"))
     peak = usage.ru_maxrss * 1024 / 1e6

@@ -1,7 +1,8 @@
 """A made-up data set of HotpotQA's shape: as many documents, as long, naming each other as often; nothing is copied.
 
-Words are syllables by lot, names among them capitalised. What the benchmark's cost depends on follows HotpotQA: lengths,
-how fast the vocabulary grows, how often documents name each other and how unevenly, two gold documents for a question.
+Words are syllables by lot, names among them capitalised. What the benchmark's cost depends on follows HotpotQA:
+lengths, how fast the vocabulary grows, how often documents name each other and how unevenly, two gold documents for a
+question.
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ DOCUMENTS, QUERIES = 66_576, 7_405
 Column = list[str]
 
 _FUNCTION_WORDS = (
-    "the the the the of of of in in and and a a is was to for by on as with at from an that his it which he her are were "
-    "its be has had this who their also or but not been she they after when into where while"
+    "the the the the of of of in in and and a a is was to for by on as with at from an that his it which he her are "
+    "were its be has had this who their also or but not been she they after when into where while"
 ).split()
 _CONSONANTS, _VOWELS, _ENDINGS = "bdfgklmnprstvz", "aeiou", "nrslkx"
 _SYLLABLES = [consonant + vowel for consonant in _CONSONANTS for vowel in _VOWELS]
@@ -31,8 +32,9 @@ _TITLE_WORDS = (0.12, 0.42, 0.24, 0.12, 0.06, 0.04)
 """Share of titles of one word, two words, …"""
 _MENTIONS, _MENTIONS_AT, _MENTIONS_GROWTH = 2.6, 11_860, 0.33
 _TWICE = 0.25
-"""Documents that a document names, in a corpus of a size, and how many of them twice. A sample of 11,860 HotpotQA passages has 2.7, 3.4 mentions. A larger corpus has more of what is named: the double a good two times in samples of
-it, less so towards the whole, whose texts have ten names each."""
+"""Documents that a document names, in a corpus of a size, and how many of them twice. A sample of 11,860 HotpotQA
+passages has 2.7, in 3.4 mentions. A larger corpus has more of what is named: over twice as many in twice as large a
+sample, less than that towards the whole, whose texts have ten names each."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +47,7 @@ class Made:
     queries: dict[str, Column]
     """Column of ``queries.parquet`` -> values."""
     gold: NDArray[np.int64]
-    """Shape (queries, 2): rows of documents; where the second one has to be found by way of the first, in this order."""
+    """Shape (queries, 2): rows of documents; the second one of a bridge is found by way of the first."""
 
     def write(self, folder: Path) -> None:
         """As schema v2.0 below ``folder``."""

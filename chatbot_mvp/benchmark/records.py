@@ -137,7 +137,7 @@ class RunFolder:
 
     def append_records(self, records: Iterable[QueryRecord]) -> None:
         """Append and fsync: once this returns, the records survive a crash."""
-        append_json_lines(self._records, [asdict(record) for record in records])
+        append_json_lines(self._records, [vars(record) for record in records])
 
     def event(self, name: str, **values: Any) -> None:
         """Append to the events; they tell a story and are not needed to resume."""
@@ -210,7 +210,7 @@ def write_json(path: Path, value: dict[str, Any]) -> None:
     """Atomic and fsynced: the file is there whole or not at all."""
     partial = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}")
     with partial.open("w", encoding="utf-8") as file:
-        json.dump(value, file, ensure_ascii=False, indent=2)
+        file.write(json.dumps(value, ensure_ascii=False, indent=2))  # at once: a large result has millions of pieces
         file.flush()
         os.fsync(file.fileno())
     partial.replace(path)

@@ -154,9 +154,7 @@ def _execute(
     run.folder.event("run_start", resumed=bool(run.folder.records(PHASE_RETRIEVE)[0]))
     with clock("index"):
         chunks = [passage_chunk(document) for document in run.dataset.documents]
-        pipeline = build(
-            chunks, run.dataset.language, run.settings, clock.watching(_with_events(run.folder, progress))
-        )
+        pipeline = build(chunks, run.dataset.language, run.settings, clock.watching(_with_events(run.folder, progress)))
     with clock(PHASE_RETRIEVE):
         _retrieve(run, pipeline, progress)
     with clock("aggregate"):

@@ -157,10 +157,9 @@ def _table(path: Path, needed: tuple[str, ...], optional: tuple[str, ...] = ()) 
             names = file.schema_arrow.names
             _require(path, needed, names)
             columns = [*needed, *(column for column in optional if column in names)]
-            number = 0
-            for batch in file.iter_batches(_BATCH_ROWS, columns=columns):
-                for number, values in enumerate(batch.to_pylist(), number + 1):
-                    yield _Row(path, f"row {number}", values)
+            rows = (row for batch in file.iter_batches(_BATCH_ROWS, columns=columns) for row in batch.to_pylist())
+            for number, values in enumerate(rows, 1):
+                yield _Row(path, f"row {number}", values)
     except (pa.ArrowException, OSError) as error:
         raise DatasetFileUnreadable(path=str(path), reason=str(error).splitlines()[0]) from error
 

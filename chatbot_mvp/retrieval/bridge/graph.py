@@ -139,7 +139,7 @@ class MentionGraph:
 def build_graph(
     chunks: Sequence[Chunk], analyzer: Analyzer, progress: ProgressCallback = ignore_progress
 ) -> MentionGraph:
-    """Read every document for its words and names, and the words once more for whom they mention. Linear in the corpus."""
+    """Read every document for its words and names, its words once more for whom they mention. Linear in the corpus."""
     reader = _Reader(analyzer)
     for row, chunk in enumerate(chunks):
         reader.read(chunk)
@@ -261,11 +261,11 @@ class _Reader:
         columns: dict[str, list[Any]] = {
             name: [] for name in ("source", "target", "weight", "sentence", "position", "width")
         }
-        forms, number, begin = self.forms, 0, 0
+        forms, number, begin = self.forms, 0, 0  # of the next sentence, and of its first word
         for row, count in enumerate(self.sentence_counts):
             found: dict[int, list[tuple[float, int, int, int]]] = {}
             position = int(text_start[row])
-            for number in range(number, number + count):
+            for _ in range(count):
                 end = begin + self.sentence_lengths[number]
                 words = [forms[form] for form in self.read_forms[begin:end]]
                 begin = end
@@ -277,7 +277,7 @@ class _Reader:
                             place = (strength, number, position + content[mention.start], width)
                             found.setdefault(target, []).append(place)
                 position += content[-1]
-            number += 1
+                number += 1
             for target, places in found.items():
                 for place in places[:_MAX_PER_PAIR]:
                     for name, value in zip(columns, (row, target, *place), strict=True):

@@ -63,9 +63,9 @@ class Names:
         for name in bearers:
             lengths.setdefault(name[:2], set()).add(len(name))
         self._lengths = {head: sorted(found, reverse=True) for head, found in lengths.items()}
+        """The first two stems of names, or the only one -> how many words such names have, the longest first."""
         self._heads = {head[0] for head in lengths}
         """First stems of names: most words are none."""
-        """The first two stems of names, or the only one -> how many words such names have, the longest first."""
 
     def mentions(self, words: Sequence[Word], cased: bool = True) -> Iterator[Mention]:
         """Longest names first, from left to right, then names nested in them.
