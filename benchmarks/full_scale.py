@@ -60,6 +60,8 @@ class Measured:
     """Of each phase, as the run tells them."""
     whole: float
     """Seconds from the start of the process to its end."""
+    processor: float
+    """Seconds of processor time in it, of all cores: what other work on the machine changes least."""
     peak_mb: float
     """Highest resident memory of the process, in MB (10^6 bytes)."""
     load: float
@@ -125,7 +127,7 @@ def measure(data_dir: Path, dataset: Path, strategy: str, cache: str) -> Measure
     env.touch()
     kept = {name: value for name, value in os.environ.items() if name in ("PATH", "HOME", "PYTHONPATH", "TMPDIR")}
     with output.open("wb") as stdout, log.open("wb") as stderr:
-        started = time.monotonic()
+        started, before = time.monotonic(), _processor_seconds()
         process = subprocess.Popen(
             [*command, "--dataset", str(dataset), "--strategy", strategy, "--env", str(env)],
             env={**kept, "DATA_DIR": str(data_dir)},
@@ -137,12 +139,19 @@ def measure(data_dir: Path, dataset: Path, strategy: str, cache: str) -> Measure
             peak = max(peak, _peak_mb(process.pid))
             time.sleep(0.02)
         whole = time.monotonic() - started
+        processor = _processor_seconds() - before
     if process.returncode:
         raise RuntimeError(f"{strategy}: {log.read_text('utf-8')}")
     result = json.loads(output.read_text("utf-8"))
     # Its own figure is from before it writes its result.
     peak = max(peak, result["peak_rss_mb"] or 0.0)
-    return Measured(strategy, cache, result["seconds"], whole, peak, os.getloadavg()[0], result["run_id"])
+    return Measured(strategy, cache, result["seconds"], whole, processor, peak, os.getloadavg()[0], result["run_id"])
+
+
+def _processor_seconds() -> float:
+    """Of all processes that this one has started and waited for."""
+    times = os.times()
+    return times.children_user + times.children_system
 
 
 def _peak_mb(pid: int) -> float:
@@ -166,13 +175,19 @@ def measure_both(data_dir: Path, dataset: Path, strategy: str) -> list[Measured]
 
 def table(runs: Sequence[Measured]) -> str:
     """As Markdown. A phase that a strategy does not have is "–"; "other": imports, and all between the phases."""
-    names = ["strategy", "indexes", *PHASES, "other", "whole (s)", "peak RSS (MB)", "load"]
+    names = ["strategy", "indexes", *PHASES, "other", "whole (s)", "CPU (s)", "peak RSS (MB)", "load"]
     lines = ["| " + " | ".join(names) + " |", "|" + "---|" * 2 + "--:|" * (len(names) - 2)]
     for run in runs:
         other = run.whole - sum(run.seconds.values())
         cells = [run.strategy, run.cache]
         cells += [f"{run.seconds[phase]:.1f}" if phase in run.seconds else "–" for phase in PHASES]
-        cells += [f"{other:.1f}", f"**{run.whole:.1f}**", f"{run.peak_mb:,.0f}", f"{run.load:.1f}"]
+        cells += [
+            f"{other:.1f}",
+            f"**{run.whole:.1f}**",
+            f"{run.processor:.1f}",
+            f"{run.peak_mb:,.0f}",
+            f"{run.load:.1f}",
+        ]
         lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines)
 
