@@ -120,8 +120,6 @@ def build_index(
         store: where the vectors go; None for exact search.
         indexed: row for row what is indexed in place of ``chunks``; ``chunks`` are what is found all the same.
     """
-    # Each phase is told of before its work begins, so that its time is its own.
-    progress(Progress("index", 0, len(chunks)))
     analyzer = Analyzer(language)
     kb = None
     sources = chunks if indexed is None else indexed
@@ -182,7 +180,7 @@ def _contexts(chunks: Sequence[Chunk], indexed: Sequence[Chunk]) -> list[str]:
 
 
 def _graph(chunks: Sequence[Chunk], analyzer: Analyzer, folder: Path, progress: ProgressCallback) -> MentionGraph:
-    progress(Progress("link", 0, 2 * len(chunks)))
+    progress(Progress("link", 0, 2 * len(chunks)))  # before its work, so that its time is its own
     path = folder / f"mentions-{GRAPH_VERSION}.npz"
     with FileLock(f"{folder}.lock"):
         try:
