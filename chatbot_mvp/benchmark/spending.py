@@ -99,6 +99,11 @@ class Spending:
         with self._changed:
             return dict(self._phases)
 
+    def to_json(self) -> dict[str, Any]:
+        """``usage`` of ``<run_id>.json``: the sums of all attempts, whole and by phase."""
+        phases = {phase: spent.to_json() for phase, spent in self.by_phase().items()}
+        return {**self.total.to_json(), "phases": phases}
+
     def seen(self, phase: str, completion: Completion) -> None:
         """Count an answered request, and write it to the events."""
         spent = Spent.of(completion)
