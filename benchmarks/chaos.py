@@ -5,7 +5,8 @@
 Every start is a process of the command line of its own, against a provider on loopback whose replies follow from the
 prompts. The moment of a kill is drawn evenly over the length of an unbroken run, start-up included; a resume may be
 killed as well, and a run ends when a start happens to outlive its moment. Every second run begins without a cache of
-indexes and vectors: with one, the moments fall to the phases that ask the provider. The exit code is 1 when anything differs.
+indexes and vectors: with one, the moments fall to the phases that ask the provider. The exit code is 1 when anything
+differs.
 """
 
 from __future__ import annotations
