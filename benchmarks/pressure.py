@@ -19,7 +19,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from multiprocessing import get_context
-from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +35,7 @@ from chatbot_mvp.benchmark.spending import Spending  # noqa: E402
 from chatbot_mvp.llm.registry import create_chat_model, requests_at_once  # noqa: E402
 from chatbot_mvp.settings import Settings, load_settings  # noqa: E402
 from chatbot_mvp.types import Document, ignore_progress  # noqa: E402
-from tests.benchmark.judge_stub import Faults, ModelStub, TokenBucket  # noqa: E402
+from tests.benchmark.judge_stub import Faults, serve  # noqa: E402
 
 REQUESTS_PER_TRY = 4  # NIM_MAX_RETRIES and the first
 TRIES = 3
@@ -139,7 +138,7 @@ def _retrieved(folder: Path, queries: int, settings: Settings) -> PreparedRun:
 def _provider(latency: float, faults: Faults, limit: float) -> Iterator[tuple[str, Callable[[], dict[str, Any]]]]:
     context = get_context("spawn")
     here, there = context.Pipe()
-    process = context.Process(target=_serve, args=(there, latency, faults, limit), daemon=True)
+    process = context.Process(target=serve, args=(there, latency, faults, limit), daemon=True)
     process.start()
     try:
 
@@ -148,20 +147,12 @@ def _provider(latency: float, faults: Faults, limit: float) -> Iterator[tuple[st
             told: dict[str, Any] = here.recv()
             return told
 
+        if not here.poll(60):
+            raise RuntimeError("the provider does not start")
         yield here.recv(), ask
     finally:
-        here.send("end")
+        process.kill()
         process.join(5)
-
-
-def _serve(pipe: Connection, latency: float, faults: Faults, limit: float) -> None:
-    with ModelStub(latency, faults) as stub:
-        stub.limit = TokenBucket(limit) if limit else None
-        pipe.send(stub.base_url)
-        while pipe.recv() == "tell":
-            statuses = {str(status): count for status, count in stub.statuses.items()}
-            most = max(stub.attempts.values(), default=0)
-            pipe.send({"statuses": statuses, "most_attempts": most, "most_at_once": stub.most_at_once})
 
 
 def main() -> int:

@@ -209,7 +209,7 @@ class _Answering:
     @contextmanager
     def _costed(self, phase: str) -> Iterator[list[Completion]]:
         """Holds the budget for a task; what it appends is what the task has cost."""
-        self._spending.begin(phase)
+        self._spending.begin(phase, len(self._run.settings.judge_metric_names) if phase == JUDGE else 1)
         completions: list[Completion] = []
         try:
             yield completions

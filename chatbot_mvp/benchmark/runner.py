@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import re
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -46,6 +47,8 @@ _OF_THE_DISK = {
     *(errno.EROFS, errno.EACCES, errno.EPERM),
 }
 """Anything else that the system says is no matter of the disk: a lost connection, a file that is not there."""
+
+_OS_ERROR = re.compile(r"\(os error (\d+)\)")
 
 PipelineFactory = Callable[[Sequence[Chunk], str, Settings, ProgressCallback, Callable[[Completion], None]], Pipeline]
 """(chunks, language, settings, progress, told of every reply of a language model) -> the pipeline over them."""
@@ -155,6 +158,12 @@ def _writing(run: PreparedRun) -> Iterator[None]:
             raise
         path = str(error.filename or run.folder.path)
         raise RunNotWritten(run_id=run_id, path=path, reason=error.strerror or str(error)) from error
+    except ValueError as error:
+        # As tantivy tells of a file that it could not write.
+        code = _OS_ERROR.search(str(error))
+        if code is None or int(code[1]) not in _OF_THE_DISK:
+            raise
+        raise RunNotWritten(run_id=run_id, path=str(run.settings.cache_dir), reason=str(error)) from error
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from math import log, sqrt
 
 _COUNTED = 20
 _ROW = 4
-_CHANCE = 0.001
+_CHANCE = 1e-5
 """So many refusals in a row, one fewer where nothing was accepted yet, or as many more as usual ones give with this
 chance, slow down at once: a limit of a few requests per minute leaves no time to count."""
 _BELOW_ACCEPTED = 0.95
