@@ -126,7 +126,7 @@ class _Answering:
         scores: dict[str, float | None] = {}
         reasons, raw = {}, {}
         passing = False
-        with costed(self._spending, JUDGE) as spent:
+        with costed(self._spending, JUDGE, len(self._run.settings.judge_metric_names)) as spent:
             try:
                 for metric in self._run.settings.judge_metric_names:
                     found = judgement.judge(self._judge_model, metric, query.text, response, passages, self._language)

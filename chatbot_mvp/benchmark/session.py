@@ -32,6 +32,8 @@ _OF_THE_DISK = {
 }
 """Anything else that the system says is no matter of the disk: a lost connection, a file that is not there."""
 
+_OS_ERROR = re.compile(r"\(os error (\d+)\)")
+
 
 @dataclass(frozen=True)
 class Session:
@@ -110,6 +112,12 @@ def _writing(folder: RunFolder) -> Iterator[None]:
             raise
         path, reason = str(error.filename or folder.path), error.strerror or str(error)
         raise RunNotWritten(run_id=folder.run_id, path=path, reason=reason) from error
+    except ValueError as error:
+        # As tantivy tells of a file that it could not write.
+        code = _OS_ERROR.search(str(error))
+        if code is None or int(code[1]) not in _OF_THE_DISK:
+            raise
+        raise RunNotWritten(run_id=folder.run_id, path="the index", reason=str(error)) from error
 
 
 @contextmanager
