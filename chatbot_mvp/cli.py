@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 from pathlib import Path
@@ -9,13 +10,18 @@ from typing import Annotated, Any
 
 import typer
 
+from chatbot_mvp import logs
 from chatbot_mvp.app import Check, ProviderStatus
 from chatbot_mvp.chat.context import Mode, UserContext
 from chatbot_mvp.cli_benchmark import benchmark
-from chatbot_mvp.cli_common import EnvOption, JsonOption, ProgressLine, open_app, print_json
+from chatbot_mvp.cli_common import EnvOption, JsonOption, open_app, print_json
 from chatbot_mvp.cli_datasets import datasets
+from chatbot_mvp.cli_progress import ProgressLine
 from chatbot_mvp.errors import ChatbotError, RunStopped
-from chatbot_mvp.settings import misnamed_settings
+from chatbot_mvp.settings import log_format, misnamed_settings
+
+_UsageError: Any = typer.BadParameter.mro()[1]
+"""Click's, or that of the Click that newer versions of Typer carry."""
 
 cli = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, help=__doc__)
 kb = typer.Typer(no_args_is_help=True, help="Ask a document.")
@@ -39,7 +45,8 @@ def kb_ask(
         raise typer.BadParameter(f"there is no file {str(document)!r}", param_hint="document")
     app = open_app(env)
     record = app.add_kb(document.name, document.read_bytes())
-    app.kb_pipeline(record.kb_id, ProgressLine())
+    with ProgressLine() as progress:
+        app.kb_pipeline(record.kb_id, progress)
     chosen: Mode = "strict" if mode == "strict" else "general"
     answer = app.ask(record.kb_id, question, UserContext(chosen, record.language))
     sources = [
@@ -84,7 +91,8 @@ def kb_evaluate(
     overrides: dict[str, Any] = {"retrieval_strategy": strategy} if strategy else {}
     app = open_app(env, **overrides)
     record = app.add_kb(document.name, document.read_bytes())
-    result = app.evaluate_kb(record.kb_id, questions, ProgressLine())
+    with ProgressLine() as progress:
+        result = app.evaluate_kb(record.kb_id, questions, progress)
     if as_json:
         print_json(result)
         return
@@ -148,19 +156,33 @@ def _provider_line(status: ProviderStatus) -> str:
 
 def main() -> None:
     """Entry point: errors become one line on stderr and an exit code."""
+    jsonl = log_format() == "jsonl"
+    if jsonl:
+        logs.configure("jsonl")
     try:
-        cli()
+        # Typer prints what is wrong with a command in a box of its own, which is no JSON.
+        code = cli(standalone_mode=not jsonl)
     except ChatbotError as error:
-        if sys.stderr.isatty():
-            print(file=sys.stderr)
         # Stopped before there was a run: there is none to resume.
         early = isinstance(error, RunStopped) and error.params["run_id"] == "?"
-        said = "stopped; what was downloaded is kept, and the same command goes on with it" if early else str(error)
-        print(f"chatbot-mvp: {said}", file=sys.stderr)
+        said = "stopped; what was done is kept, and the same command goes on with it" if early else str(error)
+        _tell(said, error.code, error.exit_code)
         raise SystemExit(error.exit_code) from error
+    except _UsageError as error:
+        _tell(error.format_message(), "usage", error.exit_code)
+        raise SystemExit(error.exit_code) from error
+    except typer.Abort as error:
+        _tell("interrupted", "interrupted", 1)
+        raise SystemExit(1) from error
     except BrokenPipeError:  # the reader of our output left, as `| head` does
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise SystemExit(1) from None
+    raise SystemExit(code or 0)
+
+
+def _tell(text: str, code: str, exit_code: int) -> None:
+    prefix = "" if logs.is_jsonl() else "chatbot-mvp: "
+    logs.say(f"{prefix}{text}", logging.ERROR, code=code, exit_code=exit_code)
 
 
 if __name__ == "__main__":

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import sys
+import logging
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from chatbot_mvp.cli_common import EnvOption, JsonOption, ProgressLine, VerboseOption, open_app, print_json
+from chatbot_mvp import logs
+from chatbot_mvp.cli_common import EnvOption, JsonOption, VerboseOption, open_app, print_json
 from chatbot_mvp.cli_print import print_plan, print_result
+from chatbot_mvp.cli_progress import ProgressLine
 from chatbot_mvp.exports.comparison_text import comparison_text
 from chatbot_mvp.exports.exported import write_files
 from chatbot_mvp.exports.formats import FORMATS
@@ -49,7 +51,9 @@ def benchmark_run(
     if dry_run:
         print_plan(app.bench.plan_run(), [str(miss) for miss in misnamed_settings(env)], as_json)
         return
-    print_result(app.bench.run_now(ProgressLine(), budget_usd=budget), as_json)
+    with ProgressLine() as progress:
+        result = app.bench.run_now(progress, budget_usd=budget)
+    print_result(result, as_json)
 
 
 @benchmark.command("resume")
@@ -62,7 +66,9 @@ def benchmark_resume(
 ) -> None:
     """Do what is missing of a stopped or killed run."""
     app = open_app(env, verbose)
-    print_result(app.bench.resume_now(run_id, ProgressLine(), budget_usd=budget), as_json)
+    with ProgressLine() as progress:
+        result = app.bench.resume_now(run_id, progress, budget_usd=budget)
+    print_result(result, as_json)
 
 
 @benchmark.command("retry")
@@ -75,7 +81,9 @@ def benchmark_retry(
 ) -> None:
     """Do the failed queries of a run once more, and what is missing."""
     app = open_app(env, verbose)
-    print_result(app.bench.retry_now(run_id, ProgressLine(), budget_usd=budget), as_json)
+    with ProgressLine() as progress:
+        result = app.bench.retry_now(run_id, progress, budget_usd=budget)
+    print_result(result, as_json)
 
 
 @benchmark.command("show")
@@ -108,7 +116,7 @@ def benchmark_list(env: EnvOption = None, as_json: JsonOption = False) -> None:
     for run in unfinished:
         print(f"{run.run_id}  unfinished: {run.recorded}/{run.queries}")
     if damaged:
-        print(f"{damaged} damaged lines in {app.settings.submissions_path} were skipped", file=sys.stderr)
+        logs.say(f"{damaged} damaged lines in {app.settings.submissions_path} were skipped", logging.WARNING)
 
 
 @benchmark.command("compare")
@@ -143,4 +151,4 @@ def benchmark_export(
     for path in paths:
         print(path)
     if left_out := exported.notes.get("left_out"):
-        print(f"{left_out} queries without an answer were left out", file=sys.stderr)
+        logs.say(f"{left_out} queries without an answer were left out", logging.WARNING)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from typing import Any
 
 from chatbot_mvp.app import RunPlan
@@ -68,8 +67,6 @@ def _cached(plan: RunPlan) -> str:
 
 
 def print_result(result: dict[str, Any], as_json: bool) -> None:
-    if sys.stderr.isatty():
-        print(file=sys.stderr)
     if as_json:
         names = [*_CONTRACT, *(_MORE if result.get("generator") else ())]
         print_json({name: result[name] for name in names})
