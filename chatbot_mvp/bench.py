@@ -15,6 +15,8 @@ from chatbot_mvp.benchmark.datasets import Dataset, hotpotqa, load_dataset
 from chatbot_mvp.benchmark.datasets.catalogue import Catalogue, Found, StorageState
 from chatbot_mvp.benchmark.datasets.sampling import sample
 from chatbot_mvp.benchmark.datasets.storage import S3Url, open_storage
+from chatbot_mvp.benchmark.estimate import Estimate
+from chatbot_mvp.benchmark.pilot import pilot_folder, run_pilot
 from chatbot_mvp.benchmark.plan import RunPlan, plan_run
 from chatbot_mvp.benchmark.preparation import PreparedRun, prepare_run, reopen_run, run_settings
 from chatbot_mvp.benchmark.records import RunFolder, run_folders
@@ -129,6 +131,42 @@ class Bench:
             settings,
             lambda texts: self._cached_vectors(settings, texts),
         )
+
+    def estimate(self, **changes: Any) -> Estimate | None:
+        """What a run would ask of models, by the lengths of texts and prompts; asks and writes nothing.
+
+        None for a run that asks no model, and where the data set would have to be downloaded first.
+
+        Raises:
+            ConfigurationError, DatasetError, StorageError: as the run would.
+        """
+        return self.plan_run(**changes).estimate
+
+    def pilot(
+        self,
+        queries: int,
+        progress: ProgressCallback = ignore_progress,
+        *,
+        budget_usd: float | None = None,
+        **changes: Any,
+    ) -> Estimate:
+        """The same by really doing a few of its queries; replies that may be kept come for nothing in the run itself.
+
+        Leaves no run. Indexes, vectors and the data set's copy stay, as the run would have made them.
+
+        Raises:
+            ConfigurationError, DatasetError, StorageError, ProviderError: as the run would.
+            PilotFailed: a budget or quota did not suffice, or the provider failed query after query.
+            RunStopped
+        """
+        settings = self._of_run(changes)
+        found = self._catalogue.find(settings.mteb_dataset_name)
+        with pilot_folder(settings.cache_dir) as folder:
+            whole = prepare_run(
+                folder, found.reference, lambda: load_dataset(self._catalogue.folder(found, progress)), settings
+            )
+            parts = RunParts(self._build, self._embedder_of, self._models)
+            return run_pilot(whole, queries, parts, self._language_model, progress, budget_usd)
 
     def strategies(self) -> Mapping[str, str]:
         """Name -> what it does, of those that the configured parts can carry out."""
@@ -342,6 +380,9 @@ class Bench:
             folder, lambda reference: self._load(reference, progress), self.settings, retry_failed=retry_failed
         )
 
+    def _embedder_of(self, settings: Settings) -> Embedder:
+        return self._embedder(settings.embedding_model_name)
+
     def _models(self, settings: Settings) -> RunModels:
         """
         Raises:
@@ -358,7 +399,7 @@ class Bench:
     def _execute(self, run: PreparedRun, progress: ProgressCallback, budget_usd: float | None) -> dict[str, Any]:
         parts = RunParts(
             self._build,
-            lambda settings: self._embedder(settings.embedding_model_name),
+            self._embedder_of,
             self._models,
             exporters=[write_summary_csv, write_detail_csv],
             finish=lambda result: append_submission(self.settings.submissions_path, result),

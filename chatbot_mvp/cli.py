@@ -161,7 +161,7 @@ def main() -> None:
         logs.configure("jsonl")
     try:
         # Typer prints what is wrong with a command in a box of its own, which is no JSON.
-        code = cli(standalone_mode=not jsonl)
+        code = cli(standalone_mode=False) if jsonl else cli()
     except ChatbotError as error:
         # Stopped before there was a run: there is none to resume.
         early = isinstance(error, RunStopped) and error.params["run_id"] == "?"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -36,6 +37,10 @@ def benchmark_run(
     ] = None,
     budget: BudgetOption = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Check everything, print the plan, run nothing")] = False,
+    pilot: Annotated[
+        int | None,
+        typer.Option(min=1, metavar="N", help="With --dry-run: really do N queries, to tell what all will take"),
+    ] = None,
     as_json: JsonOption = False,
     verbose: VerboseOption = False,
 ) -> None:
@@ -47,9 +52,15 @@ def benchmark_run(
         "generation_enabled": generation,
     }
     overrides = {name: value for name, value in given.items() if value is not None}
+    if pilot and not dry_run:
+        raise typer.BadParameter("a pilot is a part of an estimate; give --dry-run as well", param_hint="--pilot")
     app = open_app(env, verbose, **overrides)
     if dry_run:
-        print_plan(app.bench.plan_run(), [str(miss) for miss in misnamed_settings(env)], as_json)
+        plan = app.bench.plan_run()
+        if pilot:
+            with ProgressLine() as progress:
+                plan = replace(plan, estimate=app.bench.pilot(pilot, progress, budget_usd=budget))
+        print_plan(plan, [str(miss) for miss in misnamed_settings(env)], as_json)
         return
     with ProgressLine() as progress:
         result = app.bench.run_now(progress, budget_usd=budget)

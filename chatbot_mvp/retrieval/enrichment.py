@@ -24,7 +24,7 @@ DOCUMENT_CHARS = 12_000
 CONTEXT_CHARS = 600
 """A longer reply is cut: it must not outweigh the chunk."""
 
-_CALLS = 8  # at the same time
+CALLS_AT_ONCE = 8
 _LOOKUP = 500  # SQLite's parameters in one statement
 
 
@@ -69,6 +69,13 @@ class ContextCache:
                 progress(Progress(PHASE, len(known), total, time.monotonic() - started, cached))
         return [known[key] for key in keys]
 
+    def missing(self, model_name: str, prompt_texts: Sequence[str]) -> list[str]:
+        """The prompts, each once, that have no reply yet."""
+        keys = {_key(model_name, prompt): prompt for prompt in prompt_texts}
+        with closing(self._connect()) as connection:
+            known = _read(connection, list(keys))
+        return [prompt for key, prompt in keys.items() if key not in known]
+
     def _connect(self) -> sqlite3.Connection:
         connection = sqlite3.connect(self._path, timeout=60)
         connection.execute("PRAGMA journal_mode=WAL")
@@ -82,7 +89,7 @@ def _asked(
     """Ask for a batch and commit what came, also when one of its calls failed."""
     fresh: dict[bytes, str] = {}
     try:
-        with ThreadPoolExecutor(min(_CALLS, len(batch))) as pool:
+        with ThreadPoolExecutor(min(CALLS_AT_ONCE, len(batch))) as pool:
             pending = [(key, pool.submit(model.ask, prompt)) for key, prompt in batch]
             failure: BaseException | None = None
             for key, future in pending:
@@ -142,6 +149,12 @@ def enrichment_prompts(chunks: Sequence[Chunk], language: str) -> Iterator[str]:
             else:
                 shown = _around(source, chunk)
                 yield templates["context_in_document"].format(document=shown, section=chunk.section, chunk=chunk.text)
+
+
+def missing_prompts(chunks: Sequence[Chunk], language: str, model_name: str, path: Path) -> list[str]:
+    """What ``enrich`` would ask under a cache at ``path``, each prompt once; nothing is written."""
+    texts = list(enrichment_prompts(chunks, language))
+    return ContextCache(path).missing(model_name, texts) if path.is_file() else list(dict.fromkeys(texts))
 
 
 def _source(chunks: Sequence[Chunk]) -> str:
