@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import zipfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,6 +17,7 @@ from chatbot_mvp.benchmark.datasets.catalogue import Catalogue, Found, StorageSt
 from chatbot_mvp.benchmark.datasets.sampling import sample
 from chatbot_mvp.benchmark.datasets.storage import S3Url, open_storage
 from chatbot_mvp.benchmark.estimate import Estimate
+from chatbot_mvp.benchmark.importing import ImportedRun, import_trec, keep_bundle
 from chatbot_mvp.benchmark.pilot import pilot_folder, run_pilot
 from chatbot_mvp.benchmark.plan import RunPlan, plan_run
 from chatbot_mvp.benchmark.preparation import PreparedRun, prepare_run, reopen_run, run_settings
@@ -23,12 +25,14 @@ from chatbot_mvp.benchmark.records import RunFolder, run_folders
 from chatbot_mvp.benchmark.retrieving import PHASE as RETRIEVE
 from chatbot_mvp.benchmark.runner import PipelineFactory, RunParts, execute
 from chatbot_mvp.benchmark.submissions import append_submission, read_submissions
+from chatbot_mvp.benchmark.trec import read_trec
 from chatbot_mvp.embedding.base import Embedder
 from chatbot_mvp.embedding.cache import VectorCache
-from chatbot_mvp.errors import ChatbotError, DatasetChanged, StorageError, UnknownChoice
+from chatbot_mvp.errors import ChatbotError, DatasetChanged, NothingToImport, StorageError, UnknownChoice
 from chatbot_mvp.exports.exported import Exported, FinishedRun
 from chatbot_mvp.exports.formats import FORMATS
 from chatbot_mvp.exports.tables import write_detail_csv, write_summary_csv
+from chatbot_mvp.exports.unbundle import read_bundle
 from chatbot_mvp.jobs.manager import JobManager, JobStatus
 from chatbot_mvp.llm.base import ChatModel, Completion
 from chatbot_mvp.llm.registry import readable_chars, requests_at_once
@@ -274,6 +278,34 @@ class Bench:
         files = {path.name: path.read_bytes() for path in self.run_files(run_id)}
         return FORMATS[form].export(FinishedRun(run.manifest, run.result, dataset, files))
 
+    def import_run(
+        self, path: Path, dataset: str = "", name: str = "", progress: ProgressCallback = ignore_progress
+    ) -> ImportedRun:
+        """Take in a run that was made elsewhere: a zip of the export "zip", or a TREC run file over ``dataset``.
+
+        Args:
+            name: of a TREC run, in the place of a strategy; "" for the tag in the file.
+
+        Raises:
+            NothingToImport: neither of the two.
+            BundleDamaged, BundleUnsafe, RunExists, TrecLineWrong, TrecIdUnknown, ImportNotWritten: nothing is imported.
+            DatasetError, StorageError
+        """
+        settings = self.settings
+        if not path.is_file():
+            raise NothingToImport(path=str(path), reason="there is no such file")
+        if zipfile.is_zipfile(path) or path.suffix == ".zip":
+            if dataset or name:
+                raise NothingToImport(path=str(path), reason="a bundle has its own data set and name")
+            bundle = read_bundle(path)
+            return keep_bundle(bundle.manifest, bundle.result, bundle.files, settings, self._finish)
+        if not dataset:
+            raise NothingToImport(path=str(path), reason="it is no zip, and no data set was given")
+        trec = read_trec(path)
+        found = self._catalogue.find(dataset)
+        whole = load_dataset(self._catalogue.folder(found, progress))
+        return import_trec(trec, name, found.reference, whole, settings, self._parts(), progress)
+
     def run_files(self, run_id: str) -> list[Path]:
         """The files that a finished run offers for download."""
         folder = self.settings.results_dir / run_id
@@ -397,14 +429,14 @@ class Bench:
         )
 
     def _execute(self, run: PreparedRun, progress: ProgressCallback, budget_usd: float | None) -> dict[str, Any]:
-        parts = RunParts(
-            self._build,
-            self._embedder_of,
-            self._models,
-            exporters=[write_summary_csv, write_detail_csv],
-            finish=lambda result: append_submission(self.settings.submissions_path, result),
-        )
-        return execute(run, parts, progress, budget_usd)
+        return execute(run, self._parts(), progress, budget_usd)
+
+    def _parts(self) -> RunParts:
+        exporters = [write_summary_csv, write_detail_csv]
+        return RunParts(self._build, self._embedder_of, self._models, exporters=exporters, finish=self._finish)
+
+    def _finish(self, result: Mapping[str, Any]) -> None:
+        append_submission(self.settings.submissions_path, result)
 
     def _submit(self, run_id: str, get: Callable[[], PreparedRun], budget_usd: float | None) -> None:
         manifest = RunFolder(self.settings.results_dir, run_id).manifest()

@@ -1,9 +1,9 @@
-"""``chatbot-mvp benchmark``: run, resume, retry, show, list, compare, export."""
+"""``chatbot-mvp benchmark``: run, resume, retry, show, list, compare, export, import."""
 
 from __future__ import annotations
 
 import logging
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Annotated
 
@@ -163,3 +163,27 @@ def benchmark_export(
         print(path)
     if left_out := exported.notes.get("left_out"):
         logs.say(f"{left_out} queries without an answer were left out", logging.WARNING)
+
+
+@benchmark.command("import")
+def benchmark_import(
+    path: Annotated[Path, typer.Argument(help="A zip of `export --format zip`, or a TREC run file")],
+    dataset: Annotated[str, typer.Option(help="Of a TREC run: the data set whose judgements score it")] = "",
+    name: Annotated[str, typer.Option(help="Of a TREC run: its name in lists; by default the file's tag")] = "",
+    env: EnvOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Take in a run of another machine or another program, to show and compare it like any other."""
+    app = open_app(env)
+    with ProgressLine() as progress:
+        imported = app.bench.import_run(path, dataset, name, progress)
+    if as_json:
+        print_json(asdict(imported))
+        return
+    print(f"{imported.run_id}  ({imported.queries} queries)")
+    if imported.without_ranking:
+        text = f"{imported.without_ranking} queries have no line: nothing counts as retrieved for them"
+        logs.say(text, logging.WARNING)
+    if imported.left_out:
+        text = f"{imported.left_out} queries of the file are not among those of the run (EVAL_MAX_QUERIES, DEV_MODE)"
+        logs.say(text, logging.WARNING)

@@ -48,6 +48,7 @@
     │   ├── BudgetWithoutPrice
     │   ├── PilotFailed             an estimate's trial over a few queries
     │   ├── ExportNotWritten
+    │   ├── ImportNotWritten
     │   ├── ImportRefused           a run of another machine or program        (exit code 2)
     │   │   ├── NothingToImport
     │   │   ├── BundleDamaged       a zip of ``benchmark export``
@@ -402,6 +403,11 @@ class BundleUnsafe(ImportRefused):
     template = "{path!r} was not unpacked: {entry!r} {reason}. Take only bundles of `benchmark export --format zip`."
 
 
+class ImportNotWritten(RunError):
+    code = "import_not_written"
+    template = "The run {run_id!r} was not imported: {path!r} cannot be written: {reason}. Make room and try again."
+
+
 class RunExists(ImportRefused):
     code = "run_exists"
     template = "There is a run {run_id!r} here already; nothing was imported. See: chatbot-mvp benchmark show {run_id}"
@@ -415,7 +421,7 @@ class TrecLineWrong(ImportRefused):
 class TrecIdUnknown(ImportRefused):
     code = "trec_id_unknown"
     template = (
-        "{path!r} ranks for {count} {kind} that the data set {dataset!r} does not have, the first of them {found!r}. "
+        "{path!r} names {count} {kind} that the data set {dataset!r} does not have, the first of them {found!r}. "
         "Choose the data set that it was made on with --dataset."
     )
 

@@ -16,7 +16,7 @@ RESULT: dict[str, Any] = {
     "judge": "",
     "metrics": {"recall@5": 0.5, "generation_hit": 1.0, "f1": 0.25, "faithfulness": None},
     "scored": {"recall@5": [4, 4], "generation_hit": [4, 4], "f1": [3, 4], "faithfulness": [0, 4]},
-    "readings": {"recall@5": [0.5, 0.5], "generation_hit": [1.0, 1.0], "f1": [0.25, 0.1875], "faithfulness": [None, None]},
+    "readings": {"recall@5": [0.5, 0.5], "generation_hit": [1.0, 1.0], "f1": [0.25, 0.1875]},
     "intervals": {"f1": [0.1, 0.4]},
     "failures": {"generate": 1},
     "abstentions": 2,

@@ -9,59 +9,31 @@ import pty
 import subprocess
 import sys
 import warnings
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from chatbot_mvp import cli as command_line
 from chatbot_mvp import logs
 from chatbot_mvp.cli_progress import ProgressLine, progress_event
 from chatbot_mvp.settings import PROJECT_ROOT, SECRETS, Settings, log_format
 from chatbot_mvp.types import Progress
+from tests.conftest import Command
 from tests.test_cli import CONTRACT
 
+Captured = pytest.CaptureFixture[str]
 RUN = ["benchmark", "run", "--strategy", "LEXICAL", "--max-queries", "3"]
-
-
-@pytest.fixture(autouse=True)
-def as_it_was() -> Iterator[None]:
-    """Whatever a test configures ends with it."""
-    root, own = logging.getLogger(), logging.getLogger("chatbot_mvp")
-    before = (list(root.handlers), root.level, own.level, sys.excepthook)
-    yield
-    root.handlers[:] = before[0]
-    root.setLevel(before[1])
-    own.setLevel(before[2])
-    sys.excepthook = before[3]
-    logging.captureWarnings(False)
 
 
 def lines(text: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in text.splitlines()]
 
 
-@pytest.fixture
-def main(clean_env: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Any:
-    """Runs the command in this process; its exit code, stdout and stderr."""
-    monkeypatch.setenv("DATA_DIR", str(tmp_path / "data"))
-
-    def run(*arguments: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["chatbot-mvp", *arguments])
-        with pytest.raises(SystemExit) as raised:
-            command_line.main()
-        told = capsys.readouterr()
-        return int(raised.value.code or 0), told.out, told.err
-
-    return run
-
-
 def test_a_run_tells_its_events_and_progress_as_objects_and_stdout_stays_one(
-    main: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    command: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("LOG_FORMAT", "jsonl")
-    code, out, err = main(*RUN, "--json")
+    code, out, err = command(*RUN, "--json")
     assert code == 0
     assert set(json.loads(out)) >= CONTRACT
     told = lines(err)
@@ -79,7 +51,7 @@ def test_a_run_tells_its_events_and_progress_as_objects_and_stdout_stays_one(
     assert {"done", "total", "rate", "seconds_left", "failed", "tokens", "cost_usd"} <= set(progress)
 
 
-def test_an_error_is_one_object_with_its_code(main: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_error_is_one_object_with_its_code(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LOG_FORMAT", "jsonl")
     for arguments, name in (
         (("benchmark", "show", "nope"), "run_not_found"),
@@ -87,24 +59,26 @@ def test_an_error_is_one_object_with_its_code(main: Any, monkeypatch: pytest.Mon
         (("benchmark", "run", "--max-queries", "-1"), "usage"),
         (("benchmark", "run", "--nonsense"), "usage"),
     ):
-        code, out, err = main(*arguments)
+        code, out, err = command(*arguments)
         [line] = lines(err)
         assert (code, out, line["code"], line["exit_code"], line["level"]) == (2, "", name, 2, "ERROR")
         assert line["message"]
 
 
-def test_a_wrong_setting_is_told_in_the_format_that_was_asked_for(main: Any, clean_env: Path) -> None:
+def test_a_wrong_setting_is_told_in_the_format_that_was_asked_for(command: Command, clean_env: Path) -> None:
     (clean_env / ".env").write_text("LOG_FORMAT=jsonl\nRETRIEVAL_K=none\n", "utf-8")
-    code, _, err = main(*RUN)
+    code, _, err = command(*RUN)
     assert (code, lines(err)[-1]["code"]) == (2, "invalid_setting")
     (clean_env / ".env").write_text("LOG_FORMAT=yaml\n", "utf-8")
     assert log_format() == "text"
-    code, _, err = main(*RUN)
+    code, _, err = command(*RUN)
     assert code == 2
     assert err.startswith("chatbot-mvp: LOG_FORMAT='yaml'")
 
 
-def test_an_exception_that_nobody_caught_and_a_warning_are_objects_too(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_exception_that_nobody_caught_and_a_warning_are_objects_too(
+    capsys: Captured, logging_as_it_was: None
+) -> None:
     logs.configure("jsonl")
     try:
         raise ValueError("broken")
@@ -119,7 +93,9 @@ def test_an_exception_that_nobody_caught_and_a_warning_are_objects_too(capsys: p
 
 
 @pytest.mark.parametrize("form", ["text", "jsonl"])
-def test_no_secret_is_in_any_line(form: str, settings: Settings, capsys: pytest.CaptureFixture[str]) -> None:
+def test_no_secret_is_in_any_line(
+    form: str, settings: Settings, capsys: pytest.CaptureFixture[str], logging_as_it_was: None
+) -> None:
     values = {name: f'very/"secret"-{name}' for name in SECRETS}
     found = logs.secrets_of(settings.with_changes(**values))
     assert sorted(found) == sorted(values.values())
@@ -136,7 +112,7 @@ def test_no_secret_is_in_any_line(form: str, settings: Settings, capsys: pytest.
     assert "***" in told
 
 
-def test_text_lines_are_as_they_were(capsys: pytest.CaptureFixture[str]) -> None:
+def test_text_lines_are_as_they_were(capsys: Captured, logging_as_it_was: None) -> None:
     logs.configure("text")
     logging.getLogger("chatbot_mvp.x").info("quiet")
     logging.getLogger("chatbot_mvp.x").warning("loud")
@@ -145,7 +121,7 @@ def test_text_lines_are_as_they_were(capsys: pytest.CaptureFixture[str]) -> None
 
 
 def test_progress_is_a_line_every_few_seconds_with_failures_tokens_and_cost(
-    capsys: pytest.CaptureFixture[str],
+    capsys: Captured, logging_as_it_was: None
 ) -> None:
     logs.configure("text")
     with ProgressLine() as progress:

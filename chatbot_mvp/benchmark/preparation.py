@@ -66,7 +66,7 @@ def prepare_run(results_dir: Path, reference: str, load: Callable[[], Dataset], 
     identity = run_fingerprint(settings)
     dataset = _cut(load(), settings)
     manifest = RunManifest(
-        run_id=_new_run_id(results_dir, dataset.name, settings.retrieval_strategy),
+        run_id=new_run_id(results_dir, dataset.name, settings.retrieval_strategy),
         dataset=dataset.name,
         dataset_ref=reference,
         dataset_sha256=dataset.sha256,
@@ -162,7 +162,7 @@ def _cut(dataset: Dataset, settings: Settings) -> Dataset:
     return cut.dataset
 
 
-def _new_run_id(results_dir: Path, dataset: str, strategy: str) -> str:
+def new_run_id(results_dir: Path, dataset: str, strategy: str) -> str:
     """Sorts by time; distinct even for two runs in one second."""
     safe = "".join(char if char.isalnum() or char in "-_" else "-" for char in dataset)
     stem = f"{utc_now()[:19].replace('-', '').replace(':', '').replace('T', '_')}_{safe}_{strategy}"

@@ -69,7 +69,7 @@ def close(found: float, true: float, share: float) -> bool:
 def test_a_pilot_of_ten_tells_calls_tokens_cost_and_seconds_of_the_run_that_follows(
     make: Callable[..., App], stub: OpenAiStub
 ) -> None:
-    stub.seconds = 0.2
+    stub.seconds = 0.15
     app = make()
     estimate = app.bench.pilot(10)
     assert stub.calls == 30
@@ -102,7 +102,7 @@ def test_a_pilot_of_ten_tells_calls_tokens_cost_and_seconds_of_the_run_that_foll
 
 
 def test_lengths_alone_ask_nothing_write_nothing_and_come_near(make: Callable[..., App], stub: OpenAiStub) -> None:
-    app = make(llm_cache_enabled=False)
+    app = make(llm_cache_enabled=False, eval_max_queries=12)
     estimate = app.bench.estimate()
     assert stub.calls == 0
     assert not app.settings.data_dir.exists()
