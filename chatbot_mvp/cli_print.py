@@ -11,7 +11,7 @@ from chatbot_mvp.benchmark.estimate import Amount, Estimate, PhaseEstimate, Tota
 from chatbot_mvp.cli_common import print_json
 from chatbot_mvp.metrics.ranking import CONTEXT_METRICS, RANKING_METRICS
 from chatbot_mvp.metrics.registry import ANSWER_METRICS
-from chatbot_mvp.settings import JUDGE_METRICS
+from chatbot_mvp.setting_fields import JUDGE_METRICS
 
 _CONTRACT = (
     "run_id",

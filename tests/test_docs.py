@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -13,8 +14,42 @@ from chatbot_mvp.exports.formats import FORMATS
 from chatbot_mvp.llm.registry import PROVIDERS, Provider
 from chatbot_mvp.metrics.registry import METRICS, MetricSpec
 from chatbot_mvp.retrieval.strategies import STRATEGIES
+from chatbot_mvp.settings import Settings
 
 ROOT = Path(__file__).resolve().parents[1]
+
+
+RAG_P = """
+EMBEDDING_MODEL_NAME EMBEDDING_BASE_URL EMBEDDING_MODEL_TYPE EMBEDDING_BATCH_SIZE LLM_BASE_URL LLM_MODEL_NAME
+NIM_MAX_CONCURRENT_REQUESTS NIM_REQUEST_TIMEOUT NIM_MAX_RETRIES RETRIEVAL_STRATEGY RETRIEVAL_K RETRIEVAL_PRE_FUSION_K
+RETRIEVAL_RRF_K RETRIEVAL_BM25_WEIGHT RETRIEVAL_VECTOR_WEIGHT RERANKER_ENABLED RERANKER_BASE_URL RERANKER_MODEL_NAME
+RERANKER_TOP_N MTEB_DATASET_NAME EVAL_MAX_QUERIES EVAL_MAX_CORPUS GENERATION_ENABLED GENERATION_MAX_CONTEXT_CHARS
+CORPUS_SHUFFLE_SEED DEV_MODE DEV_QUERIES DEV_CORPUS_SIZE MINIO_ENDPOINT MINIO_ACCESS_KEY MINIO_SECRET_KEY
+MINIO_BUCKET_NAME S3_DATASETS_PREFIX LOG_FORMAT RETRIEVAL_BM25_LANGUAGE RETRIEVAL_CONTEXT_MAX_TOKENS
+RETRIEVAL_CONTEXT_BATCH_SIZE
+"""
+
+
+def test_every_variable_of_rag_p_is_a_setting() -> None:
+    notes = (ROOT / "DEV_NOTES.md").read_text("utf-8")
+    for name in RAG_P.split():
+        assert name.lower() in Settings.model_fields
+        assert f"`{name}`" in notes
+
+
+def test_what_the_notes_say_of_rag_p_points_at_files_and_tests_that_are_there() -> None:
+    section = (ROOT / "DEV_NOTES.md").read_text("utf-8").partition("## RAG_P v3.2, point by point")[2]
+    section = section.partition("\n## ")[0]
+    paths = set(re.findall(r"`(chatbot_mvp/[\w/]+\.py)`", section))
+    tests = set(re.findall(r"`([\w/]+\.py)::(test_\w+)`", section))
+    assert len(paths) > 20
+    assert len(tests) > 40
+    assert [path for path in paths if not (ROOT / path).is_file()] == []
+    assert [
+        f"{path}::{name}" for path, name in tests if f"def {name}(" not in (ROOT / "tests" / path).read_text("utf-8")
+    ] == []
+    for number in (*range(1, 10), *(f"m-{minor}" for minor in range(1, 18))):
+        assert f"DT{number}" in section or f"DT-{number}" in section
 
 
 def test_settings_are_documented_as_they_are() -> None:

@@ -97,6 +97,7 @@ class _Answering:
         self._pace = {GENERATE: _Pace(), JUDGE: _Pace()}
         self._began: dict[str, float] = {}
         self._seconds = {GENERATE: 0.0, JUDGE: 0.0}
+        self._all_told = False
 
     def work(self) -> dict[str, float]:
         retrieved = self._journal.ok(RETRIEVE)
@@ -188,7 +189,7 @@ class _Answering:
 
     @property
     def _language(self) -> str:
-        return self._run.dataset.language
+        return self._run.language
 
     # --- in the run's thread
 
@@ -245,8 +246,15 @@ class _Answering:
         return error
 
     def _tell(self) -> None:
-        """Of the generator while it has work, then of the judge."""
-        phase = GENERATE if self._waiting[GENERATE] or not self._waiting[JUDGE] else JUDGE
+        """Of the generator until it is through, then of the judge."""
+        generated = not self._waiting[GENERATE]
+        if not (generated and self._all_told):
+            self._tell_of(GENERATE)
+            self._all_told = generated
+        if generated and self._judge_model is not None:
+            self._tell_of(JUDGE)
+
+    def _tell_of(self, phase: str) -> None:
         done, spent = len(self._journal.of(phase)), self._spending.total
         total = len(self._queries) if phase == GENERATE else done + self._waiting[JUDGE]
         seconds = time.monotonic() - self._began.get(phase, time.monotonic())

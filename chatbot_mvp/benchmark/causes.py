@@ -102,6 +102,7 @@ def outcome_of_row(row: Mapping[str, Any], cut: int, language: str) -> QueryOutc
     context = row.get("generation_doc_ids")
     response = row.get("response")
     right = answered_right(AnswerCase(response, row.get("answer", ""), row.get("answer_type", ""), language))
+    abstained = bool(row.get("abstained"))
     return QueryOutcome(
         gold=frozenset(row["gold"]),
         candidates=tuple(dict.fromkeys([*row["retrieved"], *row.get("candidates", ())])),
@@ -109,8 +110,9 @@ def outcome_of_row(row: Mapping[str, Any], cut: int, language: str) -> QueryOutc
         context=None if context is None else tuple(context),
         reranked=bool(row.get("reranked")),
         answered=response is not None,
-        right=right,
-        abstained=bool(row.get("abstained")),
+        # The no of "no lo sé" is not the answer no.
+        right=False if abstained else right,
+        abstained=abstained,
         judge_failed=bool(row.get("judge_failed")),
         failed=bool(row.get("failed")),
     )

@@ -12,6 +12,7 @@ from typing import Any, Literal
 from chatbot_mvp.benchmark import generation, judgement
 from chatbot_mvp.benchmark.datasets import Dataset, Query
 from chatbot_mvp.benchmark.latency import seconds_per_call
+from chatbot_mvp.benchmark.preparation import language_of
 from chatbot_mvp.kb.chunking import passage_chunk
 from chatbot_mvp.llm.base import Message, Usage
 from chatbot_mvp.llm.prices import load_prices
@@ -136,7 +137,7 @@ def estimate_from_lengths(dataset: Dataset, settings: Settings) -> Estimate | No
     """
     chunks = [passage_chunk(document) for document in dataset.documents]
     needs = [
-        *_enrichment(chunks, dataset.language, settings),
+        *_enrichment(chunks, language_of(dataset, settings), settings),
         *_retrieval(chunks, dataset, settings),
         *_answers(chunks, dataset, settings),
     ]
@@ -233,14 +234,20 @@ def cost_of(
 def _enrichment(chunks: Sequence[Chunk], language: str, settings: Settings) -> list[_Need]:
     if not get_strategy(settings.retrieval_strategy).needs_language_model:
         return []
-    asked = missing_prompts(chunks, language, settings.language_model, settings.contexts_path)
+    asked = missing_contexts(chunks, language, settings)
     at_once = min(CALLS_AT_ONCE, settings.retrieval_context_batch_size, requests_at_once(settings))
     tokens = sum(map(len, asked)) / CHARS_PER_TOKEN
     return [_Need(ENRICH, settings, len(asked), tokens, _CONTEXT_TOKENS * len(asked), at_once)]
 
 
+def missing_contexts(chunks: Sequence[Chunk], language: str, settings: Settings) -> list[str]:
+    """The prompts of enrichment that a run has yet to ask."""
+    path, most = settings.contexts_path, settings.retrieval_context_max_tokens
+    return missing_prompts(chunks, language, settings.language_model, path, most)
+
+
 def _retrieval(chunks: Sequence[Chunk], dataset: Dataset, settings: Settings) -> list[_Need]:
-    texts, queries = prompts(dataset.language), dataset.queries
+    texts, queries = prompts(language_of(dataset, settings)), dataset.queries
     calls, prompt, reply = 0, 0.0, 0.0
     if settings.reranker_enabled and not settings.reranker_base_url:
         depth = min(settings.retrieval_pre_fusion_k, len(chunks))
@@ -260,7 +267,7 @@ def _retrieval(chunks: Sequence[Chunk], dataset: Dataset, settings: Settings) ->
 def _answers(chunks: Sequence[Chunk], dataset: Dataset, settings: Settings) -> list[_Need]:
     if not settings.generation_enabled or not dataset.queries:
         return []
-    queries, language = dataset.queries, dataset.language
+    queries, language = dataset.queries, language_of(dataset, settings)
     every = max(1, len(queries) // _MEASURED)
     asked, judged = [], []
     for number, query in enumerate(queries[::every]):

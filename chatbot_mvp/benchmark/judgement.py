@@ -49,7 +49,7 @@ class Judgement:
 def judge(
     model: ChatModel, metric: str, question: str, answer: str, passages: Sequence[Chunk], language: str
 ) -> Judgement:
-    """Ask for one of the metrics of ``JUDGE_METRICS``.
+    """Ask for one of the metrics of ``setting_fields.JUDGE_METRICS``.
 
     A reply without a structure still counts where it states its score in an unmistakable way.
 

@@ -25,6 +25,7 @@ from chatbot_mvp.benchmark.estimate import (
     PhaseEstimate,
     PilotReport,
     cost_of,
+    missing_contexts,
     total_of,
 )
 from chatbot_mvp.benchmark.journal import Journal
@@ -38,7 +39,7 @@ from chatbot_mvp.errors import PilotFailed, RunError, RunStopped
 from chatbot_mvp.kb.chunking import passage_chunk
 from chatbot_mvp.llm.base import Completion
 from chatbot_mvp.llm.registry import find_provider, requests_at_once
-from chatbot_mvp.retrieval.enrichment import CALLS_AT_ONCE, ContextCache, missing_prompts
+from chatbot_mvp.retrieval.enrichment import CALLS_AT_ONCE, CHARS_PER_TOKEN, ContextCache
 from chatbot_mvp.retrieval.language_model import LanguageModel
 from chatbot_mvp.retrieval.strategies import get_strategy
 from chatbot_mvp.settings import Settings
@@ -99,7 +100,8 @@ def run_pilot(
             assert model is not None, "checked before the run was prepared"
             asked = spread(missing, count, run.settings.corpus_shuffle_seed)
             cache = ContextCache(run.settings.contexts_path)
-            cache.contexts(model, asked, run.settings.retrieval_context_batch_size, progress)
+            most = CHARS_PER_TOKEN * run.settings.retrieval_context_max_tokens
+            cache.contexts(model, asked, run.settings.retrieval_context_batch_size, progress, most)
             run = replace(run, settings=run.settings.with_changes(retrieval_strategy=STAND_IN))
         execute(
             run, replace(parts, models=lambda s: _unhurried(parts.models(s), s), exporters=()), progress, budget_usd
@@ -138,7 +140,7 @@ def _missing_contexts(run: PreparedRun) -> list[str]:
     if not get_strategy(run.settings.retrieval_strategy).needs_language_model:
         return []
     chunks = [passage_chunk(document) for document in run.dataset.documents]
-    return missing_prompts(chunks, run.dataset.language, run.settings.language_model, run.settings.contexts_path)
+    return missing_contexts(chunks, run.language, run.settings)
 
 
 def _unhurried(models: RunModels, settings: Settings) -> RunModels:

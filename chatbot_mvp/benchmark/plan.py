@@ -10,7 +10,7 @@ from chatbot_mvp.benchmark.datasets import Dataset, load_dataset
 from chatbot_mvp.benchmark.datasets.catalogue import Found
 from chatbot_mvp.benchmark.datasets.sampling import sample
 from chatbot_mvp.benchmark.estimate import Estimate, estimate_from_lengths
-from chatbot_mvp.benchmark.preparation import run_fingerprint
+from chatbot_mvp.benchmark.preparation import language_of, run_fingerprint
 from chatbot_mvp.kb.chunking import passage_chunk
 from chatbot_mvp.retrieval.index import is_indexed
 from chatbot_mvp.retrieval.strategies import Strategy, get_strategy
@@ -130,7 +130,7 @@ def _with_dataset(
     indexed = vectors = None
     # What such a strategy indexes is written by a language model first.
     if not strategy.needs_language_model:
-        indexed = is_indexed(chunks, dataset.language, settings.cache_dir)
+        indexed = is_indexed(chunks, language_of(dataset, settings), settings.cache_dir)
         if strategy.needs_vectors:
             texts = list(dict.fromkeys(chunk.index_text for chunk in chunks))
             vectors = CachedVectors(cached_vectors(texts), len(texts))

@@ -40,6 +40,11 @@ class PreparedRun:
     def queries(self) -> tuple[Query, ...]:
         return self.dataset.queries[: self.manifest.queries]
 
+    @property
+    def language(self) -> str:
+        """Of corpus, prompts and answers."""
+        return language_of(self.dataset, self.settings)
+
     @cached_property
     def query_ids(self) -> list[str]:
         return [query.query_id for query in self.queries]
@@ -128,11 +133,18 @@ def run_fingerprint(settings: Settings) -> str:
     options and judge.
     """
     pipeline = fingerprint(retrieval_config(settings))
+    if settings.retrieval_bm25_language:
+        pipeline = hashlib.sha256(f"{pipeline} {settings.retrieval_bm25_language}".encode()).hexdigest()[:12]
     if not settings.generation_enabled:
         return pipeline
     options = (settings.llm_temperature, settings.llm_max_tokens, settings.judge_metrics if settings.judge else "")
     identity = f"{pipeline} {prompts_key()} {settings.generator} {options} {settings.judge}"
     return hashlib.sha256(identity.encode()).hexdigest()[:12]
+
+
+def language_of(dataset: Dataset, settings: Settings) -> str:
+    """RETRIEVAL_BM25_LANGUAGE, or what the corpus looks like."""
+    return settings.retrieval_bm25_language or dataset.language
 
 
 def run_settings(settings: Settings, readable_chars: Callable[[Settings], int | None]) -> Settings:

@@ -35,7 +35,7 @@ def rows_of(run: PreparedRun, journal: Journal) -> list[dict[str, Any]]:
             row["metrics"] = row["metrics"] | _answer_metrics(run, query, row)
         # A passage is one chunk, so that the ids of candidates are those of documents.
         known = {**row, "candidates": candidates}
-        row["cause"] = cause_of(outcome_of_row(known, cut, run.dataset.language)).value
+        row["cause"] = cause_of(outcome_of_row(known, cut, run.language)).value
         rows.append(row)
     return rows
 
@@ -90,7 +90,9 @@ def _answer_fields(run: PreparedRun, journal: Journal, query: Query) -> dict[str
 
 def _answer_metrics(run: PreparedRun, query: Query, row: dict[str, Any]) -> dict[str, float | None]:
     """The judge's are only there for answers that were to be judged: not for "I don't know"."""
-    case = AnswerCase(row["response"], query.answer, query.answer_type, run.dataset.language)
+    # The no of "no lo sé" is not the answer no.
+    response = "" if row["abstained"] else row["response"]
+    case = AnswerCase(response, query.answer, query.answer_type, run.language)
     metrics = answer_metrics(case)
     scores = row.pop("_scores", {})
     if run.manifest.judge and not row["abstained"]:

@@ -85,7 +85,7 @@ def _execute(run: PreparedRun, parts: RunParts, progress: ProgressCallback, budg
             chunks = [passage_chunk(document) for document in run.dataset.documents]
             return parts.build(
                 chunks,
-                run.dataset.language,
+                run.language,
                 run.settings,
                 _with_events(run.folder, progress),
                 lambda completion: spending.seen(RETRIEVAL_CALLS, completion),

@@ -8,9 +8,15 @@ from typing import Any
 
 from chatbot_mvp.benchmark.masking import masked_settings
 from chatbot_mvp.exports.exported import Exported, FinishedRun
+from chatbot_mvp.exports.plots import plots_of
 from chatbot_mvp.metrics.registry import COMPARED, METRICS
 
 _EXAMPLES = 5
+_CAPTIONS = {
+    "curves": "Recall, nDCG and all-gold over K",
+    "intervals": "Means with their 95 % intervals",
+    "causes": "Where questions were lost",
+}
 _CAUSES = {
     "ok": "nothing went wrong",
     "not_retrieved": "a gold document was not retrieved",
@@ -24,20 +30,22 @@ _CAUSES = {
 
 
 def to_markdown(run: FinishedRun) -> Exported:
-    """``<run_id>.md``."""
+    """``<run_id>.md``, with its pictures as ``<run_id>_<name>.svg`` beside it."""
     result = run.result
+    plots = {f"{run.run_id}_{name}.svg": picture for name, picture in plots_of(result).items()}
     sections = [
         f"# {_cell(run.manifest.dataset)} · {_cell(run.manifest.strategy)}",
         _identity(run),
         "A corpus of this size holds fewer distractors than the whole of Wikipedia: the figures compare configurations "
         "on this very corpus and are not those published on larger ones.",
+        *(f"![{_CAPTIONS[name.rpartition('_')[2].removesuffix('.svg')]}]({name})" for name in plots),
         "## Metrics\n\n" + _metrics(result),
         *(f"## By {field.replace('_', ' ')}\n\n{_split(groups)}" for field, groups in result.get("splits", {}).items()),
         "## Where questions were lost\n\n" + _causes(result) if result.get("causes") else "",
         "## Configuration\n\n" + _configuration(run),
     ]
     text = "\n\n".join(section for section in sections if section) + "\n"
-    return Exported({f"{run.run_id}.md": text.encode()})
+    return Exported({f"{run.run_id}.md": text.encode(), **plots})
 
 
 def _identity(run: FinishedRun) -> str:
@@ -52,7 +60,10 @@ def _identity(run: FinishedRun) -> str:
         ("started", manifest.started_at),
         ("seconds", ", ".join(f"{phase} {seconds}" for phase, seconds in result.get("seconds", {}).items())),
     ]
-    for name in ("rerank_failures", "reranker_rescue_count", "damaged_records"):
+    if result.get("generator"):
+        rows += [("answers by", result["generator"]), ("judged by", result["judge"] or "nobody")]
+        rows += [(f"usage: {name}", value) for name, value in result["usage"].items() if name != "phases"]
+    for name in ("abstentions", "failures", "rerank_failures", "reranker_rescue_count", "damaged_records"):
         if name in result:
             rows.append((name, result[name]))
     return _table(["what", "value"], rows)

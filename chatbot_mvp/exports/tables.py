@@ -11,7 +11,7 @@ from chatbot_mvp.benchmark.datasets import Dataset
 from chatbot_mvp.benchmark.records import RunFolder
 from chatbot_mvp.metrics.answer_text import AnswerCase
 
-_RUN_COUNTS = ("rerank_failures", "reranker_rescue_count", "damaged_records")
+_RUN_COUNTS = ("abstentions", "rerank_failures", "reranker_rescue_count", "damaged_records")
 
 
 def write_summary_csv(folder: RunFolder, result: Mapping[str, Any], dataset: Dataset) -> None:
@@ -24,6 +24,8 @@ def write_summary_csv(folder: RunFolder, result: Mapping[str, Any], dataset: Dat
         row[f"{name}_scored"] = result["scored"][name][0]
         row[f"{name}_low"], row[f"{name}_high"] = result["intervals"][name] or (None, None)
     row |= {name: result[name] for name in _RUN_COUNTS if name in result}
+    if result.get("generator"):
+        row |= {"generator": result["generator"], "judge": result["judge"]}
     _write(folder.path / f"{folder.run_id}_summary.csv", [row])
 
 
@@ -51,6 +53,8 @@ def write_detail_csv(folder: RunFolder, result: Mapping[str, Any], dataset: Data
                 "generation_doc_ids": None if context is None else "|".join(context),
                 "reranked": item.get("reranked"),
                 "cause": item["cause"],
+                "abstained": item.get("abstained"),
+                "error": item.get("error"),
             }
         )
     _write(folder.path / f"{folder.run_id}_detail.csv", rows)

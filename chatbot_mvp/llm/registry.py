@@ -269,7 +269,10 @@ def readable_chars(settings: Settings) -> int | None:
     if not provider.tells_context or provider.missing(settings):
         return None
     endpoint = provider.endpoint(settings)
-    listing = JsonEndpoint(calls_for(endpoint, settings, provider.concurrency), settings.nim_request_timeout)
+    # One short try: whoever does not tell is asked for the chat's usual context.
+    impatient = settings.with_changes(nim_max_retries=0)
+    timeout = min(settings.nim_request_timeout, _CONNECT_SECONDS)
+    listing = JsonEndpoint(calls_for(endpoint, impatient, provider.concurrency), timeout)
     return context_chars(listing, endpoint.model, settings.llm_max_tokens)
 
 

@@ -22,7 +22,8 @@ PHASE = "enrich"
 DOCUMENT_CHARS = 12_000
 """A longer document is shown to the model as the part of this length around the chunk."""
 CONTEXT_CHARS = 600
-"""A longer reply is cut: it must not outweigh the chunk."""
+"""A longer reply is cut unless RETRIEVAL_CONTEXT_MAX_TOKENS says otherwise: it must not outweigh the chunk."""
+CHARS_PER_TOKEN = 4
 
 CALLS_AT_ONCE = 8
 _LOOKUP = 500  # SQLite's parameters in one statement
@@ -45,8 +46,9 @@ class ContextCache:
         prompt_texts: Sequence[str],
         batch_size: int,
         progress: ProgressCallback = ignore_progress,
+        max_chars: int = CONTEXT_CHARS,
     ) -> list[str]:
-        """The model's reply to each prompt on one line, at most 600 characters; only what is not cached is asked.
+        """The model's reply to each prompt on one line, cut at ``max_chars``; only what is not cached is asked.
 
         Args:
             batch_size: prompts between two commits, asked at the same time (up to 8).
@@ -56,7 +58,7 @@ class ContextCache:
             ChatbotError, OSError: the model gave no reply; the replies of its batch so far are kept.
         """
         started = time.monotonic()
-        keys = [_key(model.name, prompt) for prompt in prompt_texts]
+        keys = [_key(model.name, prompt, max_chars) for prompt in prompt_texts]
         with closing(self._connect()) as connection:
             known = _read(connection, keys)
             waiting = {key: prompt for key, prompt in zip(keys, prompt_texts, strict=True) if key not in known}
@@ -64,14 +66,14 @@ class ContextCache:
             progress(Progress(PHASE, cached, total, 0.0, cached))
             order = list(waiting.items())
             for begin in range(0, len(order), batch_size):
-                for key, context in _asked(model, order[begin : begin + batch_size], connection):
+                for key, context in _asked(model, order[begin : begin + batch_size], connection, max_chars):
                     known[key] = context
                 progress(Progress(PHASE, len(known), total, time.monotonic() - started, cached))
         return [known[key] for key in keys]
 
-    def missing(self, model_name: str, prompt_texts: Sequence[str]) -> list[str]:
+    def missing(self, model_name: str, prompt_texts: Sequence[str], max_chars: int = CONTEXT_CHARS) -> list[str]:
         """The prompts, each once, that have no reply yet."""
-        keys = {_key(model_name, prompt): prompt for prompt in prompt_texts}
+        keys = {_key(model_name, prompt, max_chars): prompt for prompt in prompt_texts}
         with closing(self._connect()) as connection:
             known = _read(connection, list(keys))
         return [prompt for key, prompt in keys.items() if key not in known]
@@ -84,7 +86,7 @@ class ContextCache:
 
 
 def _asked(
-    model: LanguageModel, batch: Sequence[tuple[bytes, str]], connection: sqlite3.Connection
+    model: LanguageModel, batch: Sequence[tuple[bytes, str]], connection: sqlite3.Connection, max_chars: int
 ) -> Iterator[tuple[bytes, str]]:
     """Ask for a batch and commit what came, also when one of its calls failed."""
     fresh: dict[bytes, str] = {}
@@ -95,7 +97,7 @@ def _asked(
             for key, future in pending:
                 # Every call of the batch was made: keep each reply before the first failure is told.
                 if (error := future.exception()) is None:
-                    fresh[key] = tidy_context(future.result())
+                    fresh[key] = tidy_context(future.result(), max_chars)
                 else:
                     failure = failure or error
             if failure is not None:
@@ -108,13 +110,13 @@ def _asked(
     yield from fresh.items()
 
 
-def tidy_context(reply: str) -> str:
-    """A reply on one line, cut between words to at most 600 characters."""
+def tidy_context(reply: str, max_chars: int = CONTEXT_CHARS) -> str:
+    """A reply on one line, cut between words to at most ``max_chars``."""
     # Half a surrogate pair has no form on disk.
     line = " ".join(reply.encode("utf-8", "replace").decode().split())
-    if len(line) <= CONTEXT_CHARS:
+    if len(line) <= max_chars:
         return line
-    return line[:CONTEXT_CHARS].rsplit(" ", 1)[0]
+    return line[:max_chars].rsplit(" ", 1)[0]
 
 
 def enrich(
@@ -124,13 +126,14 @@ def enrich(
     cache: ContextCache,
     batch_size: int,
     progress: ProgressCallback = ignore_progress,
+    max_tokens: int = CONTEXT_CHARS // CHARS_PER_TOKEN,
 ) -> list[Chunk]:
     """Row for row the chunks to index: the model's context stands before the text.
 
     Their offsets are those of the original chunks, which remain what a search returns.
     """
     texts = list(enrichment_prompts(chunks, language))
-    contexts = cache.contexts(model, texts, batch_size, progress)
+    contexts = cache.contexts(model, texts, batch_size, progress, CHARS_PER_TOKEN * max_tokens)
     return [
         replace(chunk, text=f"{context}\n{chunk.text}") if context else chunk
         for chunk, context in zip(chunks, contexts, strict=True)
@@ -151,10 +154,18 @@ def enrichment_prompts(chunks: Sequence[Chunk], language: str) -> Iterator[str]:
                 yield templates["context_in_document"].format(document=shown, section=chunk.section, chunk=chunk.text)
 
 
-def missing_prompts(chunks: Sequence[Chunk], language: str, model_name: str, path: Path) -> list[str]:
-    """What ``enrich`` would ask under a cache at ``path``, each prompt once; nothing is written."""
+def missing_prompts(
+    chunks: Sequence[Chunk],
+    language: str,
+    model_name: str,
+    path: Path,
+    max_tokens: int = CONTEXT_CHARS // CHARS_PER_TOKEN,
+) -> list[str]:
+    """What ``enrich`` would ask with its cache at ``path``, each prompt once; nothing is written."""
     texts = list(enrichment_prompts(chunks, language))
-    return ContextCache(path).missing(model_name, texts) if path.is_file() else list(dict.fromkeys(texts))
+    if not path.is_file():
+        return list(dict.fromkeys(texts))
+    return ContextCache(path).missing(model_name, texts, CHARS_PER_TOKEN * max_tokens)
 
 
 def _source(chunks: Sequence[Chunk]) -> str:
@@ -176,8 +187,9 @@ def _around(source: str, chunk: Chunk) -> str:
     return source[begin : begin + DOCUMENT_CHARS].strip()
 
 
-def _key(model: str, prompt: str) -> bytes:
-    return hashlib.sha256(f"{model}\x00{prompt}".encode("utf-8", "surrogatepass")).digest()
+def _key(model: str, prompt: str, max_chars: int) -> bytes:
+    cut = "" if max_chars == CONTEXT_CHARS else f"\x00{max_chars}"
+    return hashlib.sha256(f"{model}\x00{prompt}{cut}".encode("utf-8", "surrogatepass")).digest()
 
 
 def _read(connection: sqlite3.Connection, keys: Sequence[bytes]) -> dict[bytes, str]:

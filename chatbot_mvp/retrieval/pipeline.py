@@ -110,6 +110,7 @@ def fingerprint(config: RetrievalConfig) -> str:
     identity = {
         **asdict(config),
         "language_model": config.language_model if strategy.needs_language_model or config.query_expansion_llm else "",
+        "retrieval_context_max_tokens": config.retrieval_context_max_tokens if strategy.needs_language_model else 0,
         "stages": [stage.name for stage in strategy.stages],
         "versions": [PIPELINE_VERSION, INDEX_VERSION, GRAPH_VERSION, ANALYSIS_VERSION, CHUNKING_VERSION],
         "weights": weights_key(),
@@ -148,7 +149,7 @@ def build_pipeline(
         model = needed(language_model, strategy.name, settings.chosen_provider)
         contexts = ContextCache(settings.contexts_path)
         batch = settings.retrieval_context_batch_size
-        indexed = enrich(chunks, language, model, contexts, batch, progress)
+        indexed = enrich(chunks, language, model, contexts, batch, progress, config.retrieval_context_max_tokens)
     store = VectorStoreChoice(settings.vector_store, kb_id, settings.chroma_dir, settings.chroma_host)
     index = build_index(
         chunks,

@@ -37,6 +37,7 @@ class RetrievalConfig:
     reranker: str
     reranker_top_n: int
     query_expansion_llm: bool
+    retrieval_context_max_tokens: int
     language_model: str
 
 

@@ -1,4 +1,4 @@
-"""One benchmark run: tiles, curves, and the queries down to retrieved against gold documents."""
+"""One benchmark run: its main figures, curves, and what failed."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from typing import Any
 import altair as alt
 import pandas as pd
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from chatbot_mvp.errors import ChatbotError
-from chatbot_mvp.types import Document
-from streamlit_app.ui.causes import choose_cause
 from streamlit_app.ui.i18n import duration, moment, number, score, t
 from streamlit_app.ui.metrics import interval_text, metric_help, metric_label
-from streamlit_app.ui.state import get_app
+from streamlit_app.ui.state import PAGES, get_app, show_error
 
 _TILES = ("hit@1", "recall@5", "ndcg@10", "mrr")
+_ANSWER_TILES = ("generation_score", "answer_contains", "faithfulness", "semantic_similarity")
 _CURVES = {"recall": "Recall@K", "ndcg": "NDCG@K"}
 
 Result = Mapping[str, Any]
@@ -38,7 +38,32 @@ def run_names(runs: Sequence[Result], fields: Sequence[str]) -> dict[str, str]:
 
 def show_tiles(result: Result) -> None:
     """The main figures, each with how many queries were scored, then what was measured."""
-    names = [name for name in _TILES if name in result["metrics"]]
+    place = _tile_row(result, _TILES)
+    seconds = sum(result["seconds"].values())
+    with place, st.container(border=True, height="stretch"):
+        st.metric(t("eval.time"), duration(seconds))
+        st.caption(t("eval.documents", count=number(result["documents"])))
+    if result.get("generator"):
+        with _tile_row(result, _ANSWER_TILES), st.container(border=True, height="stretch"):
+            _show_usage(result)
+    st.caption(
+        t(
+            "eval.identity",
+            run_id=result["run_id"],
+            fingerprint=result["fingerprint"],
+            memory=number(result["peak_rss_mb"]) if result.get("peak_rss_mb") else "–",
+        )
+    )
+    if result.get("generator"):
+        judge = result.get("judge")
+        text = t("eval.models", generator=result["generator"], judge=judge) if judge else t("eval.no_judge")
+        st.caption(text if judge else f"{t('eval.generator', generator=result['generator'])} {text}")
+    st.caption(t("eval.corpus_note"))
+
+
+def _tile_row(result: Result, names: Sequence[str]) -> DeltaGenerator:
+    """A tile for each metric that the run has; the place for one more."""
+    names = [name for name in names if name in result["metrics"]]
     columns = st.columns(len(names) + 1)
     for column, name in zip(columns, names, strict=False):
         scored, total = result["scored"][name]
@@ -51,19 +76,36 @@ def show_tiles(result: Result) -> None:
             left_out, counted_in = result.get("readings", {}).get(name, (None, None))
             if counted_in != left_out:
                 st.caption(t("eval.with_failures", value=score(counted_in)))
-    seconds = sum(result["seconds"].values())
-    with columns[-1], st.container(border=True, height="stretch"):
-        st.metric(t("eval.time"), duration(seconds))
-        st.caption(t("eval.documents", count=number(result["documents"])))
-    st.caption(
-        t(
-            "eval.identity",
-            run_id=result["run_id"],
-            fingerprint=result["fingerprint"],
-            memory=number(result["peak_rss_mb"]) if result.get("peak_rss_mb") else "–",
-        )
-    )
-    st.caption(t("eval.corpus_note"))
+    return columns[-1]
+
+
+def _show_usage(result: Result) -> None:
+    usage = result["usage"]
+    tokens = usage["prompt_tokens"] + usage["completion_tokens"]
+    dollars = usage["cost_usd"]
+    cost = t("eval.cost_unknown") if usage["unpriced"] else t("job.cost", cost=number(dollars, 2 if dollars else 0))
+    st.metric(t("eval.cost"), cost, help=t("eval.cost_help"))
+    st.caption(t("eval.requests", count=number(usage["calls"]), cached=number(usage["cached"])))
+    if tokens:
+        st.caption(t("job.tokens", count=number(tokens)))
+    if result.get("abstentions"):
+        st.caption(t("eval.abstentions", count=number(result["abstentions"])))
+
+
+def show_failures(result: Result) -> None:
+    """Phases that failed for some queries, and a button that tries these once more."""
+    failures = result.get("failures") or {}
+    if not failures:
+        return
+    parts = [t(f"eval.failed.{phase}", count=number(count)) for phase, count in failures.items()]
+    st.warning(t("eval.failures", parts=", ".join(parts)), icon=":material/warning:")
+    if st.button(t("eval.retry"), icon=":material/replay:", key=f"retry-{result['run_id']}"):
+        try:
+            get_app().bench.retry_run(result["run_id"])
+        except ChatbotError as error:
+            show_error(error)
+        else:
+            st.switch_page(PAGES["admin"][0])
 
 
 def show_curves(result: Result) -> None:
@@ -91,98 +133,18 @@ def show_curves(result: Result) -> None:
     st.altair_chart((base.mark_line() + base.mark_point(size=70, filled=True)).properties(height=300), width="stretch")
 
 
-def show_queries(result: Result) -> None:
-    """A table of all queries, then one of them with retrieved against gold documents."""
-    st.subheader(t("eval.queries"))
-    rows = sorted(result["per_query"], key=_badness)
-    only_missed = st.toggle(t("eval.only_missed"), key="only_missed", help=t("eval.only_missed_help"))
-    if only_missed:
-        rows = [row for row in rows if _found(row) < len(row["gold"])]
-    if cause := choose_cause(result):
-        rows = [row for row in rows if row["cause"] == cause]
-    if not rows:
-        st.success(t("eval.nothing_missed"), icon=":material/check_circle:")
-        return
-    event = st.dataframe(
-        [
-            {
-                t("eval.col.question"): row["question"],
-                t("eval.col.type"): row["question_type"],
-                t("eval.col.gold_found"): f"{_found(row)}/{len(row['gold'])}",
-                **{
-                    metric_label(name): score(row["metrics"][name])
-                    for name in ("recall@5", "ndcg@10", "mrr")
-                    if name in row["metrics"]
-                },
-            }
-            for row in rows
-        ],
-        hide_index=True,
-        width="stretch",
-        height=320,
-        on_select="rerun",
-        selection_mode="single-row",
-        key=f"queries-{result['run_id']}-{only_missed}-{cause}",
-        column_config={t("eval.col.question"): st.column_config.TextColumn(width="large")},
-    )
-    selected = event.selection.rows
-    # The list below does the same for those who use the keyboard.
-    position = st.selectbox(
-        t("eval.query"),
-        range(len(rows)),
-        index=selected[0] if selected and selected[0] < len(rows) else 0,
-        format_func=lambda index: rows[index]["question"] or rows[index]["query_id"],
-    )
-    _show_query(result, rows[position])
-
-
-def _badness(row: Mapping[str, Any]) -> tuple[float, float, str]:
-    """Sorts the queries with the most to learn from to the front."""
-    metrics = row["metrics"]
-    return metrics.get("recall@5") or 0.0, metrics.get("mrr") or 0.0, row["query_id"]
-
-
-def _found(row: Mapping[str, Any]) -> int:
-    return len(set(row["gold"]) & set(row["retrieved"]))
-
-
-def _show_query(result: Result, row: Mapping[str, Any]) -> None:
-    with st.container(border=True):
-        st.markdown(f"**{t('eval.col.question')}:** {_plain(row['question'])}")
-        if row["answer"]:
-            st.markdown(f"**{t('eval.answer')}:** {_plain(row['answer'])}")
-        try:
-            documents = get_app().bench.run_documents(result["run_id"], [*row["retrieved"], *row["gold"]])
-        except ChatbotError:
-            documents = {}
-            st.caption(t("eval.texts_gone"))
-        retrieved, gold = st.columns([3, 2], gap="large")
-        with retrieved:
-            st.markdown(f"**{t('eval.retrieved')}**")
-            for rank, doc_id in enumerate(row["retrieved"], 1):
-                hit = doc_id in row["gold"]
-                mark = ":green[:material/check_circle:]" if hit else ":gray[:material/remove:]"
-                with st.expander(f"{mark} {rank}. {_title(documents, doc_id)}"):
-                    st.text(documents[doc_id].text if doc_id in documents else doc_id)
-        with gold:
-            st.markdown(f"**{t('eval.gold')}**")
-            for doc_id in row["gold"]:
-                rank_text = (
-                    t("eval.at_rank", rank=row["retrieved"].index(doc_id) + 1)
-                    if doc_id in row["retrieved"]
-                    else t("eval.not_retrieved", depth=len(row["retrieved"]))
-                )
-                st.markdown(f"{_title(documents, doc_id)} · {rank_text}")
-                if doc_id in documents:
-                    st.caption(_plain(documents[doc_id].text))
-
-
-def _title(documents: Mapping[str, Document], doc_id: str) -> str:
-    return _plain(documents[doc_id].title if doc_id in documents and documents[doc_id].title else doc_id)
-
-
-def _plain(text: str) -> str:
-    """Text of a data set as text: nothing in it is Markdown."""
-    for char in "\\`*_[]#$:<>~|":
-        text = text.replace(char, f"\\{char}")
-    return text
+def show_bundle(run_id: str) -> None:
+    """A download of the run in all its forms; it is made when somebody asks, as it reads the data set."""
+    try:
+        ready = st.session_state.get("bundle")
+        if not ready or ready[0] != run_id:
+            if not st.button(t("eval.bundle"), icon=":material/folder_zip:", key="bundle-make", width="stretch"):
+                return
+            with st.spinner(t("eval.bundle_making")):
+                [(name, content)] = get_app().bench.export_run(run_id, "zip").files.items()
+            ready = st.session_state.bundle = (run_id, name, content)
+        st.download_button(
+            t("eval.bundle_save"), ready[2], ready[1], icon=":material/download:", width="stretch", type="primary"
+        )
+    except ChatbotError as error:
+        show_error(error)

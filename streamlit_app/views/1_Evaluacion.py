@@ -7,7 +7,9 @@ from streamlit_app.ui.causes import show_causes
 from streamlit_app.ui.comparison import show_comparison
 from streamlit_app.ui.i18n import moment, number, score, t
 from streamlit_app.ui.metrics import metric_label
-from streamlit_app.ui.runs import run_names, show_curves, show_queries, show_tiles
+from streamlit_app.ui.run_queries import show_queries
+from streamlit_app.ui.run_table import show_table
+from streamlit_app.ui.runs import run_names, show_bundle, show_curves, show_failures, show_tiles
 from streamlit_app.ui.state import PAGES, get_app, show_error
 
 st.title(t("nav.evaluation"))
@@ -23,6 +25,9 @@ if not runs:
         st.switch_page(PAGES["admin"][0])
     st.stop()
 
+columns = ["recall@5", "ndcg@10", "mrr"]
+if any(run.get("generator") for run in runs):
+    columns = ["recall@5", "ndcg@10", "generation_score", "faithfulness"]
 st.dataframe(
     [
         {
@@ -30,7 +35,7 @@ st.dataframe(
             t("eval.col.dataset"): run.get("dataset"),
             t("eval.col.strategy"): run.get("strategy"),
             t("eval.col.queries"): run.get("queries"),
-            **{metric_label(name): score(run["metrics"].get(name)) for name in ("recall@5", "ndcg@10", "mrr")},
+            **{metric_label(name): score(run["metrics"].get(name)) for name in columns},
         }
         for run in runs
     ],
@@ -56,12 +61,17 @@ except ChatbotError as error:
     show_error(error)
     st.stop()
 
+show_failures(result)
 show_tiles(result)
 show_curves(result)
+show_table(result)
 show_causes(result)
 show_queries(result)
 show_comparison(runs, by_id[run_id])
 
 st.subheader(t("eval.files"))
-for column, path in zip(st.columns(4), get_app().bench.run_files(run_id), strict=False):
+files = st.columns(4)
+for column, path in zip(files, get_app().bench.run_files(run_id), strict=False):
     column.download_button(path.name.removeprefix(run_id).lstrip("_."), path.read_bytes(), path.name, width="stretch")
+with files[-1]:
+    show_bundle(run_id)

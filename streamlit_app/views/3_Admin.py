@@ -6,6 +6,7 @@ from chatbot_mvp.app import KbRecord
 from chatbot_mvp.errors import ChatbotError
 from streamlit_app.ui.i18n import moment, number, t
 from streamlit_app.ui.jobs import job_panel
+from streamlit_app.ui.launcher import launcher
 from streamlit_app.ui.providers import cache_section, providers_section
 from streamlit_app.ui.state import PAGES, active_kb, get_app, prepare_kb, show_error
 from streamlit_app.ui.uploader import translate_uploader
@@ -93,43 +94,6 @@ def confirm_delete(record: KbRecord) -> None:
             st.rerun()
 
     dialog()
-
-
-def launcher() -> None:
-    """Choose a data set and a strategy, and start."""
-    app = get_app()
-    names = app.bench.datasets()
-    strategies = app.bench.strategies()
-    folder_choice = t("admin.folder_choice")
-    left, right = st.columns(2)
-    chosen = left.selectbox(t("admin.dataset"), [*names, folder_choice], key="run_dataset")
-    folder = ""
-    if chosen == folder_choice:
-        folder = left.text_input(t("admin.folder"), placeholder=t("admin.folder_hint"), key="run_folder")
-    strategy = right.selectbox(
-        t("admin.strategy"),
-        list(strategies),
-        index=list(strategies).index(app.settings.retrieval_strategy)
-        if app.settings.retrieval_strategy in strategies
-        else 0,
-        format_func=lambda name: f"{name} · {t(f'strategy.{name}')}",
-        key="run_strategy",
-    )
-    max_queries = right.number_input(
-        t("admin.max_queries"), min_value=0, value=0, step=10, help=t("admin.max_queries_help"), key="run_max_queries"
-    )
-    reference = folder.strip() if chosen == folder_choice else chosen
-    if st.button(t("admin.start"), type="primary", icon=":material/play_arrow:", key="run_start"):
-        if not reference:
-            st.warning(t("admin.folder_missing"), icon=":material/folder_off:")
-            return
-        try:
-            with st.spinner(t("admin.starting")):
-                app.bench.start_run(
-                    mteb_dataset_name=reference, retrieval_strategy=strategy, eval_max_queries=int(max_queries)
-                )
-        except ChatbotError as error:
-            show_error(error)
 
 
 st.title(t("nav.admin"))

@@ -126,6 +126,14 @@ def test_the_metrics_are_the_means_over_the_queries_of_the_result(app: App) -> N
         assert row["metrics"]["recall@5"] == len(gold & set(row["retrieved"][:5])) / len(gold)
 
 
+def test_the_language_of_a_corpus_can_be_given(app: App) -> None:
+    """English stems no Spanish word, so a run that is told so is another one."""
+    detected = app.bench.run_now(retrieval_strategy="LEXICAL")
+    english = app.bench.run_now(retrieval_strategy="LEXICAL", retrieval_bm25_language="en")
+    assert english["fingerprint"] != detected["fingerprint"]
+    assert rankings(english) != rankings(detected)
+
+
 def test_bm25_finds_a_gold_document_first_for_nearly_every_bundled_question(app: App) -> None:
     """Both gold documents share words with the question by design: fewer than 30 of 40 would be a broken analysis."""
     assert app.bench.run_now(retrieval_strategy="LEXICAL")["metrics"]["hit@1"] >= 0.75

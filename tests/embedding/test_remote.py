@@ -180,13 +180,15 @@ def test_the_context_length_is_what_the_list_of_models_says(nim: NimEmbeddingStu
     assert context_tokens(endpoint, MODEL) == 4_096
     assert context_tokens(endpoint, "other") is None
     assert context_tokens(endpoint, "nonesuch") is None
-    assert context_chars(endpoint, MODEL, 1_096, 6_000) == 9_000
-    assert context_chars(endpoint, "other", 1_096, 6_000) == 6_000
+    assert context_chars(endpoint, MODEL, 1_096) == 9_000
+    assert context_chars(endpoint, "other", 1_096) is None
 
 
-def test_where_the_list_of_models_cannot_be_had_the_context_falls_back(nim: NimEmbeddingStub, at_nim: Settings) -> None:
+def test_where_the_list_of_models_cannot_be_had_the_context_is_not_known(
+    nim: NimEmbeddingStub, at_nim: Settings
+) -> None:
     endpoint = endpoint_at(nim, at_nim.with_changes(nim_max_retries=0))
     nim.faults.extend([Fault(Response.json({}, 500))] * 2)
-    assert context_chars(endpoint, MODEL, 100, 6_000) == 6_000
+    assert context_chars(endpoint, MODEL, 100) is None
     with pytest.raises(ProviderUnavailable):
         context_tokens(endpoint, MODEL)

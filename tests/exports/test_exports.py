@@ -6,6 +6,7 @@ import csv
 import hashlib
 import io
 import json
+import re
 import zipfile
 from dataclasses import replace
 from pathlib import Path
@@ -107,6 +108,16 @@ def test_a_report_tells_what_was_not_scored_and_no_text_breaks_its_tables(run: F
     assert r"a\|b !\[x\](http://e)" in report
     widths = {line.replace(r"\|", "").count("|") for line in report.splitlines() if line.startswith(("| mrr", "| rec"))}
     assert widths == {7}
+
+
+def test_a_reports_plots_are_drawn_from_its_figures_and_linked(app: App) -> None:
+    exported = app.bench.export_run(app.bench.run_now(retrieval_strategy="LEXICAL")["run_id"], "markdown")
+    report = next(data.decode() for name, data in exported.files.items() if name.endswith(".md"))
+    plots = {name: data.decode() for name, data in exported.files.items() if name.endswith(".svg")}
+    assert set(re.findall(r"\]\(([^)]+\.svg)\)", report)) == set(plots)
+    assert {name.rpartition("_")[2] for name in plots} == {"curves.svg", "intervals.svg", "causes.svg"}
+    assert all(data.startswith("<svg") for data in plots.values())
+    assert "recall@K" in next(data for name, data in plots.items() if "curves" in name)
 
 
 def test_a_zip_names_its_hashes_versions_and_configuration(run: FinishedRun) -> None:

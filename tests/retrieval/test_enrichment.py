@@ -114,6 +114,15 @@ def test_a_reply_becomes_one_line_of_at_most_600_characters(reply: str, context:
     assert tidy_context(reply) == context
 
 
+def test_another_length_of_contexts_is_another_context(tmp_path: Path) -> None:
+    model = FakeLanguageModel(lambda _: "palabra " * 100)
+    cache = ContextCache(tmp_path / "contexts.sqlite")
+    [long] = cache.contexts(model.model, ["p"], 8)
+    [short] = cache.contexts(model.model, ["p"], 8, max_chars=40)
+    assert (len(long), short) == (599, "palabra palabra palabra palabra palabra")
+    assert cache.contexts(model.model, ["p"], 8) == [long]
+
+
 def test_an_empty_reply_leaves_the_chunk_as_it_is_and_is_asked_again_next_time(cache: ContextCache) -> None:
     silent = FakeLanguageModel(lambda _: " ")
     assert enrich([PASSAGE], "es", silent.model, cache, 8) == [PASSAGE]

@@ -146,6 +146,7 @@ OTHER_VALUES: dict[str, Any] = {
     "vector_store": "chroma",
     "reranker_top_n": 6,
     "query_expansion_llm": True,
+    "retrieval_context_max_tokens": 100,
 }
 OTHER_SETTINGS: dict[str, dict[str, Any]] = {
     "reranker": {"reranker_enabled": True},
@@ -155,6 +156,7 @@ OTHER_SETTINGS: dict[str, dict[str, Any]] = {
 """Knobs that are made of settings of other names."""
 BESIDE: dict[str, dict[str, Any]] = {
     "language_model": {"retrieval_strategy": "CONTEXTUAL_HYBRID"},
+    "retrieval_context_max_tokens": {"retrieval_strategy": "CONTEXTUAL_HYBRID"},
     "embedding_kind": {"embedding_model_name": "other/model", "embedding_base_url": "http://127.0.0.1/v1"},
 }
 """Settings without which a knob does not count."""

@@ -102,6 +102,14 @@ def test_launch_from_admin_and_read_the_result(data_dir: Path) -> None:
     assert {metric.label for metric in evaluation.metric} >= {"Hit@1", "Recall@5", "NDCG@10", "MRR"}
     assert "40 de 40 puntuadas" in texts(evaluation)
     assert "Recuperados" in texts(evaluation)
+    # With answers, which are the default, by the provider that needs no model; nobody judges them.
+    assert {metric.label for metric in evaluation.metric} >= {"Acierto", "Similitud semántica", "Coste"}
+    assert "Fidelidad" not in {metric.label for metric in evaluation.metric}
+    for text in ("Sin juez", "Respuesta del modelo"):
+        assert text in texts(evaluation)
+    assert any("en el contexto" in expander.label for expander in evaluation.expander)
+    [table] = [table.value for table in evaluation.dataframe if "Qué mide" in table.value]
+    assert "Coincidencia exacta" in set(table["Métrica"])
 
 
 def test_folder_that_is_no_data_set_is_told_on_the_page(data_dir: Path) -> None:
