@@ -169,11 +169,11 @@ def main() -> None:
         _tell(said, error.code, error.exit_code)
         raise SystemExit(error.exit_code) from error
     except _UsageError as error:
-        _tell(error.format_message(), "usage", error.exit_code)
+        _tell(error.format_message() or "there is no command; --help lists them", "usage", error.exit_code)
         raise SystemExit(error.exit_code) from error
-    except typer.Abort as error:
-        _tell("interrupted", "interrupted", 1)
-        raise SystemExit(1) from error
+    except (typer.Abort, KeyboardInterrupt) as error:
+        _tell("interrupted", "interrupted", RunStopped.exit_code)
+        raise SystemExit(RunStopped.exit_code) from error
     except BrokenPipeError:  # the reader of our output left, as `| head` does
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise SystemExit(1) from None
