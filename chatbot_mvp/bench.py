@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import zipfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,18 +16,23 @@ from chatbot_mvp.benchmark.datasets import Dataset, hotpotqa, load_dataset
 from chatbot_mvp.benchmark.datasets.catalogue import Catalogue, Found, StorageState
 from chatbot_mvp.benchmark.datasets.sampling import sample
 from chatbot_mvp.benchmark.datasets.storage import S3Url, open_storage
+from chatbot_mvp.benchmark.estimate import Estimate
+from chatbot_mvp.benchmark.importing import ImportedRun, import_trec, keep_bundle
+from chatbot_mvp.benchmark.pilot import pilot_folder, run_pilot
 from chatbot_mvp.benchmark.plan import RunPlan, plan_run
 from chatbot_mvp.benchmark.preparation import PreparedRun, prepare_run, reopen_run, run_settings
 from chatbot_mvp.benchmark.records import RunFolder, run_folders
 from chatbot_mvp.benchmark.retrieving import PHASE as RETRIEVE
 from chatbot_mvp.benchmark.runner import PipelineFactory, RunParts, execute
 from chatbot_mvp.benchmark.submissions import append_submission, read_submissions
+from chatbot_mvp.benchmark.trec import read_trec
 from chatbot_mvp.embedding.base import Embedder
 from chatbot_mvp.embedding.cache import VectorCache
-from chatbot_mvp.errors import ChatbotError, DatasetChanged, StorageError, UnknownChoice
+from chatbot_mvp.errors import ChatbotError, DatasetChanged, NothingToImport, StorageError, UnknownChoice
 from chatbot_mvp.exports.exported import Exported, FinishedRun
 from chatbot_mvp.exports.formats import FORMATS
 from chatbot_mvp.exports.tables import write_detail_csv, write_summary_csv
+from chatbot_mvp.exports.unbundle import read_bundle
 from chatbot_mvp.jobs.manager import JobManager, JobStatus
 from chatbot_mvp.llm.base import ChatModel, Completion
 from chatbot_mvp.llm.registry import address_of, readable_chars, requests_at_once
@@ -125,6 +131,42 @@ class Bench:
             settings,
             lambda texts: self._cached_vectors(settings, texts),
         )
+
+    def estimate(self, **changes: Any) -> Estimate | None:
+        """What a run would ask of models, by the lengths of texts and prompts; asks and writes nothing.
+
+        None for a run that asks no model, and where the data set would have to be downloaded first.
+
+        Raises:
+            ConfigurationError, DatasetError, StorageError: as the run would.
+        """
+        return self.plan_run(**changes).estimate
+
+    def pilot(
+        self,
+        queries: int,
+        progress: ProgressCallback = ignore_progress,
+        *,
+        budget_usd: float | None = None,
+        **changes: Any,
+    ) -> Estimate:
+        """The same by really doing a few of its queries; replies that may be kept come for nothing in the run itself.
+
+        Leaves no run. Indexes, vectors and the data set's copy stay, as the run would have made them.
+
+        Raises:
+            ConfigurationError, DatasetError, StorageError, ProviderError: as the run would.
+            PilotFailed: a budget or quota did not suffice, or the provider failed query after query.
+            RunStopped
+        """
+        settings = self._of_run(changes)
+        found = self._catalogue.find(settings.mteb_dataset_name)
+        with pilot_folder(settings.cache_dir) as folder:
+            whole = prepare_run(
+                folder, found.reference, lambda: load_dataset(self._catalogue.folder(found, progress)), settings
+            )
+            parts = RunParts(self._build, self._embedder_of, self._models)
+            return run_pilot(whole, queries, parts, self._language_model, progress, budget_usd)
 
     def strategies(self) -> Mapping[str, str]:
         """Name -> what it does, of those that the configured parts can carry out."""
@@ -232,6 +274,34 @@ class Bench:
         files = {path.name: path.read_bytes() for path in self.run_files(run_id)}
         return FORMATS[form].export(FinishedRun(run.manifest, run.result, dataset, files))
 
+    def import_run(
+        self, path: Path, dataset: str = "", name: str = "", progress: ProgressCallback = ignore_progress
+    ) -> ImportedRun:
+        """Take in a run that was made elsewhere: a zip of the export "zip", or a TREC run file over ``dataset``.
+
+        Args:
+            name: of a TREC run, in the place of a strategy; "" for the tag in the file.
+
+        Raises:
+            NothingToImport: neither of the two.
+            BundleDamaged, BundleUnsafe, RunExists, TrecLineWrong, TrecIdUnknown, ImportNotWritten: nothing is imported.
+            DatasetError, StorageError
+        """
+        settings = self.settings
+        if not path.is_file():
+            raise NothingToImport(path=str(path), reason="there is no such file")
+        if zipfile.is_zipfile(path) or path.suffix == ".zip":
+            if dataset or name:
+                raise NothingToImport(path=str(path), reason="a bundle has its own data set and name")
+            bundle = read_bundle(path)
+            return keep_bundle(bundle.manifest, bundle.result, bundle.files, settings, self._finish)
+        if not dataset:
+            raise NothingToImport(path=str(path), reason="it is no zip, and no data set was given")
+        trec = read_trec(path)
+        found = self._catalogue.find(dataset)
+        whole = load_dataset(self._catalogue.folder(found, progress))
+        return import_trec(trec, name, found.reference, whole, settings, self._parts(), progress)
+
     def run_files(self, run_id: str) -> list[Path]:
         """The files that a finished run offers for download."""
         folder = self.settings.results_dir / run_id
@@ -338,6 +408,9 @@ class Bench:
             folder, lambda reference: self._load(reference, progress), self.settings, retry_failed=retry_failed
         )
 
+    def _embedder_of(self, settings: Settings) -> Embedder:
+        return self._embedder(settings.embedding_model_name)
+
     def _models(self, settings: Settings) -> RunModels:
         """
         Raises:
@@ -353,14 +426,14 @@ class Bench:
         )
 
     def _execute(self, run: PreparedRun, progress: ProgressCallback, budget_usd: float | None) -> dict[str, Any]:
-        parts = RunParts(
-            self._build,
-            lambda settings: self._embedder(settings.embedding_model_name),
-            self._models,
-            exporters=[write_summary_csv, write_detail_csv],
-            finish=lambda result: append_submission(self.settings.submissions_path, result),
-        )
-        return execute(run, parts, progress, budget_usd)
+        return execute(run, self._parts(), progress, budget_usd)
+
+    def _parts(self) -> RunParts:
+        exporters = [write_summary_csv, write_detail_csv]
+        return RunParts(self._build, self._embedder_of, self._models, exporters=exporters, finish=self._finish)
+
+    def _finish(self, result: Mapping[str, Any]) -> None:
+        append_submission(self.settings.submissions_path, result)
 
     def _submit(self, run_id: str, get: Callable[[], PreparedRun], budget_usd: float | None) -> None:
         manifest = RunFolder(self.settings.results_dir, run_id).manifest()

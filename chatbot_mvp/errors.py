@@ -48,7 +48,16 @@
     │   ├── RunOverBudget           it goes on with a larger one
     │   ├── RunGaveUp               the provider failed query after query
     │   ├── BudgetWithoutPrice
+    │   ├── PilotFailed             an estimate's trial over a few queries
     │   ├── ExportNotWritten
+    │   ├── ImportNotWritten
+    │   ├── ImportRefused           a run of another machine or program        (exit code 2)
+    │   │   ├── NothingToImport
+    │   │   ├── BundleDamaged       a zip of ``benchmark export``
+    │   │   ├── BundleUnsafe        its paths or sizes
+    │   │   ├── RunExists
+    │   │   ├── TrecLineWrong
+    │   │   └── TrecIdUnknown       of a query or a document
     │   └── NotComparable           runs that cannot be compared               (exit code 2)
     │       ├── NothingToCompare
     │       ├── CorporaDiffer
@@ -377,6 +386,59 @@ class BudgetWithoutPrice(RunError):
     template = (
         "The budget cannot be kept: what {calls} requests cost is not known. Add the model's price to "
         "data/prices.toml, or run without --budget."
+    )
+
+
+class PilotFailed(RunError):
+    code = "pilot_failed"
+    template = (
+        "The pilot over {queries} queries ended early: {reason} What it was answered is in the cache of replies; "
+        "the same command goes on with it."
+    )
+
+
+class ImportRefused(RunError):
+    exit_code = 2
+
+
+class NothingToImport(ImportRefused):
+    code = "nothing_to_import"
+    template = (
+        "{path!r} cannot be imported: {reason}. Give a zip of `benchmark export --format zip`, or a TREC run file "
+        "together with --dataset."
+    )
+
+
+class BundleDamaged(ImportRefused):
+    code = "bundle_damaged"
+    template = "{path!r} is not the bundle of a run as it was exported: {reason}. Export or copy it again."
+
+
+class BundleUnsafe(ImportRefused):
+    code = "bundle_unsafe"
+    template = "{path!r} was not unpacked: {entry!r} {reason}. Take only bundles of `benchmark export --format zip`."
+
+
+class ImportNotWritten(RunError):
+    code = "import_not_written"
+    template = "The run {run_id!r} was not imported: {path!r} cannot be written: {reason}. Make room and try again."
+
+
+class RunExists(ImportRefused):
+    code = "run_exists"
+    template = "There is a run {run_id!r} here already; nothing was imported. See: chatbot-mvp benchmark show {run_id}"
+
+
+class TrecLineWrong(ImportRefused):
+    code = "trec_line_wrong"
+    template = "{path!r}, line {line}: {reason}. A line is: query Q0 document rank score tag."
+
+
+class TrecIdUnknown(ImportRefused):
+    code = "trec_id_unknown"
+    template = (
+        "{path!r} names {count} {kind} that the data set {dataset!r} does not have, the first of them {found!r}. "
+        "Choose the data set that it was made on with --dataset."
     )
 
 

@@ -28,6 +28,10 @@ from chatbot_mvp.errors import RunBusy, RunNotBegun, RunNotFound, RunNotWritten,
 _log = logging.getLogger(__name__)
 
 
+BUNDLE, TREC = "bundle", "trec"
+"""Where a run was imported from: a zip of ``benchmark export``, a TREC run file."""
+
+
 @dataclass(frozen=True)
 class RunManifest:
     """What a run measures. A resume refuses to go on if any of it is not the same any more."""
@@ -57,6 +61,8 @@ class RunManifest:
     """Provider and model of the judgements; "" without any."""
     prompts: str = ""
     """Names the prompts of generation and judging, by versions and a hash of their files."""
+    imported: str = ""
+    """``BUNDLE`` for a run of another machine, ``TREC`` for one of another program; "" for a run of this machine."""
 
 
 @dataclass(frozen=True)

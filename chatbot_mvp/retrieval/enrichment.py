@@ -26,7 +26,7 @@ CONTEXT_CHARS = 600
 """A longer reply is cut unless RETRIEVAL_CONTEXT_MAX_TOKENS says otherwise: it must not outweigh the chunk."""
 CHARS_PER_TOKEN = 4
 
-_CALLS = 8  # at the same time
+CALLS_AT_ONCE = 8
 _LOOKUP = 500  # SQLite's parameters in one statement
 
 
@@ -74,13 +74,20 @@ class ContextCache:
                 progress(Progress(PHASE, len(known), total, time.monotonic() - started, cached))
         return [known[key] for key in keys]
 
+    def missing(self, model_name: str, prompt_texts: Sequence[str], max_chars: int = CONTEXT_CHARS) -> list[str]:
+        """The prompts, each once, that have no reply yet."""
+        keys = {_key(model_name, prompt, max_chars): prompt for prompt in prompt_texts}
+        with closing(self._connect()) as connection, usable(self._path):
+            known = _read(connection, list(keys))
+        return [prompt for key, prompt in keys.items() if key not in known]
+
     def _asked(
         self, model: LanguageModel, batch: Sequence[tuple[bytes, str]], connection: sqlite3.Connection, max_chars: int
     ) -> dict[bytes, str]:
         """Ask for a batch and commit what came, also when one of its calls failed."""
         fresh: dict[bytes, str] = {}
         try:
-            with ThreadPoolExecutor(min(_CALLS, len(batch))) as pool:
+            with ThreadPoolExecutor(min(CALLS_AT_ONCE, len(batch))) as pool:
                 pending = [(key, pool.submit(model.ask, prompt)) for key, prompt in batch]
                 failure: BaseException | None = None
                 for key, future in pending:
@@ -148,6 +155,20 @@ def enrichment_prompts(chunks: Sequence[Chunk], language: str) -> Iterator[str]:
             else:
                 shown = _around(source, chunk)
                 yield templates["context_in_document"].format(document=shown, section=chunk.section, chunk=chunk.text)
+
+
+def missing_prompts(
+    chunks: Sequence[Chunk],
+    language: str,
+    model_name: str,
+    path: Path,
+    max_tokens: int = CONTEXT_CHARS // CHARS_PER_TOKEN,
+) -> list[str]:
+    """What ``enrich`` would ask with its cache at ``path``, each prompt once; nothing is written."""
+    texts = list(enrichment_prompts(chunks, language))
+    if not path.is_file():
+        return list(dict.fromkeys(texts))
+    return ContextCache(path).missing(model_name, texts, CHARS_PER_TOKEN * max_tokens)
 
 
 def _source(chunks: Sequence[Chunk]) -> str:
