@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from chatbot_mvp.app import App
-from chatbot_mvp.benchmark import answering
+from chatbot_mvp.benchmark import task_loop
 from chatbot_mvp.benchmark.datasets import Dataset
 from chatbot_mvp.benchmark.records import read_json_lines
 from chatbot_mvp.errors import (
@@ -51,7 +51,7 @@ def stub() -> Iterator[ModelStub]:
 
 @pytest.fixture(autouse=True)
 def no_rest(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(answering, "_REST_S", 0.05)
+    monkeypatch.setattr(task_loop, "_REST_S", 0.05)
 
 
 @pytest.fixture
