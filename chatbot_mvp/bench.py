@@ -35,7 +35,7 @@ from chatbot_mvp.exports.tables import write_detail_csv, write_summary_csv
 from chatbot_mvp.exports.unbundle import read_bundle
 from chatbot_mvp.jobs.manager import JobManager, JobStatus
 from chatbot_mvp.llm.base import ChatModel, Completion
-from chatbot_mvp.llm.registry import readable_chars, requests_at_once
+from chatbot_mvp.llm.registry import address_of, readable_chars, requests_at_once
 from chatbot_mvp.retrieval.index import vector_cache_path
 from chatbot_mvp.retrieval.language_model import LanguageModel
 from chatbot_mvp.retrieval.pipeline import require_language_model
@@ -45,10 +45,6 @@ from chatbot_mvp.types import Document, ProgressCallback, ignore_progress
 
 LanguageModelFactory = Callable[[Settings, Callable[[Completion], None]], LanguageModel | None]
 """(settings, told of every reply) -> what retrieval may ask; None for a provider without a model."""
-
-
-_THREADS_PER_REQUEST = 2
-"""Of two threads one may be waiting to try again, and would leave its place at the provider empty."""
 
 
 @dataclass(frozen=True)
@@ -423,9 +419,10 @@ class Bench:
         judging = settings.of_judge if settings.judge else None
         return RunModels(
             self._model(settings),
-            _THREADS_PER_REQUEST * requests_at_once(settings),
+            requests_at_once(settings),
             self._model(judging) if judging else None,
-            _THREADS_PER_REQUEST * requests_at_once(judging) if judging else 1,
+            requests_at_once(judging) if judging else 1,
+            share_calls=judging is not None and address_of(judging) == address_of(settings),
         )
 
     def _execute(self, run: PreparedRun, progress: ProgressCallback, budget_usd: float | None) -> dict[str, Any]:

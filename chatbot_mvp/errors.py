@@ -6,6 +6,7 @@
     │   ├── UnknownChoice           strategy, provider, embedder, …
     │   ├── MissingPackage
     │   ├── NeedsLanguageModel
+    │   ├── PromptsUnreadable       of a judge, in a file of one's own
     │   └── VectorStoreUnavailable
     ├── DatasetError                a data set cannot be used as it is         (exit code 2)
     │   ├── DatasetNotFound
@@ -35,6 +36,7 @@
     ├── ConversationNotFound        of the chat                                (exit code 2)
     ├── KbUnreadable                a stored knowledge base is damaged         (exit code 1)
     ├── RunError                    a benchmark run                            (exit code 1)
+    │   ├── RunNotBegun             nothing can be written where it would be
     │   ├── RunNotFound                                                        (exit code 2)
     │   ├── RunUnreadable
     │   ├── RunBusy
@@ -70,6 +72,7 @@
     │   ├── ProviderQuotaExhausted  no retry would help
     │   ├── ProviderUnavailable     time-out, lost connection, 5xx; after retries
     │   └── ProviderReplyUnusable   it answered, but not with an answer
+    ├── CacheUnusable               of vectors or of contexts, on disk         (exit code 1)
     └── RunStopped                  a stop was asked for; not a failure        (exit code 130)
 
 An error carries its values as ``params`` and a stable ``code``, so that a page can say the same thing in the
@@ -118,6 +121,11 @@ class NeedsLanguageModel(ConfigurationError):
         "{feature} needs a language model, and the provider {provider!r} has none or is not configured. "
         "Choose a provider with a model in Admin or by PROVIDER, or do without {feature}."
     )
+
+
+class PromptsUnreadable(ConfigurationError):
+    code = "prompts_unreadable"
+    template = "The prompts in {path!r} cannot be used: {reason}. Correct it, or remove it to use the built-in ones."
 
 
 class VectorStoreUnavailable(ConfigurationError):
@@ -292,6 +300,14 @@ class ConversationNotFound(ChatbotError):
 
 class RunError(ChatbotError):
     pass
+
+
+class RunNotBegun(RunError):
+    code = "run_not_begun"
+    template = (
+        "No run can begin in {folder!r}: {reason}. Make room or another DATA_DIR, then start it again; nothing was "
+        "written."
+    )
 
 
 class RunNotFound(RunError):
@@ -534,6 +550,14 @@ class ProviderReplyUnusable(ProviderError):
     template = (
         "The provider {provider!r} gave a reply of {model!r} that cannot be used: {reason}. "
         "Ask again; if it stays so, choose another model."
+    )
+
+
+class CacheUnusable(ChatbotError):
+    code = "cache_unusable"
+    template = (
+        "The cache {path!r} cannot be used: {reason}. Make room on its disk and try again: what is in it stays. If "
+        "the file is damaged, delete it; it is computed anew."
     )
 
 

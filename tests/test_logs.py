@@ -58,7 +58,6 @@ def test_an_error_is_one_object_with_its_code(command: Command, monkeypatch: pyt
         (("benchmark", "run", "--strategy", "MAGIC"), "unknown_choice"),
         (("benchmark", "run", "--max-queries", "-1"), "usage"),
         (("benchmark", "run", "--nonsense"), "usage"),
-        (("benchmark",), "usage"),
     ):
         code, out, err = command(*arguments)
         [line] = lines(err)

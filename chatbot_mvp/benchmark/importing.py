@@ -15,7 +15,7 @@ from typing import Any
 from chatbot_mvp import __version__
 from chatbot_mvp.benchmark.datasets import Dataset
 from chatbot_mvp.benchmark.datasets.sampling import sample
-from chatbot_mvp.benchmark.preparation import PreparedRun, new_run_id
+from chatbot_mvp.benchmark.preparation import PreparedRun, run_ids
 from chatbot_mvp.benchmark.records import TREC, QueryRecord, RunFolder, RunManifest, utc_now, write_json
 from chatbot_mvp.benchmark.retrieving import PHASE as RETRIEVE
 from chatbot_mvp.benchmark.runner import RunParts, execute
@@ -98,7 +98,7 @@ def import_trec(
     asked = {query.query_id for query in dataset.queries}
     label = re.sub(r"[^\w.-]+", "-", name or trec.tag).strip("-.") or TREC
     manifest = RunManifest(
-        run_id=new_run_id(settings.results_dir, dataset.name, label),
+        run_id=next(name for name in run_ids(dataset.name, label) if not (settings.results_dir / name).exists()),
         dataset=dataset.name,
         dataset_ref=reference,
         dataset_sha256=dataset.sha256,

@@ -44,6 +44,8 @@ class Judgement:
     raw: str
     """The judge's last reply where there is no score; else ""."""
     completions: tuple[Completion, ...]
+    passing: bool = False
+    """There is no score because of a failure of the provider that may be over later."""
 
 
 def judge(
@@ -62,7 +64,7 @@ def judge(
     score = score_from_text(asked.raw)
     if score is not None:
         return Judgement(score, asked.raw.strip()[:_REASON_CHARS], "", asked.completions)
-    return Judgement(None, asked.detail or asked.reason, asked.raw[:_RAW_CHARS], asked.completions)
+    return Judgement(None, asked.detail or asked.reason, asked.raw[:_RAW_CHARS], asked.completions, asked.passing)
 
 
 def judge_messages(

@@ -8,12 +8,14 @@ import sqlite3
 import threading
 import time
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
 
 from chatbot_mvp.embedding.base import Embedder, InputType, Vectors
+from chatbot_mvp.errors import CacheUnusable
 from chatbot_mvp.types import Progress, ProgressCallback, ignore_progress
 
 _LOOKUP = 500  # SQLite's parameters in one statement
@@ -23,18 +25,24 @@ class VectorCache:
     """One SQLite file. Safe for several threads and processes; each batch is committed, so a crash loses only one."""
 
     def __init__(self, path: Path) -> None:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        # One connection for good: closing the last one copies the journal into the file and waits for the disk, which
-        # took a question longer than its embedding.
-        self._connection = sqlite3.connect(path, timeout=60, check_same_thread=False)
+        """
+        Raises:
+            CacheUnusable
+        """
+        self._path = path
         self._lock = threading.Lock()
-        weakref.finalize(self, self._connection.close)
-        with self._connection:
-            self._connection.execute("PRAGMA journal_mode=WAL")
-            self._connection.execute("PRAGMA synchronous=NORMAL")
-            self._connection.execute(
-                "CREATE TABLE IF NOT EXISTS vectors (key BLOB PRIMARY KEY, vector BLOB NOT NULL) WITHOUT ROWID"
-            )
+        with usable(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            # One connection for good: closing the last one copies the journal into the file and waits for the disk,
+            # which took a question longer than its embedding.
+            self._connection = sqlite3.connect(path, timeout=60, check_same_thread=False)
+            weakref.finalize(self, self._connection.close)
+            with self._connection:
+                self._connection.execute("PRAGMA journal_mode=WAL")
+                self._connection.execute("PRAGMA synchronous=NORMAL")
+                self._connection.execute(
+                    "CREATE TABLE IF NOT EXISTS vectors (key BLOB PRIMARY KEY, vector BLOB NOT NULL) WITHOUT ROWID"
+                )
 
     def embed(
         self,
@@ -49,6 +57,9 @@ class VectorCache:
 
         A batch holds texts of like length, which a model that pads is quicker with. ``progress`` is told after every
         batch and may raise to stop: what was computed is kept.
+
+        Raises:
+            CacheUnusable: the file cannot be read or written; batches before stay.
         """
         started = time.monotonic()
         keys = [_key(embedder.model_id, input_type, text) for text in texts]
@@ -87,14 +98,27 @@ class VectorCache:
         for begin in range(0, len(wanted), _LOOKUP):
             part = wanted[begin : begin + _LOOKUP]
             marks = ",".join("?" * len(part))
-            with self._lock:
+            with self._lock, usable(self._path):
                 rows = self._connection.execute(f"SELECT key, vector FROM vectors WHERE key IN ({marks})", part)
                 found.update(rows.fetchall())
         return found
 
     def _write(self, fresh: Mapping[bytes, bytes]) -> None:
-        with self._lock, self._connection:
+        with self._lock, usable(self._path), self._connection:
             self._connection.executemany("INSERT OR REPLACE INTO vectors VALUES (?, ?)", fresh.items())
+
+
+@contextmanager
+def usable(path: Path) -> Iterator[None]:
+    """Tells of a cache on disk whatever SQLite or the system has against it.
+
+    Raises:
+        CacheUnusable
+    """
+    try:
+        yield
+    except (sqlite3.Error, OSError) as error:
+        raise CacheUnusable(path=str(path), reason=str(error)) from error
 
 
 def _key(model_id: str, input_type: InputType, text: str) -> bytes:

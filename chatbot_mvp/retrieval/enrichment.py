@@ -15,6 +15,7 @@ from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
 
+from chatbot_mvp.embedding.cache import usable
 from chatbot_mvp.retrieval.language_model import LanguageModel, prompts
 from chatbot_mvp.types import Chunk, Progress, ProgressCallback, ignore_progress
 
@@ -34,8 +35,9 @@ class ContextCache:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with closing(self._connect()) as connection, connection:
+        with usable(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+        with usable(path), closing(self._connect()) as connection, connection:
             connection.execute(
                 "CREATE TABLE IF NOT EXISTS contexts (key BLOB PRIMARY KEY, context TEXT NOT NULL) WITHOUT ROWID"
             )
@@ -56,18 +58,19 @@ class ContextCache:
 
         Raises:
             ChatbotError, OSError: the model gave no reply; the replies of its batch so far are kept.
+            CacheUnusable: the file cannot be read or written.
         """
         started = time.monotonic()
         keys = [_key(model.name, prompt, max_chars) for prompt in prompt_texts]
         with closing(self._connect()) as connection:
-            known = _read(connection, keys)
+            with usable(self._path):
+                known = _read(connection, keys)
             waiting = {key: prompt for key, prompt in zip(keys, prompt_texts, strict=True) if key not in known}
             cached, total = len(known), len(known) + len(waiting)
             progress(Progress(PHASE, cached, total, 0.0, cached))
             order = list(waiting.items())
             for begin in range(0, len(order), batch_size):
-                for key, context in _asked(model, order[begin : begin + batch_size], connection, max_chars):
-                    known[key] = context
+                known |= self._asked(model, order[begin : begin + batch_size], connection, max_chars)
                 progress(Progress(PHASE, len(known), total, time.monotonic() - started, cached))
         return [known[key] for key in keys]
 
@@ -78,36 +81,36 @@ class ContextCache:
             known = _read(connection, list(keys))
         return [prompt for key, prompt in keys.items() if key not in known]
 
+    def _asked(
+        self, model: LanguageModel, batch: Sequence[tuple[bytes, str]], connection: sqlite3.Connection, max_chars: int
+    ) -> dict[bytes, str]:
+        """Ask for a batch and commit what came, also when one of its calls failed."""
+        fresh: dict[bytes, str] = {}
+        try:
+            with ThreadPoolExecutor(min(CALLS_AT_ONCE, len(batch))) as pool:
+                pending = [(key, pool.submit(model.ask, prompt)) for key, prompt in batch]
+                failure: BaseException | None = None
+                for key, future in pending:
+                    # Every call of the batch was made: keep each reply before the first failure is told.
+                    if (error := future.exception()) is None:
+                        fresh[key] = tidy_context(future.result(), max_chars)
+                    else:
+                        failure = failure or error
+                if failure is not None:
+                    raise failure
+        finally:
+            with usable(self._path), connection:
+                # An empty reply may be better the next time.
+                kept = [(key, context) for key, context in fresh.items() if context]
+                connection.executemany("INSERT OR REPLACE INTO contexts VALUES (?, ?)", kept)
+        return fresh
+
     def _connect(self) -> sqlite3.Connection:
-        connection = sqlite3.connect(self._path, timeout=60)
-        connection.execute("PRAGMA journal_mode=WAL")
-        connection.execute("PRAGMA synchronous=NORMAL")
+        with usable(self._path):
+            connection = sqlite3.connect(self._path, timeout=60)
+            connection.execute("PRAGMA journal_mode=WAL")
+            connection.execute("PRAGMA synchronous=NORMAL")
         return connection
-
-
-def _asked(
-    model: LanguageModel, batch: Sequence[tuple[bytes, str]], connection: sqlite3.Connection, max_chars: int
-) -> Iterator[tuple[bytes, str]]:
-    """Ask for a batch and commit what came, also when one of its calls failed."""
-    fresh: dict[bytes, str] = {}
-    try:
-        with ThreadPoolExecutor(min(CALLS_AT_ONCE, len(batch))) as pool:
-            pending = [(key, pool.submit(model.ask, prompt)) for key, prompt in batch]
-            failure: BaseException | None = None
-            for key, future in pending:
-                # Every call of the batch was made: keep each reply before the first failure is told.
-                if (error := future.exception()) is None:
-                    fresh[key] = tidy_context(future.result(), max_chars)
-                else:
-                    failure = failure or error
-            if failure is not None:
-                raise failure
-    finally:
-        with connection:
-            # An empty reply may be better the next time.
-            kept = [(key, context) for key, context in fresh.items() if context]
-            connection.executemany("INSERT OR REPLACE INTO contexts VALUES (?, ?)", kept)
-    yield from fresh.items()
 
 
 def tidy_context(reply: str, max_chars: int = CONTEXT_CHARS) -> str:
