@@ -22,6 +22,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -82,7 +83,7 @@ class CommandLine:
         self._cwd.mkdir(parents=True)
         self.stderr = folder / "stderr.txt"
         known = {name.upper() for name in Settings.model_fields}
-        self._environment = {
+        self.environment = {
             **{name: value for name, value in os.environ.items() if name.upper() not in known},
             **stub.environment,
             "PYTHONPATH": str(ROOT),
@@ -92,14 +93,21 @@ class CommandLine:
             "NIM_MAX_CONCURRENT_REQUESTS": str(calls),
         }
 
-    def start(self, *arguments: str) -> subprocess.Popen[bytes]:
+    def share(self, other: CommandLine) -> None:
+        """Work in the other one's data folder."""
+        self.data = other.data
+        self.environment["DATA_DIR"] = str(self.data)
+
+    def start(self, *arguments: str, before: Callable[[], None] | None = None) -> subprocess.Popen[bytes]:
+        """Begin a command; ``before`` is called in its process."""
         with self.stderr.open("wb") as errors:
             return subprocess.Popen(
                 [sys.executable, "-m", "chatbot_mvp.cli", "benchmark", *arguments, "--json"],
                 cwd=self._cwd,
-                env=self._environment,
+                env=self.environment,
                 stdout=subprocess.DEVNULL,
                 stderr=errors,
+                preexec_fn=before,
             )
 
     def phase(self) -> str:
@@ -116,6 +124,7 @@ def chaos(
     queries: int = 0,
     latency: float = 0.1,
     calls: int = 4,
+    warm: bool = True,
 ) -> Report:
     """Kill and resume; the report tells what is not as it should be.
 
@@ -124,13 +133,13 @@ def chaos(
         queries: of each run; 0 for all of the bundled data set.
         latency: of the provider, in seconds.
         calls: requests to it at the same time.
+        warm: make the unbroken run twice and take the second's length: the first start on a machine compiles.
     """
     report = Report()
     moments = random.Random(seed)
     with ModelStub(latency) as stub:
         line = CommandLine(folder, stub, strategy, queries, calls)
-        # Twice: the first start on a machine compiles, and its length would be no other's.
-        for _ in range(2):
+        for _ in range(1 + warm):
             shutil.rmtree(line.data, ignore_errors=True)
             stub.reset()
             started = time.monotonic()

@@ -5,7 +5,7 @@ A slow judge does not hold the generator: both have threads of their own, and an
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from chatbot_mvp.benchmark import generation, judgement
@@ -126,7 +126,7 @@ class _Answering:
         scores: dict[str, float | None] = {}
         reasons, raw = {}, {}
         passing = False
-        with costed(self._spending, JUDGE) as spent:
+        with costed(self._spending, JUDGE, len(self._run.settings.judge_metric_names)) as spent:
             try:
                 for metric in self._run.settings.judge_metric_names:
                     found = judgement.judge(self._judge_model, metric, query.text, response, passages, self._language)
@@ -196,9 +196,3 @@ class _Answering:
                 cost_usd=None if spent.unpriced else spent.cost_usd,
             )
         )
-
-
-def spent_json(spending: Spending) -> dict[str, Any]:
-    """``usage`` of ``<run_id>.json``: the sums of all attempts, whole and by phase."""
-    total = spending.total
-    return {**total.to_json(), "phases": {phase: asdict(spent) for phase, spent in spending.by_phase().items()}}

@@ -98,7 +98,7 @@ def import_trec(
     asked = {query.query_id for query in dataset.queries}
     label = re.sub(r"[^\w.-]+", "-", name or trec.tag).strip("-.") or TREC
     manifest = RunManifest(
-        run_id=next(name for name in run_ids(dataset.name, label) if not (settings.results_dir / name).exists()),
+        run_id=next(free for free in run_ids(dataset.name, label) if not (settings.results_dir / free).exists()),
         dataset=dataset.name,
         dataset_ref=reference,
         dataset_sha256=dataset.sha256,

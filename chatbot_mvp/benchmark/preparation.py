@@ -87,7 +87,7 @@ def prepare_run(results_dir: Path, reference: str, load: Callable[[], Dataset], 
         judge=settings.judge,
         prompts=prompts_key() if settings.generation_enabled else "",
     )
-    folder, manifest = _new_folder(results_dir, manifest)
+    folder, manifest = new_folder(results_dir, manifest)
     return PreparedRun(folder, manifest, dataset, settings, time.monotonic() - started)
 
 
@@ -174,8 +174,8 @@ def _cut(dataset: Dataset, settings: Settings) -> Dataset:
     return cut.dataset
 
 
-def _new_folder(results_dir: Path, manifest: RunManifest) -> tuple[RunFolder, RunManifest]:
-    """(the folder of a new run, its manifest with the id). Ids sort by time.
+def new_folder(results_dir: Path, manifest: RunManifest) -> tuple[RunFolder, RunManifest]:
+    """(the folder of a new run, its manifest with the id).
 
     Two runs may begin in one second, in processes that do not know of each other: whoever makes the folder has the id.
     """
@@ -190,7 +190,7 @@ def _new_folder(results_dir: Path, manifest: RunManifest) -> tuple[RunFolder, Ru
 
 
 def run_ids(dataset: str, strategy: str) -> Iterator[str]:
-    """What a run that begins now may be called, the first choice first."""
+    """Ids for a run that begins now, the first that is free to be taken. They sort by time."""
     safe = "".join(char if char.isalnum() or char in "-_" else "-" for char in dataset)
     stem = f"{utc_now()[:19].replace('-', '').replace(':', '').replace('T', '_')}_{safe}_{strategy}"
     return chain([stem], (f"{stem}-{number}" for number in count(2)))

@@ -199,7 +199,7 @@ class RunFolder:
         Raises:
             RunNotWritten: the disk is full or refuses; what was written before stays.
         """
-        self._append(self._records, [asdict(record) for record in records], sync=True)
+        self._append(self._records, [vars(record) for record in records], sync=True)
 
     def event(self, name: str, **values: Any) -> None:
         """Append to the events; they tell a story and what was spent, and are not needed to resume."""
@@ -293,7 +293,9 @@ def write_json(path: Path, value: dict[str, Any]) -> None:
     partial = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}")
     try:
         with partial.open("w", encoding="utf-8") as file:
-            json.dump(value, file, ensure_ascii=False, indent=2)
+            file.write(
+                json.dumps(value, ensure_ascii=False, indent=2)
+            )  # at once: a large result has millions of pieces
             file.flush()
             os.fsync(file.fileno())
         partial.replace(path)

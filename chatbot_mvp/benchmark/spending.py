@@ -82,11 +82,14 @@ class Spending:
         self._phases: dict[str, Spent] = {}
         self._dearest: dict[str, float] = {}
         self._in_flight: dict[str, int] = {}
+        self._dearest_request = 0.0
         self._dearest_step = 0.0
         self._closed = False
         self._changed = threading.Condition()
         for event in folder.read_events(LLM_REQUEST):
-            self._phases[event["phase"]] = self._phases.get(event["phase"], Spent()).plus(_of_event(event))
+            spent = _of_event(event)
+            self._phases[event["phase"]] = self._phases.get(event["phase"], Spent()).plus(spent)
+            self._dearest_request = max(self._dearest_request, spent.cost_usd)
         self._stepped = Spent.total(self._phases.values()).cost_usd
 
     @property
@@ -99,11 +102,17 @@ class Spending:
         with self._changed:
             return dict(self._phases)
 
+    def to_json(self) -> dict[str, Any]:
+        """``usage`` of ``<run_id>.json``: the sums of all attempts, whole and by phase."""
+        phases = {phase: spent.to_json() for phase, spent in self.by_phase().items()}
+        return {**self.total.to_json(), "phases": phases}
+
     def seen(self, phase: str, completion: Completion) -> None:
         """Count an answered request, and write it to the events."""
         spent = Spent.of(completion)
         with self._changed:
             self._phases[phase] = self._phases.get(phase, Spent()).plus(spent)
+            self._dearest_request = max(self._dearest_request, spent.cost_usd)
         values = {**asdict(spent), "cost_usd": None if spent.unpriced else spent.cost_usd}
         self._folder.event(
             LLM_REQUEST, phase=phase, model=completion.model, seconds=round(completion.seconds, 4), **values
@@ -113,11 +122,11 @@ class Spending:
         """``model``, each of whose replies is counted under ``phase``."""
         return _Metered(model, lambda completion: self.seen(phase, completion))
 
-    def begin(self, phase: str) -> None:
-        """Ask before a task that will spend; ``end`` must follow.
+    def begin(self, phase: str, requests: int = 1) -> None:
+        """Ask before a task of so many requests that will spend; ``end`` must follow.
 
         With a budget, a task is held to cost somewhat more than the dearest of its phase so far. Until that is known
-        there is one at a time, and while the budget may not suffice for one more, it waits for those at work.
+        nothing else is at work, and while the budget may not suffice for one more, it waits for those at work.
 
         Raises:
             BudgetReached: the budget may not suffice for it.
@@ -125,8 +134,8 @@ class Spending:
         """
         with self._changed:
             if self.budget_usd is not None:
-                self._changed.wait_for(lambda: self._closed or self._may_begin(phase) or not self._at_work)
-                if self._closed or not self._may_begin(phase):
+                self._changed.wait_for(lambda: self._closed or self._may_begin(phase, requests) or not self._at_work)
+                if self._closed or not self._may_begin(phase, requests):
                     raise BudgetReached
                 self._check_prices()
             self._in_flight[phase] = self._in_flight.get(phase, 0) + 1
@@ -135,9 +144,11 @@ class Spending:
     def _at_work(self) -> int:
         return sum(self._in_flight.values())
 
-    def _may_begin(self, phase: str) -> bool:
+    def _may_begin(self, phase: str, requests: int) -> bool:
         if phase not in self._dearest:
-            return not self._in_flight.get(phase, 0) and self._room() > 0
+            # Alone, so that nothing else is at work whose cost is not known either.
+            guess = _MARGIN * requests * self._dearest_request
+            return not self._at_work and self._room() > 0 and guess <= self._room()
         return _MARGIN * self._dearest[phase] <= self._room()
 
     def _room(self) -> float:

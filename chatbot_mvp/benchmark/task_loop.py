@@ -62,9 +62,9 @@ def failed_task(run_id: str, query_id: str, phase: str, error: ChatbotError) -> 
 
 
 @contextmanager
-def costed(spending: Spending, phase: str) -> Iterator[list[Completion]]:
-    """Holds the budget for a task; what it appends is what the task has cost."""
-    spending.begin(phase)
+def costed(spending: Spending, phase: str, requests: int = 1) -> Iterator[list[Completion]]:
+    """Holds the budget for a task of so many requests; what it appends is what the task has cost."""
+    spending.begin(phase, requests)
     completions: list[Completion] = []
     try:
         yield completions

@@ -8,7 +8,7 @@ import sqlite3
 import threading
 import time
 import weakref
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -64,12 +64,14 @@ class VectorCache:
         started = time.monotonic()
         keys = [_key(embedder.model_id, input_type, text) for text in texts]
         result = np.zeros((len(texts), embedder.dimensions), dtype=np.float32)
-        known = self._read(set(keys))
-        waiting: dict[bytes, int] = {}  # each distinct text once
+        row_of: dict[bytes, int] = {}  # each distinct text once
         for row, key in enumerate(keys):
-            if key not in known:
-                waiting.setdefault(key, row)
-        cached = len(set(keys)) - len(waiting)
+            row_of.setdefault(key, row)
+        waiting = dict(row_of)
+        for found in self._read(row_of):
+            rows = [waiting.pop(key) for key, _ in found]
+            result[rows] = np.frombuffer(b"".join(vector for _, vector in found), np.float32).reshape(len(rows), -1)
+        cached = len(row_of) - len(waiting)
         order = sorted(waiting.items(), key=lambda item: (len(texts[item[1]]), item[1]))
         total = cached + len(order)
         progress(Progress(phase, cached, total, 0.0, cached))
@@ -79,29 +81,29 @@ class VectorCache:
         done = cached
         for batch in batches:
             vectors = embedder.embed([texts[row] for _, row in batch], input_type)
-            fresh = {key: vector.tobytes() for (key, _), vector in zip(batch, vectors, strict=True)}
-            self._write(fresh)
-            known.update(fresh)
+            self._write({key: vector.tobytes() for (key, _), vector in zip(batch, vectors, strict=True)})
+            result[[row for _, row in batch]] = vectors
             done += len(batch)
             progress(Progress(phase, done, total, time.monotonic() - started, cached))
-        for row, key in enumerate(keys):
-            result[row] = np.frombuffer(known[key], dtype=np.float32)
+        if len(row_of) < len(keys):
+            result = result[[row_of[key] for key in keys]]
         return result
 
     def count(self, model_id: str, texts: Sequence[str], input_type: InputType) -> int:
         """How many distinct texts need not be embedded."""
-        return len(self._read({_key(model_id, input_type, text) for text in texts}))
+        return sum(map(len, self._read({_key(model_id, input_type, text) for text in texts})))
 
-    def _read(self, keys: set[bytes]) -> dict[bytes, bytes]:
+    def _read(self, keys: Iterable[bytes]) -> Iterator[list[tuple[bytes, bytes]]]:
+        """(key, vector) of those that are there, some at a time: all at once would be as much memory again."""
         wanted = sorted(keys)
-        found: dict[bytes, bytes] = {}
         for begin in range(0, len(wanted), _LOOKUP):
             part = wanted[begin : begin + _LOOKUP]
             marks = ",".join("?" * len(part))
             with self._lock, usable(self._path):
                 rows = self._connection.execute(f"SELECT key, vector FROM vectors WHERE key IN ({marks})", part)
-                found.update(rows.fetchall())
-        return found
+                found = rows.fetchall()
+            if found:
+                yield found
 
     def _write(self, fresh: Mapping[bytes, bytes]) -> None:
         with self._lock, usable(self._path), self._connection:

@@ -14,7 +14,7 @@ from math import log, sqrt
 
 _COUNTED = 20
 _ROW = 4
-_CHANCE = 0.001
+_CHANCE = 1e-5
 """So many refusals in a row, one fewer where nothing was accepted yet, or as many more as usual ones give with this
 chance, slow down at once: a limit of a few requests per minute leaves no time to count."""
 _BELOW_ACCEPTED = 0.95
@@ -24,6 +24,8 @@ _CAREFUL = 4
 _SLOWER = 2.0
 _TOO_MANY_SDS = 2.0
 _LEARNS = 0.1
+_CLEARLY = 1.1
+_FREE = 1.3
 _SHORTEST = 0.001
 _LONGEST = 10.0
 
@@ -51,30 +53,33 @@ class Pace:
         """How often in a row the rate was too high when it had risen."""
         self._limit = 0.0
         """The interval at which it was last too high."""
-        self._since, self._first = 0.0, float("inf")
+        self._since, self._first, self._last = 0.0, float("inf"), 0.0
         self._counted, self._refused, self._row = 0, 0, 0
 
     def told(self, started: float, now: float, refused: bool) -> None:
         """The provider has answered a request, or refused it with 429."""
         if started < self._since:
             return  # it was on its way before the rate changed: no news
-        self._first = min(self._first, started)
+        self._first, self._last = min(self._first, started), max(self._last, started)
         self._counted += 1
         self._refused += refused
         self._row = self._row + 1 if refused else 0
         enough = _ROW - (self._row == self._counted)
         if self._row >= max(enough, log(_CHANCE) / log(self.usual) if self.usual > 0 else 0):
-            self._slow_down(_SLOWER, now)
+            # Of a first burst, the starts lie closer together than any rate.
+            self._slow_down(_SLOWER, (now - self._first) / self._counted, now)
         elif self._counted >= _COUNTED:
             self._judge(now)
 
     def _begin(self, now: float) -> None:
-        self._since, self._first = now, float("inf")
+        self._since, self._first, self._last = now, float("inf"), 0.0
         self._counted = self._refused = self._row = 0
 
     def _judge(self, now: float) -> None:
         share, counted = self._refused / self._counted, self._counted
         trial, self._trial = self._trial, None
+        came = (self._last - self._first) / (counted - 1)
+        spacing = max(self.interval, came)
         noise = sqrt(counted * self.usual * (1 - self.usual))
         if trial and share > (trial.refused / trial.counted + self.usual) / 2:
             self.usual = (self._refused + trial.refused) / (counted + trial.counted)
@@ -83,25 +88,22 @@ class Pace:
             self._begin(now)
         elif self._refused > counted * self.usual + _TOO_MANY_SDS * noise + 1:
             self._trial = _Trial(trial.interval if trial else self.interval, self._refused, counted)
-            self._slow_down(1 / (_BELOW_ACCEPTED * (1 - share)), now)
+            if not trial:
+                self._met = min(self._met + 1, _CAREFUL)
+                self._limit = spacing
+            self._slow_down(1 / (_BELOW_ACCEPTED * (1 - share)), spacing, now)
         else:
-            # While the rate rises, more refusals are its own doing.
-            self.usual += _LEARNS * (share - self.usual if not self.interval else min(0.0, share - self.usual))
-            if trial:
-                self._met, self._limit = min(self._met + 1, _CAREFUL), trial.interval
-            elif self.interval < 0.8 * self._limit:
+            # At a rate that was too high before, or that rises, more refusals may be its own doing.
+            known = not self.interval or self.interval > _CLEARLY * self._limit
+            self.usual += _LEARNS * (share - self.usual if known else min(0.0, share - self.usual))
+            if self.interval * _CLEARLY < self._limit:
                 self._met = 0
-            self.interval /= 1 + _FASTER / max(1, self._met)
             # Faster than they come on their own, it limits nothing.
-            if self.interval < max(self._spacing(now) / 2, _SHORTEST):
-                self.interval = 0.0
+            free = max(came / _FREE, _SHORTEST)
+            self.interval = 0.0 if self.interval < free else self.interval / (1 + _FASTER / max(1, self._met))
             self._begin(now)
 
-    def _slow_down(self, factor: float, now: float) -> None:
-        interval = factor * max(self.interval, min(self._spacing(now), _LONGEST / 4), _SHORTEST)
+    def _slow_down(self, factor: float, spacing: float, now: float) -> None:
+        interval = factor * max(self.interval, min(spacing, _LONGEST / 4), _SHORTEST)
         self.interval = min(interval, _LONGEST)
         self._begin(now)
-
-    def _spacing(self, now: float) -> float:
-        """Seconds for one request, as they came."""
-        return (now - self._first) / self._counted

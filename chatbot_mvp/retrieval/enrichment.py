@@ -77,7 +77,7 @@ class ContextCache:
     def missing(self, model_name: str, prompt_texts: Sequence[str], max_chars: int = CONTEXT_CHARS) -> list[str]:
         """The prompts, each once, that have no reply yet."""
         keys = {_key(model_name, prompt, max_chars): prompt for prompt in prompt_texts}
-        with closing(self._connect()) as connection:
+        with closing(self._connect()) as connection, usable(self._path):
             known = _read(connection, list(keys))
         return [prompt for key, prompt in keys.items() if key not in known]
 

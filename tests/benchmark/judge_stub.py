@@ -16,6 +16,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler
+from multiprocessing.connection import Connection
 from typing import Any
 
 from chatbot_mvp.benchmark.generation import prompts
@@ -185,6 +186,17 @@ def vector_of(text: str) -> list[float]:
         total = [value + source.gauss(0, 1) for value in total]
     norm = sum(value * value for value in total) ** 0.5
     return [value / norm for value in total]
+
+
+def serve(pipe: Connection, latency: float, faults: Faults, limit: float) -> None:
+    """A stub as the work of a process: sends its address, and at each "tell" what it has counted."""
+    with ModelStub(latency, faults) as stub:
+        stub.limit = TokenBucket(limit) if limit else None
+        pipe.send(stub.base_url)
+        while pipe.recv() == "tell":
+            statuses = {str(status): count for status, count in stub.statuses.items()}
+            most = max(stub.attempts.values(), default=0)
+            pipe.send({"statuses": statuses, "most_attempts": most, "most_at_once": stub.most_at_once})
 
 
 class _Handler(BaseHTTPRequestHandler):

@@ -27,7 +27,7 @@ def designs() -> ModuleType:
 @pytest.mark.parametrize("seed", range(5))
 def test_a_constant_share_of_refusals_costs_hardly_more_than_itself(designs: ModuleType, seed: int) -> None:
     provider = designs.Provider(share=0.2)
-    rate, _ = designs.simulate(Pace(), provider, 1_500, 8, 0.05, seed)
+    rate, _ = designs.simulate(Pace(), provider, 4_000, 8, 0.05, seed)
     assert rate >= 0.8 * designs.allowed(provider, 8, 0.05)
 
 
