@@ -6,6 +6,7 @@ import math
 import random
 import shutil
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -29,7 +30,7 @@ from chatbot_mvp.benchmark.estimate import (
     total_of,
 )
 from chatbot_mvp.benchmark.journal import Journal
-from chatbot_mvp.benchmark.latency import busy_seconds, seconds_per_call
+from chatbot_mvp.benchmark.latency import seconds_per_call
 from chatbot_mvp.benchmark.preparation import PreparedRun
 from chatbot_mvp.benchmark.records import QueryRecord
 from chatbot_mvp.benchmark.retrieving import PHASE as RETRIEVE
@@ -37,7 +38,7 @@ from chatbot_mvp.benchmark.runner import RunParts, execute
 from chatbot_mvp.benchmark.spending import LLM_REQUEST, Spent
 from chatbot_mvp.errors import PilotFailed, RunError, RunStopped
 from chatbot_mvp.kb.chunking import passage_chunk
-from chatbot_mvp.llm.base import Completion
+from chatbot_mvp.llm.base import ChatModel, ChatRequest, ChatStream, Completion
 from chatbot_mvp.llm.registry import find_provider, requests_at_once
 from chatbot_mvp.retrieval.enrichment import CALLS_AT_ONCE, CHARS_PER_TOKEN, ContextCache
 from chatbot_mvp.retrieval.language_model import LanguageModel
@@ -145,10 +146,35 @@ def _missing_contexts(run: PreparedRun) -> list[str]:
 
 def _unhurried(models: RunModels, settings: Settings) -> RunModels:
     """``models``, asked for no more at a time than the providers take: a latency is to hold no wait for a place."""
-    own, judges = requests_at_once(settings), requests_at_once(settings.of_judge)
-    if models.judge is None or settings.of_judge.chosen_provider != settings.chosen_provider:
-        return replace(models, generator_calls=own, judge_calls=judges)
-    return replace(models, generator_calls=max(1, own // 2), judge_calls=max(1, own // 2))
+    places = threading.Semaphore(requests_at_once(settings))
+    generator = _Gated(models.generator, places)
+    if models.judge is None:
+        return replace(models, generator=generator)
+    own = places if models.share_calls else threading.Semaphore(requests_at_once(settings.of_judge))
+    return replace(models, generator=generator, judge=_Gated(models.judge, own))
+
+
+class _Gated:
+    """A ``ChatModel`` before which requests wait, and not in it, where the wait would count as theirs."""
+
+    def __init__(self, model: ChatModel, places: threading.Semaphore) -> None:
+        self._model = model
+        self._places = places
+
+    @property
+    def name(self) -> str:
+        return self._model.name
+
+    @property
+    def needs_evidence(self) -> bool:
+        return self._model.needs_evidence
+
+    def complete(self, request: ChatRequest) -> Completion:
+        with self._places:
+            return self._model.complete(request)
+
+    def stream(self, request: ChatRequest) -> ChatStream:
+        return self._model.stream(request)
 
 
 class _Extrapolation:
@@ -274,11 +300,8 @@ class _Extrapolation:
             each = seconds_per_call(self._settings.results_dir, settings.language_model, phase, at_once)
             return (None, "") if each is None else (Amount(calls * each).rounded(1), "earlier_runs")
         mean = fmean(fresh)
-        each = mean / at_once
-        if phase in (GENERATE, JUDGE):
-            each = min(each, self._share_of_busy(phase, settings) / len(fresh))
         spread_of = 2 * stdev(fresh) / mean / math.sqrt(len(fresh)) if len(fresh) > 1 and mean > 0 else 0.0
-        expected = calls * each
+        expected = calls * mean / at_once
         return Amount(expected, expected * max(0.0, 1 - spread_of), expected * (1 + spread_of)).rounded(1), "pilot"
 
     def _fresh(self, phase: str) -> list[float]:
@@ -286,14 +309,6 @@ class _Extrapolation:
         if phase == ENRICH:
             return [completion.seconds for completion in self._enriched if not completion.cached]
         return [event["seconds"] for event in self._events if event["phase"] == phase and not event["cached"]]
-
-    def _share_of_busy(self, phase: str, settings: Settings) -> float:
-        """Seconds in which a provider was at work for answers and judgements, the part of one of the two phases."""
-        both = self._settings.judge and self._settings.of_judge.chosen_provider == self._settings.chosen_provider
-        phases = (GENERATE, JUDGE) if both else (phase,)
-        events = [event for event in self._events if event["phase"] in phases and not event["cached"]]
-        share: float = sum(self._fresh(phase)) / max(1e-9, sum(event["seconds"] for event in events))
-        return busy_seconds(events) * share
 
     def _retrieve_seconds(self) -> Amount:
         """Of the stages of the queries that the run has yet to do; all of them, as rankings are not kept."""
