@@ -1,6 +1,6 @@
 """A run's answers from a provider that refuses and breaks: all of them, in bounded attempts, at what the limit allows.
 
-    python benchmarks/pressure.py [--queries 400] [--calls 8] [--latency 0.05] [--limit 0] [--json]
+    python benchmarks/pressure.py [--queries 600] [--calls 8] [--latency 0.1] [--limit 0] [--json]
 
 The provider is a process of its own on loopback: 20 % of all requests get 429, 5 % get 500, 2 % a cut connection, each
 after the latency; with ``--limit`` it takes so many requests per second instead. The figure is the throughput of the
@@ -157,9 +157,9 @@ def _provider(latency: float, faults: Faults, limit: float) -> Iterator[tuple[st
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--queries", type=int, default=400)
+    parser.add_argument("--queries", type=int, default=600)
     parser.add_argument("--calls", type=int, default=8)
-    parser.add_argument("--latency", type=float, default=0.05)
+    parser.add_argument("--latency", type=float, default=0.1)
     parser.add_argument("--limit", type=float, default=0.0)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--json", action="store_true")

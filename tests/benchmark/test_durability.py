@@ -512,7 +512,12 @@ def test_a_full_disk_is_exit_code_1_and_one_line(tmp_path: Path, stub: ModelStub
 def test_runs_of_two_processes_work_one_after_the_other_and_a_waiting_one_can_be_stopped(
     tmp_path: Path, stub: ModelStub
 ) -> None:
-    stub.latency = 0.3
+    gate = threading.Event()
+
+    def held(asked: Asked) -> None:
+        gate.wait(60)
+
+    stub.rule = held
     lines_of = [script("chaos").CommandLine(tmp_path / str(n), stub, "LEXICAL", 6, 1) for n in range(3)]
     for line in lines_of[1:]:
         line.share(lines_of[0])
@@ -524,6 +529,7 @@ def test_runs_of_two_processes_work_one_after_the_other_and_a_waiting_one_can_be
     third.send_signal(signal.SIGINT)
     assert third.wait(10) == 130
     assert "benchmark resume" in lines_of[2].stderr.read_text("utf-8")
+    gate.set()
     assert [process.wait(60) for process in processes] == [0, 0]
     spans = []
     for path in results.glob("*/events.jsonl"):
