@@ -16,7 +16,7 @@ import re
 import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
@@ -28,6 +28,8 @@ from chatbot_mvp.errors import RunBusy, RunNotBegun, RunNotFound, RunNotWritten,
 _log = logging.getLogger(__name__)
 
 
+BENCHMARK, RAGAS = "benchmark", "ragas"
+"""What a run measures: a pipeline over a data set's queries, or a data set of answers."""
 BUNDLE, TREC = "bundle", "trec"
 """Where a run was imported from: a zip of ``benchmark export``, a TREC run file."""
 
@@ -63,6 +65,10 @@ class RunManifest:
     """Names the prompts of generation and judging, by versions and a hash of their files."""
     imported: str = ""
     """``BUNDLE`` for a run of another machine, ``TREC`` for one of another program; "" for a run of this machine."""
+    kind: str = BENCHMARK
+    """``BENCHMARK`` or ``RAGAS``."""
+    evaluation: dict[str, Any] = field(default_factory=dict)
+    """Of a Ragas evaluation: its configuration and the hash of its rows."""
 
 
 @dataclass(frozen=True)

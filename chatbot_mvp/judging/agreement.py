@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import statistics
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,6 +65,10 @@ class Agreement:
     def not_scored(self) -> int:
         return self.rows - self.scored
 
+    def to_json(self) -> dict[str, Any]:
+        """Plain values; an estimate as {value, low, high}."""
+        return asdict(self)
+
 
 @dataclass(frozen=True, slots=True)
 class Spread:
@@ -99,6 +104,12 @@ def labelled_rows(path: Path) -> list[LabelledRow]:
     except (OSError, UnicodeDecodeError) as error:
         raise DatasetFileUnreadable(path=str(path), reason=str(error)) from error
     return found
+
+
+def labelled_row(row_id: str, row: Row, given: Mapping[str, Any]) -> LabelledRow | None:
+    """A row with what people said of it in its columns ``label`` and ``error``; None for one that has no such label."""
+    label = str(given.get("label") or "")
+    return LabelledRow(row_id, row, _LABELS[label], str(given.get("error") or "")) if label in _LABELS else None
 
 
 def judge_agreement(

@@ -165,9 +165,7 @@ def prepare_evaluation(
     )
     folder, manifest = new_folder(results_dir, manifest)
     (folder.path / INPUT).write_bytes(to_json_lines({"id": row.row_id, **row.given} for row in rows))
-    return Evaluation(
-        folder, manifest, tuple(rows), config, settings, metrics, prompts, time.monotonic() - started
-    )
+    return Evaluation(folder, manifest, tuple(rows), config, settings, metrics, prompts, time.monotonic() - started)
 
 
 def reopen_evaluation(folder: RunFolder, settings: Settings, *, retry_failed: bool = False) -> Evaluation:
@@ -200,9 +198,7 @@ def reopen_evaluation(folder: RunFolder, settings: Settings, *, retry_failed: bo
         if (then := getattr(manifest, name)) != value:
             raise RunMismatch(run_id=manifest.run_id, difference=f"{name} was {then!r} and is now {value!r}")
     seconds = time.monotonic() - started
-    return Evaluation(
-        folder, manifest, tuple(rows), config, settings, config.metrics, prompts, seconds, retry_failed
-    )
+    return Evaluation(folder, manifest, tuple(rows), config, settings, config.metrics, prompts, seconds, retry_failed)
 
 
 def judges_of(
