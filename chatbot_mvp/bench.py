@@ -21,7 +21,7 @@ from chatbot_mvp.benchmark.importing import ImportedRun, import_trec, keep_bundl
 from chatbot_mvp.benchmark.pilot import pilot_folder, run_pilot
 from chatbot_mvp.benchmark.plan import RunPlan, plan_run
 from chatbot_mvp.benchmark.preparation import PreparedRun, prepare_run, reopen_run, run_settings
-from chatbot_mvp.benchmark.records import RunFolder, run_folders
+from chatbot_mvp.benchmark.records import RAGAS, RunFolder, run_folders
 from chatbot_mvp.benchmark.retrieving import PHASE as RETRIEVE
 from chatbot_mvp.benchmark.runner import PipelineFactory, RunParts, execute
 from chatbot_mvp.benchmark.submissions import append_submission, read_submissions
@@ -36,6 +36,8 @@ from chatbot_mvp.exports.unbundle import read_bundle
 from chatbot_mvp.jobs.manager import JobManager, JobStatus
 from chatbot_mvp.llm.base import ChatModel, Completion
 from chatbot_mvp.llm.registry import address_of, readable_chars, requests_at_once
+from chatbot_mvp.ragas.desk import RagasDesk
+from chatbot_mvp.ragas.rows import InputRow
 from chatbot_mvp.retrieval.index import vector_cache_path
 from chatbot_mvp.retrieval.language_model import LanguageModel
 from chatbot_mvp.retrieval.pipeline import require_language_model
@@ -83,6 +85,8 @@ class Bench:
         self._language_model = language_model
         self._model = model
         self._jobs = JobManager(settings().jobs_dir)
+        self.ragas = RagasDesk(settings, model, embedder, self._jobs, self._finish)
+        """Evaluations of answers, whatever system gave them."""
         self._browsed: tuple[tuple[str, str], dict[str, Document]] | None = None
         self._lock = threading.Lock()
 
@@ -191,16 +195,16 @@ class Bench:
             of the run.
         """
         run = self._prepare(changes)
-        self._submit(run.folder.run_id, lambda: run, budget_usd)
+        self._queue(run.folder.run_id, lambda progress: self._execute(run, progress, budget_usd))
         return run.folder.run_id
 
     def resume_run(self, run_id: str, *, budget_usd: float | None = None) -> None:
-        """Queue an unfinished run again.
+        """Queue an unfinished run again, of whatever kind.
 
         Raises:
             RunNotFound, RunBusy, RunUnreadable
         """
-        self._submit(run_id, lambda: self._reopen(run_id), budget_usd)
+        self._queue(run_id, lambda progress: self.resume_now(run_id, progress, budget_usd=budget_usd))
 
     def retry_run(self, run_id: str, *, budget_usd: float | None = None) -> None:
         """Queue the failed queries of a run, finished or not, once more.
@@ -208,7 +212,7 @@ class Bench:
         Raises:
             RunNotFound, RunBusy, RunUnreadable
         """
-        self._submit(run_id, lambda: self._reopen(run_id, retry_failed=True), budget_usd)
+        self._queue(run_id, lambda progress: self.retry_now(run_id, progress, budget_usd=budget_usd))
 
     def stop_run(self, run_id: str) -> None:
         """Ask a queued or running run to stop; what it has recorded stays."""
@@ -223,14 +227,28 @@ class Bench:
     def resume_now(
         self, run_id: str, progress: ProgressCallback = ignore_progress, *, budget_usd: float | None = None
     ) -> dict[str, Any]:
-        """Do what is missing of a run in this thread; its result."""
+        """Do what is missing of a run in this thread, of whatever kind; its result."""
+        if self._kind(run_id) == RAGAS:
+            return self.ragas.resume(run_id, progress, budget_usd=budget_usd)
         return self._execute(self._reopen(run_id, progress), progress, budget_usd)
 
     def retry_now(
         self, run_id: str, progress: ProgressCallback = ignore_progress, *, budget_usd: float | None = None
     ) -> dict[str, Any]:
         """Do the failed queries of a run once more, and what is missing, in this thread; its new result."""
+        if self._kind(run_id) == RAGAS:
+            return self.ragas.resume(run_id, progress, retry_failed=True, budget_usd=budget_usd)
         return self._execute(self._reopen(run_id, progress, retry_failed=True), progress, budget_usd)
+
+    def evaluate_run(self, run_id: str) -> list[InputRow]:
+        """The answers of a finished run as rows for an evaluation.
+
+        Raises:
+            RunNotFound, RunUnreadable, NothingToEvaluate
+            DatasetError, DatasetChanged: its data set, where the texts are, is not there any more as it was.
+        """
+        run = self._finished(run_id)
+        return self.ragas.rows_of_result(run.result, run.dataset)
 
     def jobs(self) -> list[JobStatus]:
         """Background jobs, the newest first."""
@@ -266,13 +284,7 @@ class Bench:
         """
         if form not in FORMATS:
             raise UnknownChoice(kind="export format", found=form, legal=", ".join(FORMATS))
-        [run] = load_runs(self.settings.results_dir, [run_id])
-        recorded = self.settings.with_recorded(run.manifest.settings_masked)
-        dataset = sample(self._load(run.manifest.dataset_ref), recorded).dataset
-        if dataset.sha256 != run.manifest.dataset_sha256:
-            raise DatasetChanged(name=dataset.name, run_id=run_id)
-        files = {path.name: path.read_bytes() for path in self.run_files(run_id)}
-        return FORMATS[form].export(FinishedRun(run.manifest, run.result, dataset, files))
+        return FORMATS[form].export(self._finished(run_id))
 
     def import_run(
         self, path: Path, dataset: str = "", name: str = "", progress: ProgressCallback = ignore_progress
@@ -305,7 +317,8 @@ class Bench:
     def run_files(self, run_id: str) -> list[Path]:
         """The files that a finished run offers for download."""
         folder = self.settings.results_dir / run_id
-        return sorted([*folder.glob(f"{run_id}*.csv"), *folder.glob(f"{run_id}.json")])
+        forms = (f"{run_id}*.csv", f"{run_id}.json", f"{run_id}_scores.jsonl")
+        return sorted(path for form in forms for path in folder.glob(form))
 
     def unfinished_runs(self) -> list[UnfinishedRun]:
         """Runs that were stopped or whose process died, the newest first."""
@@ -435,7 +448,20 @@ class Bench:
     def _finish(self, result: Mapping[str, Any]) -> None:
         append_submission(self.settings.submissions_path, result)
 
-    def _submit(self, run_id: str, get: Callable[[], PreparedRun], budget_usd: float | None) -> None:
+    def _queue(self, run_id: str, work: Callable[[ProgressCallback], object]) -> None:
         manifest = RunFolder(self.settings.results_dir, run_id).manifest()
-        title = f"{manifest.dataset} · {manifest.strategy}"
-        self._jobs.submit(run_id, title, lambda progress: self._execute(get(), progress, budget_usd))
+        self._jobs.submit(run_id, f"{manifest.dataset} · {manifest.strategy}", work)
+
+    def _kind(self, run_id: str) -> str:
+        return RunFolder(self.settings.results_dir, run_id).manifest().kind
+
+    def _finished(self, run_id: str) -> FinishedRun:
+        [run] = load_runs(self.settings.results_dir, [run_id])
+        if run.manifest.kind == RAGAS:
+            raise UnknownChoice(kind="kind of run for this", found=RAGAS, legal="benchmark")
+        recorded = self.settings.with_recorded(run.manifest.settings_masked)
+        dataset = sample(self._load(run.manifest.dataset_ref), recorded).dataset
+        if dataset.sha256 != run.manifest.dataset_sha256:
+            raise DatasetChanged(name=dataset.name, run_id=run_id)
+        files = {path.name: path.read_bytes() for path in self.run_files(run_id)}
+        return FinishedRun(run.manifest, run.result, dataset, files)

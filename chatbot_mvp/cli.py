@@ -17,6 +17,7 @@ from chatbot_mvp.cli_benchmark import benchmark
 from chatbot_mvp.cli_common import EnvOption, JsonOption, open_app, print_json
 from chatbot_mvp.cli_datasets import datasets
 from chatbot_mvp.cli_progress import ProgressLine
+from chatbot_mvp.cli_ragas import ragas
 from chatbot_mvp.errors import ChatbotError, RunStopped
 from chatbot_mvp.settings import log_format, misnamed_settings
 
@@ -28,6 +29,7 @@ kb = typer.Typer(no_args_is_help=True, help="Ask a document.")
 cli.add_typer(benchmark, name="benchmark")
 cli.add_typer(kb, name="kb")
 cli.add_typer(datasets, name="datasets")
+cli.add_typer(ragas, name="ragas")
 
 
 @kb.command("ask")

@@ -41,6 +41,7 @@
     │   ├── RunUnreadable
     │   ├── RunBusy
     │   ├── RunAlreadyFinished
+    │   ├── NothingToEvaluate                                                  (exit code 2)
     │   ├── NothingToRetry
     │   ├── RunMismatch
     │   ├── RunNotWritten           a full disk, or one that refuses
@@ -331,6 +332,12 @@ class RunAlreadyFinished(RunError):
     template = (
         "The run {run_id!r} is finished: there is nothing to resume. Show it with: chatbot-mvp benchmark show {run_id}"
     )
+
+
+class NothingToEvaluate(RunError):
+    code = "nothing_to_evaluate"
+    template = "{source!r} has no answers to evaluate. Run the benchmark with answers, or ask the chat something first."
+    exit_code = 2
 
 
 class NothingToRetry(RunError):
