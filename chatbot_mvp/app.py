@@ -13,6 +13,7 @@ from typing import Any
 from chatbot_mvp.bench import Bench, LanguageModelFactory, UnfinishedRun
 from chatbot_mvp.benchmark.comparison import Comparison, MetricDelta, RunDelta
 from chatbot_mvp.benchmark.datasets.catalogue import Found
+from chatbot_mvp.benchmark.estimate import Estimate
 from chatbot_mvp.benchmark.kb_evaluation import evaluate_kb, load_questions
 from chatbot_mvp.benchmark.plan import RunPlan
 from chatbot_mvp.chat.answer import Answer, Failure
@@ -58,6 +59,7 @@ __all__ = [
     "Check",
     "Comparison",
     "Conversation",
+    "Estimate",
     "Failure",
     "FileState",
     "Found",

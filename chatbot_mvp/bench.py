@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import zipfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,21 +16,28 @@ from chatbot_mvp.benchmark.datasets import Dataset, hotpotqa, load_dataset
 from chatbot_mvp.benchmark.datasets.catalogue import Catalogue, Found, StorageState
 from chatbot_mvp.benchmark.datasets.sampling import sample
 from chatbot_mvp.benchmark.datasets.storage import S3Url, open_storage
+from chatbot_mvp.benchmark.estimate import Estimate
+from chatbot_mvp.benchmark.importing import ImportedRun, import_trec, keep_bundle
+from chatbot_mvp.benchmark.pilot import pilot_folder, run_pilot
 from chatbot_mvp.benchmark.plan import RunPlan, plan_run
 from chatbot_mvp.benchmark.preparation import PreparedRun, prepare_run, reopen_run, run_settings
-from chatbot_mvp.benchmark.records import RunFolder, run_folders
+from chatbot_mvp.benchmark.records import RAGAS, RunFolder, run_folders
 from chatbot_mvp.benchmark.retrieving import PHASE as RETRIEVE
 from chatbot_mvp.benchmark.runner import PipelineFactory, RunParts, execute
 from chatbot_mvp.benchmark.submissions import append_submission, read_submissions
+from chatbot_mvp.benchmark.trec import read_trec
 from chatbot_mvp.embedding.base import Embedder
 from chatbot_mvp.embedding.cache import VectorCache
-from chatbot_mvp.errors import ChatbotError, DatasetChanged, StorageError, UnknownChoice
+from chatbot_mvp.errors import ChatbotError, DatasetChanged, NothingToImport, StorageError, UnknownChoice
 from chatbot_mvp.exports.exported import Exported, FinishedRun
 from chatbot_mvp.exports.formats import FORMATS
 from chatbot_mvp.exports.tables import write_detail_csv, write_summary_csv
+from chatbot_mvp.exports.unbundle import read_bundle
 from chatbot_mvp.jobs.manager import JobManager, JobStatus
 from chatbot_mvp.llm.base import ChatModel, Completion
-from chatbot_mvp.llm.registry import readable_chars, requests_at_once
+from chatbot_mvp.llm.registry import address_of, readable_chars, requests_at_once
+from chatbot_mvp.ragas.desk import RagasDesk
+from chatbot_mvp.ragas.rows import InputRow
 from chatbot_mvp.retrieval.index import vector_cache_path
 from chatbot_mvp.retrieval.language_model import LanguageModel
 from chatbot_mvp.retrieval.pipeline import require_language_model
@@ -39,10 +47,6 @@ from chatbot_mvp.types import Document, ProgressCallback, ignore_progress
 
 LanguageModelFactory = Callable[[Settings, Callable[[Completion], None]], LanguageModel | None]
 """(settings, told of every reply) -> what retrieval may ask; None for a provider without a model."""
-
-
-_THREADS_PER_REQUEST = 2
-"""Of two threads one may be waiting to try again, and would leave its place at the provider empty."""
 
 
 @dataclass(frozen=True)
@@ -81,6 +85,8 @@ class Bench:
         self._language_model = language_model
         self._model = model
         self._jobs = JobManager(settings().jobs_dir)
+        self.ragas = RagasDesk(settings, model, embedder, self._jobs, self._finish)
+        """Evaluations of answers, whatever system gave them."""
         self._browsed: tuple[tuple[str, str], dict[str, Document]] | None = None
         self._lock = threading.Lock()
 
@@ -130,6 +136,42 @@ class Bench:
             lambda texts: self._cached_vectors(settings, texts),
         )
 
+    def estimate(self, **changes: Any) -> Estimate | None:
+        """What a run would ask of models, by the lengths of texts and prompts; asks and writes nothing.
+
+        None for a run that asks no model, and where the data set would have to be downloaded first.
+
+        Raises:
+            ConfigurationError, DatasetError, StorageError: as the run would.
+        """
+        return self.plan_run(**changes).estimate
+
+    def pilot(
+        self,
+        queries: int,
+        progress: ProgressCallback = ignore_progress,
+        *,
+        budget_usd: float | None = None,
+        **changes: Any,
+    ) -> Estimate:
+        """The same by really doing a few of its queries; replies that may be kept come for nothing in the run itself.
+
+        Leaves no run. Indexes, vectors and the data set's copy stay, as the run would have made them.
+
+        Raises:
+            ConfigurationError, DatasetError, StorageError, ProviderError: as the run would.
+            PilotFailed: a budget or quota did not suffice, or the provider failed query after query.
+            RunStopped
+        """
+        settings = self._of_run(changes)
+        found = self._catalogue.find(settings.mteb_dataset_name)
+        with pilot_folder(settings.cache_dir) as folder:
+            whole = prepare_run(
+                folder, found.reference, lambda: load_dataset(self._catalogue.folder(found, progress)), settings
+            )
+            parts = RunParts(self._build, self._embedder_of, self._models)
+            return run_pilot(whole, queries, parts, self._language_model, progress, budget_usd)
+
     def strategies(self) -> Mapping[str, str]:
         """Name -> what it does, of those that the configured parts can carry out."""
         has_model = self._asked(self.settings) is not None
@@ -153,16 +195,16 @@ class Bench:
             of the run.
         """
         run = self._prepare(changes)
-        self._submit(run.folder.run_id, lambda: run, budget_usd)
+        self._queue(run.folder.run_id, lambda progress: self._execute(run, progress, budget_usd))
         return run.folder.run_id
 
     def resume_run(self, run_id: str, *, budget_usd: float | None = None) -> None:
-        """Queue an unfinished run again.
+        """Queue an unfinished run again, of whatever kind.
 
         Raises:
             RunNotFound, RunBusy, RunUnreadable
         """
-        self._submit(run_id, lambda: self._reopen(run_id), budget_usd)
+        self._queue(run_id, lambda progress: self.resume_now(run_id, progress, budget_usd=budget_usd))
 
     def retry_run(self, run_id: str, *, budget_usd: float | None = None) -> None:
         """Queue the failed queries of a run, finished or not, once more.
@@ -170,7 +212,7 @@ class Bench:
         Raises:
             RunNotFound, RunBusy, RunUnreadable
         """
-        self._submit(run_id, lambda: self._reopen(run_id, retry_failed=True), budget_usd)
+        self._queue(run_id, lambda progress: self.retry_now(run_id, progress, budget_usd=budget_usd))
 
     def stop_run(self, run_id: str) -> None:
         """Ask a queued or running run to stop; what it has recorded stays."""
@@ -185,14 +227,28 @@ class Bench:
     def resume_now(
         self, run_id: str, progress: ProgressCallback = ignore_progress, *, budget_usd: float | None = None
     ) -> dict[str, Any]:
-        """Do what is missing of a run in this thread; its result."""
+        """Do what is missing of a run in this thread, of whatever kind; its result."""
+        if self._kind(run_id) == RAGAS:
+            return self.ragas.resume(run_id, progress, budget_usd=budget_usd)
         return self._execute(self._reopen(run_id, progress), progress, budget_usd)
 
     def retry_now(
         self, run_id: str, progress: ProgressCallback = ignore_progress, *, budget_usd: float | None = None
     ) -> dict[str, Any]:
         """Do the failed queries of a run once more, and what is missing, in this thread; its new result."""
+        if self._kind(run_id) == RAGAS:
+            return self.ragas.resume(run_id, progress, retry_failed=True, budget_usd=budget_usd)
         return self._execute(self._reopen(run_id, progress, retry_failed=True), progress, budget_usd)
+
+    def evaluate_run(self, run_id: str) -> list[InputRow]:
+        """The answers of a finished run as rows for an evaluation.
+
+        Raises:
+            RunNotFound, RunUnreadable, NothingToEvaluate
+            DatasetError, DatasetChanged: its data set, where the texts are, is not there any more as it was.
+        """
+        run = self._finished(run_id)
+        return self.ragas.rows_of_result(run.result, run.dataset)
 
     def jobs(self) -> list[JobStatus]:
         """Background jobs, the newest first."""
@@ -228,18 +284,41 @@ class Bench:
         """
         if form not in FORMATS:
             raise UnknownChoice(kind="export format", found=form, legal=", ".join(FORMATS))
-        [run] = load_runs(self.settings.results_dir, [run_id])
-        recorded = self.settings.with_recorded(run.manifest.settings_masked)
-        dataset = sample(self._load(run.manifest.dataset_ref), recorded).dataset
-        if dataset.sha256 != run.manifest.dataset_sha256:
-            raise DatasetChanged(name=dataset.name, run_id=run_id)
-        files = {path.name: path.read_bytes() for path in self.run_files(run_id)}
-        return FORMATS[form].export(FinishedRun(run.manifest, run.result, dataset, files))
+        return FORMATS[form].export(self._finished(run_id))
+
+    def import_run(
+        self, path: Path, dataset: str = "", name: str = "", progress: ProgressCallback = ignore_progress
+    ) -> ImportedRun:
+        """Take in a run that was made elsewhere: a zip of the export "zip", or a TREC run file over ``dataset``.
+
+        Args:
+            name: of a TREC run, in the place of a strategy; "" for the tag in the file.
+
+        Raises:
+            NothingToImport: neither of the two.
+            BundleDamaged, BundleUnsafe, RunExists, TrecLineWrong, TrecIdUnknown, ImportNotWritten: nothing is imported.
+            DatasetError, StorageError
+        """
+        settings = self.settings
+        if not path.is_file():
+            raise NothingToImport(path=str(path), reason="there is no such file")
+        if zipfile.is_zipfile(path) or path.suffix == ".zip":
+            if dataset or name:
+                raise NothingToImport(path=str(path), reason="a bundle has its own data set and name")
+            bundle = read_bundle(path)
+            return keep_bundle(bundle.manifest, bundle.result, bundle.files, settings, self._finish)
+        if not dataset:
+            raise NothingToImport(path=str(path), reason="it is no zip, and no data set was given")
+        trec = read_trec(path)
+        found = self._catalogue.find(dataset)
+        whole = load_dataset(self._catalogue.folder(found, progress))
+        return import_trec(trec, name, found.reference, whole, settings, self._parts(), progress)
 
     def run_files(self, run_id: str) -> list[Path]:
         """The files that a finished run offers for download."""
         folder = self.settings.results_dir / run_id
-        return sorted([*folder.glob(f"{run_id}*.csv"), *folder.glob(f"{run_id}.json")])
+        forms = (f"{run_id}*.csv", f"{run_id}.json", f"{run_id}_scores.jsonl")
+        return sorted(path for form in forms for path in folder.glob(form))
 
     def unfinished_runs(self) -> list[UnfinishedRun]:
         """Runs that were stopped or whose process died, the newest first."""
@@ -342,6 +421,9 @@ class Bench:
             folder, lambda reference: self._load(reference, progress), self.settings, retry_failed=retry_failed
         )
 
+    def _embedder_of(self, settings: Settings) -> Embedder:
+        return self._embedder(settings.embedding_model_name)
+
     def _models(self, settings: Settings) -> RunModels:
         """
         Raises:
@@ -350,22 +432,36 @@ class Bench:
         judging = settings.of_judge if settings.judge else None
         return RunModels(
             self._model(settings),
-            _THREADS_PER_REQUEST * requests_at_once(settings),
+            requests_at_once(settings),
             self._model(judging) if judging else None,
-            _THREADS_PER_REQUEST * requests_at_once(judging) if judging else 1,
+            requests_at_once(judging) if judging else 1,
+            share_calls=judging is not None and address_of(judging) == address_of(settings),
         )
 
     def _execute(self, run: PreparedRun, progress: ProgressCallback, budget_usd: float | None) -> dict[str, Any]:
-        parts = RunParts(
-            self._build,
-            lambda settings: self._embedder(settings.embedding_model_name),
-            self._models,
-            exporters=[write_summary_csv, write_detail_csv],
-            finish=lambda result: append_submission(self.settings.submissions_path, result),
-        )
-        return execute(run, parts, progress, budget_usd)
+        return execute(run, self._parts(), progress, budget_usd)
 
-    def _submit(self, run_id: str, get: Callable[[], PreparedRun], budget_usd: float | None) -> None:
+    def _parts(self) -> RunParts:
+        exporters = [write_summary_csv, write_detail_csv]
+        return RunParts(self._build, self._embedder_of, self._models, exporters=exporters, finish=self._finish)
+
+    def _finish(self, result: Mapping[str, Any]) -> None:
+        append_submission(self.settings.submissions_path, result)
+
+    def _queue(self, run_id: str, work: Callable[[ProgressCallback], object]) -> None:
         manifest = RunFolder(self.settings.results_dir, run_id).manifest()
-        title = f"{manifest.dataset} · {manifest.strategy}"
-        self._jobs.submit(run_id, title, lambda progress: self._execute(get(), progress, budget_usd))
+        self._jobs.submit(run_id, f"{manifest.dataset} · {manifest.strategy}", work)
+
+    def _kind(self, run_id: str) -> str:
+        return RunFolder(self.settings.results_dir, run_id).manifest().kind
+
+    def _finished(self, run_id: str) -> FinishedRun:
+        [run] = load_runs(self.settings.results_dir, [run_id])
+        if run.manifest.kind == RAGAS:
+            raise UnknownChoice(kind="kind of run for this", found=RAGAS, legal="benchmark")
+        recorded = self.settings.with_recorded(run.manifest.settings_masked)
+        dataset = sample(self._load(run.manifest.dataset_ref), recorded).dataset
+        if dataset.sha256 != run.manifest.dataset_sha256:
+            raise DatasetChanged(name=dataset.name, run_id=run_id)
+        files = {path.name: path.read_bytes() for path in self.run_files(run_id)}
+        return FinishedRun(run.manifest, run.result, dataset, files)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 from pathlib import Path
@@ -9,164 +10,26 @@ from typing import Annotated, Any
 
 import typer
 
-from chatbot_mvp.app import Check, ProviderStatus, RunPlan
+from chatbot_mvp import logs
+from chatbot_mvp.app import Check, ProviderStatus
 from chatbot_mvp.chat.context import Mode, UserContext
-from chatbot_mvp.cli_common import EnvOption, JsonOption, ProgressLine, VerboseOption, open_app, print_json
+from chatbot_mvp.cli_benchmark import benchmark
+from chatbot_mvp.cli_common import EnvOption, JsonOption, open_app, print_json
 from chatbot_mvp.cli_datasets import datasets
+from chatbot_mvp.cli_progress import ProgressLine
+from chatbot_mvp.cli_ragas import ragas
 from chatbot_mvp.errors import ChatbotError, RunStopped
-from chatbot_mvp.exports.comparison_text import comparison_text
-from chatbot_mvp.exports.exported import write_files
-from chatbot_mvp.exports.formats import FORMATS
-from chatbot_mvp.settings import misnamed_settings
+from chatbot_mvp.settings import log_format, misnamed_settings
+
+_UsageError: Any = typer.BadParameter.mro()[1]
+"""Click's, or that of the Click that newer versions of Typer carry."""
 
 cli = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, help=__doc__)
-benchmark = typer.Typer(no_args_is_help=True, help="Measure a retrieval strategy on a data set.")
 kb = typer.Typer(no_args_is_help=True, help="Ask a document.")
 cli.add_typer(benchmark, name="benchmark")
 cli.add_typer(kb, name="kb")
 cli.add_typer(datasets, name="datasets")
-
-BudgetOption = Annotated[
-    float | None,
-    typer.Option(min=0, metavar="USD", help="Stop cleanly before the run, with earlier attempts, costs more"),
-]
-
-_CONTRACT = (
-    "run_id",
-    "dataset",
-    "strategy",
-    "fingerprint",
-    "queries",
-    "metrics",
-    "scored",
-    "seconds",
-    "peak_rss_mb",
-)
-_MORE = ("usage", "failures", "abstentions", "generator", "judge")
-"""Given too of a run with answers."""
-
-
-@benchmark.command("run")
-def benchmark_run(
-    dataset: Annotated[str | None, typer.Option(help="A name, a folder, or s3://bucket/…/name")] = None,
-    strategy: Annotated[str | None, typer.Option(help="Retrieval strategy")] = None,
-    env: EnvOption = None,
-    max_queries: Annotated[int | None, typer.Option(min=0, help="0 = all")] = None,
-    generation: Annotated[
-        bool | None, typer.Option("--generation/--no-generation", help="Answers by PROVIDER's model, scored")
-    ] = None,
-    budget: BudgetOption = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Check everything, print the plan, run nothing")] = False,
-    as_json: JsonOption = False,
-    verbose: VerboseOption = False,
-) -> None:
-    """Run a benchmark in the foreground. Ctrl-C stops it cleanly; ``resume`` goes on."""
-    given = {
-        "mteb_dataset_name": dataset,
-        "retrieval_strategy": strategy,
-        "eval_max_queries": max_queries,
-        "generation_enabled": generation,
-    }
-    overrides = {name: value for name, value in given.items() if value is not None}
-    app = open_app(env, verbose, **overrides)
-    if dry_run:
-        _print_plan(app.bench.plan_run(), [str(miss) for miss in misnamed_settings(env)], as_json)
-        return
-    _print_result(app.bench.run_now(ProgressLine(), budget_usd=budget), as_json)
-
-
-@benchmark.command("resume")
-def benchmark_resume(
-    run_id: str,
-    budget: BudgetOption = None,
-    env: EnvOption = None,
-    as_json: JsonOption = False,
-    verbose: VerboseOption = False,
-) -> None:
-    """Do what is missing of a stopped or killed run."""
-    app = open_app(env, verbose)
-    _print_result(app.bench.resume_now(run_id, ProgressLine(), budget_usd=budget), as_json)
-
-
-@benchmark.command("retry")
-def benchmark_retry(
-    run_id: str,
-    budget: BudgetOption = None,
-    env: EnvOption = None,
-    as_json: JsonOption = False,
-    verbose: VerboseOption = False,
-) -> None:
-    """Do the failed queries of a run once more, and what is missing."""
-    app = open_app(env, verbose)
-    _print_result(app.bench.retry_now(run_id, ProgressLine(), budget_usd=budget), as_json)
-
-
-@benchmark.command("show")
-def benchmark_show(run_id: str, env: EnvOption = None, as_json: JsonOption = False) -> None:
-    """Show a finished run."""
-    _print_result(open_app(env).bench.run(run_id), as_json)
-
-
-@benchmark.command("list")
-def benchmark_list(env: EnvOption = None, as_json: JsonOption = False) -> None:
-    """Finished runs, and those that can be resumed."""
-    app = open_app(env)
-    runs, damaged = app.bench.runs()
-    unfinished = app.bench.unfinished_runs()
-    if as_json:
-        print_json(
-            {
-                "runs": runs,
-                "unfinished": [
-                    {"run_id": run.run_id, "recorded": run.recorded, "queries": run.queries} for run in unfinished
-                ],
-                "damaged_lines": damaged,
-            }
-        )
-        return
-    for row in runs:
-        recall = row["metrics"].get("recall@5")
-        shown = "-" if recall is None else f"{recall:.4f}"
-        print(f"{row['run_id']}  queries={row.get('queries')}  recall@5={shown}")
-    for run in unfinished:
-        print(f"{run.run_id}  unfinished: {run.recorded}/{run.queries}")
-    if damaged:
-        print(f"{damaged} damaged lines in {app.settings.submissions_path} were skipped", file=sys.stderr)
-
-
-@benchmark.command("compare")
-def benchmark_compare(
-    run_ids: Annotated[list[str], typer.Argument(metavar="A B [C…]", help="Finished runs; the first is the base")],
-    metric: Annotated[list[str] | None, typer.Option(help="Compare by this metric; may be repeated")] = None,
-    env: EnvOption = None,
-    as_json: JsonOption = False,
-) -> None:
-    """Compare runs over the same questions: deltas with intervals, p, and which questions changed."""
-    comparison = open_app(env).bench.compare(run_ids, metric or ())
-    if as_json:
-        print_json(comparison.to_json())
-    else:
-        print(comparison_text(comparison))
-
-
-@benchmark.command("export")
-def benchmark_export(
-    run_id: str,
-    form: Annotated[str, typer.Option("--format", help="; ".join(f"{n}: {f.summary}" for n, f in FORMATS.items()))],
-    output: Annotated[Path, typer.Option(help="Folder to write into")] = Path(),
-    env: EnvOption = None,
-    as_json: JsonOption = False,
-) -> None:
-    """Write a finished run in another form."""
-    exported = open_app(env).bench.export_run(run_id, form)
-    paths = write_files(exported, output)
-    if as_json:
-        print_json({"files": [str(path) for path in paths], **exported.notes})
-        return
-    for path in paths:
-        print(path)
-    if left_out := exported.notes.get("left_out"):
-        print(f"{left_out} queries without an answer were left out", file=sys.stderr)
+cli.add_typer(ragas, name="ragas")
 
 
 @kb.command("ask")
@@ -184,7 +47,8 @@ def kb_ask(
         raise typer.BadParameter(f"there is no file {str(document)!r}", param_hint="document")
     app = open_app(env)
     record = app.add_kb(document.name, document.read_bytes())
-    app.kb_pipeline(record.kb_id, ProgressLine())
+    with ProgressLine() as progress:
+        app.kb_pipeline(record.kb_id, progress)
     chosen: Mode = "strict" if mode == "strict" else "general"
     answer = app.ask(record.kb_id, question, UserContext(chosen, record.language))
     sources = [
@@ -229,7 +93,8 @@ def kb_evaluate(
     overrides: dict[str, Any] = {"retrieval_strategy": strategy} if strategy else {}
     app = open_app(env, **overrides)
     record = app.add_kb(document.name, document.read_bytes())
-    result = app.evaluate_kb(record.kb_id, questions, ProgressLine())
+    with ProgressLine() as progress:
+        result = app.evaluate_kb(record.kb_id, questions, progress)
     if as_json:
         print_json(result)
         return
@@ -291,83 +156,35 @@ def _provider_line(status: ProviderStatus) -> str:
     return f" {mark} {status.name:<8} {status.model or 'no model'}  {state}{note}"
 
 
-def _print_plan(plan: RunPlan, hints: list[str], as_json: bool) -> None:
-    if as_json:
-        print_json({**plan.as_json(), "hints": hints})
-        return
-    unknown = "not known before the download"
-    if plan.checked:
-        state = f"checked, sha256 {(plan.dataset_sha256 or '')[:12]}"
-    else:
-        state = f"{plan.download_bytes / 1e6:.1f} MB to download, checked then"
-    lines = {
-        "data set": f"{plan.dataset} ({plan.place}: {plan.dataset_ref}); {state}",
-        "queries": f"{_count(plan.queries, unknown)} of {_count(plan.dataset_queries, unknown)}",
-        "documents": f"{_count(plan.documents, unknown)} of {_count(plan.dataset_documents, unknown)}",
-        "qrels": _count(plan.qrels, unknown),
-        "sample": ", ".join(f"{name}={value}" for name, value in plan.sampling.items()) or "the whole data set",
-        "strategy": f"{plan.strategy} (fingerprint {plan.fingerprint})",
-        "provider": plan.provider,
-        "embeddings": plan.embedding_model or "none",
-        "reranker": plan.reranker or "none",
-        "phases": " → ".join(plan.phases),
-        "cached": _cached(plan),
-        "results": f"{plan.results_dir}{os.sep}<run_id>",
-    }
-    for name, value in lines.items():
-        print(f"{name:<11} {value}")
-    for text in [*plan.warnings, *hints]:
-        print(f"{'warning':<11} {text}")
-    print("Nothing was run.")
-
-
-def _count(value: int | None, unknown: str) -> str:
-    return unknown if value is None else f"{value:,}"
-
-
-def _cached(plan: RunPlan) -> str:
-    parts = ["data set" if plan.checked else "no data set"]
-    if plan.index_cached is not None:
-        parts.append("index" if plan.index_cached else "no index")
-    if plan.vectors is not None:
-        parts.append(f"{plan.vectors.cached:,} of {plan.vectors.total:,} vectors")
-    return ", ".join(parts)
-
-
-def _print_result(result: dict[str, Any], as_json: bool) -> None:
-    if sys.stderr.isatty():
-        print(file=sys.stderr)
-    if as_json:
-        names = [*_CONTRACT, *(_MORE if result.get("generator") else ())]
-        print_json({name: result[name] for name in names})
-        return
-    print(f"{result['run_id']}  ({result['dataset']}, {result['strategy']}, {result['queries']} queries)")
-    for name, value in result["metrics"].items():
-        scored, total = result["scored"][name]
-        # Runs that were recorded by an earlier version have no intervals.
-        interval = result.get("intervals", {}).get(name)
-        spread = f"  [{interval[0]:.4f}, {interval[1]:.4f}]" if interval else ""
-        print(f"  {name:<20} {'not scored' if value is None else f'{value:.4f}'}{spread}  ({scored}/{total})")
-    for name in ("reranker_rescue_count", "rerank_failures"):
-        if result.get(name):
-            print(f"  {name:<20} {result[name]}")
-
-
 def main() -> None:
     """Entry point: errors become one line on stderr and an exit code."""
+    jsonl = log_format() == "jsonl"
+    if jsonl:
+        logs.configure("jsonl")
     try:
-        cli()
+        # Typer prints what is wrong with a command in a box of its own, which is no JSON.
+        code = cli(standalone_mode=False) if jsonl else cli()
     except ChatbotError as error:
-        if sys.stderr.isatty():
-            print(file=sys.stderr)
         # Stopped before there was a run: there is none to resume.
         early = isinstance(error, RunStopped) and error.params["run_id"] == "?"
-        said = "stopped; what was downloaded is kept, and the same command goes on with it" if early else str(error)
-        print(f"chatbot-mvp: {said}", file=sys.stderr)
+        said = "stopped; what was done is kept, and the same command goes on with it" if early else str(error)
+        _tell(said, error.code, error.exit_code)
         raise SystemExit(error.exit_code) from error
+    except _UsageError as error:
+        _tell(error.format_message() or "there is no command; --help lists them", "usage", error.exit_code)
+        raise SystemExit(error.exit_code) from error
+    except (typer.Abort, KeyboardInterrupt) as error:
+        _tell("interrupted", "interrupted", RunStopped.exit_code)
+        raise SystemExit(RunStopped.exit_code) from error
     except BrokenPipeError:  # the reader of our output left, as `| head` does
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise SystemExit(1) from None
+    raise SystemExit(code or 0)
+
+
+def _tell(text: str, code: str, exit_code: int) -> None:
+    prefix = "" if logs.is_jsonl() else "chatbot-mvp: "
+    logs.say(f"{prefix}{text}", logging.ERROR, code=code, exit_code=exit_code)
 
 
 if __name__ == "__main__":

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import sys
+import logging
 from typing import Annotated, Any
 
 import typer
 
+from chatbot_mvp import logs
 from chatbot_mvp.app import Found
 from chatbot_mvp.benchmark.datasets import hotpotqa
-from chatbot_mvp.cli_common import EnvOption, JsonOption, ProgressLine, VerboseOption, open_app, print_json
+from chatbot_mvp.cli_common import EnvOption, JsonOption, VerboseOption, open_app, print_json
+from chatbot_mvp.cli_progress import ProgressLine
 
 datasets = typer.Typer(no_args_is_help=True, help="Bring in, list and share data sets.")
 
@@ -32,11 +34,12 @@ def datasets_fetch(
     app = open_app(env, verbose)
     folder = app.settings.datasets_dir / hotpotqa.name_of(split)
     if folder.exists() and not force:
-        print(f"{folder} is there already; --force fetches it again", file=sys.stderr)
+        logs.say(f"{folder} is there already; --force fetches it again")
         if as_json:
             print_json({"name": folder.name, "folder": str(folder), "fetched": False})
         return
-    fetched = app.bench.fetch_hotpotqa(split, base_url, ProgressLine())
+    with ProgressLine() as progress:
+        fetched = app.bench.fetch_hotpotqa(split, base_url, progress)
     expected = hotpotqa.EXPECTED.get(split)
     counts = (fetched.queries, fetched.documents, fetched.qrels)
     if as_json:
@@ -46,8 +49,6 @@ def datasets_fetch(
         told |= {"repeated_titles": fetched.repeated, "of_other_text": fetched.differing}
         print_json({**told, "qrels_without_document": fetched.unresolved})
         return
-    if sys.stderr.isatty():
-        print(file=sys.stderr)
     print(f"{fetched.folder}")
     print(f"{_totals(counts)}; {fetched.labels:,} queries of yes or no")
     print(f"{fetched.repeated:,} passages left out, of a title that was there ({fetched.differing:,} of another text)")
@@ -68,7 +69,8 @@ def datasets_list(env: EnvOption = None, as_json: JsonOption = False) -> None:
     """Data sets that a run can be given by name: bundled, under data/datasets, and on S3."""
     entries, problem = open_app(env).bench.dataset_entries()
     if problem is not None:
-        print(f"chatbot-mvp: {problem}", file=sys.stderr)
+        prefix = "" if logs.is_jsonl() else "chatbot-mvp: "
+        logs.say(f"{prefix}{problem}", logging.WARNING, code=problem.code)
     if as_json:
         rows = [_row(found) for found in entries]
         print_json({"datasets": rows, "storage_error": str(problem) if problem else None})

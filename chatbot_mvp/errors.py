@@ -6,6 +6,7 @@
     │   ├── UnknownChoice           strategy, provider, embedder, …
     │   ├── MissingPackage
     │   ├── NeedsLanguageModel
+    │   ├── PromptsUnreadable       of a judge, in a file of one's own
     │   └── VectorStoreUnavailable
     ├── DatasetError                a data set cannot be used as it is         (exit code 2)
     │   ├── DatasetNotFound
@@ -43,10 +44,12 @@
     ├── ConversationNotFound        of the chat                                (exit code 2)
     ├── KbUnreadable                a stored knowledge base is damaged         (exit code 1)
     ├── RunError                    a benchmark run                            (exit code 1)
+    │   ├── RunNotBegun             nothing can be written where it would be
     │   ├── RunNotFound                                                        (exit code 2)
     │   ├── RunUnreadable
     │   ├── RunBusy
     │   ├── RunAlreadyFinished
+    │   ├── NothingToEvaluate                                                  (exit code 2)
     │   ├── NothingToRetry
     │   ├── RunMismatch
     │   ├── RunNotWritten           a full disk, or one that refuses
@@ -54,7 +57,16 @@
     │   ├── RunOverBudget           it goes on with a larger one
     │   ├── RunGaveUp               the provider failed query after query
     │   ├── BudgetWithoutPrice
+    │   ├── PilotFailed             an estimate's trial over a few queries
     │   ├── ExportNotWritten
+    │   ├── ImportNotWritten
+    │   ├── ImportRefused           a run of another machine or program        (exit code 2)
+    │   │   ├── NothingToImport
+    │   │   ├── BundleDamaged       a zip of ``benchmark export``
+    │   │   ├── BundleUnsafe        its paths or sizes
+    │   │   ├── RunExists
+    │   │   ├── TrecLineWrong
+    │   │   └── TrecIdUnknown       of a query or a document
     │   └── NotComparable           runs that cannot be compared               (exit code 2)
     │       ├── NothingToCompare
     │       ├── CorporaDiffer
@@ -69,6 +81,7 @@
     │   ├── ProviderQuotaExhausted  no retry would help
     │   ├── ProviderUnavailable     time-out, lost connection, 5xx; after retries
     │   └── ProviderReplyUnusable   it answered, but not with an answer
+    ├── CacheUnusable               of vectors or of contexts, on disk         (exit code 1)
     └── RunStopped                  a stop was asked for; not a failure        (exit code 130)
 
 An error carries its values as ``params`` and a stable ``code``, so that a page can say the same thing in the
@@ -117,6 +130,11 @@ class NeedsLanguageModel(ConfigurationError):
         "{feature} needs a language model, and the provider {provider!r} has none or is not configured. "
         "Choose a provider with a model in Admin or by PROVIDER, or do without {feature}."
     )
+
+
+class PromptsUnreadable(ConfigurationError):
+    code = "prompts_unreadable"
+    template = "The prompts in {path!r} cannot be used: {reason}. Correct it, or remove it to use the built-in ones."
 
 
 class VectorStoreUnavailable(ConfigurationError):
@@ -342,6 +360,14 @@ class RunError(ChatbotError):
     pass
 
 
+class RunNotBegun(RunError):
+    code = "run_not_begun"
+    template = (
+        "No run can begin in {folder!r}: {reason}. Make room or another DATA_DIR, then start it again; nothing was "
+        "written."
+    )
+
+
 class RunNotFound(RunError):
     code = "run_not_found"
     template = "There is no run {run_id!r} in {folder!r}. List the runs with: chatbot-mvp benchmark list"
@@ -363,6 +389,12 @@ class RunAlreadyFinished(RunError):
     template = (
         "The run {run_id!r} is finished: there is nothing to resume. Show it with: chatbot-mvp benchmark show {run_id}"
     )
+
+
+class NothingToEvaluate(RunError):
+    code = "nothing_to_evaluate"
+    template = "{source!r} has no answers to evaluate. Run the benchmark with answers, or ask the chat something first."
+    exit_code = 2
 
 
 class NothingToRetry(RunError):
@@ -418,6 +450,59 @@ class BudgetWithoutPrice(RunError):
     template = (
         "The budget cannot be kept: what {calls} requests cost is not known. Add the model's price to "
         "data/prices.toml, or run without --budget."
+    )
+
+
+class PilotFailed(RunError):
+    code = "pilot_failed"
+    template = (
+        "The pilot over {queries} queries ended early: {reason} What it was answered is in the cache of replies; "
+        "the same command goes on with it."
+    )
+
+
+class ImportRefused(RunError):
+    exit_code = 2
+
+
+class NothingToImport(ImportRefused):
+    code = "nothing_to_import"
+    template = (
+        "{path!r} cannot be imported: {reason}. Give a zip of `benchmark export --format zip`, or a TREC run file "
+        "together with --dataset."
+    )
+
+
+class BundleDamaged(ImportRefused):
+    code = "bundle_damaged"
+    template = "{path!r} is not the bundle of a run as it was exported: {reason}. Export or copy it again."
+
+
+class BundleUnsafe(ImportRefused):
+    code = "bundle_unsafe"
+    template = "{path!r} was not unpacked: {entry!r} {reason}. Take only bundles of `benchmark export --format zip`."
+
+
+class ImportNotWritten(RunError):
+    code = "import_not_written"
+    template = "The run {run_id!r} was not imported: {path!r} cannot be written: {reason}. Make room and try again."
+
+
+class RunExists(ImportRefused):
+    code = "run_exists"
+    template = "There is a run {run_id!r} here already; nothing was imported. See: chatbot-mvp benchmark show {run_id}"
+
+
+class TrecLineWrong(ImportRefused):
+    code = "trec_line_wrong"
+    template = "{path!r}, line {line}: {reason}. A line is: query Q0 document rank score tag."
+
+
+class TrecIdUnknown(ImportRefused):
+    code = "trec_id_unknown"
+    template = (
+        "{path!r} names {count} {kind} that the data set {dataset!r} does not have, the first of them {found!r}. "
+        "Choose the data set that it was made on with --dataset."
     )
 
 
@@ -529,6 +614,14 @@ class ProviderReplyUnusable(ProviderError):
     template = (
         "The provider {provider!r} gave a reply of {model!r} that cannot be used: {reason}. "
         "Ask again; if it stays so, choose another model."
+    )
+
+
+class CacheUnusable(ChatbotError):
+    code = "cache_unusable"
+    template = (
+        "The cache {path!r} cannot be used: {reason}. Make room on its disk and try again: what is in it stays. If "
+        "the file is damaged, delete it; it is computed anew."
     )
 
 

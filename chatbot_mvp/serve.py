@@ -12,7 +12,6 @@ import hmac
 import json
 import logging
 import secrets
-import sys
 import time
 from collections.abc import AsyncIterator, Iterator, Mapping
 from dataclasses import replace
@@ -25,6 +24,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
+from chatbot_mvp import logs
 from chatbot_mvp.app import MODES, Answer, App, PastTurn, UserContext
 from chatbot_mvp.chat.answer import Finished, Piece, Restarted
 from chatbot_mvp.chat.records import source_json
@@ -70,9 +70,12 @@ def serve(app: App, host: str, port: int) -> None:
     token = app.settings.serve_token.get_secret_value()
     if not token:
         token = secrets.token_urlsafe(24)
-        print(f"SERVE_TOKEN is not set; token of this run: {token}", file=sys.stderr, flush=True)
-    print(f"http://{host}:{port}/v1", file=sys.stderr, flush=True)
-    uvicorn.run(build_server(app, token), host=host, port=port, log_level="warning", server_header=False)
+        logs.say(f"SERVE_TOKEN is not set; token of this run: {token}", logging.WARNING)
+    logs.say(f"http://{host}:{port}/v1")
+    # With None uvicorn leaves its lines to the handlers that are there.
+    own = None if logs.is_jsonl() else uvicorn.config.LOGGING_CONFIG
+    server = build_server(app, token)
+    uvicorn.run(server, host=host, port=port, log_level="warning", server_header=False, log_config=own)
 
 
 class _Endpoint:

@@ -43,6 +43,11 @@ class SettingPaths(SettingFields):
         return self.cache_dir / "replies.sqlite"
 
     @property
+    def contexts_path(self) -> Path:
+        """Where contexts that a language model wrote for chunks are kept."""
+        return self.cache_dir / "contexts.sqlite"
+
+    @property
     def results_dir(self) -> Path:
         return self.data_dir / "results"
 

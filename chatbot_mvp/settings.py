@@ -11,7 +11,7 @@ import tomllib
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from dotenv import dotenv_values
 from pydantic import SecretStr, ValidationError
@@ -42,6 +42,7 @@ __all__ = [
     "SECRETS",
     "Settings",
     "load_settings",
+    "log_format",
     "misnamed_settings",
 ]
 
@@ -205,6 +206,33 @@ def load_settings(env_file: Path | None = None, **overrides: Any) -> Settings:
     path = env_file or Path(".env")
     # As above: the stubs do not know _env_file.
     return _validated(lambda: Settings(_env_file=path, **overrides))  # type: ignore[call-arg]
+
+
+class _LogFormat(BaseSettings):
+    """LOG_FORMAT alone, from the same places."""
+
+    model_config = Settings.model_config
+
+    log_format: Literal["text", "jsonl"] = "text"
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        return init_settings, env_settings, dotenv_settings, _SecretsFile(settings_cls)
+
+
+def log_format(env_file: Path | None = None) -> str:
+    """LOG_FORMAT, which is needed to tell what is wrong with the others; "text" where it cannot be read."""
+    try:
+        return _LogFormat(_env_file=env_file or Path(".env")).log_format  # type: ignore[call-arg]
+    except (ValidationError, InvalidSetting, OSError, ValueError):
+        return "text"
 
 
 def misnamed_settings(env_file: Path | None = None) -> list[NearMiss]:

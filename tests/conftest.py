@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import logging
 import os
+import signal
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import hypothesis
 import pytest
 
+from chatbot_mvp import cli as command_line
 from chatbot_mvp.app import App
 from chatbot_mvp.llm.demo import DemoModel
 from chatbot_mvp.settings import PROJECT_ROOT, Settings, load_settings
 from tests.fakes import FakeEmbedder, FakeLanguageModel
+
+Command = Callable[..., tuple[int, str, str]]
+"""Arguments -> exit code, stdout, stderr."""
 
 # The same examples every time: a suite that is green stays green until the code changes.
 hypothesis.settings.register_profile("suite", deadline=None, max_examples=60, derandomize=True, database=None)
@@ -48,6 +56,43 @@ def app(settings: Settings, embedder: FakeEmbedder) -> App:
     return App(
         settings, embedder=lambda _: embedder, chat_model=DemoModel, language_model=lambda *_: FakeLanguageModel().model
     )
+
+
+@pytest.fixture
+def logging_as_it_was() -> Iterator[None]:
+    """Whatever a test configures of logging ends with it."""
+    root, own, hook = logging.getLogger(), logging.getLogger("chatbot_mvp"), sys.excepthook
+    handlers, levels = list(root.handlers), (root.level, own.level)
+    yield
+    root.handlers[:] = handlers
+    root.setLevel(levels[0])
+    own.setLevel(levels[1])
+    sys.excepthook = hook
+    logging.captureWarnings(False)
+
+
+@pytest.fixture
+def command(
+    clean_env: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    logging_as_it_was: None,
+) -> Iterator[Command]:
+    """The command line in this process, over an empty data folder: a process of its own takes seconds to start."""
+    monkeypatch.setenv("DATA_DIR", str(tmp_path / "data"))
+    signals = [(number, signal.getsignal(number)) for number in (signal.SIGINT, signal.SIGTERM)]
+
+    def run(*arguments: str) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["chatbot-mvp", *arguments])
+        with pytest.raises(SystemExit) as raised:
+            command_line.main()
+        told = capsys.readouterr()
+        return int(raised.value.code or 0), told.out, told.err
+
+    yield run
+    for number, handler in signals:
+        signal.signal(number, handler)
 
 
 @pytest.fixture(scope="session")

@@ -279,7 +279,7 @@ def test_a_stop_before_there_is_a_run_names_none(
         command_line.main()
     assert raised.value.code == 130
     said = capsys.readouterr().err
-    assert "stopped; what was downloaded is kept" in said
+    assert "stopped; what was done is kept" in said
     assert "resume" not in said
 
 

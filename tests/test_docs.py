@@ -77,6 +77,7 @@ def test_every_provider_is_documented_with_what_it_needs(provider: Provider, rea
     "command",
     [
         *("benchmark run", "benchmark resume", "benchmark list", "benchmark compare", "benchmark export"),
+        *("benchmark retry", "benchmark show", "benchmark import"),
         *("datasets fetch", "datasets list", "datasets push"),
         *("kb ask", "kb evaluate", "serve", "doctor"),
     ],

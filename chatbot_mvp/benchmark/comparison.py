@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from chatbot_mvp.benchmark.masking import masked_settings
-from chatbot_mvp.benchmark.records import RunFolder, RunManifest
+from chatbot_mvp.benchmark.records import TREC, RunFolder, RunManifest
 from chatbot_mvp.errors import CorporaDiffer, NothingToCompare, QuestionsDiffer, UnknownChoice
 from chatbot_mvp.metrics.bootstrap import Floats, percentile_intervals
 from chatbot_mvp.metrics.registry import COMPARED, METRICS
@@ -156,7 +156,11 @@ def configuration_changes(base: RunManifest, other: RunManifest) -> dict[str, tu
         {**masked_settings(m.settings_masked), "fingerprint": m.fingerprint, "code_version": m.code_version}
         for m in (base, other)
     )
-    return {name: (one.get(name), two.get(name)) for name in {**one, **two} if one.get(name) != two.get(name)}
+    names = {**one, **two}
+    if TREC in (base.imported, other.imported):
+        # Of a ranking of another program nothing is known that would make a setting of ours a difference.
+        names = {name: None for name in names if name in one and name in two}
+    return {name: (one.get(name), two.get(name)) for name in names if one.get(name) != two.get(name)}
 
 
 def _refuse_different(base: ComparedRun, other: ComparedRun) -> None:

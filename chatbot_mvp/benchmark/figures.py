@@ -39,7 +39,7 @@ def run_figures(per_query: Sequence[Row]) -> dict[str, Any]:
     names = [name for name in METRICS if name in found]
     rows = [Scores(row["metrics"], _lacks(row), {field: row.get(field) or "" for field in SPLITS}) for row in per_query]
     totals = summarise(rows, names)
-    causes = Counter(row["cause"] for row in per_query)
+    causes = Counter(row["cause"] for row in per_query if "cause" in row)
     figures = {
         "metrics": {name: total.mean for name, total in totals.items()},
         "scored": {name: [total.scored, total.total] for name, total in totals.items()},

@@ -44,6 +44,8 @@ class Judgement:
     raw: str
     """The judge's last reply where there is no score; else ""."""
     completions: tuple[Completion, ...]
+    passing: bool = False
+    """There is no score because of a failure of the provider that may be over later."""
 
 
 def judge(
@@ -56,16 +58,19 @@ def judge(
     Raises:
         ProviderError: one that no request would survive.
     """
-    asked = ask(model, _messages(metric, question, answer, passages, language), _Reply, language=language)
+    asked = ask(model, judge_messages(metric, question, answer, passages, language), _Reply, language=language)
     if asked.value is not None:
         return Judgement(asked.value.score, asked.value.reason[:_REASON_CHARS], "", asked.completions)
     score = score_from_text(asked.raw)
     if score is not None:
         return Judgement(score, asked.raw.strip()[:_REASON_CHARS], "", asked.completions)
-    return Judgement(None, asked.detail or asked.reason, asked.raw[:_RAW_CHARS], asked.completions)
+    return Judgement(None, asked.detail or asked.reason, asked.raw[:_RAW_CHARS], asked.completions, asked.passing)
 
 
-def _messages(metric: str, question: str, answer: str, passages: Sequence[Chunk], language: str) -> tuple[Message, ...]:
+def judge_messages(
+    metric: str, question: str, answer: str, passages: Sequence[Chunk], language: str
+) -> tuple[Message, ...]:
+    """What the judge is asked."""
     texts = prompts(language)
     short = metric == "faithfulness" and len(answer.split()) <= _SHORT_WORDS
     data = numbered_passages(passages)

@@ -9,6 +9,7 @@ from typing import Any
 from chatbot_mvp.benchmark.datasets import Dataset, load_dataset
 from chatbot_mvp.benchmark.datasets.catalogue import Found
 from chatbot_mvp.benchmark.datasets.sampling import sample
+from chatbot_mvp.benchmark.estimate import Estimate, estimate_from_lengths
 from chatbot_mvp.benchmark.preparation import language_of, run_fingerprint
 from chatbot_mvp.kb.chunking import passage_chunk
 from chatbot_mvp.retrieval.index import is_indexed
@@ -72,6 +73,8 @@ class RunPlan:
     results_dir: str
     """Where the run's folder would be made."""
     warnings: list[str]
+    estimate: Estimate | None = None
+    """None for a run that asks no language model, and before the data set is here."""
 
     def as_json(self) -> dict[str, Any]:
         return {"dry_run": True, **asdict(self)}
@@ -144,6 +147,7 @@ def _with_dataset(
         index_cached=indexed,
         vectors=vectors,
         warnings=[*plan.warnings, *([cut.warning] if cut.warning else [])],
+        estimate=estimate_from_lengths(dataset, settings),
     )
 
 

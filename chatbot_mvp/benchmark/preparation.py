@@ -5,9 +5,10 @@ from __future__ import annotations
 import hashlib
 import logging
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain, count
 from pathlib import Path
 
 from chatbot_mvp import __version__
@@ -71,7 +72,7 @@ def prepare_run(results_dir: Path, reference: str, load: Callable[[], Dataset], 
     identity = run_fingerprint(settings)
     dataset = _cut(load(), settings)
     manifest = RunManifest(
-        run_id=_new_run_id(results_dir, dataset.name, settings.retrieval_strategy),
+        run_id="",
         dataset=dataset.name,
         dataset_ref=reference,
         dataset_sha256=dataset.sha256,
@@ -86,8 +87,7 @@ def prepare_run(results_dir: Path, reference: str, load: Callable[[], Dataset], 
         judge=settings.judge,
         prompts=prompts_key() if settings.generation_enabled else "",
     )
-    folder = RunFolder(results_dir, manifest.run_id)
-    folder.create(manifest)
+    folder, manifest = new_folder(results_dir, manifest)
     return PreparedRun(folder, manifest, dataset, settings, time.monotonic() - started)
 
 
@@ -110,7 +110,7 @@ def reopen_run(
     manifest = folder.manifest()
     if retry_failed and not folder.failed_queries():
         raise NothingToRetry(run_id=manifest.run_id)
-    if folder.result_path.is_file() and not retry_failed:
+    if folder.finished and not retry_failed:
         raise RunAlreadyFinished(run_id=manifest.run_id)
     settings = settings.with_recorded(manifest.settings_masked)
     dataset = _cut(load(manifest.dataset_ref), settings)
@@ -174,11 +174,23 @@ def _cut(dataset: Dataset, settings: Settings) -> Dataset:
     return cut.dataset
 
 
-def _new_run_id(results_dir: Path, dataset: str, strategy: str) -> str:
-    """Sorts by time; distinct even for two runs in one second."""
+def new_folder(results_dir: Path, manifest: RunManifest) -> tuple[RunFolder, RunManifest]:
+    """(the folder of a new run, its manifest with the id).
+
+    Two runs may begin in one second, in processes that do not know of each other: whoever makes the folder has the id.
+    """
+    for run_id in run_ids(manifest.dataset, manifest.strategy):
+        folder, named = RunFolder(results_dir, run_id), replace(manifest, run_id=run_id)
+        try:
+            folder.create(named)
+        except FileExistsError:
+            continue
+        return folder, named
+    raise AssertionError("there is always a next number")
+
+
+def run_ids(dataset: str, strategy: str) -> Iterator[str]:
+    """Ids for a run that begins now, the first that is free to be taken. They sort by time."""
     safe = "".join(char if char.isalnum() or char in "-_" else "-" for char in dataset)
     stem = f"{utc_now()[:19].replace('-', '').replace(':', '').replace('T', '_')}_{safe}_{strategy}"
-    run_id, number = stem, 2
-    while (results_dir / run_id).exists():
-        run_id, number = f"{stem}-{number}", number + 1
-    return run_id
+    return chain([stem], (f"{stem}-{number}" for number in count(2)))

@@ -4,6 +4,7 @@
 ``<results>/<run_id>/records.jsonl``   one line per query and phase, fsynced in batches
 ``<results>/<run_id>/events.jsonl``    what happened when
 ``<results>/<run_id>/<run_id>.json``   the result; its presence means that the run is finished
+``<results>/<run_id>/.renewing``       beside a result: a retry has begun whose result is not written yet
 """
 
 from __future__ import annotations
@@ -15,16 +16,22 @@ import re
 import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
 
 from filelock import FileLock, Timeout
 
-from chatbot_mvp.errors import RunBusy, RunNotFound, RunNotWritten, RunUnreadable
+from chatbot_mvp.errors import RunBusy, RunNotBegun, RunNotFound, RunNotWritten, RunUnreadable
 
 _log = logging.getLogger(__name__)
+
+
+BENCHMARK, RAGAS = "benchmark", "ragas"
+"""What a run measures: a pipeline over a data set's queries, or a data set of answers."""
+BUNDLE, TREC = "bundle", "trec"
+"""Where a run was imported from: a zip of ``benchmark export``, a TREC run file."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +63,12 @@ class RunManifest:
     """Provider and model of the judgements; "" without any."""
     prompts: str = ""
     """Names the prompts of generation and judging, by versions and a hash of their files."""
+    imported: str = ""
+    """``BUNDLE`` for a run of another machine, ``TREC`` for one of another program; "" for a run of this machine."""
+    kind: str = BENCHMARK
+    """``BENCHMARK`` or ``RAGAS``."""
+    evaluation: dict[str, Any] = field(default_factory=dict)
+    """Of a Ragas evaluation: its configuration and the hash of its rows."""
 
 
 @dataclass(frozen=True)
@@ -81,14 +94,28 @@ class RunFolder:
         self.path = root / run_id
         self.result_path = self.path / f"{run_id}.json"
         self._records = self.path / "records.jsonl"
+        self._renewing = self.path / ".renewing"
         # Two seconds: a page that looks at the state holds the lock for a moment.
         self._lock = FileLock(self.path / ".lock", timeout=2)
         self._writing = threading.Lock()
 
     def create(self, manifest: RunManifest) -> None:
-        """Make the folder and write the manifest."""
-        self.path.mkdir(parents=True)
-        write_json(self.path / "manifest.json", asdict(manifest))
+        """Make the folder and write the manifest.
+
+        Raises:
+            FileExistsError: another run has this id.
+            RunNotBegun: the disk is full or refuses; nothing is left behind.
+        """
+        try:
+            self.path.mkdir(parents=True)
+            write_json(self.path / "manifest.json", asdict(manifest))
+        except FileExistsError:
+            raise
+        except OSError as error:
+            with suppress(OSError):
+                self.path.rmdir()
+            folder = str(self.path.parent)
+            raise RunNotBegun(folder=folder, reason=error.strerror or str(error)) from error
 
     def manifest(self) -> RunManifest:
         """
@@ -119,9 +146,27 @@ class RunFolder:
         finally:
             self._lock.release()
 
+    @property
+    def finished(self) -> bool:
+        """Whether the result says all that is recorded."""
+        return self.result_path.is_file() and not self._renewing.exists()
+
+    def renew(self) -> None:
+        """From now on the run counts as unfinished, whose earlier result can be read until there is a new one.
+
+        A retry that dies has to be found, and resumed, like any other attempt.
+        """
+        if self.result_path.is_file():
+            self._renewing.touch()
+
+    def finish(self, result: dict[str, Any]) -> None:
+        """Write the result, the last thing of a run."""
+        write_json(self.result_path, result)
+        self._renewing.unlink(missing_ok=True)
+
     def state(self) -> RunState:
         """Whether there is a result, somebody at work, or neither."""
-        if self.result_path.is_file():
+        if self.finished:
             return "finished"
         probe = FileLock(self.path / ".lock", timeout=0)
         try:
@@ -160,7 +205,7 @@ class RunFolder:
         Raises:
             RunNotWritten: the disk is full or refuses; what was written before stays.
         """
-        self._append(self._records, [asdict(record) for record in records], sync=True)
+        self._append(self._records, [vars(record) for record in records], sync=True)
 
     def event(self, name: str, **values: Any) -> None:
         """Append to the events; they tell a story and what was spent, and are not needed to resume."""
@@ -252,11 +297,18 @@ def read_json_lines(path: Path) -> tuple[list[dict[str, Any]], int]:
 def write_json(path: Path, value: dict[str, Any]) -> None:
     """Atomic and fsynced: the file is there whole or not at all."""
     partial = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}")
-    with partial.open("w", encoding="utf-8") as file:
-        json.dump(value, file, ensure_ascii=False, indent=2)
-        file.flush()
-        os.fsync(file.fileno())
-    partial.replace(path)
+    try:
+        with partial.open("w", encoding="utf-8") as file:
+            file.write(
+                json.dumps(value, ensure_ascii=False, indent=2)
+            )  # at once: a large result has millions of pieces
+            file.flush()
+            os.fsync(file.fileno())
+        partial.replace(path)
+    except OSError:
+        # On a full disk half a file would take the place that the next attempt needs.
+        partial.unlink(missing_ok=True)
+        raise
 
 
 def utc_now() -> str:

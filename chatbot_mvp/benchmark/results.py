@@ -138,6 +138,8 @@ def result_of(run: PreparedRun, journal: Journal, rows: list[dict[str, Any]]) ->
         "rerank_failures": sum(bool(retrieved[key].payload.get("rerank_error")) for key in run.query_ids),
         "per_query": rows,
     }
+    if manifest.imported:
+        result["imported"] = manifest.imported
     if run.settings.generation_enabled:
         result["abstentions"] = sum(bool(row["abstained"]) for row in rows)
     return result

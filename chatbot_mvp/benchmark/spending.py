@@ -14,6 +14,9 @@ from chatbot_mvp.llm.base import ChatModel, ChatRequest, ChatStream, Completion
 LLM_REQUEST = "llm_request"
 """The event of one answered request to a model."""
 
+_MARGIN = 1.25
+"""Times the dearest task so far, which the next may cost."""
+
 
 @dataclass(frozen=True, slots=True)
 class Spent:
@@ -79,10 +82,15 @@ class Spending:
         self._phases: dict[str, Spent] = {}
         self._dearest: dict[str, float] = {}
         self._in_flight: dict[str, int] = {}
+        self._dearest_request = 0.0
+        self._dearest_step = 0.0
         self._closed = False
         self._changed = threading.Condition()
         for event in folder.read_events(LLM_REQUEST):
-            self._phases[event["phase"]] = self._phases.get(event["phase"], Spent()).plus(_of_event(event))
+            spent = _of_event(event)
+            self._phases[event["phase"]] = self._phases.get(event["phase"], Spent()).plus(spent)
+            self._dearest_request = max(self._dearest_request, spent.cost_usd)
+        self._stepped = Spent.total(self._phases.values()).cost_usd
 
     @property
     def total(self) -> Spent:
@@ -94,11 +102,17 @@ class Spending:
         with self._changed:
             return dict(self._phases)
 
+    def to_json(self) -> dict[str, Any]:
+        """``usage`` of ``<run_id>.json``: the sums of all attempts, whole and by phase."""
+        phases = {phase: spent.to_json() for phase, spent in self.by_phase().items()}
+        return {**self.total.to_json(), "phases": phases}
+
     def seen(self, phase: str, completion: Completion) -> None:
         """Count an answered request, and write it to the events."""
         spent = Spent.of(completion)
         with self._changed:
             self._phases[phase] = self._phases.get(phase, Spent()).plus(spent)
+            self._dearest_request = max(self._dearest_request, spent.cost_usd)
         values = {**asdict(spent), "cost_usd": None if spent.unpriced else spent.cost_usd}
         self._folder.event(
             LLM_REQUEST, phase=phase, model=completion.model, seconds=round(completion.seconds, 4), **values
@@ -108,11 +122,11 @@ class Spending:
         """``model``, each of whose replies is counted under ``phase``."""
         return _Metered(model, lambda completion: self.seen(phase, completion))
 
-    def begin(self, phase: str) -> None:
-        """Ask before a task that will spend; ``end`` must follow.
+    def begin(self, phase: str, requests: int = 1) -> None:
+        """Ask before a task of so many requests that will spend; ``end`` must follow.
 
-        With a budget, a task is held to cost as much as the dearest of its phase so far. Until the first has ended
-        nothing is known, so that the others wait for it.
+        With a budget, a task is held to cost somewhat more than the dearest of its phase so far. Until that is known
+        nothing else is at work, and while the budget may not suffice for one more, it waits for those at work.
 
         Raises:
             BudgetReached: the budget may not suffice for it.
@@ -120,24 +134,62 @@ class Spending:
         """
         with self._changed:
             if self.budget_usd is not None:
-                self._changed.wait_for(
-                    lambda: self._closed or phase in self._dearest or not self._in_flight.get(phase, 0)
-                )
-                if self._closed:
+                self._changed.wait_for(lambda: self._closed or self._may_begin(phase, requests) or not self._at_work)
+                if self._closed or not self._may_begin(phase, requests):
                     raise BudgetReached
-                total = Spent.total(self._phases.values())
-                if total.unpriced:
-                    raise BudgetWithoutPrice(calls=total.unpriced)
-                reserved = sum(count * self._dearest.get(name, 0.0) for name, count in self._in_flight.items())
-                if total.cost_usd + reserved + self._dearest.get(phase, 0.0) > self.budget_usd:
-                    raise BudgetReached
+                self._check_prices()
             self._in_flight[phase] = self._in_flight.get(phase, 0) + 1
 
-    def end(self, phase: str, cost_usd: float) -> None:
-        """A task that had begun is over; ``cost_usd`` is that of all its requests."""
+    @property
+    def _at_work(self) -> int:
+        return sum(self._in_flight.values())
+
+    def _may_begin(self, phase: str, requests: int) -> bool:
+        if phase not in self._dearest:
+            # Alone, so that nothing else is at work whose cost is not known either.
+            guess = _MARGIN * requests * self._dearest_request
+            return not self._at_work and self._room() > 0 and guess <= self._room()
+        return _MARGIN * self._dearest[phase] <= self._room()
+
+    def _room(self) -> float:
+        """US dollars that neither were spent nor may be by what is at work. Needs a budget."""
+        assert self.budget_usd is not None
+        reserved = sum(count * self._dearest.get(name, 0.0) for name, count in self._in_flight.items())
+        return self.budget_usd - Spent.total(self._phases.values()).cost_usd - _MARGIN * reserved
+
+    def _check_prices(self) -> None:
+        if unpriced := Spent.total(self._phases.values()).unpriced:
+            raise BudgetWithoutPrice(calls=unpriced)
+
+    def step(self) -> None:
+        """Ask between two batches of requests that do not begin and end as tasks, as those of retrieval.
+
+        The next one is held to cost somewhat more than the dearest so far.
+
+        Raises:
+            BudgetReached, BudgetWithoutPrice
+        """
+        with self._changed:
+            if self.budget_usd is None:
+                return
+            self._check_prices()
+            spent = Spent.total(self._phases.values()).cost_usd
+            self._dearest_step = max(self._dearest_step, spent - self._stepped)
+            self._stepped = spent
+            if _MARGIN * self._dearest_step > self._room():
+                raise BudgetReached
+
+    def end(self, phase: str, cost_usd: float | None) -> None:
+        """A task that had begun is over.
+
+        Args:
+            cost_usd: of all its requests; None where it tells nothing of what others will cost: it failed, or its
+                replies were kept ones.
+        """
         with self._changed:
             self._in_flight[phase] -= 1
-            self._dearest[phase] = max(cost_usd, self._dearest.get(phase, 0.0))
+            if cost_usd is not None:
+                self._dearest[phase] = max(cost_usd, self._dearest.get(phase, 0.0))
             self._changed.notify_all()
 
     def close(self) -> None:

@@ -24,6 +24,10 @@ class Outcome(Generic[T, R]):
     error: Exception | None
 
 
+class _End:
+    """Wakes a thread that waits for a task, so that it ends."""
+
+
 class Workers(Generic[T, R]):
     """Threads are begun as tasks come, and do not keep the process alive: a task at work may be a long wait."""
 
@@ -38,7 +42,7 @@ class Workers(Generic[T, R]):
         self._count = count
         self._work = work
         self._outcomes = outcomes
-        self._tasks: SimpleQueue[T] = SimpleQueue()
+        self._tasks: SimpleQueue[T | _End] = SimpleQueue()
         self._threads = 0
         self._lock = threading.Lock()
         self._closed = threading.Event()
@@ -57,14 +61,16 @@ class Workers(Generic[T, R]):
             threading.Thread(target=self._run, name=f"{self.name}-{self._threads}", daemon=True).start()
 
     def close(self) -> None:
-        """Begin no further task; those at work still give their outcomes."""
+        """Begin no further task; those at work still give their outcomes, and the threads end."""
         self._closed.set()
+        for _ in range(self._threads):
+            self._tasks.put(_End())
 
     def _run(self) -> None:
         while True:
             task = self._tasks.get()
             with self._lock:
-                if self._closed.is_set():
+                if self._closed.is_set() or isinstance(task, _End):
                     return
                 self._at_work += 1
             value, failure = None, None

@@ -126,7 +126,11 @@ class JobManager:
 
     def _work(self) -> None:
         while True:
-            self._run(*self._queue.get())
+            try:
+                self._run(*self._queue.get())
+            except Exception:
+                # On a full disk not even the end of a job can be written; those behind it have their turn.
+                log.exception("the state of a job cannot be written")
 
     def _run(self, status: JobStatus, work: Work, lock: FileLock) -> None:
         reporter = _Reporter(self, replace(status, state="running"))
@@ -187,6 +191,10 @@ class _Reporter:
         )
         now = time.monotonic()
         if new_phase or now - self._written >= _WRITE_EVERY_S:
-            self._manager._write(self.status)
+            try:
+                self._manager._write(self.status)
+            except OSError as error:
+                # What the job itself writes says whether it can go on.
+                log.warning("the progress of job %s cannot be written: %s", self.status.job_id, error)
             self._written = now
         self.check_stop()

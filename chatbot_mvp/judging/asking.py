@@ -17,9 +17,9 @@ from chatbot_mvp.errors import (
     ProviderBadRequest,
     ProviderReplyUnusable,
 )
-from chatbot_mvp.judging.reading import Reading, Unreadable, read_reply, until_cut
+from chatbot_mvp.judging.reading import Reading, Unreadable, ends_in_the_middle, read_reply, repeats_itself, until_cut
 from chatbot_mvp.llm.base import ChatModel, ChatOptions, ChatRequest, Completion, Message, Usage
-from chatbot_mvp.remote.failures import OF_ONE_REQUEST
+from chatbot_mvp.remote.failures import OF_ONE_REQUEST, PASSING
 from chatbot_mvp.text import LANGUAGES
 
 T = TypeVar("T", bound=BaseModel)
@@ -31,7 +31,7 @@ _ABOUT_SCHEMA = re.compile(r"response.?(?:format|schema|mime)|json.?(?:schema|ob
 _TAKES_NO_SCHEMA: set[str] = set()
 """Names of models whose provider refused a schema, learned while the process runs: to be refused each time anew would
 take half of a quota counted in requests."""
-_MOST_TOKENS = 4  # times the limit of the first attempt
+_MORE_TOKENS = 4  # times the limit of the first attempt, once a reply was cut at it
 _REPEATED_CHARS = 2_000
 """Of a reply that could not be read, what the next attempt shows."""
 
@@ -54,6 +54,8 @@ class Asked(Generic[T]):
     """Every reply, readable or not, in order."""
     reading: Reading | None = None
     """How the value was read; None without one."""
+    passing: bool = False
+    """There is no value because of a failure of the provider that may be over later."""
 
     @property
     def usage(self) -> Usage:
@@ -75,7 +77,8 @@ def ask(
     """A reply in the structure of ``reply``, which goes along as JSON schema for providers that can hold to it.
 
     A reply that cannot be read, even mended, is asked for again with a short message telling what was wrong; one that
-    was cut at its limit, with twice the tokens. Only if no attempt ends well is what came whole of a cut one taken.
+    was cut at its limit, once, with four times the tokens. Only if no attempt ends well is what came whole of a cut
+    one taken.
 
     Args:
         messages: have to say the form of the reply as well: a provider may ignore the schema.
@@ -98,6 +101,7 @@ def ask(
     rest: T | None = None
     turns = messages
     tries = 0
+    passing = False
     while tries < attempts:
         tries += 1
         options = ChatOptions(temperature, tokens, schema, seed)
@@ -105,7 +109,10 @@ def ask(
             completion = model.complete(ChatRequest(turns, options))
         except ProviderReplyUnusable as error:
             # Mostly a model that thought until its tokens were used up; there is nothing to correct.
-            reason, detail, tokens = "provider", str(error), min(2 * tokens, _MOST_TOKENS * max_tokens)
+            reason, detail = "provider", str(error)
+            if tokens > max_tokens:
+                break
+            tokens = _MORE_TOKENS * max_tokens
             continue
         except ProviderBadRequest as error:
             reason, detail = "provider", str(error)
@@ -116,11 +123,12 @@ def ask(
             schema, tries = None, tries - 1
             continue
         except OF_ONE_REQUEST as error:
-            reason, detail = "provider", str(error)
+            reason, detail, passing = "provider", str(error), isinstance(error, PASSING)
             break
         completions.append(completion)
         raw, reason = completion.text, "unusable_reply"
-        cut = completion.finish_reason == "length"
+        at_limit = completion.finish_reason == "length"
+        cut = at_limit or ends_in_the_middle(raw)
         try:
             value, reading = read_reply(until_cut(raw) if cut else raw, reply)
             detail = check(value) if check else ""
@@ -131,15 +139,19 @@ def ask(
             if not detail and (not cut or reading == "whole"):
                 return Asked(value, "", "", raw, tries, tuple(completions), reading)
             rest = value if not detail else rest
-        if cut:
+        if at_limit and not repeats_itself(raw):
             detail = detail or f"it was cut at {tokens} tokens"
-            tokens = min(2 * tokens, _MOST_TOKENS * max_tokens)
+            if tokens > max_tokens:
+                break
+            tokens = _MORE_TOKENS * max_tokens
         else:
-            told = correction(language).format(problem=detail).strip()
+            detail = "it repeats itself without end" if at_limit else detail or "it ends in the middle"
+            # The number makes it another request: the same one would get the same reply, if only from the cache.
+            told = correction(language).format(problem=detail, attempt=tries + 1, attempts=attempts).strip()
             turns = (*messages, Message("assistant", raw[:_REPEATED_CHARS] or "…"), Message("user", told))
     if rest is not None:
         return Asked(rest, "", "", raw, tries, tuple(completions), "cut")
-    return Asked(None, reason, detail, raw, tries, tuple(completions))
+    return Asked(None, reason, detail, raw, tries, tuple(completions), passing=passing)
 
 
 def correction(language: str) -> str:

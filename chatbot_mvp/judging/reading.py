@@ -12,7 +12,7 @@ from pydantic import BaseModel, BeforeValidator, Field, ValidationError
 
 Reading = Literal["whole", "repaired", "cut"]
 """How a reply was read. whole: it was the JSON asked for; repaired: that had to be found or mended first; cut: it
-reached its limit of tokens, so that the end of a list may be missing."""
+broke off, so that the end of a list may be missing."""
 T = TypeVar("T", bound=BaseModel)
 
 _LONGEST = 100_000  # characters; what is longer is no verdict
@@ -20,6 +20,8 @@ _THOUGHT = re.compile(r"<(think|thinking|thought|reasoning)>.*?(?:</\1>|\Z)", re
 _UNOPENED_THOUGHT = re.compile(r"\A(?:(?!<think).)*?</(?:think|thinking|thought|reasoning)>", re.S | re.I)
 _OPENING = re.compile(r"[\[{]")
 _FENCED = re.compile(r"```[a-zA-Z0-9]*[ \t]*\n?(.*?)(?:```|\Z)", re.S)
+_ROUND, _ROUNDS = 60, 3
+"""Characters, and how often they come in a reply that goes in circles."""
 _PROBLEMS_SHOWN = 3
 _STARTS_TRIED = 200
 """Brackets at which a value may begin; each costs a look at what follows it."""
@@ -48,6 +50,24 @@ number is not: 2 is no verdict."""
 def without_thoughts(text: str) -> str:
     """A reply without what its model thought aloud between ``<think>`` marks."""
     return _UNOPENED_THOUGHT.sub("", _THOUGHT.sub("", text)).strip()
+
+
+def ends_in_the_middle(text: str) -> bool:
+    """Whether JSON breaks off within a quoted text or before a value, whatever the provider says of its end.
+
+    A bracket that was left open does not count: models forget those, and nothing is lost with them.
+    """
+    begin = _OPENING.search(text)
+    if begin is None:
+        return False
+    rest = re.sub(r"\\.", "", text[begin.start() :].rstrip())
+    return rest.count('"') % 2 == 1 or rest.endswith((",", ":"))
+
+
+def repeats_itself(text: str) -> bool:
+    """Whether a reply goes round in circles at its end, as small models do until their limit; more would not help."""
+    end = text[-_ROUND:]
+    return len(end) == _ROUND and text.count(end) >= _ROUNDS
 
 
 def until_cut(text: str) -> str:

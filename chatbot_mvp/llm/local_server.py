@@ -13,6 +13,7 @@ from pydantic import SecretStr
 
 from chatbot_mvp.errors import InvalidSetting, MissingPackage
 
+_PROMPT_CACHE_MIB = 256  # prompts that were read are kept; by default 8 GB of them
 PARALLEL = 2
 """Answers written at the same time; further ones wait."""
 SMALL_MODEL_BYTES = 1_500_000_000
@@ -72,6 +73,7 @@ def _load(path: Path, model: str, context_tokens: int, threads: int) -> LocalSer
     params.api_keys = [token]
     params.ui = False
     params.verbosity = -1
+    params.cache_ram_mib = _PROMPT_CACHE_MIB
     try:
         server = xllamacpp.Server(params)
     except RuntimeError as error:

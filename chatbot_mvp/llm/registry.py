@@ -261,6 +261,12 @@ def requests_at_once(settings: Settings) -> int:
     return cap if own is None else min(cap, own)
 
 
+def address_of(settings: Settings) -> tuple[str, str]:
+    """The chosen provider and where it is: what one limiter is for."""
+    provider = find_provider(settings.chosen_provider)
+    return provider.name, provider.base_url(settings)
+
+
 def readable_chars(settings: Settings) -> int | None:
     """Characters of context that fit into the chosen model beside its longest reply; None where nobody tells."""
     provider = find_provider(settings.chosen_provider)

@@ -16,6 +16,15 @@ from chatbot_mvp.metrics.semantic_similarity import semantic_similarity
 
 Input = Literal["ranking", "context", "answer", "judged", "vectors", "run"]
 
+RAGAS_NAMES = (
+    "ragas_llm_context_precision_without_reference",
+    "ragas_llm_context_precision_with_reference",
+    *("ragas_context_recall", "ragas_faithfulness", "ragas_answer_relevancy", "ragas_nv_context_relevance"),
+    *("ragas_id_based_context_precision", "ragas_id_based_context_recall"),
+    *("lexical_context_recall", "lexical_faithfulness", "embedding_answer_similarity", "embedding_answer_relevancy"),
+)
+"""The metrics of data sets of answers; ``judging.ragas`` scores them."""
+
 ANSWER_METRICS: dict[str, Callable[[AnswerCase], float | None]] = {
     "generation_score": generation_score,
     "f1": answer_f1,
@@ -80,11 +89,13 @@ METRICS: dict[str, MetricSpec] = {
         *(MetricSpec(name, "answer", function) for name, function in ANSWER_METRICS.items()),
         *(MetricSpec(name, "judged", None) for name in ("faithfulness", "context_utilization")),
         MetricSpec("semantic_similarity", "vectors", semantic_similarity),
+        *(MetricSpec(name, "judged", None) for name in RAGAS_NAMES),
     )
 }
 """Name -> what it is."""
 
 COMPARED = (
+    *RAGAS_NAMES,
     *("hit@1", "recall@5", "recall@10", "all_gold@5", "ndcg@10", "mrr", "map"),
     *("generation_recall", "generation_score", "f1", "exact_match", "accuracy", "faithfulness", "semantic_similarity"),
 )

@@ -46,6 +46,8 @@ class Scores:
     """A phase of it failed, so that a missing score is a failure."""
     groups: Mapping[str, str] | None = None
     """Field of ``SPLITS`` -> its value; "" is no group."""
+    failed_metrics: frozenset[str] = frozenset()
+    """Those whose missing score is a failure, in a query that did not fail as a whole."""
 
 
 def summarise(rows: Sequence[Scores], names: Sequence[str]) -> dict[str, Summary]:
@@ -57,7 +59,7 @@ def summarise(rows: Sequence[Scores], names: Sequence[str]) -> dict[str, Summary
     return {
         name: _summary(
             name,
-            [(row.metrics[name], row.failed) for row in rows if name in row.metrics],
+            [(row.metrics[name], row.failed or name in row.failed_metrics) for row in rows if name in row.metrics],
             (float(intervals[column, 0]), float(intervals[column, 1])),
         )
         for column, name in enumerate(names)

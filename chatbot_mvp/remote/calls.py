@@ -56,7 +56,7 @@ class Calls:
                     result = attempt()
                 except Exception as error:  # noqa: BLE001 - sorted out by failure_of, raised again otherwise
                     self._failed(error, failure_of, slot)
-            self.limiter.succeeded()
+            self.limiter.succeeded(slot)
             return result
 
         return self._retried(once)
@@ -98,7 +98,7 @@ class Calls:
                         raise
                     self.fail(failure, error)
                 yield item
-            self.limiter.succeeded()
+            self.limiter.succeeded(slot)
         finally:
             items.close()
             slot.release()

@@ -47,6 +47,9 @@ OF_ONE_REQUEST = (
 )
 """Failures after which another request may do well. Any other (no key, no quota, no such model) concerns them all."""
 
+PASSING = (ProviderRateLimited, ProviderUnavailable)
+"""Of those, the ones after which the same request may do well later."""
+
 
 def concerns_one_request(error: Exception) -> bool:
     """Whether another request may do well after this failure."""

@@ -4,16 +4,11 @@ from __future__ import annotations
 
 import threading
 import time
-from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-_SHORTEST_INTERVAL = 0.02
-_LONGEST_INTERVAL = 10.0
-_SLOWER = 2.0
-_FASTER = 0.9
-_OBSERVED = 16  # starts that tell the present rate
+from chatbot_mvp.remote.pace import Pace
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +28,7 @@ class Slot:
 
 
 class Limiter:
-    """Caps concurrency, and adapts the rate: a 429 halves it, every success raises it again by a tenth.
+    """Caps concurrency, and adapts the rate to what the provider refuses, as ``pace`` has it.
 
     Without a 429 the rate is not limited at all. Safe to share between threads; made to be waited for in threads, so
     it works beside any event loop.
@@ -42,16 +37,15 @@ class Limiter:
     def __init__(self, concurrency: int) -> None:
         self._concurrency = concurrency
         self._running = 0
-        self._interval = 0.0
+        self._pace = Pace()
         self._not_before = 0.0
-        self._slowed = 0.0
-        self._starts: deque[float] = deque(maxlen=_OBSERVED)
+        self._last_start = 0.0
         self._free = threading.Condition()
 
     @property
     def interval(self) -> float:
         """Seconds between the starts of two requests; 0 while the rate is not limited."""
-        return self._interval
+        return self._pace.interval
 
     @property
     def running(self) -> int:
@@ -70,9 +64,9 @@ class Limiter:
             self._free.wait_for(lambda: self._running < self._concurrency)
             self._running += 1
             now = time.monotonic()
-            after_last = self._starts[-1] + self._interval if self._starts and self._interval else now
-            start = max(now, self._not_before, after_last)
-            self._starts.append(start)
+            interval = self._pace.interval
+            start = max(now, self._not_before, self._last_start + interval if interval else now)
+            self._last_start = start
         try:
             # The place is kept meanwhile: those behind would have to wait for the rate as well.
             time.sleep(start - now)
@@ -91,23 +85,16 @@ class Limiter:
             slot.release()
 
     def throttled(self, slot: Slot, retry_after: float = 0.0) -> None:
-        """The request of ``slot`` met a 429: nobody starts within ``retry_after`` seconds, and then more slowly."""
+        """The request of ``slot`` met a 429: nobody starts within ``retry_after`` seconds."""
         with self._free:
             now = time.monotonic()
             self._not_before = max(self._not_before, now + retry_after)
-            if slot.started < self._slowed:
-                return  # it was on its way before the rate was lowered: no news
-            self._slowed = now
-            observed = (self._starts[-1] - self._starts[0]) / (len(self._starts) - 1) if len(self._starts) > 1 else 0.0
-            interval = _SLOWER * max(self._interval, min(observed, _LONGEST_INTERVAL / 4))
-            self._interval = min(max(interval, _SHORTEST_INTERVAL), _LONGEST_INTERVAL)
+            self._pace.told(slot.started, now, refused=True)
 
-    def succeeded(self) -> None:
-        """A request got its answer: the rate may rise."""
+    def succeeded(self, slot: Slot) -> None:
+        """The request of ``slot`` got its answer."""
         with self._free:
-            self._interval *= _FASTER
-            if self._interval < _SHORTEST_INTERVAL / 2:
-                self._interval = 0.0
+            self._pace.told(slot.started, time.monotonic(), refused=False)
 
     def _give_back(self) -> None:
         with self._free:

@@ -15,6 +15,7 @@ from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
 
+from chatbot_mvp.embedding.cache import usable
 from chatbot_mvp.retrieval.language_model import LanguageModel, prompts
 from chatbot_mvp.types import Chunk, Progress, ProgressCallback, ignore_progress
 
@@ -25,7 +26,7 @@ CONTEXT_CHARS = 600
 """A longer reply is cut unless RETRIEVAL_CONTEXT_MAX_TOKENS says otherwise: it must not outweigh the chunk."""
 CHARS_PER_TOKEN = 4
 
-_CALLS = 8  # at the same time
+CALLS_AT_ONCE = 8
 _LOOKUP = 500  # SQLite's parameters in one statement
 
 
@@ -34,8 +35,9 @@ class ContextCache:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with closing(self._connect()) as connection, connection:
+        with usable(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+        with usable(path), closing(self._connect()) as connection, connection:
             connection.execute(
                 "CREATE TABLE IF NOT EXISTS contexts (key BLOB PRIMARY KEY, context TEXT NOT NULL) WITHOUT ROWID"
             )
@@ -56,51 +58,59 @@ class ContextCache:
 
         Raises:
             ChatbotError, OSError: the model gave no reply; the replies of its batch so far are kept.
+            CacheUnusable: the file cannot be read or written.
         """
         started = time.monotonic()
         keys = [_key(model.name, prompt, max_chars) for prompt in prompt_texts]
         with closing(self._connect()) as connection:
-            known = _read(connection, keys)
+            with usable(self._path):
+                known = _read(connection, keys)
             waiting = {key: prompt for key, prompt in zip(keys, prompt_texts, strict=True) if key not in known}
             cached, total = len(known), len(known) + len(waiting)
             progress(Progress(PHASE, cached, total, 0.0, cached))
             order = list(waiting.items())
             for begin in range(0, len(order), batch_size):
-                for key, context in _asked(model, order[begin : begin + batch_size], connection, max_chars):
-                    known[key] = context
+                known |= self._asked(model, order[begin : begin + batch_size], connection, max_chars)
                 progress(Progress(PHASE, len(known), total, time.monotonic() - started, cached))
         return [known[key] for key in keys]
 
+    def missing(self, model_name: str, prompt_texts: Sequence[str], max_chars: int = CONTEXT_CHARS) -> list[str]:
+        """The prompts, each once, that have no reply yet."""
+        keys = {_key(model_name, prompt, max_chars): prompt for prompt in prompt_texts}
+        with closing(self._connect()) as connection, usable(self._path):
+            known = _read(connection, list(keys))
+        return [prompt for key, prompt in keys.items() if key not in known]
+
+    def _asked(
+        self, model: LanguageModel, batch: Sequence[tuple[bytes, str]], connection: sqlite3.Connection, max_chars: int
+    ) -> dict[bytes, str]:
+        """Ask for a batch and commit what came, also when one of its calls failed."""
+        fresh: dict[bytes, str] = {}
+        try:
+            with ThreadPoolExecutor(min(CALLS_AT_ONCE, len(batch))) as pool:
+                pending = [(key, pool.submit(model.ask, prompt)) for key, prompt in batch]
+                failure: BaseException | None = None
+                for key, future in pending:
+                    # Every call of the batch was made: keep each reply before the first failure is told.
+                    if (error := future.exception()) is None:
+                        fresh[key] = tidy_context(future.result(), max_chars)
+                    else:
+                        failure = failure or error
+                if failure is not None:
+                    raise failure
+        finally:
+            with usable(self._path), connection:
+                # An empty reply may be better the next time.
+                kept = [(key, context) for key, context in fresh.items() if context]
+                connection.executemany("INSERT OR REPLACE INTO contexts VALUES (?, ?)", kept)
+        return fresh
+
     def _connect(self) -> sqlite3.Connection:
-        connection = sqlite3.connect(self._path, timeout=60)
-        connection.execute("PRAGMA journal_mode=WAL")
-        connection.execute("PRAGMA synchronous=NORMAL")
+        with usable(self._path):
+            connection = sqlite3.connect(self._path, timeout=60)
+            connection.execute("PRAGMA journal_mode=WAL")
+            connection.execute("PRAGMA synchronous=NORMAL")
         return connection
-
-
-def _asked(
-    model: LanguageModel, batch: Sequence[tuple[bytes, str]], connection: sqlite3.Connection, max_chars: int
-) -> Iterator[tuple[bytes, str]]:
-    """Ask for a batch and commit what came, also when one of its calls failed."""
-    fresh: dict[bytes, str] = {}
-    try:
-        with ThreadPoolExecutor(min(_CALLS, len(batch))) as pool:
-            pending = [(key, pool.submit(model.ask, prompt)) for key, prompt in batch]
-            failure: BaseException | None = None
-            for key, future in pending:
-                # Every call of the batch was made: keep each reply before the first failure is told.
-                if (error := future.exception()) is None:
-                    fresh[key] = tidy_context(future.result(), max_chars)
-                else:
-                    failure = failure or error
-            if failure is not None:
-                raise failure
-    finally:
-        with connection:
-            # An empty reply may be better the next time.
-            kept = [(key, context) for key, context in fresh.items() if context]
-            connection.executemany("INSERT OR REPLACE INTO contexts VALUES (?, ?)", kept)
-    yield from fresh.items()
 
 
 def tidy_context(reply: str, max_chars: int = CONTEXT_CHARS) -> str:
@@ -145,6 +155,20 @@ def enrichment_prompts(chunks: Sequence[Chunk], language: str) -> Iterator[str]:
             else:
                 shown = _around(source, chunk)
                 yield templates["context_in_document"].format(document=shown, section=chunk.section, chunk=chunk.text)
+
+
+def missing_prompts(
+    chunks: Sequence[Chunk],
+    language: str,
+    model_name: str,
+    path: Path,
+    max_tokens: int = CONTEXT_CHARS // CHARS_PER_TOKEN,
+) -> list[str]:
+    """What ``enrich`` would ask with its cache at ``path``, each prompt once; nothing is written."""
+    texts = list(enrichment_prompts(chunks, language))
+    if not path.is_file():
+        return list(dict.fromkeys(texts))
+    return ContextCache(path).missing(model_name, texts, CHARS_PER_TOKEN * max_tokens)
 
 
 def _source(chunks: Sequence[Chunk]) -> str:

@@ -147,7 +147,7 @@ def build_pipeline(
     indexed: Sequence[Chunk] | None = None
     if strategy.needs_language_model:
         model = needed(language_model, strategy.name, settings.chosen_provider)
-        contexts = ContextCache(settings.cache_dir / "contexts.sqlite")
+        contexts = ContextCache(settings.contexts_path)
         batch = settings.retrieval_context_batch_size
         indexed = enrich(chunks, language, model, contexts, batch, progress, config.retrieval_context_max_tokens)
     store = VectorStoreChoice(settings.vector_store, kb_id, settings.chroma_dir, settings.chroma_host)

@@ -20,7 +20,7 @@ from chatbot_mvp.retrieval.trace import Hit, RetrievalTrace
 from chatbot_mvp.settings import Settings
 
 _NIM_PASSAGES = 500  # NIM takes at most 512 in one request
-_LLM_CALLS = 4  # at the same time
+LLM_CALLS_AT_ONCE = 4
 
 
 class RerankFailed(Exception):
@@ -187,7 +187,7 @@ class LlmReranker:
 
         failures: list[str] = []
         scores: list[float | None] = []
-        with ThreadPoolExecutor(_LLM_CALLS) as pool:
+        with ThreadPoolExecutor(LLM_CALLS_AT_ONCE) as pool:
             pending = [pool.submit(score, hit) for hit in hits]
             for future in pending:
                 try:

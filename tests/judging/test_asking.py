@@ -180,6 +180,15 @@ def test_a_judge_is_told_what_was_wrong_and_asked_again() -> None:
     assert "reason: Field required" in third.messages[2].content
 
 
+def test_no_two_attempts_are_the_same_request() -> None:
+    """A reply cache, and any judge at temperature 0, would answer it in the same way."""
+    model = ScriptedModel(*["No puedo."] * 4)
+    ask(model, MESSAGES, Verdict, attempts=4)
+    assert len({request.messages for request in model.requests}) == 4
+    model = ScriptedModel(*[("…", "length")] * 2)
+    assert ask(model, MESSAGES, Verdict, attempts=4).attempts == 2, "a third would be the second again"
+
+
 def test_after_the_last_attempt_it_is_not_scored_and_the_reply_is_kept() -> None:
     asked = ask(ScriptedModel("no", "tampoco", "jamás"), MESSAGES, Verdict)
     assert asked == Asked(
@@ -203,17 +212,34 @@ def test_a_reply_that_was_cut_is_asked_for_with_more_tokens() -> None:
     model = ScriptedModel(('{"statements": ["a", "b", "c es', "length"), '{"statements": ["a", "b", "c es d"]}')
     asked = ask(model, MESSAGES, Statements, max_tokens=100)
     assert asked.value == Statements(statements=["a", "b", "c es d"])
-    assert [request.options.max_tokens for request in model.requests] == [100, 200]
+    assert [request.options.max_tokens for request in model.requests] == [100, 400]
     assert model.requests[1].messages == MESSAGES
+
+
+def test_a_reply_that_goes_in_circles_gets_no_more_tokens_but_a_word() -> None:
+    circles = '{"statements": [' + '"El río pasa por el pueblo y el pueblo está junto al río que pasa.", ' * 9
+    model = ScriptedModel((circles, "length"), '["El río pasa por el pueblo."]')
+    asked = ask(model, MESSAGES, Statements, max_tokens=100)
+    assert asked.value == Statements(statements=["El río pasa por el pueblo."])
+    assert [request.options.max_tokens for request in model.requests] == [100, 100]
+    assert "it repeats itself" in model.requests[1].messages[-1].content
 
 
 def test_of_replies_that_are_always_cut_what_came_whole_is_taken() -> None:
     cut = ('{"statements": ["a", "b", "c es', "length")
-    asked = ask(ScriptedModel(cut, cut, cut), MESSAGES, Statements)
+    asked = ask(ScriptedModel(cut, cut), MESSAGES, Statements)
     assert asked.value == Statements(statements=["a", "b"])
     assert asked.reading == "cut"
     half = ask(ScriptedModel(('{"rating": 1', "length")), MESSAGES, Rating, attempts=1)
     assert half.value is None, "it may have been the first digit of 10"
+
+
+def test_a_reply_that_breaks_off_is_not_taken_for_the_whole_whatever_the_provider_says() -> None:
+    model = ScriptedModel('{"statements": ["a", "b", "c es', '["a", "b", "c es d"]')
+    assert ask(model, MESSAGES, Statements).value == Statements(statements=["a", "b", "c es d"])
+    assert "it ends in the middle" in model.requests[1].messages[-1].content
+    forgotten = ask(ScriptedModel('{"statements": ["a", "b \\"x\\" c"'), MESSAGES, Statements)
+    assert (forgotten.value, forgotten.attempts) == (Statements(statements=["a", 'b "x" c']), 1)
 
 
 def test_a_whole_reply_with_blank_space_up_to_the_limit_is_whole() -> None:
@@ -237,7 +263,7 @@ def test_a_failure_that_no_request_would_survive_is_raised(cls: type[ProviderErr
 def test_a_reply_without_text_is_asked_for_with_more_tokens() -> None:
     model = ScriptedModel(failure(ProviderReplyUnusable), GOOD)
     assert ask(model, MESSAGES, Verdict, max_tokens=50).value is not None
-    assert [request.options.max_tokens for request in model.requests] == [50, 100]
+    assert [request.options.max_tokens for request in model.requests] == [50, 200]
 
 
 def test_a_provider_that_refuses_the_schema_is_asked_without_from_then_on() -> None:

@@ -1,10 +1,11 @@
-"""The limiter: a cap that holds, a rate that falls with a 429 and recovers. Real time, short."""
+"""The limiter: a cap that holds, a pause that is kept, a rate that follows unusual refusals. Real time, short."""
 
 from __future__ import annotations
 
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 
 from chatbot_mvp.remote.limiter import Limiter, limiter_for
 
@@ -33,9 +34,9 @@ def test_without_a_429_the_rate_is_not_limited() -> None:
     limiter = Limiter(1)
     started = time.monotonic()
     for _ in range(200):
-        with limiter.slot():
+        with limiter.slot() as slot:
             pass
-        limiter.succeeded()
+        limiter.succeeded(slot)
     assert time.monotonic() - started < 0.5
     assert limiter.interval == 0
 
@@ -48,31 +49,45 @@ def test_nobody_starts_before_the_pause_that_a_429_asks_for_is_over() -> None:
     with ThreadPoolExecutor(4) as pool:
         starts = list(pool.map(lambda _: limiter.acquire().started, range(4)))
     assert min(starts) - started >= 0.19
-    gaps = [later - earlier for earlier, later in zip(sorted(starts), sorted(starts)[1:], strict=False)]
-    assert min(gaps) >= limiter.interval * 0.99 > 0
 
 
-def test_the_rate_halves_with_each_429_and_recovers_with_success() -> None:
-    limiter = Limiter(4)
-    for _ in range(3):
+def refused(limiter: Limiter, times: int) -> None:
+    for _ in range(times):
         with limiter.slot() as slot:
-            limiter.throttled(slot)
+            time.sleep(0.002)
+        limiter.throttled(slot)
+
+
+def test_429s_in_a_row_lower_the_rate_more_and_more_and_it_recovers_with_success() -> None:
+    limiter = Limiter(4)
+    refused(limiter, 3)
     slow = limiter.interval
-    assert slow >= 0.08
-    for _ in range(5):
-        limiter.succeeded()
-    assert 0 < limiter.interval < slow
-    for _ in range(60):
-        limiter.succeeded()
+    refused(limiter, 3)
+    assert limiter.interval > 1.5 * slow > 0
+    for _ in range(200):
+        with limiter.slot() as slot:
+            pass
+        limiter.succeeded(slot)
     assert limiter.interval == 0
+
+
+def test_starts_keep_the_distance_of_the_rate() -> None:
+    limiter = Limiter(4)
+    refused(limiter, 3)
+    with ThreadPoolExecutor(4) as pool:
+        starts = sorted(pool.map(lambda _: limiter.acquire().started, range(4)))
+    gaps = [later - earlier for earlier, later in pairwise(starts)]
+    assert min(gaps) >= limiter.interval * 0.99 > 0
 
 
 def test_several_429s_of_one_burst_lower_the_rate_once() -> None:
     limiter = Limiter(8)
     burst = [limiter.acquire() for _ in range(8)]
-    limiter.throttled(burst[0])
+    for slot in burst[:3]:
+        limiter.throttled(slot)
     once = limiter.interval
-    for slot in burst[1:]:
+    assert once > 0
+    for slot in burst[3:]:
         limiter.throttled(slot)
     assert limiter.interval == once
 

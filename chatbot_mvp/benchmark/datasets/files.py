@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -38,7 +38,8 @@ def load_dataset(folder: Path) -> Dataset:
     for path in files:
         if not path.is_file():
             raise DatasetFileMissing(path=str(path))
-        digest.update(hashlib.sha256(path.read_bytes()).digest())
+        with path.open("rb") as file:
+            digest.update(hashlib.file_digest(file, "sha256").digest())
     read = _read_parquet if files[0].suffix == ".parquet" else _read_beir
     documents, queries, rows = read(files)
     if not documents:
@@ -61,10 +62,13 @@ def dataset_files(folder: Path) -> list[Path]:
 
 _Rows = list[tuple[str, str, int]]
 _Parts = tuple[list[Document], list[Query], _Rows]
+_BATCH_ROWS = 2_048
 _OPTIONAL = ("answer", "answer_type", "question_type", "level")
 
 
 def _read_parquet(files: list[Path]) -> _Parts:
+    import pyarrow as pa
+
     name = files[0].parent.name
     documents = [
         Document(_id(r, "doc_id"), _text(r, "title"), _text(r, "text"), name)
@@ -75,6 +79,7 @@ def _read_parquet(files: list[Path]) -> _Parts:
         (_id(r, "query_id"), _id(r, "doc_id"), _grade(r, r.values["score"]))
         for r in _table(files[2], ("query_id", "doc_id", "score"))
     ]
+    pa.default_memory_pool().release_unused()  # else as much as the texts stays taken for good
     return documents, queries, rows
 
 
@@ -142,18 +147,21 @@ def _grade(row: _Row, value: Any) -> int:
     raise row.bad(f"the score is {value!r}, which is no whole number")
 
 
-def _table(path: Path, needed: tuple[str, ...], optional: tuple[str, ...] = ()) -> list[_Row]:
+def _table(path: Path, needed: tuple[str, ...], optional: tuple[str, ...] = ()) -> Iterator[_Row]:
+    """The rows one by one: as objects, those of a large corpus take several times the memory of its texts."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     try:
-        names = pq.read_schema(path).names
-        _require(path, needed, names)
-        columns = [*needed, *(column for column in optional if column in names)]
-        rows = pq.read_table(path, columns=columns).to_pylist()
+        with pq.ParquetFile(path) as file:
+            names = file.schema_arrow.names
+            _require(path, needed, names)
+            columns = [*needed, *(column for column in optional if column in names)]
+            rows = (row for batch in file.iter_batches(_BATCH_ROWS, columns=columns) for row in batch.to_pylist())
+            for number, values in enumerate(rows, 1):
+                yield _Row(path, f"row {number}", values)
     except (pa.ArrowException, OSError) as error:
         raise DatasetFileUnreadable(path=str(path), reason=str(error).splitlines()[0]) from error
-    return [_Row(path, f"row {number}", row) for number, row in enumerate(rows, 1)]
 
 
 def beir_files(folder: Path) -> list[Path]:

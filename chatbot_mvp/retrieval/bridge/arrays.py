@@ -58,6 +58,18 @@ def offsets(counts: Array) -> Ints:
     return np.concatenate(([0], np.cumsum(counts))).astype(np.int64)
 
 
+def distinct(values: Array) -> tuple[Array, Ints]:
+    """(each value once, in rising order; how often it is there). ``values`` are put in order on the way.
+
+    As ``numpy.unique``, whose hash table of millions of numbers takes many times their own memory.
+    """
+    values.sort()
+    first = np.ones(len(values), bool)
+    np.not_equal(values[1:], values[:-1], out=first[1:])
+    at = np.flatnonzero(first)
+    return values[at], np.diff(at, append=len(values))
+
+
 @compiled
 def best_first(score: Floats) -> Ints:
     """Positions by falling score, equal scores in their order."""

@@ -7,18 +7,20 @@ with the offsets of its rows beside it (compressed sparse rows).
 from __future__ import annotations
 
 import json
+from array import array
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
+from itertools import accumulate
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from chatbot_mvp.retrieval.bridge.arrays import Array, Floats, Ints, offsets
-from chatbot_mvp.retrieval.bridge.names import Bearer, Names, collect_names, names_of
+from chatbot_mvp.retrieval.bridge.arrays import Array, Floats, Ints, distinct, offsets
+from chatbot_mvp.retrieval.bridge.names import Bearer, Name, Names, collect_names, names_of
 from chatbot_mvp.retrieval.bridge.postings import Postings, build_postings
-from chatbot_mvp.text import Analyzer, sentences
+from chatbot_mvp.text import Analyzer, Word, sentences
 from chatbot_mvp.types import Chunk, Progress, ProgressCallback, ignore_progress
 
 GRAPH_VERSION = 2
@@ -137,13 +139,13 @@ class MentionGraph:
 def build_graph(
     chunks: Sequence[Chunk], analyzer: Analyzer, progress: ProgressCallback = ignore_progress
 ) -> MentionGraph:
-    """Read every document once for its words and names, and once more for whom it mentions. Linear in the corpus."""
+    """Read every document for its words and names, its words once more for whom they mention. Linear in the corpus."""
     reader = _Reader(analyzer)
     for row, chunk in enumerate(chunks):
         reader.read(chunk)
         if row % 1_000 == 0:
             progress(Progress("link", row, 2 * len(chunks)))
-    return reader.graph(chunks, progress)
+    return reader.graph(progress)
 
 
 class _Reader:
@@ -152,14 +154,21 @@ class _Reader:
     def __init__(self, analyzer: Analyzer) -> None:
         self.analyzer = analyzer
         self.vocabulary: dict[str, int] = {}
-        self.words: list[int] = []
-        self.word_sentence: list[int] = []
-        self.sentences_read = 0
+        self.words = array("i")
+        self.word_sentence = array("i")
+        self.forms: list[Word] = []
+        """Distinct words of the texts as they stand there."""
+        self.form_of: dict[int, int] = {}
+        """Identity of a word object -> its number among ``forms``."""
+        self.read_forms = array("i")
+        """All words of all texts, for the second reading: as objects they would fill the memory, and to take the texts
+        apart once more costs more than all else."""
+        self.sentence_lengths = array("i")
         self.text_lengths: list[int] = []
         self.sentence_counts: list[int] = []
         self.title_words: list[int] = []
         self.title_lengths: list[int] = []
-        self.described: list[dict[Any, Any]] = []
+        self.described: list[dict[Name, tuple[int, tuple[str, ...]]]] = []
         self.group_of: dict[str, int] = {}
         self.groups: list[int] = []
         self.in_lower_case: list[set[str]] = []
@@ -168,29 +177,41 @@ class _Reader:
 
     def read(self, chunk: Chunk) -> None:
         analyzer, vocabulary = self.analyzer, self.vocabulary
-        texts = _sentence_texts(chunk)
-        by_sentence = [analyzer.words(text) for text in texts]
+        texts = [chunk.text[start:end] for start, end in sentences(chunk.text)] or [""]
         before = len(self.words)
-        for words in by_sentence:
-            for word in words:
-                if not word.is_stop:
-                    self.words.append(vocabulary.setdefault(word.stem, len(vocabulary)))
-                    self.word_sentence.append(self.sentences_read)
-            self.sentences_read += 1
+        flat: list[Word] = []
+        for text in texts:
+            words = analyzer.words(text)
+            content = [vocabulary.setdefault(word.stem, len(vocabulary)) for word in words if not word.is_stop]
+            self.words.extend(content)
+            self.word_sentence.extend([len(self.sentence_lengths)] * len(content))
+            self.sentence_lengths.append(len(words))
+            flat += words
+        self._keep(flat)
         self.text_lengths.append(len(self.words) - before)
-        self.sentence_counts.append(len(by_sentence))
+        self.sentence_counts.append(len(texts))
         title = [word for word in analyzer.words(chunk.section) if not word.is_stop]
         self.title_words.extend(vocabulary.setdefault(word.stem, len(vocabulary)) for word in title)
         self.title_lengths.append(len(title))
-        self.described.append(names_of(chunk.section, texts[0], analyzer))
+        described = names_of(chunk.section, texts[0], analyzer)
+        self.described.append(described)
         self.groups.append(self.group_of.setdefault(chunk.section, len(self.group_of)))
-        flat = [word for words in by_sentence for word in words]
         lower = {word.stem for word in flat if word.text[0].islower()}
-        self.in_lower_case.append(lower)
+        # Of its own names alone: the rest is never asked for.
+        self.in_lower_case.append({stem for name in described for stem in name if stem in lower})
         self.lower_count.update(lower)
         self.upper_count.update({word.stem for word in flat if word.text[0].isupper()})
 
-    def graph(self, chunks: Sequence[Chunk], progress: ProgressCallback) -> MentionGraph:
+    def _keep(self, words: list[Word]) -> None:
+        form_of = self.form_of
+        for word in words:
+            number = form_of.get(id(word))
+            if number is None:
+                number = form_of[id(word)] = len(self.forms)
+                self.forms.append(word)  # it lives on, so that nothing else can have its identity
+            self.read_forms.append(number)
+
+    def graph(self, progress: ProgressCallback) -> MentionGraph:
         count = len(self.groups)
         names = collect_names(self.described, self.in_lower_case, self.groups)
         words = np.array(self.words, np.int32)
@@ -200,15 +221,15 @@ class _Reader:
         owner = np.repeat(np.arange(count), self.text_lengths)
         title_owner = np.repeat(np.arange(count), self.title_lengths)
         # Each pair of document and term once, ordered by document.
-        pairs = np.unique(np.concatenate((owner * terms + words, title_owner * terms + title_words)).astype(np.int64))
+        pairs, _ = distinct(np.concatenate((owner * terms + words, title_owner * terms + title_words)).astype(np.int64))
+        del owner
         frequency = np.bincount(pairs % terms, minlength=terms) if terms else np.zeros(0, np.int64)
         idf = np.log(1 + (count - frequency + 0.5) / (frequency + 0.5)).astype(np.float32)
         proper = np.array([self._is_proper(stem) for stem in self.vocabulary], bool)
         proper_pairs = pairs[proper[pairs % terms]] if terms else pairs
-        edges = self._mentions(chunks, names, text_start, progress)
-        incoming_degree = np.bincount(
-            np.unique(edges["target"] * np.int64(count) + edges["source"]) // max(1, count), minlength=count
-        )
+        edges = self._mentions(names, text_start, progress)
+        linked, _ = distinct(edges["target"] * np.int64(count) + edges["source"])
+        incoming_degree = np.bincount(linked // max(1, count), minlength=count)
         rarity = np.log((count + 1) / (1 + incoming_degree)) / np.log(count + 1)
         return MentionGraph(
             names=names,
@@ -236,19 +257,19 @@ class _Reader:
         rarely_lower = self.lower_count[stem] <= 0.1 * self.upper_count[stem]
         return rarely_lower and len(stem) > 2 and not stem[0].isdigit()
 
-    def _mentions(
-        self, chunks: Sequence[Chunk], names: Names, text_start: Ints, progress: ProgressCallback
-    ) -> dict[str, Array]:
+    def _mentions(self, names: Names, text_start: Ints, progress: ProgressCallback) -> dict[str, Array]:
         columns: dict[str, list[Any]] = {
             name: [] for name in ("source", "target", "weight", "sentence", "position", "width")
         }
-        number = 0
-        for row, chunk in enumerate(chunks):
+        forms, number, begin = self.forms, 0, 0  # of the next sentence, and of its first word
+        for row, count in enumerate(self.sentence_counts):
             found: dict[int, list[tuple[float, int, int, int]]] = {}
             position = int(text_start[row])
-            # Read again rather than kept: the words of 100,000 documents would fill the memory.
-            for words in map(self.analyzer.words, _sentence_texts(chunk)):
-                content = np.cumsum([0, *(not word.is_stop for word in words)]).tolist()
+            for _ in range(count):
+                end = begin + self.sentence_lengths[number]
+                words = [forms[form] for form in self.read_forms[begin:end]]
+                begin = end
+                content = list(accumulate((not word.is_stop for word in words), initial=0))
                 for mention in names.mentions(words):
                     width = content[mention.end] - content[mention.start]
                     for target, strength in names.meant(mention):
@@ -266,10 +287,6 @@ class _Reader:
         return {
             name: np.array(values, np.float32 if name == "weight" else np.int32) for name, values in columns.items()
         }
-
-
-def _sentence_texts(chunk: Chunk) -> list[str]:
-    return [chunk.text[start:end] for start, end in sentences(chunk.text)] or [""]
 
 
 def _grouped(edges: dict[str, Array], by: str, other: str, count: int) -> Edges:

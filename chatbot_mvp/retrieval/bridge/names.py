@@ -64,6 +64,8 @@ class Names:
             lengths.setdefault(name[:2], set()).add(len(name))
         self._lengths = {head: sorted(found, reverse=True) for head, found in lengths.items()}
         """The first two stems of names, or the only one -> how many words such names have, the longest first."""
+        self._heads = {head[0] for head in lengths}
+        """First stems of names: most words are none."""
 
     def mentions(self, words: Sequence[Word], cased: bool = True) -> Iterator[Mention]:
         """Longest names first, from left to right, then names nested in them.
@@ -73,7 +75,9 @@ class Names:
         """
         taken = 0
         stems = tuple(word.stem for word in words)
-        for start in range(len(words)):
+        for start, stem in enumerate(stems):
+            if stem not in self._heads:
+                continue
             lengths = self._lengths.get(stems[start : start + 2], ()) if start + 1 < len(words) else ()
             for length in (*lengths, *self._lengths.get(stems[start : start + 1], ())):
                 name = stems[start : start + length]

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from chatbot_mvp.retrieval.bridge.arrays import Array, Floats, Ints, best_first, compiled, offsets
+from chatbot_mvp.retrieval.bridge.arrays import Array, Floats, Ints, best_first, compiled, distinct, offsets
 
 _K1, _B = 1.2, 0.75
 _TITLE_BOOST = 2.0
@@ -38,8 +38,8 @@ def build_postings(words: Array, text_start: Ints, title_words: Array, title_sta
     length = np.diff(text_start) + title_length  # a text is read with its title, as the other indexes do
     title_key = title_words.astype(np.int64) * count + np.repeat(np.arange(count), title_length)
     text_key = words.astype(np.int64) * count + np.repeat(np.arange(count), np.diff(text_start))
-    keys, frequency = np.unique(np.concatenate((text_key, title_key)), return_counts=True)
-    title_keys, title_frequency = np.unique(title_key, return_counts=True)
+    keys, frequency = distinct(np.concatenate((text_key, title_key)))
+    title_keys, title_frequency = distinct(title_key)
     term, row = keys // max(1, count), keys % max(1, count)
     in_title = np.zeros(len(keys))
     in_title[np.searchsorted(keys, title_keys)] = title_frequency

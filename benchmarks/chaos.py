@@ -1,0 +1,255 @@
+"""Kills runs with SIGKILL at random moments and resumes them; in the end they must be what an unbroken run is.
+
+    python benchmarks/chaos.py [--kills 50] [--seed 7] [--strategy BRIDGE_HYBRID] [--latency 0.25] [--json]
+
+Every start is a process of the command line of its own, against a provider on loopback whose replies follow from the
+prompts. The moment of a kill is drawn evenly over the length of an unbroken run, start-up included; a resume may be
+killed as well, and a run ends when a start happens to outlive its moment. Every second run begins without a cache of
+indexes and vectors: with one, the moments fall to the phases that ask the provider. The exit code is 1 when anything
+differs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+import os
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from chatbot_mvp.benchmark.records import RunFolder, read_json_lines, run_folders  # noqa: E402
+from chatbot_mvp.benchmark.submissions import read_submissions  # noqa: E402
+from chatbot_mvp.settings import Settings  # noqa: E402
+from tests.benchmark.judge_stub import ModelStub  # noqa: E402
+
+PHASES = ("retrieve", "generate", "judge")
+BEFORE = "start-up"
+"""What a process does until its first word of progress."""
+_TIMES = ("seconds", "usage", "peak_rss_mb", "started_at", "finished_at", "run_id", "damaged_records")
+"""Of a result, what two runs need not have in common."""
+
+
+@dataclass
+class Report:
+    """What happened, and what is wrong."""
+
+    seconds_unbroken: float = 0.0
+    kills: Counter[str] = field(default_factory=Counter)
+    """Phase -> kills in it."""
+    no_run: int = 0
+    """Kills before there was a manifest: nothing to resume."""
+    resumes: int = 0
+    runs: int = 0
+    """Finished, without the unbroken one."""
+    damaged_lines: int = 0
+    redone: int = 0
+    """Answers of the provider that were asked for once more, of ``answers``."""
+    answers: int = 0
+    differences: list[str] = field(default_factory=list)
+
+    def table(self) -> str:
+        lines = [
+            f"unbroken run            {self.seconds_unbroken:.1f} s",
+            f"kills                   {sum(self.kills.values())} in {self.runs} runs",
+            *(f"  {phase:<21} {count}" for phase, count in self.kills.most_common()),
+            f"  before the manifest   {self.no_run} (of those in {BEFORE})",
+            f"resumes                 {self.resumes}",
+            f"damaged lines           {self.damaged_lines}",
+            f"replies asked for again {self.redone} beside {self.answers}",
+            f"verdict                 {'; '.join(self.differences) or 'each query once in every phase, all equal'}",
+        ]
+        return "\n".join(lines)
+
+
+class CommandLine:
+    """Starts ``chatbot-mvp`` in processes of their own."""
+
+    def __init__(self, folder: Path, stub: ModelStub, strategy: str, queries: int, calls: int) -> None:
+        self.data = folder / "data"
+        self._cwd = folder / "cwd"
+        self._cwd.mkdir(parents=True)
+        self.stderr = folder / "stderr.txt"
+        known = {name.upper() for name in Settings.model_fields}
+        self.environment = {
+            **{name: value for name, value in os.environ.items() if name.upper() not in known},
+            **stub.environment,
+            "PYTHONPATH": str(ROOT),
+            "DATA_DIR": str(self.data),
+            "RETRIEVAL_STRATEGY": strategy,
+            "EVAL_MAX_QUERIES": str(queries),
+            "NIM_MAX_CONCURRENT_REQUESTS": str(calls),
+        }
+
+    def share(self, other: CommandLine) -> None:
+        """Work in the other one's data folder."""
+        self.data = other.data
+        self.environment["DATA_DIR"] = str(self.data)
+
+    def start(self, *arguments: str, before: Callable[[], None] | None = None) -> subprocess.Popen[bytes]:
+        """Begin a command; ``before`` is called in its process."""
+        with self.stderr.open("wb") as errors:
+            return subprocess.Popen(
+                [sys.executable, "-m", "chatbot_mvp.cli", "benchmark", *arguments, "--json"],
+                cwd=self._cwd,
+                env=self.environment,
+                stdout=subprocess.DEVNULL,
+                stderr=errors,
+                preexec_fn=before,
+            )
+
+    def phase(self) -> str:
+        """The one that the last process told of last."""
+        lines = [line for line in self.stderr.read_text("utf-8", "replace").splitlines() if ": " in line]
+        return lines[-1].partition(":")[0] if lines else BEFORE
+
+
+def chaos(
+    folder: Path,
+    kills: int,
+    seed: int = 7,
+    strategy: str = "BRIDGE_HYBRID",
+    queries: int = 0,
+    latency: float = 0.1,
+    calls: int = 4,
+    warm: bool = True,
+) -> Report:
+    """Kill and resume; the report tells what is not as it should be.
+
+    Args:
+        folder: of everything that is written; must be empty.
+        queries: of each run; 0 for all of the bundled data set.
+        latency: of the provider, in seconds.
+        calls: requests to it at the same time.
+        warm: make the unbroken run twice and take the second's length: the first start on a machine compiles.
+    """
+    report = Report()
+    moments = random.Random(seed)
+    with ModelStub(latency) as stub:
+        line = CommandLine(folder, stub, strategy, queries, calls)
+        for _ in range(1 + warm):
+            shutil.rmtree(line.data, ignore_errors=True)
+            stub.reset()
+            started = time.monotonic()
+            _finish(line.start("run"), line)
+            report.seconds_unbroken = time.monotonic() - started
+        [unbroken] = run_folders(line.data / "results")
+        per_run = sum(stub.answered.values())
+        runs = _killed_runs(line, report, kills, moments)
+        report.runs = len(runs)
+        report.answers = report.runs * per_run
+        report.redone = sum(stub.answered.values()) - per_run - report.answers
+    for run_id in runs:
+        run = RunFolder(line.data / "results", run_id)
+        report.damaged_lines += run.all_records()[1]
+        report.differences += _differences(unbroken, run)
+    report.differences += _differences_of_submissions(line.data, [unbroken.run_id, *runs])
+    return report
+
+
+def _killed_runs(line: CommandLine, report: Report, kills: int, moments: random.Random) -> list[str]:
+    """Ids of the runs, all of them finished."""
+    results = line.data / "results"
+    known = {run.run_id for run in run_folders(results)}
+    runs: list[str] = []
+    run_id = ""
+    while sum(report.kills.values()) < kills or run_id:
+        if not run_id and len(runs) % 2 == 0:
+            shutil.rmtree(line.data / "cache", ignore_errors=True)
+        report.resumes += bool(run_id)
+        process = line.start("resume", run_id) if run_id else line.start("run")
+        if sum(report.kills.values()) < kills:
+            try:
+                process.wait(moments.uniform(0, report.seconds_unbroken))
+            except subprocess.TimeoutExpired:
+                process.kill()
+        _finish(process, line, may_be_killed=True)
+        killed = process.returncode < 0
+        new = {run.run_id for run in run_folders(results)} - known
+        known |= new
+        run_id = run_id or "".join(new)
+        if killed:
+            report.kills[line.phase()] += 1
+            report.no_run += not run_id
+        # A kill may come after the last file and before the process has ended.
+        if run_id and RunFolder(results, run_id).state() == "finished":
+            runs.append(run_id)
+            run_id = ""
+        elif not killed:
+            raise RuntimeError(f"the run {run_id!r} ended without a result")
+    return runs
+
+
+def _finish(process: subprocess.Popen[bytes], line: CommandLine, may_be_killed: bool = False) -> None:
+    code = process.wait(300)
+    if code and not (may_be_killed and code < 0):
+        raise RuntimeError(f"exit code {code}: {line.stderr.read_text('utf-8')[-2_000:]}")
+
+
+def _differences(unbroken: RunFolder, run: RunFolder) -> list[str]:
+    found = []
+    one, other = _records(unbroken), _records(run)
+    for phase in PHASES:
+        if repeated := [key for key, count in other[phase].items() if count > 1]:
+            found.append(f"{run.run_id}: {phase} has {repeated} more than once")
+        if set(one[phase]) != set(other[phase]):
+            found.append(f"{run.run_id}: {phase} has other queries: {set(one[phase]) ^ set(other[phase])}")
+    expected, result = unbroken.result(), run.result()
+    for name in sorted(set(expected) | set(result)):
+        if name not in _TIMES and expected.get(name) != result.get(name):
+            found.append(f"{run.run_id}: {name} differs")
+    for kind in ("summary", "detail"):
+        if _table(unbroken, kind) != _table(run, kind):
+            found.append(f"{run.run_id}: {kind}.csv differs")
+    return found
+
+
+def _records(run: RunFolder) -> dict[str, Counter[str]]:
+    """Phase -> query -> how many lines say that it went well."""
+    rows, _ = read_json_lines(run.path / "records.jsonl")
+    counts: dict[str, Counter[str]] = {phase: Counter() for phase in PHASES}
+    for row in rows:
+        if row["status"] == "ok":
+            counts[row["phase"]][row["query_id"]] += 1
+    return counts
+
+
+def _table(run: RunFolder, kind: str) -> list[dict[str, Any]]:
+    with (run.path / f"{run.run_id}_{kind}.csv").open(encoding="utf-8", newline="") as file:
+        return [{k: v for k, v in row.items() if k not in _TIMES} for row in csv.DictReader(file)]
+
+
+def _differences_of_submissions(data: Path, run_ids: list[str]) -> list[str]:
+    rows, _ = read_submissions(data / "submissions.jsonl")
+    listed = sorted(row["run_id"] for row in rows)
+    return [] if listed == sorted(run_ids) else [f"submissions.jsonl lists {listed}, not {sorted(run_ids)}"]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--kills", type=int, default=50)
+    parser.add_argument("--seed", type=int, default=7)
+    parser.add_argument("--strategy", default="BRIDGE_HYBRID")
+    parser.add_argument("--latency", type=float, default=0.25, help="of the provider, in seconds")
+    parser.add_argument("--json", action="store_true")
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        report = chaos(Path(folder), arguments.kills, arguments.seed, arguments.strategy, latency=arguments.latency)
+    print(json.dumps(asdict(report), ensure_ascii=False) if arguments.json else report.table())
+    return int(bool(report.differences))
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,179 @@
+"""A run's answers from a provider that refuses and breaks: all of them, in bounded attempts, at what the limit allows.
+
+    python benchmarks/pressure.py [--queries 600] [--calls 8] [--latency 0.1] [--limit 0] [--json]
+
+The provider is a process of its own on loopback: 20 % of all requests get 429, 5 % get 500, 2 % a cut connection, each
+after the latency; with ``--limit`` it takes so many requests per second instead. The figure is the throughput of the
+phases generate and judge against (requests at a time / latency) x the share of good replies, or against the limit. The
+exit code is 1 when a query failed or the throughput is under 80 %.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from chatbot_mvp.benchmark.answering import RunModels, answer  # noqa: E402
+from chatbot_mvp.benchmark.datasets import Dataset, Query  # noqa: E402
+from chatbot_mvp.benchmark.journal import Journal  # noqa: E402
+from chatbot_mvp.benchmark.preparation import PreparedRun, prepare_run  # noqa: E402
+from chatbot_mvp.benchmark.records import QueryRecord  # noqa: E402
+from chatbot_mvp.benchmark.retrieving import PHASE as RETRIEVE  # noqa: E402
+from chatbot_mvp.benchmark.spending import Spending  # noqa: E402
+from chatbot_mvp.llm.registry import create_chat_model, requests_at_once  # noqa: E402
+from chatbot_mvp.settings import Settings, load_settings  # noqa: E402
+from chatbot_mvp.types import Document, ignore_progress  # noqa: E402
+from tests.benchmark.judge_stub import Faults, serve  # noqa: E402
+
+REQUESTS_PER_TRY = 4  # NIM_MAX_RETRIES and the first
+TRIES = 3
+DOCUMENTS = 20
+
+
+@dataclass(frozen=True)
+class Pressed:
+    """What came of one run."""
+
+    queries: int
+    failed: int
+    """Of generate and judge together."""
+    requests: int
+    """That the provider counted."""
+    refused: float
+    """Share of 429s, 0-1."""
+    most_attempts: int
+    """For one prompt."""
+    most_at_once: int
+    seconds: float
+    answers_per_second: float
+    allowed_per_second: float
+
+    @property
+    def share(self) -> float:
+        return self.answers_per_second / self.allowed_per_second
+
+    @property
+    def fine(self) -> bool:
+        return not self.failed and self.share >= 0.8 and self.most_attempts <= REQUESTS_PER_TRY * TRIES
+
+
+def press(folder: Path, queries: int, calls: int, latency: float, faults: Faults, limit: float = 0.0) -> Pressed:
+    """Answer and judge ``queries`` questions.
+
+    Args:
+        calls: requests at the same time.
+        latency: of the provider, in seconds.
+        limit: requests per second that the provider takes; 0: any.
+    """
+    with _provider(latency, faults, limit) as (base_url, ask):
+        (folder / "empty.env").touch()
+        settings = load_settings(
+            folder / "empty.env",
+            data_dir=folder,
+            provider="openai",
+            openai_base_url=base_url,
+            openai_api_key="stub-key-of-nobody",
+            openai_model_name="stub",
+            llm_cache_enabled=False,
+            nim_max_concurrent_requests=calls,
+            generation_enabled=True,
+        )
+        run = _retrieved(folder, queries, settings)
+        model = create_chat_model(settings)
+        places = requests_at_once(settings)
+        models = RunModels(model, places, model, places, share_calls=True)
+        journal = Journal(run.folder)
+        started = time.monotonic()
+        answer(run, journal, models, Spending(run.folder), ignore_progress)
+        seconds = time.monotonic() - started
+        told = ask()
+    good = 1 - faults.too_many - faults.broken - faults.cut
+    answers = told["statuses"]["200"]
+    requests = sum(told["statuses"].values())
+    return Pressed(
+        queries=queries,
+        failed=journal.failed("generate") + journal.failed("judge"),
+        requests=requests,
+        refused=told["statuses"].get("429", 0) / requests,
+        most_attempts=told["most_attempts"],
+        most_at_once=told["most_at_once"],
+        seconds=round(seconds, 2),
+        answers_per_second=round(answers / seconds, 1),
+        allowed_per_second=round(min(calls / latency, limit or calls / latency) * good, 1),
+    )
+
+
+def _retrieved(folder: Path, queries: int, settings: Settings) -> PreparedRun:
+    """A run whose rankings are there."""
+    documents = tuple(
+        Document(f"d{n}", f"Barca {n}", f"La barca {n} salió del puerto número {n} con viento de poniente.")
+        for n in range(DOCUMENTS)
+    )
+    asked = tuple(
+        Query(f"q{n}", f"¿De qué puerto salió la barca de la consulta {n}?", f"puerto {n}") for n in range(queries)
+    )
+    dataset = Dataset("presion", documents, asked, {query.query_id: {"d0": 1} for query in asked}, "0")
+    run = prepare_run(folder / "results", "presion", lambda: dataset, settings)
+    records = [
+        QueryRecord(run.folder.run_id, f"q{n}", RETRIEVE, "ok", {"generation_doc_ids": [f"d{n % DOCUMENTS}"]})
+        for n in range(queries)
+    ]
+    run.folder.append_records(records)
+    return run
+
+
+@contextmanager
+def _provider(latency: float, faults: Faults, limit: float) -> Iterator[tuple[str, Callable[[], dict[str, Any]]]]:
+    context = get_context("spawn")
+    here, there = context.Pipe()
+    process = context.Process(target=serve, args=(there, latency, faults, limit), daemon=True)
+    process.start()
+    try:
+
+        def ask() -> dict[str, Any]:
+            here.send("tell")
+            told: dict[str, Any] = here.recv()
+            return told
+
+        if not here.poll(60):
+            raise RuntimeError("the provider does not start")
+        yield here.recv(), ask
+    finally:
+        process.kill()
+        process.join(5)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--queries", type=int, default=600)
+    parser.add_argument("--calls", type=int, default=8)
+    parser.add_argument("--latency", type=float, default=0.1)
+    parser.add_argument("--limit", type=float, default=0.0)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--json", action="store_true")
+    arguments = parser.parse_args()
+    faults = Faults(seed=arguments.seed) if arguments.limit else Faults(0.20, 0.05, 0.02, seed=arguments.seed)
+    with tempfile.TemporaryDirectory() as folder:
+        pressed = press(Path(folder), arguments.queries, arguments.calls, arguments.latency, faults, arguments.limit)
+    if arguments.json:
+        print(json.dumps({**asdict(pressed), "share": round(pressed.share, 3)}))
+    else:
+        for name, value in {**asdict(pressed), "share": f"{pressed.share:.0%}"}.items():
+            print(f"{name:<20} {value}")
+    return int(not pressed.fine)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

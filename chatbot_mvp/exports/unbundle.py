@@ -1,0 +1,152 @@
+"""Reads the zip that ``bundle`` wrote. It comes from elsewhere: nothing is unpacked before all of it is checked."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import stat
+import zipfile
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from chatbot_mvp.benchmark.records import BUNDLE, RunManifest
+from chatbot_mvp.errors import BundleDamaged, BundleUnsafe
+
+_MOST_FILES = 100
+_MOST_BYTES = 512 * 2**20  # unpacked; a run of 7,405 queries has some 50 MB
+_ENTRY = re.compile(r"(?P<run>[\w-][\w.-]*)/(?P<name>[\w-][\w.-]*)", re.ASCII)
+_SUMS, _CONFIGURATION = "SHA256SUMS", "configuration.json"
+
+
+class _Row(BaseModel):
+    query_id: str
+    question: str
+    metrics: dict[str, float | None]
+    retrieved: list[str]
+    gold: list[str]
+    cause: str
+
+
+class _Result(BaseModel):
+    """What lists, comparison and pages read of a result."""
+
+    model_config = ConfigDict(extra="allow")
+
+    run_id: str
+    dataset: str
+    strategy: str
+    fingerprint: str
+    queries: int
+    metrics: dict[str, float | None]
+    scored: dict[str, tuple[int, int]]
+    seconds: dict[str, float]
+    peak_rss_mb: float | None
+    causes: dict[str, int]
+    per_query: list[_Row]
+
+
+@dataclass(frozen=True)
+class Bundle:
+    """A run of another machine."""
+
+    manifest: RunManifest
+    """Its data set is named as there; the same name may be found here or not."""
+    result: dict[str, Any]
+    files: Mapping[str, bytes]
+    """The tables for download, by name."""
+
+
+def read_bundle(path: Path) -> Bundle:
+    """
+    Raises:
+        BundleUnsafe: paths that lead elsewhere, links, or more than 512 MB.
+        BundleDamaged: a file is not what its hash says, or what a run needs is not there.
+    """
+    try:
+        with zipfile.ZipFile(path) as archive:
+            run_id, infos = _entries(path, archive)
+            files = {name: archive.read(info) for name, info in infos.items()}
+    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, OSError) as error:
+        raise BundleDamaged(path=str(path), reason=str(error) or type(error).__name__) from error
+    _check_hashes(path, files)
+    result = _result(path, files, run_id)
+    manifest = _manifest(path, files, run_id)
+    wanted = (f"{run_id}_summary.csv", f"{run_id}_detail.csv")
+    return Bundle(manifest, result, {name: files[name] for name in wanted if name in files})
+
+
+def _entries(path: Path, archive: zipfile.ZipFile) -> tuple[str, dict[str, zipfile.ZipInfo]]:
+    """(the run's id, its files by name)."""
+    found: dict[str, zipfile.ZipInfo] = {}
+    runs = set()
+    infos = archive.infolist()
+    if len(infos) > _MOST_FILES:
+        raise BundleUnsafe(path=str(path), entry=infos[_MOST_FILES].filename, reason=f"is one of {len(infos)} files")
+    for info in infos:
+        match = _ENTRY.fullmatch(info.filename)
+        if match is None or stat.S_ISLNK(info.external_attr >> 16):
+            raise BundleUnsafe(path=str(path), entry=info.filename, reason="is no file of a run's own folder")
+        runs.add(match["run"])
+        if len(runs) > 1 or match["name"] in found:
+            raise BundleUnsafe(path=str(path), entry=info.filename, reason="is of another run, or there twice")
+        found[match["name"]] = info
+    # What the archive states is what can be read: zipfile stops there.
+    if (size := sum(info.file_size for info in infos)) > _MOST_BYTES:
+        largest = max(infos, key=lambda info: info.file_size)
+        reason = f"makes it {size / 1e6:,.0f} MB; at most {_MOST_BYTES / 1e6:,.0f} are taken"
+        raise BundleUnsafe(path=str(path), entry=largest.filename, reason=reason)
+    if not runs:
+        raise BundleDamaged(path=str(path), reason="it is empty")
+    return runs.pop(), found
+
+
+def _check_hashes(path: Path, files: Mapping[str, bytes]) -> None:
+    lines = files.get(_SUMS, b"").decode("utf-8", "replace").splitlines()
+    stated = {name: digest for digest, _, name in (line.partition("  ") for line in lines)}
+    for name in sorted({*stated, *files} - {_SUMS}):
+        if name not in files:
+            raise BundleDamaged(path=str(path), reason=f"{name!r} is missing")
+        if stated.get(name) != hashlib.sha256(files[name]).hexdigest():
+            raise BundleDamaged(path=str(path), reason=f"{name!r} is not what {_SUMS} says")
+
+
+def _result(path: Path, files: Mapping[str, bytes], run_id: str) -> dict[str, Any]:
+    name = f"{run_id}.json"
+    try:
+        result: dict[str, Any] = json.loads(files[name])
+        checked = _Result.model_validate(result)
+    except KeyError as error:
+        raise BundleDamaged(path=str(path), reason=f"{name!r} is missing") from error
+    except (ValueError, ValidationError) as error:
+        raise BundleDamaged(path=str(path), reason=f"{name!r}: {_first(error)}") from error
+    if checked.run_id != run_id:
+        raise BundleDamaged(path=str(path), reason=f"{name!r} is the result of {checked.run_id!r}")
+    return result
+
+
+def _manifest(path: Path, files: Mapping[str, bytes], run_id: str) -> RunManifest:
+    known = {field.name for field in fields(RunManifest)}
+    try:
+        values = json.loads(files[_CONFIGURATION])
+        # A later version may tell more.
+        values = {name: value for name, value in values.items() if name in known}
+        values |= {"dataset_ref": values["dataset"], "imported": values.get("imported") or BUNDLE}
+        manifest = RunManifest(**values)
+    except (KeyError, ValueError, TypeError, AttributeError) as error:
+        raise BundleDamaged(path=str(path), reason=f"{_CONFIGURATION!r}: {error!r}") from error
+    if manifest.run_id != run_id:
+        raise BundleDamaged(path=str(path), reason=f"{_CONFIGURATION!r} is of {manifest.run_id!r}")
+    return manifest
+
+
+def _first(error: Exception) -> str:
+    if not isinstance(error, ValidationError):
+        return str(error)
+    first = error.errors()[0]
+    return f"{'.'.join(map(str, first['loc']))}: {first['msg']}"

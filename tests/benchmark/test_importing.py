@@ -1,0 +1,306 @@
+"""A run of another machine or program becomes one of this machine, or nothing at all is written."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import stat
+import zipfile
+from collections.abc import Callable
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from chatbot_mvp.app import App
+from chatbot_mvp.benchmark.datasets import Dataset, Query
+from chatbot_mvp.benchmark.trec import known_ids, read_trec
+from chatbot_mvp.cli_print import result_lines
+from chatbot_mvp.errors import (
+    BundleDamaged,
+    BundleUnsafe,
+    ChatbotError,
+    ImportNotWritten,
+    NothingToImport,
+    RunAlreadyFinished,
+    RunExists,
+    TrecIdUnknown,
+    TrecLineWrong,
+)
+from chatbot_mvp.exports import unbundle
+from chatbot_mvp.llm.demo import DemoModel
+from chatbot_mvp.settings import Settings
+from chatbot_mvp.types import Document
+from tests.fakes import FakeEmbedder, FakeLanguageModel
+
+Make = Callable[[str], App]
+
+
+@pytest.fixture
+def machine(settings: Settings, tmp_path: Path) -> Make:
+    """An App over a data folder of its own; answers come from demo."""
+
+    def make(name: str) -> App:
+        own = settings.with_changes(data_dir=tmp_path / name, retrieval_strategy="LEXICAL", generation_enabled=True)
+        return App(own, lambda _: FakeEmbedder(), DemoModel, lambda *_: FakeLanguageModel().model)
+
+    return make
+
+
+@pytest.fixture
+def bundle(machine: Make, tmp_path: Path) -> Path:
+    """The zip of a run of machine "a" over five queries."""
+    app = machine("a")
+    run_id = app.bench.run_now(eval_max_queries=5)["run_id"]
+    path = tmp_path / "bundle.zip"
+    path.write_bytes(app.bench.export_run(run_id, "zip").files[f"{run_id}.zip"])
+    return path
+
+
+def shown(result: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in result.items() if name != "imported"}
+
+
+def test_an_exported_run_is_the_same_run_on_another_machine(machine: Make, bundle: Path) -> None:
+    there, here = machine("a"), machine("b")
+    imported = here.bench.import_run(bundle)
+    run_id = imported.run_id
+    assert (imported.kind, imported.queries) == ("bundle", 5)
+    assert shown(here.bench.run(run_id)) == there.bench.run(run_id)
+    assert result_lines(here.bench.run(run_id)) == result_lines(there.bench.run(run_id))
+    assert here.bench.runs() == there.bench.runs()
+    assert [path.name for path in here.bench.run_files(run_id)] == [path.name for path in there.bench.run_files(run_id)]
+    others = [app.bench.run_now(eval_max_queries=5, kb_top_k=2)["run_id"] for app in (there, here)]
+    one, two = (app.bench.compare([run_id, other]) for app, other in zip((there, here), others, strict=True))
+    assert [asdict(delta) for delta in one.runs[0].metrics] == [asdict(delta) for delta in two.runs[0].metrics]
+    assert (
+        one.runs[0].configuration
+        == two.runs[0].configuration
+        == {
+            "kb_top_k": (5, 2),
+            "fingerprint": one.runs[0].configuration["fingerprint"],
+        }
+    )
+    # Its data set is here too, so that it can be exported again, and read down to the texts.
+    [again] = here.bench.export_run(run_id, "zip").files.values()
+    assert set(zipfile.ZipFile(io.BytesIO(again)).namelist()) == set(zipfile.ZipFile(bundle).namelist())
+    row = here.bench.run(run_id)["per_query"][0]
+    assert here.bench.run_documents(run_id, row["retrieved"]) == there.bench.run_documents(run_id, row["retrieved"])
+    with pytest.raises(RunAlreadyFinished):
+        here.bench.resume_now(run_id)
+    assert here.bench.unfinished_runs() == []
+
+
+def test_a_run_that_is_here_already_is_not_replaced(machine: Make, bundle: Path) -> None:
+    here = machine("a")
+    before = here.bench.runs()
+    with pytest.raises(RunExists):
+        here.bench.import_run(bundle)
+    assert here.bench.runs() == before
+
+
+def rewritten(path: Path, change: Callable[[dict[str, bytes]], None], hashes: bool = True) -> Path:
+    """The bundle with other files; their names are those within its folder."""
+    with zipfile.ZipFile(path) as archive:
+        folder = archive.namelist()[0].split("/")[0]
+        files = {name.partition("/")[2]: archive.read(name) for name in archive.namelist()}
+    change(files)
+    if hashes:
+        listed = {name: hashlib.sha256(text).hexdigest() for name, text in files.items() if name != "SHA256SUMS"}
+        files["SHA256SUMS"] = "".join(f"{digest}  {name}\n" for name, digest in listed.items()).encode()
+    out = path.with_name("changed.zip")
+    with zipfile.ZipFile(out, "w") as archive:
+        for name, text in files.items():
+            archive.writestr(f"{folder}/{name}", text)
+    return out
+
+
+def result_name(files: dict[str, bytes]) -> str:
+    return next(name for name in files if name.endswith(".json") and f"{name[:-5]}.run" in files)
+
+
+def edited(files: dict[str, bytes], **values: object) -> None:
+    name = result_name(files)
+    files[name] = json.dumps({**json.loads(files[name]), **values}).encode()
+
+
+@pytest.mark.parametrize(
+    ("change", "hashes", "said"),
+    [
+        (lambda files: edited(files, queries=6), False, "is not what SHA256SUMS says"),
+        (lambda files: files.update({"more.txt": b"x"}), False, "more.txt"),
+        (lambda files: files.pop("report.md", files.pop(result_name(files))), False, "is missing"),
+        (lambda files: files.pop(result_name(files)), True, ".json' is missing"),
+        (lambda files: files.pop("configuration.json"), True, "configuration.json"),
+        (lambda files: edited(files, run_id="other"), True, "of 'other'"),
+        (lambda files: edited(files, per_query=[{"query_id": 7}]), True, "per_query.0"),
+        (lambda files: edited(files, metrics={"mrr": "high"}), True, "metrics.mrr"),
+        (lambda files: files.update({"configuration.json": b"[]"}), True, "configuration.json"),
+        (lambda files: files.update({result_name(files): b"{"}), True, "Expecting"),
+    ],
+)
+def test_a_damaged_bundle_is_refused_with_what_is_wrong(
+    machine: Make, bundle: Path, change: Callable[[dict[str, bytes]], None], hashes: bool, said: str
+) -> None:
+    here = machine("b")
+    with pytest.raises(BundleDamaged, match=said):
+        here.bench.import_run(rewritten(bundle, change, hashes))
+    assert not here.settings.data_dir.exists()
+
+
+@pytest.mark.parametrize("end", [0.3, 0.9])
+def test_a_bundle_that_was_cut_is_refused(machine: Make, bundle: Path, end: float) -> None:
+    content = bundle.read_bytes()
+    bundle.write_bytes(content[: int(len(content) * end)])
+    with pytest.raises(BundleDamaged, match="not a zip"):
+        machine("b").bench.import_run(bundle)
+
+
+def test_a_byte_that_changed_on_the_way_is_seen(machine: Make, bundle: Path) -> None:
+    content = bytearray(bundle.read_bytes())
+    content[200] ^= 0xFF
+    bundle.write_bytes(content)
+    with pytest.raises(BundleDamaged):
+        machine("b").bench.import_run(bundle)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["../evil.txt", "/etc/evil", "r/../../evil", "r/a/b", "C:\\evil", "r\\evil", "evil", "../r/x", "r/.lock", "r/"],
+)
+def test_a_path_that_leads_elsewhere_is_refused_and_nothing_written(machine: Make, tmp_path: Path, name: str) -> None:
+    path = tmp_path / "bad.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr(name, b"x")
+    before = sorted(tmp_path.rglob("*"))
+    with pytest.raises(BundleUnsafe):
+        machine("b").bench.import_run(path)
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_links_two_runs_doubles_and_sizes_are_refused(
+    machine: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    link = zipfile.ZipInfo("r/link")
+    link.external_attr = (stat.S_IFLNK | 0o777) << 16
+    cases: list[list[tuple[str | zipfile.ZipInfo, bytes]]] = [
+        [(link, b"/etc/passwd")],
+        [("r/a", b""), ("s/a", b"")],
+        [("r/a", b"1"), ("r/a", b"2")],
+        [("r/a", b"0" * 2_000)],
+        [(f"r/{number}", b"") for number in range(101)],
+    ]
+    monkeypatch.setattr(unbundle, "_MOST_BYTES", 1_000)
+    for number, entries in enumerate(cases):
+        path = tmp_path / f"{number}.zip"
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+            for name, content in entries:
+                archive.writestr(name, content)
+        with pytest.raises(BundleUnsafe):
+            machine("b").bench.import_run(path)
+
+
+def test_a_disk_that_refuses_leaves_nothing(machine: Make, bundle: Path) -> None:
+    here = machine("b")
+    here.settings.data_dir.mkdir()
+    (here.settings.data_dir / "results").write_text("no folder")
+    with pytest.raises(ImportNotWritten):
+        here.bench.import_run(bundle)
+    assert not here.settings.submissions_path.exists()
+
+
+def test_our_own_trec_export_is_scored_as_the_run_was(machine: Make, tmp_path: Path) -> None:
+    app = machine("a")
+    ours = app.bench.run_now(generation_enabled=False)
+    [path] = [tmp_path / name for name in app.bench.export_run(ours["run_id"], "trec").files if name.endswith(".run")]
+    for name, content in app.bench.export_run(ours["run_id"], "trec").files.items():
+        (tmp_path / name).write_bytes(content)
+    imported = app.bench.import_run(path, "valle_multihop", "their bm25")
+    assert (imported.kind, imported.queries, imported.without_ranking, imported.left_out) == ("trec", 40, 0, 0)
+    theirs = app.bench.run(imported.run_id)
+    assert theirs["strategy"] == "their-bm25"
+    for name in ("metrics", "scored", "intervals", "splits", "causes", "dataset_sha256"):
+        assert theirs[name] == ours[name], name
+    comparison = app.bench.compare([ours["run_id"], imported.run_id])
+    assert {delta.delta for delta in comparison.runs[0].metrics} == {0.0}
+    assert set(comparison.runs[0].configuration) == {"fingerprint"}
+    assert {row["run_id"] for row in app.bench.runs()[0]} == {ours["run_id"], imported.run_id}
+    assert "trec" in app.bench.run(imported.run_id)["imported"]
+    assert list(app.settings.results_dir.glob(".import-*")) == []
+    assert app.bench.export_run(imported.run_id, "markdown").files
+
+
+def test_queries_without_a_line_count_as_not_retrieved_and_are_told(app: App, tmp_path: Path) -> None:
+    queries = app.bench.run_now(retrieval_strategy="LEXICAL")["per_query"]
+    lines = [f"{row['query_id']} Q0 {row['gold'][0]} 1 3.5 mine" for row in queries[:10]]
+    path = tmp_path / "part.run"
+    path.write_text("\n".join(lines) + "\n", "utf-8")
+    imported = app.bench.import_run(path, "valle_multihop")
+    assert (imported.queries, imported.without_ranking) == (40, 30)
+    result = app.bench.run(imported.run_id)
+    assert (result["strategy"], result["metrics"]["hit@1"], result["scored"]["hit@1"]) == ("mine", 0.25, [40, 40])
+    assert result["per_query"][20]["retrieved"] == []
+
+
+def test_a_sample_leaves_queries_of_the_file_out(machine: Make, settings: Settings, tmp_path: Path) -> None:
+    app = machine("a")
+    rows = app.bench.run_now(generation_enabled=False)["per_query"]
+    path = tmp_path / "all.run"
+    path.write_text("".join(f"{row['query_id']} Q0 {row['gold'][0]} 1 1 t\n" for row in rows), "utf-8")
+    own = app.settings.with_changes(eval_max_queries=5)
+    small = App(own, lambda _: FakeEmbedder(), DemoModel)
+    imported = small.bench.import_run(path, "valle_multihop")
+    assert (imported.queries, imported.left_out) == (5, 35)
+
+
+@pytest.mark.parametrize(
+    ("text", "error", "said"),
+    [
+        ("", NothingToImport, "no line"),
+        ("q1 Q0 d1 1 0.5\n", TrecLineWrong, "line 1: 5 columns"),
+        ("\nq1 Q0 d1 one 0.5 t\n", TrecLineWrong, "line 2: 'one'"),
+        ("q1 Q0 d1 1 nan t\n", TrecLineWrong, "'nan' is no finite"),
+        ("q1 Q0 d1 1 1 t\nq1 Q0 d1 2 1 t\n", TrecLineWrong, "line 2: 'q1' has 'd1' a second time"),
+        ("nobody Q0 d1 1 1 t\nnoone Q0 d1 1 1 t\n", TrecIdUnknown, "2 queries .* the first of them 'nobody'"),
+        ("q-one Q0 nothing 1 1 t\n", TrecIdUnknown, "1 documents .* the first of them 'nothing'"),
+    ],
+)
+def test_a_file_that_is_no_run_over_the_data_set_is_refused(
+    app: App, tmp_path: Path, text: str, error: type[ChatbotError], said: str
+) -> None:
+    query = app.bench._load("valle_multihop").queries[0].query_id
+    path = tmp_path / "t.run"
+    path.write_text(text.replace("q-one", query), "utf-8")
+    with pytest.raises(error, match=said):
+        app.bench.import_run(path, "valle_multihop")
+    assert not app.settings.data_dir.exists()
+
+
+def test_what_is_neither_zip_nor_trec_is_told(app: App, tmp_path: Path, bundle: Path) -> None:
+    (tmp_path / "b.run").write_bytes(b"\xff\xfe\x00")
+    for path, dataset, said in (
+        (tmp_path / "gone.zip", "", "no such file"),
+        (tmp_path / "b.run", "", "no data set"),
+        (tmp_path / "b.run", "valle_multihop", "as text"),
+        (bundle, "valle_multihop", "its own data set"),
+    ):
+        with pytest.raises(NothingToImport, match=said):
+            app.bench.import_run(path, dataset)
+
+
+def test_a_ranking_goes_by_score_then_rank_and_ids_may_be_percent_encoded(tmp_path: Path) -> None:
+    path = tmp_path / "t.run"
+    path.write_text("q%201 Q0 b 2 1.0 t\nq%201 Q0 a 1 1.0 t\nq%201 Q0 c%20c 3 7e0 t\nq%251 Q0 100%25 1 1 t\n", "utf-8")
+    trec = read_trec(path)
+    assert list(trec.rankings["q%201"]) == ["c%20c", "a", "b"]
+    documents = tuple(Document(doc_id, "", "x") for doc_id in ("a", "b", "c c", "100%25"))
+    dataset = Dataset("d", documents, (Query("q 1", "?"), Query("q%1", "?")), {}, "0")
+    assert known_ids(trec, dataset, dataset) == {
+        "q 1": {"c c": 7.0, "a": 1.0, "b": 1.0},
+        # An id that stands so in the data set is meant so.
+        "q%1": {"100%25": 1.0},
+    }
+    with pytest.raises(TrecIdUnknown):
+        known_ids(trec, dataset, replace(dataset, documents=documents[:2]))

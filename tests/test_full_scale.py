@@ -1,0 +1,88 @@
+"""The made-up data set of HotpotQA's size, and what a whole run over it may cost."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import fields
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from chatbot_mvp.benchmark.datasets import load_dataset
+from tests.test_benchmarks import script
+
+synthetic = script("synthetic")
+full_scale = script("full_scale")
+
+DOCUMENTS, QUERIES = 300, 60
+
+
+def equal(one: object, other: object) -> list[bool]:
+    """Per field of two made-up sets."""
+    return [np.array_equal(getattr(one, f.name), getattr(other, f.name)) for f in fields(synthetic.Made)]
+
+
+def test_a_seed_always_gives_the_same_set_and_another_seed_another_one() -> None:
+    made = synthetic.make(1, DOCUMENTS, QUERIES)
+    assert all(equal(made, synthetic.make(1, DOCUMENTS, QUERIES)))
+    assert not any(equal(made, synthetic.make(2, DOCUMENTS, QUERIES)))
+
+
+def test_the_set_has_the_shape_of_hotpotqa(tmp_path: Path) -> None:
+    """Two gold documents a question; of a bridge the first is named in the question, and names the second."""
+    synthetic.make(1, DOCUMENTS, QUERIES).write(tmp_path)
+    dataset = load_dataset(tmp_path)
+    assert (len(dataset.documents), len(dataset.queries), dataset.language) == (DOCUMENTS, QUERIES, "en")
+    assert all(len(dataset.qrels[query.query_id]) == 2 for query in dataset.queries)
+    assert len({document.title for document in dataset.documents}) == DOCUMENTS
+    assert 80 <= np.mean([len(document.text.split()) for document in dataset.documents]) <= 120
+    assert 12 <= np.mean([len(query.text.split()) for query in dataset.queries]) <= 22
+    by_id = {document.doc_id: document for document in dataset.documents}
+    bridges = [query for query in dataset.queries if query.question_type == "bridge"]
+    assert 0.6 * QUERIES <= len(bridges) <= 0.95 * QUERIES
+    linked = 0
+    for query in dataset.queries:
+        first, second = [by_id[doc_id] for doc_id in dataset.qrels[query.query_id]]
+        name = second.title.partition(" (")[0]
+        assert first.title.partition(" (")[0] in query.text
+        assert query.answer
+        if query.question_type == "bridge":
+            linked += name in first.text
+        else:
+            assert name in query.text
+        assert (query.answer_type == "label") == (query.answer in ("yes", "no"))
+    assert linked >= 0.9 * len(bridges)
+
+
+def test_a_run_over_it_embeds_nothing_and_tells_the_time_of_each_phase(tmp_path: Path) -> None:
+    dataset = full_scale.prepare(tmp_path, 1, DOCUMENTS, QUERIES)
+    run = full_scale.measure(tmp_path, dataset, "HYBRID", "cold")
+    assert set(run.seconds) == {"load", "index", "embed_corpus", "embed_queries", "retrieve", "aggregate", "export"}
+    assert sum(run.seconds.values()) < run.whole
+    folder = tmp_path / "results" / run.run_id
+    events = [json.loads(line)["event"] for line in (folder / "events.jsonl").read_text("utf-8").splitlines()]
+    assert events.count("query_result") == QUERIES
+    assert "embedding_batch" not in events
+    assert "| HYBRID | cold |" in full_scale.table([run])
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1_200)
+def test_a_run_of_7405_questions_over_66576_documents_within_120_s_and_2_gb(tmp_path: Path, capsys) -> None:  # type: ignore[no-untyped-def]
+    """Of the default strategy, with and without an index in the cache; the whole process.
+
+    The figures are always printed. Over the time on a machine with more to do than it has cores for, they say nothing
+    about the run: then the test is skipped and says so. Memory does not depend on others.
+    """
+    dataset = full_scale.prepare(tmp_path, 1, synthetic.DOCUMENTS, synthetic.QUERIES)
+    runs = full_scale.measure_both(tmp_path, dataset, "BRIDGE_HYBRID")
+    said = full_scale.table(runs)
+    with capsys.disabled():
+        print(f"\n{said}")
+    assert max(run.peak_mb for run in runs) <= full_scale.LIMIT_MB
+    slowest = max(runs, key=lambda run: run.whole)
+    if slowest.whole > full_scale.LIMIT_SECONDS and slowest.load > (os.cpu_count() or 1):
+        pytest.skip(f"the machine is too busy to measure: {said}")
+    assert slowest.whole <= full_scale.LIMIT_SECONDS
