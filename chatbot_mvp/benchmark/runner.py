@@ -65,7 +65,7 @@ def execute(
     """
     with working_on(
         run.folder,
-        run.settings.run_lock_path,
+        run.settings,
         progress,
         phase=GENERATE if run.settings.generation_enabled else RETRIEVE,
         total=len(run.query_ids),

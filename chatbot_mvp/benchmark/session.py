@@ -24,6 +24,7 @@ from chatbot_mvp.errors import (
     RunOverBudget,
     RunStopped,
 )
+from chatbot_mvp.settings import Settings
 from chatbot_mvp.types import Progress, ProgressCallback
 
 _OF_THE_DISK = {
@@ -65,7 +66,7 @@ class Session:
 @contextmanager
 def working_on(
     folder: RunFolder,
-    lock_path: Path,
+    settings: Settings,
     progress: ProgressCallback,
     *,
     phase: str,
@@ -77,7 +78,7 @@ def working_on(
     """Hold a run and work on it; waits for its turn, since one run works at a time.
 
     Args:
-        lock_path: of the one lock that all runs share.
+        settings: say where the lock is that all runs share, and where indexes are.
         phase, total: how far the run came is told by the records of this phase, out of so many.
         budget_usd: of the whole run with its earlier attempts; None for no limit.
         retry_failed: failed queries count as missing.
@@ -88,7 +89,7 @@ def working_on(
         RunOutOfQuota, RunOverBudget, RunNotWritten: it ended early; what is recorded stays.
     """
     try:
-        with _writing(folder), folder.held(), my_turn(lock_path, progress):
+        with _writing(folder, settings.cache_dir), folder.held(), my_turn(settings.run_lock_path, progress):
             journal = Journal(folder, forget_failed=retry_failed)
             spending = Spending(folder, budget_usd)
             folder.renew()
@@ -100,7 +101,7 @@ def working_on(
 
 
 @contextmanager
-def _writing(folder: RunFolder) -> Iterator[None]:
+def _writing(folder: RunFolder, cache_dir: Path) -> Iterator[None]:
     """A disk that is full or refuses, whatever was to be written: records, an index, a cache, the result."""
     try:
         yield
@@ -117,7 +118,7 @@ def _writing(folder: RunFolder) -> Iterator[None]:
         code = _OS_ERROR.search(str(error))
         if code is None or int(code[1]) not in _OF_THE_DISK:
             raise
-        raise RunNotWritten(run_id=folder.run_id, path="the index", reason=str(error)) from error
+        raise RunNotWritten(run_id=folder.run_id, path=str(cache_dir), reason=str(error)) from error
 
 
 @contextmanager

@@ -53,7 +53,7 @@ def execute(
     """
     with working_on(
         evaluation.folder,
-        evaluation.settings.run_lock_path,
+        evaluation.settings,
         progress,
         phase=evaluation.metrics[-1],
         total=len(evaluation.rows),
