@@ -157,7 +157,8 @@ class Selection(Stage):
         context = ContextChars()
         best = trace.hits[0].score if trace.hits else 0.0
         for hit in trace.hits[: self.config.kb_top_k]:
-            relative = hit.score / best if best > 0 else 0.0
+            # A reranker's logits may be negative, and without a least score that says nothing.
+            relative = max(0.0, hit.score / best) if best > 0 else 0.0
             if relative < self.config.kb_min_score or (chosen and context.used + context.cost(hit.chunk) > budget):
                 continue
             chosen.append(hit)

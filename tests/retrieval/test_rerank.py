@@ -326,9 +326,7 @@ def test_a_run_scores_what_was_retrieved_and_records_what_was_kept_and_what_fail
         return app.bench.run_now(retrieval_strategy="LEXICAL", eval_max_queries=5)
 
     plain = run(App(settings, lambda _: FakeEmbedder(), DemoModel))
-    app = App(
-        with_nim(settings, nim, reranker_top_n=3, kb_max_context_chars=50_000), lambda _: FakeEmbedder(), DemoModel
-    )
+    app = App(with_nim(settings, nim, reranker_top_n=3), lambda _: FakeEmbedder(), DemoModel)
     result = run(app)
     of_context = {name: result["metrics"].pop(name) for name in ("generation_recall", "generation_hit")}
     assert all(0 < value <= 1 for value in of_context.values())
