@@ -41,10 +41,15 @@ def benchmark_run(
         int | None,
         typer.Option(min=1, metavar="N", help="With --dry-run: really do N queries, to tell what all will take"),
     ] = None,
+    export: Annotated[
+        list[str] | None, typer.Option(metavar="FORMAT", help="Write it in this form too, as `export` does; repeatable")
+    ] = None,
     as_json: JsonOption = False,
     verbose: VerboseOption = False,
 ) -> None:
     """Run a benchmark in the foreground. Ctrl-C stops it cleanly; ``resume`` goes on."""
+    if unknown := [form for form in export or () if form not in FORMATS]:
+        raise typer.BadParameter(f"{unknown[0]!r} is none; choose {', '.join(FORMATS)}", param_hint="--export")
     given = {
         "mteb_dataset_name": dataset,
         "retrieval_strategy": strategy,
@@ -64,6 +69,10 @@ def benchmark_run(
         return
     with ProgressLine() as progress:
         result = app.bench.run_now(progress, budget_usd=budget)
+    for form in export or ():
+        folder = app.settings.results_dir / result["run_id"]
+        for path in write_files(app.bench.export_run(result["run_id"], form), folder):
+            logs.say(f"written: {path}", logging.INFO)
     print_result(result, as_json)
 
 

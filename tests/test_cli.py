@@ -90,6 +90,17 @@ def test_a_run_prints_exactly_the_contract_and_show_and_list_the_same(cli: Cli) 
     assert (listed["unfinished"], listed["damaged_lines"]) == ([], 0)
 
 
+def test_one_command_answers_scores_and_exports(cli: Cli, tmp_path: Path) -> None:
+    done = cli("benchmark", "run", "--strategy", "LEXICAL", "--max-queries", "5", "--export", "ragas", "--json")
+    result = json.loads(done.stdout)
+    assert result["generator"] == "demo"
+    assert {"generation_score", "answer_contains", "semantic_similarity"} <= set(result["metrics"])
+    [path] = (tmp_path / "data" / "results").glob("*/*_ragas.jsonl")
+    rows = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+    assert len(rows) == 5
+    assert {"user_input", "response", "retrieved_contexts", "reference"} == set(rows[0])
+
+
 def test_without_json_a_run_prints_its_metrics_and_progress_goes_to_stderr(cli: Cli) -> None:
     done = cli(*RUN, "-v")
     assert "recall@5" in done.stdout
@@ -118,6 +129,7 @@ def test_a_damaged_line_is_told_by_list_and_left_in_the_file(cli: Cli) -> None:
         (("benchmark", "run", "--dataset", "nope"), "'nope'"),
         (("benchmark", "run", "--max-queries", "-1"), "--max-queries"),
         (("benchmark", "run", "--budget", "-1"), "--budget"),
+        (("benchmark", "run", "--export", "paper"), "markdown"),
         (("benchmark", "run", "--env", "nope.env"), "nope.env"),
         (("benchmark", "run", "--dry-run", "--dataset", "nope"), "'nope'"),
         (("benchmark", "run", "--dry-run", "--dataset", "s3://lakehouse/some/uno"), "MINIO_ENDPOINT"),

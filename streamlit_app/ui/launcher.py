@@ -8,6 +8,7 @@ import streamlit as st
 
 from chatbot_mvp.errors import ChatbotError
 from streamlit_app.ui.i18n import t
+from streamlit_app.ui.plan import show_plan
 from streamlit_app.ui.state import get_app, show_error
 
 
@@ -20,15 +21,23 @@ def launcher() -> None:
     with right:
         changes |= _retrieval()
     budget = changes.pop("budget_usd", None)
-    if st.button(t("admin.start"), type="primary", icon=":material/play_arrow:", key="run_start"):
-        if not reference:
-            st.warning(t("admin.folder_missing"), icon=":material/folder_off:")
-            return
-        try:
+    start, check, _ = st.columns([1.3, 1.6, 3])
+    started = start.button(
+        t("admin.start"), type="primary", icon=":material/play_arrow:", key="run_start", width="stretch"
+    )
+    checked = check.button(t("admin.estimate"), icon=":material/request_quote:", key="run_plan", width="stretch")
+    if (started or checked) and not reference:
+        st.warning(t("admin.folder_missing"), icon=":material/folder_off:")
+        return
+    try:
+        if started:
             with st.spinner(t("admin.starting")):
                 get_app().bench.start_run(budget_usd=budget, **changes)
-        except ChatbotError as error:
-            show_error(error)
+        elif checked:
+            with st.spinner(t("admin.estimating")):
+                show_plan(get_app().bench.plan_run(**changes))
+    except ChatbotError as error:
+        show_error(error)
 
 
 def _dataset() -> str:
