@@ -142,8 +142,13 @@ def test_stop_and_resume_from_the_page(page, server) -> None:  # type: ignore[no
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("vacio.txt", b" \n ", "no tiene texto"),
-        ("foto.md", b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR" + bytes(range(256)) * 8, "no es un archivo de texto"),
+        pytest.param("vacio.txt", b" \n ", "no tiene texto", marks=pytest.mark.slow),
+        pytest.param(
+            "foto.md",
+            b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR" + bytes(range(256)) * 8,
+            "no es un archivo de texto",
+            marks=pytest.mark.slow,
+        ),
         ("enorme.txt", b"palabra " * 6_250_000, "ocupa 50.0 MB y el máximo es 10 MB"),
     ],
     ids=["empty", "binary", "50 MB"],
