@@ -17,7 +17,15 @@ from chatbot_mvp.kb.chunking import passage_chunk
 from chatbot_mvp.llm.base import ChatModel
 from chatbot_mvp.llm.registry import requests_at_once
 from chatbot_mvp.ragas.config import RagasConfig
-from chatbot_mvp.ragas.preparation import Evaluation, judge_settings, judges_of, prepare_evaluation, reopen_evaluation
+from chatbot_mvp.ragas.preparation import (
+    INPUT,
+    STRATEGY,
+    Evaluation,
+    judge_settings,
+    judges_of,
+    prepare_evaluation,
+    reopen_evaluation,
+)
 from chatbot_mvp.ragas.results import result_of
 from chatbot_mvp.ragas.rows import InputRow, read_rows, rows_from
 from chatbot_mvp.ragas.runner import execute
@@ -93,7 +101,9 @@ class RagasDesk:
         """Queue an evaluation in the background; its run's id. Raises as ``run_now``."""
         evaluation = self._prepare(name, rows, config)
         run_id = evaluation.folder.run_id
-        self._jobs.submit(run_id, f"Ragas · {name}", lambda progress: self._execute(evaluation, progress, budget_usd))
+        self._jobs.submit(
+            run_id, f"{name} · {STRATEGY}", lambda progress: self._execute(evaluation, progress, budget_usd)
+        )
         return run_id
 
     def resume(
@@ -124,6 +134,15 @@ class RagasDesk:
             return folder.result()
         evaluation = reopen_evaluation(folder, self._settings())
         return result_of(evaluation, Journal(folder))
+
+    def rows_of_run(self, run_id: str) -> dict[str, InputRow]:
+        """What an evaluation was given, by row id.
+
+        Raises:
+            DatasetError: its copy is not there any more.
+        """
+        rows = read_rows(RunFolder(self._settings().results_dir, run_id).path / INPUT)
+        return {row.row_id: row for row in rows}
 
     def rows_of_file(self, path: Path) -> list[InputRow]:
         """

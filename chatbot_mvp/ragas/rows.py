@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import csv
 import hashlib
 import io
 import json
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -43,7 +45,7 @@ class InputRow:
 def read_rows(path: Path) -> list[InputRow]:
     """The rows of a file.
 
-    A cell of a list in a CSV is a JSON array; any other text is a list of that one text.
+    A list in a CSV's cell is a JSON array, or as pandas writes it; any other text is a list of that one text.
 
     Raises:
         DatasetFileUnreadable: no such file, another format, or a row that is not as it should be, with its number.
@@ -70,7 +72,9 @@ def rows_from(given: Sequence[Mapping[str, Any]], source: str) -> list[InputRow]
     """
     rows = []
     seen: set[str] = set()
-    for number, columns in enumerate(given, 1):
+    # What Ragas could not score it wrote as NaN, which is no JSON.
+    known = [{name: None if _is_nan(value) else value for name, value in columns.items()} for columns in given]
+    for number, columns in enumerate(known, 1):
         try:
             row = _row(columns)
         except (TypeError, ValueError) as error:
@@ -79,7 +83,7 @@ def rows_from(given: Sequence[Mapping[str, Any]], source: str) -> list[InputRow]
         if row_id in seen:
             raise DuplicateId(path=source, id=row_id)
         seen.add(row_id)
-        rows.append(InputRow(row_id, row, dict(columns)))
+        rows.append(InputRow(row_id, row, columns))
     if not rows:
         raise EmptyDataset(path=source)
     if not any(row.row.user_input or row.row.response for row in rows):
@@ -119,6 +123,10 @@ def to_csv(rows: Sequence[Mapping[str, Any]]) -> bytes:
     return text.getvalue().encode("utf-8", "replace")
 
 
+def _is_nan(value: Any) -> bool:
+    return isinstance(value, float) and math.isnan(value)
+
+
 def _cell(value: Any) -> Any:
     return json.dumps(value, ensure_ascii=False) if isinstance(value, list | dict) else value
 
@@ -144,12 +152,23 @@ def _list(name: str, value: Any) -> list[Any]:
         text = value.strip()
         if not text.startswith("["):
             return [value] if text else []
-        value = json.loads(text)
+        value = _array(text)
     if not isinstance(value, list):
         raise TypeError(f"{name!r} is {type(value).__name__}, not a list")
     if name == "retrieved_contexts" and not all(isinstance(item, str) for item in value):
         raise TypeError(f"{name!r} holds something that is not a text")
     return value
+
+
+def _array(text: str) -> Any:
+    """A JSON array, or a list as Python prints it, which is what pandas writes into a CSV."""
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        try:
+            return ast.literal_eval(text)
+        except (ValueError, SyntaxError, MemoryError, RecursionError):
+            raise ValueError(f"a list that is no JSON array: {error}") from error
 
 
 def _json_lines(path: Path) -> list[dict[str, Any]]:
