@@ -49,7 +49,7 @@ def test_with_json_stdout_is_one_object_that_resume_and_show_give_too(command: C
 def test_agreement_of_the_bundled_rows_is_printed(command: Command) -> None:
     code, out, _ = command("ragas", "agreement")
     assert code == 0
-    assert "lexical_faithfulness against people (70/70 rows)" in out
+    assert "lexical_faithfulness against people (68/70 rows)" in out
     assert "accuracy 0.79 [0.69, 0.8" in out
     assert "Cohen's kappa 0.59" in out
 

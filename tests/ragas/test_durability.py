@@ -29,7 +29,8 @@ CONFIG = config_from({"metrics": METRICS})
 
 
 def stopped(settings: Settings, rows: list[InputRow], after: int) -> str:
-    """The id of an evaluation that was stopped once so many scores were there."""
+    """The id of an evaluation that was stopped once so many scores were there; little of it is at work at a time."""
+    settings = settings.with_changes(nim_max_concurrent_requests=1)
 
     def progress(now: Progress) -> None:
         if now.phase == "score" and now.done >= after:
@@ -149,9 +150,9 @@ def test_an_evaluation_that_would_not_be_the_same_is_not_resumed(asking: Setting
 
 
 def test_a_budget_ends_an_evaluation_and_more_lets_it_go_on(asking: Settings, rows: Rows, tmp_path: Path) -> None:
-    prices = '[[price]]\nprovider = "openai"\nmodel = "judge"\nprompt = 10.0\ncompletion = 10.0\n'
+    prices = '[[price]]\nprovider = "openai"\nmodel = "judge"\ninput = 10.0\noutput = 10.0\n'
     asking.data_dir.mkdir(parents=True, exist_ok=True)
-    (asking.data_dir / "prices.toml").write_text(prices + 'date = "2026-11-01"\nsource = "a test"\n', "utf-8")
+    (asking.data_dir / "prices.toml").write_text(prices + 'date = 2026-11-01\nsource = "a test"\n', "utf-8")
     with pytest.raises(RunOverBudget) as raised:
         app_of(asking).bench.ragas.run_now("x", rows(6), CONFIG, ignore_progress, budget_usd=0.02)
     assert raised.value.params["spent"] <= 0.02

@@ -136,7 +136,7 @@ def test_labels_of_people_give_agreement_with_intervals_and_kinds_of_errors(sett
     rows = read_rows(LABELLED)
     result = app_of(settings).bench.ragas.run_now("acuerdo", rows, config_from({"metrics": ["lexical_faithfulness"]}))
     agreement = result["agreement"]["lexical_faithfulness"]
-    assert (agreement["rows"], agreement["scored"]) == (70, 70)
+    assert (agreement["rows"], agreement["scored"]) == (70, 68), "a bare yes or no has no words to find"
     assert agreement["accuracy"]["value"] == pytest.approx(0.79, abs=0.01)
     assert agreement["kappa"]["value"] == pytest.approx(0.59, abs=0.01)
     assert agreement["accuracy"]["low"] < agreement["accuracy"]["value"] < agreement["accuracy"]["high"]
