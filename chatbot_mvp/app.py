@@ -37,6 +37,8 @@ from chatbot_mvp.llm.base import ChatModel, Completion
 from chatbot_mvp.llm.demo import DemoModel
 from chatbot_mvp.metrics.registry import METRICS
 from chatbot_mvp.providers import ProviderCheck, Providers, ProviderStatus
+from chatbot_mvp.ragas.config import RagasConfig
+from chatbot_mvp.ragas.rows import InputRow
 from chatbot_mvp.retrieval.chroma import chroma_client, delete_collections
 from chatbot_mvp.retrieval.pipeline import Pipeline, build_pipeline
 from chatbot_mvp.retrieval.pool import PipelinePool
@@ -56,6 +58,7 @@ __all__ = [
     "Estimate",
     "Failure",
     "Found",
+    "InputRow",
     "JobStatus",
     "KbRecord",
     "LiveTurn",
@@ -65,6 +68,7 @@ __all__ = [
     "ProviderCheck",
     "ProviderStatus",
     "Providers",
+    "RagasConfig",
     "RunDelta",
     "RunPlan",
     "Source",

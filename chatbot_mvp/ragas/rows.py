@@ -42,8 +42,8 @@ class InputRow:
     """All its columns as they came, whatever they are called; fit for JSON."""
 
 
-def read_rows(path: Path) -> list[InputRow]:
-    """The rows of a file.
+def read_rows(path: Path, name: str = "") -> list[InputRow]:
+    """The rows of a file, which errors call ``name`` if it is given.
 
     A list in a CSV's cell is a JSON array, or as pandas writes it; any other text is a list of that one text.
 
@@ -52,16 +52,17 @@ def read_rows(path: Path) -> list[InputRow]:
         MissingColumn: no question and no response in any row.
         DuplicateId, EmptyDataset
     """
+    source = name or str(path)
     readers = {".jsonl": _json_lines, ".csv": _csv_rows, ".parquet": _parquet_rows}
     reader = readers.get(path.suffix.lower())
     if reader is None:
         reason = f"only {', '.join(SUFFIXES)} are read"
-        raise DatasetFileUnreadable(path=str(path), reason=reason)
+        raise DatasetFileUnreadable(path=source, reason=reason)
     try:
-        given = list(reader(path))
+        given = list(reader(path, source))
     except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise DatasetFileUnreadable(path=str(path), reason=str(error)) from error
-    return rows_from(given, str(path))
+        raise DatasetFileUnreadable(path=source, reason=str(error)) from error
+    return rows_from(given, source)
 
 
 def rows_from(given: Sequence[Mapping[str, Any]], source: str) -> list[InputRow]:
@@ -171,7 +172,7 @@ def _array(text: str) -> Any:
             raise ValueError(f"a list that is no JSON array: {error}") from error
 
 
-def _json_lines(path: Path) -> list[dict[str, Any]]:
+def _json_lines(path: Path, source: str) -> list[dict[str, Any]]:
     rows = []
     for number, line in enumerate(path.read_text("utf-8-sig").split("\n"), 1):
         if not line.strip():
@@ -179,26 +180,26 @@ def _json_lines(path: Path) -> list[dict[str, Any]]:
         try:
             row = json.loads(line)
         except ValueError as error:
-            raise DatasetFileUnreadable(path=str(path), reason=f"line {number}: {error}") from error
+            raise DatasetFileUnreadable(path=source, reason=f"line {number}: {error}") from error
         if not isinstance(row, dict):
-            raise DatasetFileUnreadable(path=str(path), reason=f"line {number}: no JSON object")
+            raise DatasetFileUnreadable(path=source, reason=f"line {number}: no JSON object")
         rows.append(row)
     return rows
 
 
-def _csv_rows(path: Path) -> list[dict[str, Any]]:
+def _csv_rows(path: Path, source: str) -> list[dict[str, Any]]:
     csv.field_size_limit(10_000_000)
     with path.open(encoding="utf-8-sig", newline="") as file:
         return [{name: value or None for name, value in row.items() if name} for row in csv.DictReader(file)]
 
 
-def _parquet_rows(path: Path) -> list[dict[str, Any]]:
+def _parquet_rows(path: Path, source: str) -> list[dict[str, Any]]:
     import pyarrow
     import pyarrow.parquet
 
     try:
         table = pyarrow.parquet.read_table(path)
     except pyarrow.ArrowInvalid as error:
-        raise DatasetFileUnreadable(path=str(path), reason=str(error)) from error
+        raise DatasetFileUnreadable(path=source, reason=str(error)) from error
     rows: list[dict[str, Any]] = json.loads(json.dumps(table.to_pylist(), default=str))
     return rows

@@ -8,6 +8,7 @@ from streamlit_app.ui.i18n import moment, number, t
 from streamlit_app.ui.jobs import job_panel
 from streamlit_app.ui.launcher import launcher
 from streamlit_app.ui.providers import cache_section, providers_section
+from streamlit_app.ui.ragas_launcher import ragas_launcher
 from streamlit_app.ui.state import PAGES, active_kb, get_app, prepare_kb, show_error
 from streamlit_app.ui.uploader import translate_uploader
 
@@ -97,13 +98,19 @@ def confirm_delete(record: KbRecord) -> None:
 
 
 st.title(t("nav.admin"))
-kb_tab, run_tab, provider_tab = st.tabs([t("admin.kb"), t("admin.benchmark"), t("admin.providers")])
+kb_tab, run_tab, ragas_tab, provider_tab = st.tabs(
+    [t("admin.kb"), t("admin.benchmark"), t("admin.ragas"), t("admin.providers")]
+)
 with kb_tab:
     kb_section()
 with run_tab:
     launcher()
     st.subheader(t("job.title"))
     job_panel()
+with ragas_tab:
+    ragas_launcher()
+    st.subheader(t("job.title"))
+    job_panel("ragas-")
 with provider_tab:
     providers_section()
     cache_section()
