@@ -65,8 +65,8 @@ def show_comparison(runs: Sequence[Run], shown: Run) -> None:
 
 
 _SAME = ("dataset", "queries", "documents")
+# Of evaluations of answers: the same questions, whatever the file of a system's answers is called.
 _SAME_ANSWERED = ("kind", "dataset_sha256")
-"""Of evaluations of answers: the same questions, whatever the file of a system's answers is called."""
 
 
 def _compare(base: str, other: str) -> Comparison:

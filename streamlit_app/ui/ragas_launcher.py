@@ -17,8 +17,7 @@ from streamlit_app.ui.state import active_kb, get_app, show_error
 _SOURCES = ("upload", "run", "chat")
 _SUFFIXES = ("jsonl", "csv", "parquet")
 
-Source = tuple[str, str]
-"""(its kind, which one: a run's id)."""
+Source = tuple[str, str]  # (its kind, which one: a run's id)
 
 
 def ragas_launcher() -> None:

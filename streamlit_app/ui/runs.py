@@ -20,8 +20,7 @@ _TILES = ("hit@1", "recall@5", "ndcg@10", "mrr")
 _ANSWER_TILES = ("generation_score", "answer_contains", "faithfulness", "semantic_similarity")
 _CURVES = {"recall": "Recall@K", "ndcg": "NDCG@K"}
 
-RAGAS = "ragas"
-"""``kind`` of an evaluation of answers."""
+RAGAS = "ragas"  # the kind of an evaluation of answers
 
 Result = Mapping[str, Any]
 
