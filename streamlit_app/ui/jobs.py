@@ -57,10 +57,11 @@ def _show_means(job: JobStatus) -> None:
         means = get_app().bench.ragas.so_far(job.job_id)
     except ChatbotError:
         return
-    if means:
+    if any(scored for _, scored, _ in means.values()):
         parts = [
             t("job.mean", metric=metric_label(name), value=score(value), scored=number(scored), total=number(total))
             for name, (value, scored, total) in means.items()
+            if scored
         ]
         st.caption(t("job.so_far", means=" · ".join(parts)))
 

@@ -15,7 +15,7 @@ from streamlit_app.ui.runs import metric_tile, show_usage
 from streamlit_app.ui.sources import plain
 from streamlit_app.ui.state import get_app
 
-_TILES_A_ROW = 4
+_TILES_A_ROW = 3  # or the names of the metrics would be cut
 
 Result = Mapping[str, Any]
 Row = Mapping[str, Any]
@@ -116,8 +116,8 @@ def _show_rows(result: Result) -> None:
         [
             {
                 t("eval.col.question"): row["question"],
-                t("ragas.response"): row["response"],
                 **{metric_label(name): score(row["metrics"][name]) for name in names},
+                t("ragas.response"): row["response"],
             }
             for row in rows
         ],
@@ -127,6 +127,7 @@ def _show_rows(result: Result) -> None:
         on_select="rerun",
         selection_mode="single-row",
         key=f"rows-{result['run_id']}",
+        column_config={t("eval.col.question"): st.column_config.TextColumn(width="medium")},
     )
     selected = event.selection.rows
     # The list below does the same for those who use the keyboard.
