@@ -40,6 +40,8 @@ from chatbot_mvp.llm.base import ChatModel, Completion
 from chatbot_mvp.llm.demo import DemoModel
 from chatbot_mvp.metrics.registry import METRICS
 from chatbot_mvp.providers import ProviderCheck, Providers, ProviderStatus
+from chatbot_mvp.ragas.config import RagasConfig
+from chatbot_mvp.ragas.rows import InputRow
 from chatbot_mvp.retrieval.chroma import chroma_client, delete_collections
 from chatbot_mvp.retrieval.index import forget_index
 from chatbot_mvp.retrieval.pipeline import Pipeline, build_pipeline
@@ -63,6 +65,7 @@ __all__ = [
     "Failure",
     "FileState",
     "Found",
+    "InputRow",
     "JobStatus",
     "KbContents",
     "KbRecord",
@@ -73,6 +76,7 @@ __all__ = [
     "ProviderCheck",
     "ProviderStatus",
     "Providers",
+    "RagasConfig",
     "RunDelta",
     "RunPlan",
     "Source",

@@ -21,7 +21,7 @@ from chatbot_mvp.benchmark.importing import ImportedRun, import_trec, keep_bundl
 from chatbot_mvp.benchmark.pilot import pilot_folder, run_pilot
 from chatbot_mvp.benchmark.plan import RunPlan, plan_run
 from chatbot_mvp.benchmark.preparation import PreparedRun, prepare_run, reopen_run, run_settings
-from chatbot_mvp.benchmark.records import RAGAS, RunFolder, run_folders
+from chatbot_mvp.benchmark.records import RAGAS, RunFolder, RunManifest, run_folders
 from chatbot_mvp.benchmark.retrieving import PHASE as RETRIEVE
 from chatbot_mvp.benchmark.runner import PipelineFactory, RunParts, execute
 from chatbot_mvp.benchmark.submissions import append_submission, read_submissions
@@ -37,6 +37,7 @@ from chatbot_mvp.jobs.manager import JobManager, JobStatus
 from chatbot_mvp.llm.base import ChatModel, Completion
 from chatbot_mvp.llm.registry import address_of, readable_chars, requests_at_once
 from chatbot_mvp.ragas.desk import RagasDesk
+from chatbot_mvp.ragas.results import phases_of
 from chatbot_mvp.ragas.rows import InputRow
 from chatbot_mvp.retrieval.index import vector_cache_path
 from chatbot_mvp.retrieval.language_model import LanguageModel
@@ -332,8 +333,7 @@ class Bench:
             except ChatbotError:
                 continue
             phases, _ = folder.all_records()
-            # The last phase that every query passes.
-            recorded = len(phases.get(GENERATE if manifest.generator else RETRIEVE, {}))
+            recorded = min(len(phases.get(phase, {})) for phase in _phases_of(manifest))
             found.append(
                 UnfinishedRun(
                     manifest.run_id,
@@ -465,3 +465,10 @@ class Bench:
             raise DatasetChanged(name=dataset.name, run_id=run_id)
         files = {path.name: path.read_bytes() for path in self.run_files(run_id)}
         return FinishedRun(run.manifest, run.result, dataset, files)
+
+
+def _phases_of(manifest: RunManifest) -> list[str]:
+    """Those that every query of a run passes, as far as they tell how far it came."""
+    if manifest.kind == RAGAS:
+        return phases_of(manifest.evaluation["config"]["metrics"], manifest.evaluation["config"]["repeats"])
+    return [GENERATE if manifest.generator else RETRIEVE]

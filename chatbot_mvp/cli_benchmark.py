@@ -5,14 +5,16 @@ from __future__ import annotations
 import logging
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from chatbot_mvp import logs
+from chatbot_mvp.benchmark.records import RAGAS
 from chatbot_mvp.cli_common import EnvOption, JsonOption, VerboseOption, open_app, print_json
 from chatbot_mvp.cli_print import print_plan, print_result
 from chatbot_mvp.cli_progress import ProgressLine
+from chatbot_mvp.cli_ragas import print_evaluation
 from chatbot_mvp.exports.comparison_text import comparison_text
 from chatbot_mvp.exports.exported import write_files
 from chatbot_mvp.exports.formats import FORMATS
@@ -24,6 +26,11 @@ BudgetOption = Annotated[
     float | None,
     typer.Option(min=0, metavar="USD", help="Stop cleanly before the run, with earlier attempts, costs more"),
 ]
+
+
+def _print(result: dict[str, Any], as_json: bool) -> None:
+    """A finished run of either kind."""
+    (print_evaluation if result.get("kind") == RAGAS else print_result)(result, as_json)
 
 
 @benchmark.command("run")
@@ -73,7 +80,7 @@ def benchmark_run(
         folder = app.settings.results_dir / result["run_id"]
         for path in write_files(app.bench.export_run(result["run_id"], form), folder):
             logs.say(f"written: {path}", logging.INFO)
-    print_result(result, as_json)
+    _print(result, as_json)
 
 
 @benchmark.command("resume")
@@ -88,7 +95,7 @@ def benchmark_resume(
     app = open_app(env, verbose)
     with ProgressLine() as progress:
         result = app.bench.resume_now(run_id, progress, budget_usd=budget)
-    print_result(result, as_json)
+    _print(result, as_json)
 
 
 @benchmark.command("retry")
@@ -103,13 +110,13 @@ def benchmark_retry(
     app = open_app(env, verbose)
     with ProgressLine() as progress:
         result = app.bench.retry_now(run_id, progress, budget_usd=budget)
-    print_result(result, as_json)
+    _print(result, as_json)
 
 
 @benchmark.command("show")
 def benchmark_show(run_id: str, env: EnvOption = None, as_json: JsonOption = False) -> None:
     """Show a finished run."""
-    print_result(open_app(env).bench.run(run_id), as_json)
+    _print(open_app(env).bench.run(run_id), as_json)
 
 
 @benchmark.command("list")
@@ -130,9 +137,11 @@ def benchmark_list(env: EnvOption = None, as_json: JsonOption = False) -> None:
         )
         return
     for row in runs:
-        recall = row["metrics"].get("recall@5")
-        shown = "-" if recall is None else f"{recall:.4f}"
-        print(f"{row['run_id']}  queries={row.get('queries')}  recall@5={shown}")
+        # Evaluations of answers have no recall@5: their first metric is shown.
+        name = "recall@5" if row.get("kind") != RAGAS else next(iter(row["metrics"]), "")
+        value = row["metrics"].get(name)
+        shown = "-" if value is None else f"{value:.4f}"
+        print(f"{row['run_id']}  queries={row.get('queries')}  {name}={shown}")
     for run in unfinished:
         print(f"{run.run_id}  unfinished: {run.recorded}/{run.queries}")
     if damaged:

@@ -103,3 +103,18 @@ def test_runs_without_a_true_difference_are_called_different_in_one_pair_of_twen
 
 def test_a_true_difference_is_found() -> None:
     assert script("significance").power(0.1, 200)["p < 0.05"] > 0.8
+
+
+def test_an_evaluation_keeps_up_with_the_limit_of_concurrent_requests() -> None:
+    """Sixty rows; generous, since other tests may share the machine."""
+    figures = script("ragas_scale").measure(rows=60, latency=0.05, calls=4)
+    assert figures.scored == 360
+    assert figures.ratio <= 2.0
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_a_thousand_rows_by_six_metrics_take_little_more_than_the_limit_allows() -> None:
+    figures = script("ragas_scale").measure(rows=1_000, latency=0.05, calls=8)
+    assert figures.scored == 6_000
+    assert figures.ratio <= 1.3

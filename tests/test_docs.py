@@ -11,8 +11,10 @@ import pytest
 
 from chatbot_mvp.benchmark.causes import Cause
 from chatbot_mvp.exports.formats import FORMATS
+from chatbot_mvp.judging.ragas import RAGAS_METRICS, RagasMetric
 from chatbot_mvp.llm.registry import PROVIDERS, Provider
 from chatbot_mvp.metrics.registry import METRICS, MetricSpec
+from chatbot_mvp.ragas.config import JudgeConfig, RagasConfig
 from chatbot_mvp.retrieval.strategies import STRATEGIES
 from chatbot_mvp.settings import Settings
 
@@ -79,6 +81,7 @@ def test_every_provider_is_documented_with_what_it_needs(provider: Provider, rea
         *("benchmark run", "benchmark resume", "benchmark list", "benchmark compare", "benchmark export"),
         *("benchmark retry", "benchmark show", "benchmark import"),
         *("datasets fetch", "datasets list", "datasets push"),
+        *("ragas run", "ragas agreement"),
         *("kb ask", "kb evaluate", "serve", "doctor"),
     ],
 )
@@ -93,6 +96,25 @@ def test_every_metric_is_documented_with_its_direction(metric: MetricSpec) -> No
     assert ("lower is better" in row) != metric.higher_is_better
 
 
+@pytest.mark.parametrize("metric", RAGAS_METRICS.values(), ids=lambda metric: metric.name)
+def test_every_metric_of_answers_is_documented_with_its_columns(metric: RagasMetric) -> None:
+    [row] = [
+        line
+        for line in (ROOT / "README.md").read_text("utf-8").splitlines()
+        if line.startswith(f"| `{metric.name}` | {metric.title or '–'} |")
+    ]
+    needs = row.rstrip(" |").rpartition("| ")[2]
+    people, _, columns = needs.rpartition("; ")
+    assert columns.split(", ") == list(metric.columns)
+    assert ("judge" in people, "vectors" in people) == (metric.needs_judge, metric.needs_embedder)
+
+
+def test_every_key_of_a_ragas_configuration_is_documented() -> None:
+    text = (ROOT / "README.md").read_text("utf-8")
+    names = {*RagasConfig.model_fields, *(f"judge.{name}" for name in JudgeConfig.model_fields)} - {"judge"}
+    assert [name for name in names if f"| `{name}` |" not in text] == []
+
+
 def test_every_cause_and_export_format_is_documented() -> None:
     text = (ROOT / "README.md").read_text("utf-8")
     assert [cause for cause in Cause if f"`{cause.value}`" not in text] == []
@@ -103,4 +125,7 @@ def test_nothing_written_at_run_time_is_tracked() -> None:
     if not (ROOT / ".git").exists():
         pytest.skip("needs a git checkout")
     tracked = subprocess.run(["git", "ls-files", "data"], cwd=ROOT, capture_output=True, text=True, check=True)
-    assert all(path.startswith(("data/samples/", "data/env.example")) for path in tracked.stdout.split())
+    assert all(
+        path.startswith(("data/samples/", "data/env.example", "data/ragas_config.example.yaml"))
+        for path in tracked.stdout.split()
+    )

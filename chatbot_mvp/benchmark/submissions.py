@@ -10,7 +10,9 @@ from chatbot_mvp.benchmark.records import append_json_lines, read_json_lines
 
 _KEPT = (
     "run_id",
+    "kind",
     "dataset",
+    "dataset_sha256",
     "strategy",
     "fingerprint",
     "queries",

@@ -47,6 +47,8 @@ class Done:
     record: QueryRecord
     passing: bool = False
     """It failed for a reason that may be gone when it is tried again."""
+    of_provider: bool = True
+    """A failure counts among those in a row after which the provider is taken to be away."""
 
 
 def failed_task(run_id: str, query_id: str, phase: str, error: ChatbotError) -> Done:
@@ -163,7 +165,7 @@ class TaskLoop(Generic[T]):
             if outcome.value is None:
                 fatal = fatal or outcome.error
                 continue
-            failed = outcome.value.record.status == "failed"
+            failed = outcome.value.record.status == "failed" and outcome.value.of_provider
             self._failures[outcome.workers] = self._failures[outcome.workers] + 1 if failed else 0
             if not self._put_off(outcome.workers, outcome.task, outcome.value):
                 records.append(outcome.value.record)

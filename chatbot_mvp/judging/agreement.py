@@ -170,4 +170,4 @@ def _figures(cells: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _number(value: float) -> float | None:
-    return None if np.isnan(value) else round(float(value), 6)
+    return None if np.isnan(value) else round(float(value), 6) + 0.0  # no "-0.00"

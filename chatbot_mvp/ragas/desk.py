@@ -2,23 +2,33 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 from chatbot_mvp.benchmark.datasets import Dataset
-from chatbot_mvp.benchmark.journal import Journal
-from chatbot_mvp.benchmark.records import RunFolder
+from chatbot_mvp.benchmark.records import RAGAS, RunFolder
 from chatbot_mvp.chat.conversations import Conversation
 from chatbot_mvp.embedding.base import Embedder
 from chatbot_mvp.errors import NothingToEvaluate
 from chatbot_mvp.jobs.manager import JobManager
+from chatbot_mvp.judging.ragas import JUDGED, UNJUDGED, prompt_languages
 from chatbot_mvp.kb.chunking import passage_chunk
 from chatbot_mvp.llm.base import ChatModel
 from chatbot_mvp.llm.registry import requests_at_once
 from chatbot_mvp.ragas.config import RagasConfig
-from chatbot_mvp.ragas.preparation import Evaluation, judge_settings, judges_of, prepare_evaluation, reopen_evaluation
-from chatbot_mvp.ragas.results import result_of
+from chatbot_mvp.ragas.preparation import (
+    INPUT,
+    STRATEGY,
+    Evaluation,
+    judge_settings,
+    judges_of,
+    prepare_evaluation,
+    reopen_evaluation,
+)
+from chatbot_mvp.ragas.results import phases_of
 from chatbot_mvp.ragas.rows import InputRow, read_rows, rows_from
 from chatbot_mvp.ragas.runner import execute
 from chatbot_mvp.settings import Settings
@@ -93,7 +103,9 @@ class RagasDesk:
         """Queue an evaluation in the background; its run's id. Raises as ``run_now``."""
         evaluation = self._prepare(name, rows, config)
         run_id = evaluation.folder.run_id
-        self._jobs.submit(run_id, f"Ragas · {name}", lambda progress: self._execute(evaluation, progress, budget_usd))
+        self._jobs.submit(
+            run_id, f"{name} · {STRATEGY}", lambda progress: self._execute(evaluation, progress, budget_usd)
+        )
         return run_id
 
     def resume(
@@ -113,17 +125,47 @@ class RagasDesk:
         evaluation = reopen_evaluation(folder, self._settings(), retry_failed=retry_failed)
         return self._execute(evaluation, progress, budget_usd)
 
-    def so_far(self, run_id: str) -> dict[str, Any]:
-        """The result of the scores that are there, while the evaluation runs or after it was stopped.
+    def so_far(self, run_id: str) -> dict[str, tuple[float | None, int, int]]:
+        """Metric -> (mean of the scores that are there, how many, of how many); empty for a run of another kind.
 
         Raises:
-            RunNotFound, RunUnreadable, RunMismatch
+            RunNotFound, RunUnreadable
         """
         folder = RunFolder(self._settings().results_dir, run_id)
-        if folder.result_path.is_file():
-            return folder.result()
-        evaluation = reopen_evaluation(folder, self._settings())
-        return result_of(evaluation, Journal(folder))
+        manifest = folder.manifest()
+        if manifest.kind != RAGAS:
+            return {}
+        config = manifest.evaluation["config"]
+        phases, _ = folder.all_records()
+        found: dict[str, tuple[float | None, int, int]] = {}
+        for metric in config["metrics"]:
+            records = [
+                record for phase in phases_of([metric], config["repeats"]) for record in phases.get(phase, {}).values()
+            ]
+            values = [value for record in records if (value := record.payload.get("value")) is not None]
+            found[metric] = (fmean(values) if values else None, len(values), manifest.queries * config["repeats"])
+        return found
+
+    def languages(self) -> list[str]:
+        """Those that there are prompts in."""
+        return prompt_languages()
+
+    def metrics(self, config: RagasConfig = _DEFAULTS) -> tuple[str, ...]:
+        """Those that can be asked for: without a judge only those that need none.
+
+        Raises:
+            InvalidSetting
+        """
+        return (*JUDGED, *UNJUDGED) if self.judge(config) else UNJUDGED
+
+    def rows_of_run(self, run_id: str) -> dict[str, InputRow]:
+        """What an evaluation was given, by row id.
+
+        Raises:
+            DatasetError: its copy is not there any more.
+        """
+        rows = read_rows(RunFolder(self._settings().results_dir, run_id).path / INPUT)
+        return {row.row_id: row for row in rows}
 
     def rows_of_file(self, path: Path) -> list[InputRow]:
         """
@@ -131,6 +173,17 @@ class RagasDesk:
             DatasetError
         """
         return read_rows(path)
+
+    def rows_of_upload(self, name: str, content: bytes) -> list[InputRow]:
+        """As ``rows_of_file``, of a file that is not on this machine; its name tells the format.
+
+        Raises:
+            DatasetError
+        """
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / f"upload{Path(name).suffix}"
+            path.write_bytes(content)
+            return read_rows(path, name)
 
     def rows_of_result(self, result: Mapping[str, Any], dataset: Dataset) -> list[InputRow]:
         """The answered queries of a benchmark run, with what their answers came from.

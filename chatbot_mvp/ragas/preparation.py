@@ -15,7 +15,7 @@ from chatbot_mvp import __version__
 from chatbot_mvp.benchmark.preparation import new_folder
 from chatbot_mvp.benchmark.records import RAGAS, RunFolder, RunManifest, utc_now
 from chatbot_mvp.embedding.base import Embedder
-from chatbot_mvp.errors import NothingToRetry, RunAlreadyFinished, RunMismatch, UnknownChoice
+from chatbot_mvp.errors import NeedsLanguageModel, NothingToRetry, RunAlreadyFinished, RunMismatch, UnknownChoice
 from chatbot_mvp.judging.ragas import (
     JUDGED,
     RAGAS_METRICS,
@@ -33,6 +33,8 @@ from chatbot_mvp.settings import MODEL_SETTINGS, Settings
 
 STRATEGY = "RAGAS"
 INPUT = "input.jsonl"
+_NOT_OF_THE_SCORE = ("concurrency", "prompts", "judge", "embedder")
+"""Of a configuration, what does not count in its fingerprint; all but the first by what they come to."""
 _ADDRESSES = {
     "gemini": "gemini_base_url",
     "groq": "groq_base_url",
@@ -100,7 +102,7 @@ def judge_settings(settings: Settings, config: RagasConfig) -> Settings:
         changes["local_model_path" if provider == "local" else MODEL_SETTINGS.get(provider, "judge_model_name")] = (
             judge.model
         )
-    elif base.judge_model_name and provider in MODEL_SETTINGS:
+    elif base.judge_model_name and provider == (settings.judge_provider or settings.chosen_provider) in MODEL_SETTINGS:
         changes[MODEL_SETTINGS[provider]] = base.judge_model_name
     if judge.base_url and provider in _ADDRESSES:
         changes[_ADDRESSES[provider]] = judge.base_url
@@ -132,6 +134,7 @@ def prepare_evaluation(
 
     Raises:
         UnknownChoice: no prompts in the language; no metric for these columns.
+        NeedsLanguageModel: a metric is asked for that needs a judge, and there is none.
         PromptsUnreadable
     """
     started = time.monotonic()
@@ -140,8 +143,11 @@ def prepare_evaluation(
     if not metrics:
         columns = ", ".join(sorted({column for row in rows for column in row.given}))
         raise UnknownChoice(kind="metric for the columns", found=columns, legal=", ".join(RAGAS_METRICS))
+    judged = [metric for metric in metrics if RAGAS_METRICS[metric].needs_judge]
+    if judged and not has_judge:
+        raise NeedsLanguageModel(feature=judged[0], provider=settings.chosen_provider)
     prompts = _prompts(config, rows)
-    judge = settings.language_model if any(RAGAS_METRICS[metric].needs_judge for metric in metrics) else ""
+    judge = settings.language_model if judged else ""
     evaluation = {
         "config": {**config.model_dump(mode="json"), "metrics": list(metrics), "language": prompts.language},
         "rows_sha256": content_key(rows),
@@ -164,7 +170,7 @@ def prepare_evaluation(
         evaluation=evaluation,
     )
     folder, manifest = new_folder(results_dir, manifest)
-    (folder.path / INPUT).write_bytes(to_json_lines({"id": row.row_id, **row.given} for row in rows))
+    (folder.path / INPUT).write_bytes(to_json_lines(row.given for row in rows))
     return Evaluation(folder, manifest, tuple(rows), config, settings, metrics, prompts, time.monotonic() - started)
 
 
@@ -189,13 +195,14 @@ def reopen_evaluation(folder: RunFolder, settings: Settings, *, retry_failed: bo
     rows = read_rows(folder.path / INPUT)
     prompts = _prompts(config, rows)
     now = {
-        "dataset_sha256": identity(rows),
+        "rows_sha256": content_key(rows),
         "code_version": __version__,
         "prompts": prompts.key,
         "fingerprint": _fingerprint(manifest.evaluation["config"], prompts, manifest.judge, settings),
     }
     for name, value in now.items():
-        if (then := getattr(manifest, name)) != value:
+        then = manifest.evaluation["rows_sha256"] if name == "rows_sha256" else getattr(manifest, name)
+        if then != value:
             raise RunMismatch(run_id=manifest.run_id, difference=f"{name} was {then!r} and is now {value!r}")
     seconds = time.monotonic() - started
     return Evaluation(folder, manifest, tuple(rows), config, settings, config.metrics, prompts, seconds, retry_failed)
@@ -225,7 +232,7 @@ def _prompts(config: RagasConfig, rows: Sequence[InputRow]) -> Prompts:
 
 def _fingerprint(config: Any, prompts: Prompts, judge: str, settings: Settings) -> str:
     """Equal exactly when two evaluations score in the same way, whatever they score."""
-    counted = {name: value for name, value in config.items() if name not in ("concurrency", "prompts", "judge")}
+    counted = {name: value for name, value in config.items() if name not in _NOT_OF_THE_SCORE}
     counted["judge"] = {name: config["judge"][name] for name in ("temperature", "max_tokens", "attempts")}
     counted |= {"by": judge, "prompts": prompts.key, "embedder": settings.embedding_model_name}
     return hashlib.sha256(json.dumps(counted, sort_keys=True).encode()).hexdigest()[:12]

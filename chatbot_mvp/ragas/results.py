@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from statistics import fmean
 from typing import Any
 
@@ -17,9 +17,19 @@ FAITHFULNESS_METRICS = ("ragas_faithfulness", "lexical_faithfulness")
 """Those that are held against people's labels, where the rows have a column ``label``."""
 
 
+def phase_of(metric: str, repeat: int) -> str:
+    """Under which a score of the repetition ``repeat``, from 0, is recorded: the metric's name, "#2" for the second."""
+    return metric if repeat == 0 else f"{metric}#{repeat + 1}"
+
+
+def phases_of(metrics: Sequence[str], repeats: int) -> list[str]:
+    """All of an evaluation, in the order in which they are scored."""
+    return [phase_of(metric, repeat) for metric in metrics for repeat in range(repeats)]
+
+
 def scores_of(evaluation: Evaluation, journal: Journal, metric: str, row_id: str) -> list[QueryRecord]:
     """What is recorded of a metric for a row, by repetition."""
-    phases = [metric, *(f"{metric}#{number}" for number in range(2, evaluation.config.repeats + 1))]
+    phases = phases_of([metric], evaluation.config.repeats)
     return [record for phase in phases if (record := journal.of(phase).get(row_id))]
 
 
@@ -70,10 +80,10 @@ def _row(evaluation: Evaluation, journal: Journal, item: InputRow) -> dict[str, 
             reason = records[-1].payload.get("reason") or records[-1].payload.get("code", "")
             status[metric] = f"not_scored: {reason}"
             details[metric] = {name: records[-1].payload.get(name, "") for name in ("problem", "raw")}
-            if records[-1].status == "failed":
-                failed.append(metric)
         else:
             status[metric] = "not_scored: pending"
+        if any(record.status == "failed" for record in records):
+            failed.append(metric)
         if len(values) > 1:
             found = spread(values)
             spreads[metric] = {"deviation": found.deviation, "low": found.low, "high": found.high}

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import csv
 import hashlib
 import io
 import json
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -40,26 +42,27 @@ class InputRow:
     """All its columns as they came, whatever they are called; fit for JSON."""
 
 
-def read_rows(path: Path) -> list[InputRow]:
-    """The rows of a file.
+def read_rows(path: Path, name: str = "") -> list[InputRow]:
+    """The rows of a file, which errors call ``name`` if it is given.
 
-    A cell of a list in a CSV is a JSON array; any other text is a list of that one text.
+    A list in a CSV's cell is a JSON array, or as pandas writes it; any other text is a list of that one text.
 
     Raises:
         DatasetFileUnreadable: no such file, another format, or a row that is not as it should be, with its number.
         MissingColumn: no question and no response in any row.
         DuplicateId, EmptyDataset
     """
+    source = name or str(path)
     readers = {".jsonl": _json_lines, ".csv": _csv_rows, ".parquet": _parquet_rows}
     reader = readers.get(path.suffix.lower())
     if reader is None:
         reason = f"only {', '.join(SUFFIXES)} are read"
-        raise DatasetFileUnreadable(path=str(path), reason=reason)
+        raise DatasetFileUnreadable(path=source, reason=reason)
     try:
-        given = list(reader(path))
+        given = list(reader(path, source))
     except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise DatasetFileUnreadable(path=str(path), reason=str(error)) from error
-    return rows_from(given, str(path))
+        raise DatasetFileUnreadable(path=source, reason=str(error)) from error
+    return rows_from(given, source)
 
 
 def rows_from(given: Sequence[Mapping[str, Any]], source: str) -> list[InputRow]:
@@ -70,7 +73,9 @@ def rows_from(given: Sequence[Mapping[str, Any]], source: str) -> list[InputRow]
     """
     rows = []
     seen: set[str] = set()
-    for number, columns in enumerate(given, 1):
+    # What Ragas could not score it wrote as NaN, which is no JSON.
+    known = [{name: None if _is_nan(value) else value for name, value in columns.items()} for columns in given]
+    for number, columns in enumerate(known, 1):
         try:
             row = _row(columns)
         except (TypeError, ValueError) as error:
@@ -79,7 +84,7 @@ def rows_from(given: Sequence[Mapping[str, Any]], source: str) -> list[InputRow]
         if row_id in seen:
             raise DuplicateId(path=source, id=row_id)
         seen.add(row_id)
-        rows.append(InputRow(row_id, row, dict(columns)))
+        rows.append(InputRow(row_id, row, columns))
     if not rows:
         raise EmptyDataset(path=source)
     if not any(row.row.user_input or row.row.response for row in rows):
@@ -119,6 +124,10 @@ def to_csv(rows: Sequence[Mapping[str, Any]]) -> bytes:
     return text.getvalue().encode("utf-8", "replace")
 
 
+def _is_nan(value: Any) -> bool:
+    return isinstance(value, float) and math.isnan(value)
+
+
 def _cell(value: Any) -> Any:
     return json.dumps(value, ensure_ascii=False) if isinstance(value, list | dict) else value
 
@@ -144,7 +153,7 @@ def _list(name: str, value: Any) -> list[Any]:
         text = value.strip()
         if not text.startswith("["):
             return [value] if text else []
-        value = json.loads(text)
+        value = _array(text)
     if not isinstance(value, list):
         raise TypeError(f"{name!r} is {type(value).__name__}, not a list")
     if name == "retrieved_contexts" and not all(isinstance(item, str) for item in value):
@@ -152,7 +161,18 @@ def _list(name: str, value: Any) -> list[Any]:
     return value
 
 
-def _json_lines(path: Path) -> list[dict[str, Any]]:
+def _array(text: str) -> Any:
+    """A JSON array, or a list as Python prints it, which is what pandas writes into a CSV."""
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        try:
+            return ast.literal_eval(text)
+        except (ValueError, SyntaxError, MemoryError, RecursionError):
+            raise ValueError(f"a list that is no JSON array: {error}") from error
+
+
+def _json_lines(path: Path, source: str) -> list[dict[str, Any]]:
     rows = []
     for number, line in enumerate(path.read_text("utf-8-sig").split("\n"), 1):
         if not line.strip():
@@ -160,26 +180,26 @@ def _json_lines(path: Path) -> list[dict[str, Any]]:
         try:
             row = json.loads(line)
         except ValueError as error:
-            raise DatasetFileUnreadable(path=str(path), reason=f"line {number}: {error}") from error
+            raise DatasetFileUnreadable(path=source, reason=f"line {number}: {error}") from error
         if not isinstance(row, dict):
-            raise DatasetFileUnreadable(path=str(path), reason=f"line {number}: no JSON object")
+            raise DatasetFileUnreadable(path=source, reason=f"line {number}: no JSON object")
         rows.append(row)
     return rows
 
 
-def _csv_rows(path: Path) -> list[dict[str, Any]]:
+def _csv_rows(path: Path, source: str) -> list[dict[str, Any]]:
     csv.field_size_limit(10_000_000)
     with path.open(encoding="utf-8-sig", newline="") as file:
         return [{name: value or None for name, value in row.items() if name} for row in csv.DictReader(file)]
 
 
-def _parquet_rows(path: Path) -> list[dict[str, Any]]:
+def _parquet_rows(path: Path, source: str) -> list[dict[str, Any]]:
     import pyarrow
     import pyarrow.parquet
 
     try:
         table = pyarrow.parquet.read_table(path)
     except pyarrow.ArrowInvalid as error:
-        raise DatasetFileUnreadable(path=str(path), reason=str(error)) from error
+        raise DatasetFileUnreadable(path=source, reason=str(error)) from error
     rows: list[dict[str, Any]] = json.loads(json.dumps(table.to_pylist(), default=str))
     return rows

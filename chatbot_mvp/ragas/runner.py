@@ -15,7 +15,7 @@ from chatbot_mvp.errors import ChatbotError
 from chatbot_mvp.judging.ragas import score_row
 from chatbot_mvp.llm.base import ChatModel, ChatRequest, ChatStream, Completion
 from chatbot_mvp.ragas.preparation import Evaluation, Judges
-from chatbot_mvp.ragas.results import result_of, write_outputs
+from chatbot_mvp.ragas.results import phase_of, phases_of, result_of, write_outputs
 from chatbot_mvp.retrieval.index import vector_cache_path
 from chatbot_mvp.types import Progress, ProgressCallback
 
@@ -25,11 +25,6 @@ _OF_THE_ROW = frozenset({"missing_input", "nothing_to_judge", "no_statements"})
 
 Task = tuple[str, int, str]
 """(metric, repetition from 0, row id)"""
-
-
-def phase_of(metric: str, repeat: int) -> str:
-    """Under which a score is recorded: the metric's name, with "#2" for its second repetition."""
-    return metric if repeat == 0 else f"{metric}#{repeat + 1}"
 
 
 def execute(
@@ -55,7 +50,7 @@ def execute(
         evaluation.folder,
         evaluation.settings,
         progress,
-        phase=evaluation.metrics[-1],
+        phase=phases_of(evaluation.metrics, evaluation.config.repeats)[-1],
         total=len(evaluation.rows),
         load_seconds=evaluation.load_seconds,
         budget_usd=budget_usd,
@@ -74,7 +69,8 @@ def execute(
 def _score(evaluation: Evaluation, judges: Judges, session: Session) -> None:
     journal = session.journal
     tasks = list(_missing(evaluation, journal))
-    total = len(evaluation.rows) * len(evaluation.metrics) * evaluation.config.repeats
+    phases = phases_of(evaluation.metrics, evaluation.config.repeats)
+    total = len(evaluation.rows) * len(phases)
     embedder = None
     if judges.embedder is not None:
         cache = VectorCache(vector_cache_path(evaluation.settings.cache_dir))
@@ -102,7 +98,9 @@ def _score(evaluation: Evaluation, judges: Judges, session: Session) -> None:
         if scored.value is not None or scored.reason in _OF_THE_ROW:
             return Done(QueryRecord(run_id, row_id, phase, "ok", payload))
         record = QueryRecord(run_id, row_id, phase, "failed", payload, f"{scored.reason}: {scored.problem}")
-        return Done(record, passing=scored.reason == "provider")
+        # A judge that cannot keep to a form is no provider that is away, however many rows it costs.
+        of_provider = scored.reason == "provider"
+        return Done(record, passing=of_provider, of_provider=of_provider)
 
     lanes = {PHASE: Lane(judges.calls, work)}
     loop: TaskLoop[Task] = TaskLoop(evaluation.folder.run_id, journal, session.spending, lanes)
@@ -116,7 +114,7 @@ def _score(evaluation: Evaluation, judges: Judges, session: Session) -> None:
                 total,
                 loop.seconds_so_far(PHASE),
                 total - len(tasks),
-                failed=sum(journal.failed(phase) for phase in _phases(evaluation)),
+                failed=sum(journal.failed(phase) for phase in phases),
                 tokens=spent.tokens,
                 cost_usd=None if spent.unpriced else spent.cost_usd,
             )
@@ -138,10 +136,6 @@ def _missing(evaluation: Evaluation, journal: Journal) -> Iterator[Task]:
         for repeat in range(evaluation.config.repeats):
             for row_id in journal.missing(phase_of(metric, repeat), ids):
                 yield metric, repeat, row_id
-
-
-def _phases(evaluation: Evaluation) -> list[str]:
-    return [phase_of(metric, repeat) for metric in evaluation.metrics for repeat in range(evaluation.config.repeats)]
 
 
 class _Noting:

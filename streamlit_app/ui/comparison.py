@@ -13,7 +13,7 @@ from chatbot_mvp.app import Comparison, MetricDelta, RunDelta
 from chatbot_mvp.errors import ChatbotError
 from streamlit_app.ui.i18n import number, score, t
 from streamlit_app.ui.metrics import interval_text, metric_help, metric_label
-from streamlit_app.ui.runs import run_names
+from streamlit_app.ui.runs import RAGAS, run_names
 from streamlit_app.ui.state import get_app, show_error
 
 _SIGNIFICANT = 0.05
@@ -24,11 +24,13 @@ Run = Mapping[str, Any]
 def show_comparison(runs: Sequence[Run], shown: Run) -> None:
     """Choose a base and another run over the shown run's data, then what differs between them."""
     st.subheader(t("compare.title"))
-    alike = [run for run in runs if all(run.get(name) == shown.get(name) for name in _SAME)]
+    same = _SAME_ANSWERED if shown.get("kind") == RAGAS else _SAME
+    alike = [run for run in runs if all(run.get(name) == shown.get(name) for name in same)]
     if len(alike) < 2:
         st.caption(t("compare.none"))
         return
-    names = run_names(alike, ("strategy", "fingerprint"))
+    fields = ("dataset", "judge", "fingerprint") if shown.get("kind") == RAGAS else ("strategy", "fingerprint")
+    names = run_names(alike, fields)
     ids = list(names)
     # A key per shown run: its choice belongs to it.
     left, right = st.columns(2)
@@ -63,6 +65,8 @@ def show_comparison(runs: Sequence[Run], shown: Run) -> None:
 
 
 _SAME = ("dataset", "queries", "documents")
+# Of evaluations of answers: the same questions, whatever the file of a system's answers is called.
+_SAME_ANSWERED = ("kind", "dataset_sha256")
 
 
 def _compare(base: str, other: str) -> Comparison:

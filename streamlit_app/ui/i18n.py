@@ -48,6 +48,11 @@ def t(key: str, **values: object) -> str:
     return catalogue(current_language())[key].format(**values)
 
 
+def word(group: str, name: str) -> str:
+    """The text of ``<group>.<name>``; a name that others may make up, and that has none, as it is."""
+    return catalogue(current_language()).get(f"{group}.{name}", name)
+
+
 def number(value: float, decimals: int = 0) -> str:
     """A number with the language's separators: 11.860 and 0,844 in Spanish."""
     text = f"{value:,.{decimals}f}"

@@ -6,43 +6,64 @@ import streamlit as st
 
 from chatbot_mvp.app import JobStatus
 from chatbot_mvp.errors import ChatbotError
-from streamlit_app.ui.i18n import duration, moment, number, t
+from streamlit_app.ui.i18n import duration, moment, number, score, t
+from streamlit_app.ui.metrics import metric_label
 from streamlit_app.ui.state import PAGES, get_app, show_error
 
 
-def job_panel() -> None:
-    """Active jobs with their progress, then runs that can be resumed. Refreshes itself only while a job is active."""
+def job_panel(place: str = "") -> None:
+    """Active jobs with their progress, then runs that can be resumed. Refreshes itself only while a job is active.
+
+    Args:
+        place: tells the widgets of two panels on one page apart.
+    """
     active = any(job.active for job in get_app().bench.jobs())
-    st.fragment(_live_panel, run_every="1s" if active else None)(active)
+    st.fragment(_live_panel, run_every="1s" if active else None)(active, place)
 
 
-def _live_panel(was_active: bool) -> None:
+def _live_panel(was_active: bool, place: str) -> None:
     jobs = get_app().bench.jobs()
     running = [job for job in jobs if job.active]
     if was_active and not running:
         # The last job ended: draw the whole page again, with its result and without the timer.
         st.rerun()
     for job in running:
-        _show_active(job)
-    _show_last(jobs)
-    _show_unfinished()
+        _show_active(job, place)
+    _show_last(jobs, place)
+    _show_unfinished(place)
     if not running:
         st.caption(t("job.none"))
 
 
-def _show_active(job: JobStatus) -> None:
+def _show_active(job: JobStatus, place: str) -> None:
     with st.container(border=True):
         st.markdown(f"**{job.title}** · {t(f'job.state.{job.state}')}")
         if job.phase:
             st.progress(min(1.0, job.done / job.total) if job.total else 0.0, _progress_text(job))
+        _show_means(job)
         if st.button(
             t("job.stop"),
-            key=f"stop-{job.job_id}",
+            key=f"{place}stop-{job.job_id}",
             icon=":material/stop_circle:",
             disabled=job.state == "stopping",
         ):
             get_app().bench.stop_run(job.job_id)
             st.rerun()
+
+
+def _show_means(job: JobStatus) -> None:
+    """Of an evaluation of answers, the scores that are there."""
+    try:
+        means = get_app().bench.ragas.so_far(job.job_id)
+    except ChatbotError:
+        return
+    if any(scored for _, scored, _ in means.values()):
+        parts = [
+            t("job.mean", metric=metric_label(name), value=score(value), scored=number(scored), total=number(total))
+            for name, (value, scored, total) in means.items()
+            if scored
+        ]
+        st.caption(t("job.so_far", means=" · ".join(parts)))
 
 
 def _progress_text(job: JobStatus) -> str:
@@ -60,14 +81,14 @@ def _progress_text(job: JobStatus) -> str:
     return " · ".join(parts)
 
 
-def _show_last(jobs: list[JobStatus]) -> None:
+def _show_last(jobs: list[JobStatus], place: str) -> None:
     """How the latest job ended, if it did not simply stop."""
     ended = max((job for job in jobs if not job.active), key=lambda job: job.updated_at, default=None)
     if ended is None:
         return
     if ended.state == "done":
         st.success(t("job.done", title=ended.title), icon=":material/check_circle:")
-        if st.button(t("job.open"), key="open-last", icon=":material/monitoring:"):
+        if st.button(t("job.open"), key=f"{place}open-last", icon=":material/monitoring:"):
             st.session_state.run_id = ended.job_id
             st.switch_page(PAGES["evaluation"][0])
     elif ended.state == "failed":
@@ -79,7 +100,7 @@ def _show_last(jobs: list[JobStatus]) -> None:
         st.error(t("job.failed", title=ended.title, error=reason), icon=":material/error:")
 
 
-def _show_unfinished() -> None:
+def _show_unfinished(place: str) -> None:
     for run in get_app().bench.unfinished_runs():
         with st.container(border=True):
             st.markdown(f"**{run.dataset} · {run.strategy}**")
@@ -91,7 +112,7 @@ def _show_unfinished() -> None:
                     queries=number(run.queries),
                 )
             )
-            if st.button(t("job.resume"), key=f"resume-{run.run_id}", icon=":material/play_circle:"):
+            if st.button(t("job.resume"), key=f"{place}resume-{run.run_id}", icon=":material/play_circle:"):
                 try:
                     get_app().bench.resume_run(run.run_id)
                 except ChatbotError as error:

@@ -12,6 +12,7 @@ from chatbot_mvp.types import Document
 from streamlit_app.ui.causes import choose_cause
 from streamlit_app.ui.i18n import score, t
 from streamlit_app.ui.metrics import metric_label
+from streamlit_app.ui.sources import plain
 from streamlit_app.ui.state import get_app
 
 _COLUMNS = ("recall@5", "ndcg@10", "mrr")
@@ -80,9 +81,9 @@ def _found(row: Mapping[str, Any]) -> int:
 
 def _show_query(result: Result, row: Mapping[str, Any]) -> None:
     with st.container(border=True):
-        st.markdown(f"**{t('eval.col.question')}:** {_plain(row['question'])}")
+        st.markdown(f"**{t('eval.col.question')}:** {plain(row['question'])}")
         if row["answer"]:
-            st.markdown(f"**{t('eval.answer')}:** {_plain(row['answer'])}")
+            st.markdown(f"**{t('eval.answer')}:** {plain(row['answer'])}")
         if result.get("generator"):
             _show_response(row)
         try:
@@ -109,30 +110,23 @@ def _show_query(result: Result, row: Mapping[str, Any]) -> None:
                 )
                 st.markdown(f"{_title(documents, doc_id)} · {rank_text}")
                 if doc_id in documents:
-                    st.caption(_plain(documents[doc_id].text))
+                    st.caption(plain(documents[doc_id].text))
 
 
 def _show_response(row: Mapping[str, Any]) -> None:
     """What was answered, what it scored, and what the judge said of it."""
     if row["response"] is None:
         st.markdown(f"**{t('eval.col.response')}:** :red-badge[{t('eval.not_answered')}]")
-        st.caption(_plain(str(row.get("error") or "")))
+        st.caption(plain(str(row.get("error") or "")))
         return
     mark = f" :orange-badge[{t('eval.abstained')}]" if row["abstained"] else ""
-    st.markdown(f"**{t('eval.col.response')}:** {_plain(row['response'])}{mark}")
+    st.markdown(f"**{t('eval.col.response')}:** {plain(row['response'])}{mark}")
     metrics = row["metrics"]
     names = [name for name in _SHOWN_OF_ANSWER if name in metrics]
     st.caption(" · ".join(f"{metric_label(name)}: {score(metrics[name])}" for name in names))
     for name, reason in row.get("judge_reasons", {}).items():
-        st.caption(f"{metric_label(name)}, {t('eval.judge_says')}: {_plain(reason)}")
+        st.caption(f"{metric_label(name)}, {t('eval.judge_says')}: {plain(reason)}")
 
 
 def _title(documents: Mapping[str, Document], doc_id: str) -> str:
-    return _plain(documents[doc_id].title if doc_id in documents and documents[doc_id].title else doc_id)
-
-
-def _plain(text: str) -> str:
-    """Text of a data set as text: nothing in it is Markdown."""
-    for char in "\\`*_[]#$:<>~|":
-        text = text.replace(char, f"\\{char}")
-    return text
+    return plain(documents[doc_id].title if doc_id in documents and documents[doc_id].title else doc_id)

@@ -20,6 +20,8 @@ _TILES = ("hit@1", "recall@5", "ndcg@10", "mrr")
 _ANSWER_TILES = ("generation_score", "answer_contains", "faithfulness", "semantic_similarity")
 _CURVES = {"recall": "Recall@K", "ndcg": "NDCG@K"}
 
+RAGAS = "ragas"  # the kind of an evaluation of answers
+
 Result = Mapping[str, Any]
 
 
@@ -45,7 +47,7 @@ def show_tiles(result: Result) -> None:
         st.caption(t("eval.documents", count=number(result["documents"])))
     if result.get("generator"):
         with _tile_row(result, _ANSWER_TILES), st.container(border=True, height="stretch"):
-            _show_usage(result)
+            show_usage(result)
     st.caption(
         t(
             "eval.identity",
@@ -66,20 +68,26 @@ def _tile_row(result: Result, names: Sequence[str]) -> DeltaGenerator:
     names = [name for name in names if name in result["metrics"]]
     columns = st.columns(len(names) + 1)
     for column, name in zip(columns, names, strict=False):
-        scored, total = result["scored"][name]
         with column, st.container(border=True, height="stretch"):
-            st.metric(metric_label(name), score(result["metrics"][name]), help=metric_help(name))
-            st.caption(t("eval.scored", scored=number(scored), total=number(total)))
-            # Runs that were recorded by an earlier version have neither intervals nor readings.
-            if interval := result.get("intervals", {}).get(name):
-                st.caption(t("eval.interval", interval=interval_text(interval)))
-            left_out, counted_in = result.get("readings", {}).get(name, (None, None))
-            if counted_in != left_out:
-                st.caption(t("eval.with_failures", value=score(counted_in)))
+            metric_tile(result, name)
     return columns[-1]
 
 
-def _show_usage(result: Result) -> None:
+def metric_tile(result: Result, name: str) -> None:
+    """One metric: its mean, how many it is of, its interval."""
+    scored, total = result["scored"][name]
+    st.metric(metric_label(name), score(result["metrics"][name]), help=metric_help(name))
+    st.caption(t("eval.scored", scored=number(scored), total=number(total)))
+    # Runs that were recorded by an earlier version have neither intervals nor readings.
+    if interval := result.get("intervals", {}).get(name):
+        st.caption(t("eval.interval", interval=interval_text(interval)))
+    left_out, counted_in = result.get("readings", {}).get(name, (None, None))
+    if counted_in != left_out:
+        st.caption(t("eval.with_failures", value=score(counted_in)))
+
+
+def show_usage(result: Result) -> None:
+    """What the models of a run were asked and what it cost."""
     usage = result["usage"]
     tokens = usage["prompt_tokens"] + usage["completion_tokens"]
     dollars = usage["cost_usd"]
@@ -97,7 +105,10 @@ def show_failures(result: Result) -> None:
     failures = result.get("failures") or {}
     if not failures:
         return
-    parts = [t(f"eval.failed.{phase}", count=number(count)) for phase, count in failures.items()]
+    if result.get("kind") == RAGAS:
+        parts = [f"{metric_label(name)}: {number(count)}" for name, count in failures.items()]
+    else:
+        parts = [t(f"eval.failed.{phase}", count=number(count)) for phase, count in failures.items()]
     st.warning(t("eval.failures", parts=", ".join(parts)), icon=":material/warning:")
     if st.button(t("eval.retry"), icon=":material/replay:", key=f"retry-{result['run_id']}"):
         try:

@@ -7,9 +7,10 @@ from streamlit_app.ui.causes import show_causes
 from streamlit_app.ui.comparison import show_comparison
 from streamlit_app.ui.i18n import moment, number, score, t
 from streamlit_app.ui.metrics import metric_label
+from streamlit_app.ui.ragas_result import show_evaluation
 from streamlit_app.ui.run_queries import show_queries
 from streamlit_app.ui.run_table import show_table
-from streamlit_app.ui.runs import run_names, show_bundle, show_curves, show_failures, show_tiles
+from streamlit_app.ui.runs import RAGAS, run_names, show_bundle, show_curves, show_failures, show_tiles
 from streamlit_app.ui.state import PAGES, get_app, show_error
 
 st.title(t("nav.evaluation"))
@@ -62,16 +63,20 @@ except ChatbotError as error:
     st.stop()
 
 show_failures(result)
-show_tiles(result)
-show_curves(result)
-show_table(result)
-show_causes(result)
-show_queries(result)
+if result.get("kind") == RAGAS:
+    show_evaluation(result)
+else:
+    show_tiles(result)
+    show_curves(result)
+    show_table(result)
+    show_causes(result)
+    show_queries(result)
 show_comparison(runs, by_id[run_id])
 
 st.subheader(t("eval.files"))
 files = st.columns(4)
 for column, path in zip(files, get_app().bench.run_files(run_id), strict=False):
     column.download_button(path.name.removeprefix(run_id).lstrip("_."), path.read_bytes(), path.name, width="stretch")
-with files[-1]:
-    show_bundle(run_id)
+if result.get("kind") != RAGAS:
+    with files[-1]:
+        show_bundle(run_id)

@@ -8,6 +8,7 @@ from streamlit_app.ui.kb_list import kb_list
 from streamlit_app.ui.kb_upload import sample_button, upload_box, upload_panel
 from streamlit_app.ui.launcher import launcher
 from streamlit_app.ui.providers import cache_section, providers_section
+from streamlit_app.ui.ragas_launcher import ragas_launcher
 
 
 def kb_section() -> None:
@@ -22,13 +23,19 @@ def kb_section() -> None:
 
 
 st.title(t("nav.admin"))
-kb_tab, run_tab, provider_tab = st.tabs([t("admin.kb"), t("admin.benchmark"), t("admin.providers")])
+kb_tab, run_tab, ragas_tab, provider_tab = st.tabs(
+    [t("admin.kb"), t("admin.benchmark"), t("admin.ragas"), t("admin.providers")]
+)
 with kb_tab:
     kb_section()
 with run_tab:
     launcher()
     st.subheader(t("job.title"))
     job_panel()
+with ragas_tab:
+    ragas_launcher()
+    st.subheader(t("job.title"))
+    job_panel("ragas-")
 with provider_tab:
     providers_section()
     cache_section()

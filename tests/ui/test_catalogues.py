@@ -28,6 +28,8 @@ def used_keys() -> tuple[set[str], set[str]]:
     literal, prefixes = set(), set()
     for path in ROOT.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "word":
+                prefixes.add(f"{ast.literal_eval(node.args[0])}.")
             if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "t" and node.args:
                 key = node.args[0]
                 if isinstance(key, ast.Constant):
