@@ -86,5 +86,5 @@ def moment(iso: str) -> str:
 
 
 def plain(text: str) -> str:
-    """A name as Markdown that shows it as it is."""
-    return re.sub(r"[\\`*{}\[\]|<>~$:]|(?<!\w)_|_(?!\w)", r"\\\g<0>", text)
+    """A text as Markdown that shows it as it is."""
+    return re.sub(r"[\\`*{}\[\]|<>~$:#]|(?<!\w)_|_(?!\w)", r"\\\g<0>", text)

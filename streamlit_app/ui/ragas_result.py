@@ -9,10 +9,9 @@ import streamlit as st
 
 from chatbot_mvp.app import InputRow
 from chatbot_mvp.errors import ChatbotError
-from streamlit_app.ui.i18n import duration, number, score, t, word
+from streamlit_app.ui.i18n import duration, number, plain, score, t, word
 from streamlit_app.ui.metrics import interval_text, metric_help, metric_label
 from streamlit_app.ui.runs import metric_tile, show_usage
-from streamlit_app.ui.sources import plain
 from streamlit_app.ui.state import get_app
 
 _TILES_A_ROW = 3  # or the names of the metrics would be cut

@@ -10,9 +10,8 @@ import streamlit as st
 from chatbot_mvp.errors import ChatbotError
 from chatbot_mvp.types import Document
 from streamlit_app.ui.causes import choose_cause
-from streamlit_app.ui.i18n import score, t
+from streamlit_app.ui.i18n import plain, score, t
 from streamlit_app.ui.metrics import metric_label
-from streamlit_app.ui.sources import plain
 from streamlit_app.ui.state import get_app
 
 _COLUMNS = ("recall@5", "ndcg@10", "mrr")

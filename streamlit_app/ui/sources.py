@@ -50,10 +50,3 @@ def passage_html(text: str, start: int, highlights: tuple[tuple[int, int], ...])
         position = end - start
     parts.append(html.escape(text[position:]) + "</div>")
     return "".join(parts)
-
-
-def plain(text: str) -> str:
-    """Text of a data set as text: nothing in it is Markdown."""
-    for char in "\\`*_[]#$:<>~|":
-        text = text.replace(char, f"\\{char}")
-    return text
