@@ -190,7 +190,7 @@ def _profile_threads(profiles: list[cProfile.Profile]) -> None:
         finally:
             profile.disable()
 
-    threading.Thread.run = profiled  # type: ignore[method-assign]
+    threading.Thread.run = profiled  # type: ignore[assignment, method-assign]
 
 
 if __name__ == "__main__":
