@@ -126,7 +126,10 @@ def measure(rows: int, latency: float, calls: int) -> Figures:
 
 
 def _serve(latency: float) -> None:
-    """The stub's process, which prints its address: one thread, no work but parsing, so that it leaves the machine to the client."""
+    """The stub's process, which prints its address.
+
+    One thread and no work but parsing, so that it leaves the machine to the client.
+    """
     judge = JudgeStub(load_prompts("es"), 0.0)
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
