@@ -13,18 +13,16 @@ import argparse
 import asyncio
 import cProfile
 import json
-import multiprocessing
+import os
 import pstats
+import subprocess
 import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict, dataclass
-from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
@@ -88,18 +86,17 @@ def many_rows(count: int) -> list[InputRow]:
     return rows_from(rows, "many")
 
 
-def measure(rows: int, latency: float, calls: int, watch: Callable[[], Any] = lambda: None) -> Figures:
-    """Score so many rows over HTTP.
-
-    Args:
-        watch: called when the stub is there, before the first request.
-    """
-    here, there = multiprocessing.Pipe()
-    context = multiprocessing.get_context("spawn")
-    process = context.Process(target=_serve, args=(there, latency), daemon=True)
-    process.start()
+def measure(rows: int, latency: float, calls: int) -> Figures:
+    """Score so many rows over HTTP."""
+    stub = subprocess.Popen(
+        [sys.executable, str(Path(__file__).resolve()), "--serve", "--latency", str(latency)],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdout=subprocess.PIPE,
+        text=True,
+    )
     try:
-        url = here.recv()
+        assert stub.stdout is not None
+        url = stub.stdout.readline().strip()
         with tempfile.TemporaryDirectory() as folder:
             settings = load_settings(
                 data_dir=Path(folder),
@@ -114,7 +111,6 @@ def measure(rows: int, latency: float, calls: int, watch: Callable[[], Any] = la
             embedder = FakeEmbedder()
             app = App(settings, lambda _: embedder, providers.current, providers.language_model, providers)
             given = many_rows(rows)
-            watch()
             began = time.process_time()
             result = app.bench.ragas.run_now("many", given)
             cpu = time.process_time() - began
@@ -125,12 +121,15 @@ def measure(rows: int, latency: float, calls: int, watch: Callable[[], Any] = la
             rows, len(result["metrics"]), scored, requests, calls, seconds, requests * latency / calls, round(cpu, 2)
         )
     finally:
-        process.terminate()
-        process.join(5)
+        stub.terminate()
+        stub.wait(5)
 
 
-def _serve(connection: Connection, latency: float) -> None:
-    """The stub's process: one thread, no work but parsing, so that it leaves the machine to the client."""
+def _serve(latency: float) -> None:
+    """The stub's process, which prints its address.
+
+    One thread and no work but parsing, so that it leaves the machine to the client.
+    """
     judge = JudgeStub(load_prompts("es"), 0.0)
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -150,7 +149,7 @@ def _serve(connection: Connection, latency: float) -> None:
 
     async def main() -> None:
         server = await asyncio.start_server(serve, "127.0.0.1", 0, limit=1 << 22)
-        connection.send(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1")
+        print(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1", flush=True)
         await server.serve_forever()
 
     asyncio.run(main())
@@ -163,7 +162,11 @@ def main() -> int:
     parser.add_argument("--calls", type=int, default=8, help="requests at the same time")
     parser.add_argument("--profile", action="store_true", help="of all threads; slows down what it measures")
     parser.add_argument("--json", action="store_true")
+    parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
     given = parser.parse_args()
+    if given.serve:
+        _serve(given.latency)
+        return 0
     profiles: list[cProfile.Profile] = []
     if given.profile:
         _profile_threads(profiles)
@@ -190,7 +193,7 @@ def _profile_threads(profiles: list[cProfile.Profile]) -> None:
         finally:
             profile.disable()
 
-    threading.Thread.run = profiled  # type: ignore[method-assign]
+    threading.Thread.run = profiled  # type: ignore[assignment, method-assign]
 
 
 if __name__ == "__main__":

@@ -20,6 +20,8 @@ from chatbot_mvp.types import Chunk
 
 PHASE = "judge"
 
+_REPLY_TOKENS = 256
+"""A score and a sentence; one that is cut, as of a model that thinks first, is asked for again with four times that."""
 _SHORT_WORDS = 3
 """An answer of so many words states nothing by itself: it is judged together with its question."""
 _REASON_CHARS = 300
@@ -58,7 +60,8 @@ def judge(
     Raises:
         ProviderError: one that no request would survive.
     """
-    asked = ask(model, judge_messages(metric, question, answer, passages, language), _Reply, language=language)
+    messages = judge_messages(metric, question, answer, passages, language)
+    asked = ask(model, messages, _Reply, max_tokens=_REPLY_TOKENS, language=language)
     if asked.value is not None:
         return Judgement(asked.value.score, asked.value.reason[:_REASON_CHARS], "", asked.completions)
     score = score_from_text(asked.raw)

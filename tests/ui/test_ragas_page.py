@@ -160,6 +160,7 @@ def test_two_systems_answers_are_compared_whatever_their_files_are_called(
     one = desk.run_now("uno", rows_from(given(count=5), "x"), LEXICAL)["run_id"]
     desk.run_now("otras preguntas", rows_from(given(count=4), "x"), LEXICAL)
     two = desk.run_now("dos", rows_from(other, "x"), LEXICAL)["run_id"]
+    assert [metric.label for metric in open_page("home").metric] == ["Fidelidad por palabras"]
     page = open_page("evaluation")
     widgets = comparison_widgets(page)
     assert widgets["base"].value == two
@@ -169,8 +170,10 @@ def test_two_systems_answers_are_compared_whatever_their_files_are_called(
     assert any("p (Holm)" in table.value for table in page.dataframe)
 
 
-def test_the_means_so_far_are_shown_while_it_runs(judge: JudgeStub) -> None:
-    judge.piece_delay = 0.2
+def test_the_means_so_far_are_shown_while_it_runs(judge: JudgeStub, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NIM_MAX_CONCURRENT_REQUESTS", "1")
+    get_app.clear()
+    judge.piece_delay = 0.4
     run_id = get_app().bench.ragas.start(
         "lento", rows_from(given(count=20), "x"), RagasConfig(metrics=("ragas_faithfulness",))
     )
