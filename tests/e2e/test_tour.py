@@ -42,7 +42,7 @@ def visit(page, server, path: str = "") -> None:  # type: ignore[no-untyped-def]
 
 def upload(page, name: str, content: bytes) -> None:  # type: ignore[no-untyped-def]
     file = {"name": name, "mimeType": "text/plain", "buffer": content}
-    page.locator("[data-testid='stFileUploader'] input[type=file]").set_input_files(files=[file])
+    page.locator("[data-testid='stFileUploader'] input[type=file]").first.set_input_files(files=[file])
 
 
 def ask(page, question: str) -> None:  # type: ignore[no-untyped-def]
@@ -88,15 +88,15 @@ def test_upload_ask_and_open_the_highlighted_source(page, server) -> None:  # ty
 def test_launch_progress_second_session_and_result(page, browser, server) -> None:  # type: ignore[no-untyped-def]
     """A run shows its progress, also to a second session and after a reload, and its metrics in Evaluación."""
     launch(page, server)
-    page.get_by_text("Calculando vectores").wait_for()
+    page.get_by_text("Calculando vectores").first.wait_for()
     other = browser.new_context().new_page()
     visit(other, server, "Admin")
     other.get_by_role("tab", name="Evaluación").click()
-    other.get_by_text("Calculando vectores").wait_for()
+    other.get_by_text("Calculando vectores").first.wait_for()
     other.close()
     page.reload()
     page.get_by_role("tab", name="Evaluación").click()
-    page.get_by_text("Terminada: valle_multihop").wait_for(timeout=90_000)
+    page.get_by_text("Terminada: valle_multihop").first.wait_for(timeout=90_000)
 
     page.get_by_role("button", name="Ver el resultado").click()
     page.get_by_text("Curvas").wait_for()
@@ -115,14 +115,14 @@ def test_launch_progress_second_session_and_result(page, browser, server) -> Non
 def test_killed_run_is_offered_again_and_each_query_is_done_once(page, server) -> None:  # type: ignore[no-untyped-def]
     """After kill -9 in mid-run the next start offers to resume, and the resumed run is whole."""
     launch(page, server)
-    page.get_by_text("Calculando vectores").wait_for()
+    page.get_by_text("Calculando vectores").first.wait_for()
     server.kill()
     server.start()
     visit(page, server, "Admin")
     page.get_by_role("tab", name="Evaluación").click()
-    page.get_by_text("Sin terminar").wait_for()
+    page.get_by_text("Sin terminar").first.wait_for()
     page.get_by_role("button", name="Reanudar").click()
-    page.get_by_text("Terminada: valle_multihop").wait_for(timeout=90_000)
+    page.get_by_text("Terminada: valle_multihop").first.wait_for(timeout=90_000)
     records = next((server.data_dir / "results").glob("*/records.jsonl")).read_text("utf-8").splitlines()
     seen = Counter((row["phase"], row["query_id"]) for row in map(json.loads, records))
     assert Counter(phase for phase, _ in seen) == {"retrieve": 40, "generate": 40}
@@ -134,9 +134,9 @@ def test_stop_and_resume_from_the_page(page, server) -> None:  # type: ignore[no
     """A run that is stopped stays and goes on where it was."""
     launch(page, server)
     page.get_by_role("button", name="Detener").click()
-    page.get_by_text("Sin terminar").wait_for()
+    page.get_by_text("Sin terminar").first.wait_for()
     page.get_by_role("button", name="Reanudar").click()
-    page.get_by_text("Terminada: valle_multihop").wait_for(timeout=90_000)
+    page.get_by_text("Terminada: valle_multihop").first.wait_for(timeout=90_000)
 
 
 @pytest.mark.parametrize(
@@ -160,10 +160,11 @@ def test_bad_upload_is_told_and_nothing_is_lost(page, server, name, content, mes
     page.get_by_text("«biblioteca.md» está lista").wait_for()
     path = Path(server.data_dir) / name  # from disk: the browser driver takes at most 50 MB in memory
     path.write_bytes(content)
-    page.locator("[data-testid='stFileUploader'] input[type=file]").set_input_files(path)
+    page.locator("[data-testid='stFileUploader'] input[type=file]").first.set_input_files(path)
     page.get_by_text(message).wait_for()
     settle(page)
-    assert page.get_by_text("en uso").count() == 1
+    documents = page.get_by_role("tabpanel", name="Base de conocimiento")
+    assert documents.get_by_text("en uso").count() == 1
     assert page.get_by_text("biblioteca.md", exact=False).first.is_visible()
 
 

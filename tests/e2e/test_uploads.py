@@ -39,7 +39,7 @@ def test_two_documents_are_uploaded_in_chat_asked_and_cited_with_file_and_page(p
         {"name": "acogida.docx", "mimeType": "application/octet-stream", "buffer": DOCX},
         {"name": "viajes.pdf", "mimeType": "application/pdf", "buffer": PDF},
     ]
-    page.locator("[data-testid='stFileUploader'] input[type=file]").set_input_files(files=files)
+    page.locator("[data-testid='stFileUploader'] input[type=file]").first.set_input_files(files=files)
     page.get_by_text("está lista").wait_for()
     settle(page)
     panel = page.locator(".st-key-kb-upload-panel")
