@@ -105,6 +105,7 @@ def test_a_true_difference_is_found() -> None:
     assert script("significance").power(0.1, 200)["p < 0.05"] > 0.8
 
 
+@pytest.mark.slow
 def test_an_evaluation_keeps_up_with_the_limit_of_concurrent_requests() -> None:
     """Sixty rows; generous, since other tests may share the machine."""
     figures = script("ragas_scale").measure(rows=60, latency=0.05, calls=4)

@@ -39,6 +39,7 @@ def local_server(tmp_path: Path) -> Iterator[Server]:
     running.kill()
 
 
+@pytest.mark.slow
 def test_a_strict_answer_in_spanish_is_streamed_with_its_sources(page, local_server) -> None:  # type: ignore[no-untyped-def]
     """A model of 135 million parameters: that it answers in pieces and is named counts, not what it says.
 

@@ -85,6 +85,7 @@ def test_upload_ask_and_open_the_highlighted_source(page, server) -> None:  # ty
     page.get_by_text("hasta cuatro libros").first.wait_for()
 
 
+@pytest.mark.slow
 def test_launch_progress_second_session_and_result(page, browser, server) -> None:  # type: ignore[no-untyped-def]
     """A run shows its progress, also to a second session and after a reload, and its metrics in Evaluación."""
     launch(page, server)
@@ -139,16 +140,12 @@ def test_stop_and_resume_from_the_page(page, server) -> None:  # type: ignore[no
     page.get_by_text("Terminada: valle_multihop").first.wait_for(timeout=90_000)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        pytest.param("vacio.txt", b" \n ", "no tiene texto", marks=pytest.mark.slow),
-        pytest.param(
-            "foto.md",
-            b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR" + bytes(range(256)) * 8,
-            "no es un archivo de texto",
-            marks=pytest.mark.slow,
-        ),
+        ("vacio.txt", b" \n ", "no tiene texto"),
+        ("foto.md", b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR" + bytes(range(256)) * 8, "no es un archivo de texto"),
         ("enorme.txt", b"palabra " * 6_250_000, "ocupa 50.0 MB y el máximo es 10 MB"),
     ],
     ids=["empty", "binary", "50 MB"],
@@ -168,6 +165,7 @@ def test_bad_upload_is_told_and_nothing_is_lost(page, server, name, content, mes
     assert page.get_by_text("biblioteca.md", exact=False).first.is_visible()
 
 
+@pytest.mark.slow
 def test_every_page_in_both_languages_without_an_error(page, server) -> None:  # type: ignore[no-untyped-def]
     """No error box, no missing text; the language survives a change of page and a reload."""
     # A bookmark is the first thing that the server is asked for: the frame must be there all the same.
