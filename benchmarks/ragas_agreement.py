@@ -131,6 +131,7 @@ def ragas_scorer(broken: float = 0.0) -> Score:
         ResponseRelevancy,
     )
 
+    # The package is not installed where types are checked, so that its base classes are of no known type.
     class Judge(BaseRagasLLM):  # type: ignore[misc]
         """Gives the replies of a script in order; asked to mend one, it gives that one again."""
 
@@ -139,7 +140,7 @@ def ragas_scorer(broken: float = 0.0) -> Score:
             self.script, self.last, self.asked = script, "", 0
 
         def generate_text(self, *args: Any, **kwargs: Any) -> Any:
-            raise NotImplementedError
+            raise NotImplementedError  # the base class asks for it; only the asynchronous one is called
 
         async def agenerate_text(self, prompt: Any, n: int = 1, *args: Any, **kwargs: Any) -> Any:
             text = prompt.to_string()
@@ -155,6 +156,7 @@ def ragas_scorer(broken: float = 0.0) -> Score:
         def is_finished(self, response: Any) -> bool:
             return True
 
+    # As above.
     class Vectors(BaseRagasEmbeddings):  # type: ignore[misc]
         def __init__(self, vectors: dict[str, list[int]]) -> None:
             super().__init__()

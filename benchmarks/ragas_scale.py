@@ -193,6 +193,7 @@ def _profile_threads(profiles: list[cProfile.Profile]) -> None:
         finally:
             profile.disable()
 
+    # A method of every thread is replaced on purpose: there is no hook for threads that are begun later.
     threading.Thread.run = profiled  # type: ignore[assignment, method-assign]
 
 

@@ -8,7 +8,7 @@ question.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -200,9 +200,9 @@ def _plain(title: str) -> str:
     return title.partition(" (")[0]
 
 
-def _punctuated(words: list[str], breaks: object) -> str:
+def _punctuated(words: list[str], breaks: Iterable[int]) -> str:
     sentences, begin = [], 0
-    lengths = iter(breaks)  # type: ignore[call-overload]
+    lengths = iter(breaks)
     while begin < len(words):
         sentence = words[begin : begin + next(lengths)]
         begin += len(sentence)

@@ -71,6 +71,7 @@ class _Stderr(logging.StreamHandler[TextIO]):
     def __init__(self) -> None:
         logging.Handler.__init__(self)
 
+    # An attribute of the base class; asked for anew it has to be a property.
     @property
     def stream(self) -> TextIO:  # type: ignore[override]
         return sys.stderr

@@ -51,8 +51,8 @@ _log = logging.getLogger(__name__)
 SECRETS_FILE = Path(".streamlit") / "secrets.toml"
 
 
-class Settings(SettingPaths):
-    """One configuration for chat and benchmark: the fields, where things lie, and what follows from several fields."""
+class _Sources(BaseSettings):
+    """Where values come from, the first wins: arguments, environment, ``.env``, ``secrets.toml``."""
 
     @classmethod
     def settings_customise_sources(
@@ -64,6 +64,10 @@ class Settings(SettingPaths):
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         return init_settings, env_settings, dotenv_settings, _SecretsFile(settings_cls)
+
+
+class Settings(_Sources, SettingPaths):
+    """One configuration for chat and benchmark: the fields, where things lie, and what follows from several fields."""
 
     @property
     def chosen_provider(self) -> str:
@@ -208,28 +212,18 @@ def load_settings(env_file: Path | None = None, **overrides: Any) -> Settings:
     return _validated(lambda: Settings(_env_file=path, **overrides))  # type: ignore[call-arg]
 
 
-class _LogFormat(BaseSettings):
+class _LogFormat(_Sources):
     """LOG_FORMAT alone, from the same places."""
 
     model_config = Settings.model_config
 
     log_format: Literal["text", "jsonl"] = "text"
 
-    @classmethod
-    def settings_customise_sources(
-        cls,
-        settings_cls: type[BaseSettings],
-        init_settings: PydanticBaseSettingsSource,
-        env_settings: PydanticBaseSettingsSource,
-        dotenv_settings: PydanticBaseSettingsSource,
-        file_secret_settings: PydanticBaseSettingsSource,
-    ) -> tuple[PydanticBaseSettingsSource, ...]:
-        return init_settings, env_settings, dotenv_settings, _SecretsFile(settings_cls)
-
 
 def log_format(env_file: Path | None = None) -> str:
     """LOG_FORMAT, which is needed to tell what is wrong with the others; "text" where it cannot be read."""
     try:
+        # As above: the stubs do not know _env_file.
         return _LogFormat(_env_file=env_file or Path(".env")).log_format  # type: ignore[call-arg]
     except (ValidationError, InvalidSetting, OSError, ValueError):
         return "text"

@@ -38,8 +38,9 @@ from chatbot_mvp.benchmark.runner import RunParts, execute
 from chatbot_mvp.benchmark.spending import LLM_REQUEST, Spent
 from chatbot_mvp.errors import PilotFailed, RunError, RunStopped
 from chatbot_mvp.kb.chunking import passage_chunk
-from chatbot_mvp.llm.base import ChatModel, ChatRequest, ChatStream, Completion
+from chatbot_mvp.llm.base import ChatModel, ChatRequest, Completion
 from chatbot_mvp.llm.registry import find_provider, requests_at_once
+from chatbot_mvp.llm.wrapped import WrappedModel
 from chatbot_mvp.retrieval.enrichment import CALLS_AT_ONCE, CHARS_PER_TOKEN, ContextCache
 from chatbot_mvp.retrieval.language_model import LanguageModel
 from chatbot_mvp.retrieval.strategies import get_strategy
@@ -154,27 +155,16 @@ def _unhurried(models: RunModels, settings: Settings) -> RunModels:
     return replace(models, generator=generator, judge=_Gated(models.judge, own))
 
 
-class _Gated:
-    """A ``ChatModel`` before which requests wait, and not in it, where the wait would count as theirs."""
+class _Gated(WrappedModel):
+    """Requests wait before it, and not in it, where the wait would count as theirs."""
 
     def __init__(self, model: ChatModel, places: threading.Semaphore) -> None:
-        self._model = model
+        super().__init__(model)
         self._places = places
-
-    @property
-    def name(self) -> str:
-        return self._model.name
-
-    @property
-    def needs_evidence(self) -> bool:
-        return self._model.needs_evidence
 
     def complete(self, request: ChatRequest) -> Completion:
         with self._places:
-            return self._model.complete(request)
-
-    def stream(self, request: ChatRequest) -> ChatStream:
-        return self._model.stream(request)
+            return super().complete(request)
 
 
 class _Extrapolation:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from chatbot_mvp.benchmark.records import RunFolder
 from chatbot_mvp.errors import BudgetWithoutPrice
-from chatbot_mvp.llm.base import ChatModel, ChatRequest, ChatStream, Completion
+from chatbot_mvp.llm.base import ChatModel, Completion
+from chatbot_mvp.llm.wrapped import TellingModel
 
 LLM_REQUEST = "llm_request"
 """The event of one answered request to a model."""
@@ -120,7 +121,7 @@ class Spending:
 
     def metered(self, phase: str, model: ChatModel) -> ChatModel:
         """``model``, each of whose replies is counted under ``phase``."""
-        return _Metered(model, lambda completion: self.seen(phase, completion))
+        return TellingModel(model, lambda completion: self.seen(phase, completion))
 
     def begin(self, phase: str, requests: int = 1) -> None:
         """Ask before a task of so many requests that will spend; ``end`` must follow.
@@ -197,31 +198,6 @@ class Spending:
         with self._changed:
             self._closed = True
             self._changed.notify_all()
-
-
-class _Metered:
-    """A ``ChatModel`` that tells of each of its replies."""
-
-    def __init__(self, model: ChatModel, seen: Callable[[Completion], None]) -> None:
-        self._model = model
-        self._seen = seen
-
-    @property
-    def name(self) -> str:
-        return self._model.name
-
-    @property
-    def needs_evidence(self) -> bool:
-        return self._model.needs_evidence
-
-    def complete(self, request: ChatRequest) -> Completion:
-        completion = self._model.complete(request)
-        self._seen(completion)
-        return completion
-
-    def stream(self, request: ChatRequest) -> ChatStream:
-        # Runs do not stream; a stream that is left early would have to be counted by its end.
-        raise TypeError("a metered model answers at once: call complete")
 
 
 def _of_event(event: Mapping[str, Any]) -> Spent:

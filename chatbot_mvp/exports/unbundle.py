@@ -72,6 +72,7 @@ def read_bundle(path: Path) -> Bundle:
         with zipfile.ZipFile(path) as archive:
             run_id, infos = _entries(path, archive)
             files = {name: archive.read(info) for name, info in infos.items()}
+    # What zipfile raises for an unknown compression is NotImplementedError, for a password RuntimeError.
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, OSError) as error:
         raise BundleDamaged(path=str(path), reason=str(error) or type(error).__name__) from error
     _check_hashes(path, files)

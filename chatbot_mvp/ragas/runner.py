@@ -13,7 +13,7 @@ from chatbot_mvp.embedding.base import Embedder, InputType, Vectors
 from chatbot_mvp.embedding.cache import VectorCache
 from chatbot_mvp.errors import ChatbotError
 from chatbot_mvp.judging.ragas import score_row
-from chatbot_mvp.llm.base import ChatModel, ChatRequest, ChatStream, Completion
+from chatbot_mvp.llm.wrapped import TellingModel
 from chatbot_mvp.ragas.preparation import Evaluation, Judges
 from chatbot_mvp.ragas.results import phase_of, phases_of, result_of, write_outputs
 from chatbot_mvp.retrieval.index import vector_cache_path
@@ -85,7 +85,7 @@ def _score(evaluation: Evaluation, judges: Judges, session: Session) -> None:
                 scored = score_row(
                     metric,
                     evaluation.by_id[row_id].row,
-                    _Noting(judge, spent) if judge else None,
+                    TellingModel(judge, spent.append) if judge else None,
                     embedder,
                     evaluation.prompts,
                     evaluation.options(repeat),
@@ -136,30 +136,6 @@ def _missing(evaluation: Evaluation, journal: Journal) -> Iterator[Task]:
         for repeat in range(evaluation.config.repeats):
             for row_id in journal.missing(phase_of(metric, repeat), ids):
                 yield metric, repeat, row_id
-
-
-class _Noting:
-    """A ``ChatModel`` that notes its replies for the task that asks."""
-
-    def __init__(self, model: ChatModel, completions: list[Completion]) -> None:
-        self._model = model
-        self._completions = completions
-
-    @property
-    def name(self) -> str:
-        return self._model.name
-
-    @property
-    def needs_evidence(self) -> bool:
-        return self._model.needs_evidence
-
-    def complete(self, request: ChatRequest) -> Completion:
-        completion = self._model.complete(request)
-        self._completions.append(completion)
-        return completion
-
-    def stream(self, request: ChatRequest) -> ChatStream:
-        return self._model.stream(request)
 
 
 class _Remembering:

@@ -11,6 +11,7 @@ from chatbot_mvp.app import InputRow
 from chatbot_mvp.errors import ChatbotError
 from streamlit_app.ui.i18n import duration, number, plain, score, t, word
 from streamlit_app.ui.metrics import interval_text, metric_help, metric_label
+from streamlit_app.ui.row_choice import choose_row
 from streamlit_app.ui.runs import metric_tile, show_usage
 from streamlit_app.ui.state import get_app
 
@@ -111,31 +112,15 @@ def _show_rows(result: Result) -> None:
     st.subheader(t("eval.queries"))
     names = list(result["metrics"])
     rows = sorted(result["per_query"], key=lambda row: (_lowest(row), row["query_id"]))
-    event = st.dataframe(
-        [
-            {
-                t("eval.col.question"): row["question"],
-                **{metric_label(name): score(row["metrics"][name]) for name in names},
-                t("ragas.response"): row["response"],
-            }
-            for row in rows
-        ],
-        hide_index=True,
-        width="stretch",
-        height=320,
-        on_select="rerun",
-        selection_mode="single-row",
-        key=f"rows-{result['run_id']}",
-        column_config={t("eval.col.question"): st.column_config.TextColumn(width="medium")},
-    )
-    selected = event.selection.rows
-    # The list below does the same for those who use the keyboard.
-    position = st.selectbox(
-        t("eval.query"),
-        range(len(rows)),
-        index=selected[0] if selected and selected[0] < len(rows) else 0,
-        format_func=lambda index: f"{rows[index]['query_id']} · {rows[index]['question'] or rows[index]['response']}",
-    )
+    table = [
+        {
+            t("eval.col.question"): row["question"],
+            **{metric_label(name): score(row["metrics"][name]) for name in names},
+            t("ragas.response"): row["response"],
+        }
+        for row in rows
+    ]
+    position = choose_row(table, lambda position: _label(rows[position]), f"rows-{result['run_id']}", "medium")
     try:
         given = get_app().bench.ragas.rows_of_run(result["run_id"])
     except ChatbotError:
@@ -206,3 +191,7 @@ def _said(value: Any) -> str:
     if value is None:
         return "–"
     return number(value, 3) if isinstance(value, float) else str(value)
+
+
+def _label(row: Mapping[str, Any]) -> str:
+    return f"{row['query_id']} · {row['question'] or row['response']}"

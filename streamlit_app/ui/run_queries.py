@@ -12,6 +12,7 @@ from chatbot_mvp.types import Document
 from streamlit_app.ui.causes import choose_cause
 from streamlit_app.ui.i18n import plain, score, t
 from streamlit_app.ui.metrics import metric_label
+from streamlit_app.ui.row_choice import choose_row
 from streamlit_app.ui.state import get_app
 
 _COLUMNS = ("recall@5", "ndcg@10", "mrr")
@@ -38,32 +39,21 @@ def show_queries(result: Result) -> None:
     if not rows:
         st.success(t("eval.nothing_missed"), icon=":material/check_circle:")
         return
-    event = st.dataframe(
-        [
-            {
-                t("eval.col.question"): row["question"],
-                t("eval.col.type"): row["question_type"],
-                t("eval.col.gold_found"): f"{_found(row)}/{len(row['gold'])}",
-                **({t("eval.answer"): row["answer"], t("eval.col.response"): row["response"]} if answered else {}),
-                **{metric_label(name): score(row["metrics"].get(name)) for name in names},
-            }
-            for row in rows
-        ],
-        hide_index=True,
-        width="stretch",
-        height=320,
-        on_select="rerun",
-        selection_mode="single-row",
-        key=f"queries-{result['run_id']}-{only_missed}-{cause}",
-        column_config={t("eval.col.question"): st.column_config.TextColumn(width="large")},
-    )
-    selected = event.selection.rows
-    # The list below does the same for those who use the keyboard.
-    position = st.selectbox(
-        t("eval.query"),
-        range(len(rows)),
-        index=selected[0] if selected and selected[0] < len(rows) else 0,
-        format_func=lambda index: rows[index]["question"] or rows[index]["query_id"],
+    table = [
+        {
+            t("eval.col.question"): row["question"],
+            t("eval.col.type"): row["question_type"],
+            t("eval.col.gold_found"): f"{_found(row)}/{len(row['gold'])}",
+            **({t("eval.answer"): row["answer"], t("eval.col.response"): row["response"]} if answered else {}),
+            **{metric_label(name): score(row["metrics"].get(name)) for name in names},
+        }
+        for row in rows
+    ]
+    position = choose_row(
+        table,
+        lambda index: rows[index]["question"] or rows[index]["query_id"],
+        f"queries-{result['run_id']}-{only_missed}-{cause}",
+        "large",
     )
     _show_query(result, rows[position])
 
