@@ -84,7 +84,7 @@ def browser() -> Iterator[object]:
 
 
 @pytest.fixture
-def page(browser, server):  # type: ignore[no-untyped-def]
+def page(browser):  # type: ignore[no-untyped-def]
     context = browser.new_context(viewport={"width": 1280, "height": 900})
     context.set_default_timeout(20_000)
     yield context.new_page()

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from chatbot_mvp.settings import PROJECT_ROOT
+from chatbot_mvp.kb.store import KbStore
+from chatbot_mvp.settings import PROJECT_ROOT, load_settings
 from tests.e2e.conftest import Server
 from tests.e2e.slow_model import OPEN
 from tests.e2e.test_tour import DOCUMENT, ask, settle, upload, visit
@@ -22,9 +23,13 @@ LIMIT_MS = 300
 QUESTION = "¿Cuántos libros puede llevarse cada lector?"
 
 
-@pytest.fixture
-def slow_server(tmp_path: Path) -> Iterator[Server]:
-    running = Server(tmp_path, "-m", "tests.e2e.slow_model", RETRIEVAL_STRATEGY="LEXICAL")
+@pytest.fixture(scope="module")
+def slow_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """One server for all: each test is a session of its own, with its own conversations."""
+    data_dir = tmp_path_factory.mktemp("chat")
+    settings = load_settings(data_dir=data_dir)
+    KbStore(settings.kb_dir).add("biblioteca.md", DOCUMENT.encode(), settings.kb_max_chars, settings.kb_max_upload_mb)
+    running = Server(data_dir, "-m", "tests.e2e.slow_model", RETRIEVAL_STRATEGY="LEXICAL")
     running.start()
     yield running
     running.kill()
@@ -32,9 +37,6 @@ def slow_server(tmp_path: Path) -> Iterator[Server]:
 
 @pytest.fixture
 def chat(page, slow_server):  # type: ignore[no-untyped-def]
-    visit(page, slow_server, "Admin")
-    upload(page, "biblioteca.md", DOCUMENT.encode())
-    page.get_by_text("«biblioteca.md» está lista").wait_for()
     visit(page, slow_server, "Chat")
     return page
 
@@ -45,7 +47,8 @@ def written(page):  # type: ignore[no-untyped-def]
 
 
 def records(server: Server) -> list[dict[str, object]]:
-    [path] = (server.data_dir / "conversations").rglob("*.jsonl")
+    """Of the newest conversation."""
+    path = max((server.data_dir / "conversations").rglob("*.jsonl"), key=lambda file: file.stat().st_mtime_ns)
     return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
 
 
@@ -91,7 +94,6 @@ def test_a_click_in_mid_answer_does_not_stop_it_and_the_stop_button_does(chat, s
     assert last["answer"]["finish_reason"] == "cancelled"  # type: ignore[index]
 
 
-@pytest.mark.slow
 def test_general_mode_and_a_provider_that_fails_are_told(chat, slow_server) -> None:  # type: ignore[no-untyped-def]
     chat.get_by_text("General", exact=True).click()
     settle(chat)
@@ -106,7 +108,6 @@ def test_general_mode_and_a_provider_that_fails_are_told(chat, slow_server) -> N
     settle(chat)
 
 
-@pytest.mark.slow
 def test_a_bad_answer_becomes_a_question_and_the_conversation_can_be_taken_along(chat, slow_server, tmp_path) -> None:  # type: ignore[no-untyped-def]
     ask(chat, QUESTION)
     chat.get_by_text("Fuentes", exact=True).wait_for()
@@ -129,7 +130,6 @@ def test_a_bad_answer_becomes_a_question_and_the_conversation_can_be_taken_along
     assert "El viaje es inventado." in text
 
 
-@pytest.mark.slow
 def test_two_browsers_have_conversations_of_their_own(chat, browser, slow_server) -> None:  # type: ignore[no-untyped-def]
     ask(chat, QUESTION)
     chat.get_by_text("Fuentes", exact=True).wait_for()
