@@ -8,7 +8,6 @@ from typing import Any
 
 from chatbot_mvp.benchmark.masking import masked_settings
 from chatbot_mvp.exports.exported import Exported, FinishedRun
-from chatbot_mvp.exports.plots import plots_of
 from chatbot_mvp.metrics.registry import COMPARED, METRICS
 
 _EXAMPLES = 5
@@ -31,6 +30,9 @@ _CAUSES = {
 
 def to_markdown(run: FinishedRun) -> Exported:
     """``<run_id>.md``, with its pictures as ``<run_id>_<name>.svg`` beside it."""
+    # Altair and pandas take a third of the time in which a command starts: only a report waits for them.
+    from chatbot_mvp.exports.plots import plots_of
+
     result = run.result
     plots = {f"{run.run_id}_{name}.svg": picture for name, picture in plots_of(result).items()}
     sections = [
