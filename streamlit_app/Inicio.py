@@ -4,6 +4,7 @@ from pathlib import Path
 
 import streamlit as st
 
+from streamlit_app.ui.frame_style import frame_style
 from streamlit_app.ui.i18n import LANGUAGE_NAMES, choose_language, t
 from streamlit_app.ui.session import keep_session
 from streamlit_app.ui.state import PAGES, get_app
@@ -11,6 +12,7 @@ from streamlit_app.ui.state import PAGES, get_app
 st.set_page_config(page_title="Chatbot MVP", page_icon="📚", layout="wide")
 language = choose_language(get_app().settings.ui_language)
 keep_session()
+frame_style()
 
 page = st.navigation(
     [

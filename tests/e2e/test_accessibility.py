@@ -1,0 +1,76 @@
+"""What axe-core finds on every page: nothing serious, in the light theme and in the dark one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from chatbot_mvp.app import build_app
+from chatbot_mvp.settings import load_settings
+from tests.e2e.conftest import Server
+from tests.e2e.test_tour import ask, settle, visit
+
+pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("e2e")]
+
+SERIOUS = ("serious", "critical")
+PAGES = ("", "Chat", "Evaluacion", "Admin")
+
+
+@pytest.fixture(scope="module")
+def worked_in(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A server whose folder holds a knowledge base, two runs with answers and an evaluation of answers."""
+    data_dir = tmp_path_factory.mktemp("worked_in")
+    settings = load_settings(data_dir=data_dir, eval_max_queries=10, provider="demo")
+    app = build_app(settings)
+    app.add_sample_kb()
+    for strategy in ("LEXICAL", "BRIDGE"):
+        app.bench.run_now(retrieval_strategy=strategy)
+    running = Server(data_dir, RETRIEVAL_STRATEGY="LEXICAL", PROVIDER="demo")
+    running.start()
+    yield running
+    running.kill()
+
+
+@pytest.mark.parametrize("scheme", ["light", pytest.param("dark", marks=pytest.mark.slow)])
+def test_no_page_has_a_serious_finding(browser, worked_in, scheme) -> None:  # type: ignore[no-untyped-def]
+    context = browser.new_context(viewport={"width": 1280, "height": 900}, color_scheme=scheme, reduced_motion="reduce")
+    context.set_default_timeout(20_000)
+    page = context.new_page()
+    found: list[str] = []
+    for path in PAGES:
+        visit(page, worked_in, path)
+        found += serious(page, path)
+        for tab in page.get_by_role("tab").all():
+            tab.click()
+            settle(page)
+            found += serious(page, f"{path} {tab.inner_text()}")
+        if path == "Chat":
+            ask(page, "¿Cuántos días de vacaciones tengo al año?")
+            page.get_by_text("Fuentes", exact=True).wait_for()
+            settle(page)
+            page.locator("[data-testid='stExpander'] summary").first.click()
+            settle(page)
+            found += serious(page, "an answer")
+    context.close()
+    assert found == []
+
+
+def serious(page, where: str) -> list[str]:  # type: ignore[no-untyped-def]
+    """One line for each element with a serious finding."""
+    from axe_playwright_python.sync_playwright import Axe
+
+    violations = Axe().run(page).response["violations"]
+    return [
+        f"{where}: {finding['id']}: {node['html'][:120]}"
+        for finding in violations
+        if finding["impact"] in SERIOUS
+        for node in finding["nodes"]
+    ]
+
+
+def test_the_check_sees_what_is_wrong(browser) -> None:  # type: ignore[no-untyped-def]
+    page = browser.new_page()
+    page.set_content("<html lang=en><title>x</title><main><h1>x</h1><button></button></main></html>")
+    assert [line.split(": ")[1] for line in serious(page, "page")] == ["button-name"]
+    page.close()
