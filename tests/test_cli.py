@@ -1,4 +1,4 @@
-"""The command line as a process: one JSON object on stdout, everything else on stderr, exit codes that tell."""
+"""The command line: one JSON object on stdout, everything else on stderr, exit codes that tell."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -18,6 +18,7 @@ from chatbot_mvp.errors import RunStopped
 from chatbot_mvp.settings import PROJECT_ROOT, Settings
 from tests.benchmark.hub_stub import HubStub
 from tests.benchmark.test_hotpotqa import hub_bytes
+from tests.conftest import Command
 
 CONTRACT = {
     "run_id",
@@ -34,41 +35,68 @@ RUN = ("benchmark", "run", "--strategy", "LEXICAL", "--max-queries", "5", "--no-
 KB = "# Manual\n\n## Vacaciones\n\nCada persona dispone de 23 días laborables de vacaciones.\n"
 
 
-class Cli:
-    """Runs the command in a folder of its own, over an empty data folder."""
+class Done(NamedTuple):
+    """How a command ended."""
 
-    def __init__(self, folder: Path) -> None:
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+class Cli:
+    """Runs the command in a folder of its own, over an empty data folder.
+
+    In this process, since a process of its own takes seconds to start; ``process`` starts one.
+    """
+
+    def __init__(self, folder: Path, command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
         self.folder = folder
         self.data = folder / "data"
-        settings = {name.upper() for name in Settings.model_fields}
-        self.env = {name: value for name, value in os.environ.items() if name.upper() not in settings}
-        self.env |= {"DATA_DIR": str(self.data), "RETRIEVAL_STRATEGY": "LEXICAL"}
+        self.env = {"DATA_DIR": str(self.data), "RETRIEVAL_STRATEGY": "LEXICAL"}
+        self._command = command
+        self._monkeypatch = monkeypatch
+        monkeypatch.chdir(folder)
 
-    def __call__(self, *arguments: str, code: int = 0) -> subprocess.CompletedProcess[str]:
+    def __call__(self, *arguments: str, code: int = 0) -> Done:
+        for name, value in self.env.items():
+            self._monkeypatch.setenv(name, value)
+        done = Done(*self._command(*arguments))
+        assert done.returncode == code, done.stderr
+        return done
+
+    def process(self, *arguments: str, code: int = 0) -> Done:
         done = subprocess.run(
             [sys.executable, "-m", "chatbot_mvp.cli", *arguments],
             cwd=self.folder,
-            env=self.env,
+            env=self.environment(),
             capture_output=True,
             encoding="utf-8",
             timeout=60,
             check=False,
         )
         assert done.returncode == code, done.stderr
-        return done
+        return Done(done.returncode, done.stdout, done.stderr)
+
+    def environment(self) -> dict[str, str]:
+        """Of a process: no setting but the own ones."""
+        settings = {name.upper() for name in Settings.model_fields}
+        return {name: value for name, value in os.environ.items() if name.upper() not in settings} | self.env
 
     def json(self, *arguments: str) -> dict[str, Any]:
         """The one JSON object on stdout."""
-        done = self(*arguments, "--json")
-        assert len(done.stdout.splitlines()) == 1
-        value = json.loads(done.stdout)
-        assert isinstance(value, dict)
-        return value
+        return one_object(self(*arguments, "--json"))
+
+
+def one_object(done: Done) -> dict[str, Any]:
+    assert len(done.stdout.splitlines()) == 1
+    value = json.loads(done.stdout)
+    assert isinstance(value, dict)
+    return value
 
 
 @pytest.fixture
-def cli(tmp_path: Path) -> Cli:
-    return Cli(tmp_path)
+def cli(tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch) -> Cli:
+    return Cli(tmp_path, command, monkeypatch)
 
 
 @pytest.fixture
@@ -78,7 +106,7 @@ def hub() -> Iterator[HubStub]:
 
 
 def test_a_run_prints_exactly_the_contract_and_show_and_list_the_same(cli: Cli) -> None:
-    result = cli.json(*RUN)
+    result = one_object(cli.process(*RUN, "--json"))
     assert set(result) == CONTRACT
     assert (result["dataset"], result["strategy"], result["queries"]) == ("valle_multihop", "LEXICAL", 5)
     assert {"recall@5", "hit@1", "mrr", "ndcg@10"} <= set(result["metrics"])
@@ -149,6 +177,12 @@ def test_bad_usage_ends_with_2_one_message_on_stderr_and_nothing_written(
     assert "Traceback" not in done.stderr
     assert done.stdout == ""
     assert not (cli.data / "results").exists()
+
+
+def test_bad_usage_of_a_process_is_told_alike(cli: Cli) -> None:
+    arguments = ("benchmark", "run", "--strategy", "MAGIC")
+    alone, here = cli.process(*arguments, code=2), cli(*arguments, code=2)
+    assert (alone.stdout, alone.stderr) == (here.stdout, here.stderr)
 
 
 @pytest.mark.parametrize(
@@ -318,7 +352,7 @@ def test_an_interrupt_stops_a_run_at_a_clean_place_with_130(cli: Cli, tmp_path: 
     process = subprocess.Popen(
         [sys.executable, str(script), *RUN],
         cwd=tmp_path,
-        env={**cli.env, "PYTHONPATH": str(PROJECT_ROOT)},
+        env={**cli.environment(), "PYTHONPATH": str(PROJECT_ROOT)},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         encoding="utf-8",
