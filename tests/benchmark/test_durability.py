@@ -439,7 +439,9 @@ def room_of(size: int) -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
-@pytest.mark.parametrize("size", [6_000, 9_000, 14_000, 20_000, 26_000])
+@pytest.mark.parametrize(
+    "size", [9_000, 20_000, *(pytest.param(n, marks=pytest.mark.slow) for n in (6_000, 14_000, 26_000))]
+)
 def test_a_disk_that_is_full_ends_a_run_that_goes_on_when_there_is_room(
     asking: Settings, tmp_path: Path, size: int
 ) -> None:
