@@ -10,7 +10,7 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
-from chatbot_mvp.bench import Bench, LanguageModelFactory, UnfinishedRun
+from chatbot_mvp.bench import Bench, LanguageModelFactory
 from chatbot_mvp.benchmark.comparison import Comparison, MetricDelta, RunDelta
 from chatbot_mvp.benchmark.datasets.catalogue import Found
 from chatbot_mvp.benchmark.estimate import Estimate
@@ -39,6 +39,7 @@ from chatbot_mvp.library import KbContents, Library, Upload
 from chatbot_mvp.llm.base import ChatModel, Completion
 from chatbot_mvp.llm.demo import DemoModel
 from chatbot_mvp.metrics.registry import METRICS
+from chatbot_mvp.past_runs import UnfinishedRun
 from chatbot_mvp.providers import ProviderCheck, Providers, ProviderStatus
 from chatbot_mvp.ragas.config import RagasConfig
 from chatbot_mvp.ragas.rows import InputRow

@@ -78,7 +78,7 @@ def benchmark_run(
         result = app.bench.run_now(progress, budget_usd=budget)
     for form in export or ():
         folder = app.settings.results_dir / result["run_id"]
-        for path in write_files(app.bench.export_run(result["run_id"], form), folder):
+        for path in write_files(app.bench.past.export(result["run_id"], form), folder):
             logs.say(f"written: {path}", logging.INFO)
     _print(result, as_json)
 
@@ -116,15 +116,15 @@ def benchmark_retry(
 @benchmark.command("show")
 def benchmark_show(run_id: str, env: EnvOption = None, as_json: JsonOption = False) -> None:
     """Show a finished run."""
-    _print(open_app(env).bench.run(run_id), as_json)
+    _print(open_app(env).bench.past.run(run_id), as_json)
 
 
 @benchmark.command("list")
 def benchmark_list(env: EnvOption = None, as_json: JsonOption = False) -> None:
     """Finished runs, and those that can be resumed."""
     app = open_app(env)
-    runs, damaged = app.bench.runs()
-    unfinished = app.bench.unfinished_runs()
+    runs, damaged = app.bench.past.runs()
+    unfinished = app.bench.past.unfinished()
     if as_json:
         print_json(
             {
@@ -156,7 +156,7 @@ def benchmark_compare(
     as_json: JsonOption = False,
 ) -> None:
     """Compare runs over the same questions: deltas with intervals, p, and which questions changed."""
-    comparison = open_app(env).bench.compare(run_ids, metric or ())
+    comparison = open_app(env).bench.past.compare(run_ids, metric or ())
     if as_json:
         print_json(comparison.to_json())
     else:
@@ -172,7 +172,7 @@ def benchmark_export(
     as_json: JsonOption = False,
 ) -> None:
     """Write a finished run in another form."""
-    exported = open_app(env).bench.export_run(run_id, form)
+    exported = open_app(env).bench.past.export(run_id, form)
     paths = write_files(exported, output)
     if as_json:
         print_json({"files": [str(path) for path in paths], **exported.notes})
@@ -194,7 +194,7 @@ def benchmark_import(
     """Take in a run of another machine or another program, to show and compare it like any other."""
     app = open_app(env)
     with ProgressLine() as progress:
-        imported = app.bench.import_run(path, dataset, name, progress)
+        imported = app.bench.past.import_run(path, dataset, name, progress)
     if as_json:
         print_json(asdict(imported))
         return

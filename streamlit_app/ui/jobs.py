@@ -101,7 +101,7 @@ def _show_last(jobs: list[JobStatus], place: str) -> None:
 
 
 def _show_unfinished(place: str) -> None:
-    for run in get_app().bench.unfinished_runs():
+    for run in get_app().bench.past.unfinished():
         with st.container(border=True):
             st.markdown(f"**{run.dataset} · {run.strategy}**")
             st.caption(

@@ -14,7 +14,7 @@ from streamlit_app.ui.runs import RAGAS, run_names, show_bundle, show_curves, sh
 from streamlit_app.ui.state import PAGES, get_app, show_error
 
 st.title(t("nav.evaluation"))
-runs, damaged = get_app().bench.runs()
+runs, damaged = get_app().bench.past.runs()
 if damaged:
     st.warning(
         t("eval.damaged", count=number(damaged), path=get_app().settings.submissions_path.name),
@@ -57,7 +57,7 @@ run_id = st.selectbox(
 st.session_state.run_id = run_id
 
 try:
-    result = get_app().bench.run(run_id)
+    result = get_app().bench.past.run(run_id)
 except ChatbotError as error:
     show_error(error)
     st.stop()
@@ -75,7 +75,7 @@ show_comparison(runs, by_id[run_id])
 
 st.subheader(t("eval.files"))
 files = st.columns(4)
-for column, path in zip(files, get_app().bench.run_files(run_id), strict=False):
+for column, path in zip(files, get_app().bench.past.files(run_id), strict=False):
     column.download_button(path.name.removeprefix(run_id).lstrip("_."), path.read_bytes(), path.name, width="stretch")
 if result.get("kind") != RAGAS:
     with files[-1]:

@@ -194,7 +194,7 @@ def test_a_provider_that_is_set_outside_cannot_be_changed_in_admin(
 
 def test_the_list_of_questions_is_kept_to_one_cause(data_dir: Path) -> None:
     run_id = str(get_app().bench.run_now(kb_top_k=3)["run_id"])
-    lost = [row for row in get_app().bench.run(run_id)["per_query"] if row["cause"] == "below_cut"]
+    lost = [row for row in get_app().bench.past.run(run_id)["per_query"] if row["cause"] == "below_cut"]
     assert lost
     evaluation = open_page("evaluation")
     assert "Dónde se pierden las preguntas" in texts(evaluation)
@@ -234,7 +234,7 @@ def test_two_runs_are_compared_with_intervals_p_and_what_differs(data_dir: Path,
     assert verdict in texts(evaluation)
     tables = [table.value for table in evaluation.dataframe]
     [deltas] = [table for table in tables if "p (Holm)" in table]
-    expected = app.bench.compare([worse, better]).runs[0].metrics
+    expected = app.bench.past.compare([worse, better]).runs[0].metrics
     assert list(deltas.iloc[:, 7]) == [len(metric.improved) for metric in expected]
     [changes] = [table for table in tables if "retrieval_strategy" in table.iloc[:, 0].to_list()]
     assert changes.iloc[:, 0].to_list()[-1] == "fingerprint"
@@ -268,5 +268,5 @@ def test_a_run_of_an_earlier_version_is_shown_and_compared(data_dir: Path) -> No
     assert not evaluation.exception
     assert "puede deberse al azar" in texts(evaluation)
     app = get_app()
-    assert [metric.metric for metric in app.bench.compare([two, one]).runs[0].metrics] == ["recall@5", "mrr"]
-    assert "mrr" in app.bench.export_run(one, "markdown").files[f"{one}.md"].decode()
+    assert [metric.metric for metric in app.bench.past.compare([two, one]).runs[0].metrics] == ["recall@5", "mrr"]
+    assert "mrr" in app.bench.past.export(one, "markdown").files[f"{one}.md"].decode()
