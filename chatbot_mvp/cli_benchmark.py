@@ -11,6 +11,7 @@ import typer
 
 from chatbot_mvp import logs
 from chatbot_mvp.benchmark.records import RAGAS
+from chatbot_mvp.benchmark.run_list import main_metric
 from chatbot_mvp.cli_common import EnvOption, JsonOption, VerboseOption, open_app, print_json
 from chatbot_mvp.cli_print import print_plan, print_result
 from chatbot_mvp.cli_progress import ProgressLine
@@ -137,8 +138,7 @@ def benchmark_list(env: EnvOption = None, as_json: JsonOption = False) -> None:
         )
         return
     for row in runs:
-        # Evaluations of answers have no recall@5: their first metric is shown.
-        name = "recall@5" if row.get("kind") != RAGAS else next(iter(row["metrics"]), "")
+        name = main_metric(row)
         value = row["metrics"].get(name)
         shown = "-" if value is None else f"{value:.4f}"
         print(f"{row['run_id']}  queries={row.get('queries')}  {name}={shown}")

@@ -1,26 +1,31 @@
-"""Runs that are over, or were broken off: listed, read, compared, exported, imported."""
+"""Runs that are over, or were broken off: listed, tagged, read, ranked, compared, exported, imported."""
 
 from __future__ import annotations
 
 import threading
 import zipfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from chatbot_mvp.benchmark.answering import GENERATE
-from chatbot_mvp.benchmark.comparison import Comparison, compare_runs, load_runs
+from chatbot_mvp.benchmark.comparison import ComparedRun, Comparison, compare_runs
 from chatbot_mvp.benchmark.datasets import load_dataset
 from chatbot_mvp.benchmark.datasets.catalogue import Catalogue
 from chatbot_mvp.benchmark.datasets.sampling import sample
+from chatbot_mvp.benchmark.file_cache import FileCache
 from chatbot_mvp.benchmark.importing import ImportedRun, import_trec, keep_bundle
+from chatbot_mvp.benchmark.leaderboard import Field, Place, fields, leaderboard
 from chatbot_mvp.benchmark.records import RAGAS, RunFolder, RunManifest, run_folders
 from chatbot_mvp.benchmark.retrieving import PHASE as RETRIEVE
+from chatbot_mvp.benchmark.run_list import Run, RunFilter, search
+from chatbot_mvp.benchmark.run_notes import RunNote, RunNotes
 from chatbot_mvp.benchmark.runner import RunParts
 from chatbot_mvp.benchmark.submissions import read_submissions
 from chatbot_mvp.benchmark.trec import read_trec
-from chatbot_mvp.errors import ChatbotError, DatasetChanged, NothingToImport, UnknownChoice
+from chatbot_mvp.errors import ChatbotError, DatasetChanged, NothingToImport, RunNotFound, UnknownChoice
 from chatbot_mvp.exports.exported import Exported, FinishedRun
 from chatbot_mvp.exports.formats import FORMATS
 from chatbot_mvp.exports.unbundle import read_bundle
@@ -42,8 +47,18 @@ class UnfinishedRun:
     started_at: str
 
 
+_RESULTS_KEPT = 100_000_000
+"""Bytes of result files whose content stays in memory, where they take three times as much: five runs of 7,405
+queries, as many as one compares."""
+_COUNTS_KEPT = 20_000_000_000
+"""Of files of records, of which only a number is kept."""
+
+
 class PastRuns:
-    """Safe to share between sessions; holds nothing of one user."""
+    """Safe to share between sessions; holds nothing of one user.
+
+    What it gives of a list or a result is kept for all of them, and must not be changed.
+    """
 
     def __init__(
         self,
@@ -63,6 +78,10 @@ class PastRuns:
         self._catalogue = catalogue
         self._active = active
         self._parts = parts
+        self._lists: FileCache[tuple[list[dict[str, Any]], int]] = FileCache(0)
+        self._results: FileCache[dict[str, Any]] = FileCache(_RESULTS_KEPT)
+        self._recorded: FileCache[int] = FileCache(_COUNTS_KEPT)
+        self._notes = RunNotes(lambda: self._settings.run_notes_path)
         self._browsed: tuple[tuple[str, str], dict[str, Document]] | None = None
         self._lock = threading.Lock()
 
@@ -72,7 +91,44 @@ class PastRuns:
 
     def runs(self) -> tuple[list[dict[str, Any]], int]:
         """(finished runs as in submissions.jsonl, the newest first; number of damaged lines in it)."""
-        return read_submissions(self._settings.submissions_path)
+        path = self._settings.submissions_path
+        runs, damaged = self._lists.get(path, lambda: read_submissions(path))
+        return list(runs), damaged
+
+    def search(self, asked: RunFilter) -> list[Run]:
+        """The finished runs that fit, the newest first."""
+        return search(self.runs()[0], self._notes.all(), asked)
+
+    def notes(self) -> Mapping[str, RunNote]:
+        """run_id -> tags and note, of the runs that have any."""
+        return self._notes.all()
+
+    def tag(self, run_id: str, add: Sequence[str] = (), remove: Sequence[str] = ()) -> RunNote:
+        """Give a run tags and take others away; tags that somebody else gives it at the same time stay.
+
+        Raises:
+            RunNotFound, NoteNotWritten
+        """
+        self._known(run_id)
+        return self._notes.tag(run_id, add, remove)
+
+    def write_note(self, run_id: str, text: str, seen: str) -> RunNote:
+        """Put a note in the place of the one that its writer saw.
+
+        Raises:
+            NoteChanged: somebody else wrote another one in the meantime; it stays.
+            RunNotFound, NoteNotWritten
+        """
+        self._known(run_id)
+        return self._notes.write(run_id, text, seen)
+
+    def fields(self) -> list[Field]:
+        """The finished runs by what they measured: only those of one field can be ranked against each other."""
+        return fields(self.runs()[0])
+
+    def leaderboard(self, field: Field, metric: str) -> list[Place]:
+        """The runs of a field by a metric, best first."""
+        return leaderboard(field, metric)
 
     def run(self, run_id: str) -> dict[str, Any]:
         """A finished run with its queries.
@@ -80,7 +136,8 @@ class PastRuns:
         Raises:
             RunNotFound, RunUnreadable
         """
-        return RunFolder(self._settings.results_dir, run_id).result()
+        folder = RunFolder(self._settings.results_dir, run_id)
+        return self._results.get(folder.result_path, folder.result)
 
     def compare(self, run_ids: Sequence[str], metrics: Sequence[str] = ()) -> Comparison:
         """The first finished run against each of the others; ``metrics`` by default the registry's few.
@@ -89,7 +146,7 @@ class PastRuns:
             RunNotFound, RunUnreadable, NotComparable
             UnknownChoice: a metric that the runs do not have.
         """
-        return compare_runs(load_runs(self._settings.results_dir, run_ids), metrics)
+        return compare_runs([self._compared(run_id) for run_id in run_ids], metrics)
 
     def export(self, run_id: str, form: str) -> Exported:
         """A finished run in another form, by its name in ``FORMATS``.
@@ -147,8 +204,8 @@ class PastRuns:
                 manifest = folder.manifest()
             except ChatbotError:
                 continue
-            phases, _ = folder.all_records()
-            recorded = min(len(phases.get(phase, {})) for phase in _phases_of(manifest))
+            path = folder.path / "records.jsonl"
+            recorded = self._recorded.get(path, partial(_recorded, folder, manifest))
             found.append(
                 UnfinishedRun(
                     manifest.run_id,
@@ -184,7 +241,7 @@ class PastRuns:
             RunNotFound, RunUnreadable, UnknownChoice
             DatasetError, DatasetChanged: its data set is not there any more as it was.
         """
-        [run] = load_runs(self._settings.results_dir, [run_id])
+        run = self._compared(run_id)
         if run.manifest.kind == RAGAS:
             raise UnknownChoice(kind="kind of run for this", found=RAGAS, legal="benchmark")
         recorded = self._settings.with_recorded(run.manifest.settings_masked)
@@ -193,6 +250,19 @@ class PastRuns:
             raise DatasetChanged(name=dataset.name, run_id=run_id)
         files = {path.name: path.read_bytes() for path in self.files(run_id)}
         return FinishedRun(run.manifest, run.result, dataset, files)
+
+    def _compared(self, run_id: str) -> ComparedRun:
+        return ComparedRun(RunFolder(self._settings.results_dir, run_id).manifest(), self.run(run_id))
+
+    def _known(self, run_id: str) -> None:
+        if all(run["run_id"] != run_id for run in self.runs()[0]):
+            raise RunNotFound(run_id=run_id, folder=str(self._settings.results_dir))
+
+
+def _recorded(folder: RunFolder, manifest: RunManifest) -> int:
+    """Queries that need not be done again."""
+    phases, _ = folder.all_records()
+    return min(len(phases.get(phase, {})) for phase in _phases_of(manifest))
 
 
 def _phases_of(manifest: RunManifest) -> list[str]:
