@@ -2,8 +2,8 @@
 
     python benchmarks/paint.py [FOLDER] [--runs 200] [--queries 7405] [--loads 7] [--pages Evaluacion,Admin]
 
-Makes the runs (``made_runs``; 6 GB for the default, kept in FOLDER for the next time, else removed), starts the app on a
-free port and opens every page in headless Chromium. Counted is from asking for the address until the page's title is
+Makes the runs (``made_runs``; 6 GB for the default, kept in FOLDER for the next time, else removed), starts the app on
+a free port and opens every page in headless Chromium. Counted is from asking for the address until the page's title is
 there and its script has ended. The first load of a page is left out: "warm" is a server that has been asked before.
 Printed is a Markdown table: seconds of the first load, then the median and the longest of the others.
 """

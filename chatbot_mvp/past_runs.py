@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import zipfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from chatbot_mvp.benchmark.file_cache import FileCache
 from chatbot_mvp.benchmark.importing import ImportedRun, import_trec, keep_bundle
 from chatbot_mvp.benchmark.leaderboard import Field, Place, fields, leaderboard
 from chatbot_mvp.benchmark.records import RAGAS, RunFolder, RunManifest, run_folders
+from chatbot_mvp.benchmark.result_head import read_head
 from chatbot_mvp.benchmark.retrieving import PHASE as RETRIEVE
 from chatbot_mvp.benchmark.run_list import Run, RunFilter, search
 from chatbot_mvp.benchmark.run_notes import RunNote, RunNotes
@@ -50,8 +51,8 @@ class UnfinishedRun:
 _RESULTS_KEPT = 100_000_000
 """Bytes of result files whose content stays in memory, where they take three times as much: five runs of 7,405
 queries, as many as one compares."""
-_COUNTS_KEPT = 20_000_000_000
-"""Of files of records, of which only a number is kept."""
+_LITTLE_KEPT = 20_000_000_000
+"""Bytes of files of which only a few figures are kept."""
 
 
 class PastRuns:
@@ -80,7 +81,8 @@ class PastRuns:
         self._parts = parts
         self._lists: FileCache[tuple[list[dict[str, Any]], int]] = FileCache(0)
         self._results: FileCache[dict[str, Any]] = FileCache(_RESULTS_KEPT)
-        self._recorded: FileCache[int] = FileCache(_COUNTS_KEPT)
+        self._recorded: FileCache[int] = FileCache(_LITTLE_KEPT)
+        self._heads: FileCache[dict[str, Any]] = FileCache(_LITTLE_KEPT)
         self._notes = RunNotes(lambda: self._settings.run_notes_path)
         self._browsed: tuple[tuple[str, str], dict[str, Document]] | None = None
         self._lock = threading.Lock()
@@ -127,8 +129,14 @@ class PastRuns:
         return fields(self.runs()[0])
 
     def leaderboard(self, field: Field, metric: str) -> list[Place]:
-        """The runs of a field by a metric, best first."""
-        return leaderboard(field, metric)
+        """The runs of a field by a metric, best first.
+
+        Lines of earlier versions do not tell intervals; those are read from the beginning of the results.
+        """
+        told = [
+            run if "intervals" in run else {**run, "intervals": self._intervals(run["run_id"])} for run in field.runs
+        ]
+        return leaderboard(replace(field, runs=tuple(told)), metric)
 
     def run(self, run_id: str) -> dict[str, Any]:
         """A finished run with its queries.
@@ -253,6 +261,10 @@ class PastRuns:
 
     def _compared(self, run_id: str) -> ComparedRun:
         return ComparedRun(RunFolder(self._settings.results_dir, run_id).manifest(), self.run(run_id))
+
+    def _intervals(self, run_id: str) -> dict[str, Any]:
+        path = RunFolder(self._settings.results_dir, run_id).result_path
+        return self._heads.get(path, lambda: dict(read_head(path).get("intervals") or {}))
 
     def _known(self, run_id: str) -> None:
         if all(run["run_id"] != run_id for run in self.runs()[0]):

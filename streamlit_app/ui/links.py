@@ -84,7 +84,7 @@ def address() -> str:
 
 def link_box() -> None:
     """A button that shows the address, ready to be copied."""
-    with st.popover(t("runs.link"), icon=":material/link:", width="stretch"):
+    with st.popover(t("runs.link"), icon=":material/link:"):
         st.caption(t("runs.link_help"))
         st.code(address(), language=None, wrap_lines=True)
 
