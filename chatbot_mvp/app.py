@@ -10,12 +10,15 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
-from chatbot_mvp.bench import Bench, LanguageModelFactory, UnfinishedRun
+from chatbot_mvp.bench import Bench, LanguageModelFactory
 from chatbot_mvp.benchmark.comparison import Comparison, MetricDelta, RunDelta
 from chatbot_mvp.benchmark.datasets.catalogue import Found
 from chatbot_mvp.benchmark.estimate import Estimate
 from chatbot_mvp.benchmark.kb_evaluation import evaluate_kb, load_questions
+from chatbot_mvp.benchmark.leaderboard import Field, Place
 from chatbot_mvp.benchmark.plan import RunPlan
+from chatbot_mvp.benchmark.run_list import RUN_KINDS, RunFilter, RunKind, kind_of, main_metric
+from chatbot_mvp.benchmark.run_notes import NO_NOTE, NOTE_CHARS, TAG_CHARS, RunNote
 from chatbot_mvp.chat.answer import Answer, Failure
 from chatbot_mvp.chat.citations import Source
 from chatbot_mvp.chat.context import MODES, Mode, UserContext
@@ -39,6 +42,7 @@ from chatbot_mvp.library import KbContents, Library, Upload
 from chatbot_mvp.llm.base import ChatModel, Completion
 from chatbot_mvp.llm.demo import DemoModel
 from chatbot_mvp.metrics.registry import METRICS
+from chatbot_mvp.past_runs import UnfinishedRun
 from chatbot_mvp.providers import ProviderCheck, Providers, ProviderStatus
 from chatbot_mvp.ragas.config import RagasConfig
 from chatbot_mvp.ragas.rows import InputRow
@@ -54,7 +58,11 @@ __all__ = [
     "KINDS",
     "METRICS",
     "MODES",
+    "NOTE_CHARS",
+    "NO_NOTE",
+    "RUN_KINDS",
     "SUFFIXES",
+    "TAG_CHARS",
     "Answer",
     "AnswerRecord",
     "App",
@@ -63,6 +71,7 @@ __all__ = [
     "Conversation",
     "Estimate",
     "Failure",
+    "Field",
     "FileState",
     "Found",
     "InputRow",
@@ -73,11 +82,15 @@ __all__ = [
     "MetricDelta",
     "Mode",
     "PastTurn",
+    "Place",
     "ProviderCheck",
     "ProviderStatus",
     "Providers",
     "RagasConfig",
     "RunDelta",
+    "RunFilter",
+    "RunKind",
+    "RunNote",
     "RunPlan",
     "Source",
     "Turn",
@@ -85,6 +98,8 @@ __all__ = [
     "Upload",
     "UserContext",
     "build_app",
+    "kind_of",
+    "main_metric",
 ]
 
 _PIPELINES_KEPT = 32  # knowledge bases whose indexes stay in memory

@@ -11,6 +11,7 @@ import typer
 
 from chatbot_mvp import logs
 from chatbot_mvp.benchmark.records import RAGAS
+from chatbot_mvp.benchmark.run_list import main_metric
 from chatbot_mvp.cli_common import EnvOption, JsonOption, VerboseOption, open_app, print_json
 from chatbot_mvp.cli_print import print_plan, print_result
 from chatbot_mvp.cli_progress import ProgressLine
@@ -78,7 +79,7 @@ def benchmark_run(
         result = app.bench.run_now(progress, budget_usd=budget)
     for form in export or ():
         folder = app.settings.results_dir / result["run_id"]
-        for path in write_files(app.bench.export_run(result["run_id"], form), folder):
+        for path in write_files(app.bench.past.export(result["run_id"], form), folder):
             logs.say(f"written: {path}", logging.INFO)
     _print(result, as_json)
 
@@ -116,15 +117,15 @@ def benchmark_retry(
 @benchmark.command("show")
 def benchmark_show(run_id: str, env: EnvOption = None, as_json: JsonOption = False) -> None:
     """Show a finished run."""
-    _print(open_app(env).bench.run(run_id), as_json)
+    _print(open_app(env).bench.past.run(run_id), as_json)
 
 
 @benchmark.command("list")
 def benchmark_list(env: EnvOption = None, as_json: JsonOption = False) -> None:
     """Finished runs, and those that can be resumed."""
     app = open_app(env)
-    runs, damaged = app.bench.runs()
-    unfinished = app.bench.unfinished_runs()
+    runs, damaged = app.bench.past.runs()
+    unfinished = app.bench.past.unfinished()
     if as_json:
         print_json(
             {
@@ -137,8 +138,7 @@ def benchmark_list(env: EnvOption = None, as_json: JsonOption = False) -> None:
         )
         return
     for row in runs:
-        # Evaluations of answers have no recall@5: their first metric is shown.
-        name = "recall@5" if row.get("kind") != RAGAS else next(iter(row["metrics"]), "")
+        name = main_metric(row)
         value = row["metrics"].get(name)
         shown = "-" if value is None else f"{value:.4f}"
         print(f"{row['run_id']}  queries={row.get('queries')}  {name}={shown}")
@@ -156,7 +156,7 @@ def benchmark_compare(
     as_json: JsonOption = False,
 ) -> None:
     """Compare runs over the same questions: deltas with intervals, p, and which questions changed."""
-    comparison = open_app(env).bench.compare(run_ids, metric or ())
+    comparison = open_app(env).bench.past.compare(run_ids, metric or ())
     if as_json:
         print_json(comparison.to_json())
     else:
@@ -172,7 +172,7 @@ def benchmark_export(
     as_json: JsonOption = False,
 ) -> None:
     """Write a finished run in another form."""
-    exported = open_app(env).bench.export_run(run_id, form)
+    exported = open_app(env).bench.past.export(run_id, form)
     paths = write_files(exported, output)
     if as_json:
         print_json({"files": [str(path) for path in paths], **exported.notes})
@@ -194,7 +194,7 @@ def benchmark_import(
     """Take in a run of another machine or another program, to show and compare it like any other."""
     app = open_app(env)
     with ProgressLine() as progress:
-        imported = app.bench.import_run(path, dataset, name, progress)
+        imported = app.bench.past.import_run(path, dataset, name, progress)
     if as_json:
         print_json(asdict(imported))
         return

@@ -51,6 +51,8 @@
     │   ├── RunAlreadyFinished
     │   ├── NothingToEvaluate                                                  (exit code 2)
     │   ├── NothingToRetry
+    │   ├── NoteChanged             by somebody else, in the meantime
+    │   ├── NoteNotWritten
     │   ├── RunMismatch
     │   ├── RunNotWritten           a full disk, or one that refuses
     │   ├── RunOutOfQuota           it goes on when the provider does
@@ -382,6 +384,22 @@ class RunUnreadable(RunError):
 class RunBusy(RunError):
     code = "run_busy"
     template = "The run {run_id!r} is being worked on by another process. Wait for it or stop it first."
+
+
+class NoteChanged(RunError):
+    code = "note_changed"
+    template = (
+        "The note of the run {run_id!r} was changed in the meantime; it is now: {found!r}. Nothing was written. "
+        "Put both together and save again."
+    )
+
+
+class NoteNotWritten(RunError):
+    code = "note_not_written"
+    template = (
+        "Tags and note of the run {run_id!r} cannot be written to {path!r}: {reason}. What was there stays. "
+        "Make room or allow writing, then save again."
+    )
 
 
 class RunAlreadyFinished(RunError):

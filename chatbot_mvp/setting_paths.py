@@ -75,3 +75,8 @@ class SettingPaths(SettingFields):
     @property
     def submissions_path(self) -> Path:
         return self.data_dir / "submissions.jsonl"
+
+    @property
+    def run_notes_path(self) -> Path:
+        """Tags and notes that people gave runs."""
+        return self.data_dir / "run_notes.jsonl"

@@ -44,6 +44,6 @@ def test_a_run_over_a_sample_of_a_corpus_is_exported_from_that_sample(app: App) 
     result = app.bench.run_now(**changes)
     whole = app.bench.run_now(retrieval_strategy="LEXICAL", eval_max_queries=5)
     assert result["dataset_sha256"] != whole["dataset_sha256"]
-    assert app.bench.export_run(result["run_id"], "trec").files
+    assert app.bench.past.export(result["run_id"], "trec").files
     with pytest.raises(NotComparable):
-        app.bench.compare([result["run_id"], whole["run_id"]])
+        app.bench.past.compare([result["run_id"], whole["run_id"]])

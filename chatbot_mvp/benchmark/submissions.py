@@ -19,10 +19,12 @@ _KEPT = (
     "documents",
     "metrics",
     "scored",
+    "intervals",
     "seconds",
     "usage",
     "generator",
     "judge",
+    "imported",
     "started_at",
     "finished_at",
 )

@@ -73,7 +73,7 @@ def _compare(base: str, other: str) -> Comparison:
     """Kept for the session: a click elsewhere on the page is no reason to draw thousands of samples again."""
     kept = st.session_state.get("comparison")
     if kept is None or kept[0] != (base, other):
-        kept = ((base, other), get_app().bench.compare([base, other]))
+        kept = ((base, other), get_app().bench.past.compare([base, other]))
         st.session_state.comparison = kept
     comparison: Comparison = kept[1]
     return comparison

@@ -11,6 +11,8 @@ from pathlib import Path
 import streamlit as st
 
 LANGUAGE_NAMES = {"es": "Español", "en": "English"}
+MOMENT_FORMAT = {"es": "DD/MM/YYYY HH:mm", "en": "YYYY-MM-DD HH:mm"}
+"""As ``moment`` writes it, for a column of a table that sorts by time."""
 _FOLDER = Path(__file__).resolve().parent.parent / "i18n"
 
 
@@ -76,11 +78,18 @@ def duration(seconds: float) -> str:
     return f"{whole // 3_600} h {whole % 3_600 // 60} min"
 
 
+def local_time(iso: str) -> datetime | None:
+    """A point in time in the server's zone, without the zone's name; None for what is none."""
+    try:
+        return datetime.fromisoformat(iso).astimezone().replace(tzinfo=None)
+    except ValueError:
+        return None
+
+
 def moment(iso: str) -> str:
     """A point in time in the server's zone: 21/11/2026 04:46."""
-    try:
-        local = datetime.fromisoformat(iso).astimezone()
-    except ValueError:
+    local = local_time(iso)
+    if local is None:
         return iso
     return local.strftime("%d/%m/%Y %H:%M" if current_language() == "es" else "%Y-%m-%d %H:%M")
 

@@ -51,7 +51,7 @@ def _source() -> Source | None:
         st.caption(t("ragas.columns"))
         return (kind, "") if file else None
     if kind == "run":
-        runs = [run for run in get_app().bench.runs()[0] if run.get("generator")]
+        runs = [run for run in get_app().bench.past.runs()[0] if run.get("generator")]
         if not runs:
             st.info(t("ragas.no_runs"), icon=":material/info:")
             return None

@@ -76,7 +76,7 @@ def _show_query(result: Result, row: Mapping[str, Any]) -> None:
         if result.get("generator"):
             _show_response(row)
         try:
-            documents = get_app().bench.run_documents(result["run_id"], [*row["retrieved"], *row["gold"]])
+            documents = get_app().bench.past.documents(result["run_id"], [*row["retrieved"], *row["gold"]])
         except ChatbotError:
             documents = {}
             st.caption(t("eval.texts_gone"))

@@ -32,7 +32,7 @@ def show_state() -> None:
 
 def show_last_run() -> None:
     """The newest finished run's main figures."""
-    runs, _ = get_app().bench.runs()
+    runs, _ = get_app().bench.past.runs()
     if not runs:
         st.info(t("home.no_runs"), icon=":material/info:")
         return

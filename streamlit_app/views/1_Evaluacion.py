@@ -1,82 +1,157 @@
-"""Past runs, and one of them in full."""
+"""Past runs: the list, one of them in full, a comparison, a leaderboard. The address says which."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import streamlit as st
 
+from chatbot_mvp.app import NO_NOTE
 from chatbot_mvp.errors import ChatbotError
+from streamlit_app.ui import links
 from streamlit_app.ui.causes import show_causes
 from streamlit_app.ui.comparison import show_comparison
-from streamlit_app.ui.i18n import moment, number, score, t
-from streamlit_app.ui.metrics import metric_label
+from streamlit_app.ui.i18n import number, t
+from streamlit_app.ui.leaderboard import show_leaderboard
 from streamlit_app.ui.ragas_result import show_evaluation
+from streamlit_app.ui.run_list import keep_filters, show_list
+from streamlit_app.ui.run_notes import show_note
 from streamlit_app.ui.run_queries import show_queries
 from streamlit_app.ui.run_table import show_table
 from streamlit_app.ui.runs import RAGAS, run_names, show_bundle, show_curves, show_failures, show_tiles
 from streamlit_app.ui.state import PAGES, get_app, show_error
 
-st.title(t("nav.evaluation"))
-runs, damaged = get_app().bench.runs()
-if damaged:
-    st.warning(
-        t("eval.damaged", count=number(damaged), path=get_app().settings.submissions_path.name),
-        icon=":material/warning:",
+_ICONS = {
+    "list": ":material/list:",
+    "run": ":material/monitoring:",
+    "comparison": ":material/compare_arrows:",
+    "leaderboard": ":material/leaderboard:",
+}
+
+Run = Mapping[str, Any]
+
+
+def main() -> None:
+    """The part of the page that the address asks for."""
+    st.title(t("nav.evaluation"))
+    runs, damaged = get_app().bench.past.runs()
+    if damaged:
+        st.warning(
+            t("eval.damaged", count=number(damaged), path=get_app().settings.submissions_path.name),
+            icon=":material/warning:",
+        )
+    if not runs:
+        st.info(t("eval.none"), icon=":material/info:")
+        if st.button(t("eval.go_admin"), icon=PAGES["admin"][1], type="primary"):
+            st.switch_page(PAGES["admin"][0])
+        return
+    by_id: dict[str, Run] = {run["run_id"]: run for run in runs}
+    asked = {"run": [links.read_run()], "comparison": links.read_comparison()}.get(links.read_view(), [])
+    known = [run_id for run_id in asked if run_id in by_id]
+    view = links.read_view() if known or not asked else "list"
+    keep_filters()
+    _choose_view(view, runs)
+    if unknown := [run_id for run_id in asked if run_id not in by_id]:
+        st.warning(t("runs.unknown", ids=", ".join(f"«{run_id}»" for run_id in unknown)), icon=":material/link_off:")
+    if view == "run":
+        show_run(runs, known[0])
+    elif view == "comparison":
+        compare(runs, known)
+    elif view == "leaderboard":
+        show_leaderboard()
+    else:
+        show_list(runs)
+
+
+def _choose_view(view: links.View, runs: Sequence[Run]) -> None:
+    """The parts of the page, and the address to share."""
+    st.session_state["runs-view"] = view
+    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
+        st.segmented_control(
+            t("runs.view"),
+            links.VIEWS,
+            format_func=lambda name: f"{_ICONS[name]} {t(f'runs.view.{name}')}",
+            key="runs-view",
+            label_visibility="collapsed",
+            on_change=_go,
+            args=([str(run["run_id"]) for run in runs],),
+        )
+        links.link_box()
+
+
+def _go(run_ids: Sequence[str]) -> None:
+    """To another part: of the run that was open last, else of the newest."""
+    view = st.session_state["runs-view"]
+    last = str(st.session_state.get("run_id"))
+    run_id = last if last in run_ids else run_ids[0]
+    if view == "run":
+        links.write_run(run_id)
+    elif view == "comparison":
+        links.write_comparison([run_id])
+    elif view == "leaderboard":
+        links.write_leaderboard()
+    elif view == "list":
+        links.write_list()
+
+
+def show_run(runs: Sequence[Run], run_id: str) -> None:
+    """One run in full."""
+    names = run_names(runs, ("dataset", "strategy"))
+    st.session_state["run_id"] = st.session_state["runs-run"] = run_id
+    st.selectbox(
+        t("eval.choose"),
+        list(names),
+        format_func=names.__getitem__,
+        key="runs-run",
+        on_change=lambda: links.write_run(st.session_state["runs-run"]),
     )
-if not runs:
-    st.info(t("eval.none"), icon=":material/info:")
-    if st.button(t("eval.go_admin"), icon=PAGES["admin"][1], type="primary"):
-        st.switch_page(PAGES["admin"][0])
-    st.stop()
+    tags = get_app().bench.past.notes().get(run_id, NO_NOTE).tags
+    with st.expander(" · ".join([t("runs.tags_and_note"), *tags]), icon=":material/label:"):
+        show_note(run_id)
+    try:
+        result = get_app().bench.past.run(run_id)
+    except ChatbotError as error:
+        show_error(error)
+        return
+    query = links.read_query()
+    if query and all(row["query_id"] != query for row in result["per_query"]):
+        st.warning(t("runs.unknown_query", query=query), icon=":material/link_off:")
+    show_failures(result)
+    if result.get("kind") == RAGAS:
+        show_evaluation(result)
+    else:
+        show_tiles(result)
+        show_curves(result)
+        show_table(result)
+        show_causes(result)
+        show_queries(result)
+    _show_files(result, run_id)
 
-columns = ["recall@5", "ndcg@10", "mrr"]
-if any(run.get("generator") for run in runs):
-    columns = ["recall@5", "ndcg@10", "generation_score", "faithfulness"]
-st.dataframe(
-    [
-        {
-            t("eval.col.when"): moment(str(run.get("started_at", ""))),
-            t("eval.col.dataset"): run.get("dataset"),
-            t("eval.col.strategy"): run.get("strategy"),
-            t("eval.col.queries"): run.get("queries"),
-            **{metric_label(name): score(run["metrics"].get(name)) for name in columns},
-        }
-        for run in runs
-    ],
-    hide_index=True,
-    width="stretch",
-)
 
-by_id = {run["run_id"]: run for run in runs}
-if st.session_state.get("run_id") not in by_id:
-    st.session_state.run_id = runs[0]["run_id"]
-names = run_names(runs, ("dataset", "strategy"))
-run_id = st.selectbox(
-    t("eval.choose"),
-    list(by_id),
-    index=list(by_id).index(st.session_state.run_id),
-    format_func=names.__getitem__,
-)
-st.session_state.run_id = run_id
+def _show_files(result: Run, run_id: str) -> None:
+    st.subheader(t("eval.files"))
+    files = st.columns(4)
+    for column, path in zip(files, get_app().bench.past.files(run_id), strict=False):
+        name = path.name.removeprefix(run_id).lstrip("_.")
+        column.download_button(name, path.read_bytes, path.name, width="stretch")
+    if result.get("kind") != RAGAS:
+        with files[-1]:
+            show_bundle(run_id)
 
-try:
-    result = get_app().bench.run(run_id)
-except ChatbotError as error:
-    show_error(error)
-    st.stop()
 
-show_failures(result)
-if result.get("kind") == RAGAS:
-    show_evaluation(result)
-else:
-    show_tiles(result)
-    show_curves(result)
-    show_table(result)
-    show_causes(result)
-    show_queries(result)
-show_comparison(runs, by_id[run_id])
+def compare(runs: Sequence[Run], run_ids: Sequence[str]) -> None:
+    """The runs of the address beside each other; what is chosen goes into the address."""
+    base = run_ids[0]
+    shown = next(run for run in runs if run["run_id"] == base)
+    other_key = f"compare-other-{base}-{base}"
+    if len(run_ids) > 1 and other_key not in st.session_state:
+        st.session_state[other_key] = run_ids[1]
+    show_comparison(runs, shown)
+    chosen = st.session_state.get(f"compare-base-{base}")
+    other = st.session_state.get(f"compare-other-{base}-{chosen}")
+    if chosen and other:
+        links.write_comparison([chosen, other])
 
-st.subheader(t("eval.files"))
-files = st.columns(4)
-for column, path in zip(files, get_app().bench.run_files(run_id), strict=False):
-    column.download_button(path.name.removeprefix(run_id).lstrip("_."), path.read_bytes(), path.name, width="stretch")
-if result.get("kind") != RAGAS:
-    with files[-1]:
-        show_bundle(run_id)
+
+main()

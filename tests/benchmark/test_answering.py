@@ -104,7 +104,7 @@ def test_generator_and_judge_see_the_context_that_is_recorded(app_with: Callable
     app = app_with(models)
     row = app.bench.run_now(eval_max_queries=1, kb_top_k=3)["per_query"][0]
     assert row["generation_doc_ids"] == row["retrieved"][:3]
-    documents = app.bench.run_documents(app.bench.runs()[0][0]["run_id"], row["generation_doc_ids"])
+    documents = app.bench.past.documents(app.bench.past.runs()[0][0]["run_id"], row["generation_doc_ids"])
     for request in (*models.generator.requests, *models.judge.requests):
         shown = request.messages[1].content
         positions = [shown.index(documents[doc_id].text[:40]) for doc_id in row["generation_doc_ids"]]
@@ -147,8 +147,8 @@ def test_a_failed_answer_is_not_scored_and_a_retry_asks_for_it_alone(app_with: C
     assert len(models.generator.requests) == len(failed)
     assert len(models.judge.requests) == 2 * len(failed)
     assert (again["failures"], again["scored"]["f1"]) == ({}, [QUERIES, QUERIES])
-    assert [run["run_id"] for run in app.bench.runs()[0]] == [result["run_id"]]
-    assert app.bench.run(result["run_id"])["failures"] == {}
+    assert [run["run_id"] for run in app.bench.past.runs()[0]] == [result["run_id"]]
+    assert app.bench.past.run(result["run_id"])["failures"] == {}
 
 
 def test_a_judge_that_cannot_be_read_leaves_its_metric_unscored_and_keeps_what_it_said(
@@ -179,7 +179,7 @@ def test_a_refused_key_ends_the_run_with_what_is_recorded(app_with: Callable[...
     app = app_with(models)
     with pytest.raises(ProviderKeyRefused):
         app.bench.run_now(nim_max_concurrent_requests=1)
-    [run] = app.bench.unfinished_runs()
+    [run] = app.bench.past.unfinished()
     assert 0 < run.recorded <= 10
     models.generator.reply = "algo"
     models.generator.requests.clear()
@@ -197,7 +197,7 @@ def test_a_provider_that_is_away_is_given_up_and_retried_later(app_with: Callabl
     app = app_with(models)
     with pytest.raises(RunGaveUp, match="25 failures in a row"):
         app.bench.run_now(nim_max_concurrent_requests=1)
-    [run] = app.bench.unfinished_runs()
+    [run] = app.bench.past.unfinished()
     models.generator.reply = "algo"
     assert app.bench.retry_now(run.run_id)["scored"]["f1"] == [QUERIES, QUERIES]
 
@@ -235,7 +235,7 @@ def test_a_stop_keeps_what_is_at_work_and_a_resume_asks_for_the_rest_alone(app_w
 
     with pytest.raises(RunStopped):
         app.bench.run_now(progress, nim_max_concurrent_requests=2)
-    [run] = app.bench.unfinished_runs()
+    [run] = app.bench.past.unfinished()
     answered = len(models.generator.requests)
     assert 5 <= run.recorded == answered < QUERIES
     result = app.bench.resume_now(run.run_id)

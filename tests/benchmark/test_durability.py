@@ -91,7 +91,7 @@ def ends_with(
     """(the id of a run that ends with an error, the error)."""
     with pytest.raises(error) as raised:
         app_of(settings).bench.run_now(progress, **kw)
-    [run] = app_of(settings).bench.unfinished_runs()
+    [run] = app_of(settings).bench.past.unfinished()
     return run.run_id, raised.value
 
 
@@ -164,7 +164,7 @@ def test_no_text_is_embedded_twice(asking: Settings, stub: ModelStub) -> None:
             app_of(vectors, embedder).bench.run_now(
                 stop_when(lambda now, phase=stopped_in: now.phase == phase and now.done > 0)  # type: ignore[misc]
             )
-    for run in app_of(vectors).bench.unfinished_runs():
+    for run in app_of(vectors).bench.past.unfinished():
         app_of(vectors, embedder).bench.resume_now(run.run_id)
     passages = Counter(text for kind, texts in embedder.batches if kind == "passage" for text in texts)
     questions = Counter(text for kind, texts in embedder.batches if kind == "query" for text in texts)
@@ -271,16 +271,16 @@ def test_what_fails_for_good_is_recorded_and_only_that_is_retried(
         app_of(asking).bench.retry_now(run_id, stop_when(lambda now: now.phase == "aggregate"))
     new = sum(stub.attempts.values()) - before
     assert 1 <= new <= 3, "one answer and its judgements"
-    assert app_of(asking).bench.run(run_id)["failures"] == {"generate": 1}, "the old result can still be read"
-    assert [run.run_id for run in app_of(asking).bench.unfinished_runs()] == [run_id]
+    assert app_of(asking).bench.past.run(run_id)["failures"] == {"generate": 1}, "the old result can still be read"
+    assert [run.run_id for run in app_of(asking).bench.past.unfinished()] == [run_id]
     second = app_of(asking).bench.resume_now(run_id)
     assert sum(stub.attempts.values()) - before == new
     assert second["failures"] == {}
     assert second["scored"]["generation_score"] == [QUERIES, QUERIES]
     assert same(second, unbroken(asking, tmp_path))
-    [listed] = app_of(asking).bench.runs()[0]
+    [listed] = app_of(asking).bench.past.runs()[0]
     assert (listed["run_id"], listed["metrics"]) == (run_id, second["metrics"])
-    assert app_of(asking).bench.unfinished_runs() == []
+    assert app_of(asking).bench.past.unfinished() == []
 
 
 def test_a_provider_that_stays_away_is_given_up_and_tried_again_by_a_retry(

@@ -82,7 +82,7 @@ def test_a_pilot_of_ten_tells_calls_tokens_cost_and_seconds_of_the_run_that_foll
         0,
         True,
     )
-    assert (app.bench.runs()[0], app.bench.unfinished_runs()) == ([], [])
+    assert (app.bench.past.runs()[0], app.bench.past.unfinished()) == ([], [])
     assert list((app.settings.cache_dir / "pilots").iterdir()) == []
     result = app.bench.run_now()
     usage = result["usage"]

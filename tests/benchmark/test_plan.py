@@ -39,7 +39,7 @@ def test_a_plan_knows_what_is_cached_and_embeds_nothing(app: App, embedder: Fake
 
 def test_a_plan_makes_no_run(app: App) -> None:
     app.bench.plan_run(retrieval_strategy="LEXICAL")
-    assert (app.bench.unfinished_runs(), app.bench.runs()[0], app.bench.jobs()) == ([], [], [])
+    assert (app.bench.past.unfinished(), app.bench.past.runs()[0], app.bench.jobs()) == ([], [], [])
 
 
 @pytest.mark.parametrize(

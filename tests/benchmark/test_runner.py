@@ -112,7 +112,7 @@ def test_a_result_has_every_field_of_the_contract(app: App, strategy: str) -> No
     phases = {"load", "index", "retrieve", "aggregate", "export", *(name for name, has in of_strategy.items() if has)}
     assert set(result["seconds"]) == phases
     assert result["peak_rss_mb"] > 0
-    assert app.bench.run(result["run_id"]) == json.loads(json.dumps(result))
+    assert app.bench.past.run(result["run_id"]) == json.loads(json.dumps(result))
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
@@ -164,13 +164,13 @@ def test_a_finished_run_is_one_line_in_the_submissions(app: App) -> None:
     rows, damaged = read_json_lines(app.settings.submissions_path)
     assert [row["run_id"] for row in rows] == [result["run_id"] for result in results]
     assert damaged == 0
-    runs, _ = app.bench.runs()
+    runs, _ = app.bench.past.runs()
     assert {run["run_id"]: run["metrics"] for run in runs} == {r["run_id"]: r["metrics"] for r in results}
 
 
 def test_the_csv_files_parse_to_the_figures_of_the_result(app: App) -> None:
     result = app.bench.run_now(retrieval_strategy="LEXICAL")
-    files = {path.name: path for path in app.bench.run_files(result["run_id"])}
+    files = {path.name: path for path in app.bench.past.files(result["run_id"])}
     run_id = result["run_id"]
     assert set(files) == {f"{run_id}.json", f"{run_id}_summary.csv", f"{run_id}_detail.csv"}
     with files[f"{run_id}_summary.csv"].open(encoding="utf-8", newline="") as file:
@@ -235,12 +235,12 @@ def test_a_stopped_run_resumes_to_what_an_unbroken_run_gives(settings: Settings,
     run_id = stop_run(new_app(settings), in_mid_run, retrieval_strategy=strategy)
     done = len(recorded_queries(settings, run_id))
     assert 0 < done < QUERIES
-    [waiting] = new_app(settings).bench.unfinished_runs()
+    [waiting] = new_app(settings).bench.past.unfinished()
     assert (waiting.run_id, waiting.recorded, waiting.queries) == (run_id, done, QUERIES)
 
     resumed = new_app(settings).bench.resume_now(run_id)
     assert Counter(recorded_queries(settings, run_id)) == {f"q{n:03d}": 1 for n in range(1, QUERIES + 1)}
-    assert new_app(settings).bench.unfinished_runs() == []
+    assert new_app(settings).bench.past.unfinished() == []
     unbroken = new_app(settings.with_changes(data_dir=tmp_path / "other")).bench.run_now(retrieval_strategy=strategy)
     assert resumed["metrics"] == unbroken["metrics"]
     assert rankings(resumed) == rankings(unbroken)
@@ -254,10 +254,10 @@ def test_a_stopped_run_resumes_to_what_an_unbroken_run_gives(settings: Settings,
 @pytest.mark.parametrize("phase", ["index", "aggregate", "export"])
 def test_a_run_stopped_in_any_phase_can_be_resumed(settings: Settings, phase: str) -> None:
     run_id = stop_run(new_app(settings), lambda now: now.phase == phase, retrieval_strategy="LEXICAL")
-    assert new_app(settings).bench.runs() == ([], 0)
+    assert new_app(settings).bench.past.runs() == ([], 0)
     assert new_app(settings).bench.resume_now(run_id)["queries"] == QUERIES
     assert len(recorded_queries(settings, run_id)) == QUERIES
-    assert [run["run_id"] for run in new_app(settings).bench.runs()[0]] == [run_id]
+    assert [run["run_id"] for run in new_app(settings).bench.past.runs()[0]] == [run_id]
 
 
 def test_a_resume_keeps_the_settings_that_the_run_was_started_with(settings: Settings) -> None:
@@ -313,7 +313,7 @@ def test_a_finished_run_has_nothing_to_resume(app: App) -> None:
     run_id = app.bench.run_now(retrieval_strategy="LEXICAL")["run_id"]
     with pytest.raises(RunAlreadyFinished, match=run_id):
         app.bench.resume_now(run_id)
-    assert len(app.bench.runs()[0]) == 1
+    assert len(app.bench.past.runs()[0]) == 1
 
 
 def test_an_unknown_run_is_neither_resumed_nor_shown(app: App) -> None:
@@ -352,8 +352,8 @@ def test_a_run_in_the_background_gives_what_one_in_the_foreground_gives(settings
     app = new_app(settings)
     run_id = app.bench.start_run(retrieval_strategy="LEXICAL")
     assert ended(app, run_id).state == "done"
-    assert app.bench.run(run_id)["metrics"] == app.bench.run_now(retrieval_strategy="LEXICAL")["metrics"]
-    assert app.bench.unfinished_runs() == []
+    assert app.bench.past.run(run_id)["metrics"] == app.bench.run_now(retrieval_strategy="LEXICAL")["metrics"]
+    assert app.bench.past.unfinished() == []
 
 
 class GatedEmbedder(FakeEmbedder):
@@ -375,17 +375,17 @@ def test_runs_stopped_at_work_or_before_their_turn_are_resumed_by_the_same_app(s
     at_work = app.bench.start_run(retrieval_strategy="HYBRID")
     waiting = app.bench.start_run(retrieval_strategy="LEXICAL")
     assert embedder.reached.wait(timeout=20)
-    assert app.bench.unfinished_runs() == []
+    assert app.bench.past.unfinished() == []
     for run_id in (at_work, waiting):
         app.bench.stop_run(run_id)
     embedder.gate.set()
     assert [ended(app, run_id).state for run_id in (at_work, waiting)] == ["stopped", "stopped"]
-    assert app.bench.runs() == ([], 0)
-    assert {run.run_id for run in app.bench.unfinished_runs()} == {at_work, waiting}
+    assert app.bench.past.runs() == ([], 0)
+    assert {run.run_id for run in app.bench.past.unfinished()} == {at_work, waiting}
     for run_id in (at_work, waiting):
         app.bench.resume_run(run_id)
         assert wait_for(lambda run_id=run_id: ended(app, run_id)).state == "done"
-    assert {run["run_id"]: run["queries"] for run in app.bench.runs()[0]} == {at_work: QUERIES, waiting: QUERIES}
+    assert {run["run_id"]: run["queries"] for run in app.bench.past.runs()[0]} == {at_work: QUERIES, waiting: QUERIES}
 
 
 # --- kill -9
@@ -433,7 +433,7 @@ def test_a_run_killed_with_sigkill_is_resumed_to_each_query_once_and_equal_metri
         [path] = wait_for(lambda: list(settings.results_dir.glob("*/records.jsonl")))
         wait_for(lambda: path.read_bytes().endswith(b"\n"))
         run_id = path.parent.name
-        assert new_app(settings).bench.unfinished_runs() == []  # somebody is at work on it
+        assert new_app(settings).bench.past.unfinished() == []  # somebody is at work on it
         process.send_signal(signal.SIGKILL)
         process.wait(timeout=10)
     finally:
@@ -451,7 +451,7 @@ def test_a_run_killed_with_sigkill_is_resumed_to_each_query_once_and_equal_metri
     assert resumed["run_id"] == run_id
     assert resumed["metrics"] == unbroken["metrics"]
     app = new_app(settings)
-    assert rankings(app.bench.run(run_id)) == rankings(app.bench.run(unbroken["run_id"]))
+    assert rankings(app.bench.past.run(run_id)) == rankings(app.bench.past.run(unbroken["run_id"]))
 
 
 # --- figures beside the means

@@ -133,7 +133,7 @@ def test_a_run_in_development_mode_measures_its_sample_and_a_resume_the_same_one
     changes = {"retrieval_strategy": "LEXICAL", "dev_mode": True, "dev_queries": 9, "dev_corpus_size": 30}
     with pytest.raises(RunStopped):
         app.bench.run_now(stop, **changes)
-    [unfinished] = app.bench.unfinished_runs()
+    [unfinished] = app.bench.past.unfinished()
     result = app.bench.resume_now(unfinished.run_id)
     assert (result["queries"], result["documents"], result["scored"]["recall@5"]) == (9, 30, [9, 9])
 
@@ -145,7 +145,7 @@ def test_a_resume_whose_sample_is_another_is_refused(app: App, monkeypatch: pyte
 
     with pytest.raises(RunStopped):
         app.bench.run_now(stop, retrieval_strategy="LEXICAL", eval_max_corpus=70)
-    [unfinished] = app.bench.unfinished_runs()
+    [unfinished] = app.bench.past.unfinished()
     manifest = app.settings.results_dir / unfinished.run_id / "manifest.json"
     text = manifest.read_text("utf-8").replace('"corpus_shuffle_seed": 42', '"corpus_shuffle_seed": 43')
     manifest.write_text(text, "utf-8")

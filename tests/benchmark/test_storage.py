@@ -395,7 +395,7 @@ def test_a_run_over_a_data_set_on_s3_keeps_its_address_for_a_resume(
 
     with pytest.raises(RunStopped):
         app.bench.run_now(stop, mteb_dataset_name="uno", retrieval_strategy="LEXICAL")
-    [unfinished] = app.bench.unfinished_runs()
+    [unfinished] = app.bench.past.unfinished()
     manifest = (app.settings.results_dir / unfinished.run_id / "manifest.json").read_text("utf-8")
     assert f"s3://{BUCKET}/{prefix}/uno/" in manifest
     assert SECRET not in manifest

@@ -38,7 +38,7 @@ def stopped(settings: Settings, rows: list[InputRow], after: int) -> str:
 
     with pytest.raises(RunStopped):
         app_of(settings).bench.ragas.run_now("x", rows, CONFIG, progress)
-    [run] = app_of(settings).bench.unfinished_runs()
+    [run] = app_of(settings).bench.past.unfinished()
     return run.run_id
 
 
@@ -54,7 +54,7 @@ def test_a_stopped_evaluation_goes_on_with_exactly_what_is_missing(
     asking: Settings, stub: JudgeStub, rows: Rows, tmp_path: Path
 ) -> None:
     run_id = stopped(asking, rows(8), after=10)
-    [unfinished] = app_of(asking).bench.unfinished_runs()
+    [unfinished] = app_of(asking).bench.past.unfinished()
     assert (unfinished.recorded, unfinished.queries) == (0, 8), "no row has all of its scores"
     so_far = app_of(asking).bench.ragas.so_far(run_id)
     assert list(so_far) == list(CONFIG.metrics)
@@ -101,7 +101,7 @@ def test_killed_with_sigkill_an_evaluation_ends_as_an_unbroken_one(
     process.kill()
     process.wait(10)
     stub.piece_delay = 0.0
-    [run] = app_of(asking).bench.unfinished_runs()
+    [run] = app_of(asking).bench.past.unfinished()
     before = len(stub.requests)
     resumed = app_of(asking).bench.resume_now(run.run_id)
     after = len(stub.requests) - before
@@ -156,5 +156,5 @@ def test_a_budget_ends_an_evaluation_and_more_lets_it_go_on(asking: Settings, ro
     with pytest.raises(RunOverBudget) as raised:
         app_of(asking).bench.ragas.run_now("x", rows(6), CONFIG, ignore_progress, budget_usd=0.02)
     assert raised.value.params["spent"] <= 0.02
-    [run] = app_of(asking).bench.unfinished_runs()
+    [run] = app_of(asking).bench.past.unfinished()
     assert app_of(asking).bench.resume_now(run.run_id, budget_usd=10.0)["scored"]["ragas_faithfulness"] == [6, 6]

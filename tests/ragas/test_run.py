@@ -41,7 +41,7 @@ def test_six_metrics_over_http_have_no_nan_and_every_row_its_columns(asking: Set
             assert math.isfinite(line[name])
             assert float(cells[name]) == line[name]
             assert line[f"{name}_status"] == cells[f"{name}_status"] == "ok"
-    assert {path.name.removeprefix(result["run_id"]) for path in app.bench.run_files(result["run_id"])} == {
+    assert {path.name.removeprefix(result["run_id"]) for path in app.bench.past.files(result["run_id"])} == {
         *("_scores.csv", "_scores.jsonl", ".json")
     }
 
@@ -63,11 +63,11 @@ def test_an_evaluation_is_listed_and_two_systems_are_compared_by_question(asking
     app = app_of(asking)
     other = rows_from([{**row, "response": f"Otra: {row['response'][:40]}"} for row in given(count=6)], "other")
     one, two = (app.bench.ragas.run_now(name, system) for name, system in (("a", rows(6)), ("b", other)))
-    listed, damaged = app.bench.runs()
+    listed, damaged = app.bench.past.runs()
     assert [(run["run_id"], run["kind"]) for run in listed] == [(two["run_id"], RAGAS), (one["run_id"], RAGAS)]
     assert damaged == 0
-    assert app.bench.run(one["run_id"])["metrics"] == one["metrics"]
-    comparison = app.bench.compare([one["run_id"], two["run_id"]])
+    assert app.bench.past.run(one["run_id"])["metrics"] == one["metrics"]
+    comparison = app.bench.past.compare([one["run_id"], two["run_id"]])
     deltas = {delta.metric: delta for delta in comparison.runs[0].metrics}
     assert list(deltas) == list(JUDGED)
     assert deltas["ragas_nv_context_relevance"].delta == 0.0, "the passages are the same"
@@ -75,7 +75,7 @@ def test_an_evaluation_is_listed_and_two_systems_are_compared_by_question(asking
     assert len(deltas["ragas_faithfulness"].improved) + len(deltas["ragas_faithfulness"].worsened) > 0
     fewer = app.bench.ragas.run_now("c", rows(5))
     with pytest.raises(CorporaDiffer):
-        app.bench.compare([one["run_id"], fewer["run_id"]])
+        app.bench.past.compare([one["run_id"], fewer["run_id"]])
 
 
 def test_a_judge_that_breaks_its_json_still_scores_nearly_every_row(

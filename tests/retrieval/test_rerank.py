@@ -352,7 +352,7 @@ def test_an_exhausted_quota_stops_a_run_and_what_was_done_is_not_done_again(sett
     with pytest.raises(RunOutOfQuota, match=r"4 of 5 queries.*no credit left"):
         app.bench.run_now(retrieval_strategy="LEXICAL", eval_max_queries=queries)
     assert nim.failures == []  # asked once: no retry would help
-    [unfinished] = app.bench.unfinished_runs()
+    [unfinished] = app.bench.past.unfinished()
     assert (unfinished.recorded, unfinished.queries) == (4, queries)
     before = len(nim.requests)
     result = app.bench.resume_now(unfinished.run_id)

@@ -41,12 +41,16 @@ def no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
             monkeypatch.delenv(name.upper(), raising=False)
 
 
-def open_page(name: str, language: str = "es") -> AppTest:
+def open_page(name: str, language: str = "es", **address: str) -> AppTest:
+    """A page under an address: ``run=…``, ``compare=…``."""
     app = AppTest.from_file(str(ROOT / "streamlit_app" / "Inicio.py"), default_timeout=30)
     app.session_state["language"] = language
     app.run()
     if PAGES[name]:
-        app.switch_page(PAGES[name]).run()
+        app.switch_page(PAGES[name])
+        for key, value in address.items():
+            app.query_params[key] = value
+        app.run()
     assert not app.exception, app.exception
     return app
 
@@ -54,6 +58,11 @@ def open_page(name: str, language: str = "es") -> AppTest:
 def texts(app: AppTest) -> str:
     kinds = ("title", "subheader", "markdown", "caption", "info", "success", "warning", "error", "text")
     return "\n".join(str(element.value) for kind in kinds for element in getattr(app, kind))
+
+
+def open_newest(language: str = "es") -> AppTest:
+    """The newest run in full."""
+    return open_page("evaluation", language, run=str(get_app().bench.past.runs()[0][0]["run_id"]))
 
 
 def finished_run() -> str:
@@ -98,7 +107,7 @@ def test_launch_from_admin_and_read_the_result(data_dir: Path) -> None:
     while any(job.active for job in get_app().bench.jobs()):
         assert time.monotonic() < deadline
         time.sleep(0.1)
-    evaluation = open_page("evaluation")
+    evaluation = open_newest()
     assert {metric.label for metric in evaluation.metric} >= {"Hit@1", "Recall@5", "NDCG@10", "MRR"}
     assert "40 de 40 puntuadas" in texts(evaluation)
     assert "Recuperados" in texts(evaluation)
@@ -125,7 +134,7 @@ def test_damaged_submission_lines_are_counted_shown_and_kept(data_dir: Path) -> 
     path = data_dir / "submissions.jsonl"
     before = path.read_bytes() + b'{"run_id": "torn\n[1, 2]\n'
     path.write_bytes(before)
-    evaluation = open_page("evaluation")
+    evaluation = open_newest()
     assert "submissions.jsonl: 2" in evaluation.warning[0].value
     assert evaluation.metric
     assert path.read_bytes() == before
@@ -134,14 +143,14 @@ def test_damaged_submission_lines_are_counted_shown_and_kept(data_dir: Path) -> 
 def test_run_whose_files_are_gone_is_an_error_on_the_page(data_dir: Path) -> None:
     run_id = finished_run()
     (data_dir / "results" / run_id / f"{run_id}.json").unlink()
-    assert "No existe la evaluación" in open_page("evaluation").error[0].value
+    assert "No existe la evaluación" in open_newest().error[0].value
 
 
 def test_run_over_a_data_set_that_is_gone_still_shows_its_figures(data_dir: Path) -> None:
     run_id = finished_run()
     manifest = data_dir / "results" / run_id / "manifest.json"
     manifest.write_text(json.dumps({**json.loads(manifest.read_text("utf-8")), "dataset_ref": "/gone"}), "utf-8")
-    evaluation = open_page("evaluation")
+    evaluation = open_newest()
     assert "solo se muestran los identificadores" in texts(evaluation)
     assert evaluation.metric
 
@@ -194,9 +203,9 @@ def test_a_provider_that_is_set_outside_cannot_be_changed_in_admin(
 
 def test_the_list_of_questions_is_kept_to_one_cause(data_dir: Path) -> None:
     run_id = str(get_app().bench.run_now(kb_top_k=3)["run_id"])
-    lost = [row for row in get_app().bench.run(run_id)["per_query"] if row["cause"] == "below_cut"]
+    lost = [row for row in get_app().bench.past.run(run_id)["per_query"] if row["cause"] == "below_cut"]
     assert lost
-    evaluation = open_page("evaluation")
+    evaluation = open_newest()
     assert "Dónde se pierden las preguntas" in texts(evaluation)
     evaluation = evaluation.selectbox(key=f"cause-{run_id}").set_value("below_cut").run()
     [questions] = [table.value for table in evaluation.dataframe if "Documentos correctos" in table.value]
@@ -211,11 +220,11 @@ def comparison_widgets(app: AppTest) -> dict[str, Any]:
 
 
 def test_a_single_run_cannot_be_compared_and_its_tiles_have_intervals(data_dir: Path) -> None:
-    finished_run()
-    evaluation = open_page("evaluation")
-    assert "hacen falta dos evaluaciones" in texts(evaluation)
-    assert "Intervalo del 95 %: 0," in texts(evaluation)
-    assert comparison_widgets(evaluation) == {}
+    run_id = finished_run()
+    assert "Intervalo del 95 %: 0," in texts(open_newest())
+    comparison = open_page("evaluation", compare=run_id)
+    assert "hacen falta dos evaluaciones" in texts(comparison)
+    assert comparison_widgets(comparison) == {}
 
 
 @pytest.mark.parametrize(("language", "verdict"), [("es", "significativa"), ("en", "significant")])
@@ -224,8 +233,7 @@ def test_two_runs_are_compared_with_intervals_p_and_what_differs(data_dir: Path,
     worse = str(app.bench.run_now(retrieval_k=10)["run_id"])
     better = str(app.bench.run_now(retrieval_strategy="BRIDGE")["run_id"])
     app.bench.run_now(eval_max_queries=3)  # other questions: not offered
-    evaluation = open_page("evaluation", language)
-    evaluation = evaluation.selectbox[0].set_value(worse).run()
+    evaluation = open_page("evaluation", language, compare=worse)
     widgets = comparison_widgets(evaluation)
     assert widgets["base"].value == worse
     assert len(widgets["other"].options) == 1
@@ -234,7 +242,7 @@ def test_two_runs_are_compared_with_intervals_p_and_what_differs(data_dir: Path,
     assert verdict in texts(evaluation)
     tables = [table.value for table in evaluation.dataframe]
     [deltas] = [table for table in tables if "p (Holm)" in table]
-    expected = app.bench.compare([worse, better]).runs[0].metrics
+    expected = app.bench.past.compare([worse, better]).runs[0].metrics
     assert list(deltas.iloc[:, 7]) == [len(metric.improved) for metric in expected]
     [changes] = [table for table in tables if "retrieval_strategy" in table.iloc[:, 0].to_list()]
     assert changes.iloc[:, 0].to_list()[-1] == "fingerprint"
@@ -247,7 +255,7 @@ def test_runs_whose_data_differ_are_refused_on_the_page_with_the_reason(data_dir
     one, two = finished_run(), finished_run()
     path = data_dir / "results" / one / "manifest.json"
     path.write_text(json.dumps({**json.loads(path.read_text("utf-8")), "dataset_sha256": "0" * 64}), "utf-8")
-    evaluation = open_page("evaluation")
+    evaluation = open_page("evaluation", compare=two)
     assert comparison_widgets(evaluation)["base"].value == two
     evaluation = comparison_widgets(evaluation)["other"].set_value(one).run()
     assert "no usan los mismos datos" in evaluation.error[0].value
@@ -263,10 +271,11 @@ def test_a_run_of_an_earlier_version_is_shown_and_compared(data_dir: Path) -> No
     for row in (result, *result["per_query"]):
         row["metrics"] = {name: value for name, value in row["metrics"].items() if name in ("mrr", "recall@5")}
     path.write_text(json.dumps(result), "utf-8")
-    evaluation = open_page("evaluation")
+    assert not open_page("evaluation", run=one).exception
+    evaluation = open_page("evaluation", compare=two)
     evaluation = comparison_widgets(evaluation)["other"].set_value(one).run()
     assert not evaluation.exception
     assert "puede deberse al azar" in texts(evaluation)
     app = get_app()
-    assert [metric.metric for metric in app.bench.compare([two, one]).runs[0].metrics] == ["recall@5", "mrr"]
-    assert "mrr" in app.bench.export_run(one, "markdown").files[f"{one}.md"].decode()
+    assert [metric.metric for metric in app.bench.past.compare([two, one]).runs[0].metrics] == ["recall@5", "mrr"]
+    assert "mrr" in app.bench.past.export(one, "markdown").files[f"{one}.md"].decode()
