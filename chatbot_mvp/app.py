@@ -269,7 +269,7 @@ class App:
             _check("provider", self._try_provider),
             _check("embedder", self._try_embedder),
             _check("data", self._try_data_dir),
-            *([_check("storage", self.bench.try_storage)] if self.bench.uses_storage else []),
+            *([_check("storage", self.bench.data.try_storage)] if self.bench.data.uses_storage else []),
         ]
 
     # --- wiring

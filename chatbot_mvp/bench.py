@@ -1,4 +1,4 @@
-"""The benchmark's half of the App: data sets, runs in the foreground and in the background, their results."""
+"""The benchmark's half of the App: runs in the foreground and in the background, their results."""
 
 from __future__ import annotations
 
@@ -6,16 +6,12 @@ import threading
 import zipfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from chatbot_mvp.benchmark.answering import GENERATE, RunModels
 from chatbot_mvp.benchmark.comparison import Comparison, compare_runs, load_runs
-from chatbot_mvp.benchmark.datasets import Dataset, hotpotqa, load_dataset
-from chatbot_mvp.benchmark.datasets.catalogue import Catalogue, Found, StorageState
 from chatbot_mvp.benchmark.datasets.sampling import sample
-from chatbot_mvp.benchmark.datasets.storage import S3Url, open_storage
 from chatbot_mvp.benchmark.estimate import Estimate
 from chatbot_mvp.benchmark.importing import ImportedRun, import_trec, keep_bundle
 from chatbot_mvp.benchmark.pilot import pilot_folder, run_pilot
@@ -26,9 +22,10 @@ from chatbot_mvp.benchmark.retrieving import PHASE as RETRIEVE
 from chatbot_mvp.benchmark.runner import PipelineFactory, RunParts, execute
 from chatbot_mvp.benchmark.submissions import append_submission, read_submissions
 from chatbot_mvp.benchmark.trec import read_trec
+from chatbot_mvp.dataset_desk import DatasetDesk
 from chatbot_mvp.embedding.base import Embedder
 from chatbot_mvp.embedding.cache import VectorCache
-from chatbot_mvp.errors import ChatbotError, DatasetChanged, NothingToImport, StorageError, UnknownChoice
+from chatbot_mvp.errors import ChatbotError, DatasetChanged, NothingToImport, UnknownChoice
 from chatbot_mvp.exports.exported import Exported, FinishedRun
 from chatbot_mvp.exports.formats import FORMATS
 from chatbot_mvp.exports.tables import write_detail_csv, write_summary_csv
@@ -86,6 +83,8 @@ class Bench:
         self._language_model = language_model
         self._model = model
         self._jobs = JobManager(settings().jobs_dir)
+        self.data = DatasetDesk(settings)
+        """The data sets that runs can have."""
         self.ragas = RagasDesk(settings, model, embedder, self._jobs, self._finish)
         """Evaluations of answers, whatever system gave them."""
         self._browsed: tuple[tuple[str, str], dict[str, Document]] | None = None
@@ -95,35 +94,6 @@ class Bench:
     def settings(self) -> Settings:
         return self._current()
 
-    def datasets(self) -> list[str]:
-        """Names of the data sets that come with the project or lie in ``data/datasets``."""
-        return self._catalogue.names()
-
-    def dataset_entries(self) -> tuple[list[Found], StorageError | None]:
-        """(data sets here and on S3, why those on S3 are not among them; None if nothing went wrong)."""
-        return self._catalogue.entries()
-
-    def fetch_hotpotqa(
-        self, split: str, base_url: str = hotpotqa.BASE_URL, progress: ProgressCallback = ignore_progress
-    ) -> hotpotqa.Fetched:
-        """Download a split of HotpotQA from the public hub into ``data/datasets``, in place of what is there.
-
-        Raises:
-            DownloadFailed
-            DatasetError: what arrived is not of the hub's format; an earlier data set stays.
-        """
-        downloads = self.settings.cache_dir / "downloads"
-        return hotpotqa.fetch(base_url, split, self.settings.datasets_dir, downloads, progress)
-
-    def push_dataset(self, reference: str) -> tuple[str, list[str], list[str]]:
-        """Upload a data set to S3; (its address there, files sent, files that were there already).
-
-        Raises:
-            DatasetError, StorageError
-        """
-        url, sent, kept = self._catalogue.push(reference)
-        return str(url), sent, kept
-
     def plan_run(self, **changes: Any) -> RunPlan:
         """What a benchmark run would do; ``changes`` are settings by name. Runs nothing, writes nothing.
 
@@ -132,7 +102,7 @@ class Bench:
         """
         settings = self._of_run(changes)
         return plan_run(
-            self._catalogue.find(settings.mteb_dataset_name),
+            self.data.find(settings.mteb_dataset_name),
             settings,
             lambda texts: self._cached_vectors(settings, texts),
         )
@@ -165,11 +135,9 @@ class Bench:
             RunStopped
         """
         settings = self._of_run(changes)
-        found = self._catalogue.find(settings.mteb_dataset_name)
+        found = self.data.find(settings.mteb_dataset_name)
         with pilot_folder(settings.cache_dir) as folder:
-            whole = prepare_run(
-                folder, found.reference, lambda: load_dataset(self._catalogue.folder(found, progress)), settings
-            )
+            whole = prepare_run(folder, found.reference, lambda: self.data.load_found(found, progress), settings)
             parts = RunParts(self._build, self._embedder_of, self._models)
             return run_pilot(whole, queries, parts, self._language_model, progress, budget_usd)
 
@@ -311,8 +279,8 @@ class Bench:
         if not dataset:
             raise NothingToImport(path=str(path), reason="it is no zip, and no data set was given")
         trec = read_trec(path)
-        found = self._catalogue.find(dataset)
-        whole = load_dataset(self._catalogue.folder(found, progress))
+        found = self.data.find(dataset)
+        whole = self.data.load_found(found, progress)
         return import_trec(trec, name, found.reference, whole, settings, self._parts(), progress)
 
     def run_files(self, run_id: str) -> list[Path]:
@@ -357,39 +325,17 @@ class Bench:
         with self._lock:
             # One data set is kept for looking through a run query by query.
             if self._browsed is None or self._browsed[0] != key:
-                dataset = self._load(manifest.dataset_ref)
+                dataset = self.data.load(manifest.dataset_ref)
                 self._browsed = (key, {document.doc_id: document for document in dataset.documents})
             documents = self._browsed[1]
         return {doc_id: documents[doc_id] for doc_id in doc_ids if doc_id in documents}
 
-    @property
-    def uses_storage(self) -> bool:
-        """Whether data sets may be on S3."""
-        return self._catalogue.uses_storage
-
-    def try_storage(self) -> str:
-        """
-        Raises:
-            StorageError
-        """
-        return self._catalogue.try_storage()
-
     # --- wiring
-
-    @cached_property
-    def _catalogue(self) -> Catalogue:
-        settings = self.settings
-        home = S3Url(settings.minio_bucket_name, settings.s3_datasets_prefix) if settings.minio_bucket_name else None
-        state = StorageState(open_storage(settings), home, tuple(settings.storage_missing), settings.storage_begun)
-        return Catalogue(settings.samples_dir, settings.datasets_dir, settings.cache_dir / "datasets", state)
 
     def _cached_vectors(self, settings: Settings, texts: list[str]) -> int:
         model_id = self._embedder(settings.embedding_model_name).model_id
         path = vector_cache_path(settings.cache_dir)
         return VectorCache(path).count(model_id, texts, "passage") if path.is_file() else 0
-
-    def _load(self, reference: str, progress: ProgressCallback = ignore_progress) -> Dataset:
-        return self._catalogue.load(reference, progress)
 
     def _asked(self, settings: Settings) -> LanguageModel | None:
         return self._language_model(settings, lambda _: None)
@@ -397,11 +343,11 @@ class Bench:
     def _prepare(self, changes: Mapping[str, Any], progress: ProgressCallback = ignore_progress) -> PreparedRun:
         settings = self._of_run(changes)
         # A relative folder must be found again by a resume from elsewhere.
-        found = self._catalogue.find(settings.mteb_dataset_name)
+        found = self.data.find(settings.mteb_dataset_name)
         return prepare_run(
             settings.results_dir,
             found.reference,
-            lambda: load_dataset(self._catalogue.folder(found, progress)),
+            lambda: self.data.load_found(found, progress),
             settings,
         )
 
@@ -418,7 +364,7 @@ class Bench:
     ) -> PreparedRun:
         folder = RunFolder(self.settings.results_dir, run_id)
         return reopen_run(
-            folder, lambda reference: self._load(reference, progress), self.settings, retry_failed=retry_failed
+            folder, lambda reference: self.data.load(reference, progress), self.settings, retry_failed=retry_failed
         )
 
     def _embedder_of(self, settings: Settings) -> Embedder:
@@ -460,7 +406,7 @@ class Bench:
         if run.manifest.kind == RAGAS:
             raise UnknownChoice(kind="kind of run for this", found=RAGAS, legal="benchmark")
         recorded = self.settings.with_recorded(run.manifest.settings_masked)
-        dataset = sample(self._load(run.manifest.dataset_ref), recorded).dataset
+        dataset = sample(self.data.load(run.manifest.dataset_ref), recorded).dataset
         if dataset.sha256 != run.manifest.dataset_sha256:
             raise DatasetChanged(name=dataset.name, run_id=run_id)
         files = {path.name: path.read_bytes() for path in self.run_files(run_id)}
