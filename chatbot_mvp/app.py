@@ -10,6 +10,7 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
+from chatbot_mvp.admin_access import AdminAccess
 from chatbot_mvp.bench import Bench, LanguageModelFactory, UnfinishedRun
 from chatbot_mvp.benchmark.comparison import Comparison, MetricDelta, RunDelta
 from chatbot_mvp.benchmark.datasets.catalogue import Found
@@ -121,6 +122,8 @@ class App:
         """
         self.providers = providers or Providers(settings)
         """What is configured, chosen and reachable; choosing and trying."""
+        self.access = AdminAccess(settings)
+        """Who may use Admin."""
         self._language_model = language_model
         self._embedder = cache(embedder)
         self._make_chat_model = chat_model

@@ -81,6 +81,9 @@
     │   ├── ProviderQuotaExhausted  no retry would help
     │   ├── ProviderUnavailable     time-out, lost connection, 5xx; after retries
     │   └── ProviderReplyUnusable   it answered, but not with an answer
+    ├── SignInError                 to Admin                                   (exit code 1)
+    │   ├── PasswordWrong
+    │   └── PasswordTriesExhausted  too many wrong ones
     ├── CacheUnusable               of vectors or of contexts, on disk         (exit code 1)
     └── RunStopped                  a stop was asked for; not a failure        (exit code 130)
 
@@ -615,6 +618,20 @@ class ProviderReplyUnusable(ProviderError):
         "The provider {provider!r} gave a reply of {model!r} that cannot be used: {reason}. "
         "Ask again; if it stays so, choose another model."
     )
+
+
+class SignInError(ChatbotError):
+    """Admin stays closed."""
+
+
+class PasswordWrong(SignInError):
+    code = "password_wrong"
+    template = "That is not the password of {variable}. Try again, or ask who runs this server."
+
+
+class PasswordTriesExhausted(SignInError):
+    code = "password_tries_exhausted"
+    template = "Too many wrong passwords. Wait {seconds} s and try again."
 
 
 class CacheUnusable(ChatbotError):

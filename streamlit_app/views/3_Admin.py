@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from streamlit_app.ui.guard import require_admin
 from streamlit_app.ui.i18n import t
 from streamlit_app.ui.jobs import job_panel
 from streamlit_app.ui.kb_list import kb_list
@@ -23,6 +24,7 @@ def kb_section() -> None:
 
 
 st.title(t("nav.admin"))
+require_admin()
 kb_tab, run_tab, ragas_tab, provider_tab = st.tabs(
     [t("admin.kb"), t("admin.benchmark"), t("admin.ragas"), t("admin.providers")]
 )
