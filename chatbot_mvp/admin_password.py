@@ -25,6 +25,7 @@ _COST, _BLOCK, _PARALLEL, _BYTES = 2**14, 8, 1, 32
 _MOST_MEMORY = 128 * 2**20
 """Bytes that one comparison may take: a hash that asks for more is none of ours."""
 
+_PAUSE_S = 0.5
 _FREE_TRIES = 5
 _LONGEST_WAIT_S = 300.0
 _FORGOTTEN_AFTER_S = 3_600.0
@@ -51,14 +52,16 @@ def reason_against(configured: str) -> str:
 class PasswordGate:
     """Safe to share between threads."""
 
-    def __init__(self, configured: str, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, configured: str, clock: Callable[[], float] = time.monotonic, pause: float = _PAUSE_S) -> None:
         """
         Args:
             configured: the password or its hash; "" for none, which nothing matches.
+            pause: seconds that a wrong one keeps all others waiting.
         """
         # A plain one is hashed too: every comparison takes as long, whatever was configured.
         self._hash = hash_password(configured) if configured and not configured.startswith(_PREFIX) else configured
         self._clock = clock
+        self._pause = pause
         self._misses: dict[str, _Misses] = {}
         self._lock = threading.Lock()
 
@@ -79,7 +82,7 @@ class PasswordGate:
             PasswordWrong
             PasswordTriesExhausted: not even compared.
         """
-        # One comparison at a time: its cost bounds how many can be tried, whoever asks.
+        # One at a time, and after a wrong one a pause: it bounds how many can be tried by somebody of many addresses.
         with self._lock:
             now = self._clock()
             misses = self._misses.get(asker)
@@ -91,6 +94,7 @@ class PasswordGate:
                 self._misses.pop(asker, None)
                 return
             self._remember(asker, (misses.count if misses else 0) + 1, now)
+            time.sleep(self._pause)
         raise PasswordWrong(variable="ADMIN_PASSWORD")
 
     def _matches(self, given: str) -> bool:

@@ -25,7 +25,7 @@ class Clock:
 
 @pytest.mark.parametrize("configured", [PASSWORD, hash_password(PASSWORD)], ids=["plain", "hash"])
 def test_the_password_opens_and_another_does_not(configured: str) -> None:
-    gate = PasswordGate(configured)
+    gate = PasswordGate(configured, pause=0)
     assert gate.configured
     gate.check(PASSWORD, "a")
     for wrong in ("", PASSWORD + " ", hash_password(PASSWORD), "\udc80"):
@@ -36,11 +36,11 @@ def test_the_password_opens_and_another_does_not(configured: str) -> None:
 def test_the_hash_itself_is_no_password() -> None:
     configured = hash_password(PASSWORD)
     with pytest.raises(PasswordWrong):
-        PasswordGate(configured).check(configured, "a")
+        PasswordGate(configured, pause=0).check(configured, "a")
 
 
 def test_without_a_password_nothing_opens() -> None:
-    gate = PasswordGate("")
+    gate = PasswordGate("", pause=0)
     assert not gate.configured
     with pytest.raises(PasswordWrong):
         gate.check("", "a")
@@ -54,7 +54,7 @@ def test_two_hashes_of_a_password_differ_and_hold_nothing_of_it() -> None:
 
 def test_guessing_is_slowed_for_who_guesses_and_for_nobody_else() -> None:
     clock = Clock()
-    gate = PasswordGate(PASSWORD, clock)
+    gate = PasswordGate(PASSWORD, clock, pause=0)
     for _ in range(5):
         with pytest.raises(PasswordWrong):
             gate.check("no", "guesser")

@@ -69,12 +69,16 @@ def _ask_password() -> None:
     if not sent:
         return
     try:
-        get_app().access.check_password(given, st.context.ip_address or "")
+        get_app().access.check_password(given, _asker())
     except ChatbotError as error:
         show_error(error)
         return
     st.session_state[_SIGNED_IN] = True
     st.rerun()
+
+
+def _asker() -> str:
+    return st.context.ip_address or ""
 
 
 def _ask_provider() -> None:
