@@ -28,6 +28,7 @@ from chatbot_mvp.chat.prompting import PastTurn
 from chatbot_mvp.chat.records import AnswerRecord
 from chatbot_mvp.chat.service import AnswerStream, ChatService
 from chatbot_mvp.chat.turns import LiveTurn
+from chatbot_mvp.dataset_desk import Listed as ListedDataset
 from chatbot_mvp.embedding.base import Embedder
 from chatbot_mvp.embedding.registry import create_embedder
 from chatbot_mvp.errors import ChatbotError
@@ -70,6 +71,7 @@ __all__ = [
     "JobStatus",
     "KbContents",
     "KbRecord",
+    "ListedDataset",
     "LiveTurn",
     "MetricDelta",
     "Mode",

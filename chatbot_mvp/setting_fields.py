@@ -240,6 +240,12 @@ class SettingFields(BaseSettings):
     )
     dev_queries: int = Field(200, ge=1, description="Queries of DEV_MODE.")
     dev_corpus_size: int = Field(4_000, ge=1, description="Documents of DEV_MODE, gold ones and others.")
+    dataset_max_upload_mb: int = Field(
+        200,
+        ge=1,
+        le=2_000,
+        description="Largest file taken as a data set in Admin (MB); unpacked, eight times that.",
+    )
 
     minio_endpoint: str = Field(
         "", description="MinIO or another S3 server with data sets, e.g. http://host:9000; empty: none."
