@@ -10,6 +10,7 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
+from chatbot_mvp.admin_access import AdminAccess
 from chatbot_mvp.bench import Bench, LanguageModelFactory
 from chatbot_mvp.benchmark.comparison import Comparison, MetricDelta, RunDelta
 from chatbot_mvp.benchmark.datasets.catalogue import Found
@@ -30,6 +31,7 @@ from chatbot_mvp.chat.prompting import PastTurn
 from chatbot_mvp.chat.records import AnswerRecord
 from chatbot_mvp.chat.service import AnswerStream, ChatService
 from chatbot_mvp.chat.turns import LiveTurn
+from chatbot_mvp.dataset_desk import Listed as ListedDataset
 from chatbot_mvp.embedding.base import Embedder
 from chatbot_mvp.embedding.registry import create_embedder
 from chatbot_mvp.errors import ChatbotError
@@ -78,6 +80,7 @@ __all__ = [
     "JobStatus",
     "KbContents",
     "KbRecord",
+    "ListedDataset",
     "LiveTurn",
     "MetricDelta",
     "Mode",
@@ -136,6 +139,8 @@ class App:
         """
         self.providers = providers or Providers(settings)
         """What is configured, chosen and reachable; choosing and trying."""
+        self.access = AdminAccess(settings)
+        """Who may use Admin."""
         self._language_model = language_model
         self._embedder = cache(embedder)
         self._make_chat_model = chat_model
@@ -284,7 +289,7 @@ class App:
             _check("provider", self._try_provider),
             _check("embedder", self._try_embedder),
             _check("data", self._try_data_dir),
-            *([_check("storage", self.bench.try_storage)] if self.bench.uses_storage else []),
+            *([_check("storage", self.bench.data.try_storage)] if self.bench.data.uses_storage else []),
         ]
 
     # --- wiring

@@ -1,15 +1,11 @@
-"""The benchmark's half of the App: data sets, runs in the foreground and in the background."""
+"""The benchmark's half of the App: runs in the foreground and in the background."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import cached_property
 from typing import Any
 
 from chatbot_mvp.benchmark.answering import RunModels
-from chatbot_mvp.benchmark.datasets import Dataset, hotpotqa, load_dataset
-from chatbot_mvp.benchmark.datasets.catalogue import Catalogue, Found, StorageState
-from chatbot_mvp.benchmark.datasets.storage import S3Url, open_storage
 from chatbot_mvp.benchmark.estimate import Estimate
 from chatbot_mvp.benchmark.pilot import pilot_folder, run_pilot
 from chatbot_mvp.benchmark.plan import RunPlan, plan_run
@@ -17,9 +13,9 @@ from chatbot_mvp.benchmark.preparation import PreparedRun, prepare_run, reopen_r
 from chatbot_mvp.benchmark.records import RAGAS, RunFolder
 from chatbot_mvp.benchmark.runner import PipelineFactory, RunParts, execute
 from chatbot_mvp.benchmark.submissions import append_submission
+from chatbot_mvp.dataset_desk import DatasetDesk
 from chatbot_mvp.embedding.base import Embedder
 from chatbot_mvp.embedding.cache import VectorCache
-from chatbot_mvp.errors import StorageError
 from chatbot_mvp.exports.tables import write_detail_csv, write_summary_csv
 from chatbot_mvp.jobs.manager import JobManager, JobStatus
 from chatbot_mvp.llm.base import ChatModel, Completion
@@ -61,43 +57,16 @@ class Bench:
         self._language_model = language_model
         self._model = model
         self._jobs = JobManager(settings().jobs_dir)
+        self.data = DatasetDesk(settings)
+        """The data sets that runs can have."""
         self.ragas = RagasDesk(settings, model, embedder, self._jobs, self._finish)
         """Evaluations of answers, whatever system gave them."""
-        self.past = PastRuns(settings, lambda: self._catalogue, self._active, self._parts)
+        self.past = PastRuns(settings, self.data, self._active, self._parts)
         """Runs that are over, or were broken off."""
 
     @property
     def settings(self) -> Settings:
         return self._current()
-
-    def datasets(self) -> list[str]:
-        """Names of the data sets that come with the project or lie in ``data/datasets``."""
-        return self._catalogue.names()
-
-    def dataset_entries(self) -> tuple[list[Found], StorageError | None]:
-        """(data sets here and on S3, why those on S3 are not among them; None if nothing went wrong)."""
-        return self._catalogue.entries()
-
-    def fetch_hotpotqa(
-        self, split: str, base_url: str = hotpotqa.BASE_URL, progress: ProgressCallback = ignore_progress
-    ) -> hotpotqa.Fetched:
-        """Download a split of HotpotQA from the public hub into ``data/datasets``, in place of what is there.
-
-        Raises:
-            DownloadFailed
-            DatasetError: what arrived is not of the hub's format; an earlier data set stays.
-        """
-        downloads = self.settings.cache_dir / "downloads"
-        return hotpotqa.fetch(base_url, split, self.settings.datasets_dir, downloads, progress)
-
-    def push_dataset(self, reference: str) -> tuple[str, list[str], list[str]]:
-        """Upload a data set to S3; (its address there, files sent, files that were there already).
-
-        Raises:
-            DatasetError, StorageError
-        """
-        url, sent, kept = self._catalogue.push(reference)
-        return str(url), sent, kept
 
     def plan_run(self, **changes: Any) -> RunPlan:
         """What a benchmark run would do; ``changes`` are settings by name. Runs nothing, writes nothing.
@@ -107,7 +76,7 @@ class Bench:
         """
         settings = self._of_run(changes)
         return plan_run(
-            self._catalogue.find(settings.mteb_dataset_name),
+            self.data.find(settings.mteb_dataset_name),
             settings,
             lambda texts: self._cached_vectors(settings, texts),
         )
@@ -140,11 +109,9 @@ class Bench:
             RunStopped
         """
         settings = self._of_run(changes)
-        found = self._catalogue.find(settings.mteb_dataset_name)
+        found = self.data.find(settings.mteb_dataset_name)
         with pilot_folder(settings.cache_dir) as folder:
-            whole = prepare_run(
-                folder, found.reference, lambda: load_dataset(self._catalogue.folder(found, progress)), settings
-            )
+            whole = prepare_run(folder, found.reference, lambda: self.data.load_found(found, progress), settings)
             parts = RunParts(self._build, self._embedder_of, self._models)
             return run_pilot(whole, queries, parts, self._language_model, progress, budget_usd)
 
@@ -233,34 +200,12 @@ class Bench:
         """Background jobs, the newest first."""
         return self._jobs.statuses()
 
-    @property
-    def uses_storage(self) -> bool:
-        """Whether data sets may be on S3."""
-        return self._catalogue.uses_storage
-
-    def try_storage(self) -> str:
-        """
-        Raises:
-            StorageError
-        """
-        return self._catalogue.try_storage()
-
     # --- wiring
-
-    @cached_property
-    def _catalogue(self) -> Catalogue:
-        settings = self.settings
-        home = S3Url(settings.minio_bucket_name, settings.s3_datasets_prefix) if settings.minio_bucket_name else None
-        state = StorageState(open_storage(settings), home, tuple(settings.storage_missing), settings.storage_begun)
-        return Catalogue(settings.samples_dir, settings.datasets_dir, settings.cache_dir / "datasets", state)
 
     def _cached_vectors(self, settings: Settings, texts: list[str]) -> int:
         model_id = self._embedder(settings.embedding_model_name).model_id
         path = vector_cache_path(settings.cache_dir)
         return VectorCache(path).count(model_id, texts, "passage") if path.is_file() else 0
-
-    def _load(self, reference: str, progress: ProgressCallback = ignore_progress) -> Dataset:
-        return self._catalogue.load(reference, progress)
 
     def _asked(self, settings: Settings) -> LanguageModel | None:
         return self._language_model(settings, lambda _: None)
@@ -268,11 +213,11 @@ class Bench:
     def _prepare(self, changes: Mapping[str, Any], progress: ProgressCallback = ignore_progress) -> PreparedRun:
         settings = self._of_run(changes)
         # A relative folder must be found again by a resume from elsewhere.
-        found = self._catalogue.find(settings.mteb_dataset_name)
+        found = self.data.find(settings.mteb_dataset_name)
         return prepare_run(
             settings.results_dir,
             found.reference,
-            lambda: load_dataset(self._catalogue.folder(found, progress)),
+            lambda: self.data.load_found(found, progress),
             settings,
         )
 
@@ -289,7 +234,7 @@ class Bench:
     ) -> PreparedRun:
         folder = RunFolder(self.settings.results_dir, run_id)
         return reopen_run(
-            folder, lambda reference: self._load(reference, progress), self.settings, retry_failed=retry_failed
+            folder, lambda reference: self.data.load(reference, progress), self.settings, retry_failed=retry_failed
         )
 
     def _embedder_of(self, settings: Settings) -> Embedder:

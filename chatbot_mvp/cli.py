@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from chatbot_mvp import logs
+from chatbot_mvp.admin_password import LEAST_CHARS, hash_password
 from chatbot_mvp.app import Check, ProviderStatus
 from chatbot_mvp.chat.context import Mode, UserContext
 from chatbot_mvp.cli_benchmark import benchmark
@@ -30,6 +31,15 @@ cli.add_typer(benchmark, name="benchmark")
 cli.add_typer(kb, name="kb")
 cli.add_typer(datasets, name="datasets")
 cli.add_typer(ragas, name="ragas")
+
+
+@cli.command("hash-password")
+def hash_password_command() -> None:
+    """Ask for a password, and print the line that makes it Admin's without writing it down."""
+    password = typer.prompt("Password", hide_input=True, confirmation_prompt=True, err=True)
+    if len(password) < LEAST_CHARS:
+        raise typer.BadParameter(f"{LEAST_CHARS} characters or more are needed", param_hint="password")
+    print(f"ADMIN_PASSWORD={hash_password(password)}")
 
 
 @kb.command("ask")

@@ -18,6 +18,16 @@
     │   ├── EmptyDataset
     │   ├── UnknownQrelDocument
     │   ├── UnknownQrelQuery
+    │   ├── DatasetNameUnusable     for a folder
+    │   ├── DatasetNameTaken
+    │   ├── DatasetNotOwn           comes with the project or from S3, and is not ours to delete
+    │   ├── DatasetUploadError
+    │   │   ├── DatasetUploadTooLarge
+    │   │   ├── DatasetUploadDamaged
+    │   │   ├── DatasetUploadIncomplete
+    │   │   ├── DatasetUploadUnsafe     paths that lead elsewhere, links
+    │   │   ├── DatasetUploadExpands    a small file that would become a very large one
+    │   │   └── DatasetUploadTooDemanding
     │   └── DownloadFailed          from the public hub                        (exit code 1)
     ├── StorageError                S3 or MinIO                                (exit code 1)
     │   ├── StorageNotConfigured                                               (exit code 2)
@@ -83,6 +93,9 @@
     │   ├── ProviderQuotaExhausted  no retry would help
     │   ├── ProviderUnavailable     time-out, lost connection, 5xx; after retries
     │   └── ProviderReplyUnusable   it answered, but not with an answer
+    ├── SignInError                 to Admin                                   (exit code 1)
+    │   ├── PasswordWrong
+    │   └── PasswordTriesExhausted  too many wrong ones
     ├── CacheUnusable               of vectors or of contexts, on disk         (exit code 1)
     └── RunStopped                  a stop was asked for; not a failure        (exit code 130)
 
@@ -202,6 +215,73 @@ class UnknownQrelQuery(DatasetError):
     template = (
         "The qrels name the query {query_id!r}, which is not among the queries ({count} such rows). "
         "Add the query or remove the rows."
+    )
+
+
+class DatasetNameUnusable(DatasetError):
+    code = "dataset_name_unusable"
+    template = (
+        "{name!r} cannot be the name of a data set. Use up to 60 letters without accents, digits, '-', '_' and '.', "
+        "beginning with a letter, a digit or '_'."
+    )
+
+
+class DatasetNameTaken(DatasetError):
+    code = "dataset_name_taken"
+    template = "There is a data set {name!r} already, at {place!r}. Choose another name, or delete that one first."
+
+
+class DatasetNotOwn(DatasetError):
+    code = "dataset_not_own"
+    template = "{name!r} is no data set that was added here. Only those below {folder!r} can be deleted."
+
+
+class DatasetUploadError(DatasetError):
+    """An upload that cannot become a data set; what was there before stays."""
+
+
+class DatasetUploadTooLarge(DatasetUploadError):
+    code = "dataset_upload_too_large"
+    template = (
+        "{name!r} has {size_mb} MB, and at most {limit_mb} MB are taken (DATASET_MAX_UPLOAD_MB). "
+        "Put it in a folder on the server and add the folder."
+    )
+
+
+class DatasetUploadDamaged(DatasetUploadError):
+    code = "dataset_upload_damaged"
+    template = "{name!r} cannot be unpacked: {reason}. Pack it again, as a zip without a password."
+
+
+class DatasetUploadIncomplete(DatasetUploadError):
+    code = "dataset_upload_incomplete"
+    template = (
+        "{name!r} is no data set; found: {found}. A zip needs corpus.jsonl, queries.jsonl and qrels/*.tsv (BEIR), or "
+        "corpus.parquet, queries.parquet and qrels.parquet; these three may be uploaded without a zip."
+    )
+
+
+class DatasetUploadUnsafe(DatasetUploadError):
+    code = "dataset_upload_unsafe"
+    template = (
+        "{name!r} was not unpacked: the entry {entry!r} leads out of its folder, is a link, or is there twice. "
+        "Pack it again from the data set's own folder."
+    )
+
+
+class DatasetUploadExpands(DatasetUploadError):
+    code = "dataset_upload_expands"
+    template = (
+        "{name!r} was not unpacked: with {entry!r} it would become far larger than a data set of its size is, or more "
+        "than {limit_mb} MB. Put it in a folder on the server and add the folder."
+    )
+
+
+class DatasetUploadTooDemanding(DatasetUploadError):
+    code = "dataset_upload_too_demanding"
+    template = (
+        "{name!r} could not be read in {seconds} s and {memory_mb} MB of memory. "
+        "Upload a part of it, or put it in a folder on the server and add the folder."
     )
 
 
@@ -633,6 +713,20 @@ class ProviderReplyUnusable(ProviderError):
         "The provider {provider!r} gave a reply of {model!r} that cannot be used: {reason}. "
         "Ask again; if it stays so, choose another model."
     )
+
+
+class SignInError(ChatbotError):
+    """Admin stays closed."""
+
+
+class PasswordWrong(SignInError):
+    code = "password_wrong"
+    template = "That is not the password of {variable}. Try again, or ask who runs this server."
+
+
+class PasswordTriesExhausted(SignInError):
+    code = "password_tries_exhausted"
+    template = "Too many wrong passwords. Wait {seconds} s and try again."
 
 
 class CacheUnusable(ChatbotError):

@@ -12,8 +12,6 @@ from typing import Any
 
 from chatbot_mvp.benchmark.answering import GENERATE
 from chatbot_mvp.benchmark.comparison import ComparedRun, Comparison, compare_runs
-from chatbot_mvp.benchmark.datasets import load_dataset
-from chatbot_mvp.benchmark.datasets.catalogue import Catalogue
 from chatbot_mvp.benchmark.datasets.sampling import sample
 from chatbot_mvp.benchmark.file_cache import FileCache
 from chatbot_mvp.benchmark.importing import ImportedRun, import_trec, keep_bundle
@@ -26,6 +24,7 @@ from chatbot_mvp.benchmark.run_notes import RunNote, RunNotes
 from chatbot_mvp.benchmark.runner import RunParts
 from chatbot_mvp.benchmark.submissions import read_submissions
 from chatbot_mvp.benchmark.trec import read_trec
+from chatbot_mvp.dataset_desk import DatasetDesk
 from chatbot_mvp.errors import ChatbotError, DatasetChanged, NothingToImport, RunNotFound, UnknownChoice
 from chatbot_mvp.exports.exported import Exported, FinishedRun
 from chatbot_mvp.exports.formats import FORMATS
@@ -64,19 +63,19 @@ class PastRuns:
     def __init__(
         self,
         settings: Callable[[], Settings],
-        catalogue: Callable[[], Catalogue],
+        data: DatasetDesk,
         active: Callable[[], set[str]],
         parts: Callable[[], RunParts],
     ) -> None:
         """
         Args:
             settings: as they are now.
-            catalogue: where the data sets of runs are.
+            data: the data sets of runs.
             active: ids of the runs that are queued or at work in the background.
             parts: what an imported ranking is scored with.
         """
         self._current = settings
-        self._catalogue = catalogue
+        self._data = data
         self._active = active
         self._parts = parts
         self._lists: FileCache[tuple[list[dict[str, Any]], int]] = FileCache(0)
@@ -191,8 +190,8 @@ class PastRuns:
         if not dataset:
             raise NothingToImport(path=str(path), reason="it is no zip, and no data set was given")
         trec = read_trec(path)
-        found = self._catalogue().find(dataset)
-        whole = load_dataset(self._catalogue().folder(found, progress))
+        found = self._data.find(dataset)
+        whole = self._data.load_found(found, progress)
         return import_trec(trec, name, found.reference, whole, settings, self._parts(), progress)
 
     def files(self, run_id: str) -> list[Path]:
@@ -237,7 +236,7 @@ class PastRuns:
         with self._lock:
             # One data set is kept for looking through a run query by query.
             if self._browsed is None or self._browsed[0] != key:
-                dataset = self._catalogue().load(manifest.dataset_ref)
+                dataset = self._data.load(manifest.dataset_ref)
                 self._browsed = (key, {document.doc_id: document for document in dataset.documents})
             documents = self._browsed[1]
         return {doc_id: documents[doc_id] for doc_id in doc_ids if doc_id in documents}
@@ -253,7 +252,7 @@ class PastRuns:
         if run.manifest.kind == RAGAS:
             raise UnknownChoice(kind="kind of run for this", found=RAGAS, legal="benchmark")
         recorded = self._settings.with_recorded(run.manifest.settings_masked)
-        dataset = sample(self._catalogue().load(run.manifest.dataset_ref), recorded).dataset
+        dataset = sample(self._data.load(run.manifest.dataset_ref), recorded).dataset
         if dataset.sha256 != run.manifest.dataset_sha256:
             raise DatasetChanged(name=dataset.name, run_id=run_id)
         files = {path.name: path.read_bytes() for path in self.files(run_id)}

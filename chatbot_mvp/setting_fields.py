@@ -9,6 +9,8 @@ from typing import Any, Literal
 from pydantic import Field, SecretStr, ValidationInfo, field_serializer, field_validator, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from chatbot_mvp.admin_password import reason_against
+
 PROJECT_ROOT = Path(__file__).resolve().parent.parent
 
 LOCAL_EMBEDDER = "local/multilingual-e5-small"
@@ -39,10 +41,12 @@ JUDGE_METRICS = ("faithfulness", "context_utilization")
 """What a judge can score of an answer in a run."""
 
 
-SECRETS = (
+_KEYS = (
     *("gemini_api_key", "google_api_key", "groq_api_key", "nvidia_api_key", "openai_api_key", "serve_token"),
     *("minio_access_key", "minio_secret_key"),
 )
+
+SECRETS = (*_KEYS, "admin_password")
 """Settings that are never written down."""
 
 ADDRESSES = (
@@ -58,6 +62,16 @@ class SettingFields(BaseSettings):
 
     data_dir: Path = Field(PROJECT_ROOT / "data", description="Folder of everything that is written at run time.")
     ui_language: Literal["es", "en"] = Field("es", description="Language of the pages at the first visit.")
+
+    admin_password: SecretStr = Field(
+        SecretStr(""),
+        description="Password of Admin and of what deletes, or its hash by `chatbot-mvp hash-password`; empty: none.",
+    )
+    admin_emails: str = Field(
+        "",
+        description="Who may open Admin after signing in with OIDC (`[auth]` in `.streamlit/secrets.toml`), separated "
+        "by commas; empty: nobody that way.",
+    )
 
     kb_max_chars: int = Field(120_000, ge=1_000, description="A longer document is cut at a paragraph (characters).")
     kb_max_upload_mb: int = Field(10, ge=1, le=1_000, description="Largest file taken as a knowledge base (MB).")
@@ -226,6 +240,12 @@ class SettingFields(BaseSettings):
     )
     dev_queries: int = Field(200, ge=1, description="Queries of DEV_MODE.")
     dev_corpus_size: int = Field(4_000, ge=1, description="Documents of DEV_MODE, gold ones and others.")
+    dataset_max_upload_mb: int = Field(
+        200,
+        ge=1,
+        le=2_000,
+        description="Largest file taken as a data set in Admin (MB); unpacked, eight times that.",
+    )
 
     minio_endpoint: str = Field(
         "", description="MinIO or another S3 server with data sets, e.g. http://host:9000; empty: none."
@@ -283,7 +303,14 @@ class SettingFields(BaseSettings):
             raise ValueError("RETRIEVAL_BM25_WEIGHT and RETRIEVAL_VECTOR_WEIGHT cannot both be 0")
         return value
 
-    @field_validator(*SECRETS)
+    @field_validator("admin_password")
+    @classmethod
+    def _usable_password(cls, value: SecretStr) -> SecretStr:
+        if reason := reason_against(value.get_secret_value()):
+            raise ValueError(reason)
+        return value
+
+    @field_validator(*_KEYS)
     @classmethod
     def _usable_key(cls, value: SecretStr) -> SecretStr:
         key = value.get_secret_value().strip()

@@ -65,6 +65,16 @@ class SettingPaths(SettingFields):
         return self.data_dir / "kb_jobs"
 
     @property
+    def data_jobs_dir(self) -> Path:
+        """Data sets on their way."""
+        return self.data_dir / "data_jobs"
+
+    @property
+    def presets_path(self) -> Path:
+        """Presets of runs that people saved."""
+        return self.data_dir / "run_presets.json"
+
+    @property
     def conversations_dir(self) -> Path:
         return self.data_dir / "conversations"
 

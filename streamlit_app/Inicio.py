@@ -5,6 +5,7 @@ from pathlib import Path
 import streamlit as st
 
 from streamlit_app.ui.frame_style import frame_style
+from streamlit_app.ui.guard import sign_out_button
 from streamlit_app.ui.i18n import LANGUAGE_NAMES, choose_language, t
 from streamlit_app.ui.session import keep_session
 from streamlit_app.ui.state import PAGES, get_app
@@ -35,5 +36,6 @@ with st.sidebar:
         key="language",
     )
     st.caption(t("nav.tagline"))
+    sign_out_button()
 
 page.run()

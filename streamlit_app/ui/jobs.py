@@ -40,7 +40,7 @@ def _show_active(job: JobStatus, place: str) -> None:
     with st.container(border=True):
         st.markdown(f"**{job.title}** · {t(f'job.state.{job.state}')}")
         if job.phase:
-            st.progress(min(1.0, job.done / job.total) if job.total else 0.0, _progress_text(job))
+            st.progress(min(1.0, job.done / job.total) if job.total else 0.0, progress_text(job))
         _show_means(job)
         if st.button(
             t("job.stop"),
@@ -67,9 +67,12 @@ def _show_means(job: JobStatus) -> None:
         st.caption(t("job.so_far", means=" · ".join(parts)))
 
 
-def _progress_text(job: JobStatus) -> str:
-    parts = [t(f"phase.{job.phase}", done=number(job.done), total=number(job.total))]
-    if job.rate is not None:
+def progress_text(job: JobStatus) -> str:
+    """Phase, how far it is, how fast, what is left, and what it has taken."""
+    in_bytes = job.phase == "download"
+    done, total = (number(value / 1e6, 1) if in_bytes else number(value) for value in (job.done, job.total))
+    parts = [t(f"phase.{job.phase}", done=done, total=total if job.total else "?")]
+    if job.rate is not None and not in_bytes:
         parts.append(t("job.rate", rate=number(job.rate, 1)))
     if job.seconds_left is not None:
         parts.append(t("job.left", time=duration(job.seconds_left)))

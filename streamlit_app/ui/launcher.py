@@ -43,7 +43,7 @@ def launcher() -> None:
 def _dataset() -> str:
     """A name or a folder; "" while none is given."""
     folder_choice = t("admin.folder_choice")
-    chosen = st.selectbox(t("admin.dataset"), [*get_app().bench.datasets(), folder_choice], key="run_dataset")
+    chosen = st.selectbox(t("admin.dataset"), [*get_app().bench.data.names(), folder_choice], key="run_dataset")
     if chosen != folder_choice:
         return chosen
     return st.text_input(t("admin.folder"), placeholder=t("admin.folder_hint"), key="run_folder").strip()

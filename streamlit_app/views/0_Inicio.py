@@ -21,7 +21,7 @@ def show_state() -> None:
     kb = active_kb()
     kb_detail = t("home.kb_chars", name=kb.kb_name, chars=number(kb.chars)) if kb else t("home.kb_none")
     tiles.append((t("home.check.kb"), kb is not None, kb_detail))
-    names = get_app().bench.datasets()
+    names = get_app().bench.data.names()
     tiles.append((t("home.check.datasets"), bool(names), ", ".join(names) or t("home.datasets_none")))
     for column, (title, ok, detail) in zip(st.columns(len(tiles)), tiles, strict=True):
         with column, st.container(border=True, height="stretch"):

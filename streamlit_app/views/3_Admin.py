@@ -2,6 +2,8 @@
 
 import streamlit as st
 
+from streamlit_app.ui.datasets import datasets_section
+from streamlit_app.ui.guard import require_admin
 from streamlit_app.ui.i18n import t
 from streamlit_app.ui.jobs import job_panel
 from streamlit_app.ui.kb_list import kb_list
@@ -23,11 +25,14 @@ def kb_section() -> None:
 
 
 st.title(t("nav.admin"))
-kb_tab, run_tab, ragas_tab, provider_tab = st.tabs(
-    [t("admin.kb"), t("admin.benchmark"), t("admin.ragas"), t("admin.providers")]
+require_admin()
+kb_tab, data_tab, run_tab, ragas_tab, provider_tab = st.tabs(
+    [t("admin.kb"), t("admin.data"), t("admin.benchmark"), t("admin.ragas"), t("admin.providers")]
 )
 with kb_tab:
     kb_section()
+with data_tab:
+    datasets_section()
 with run_tab:
     launcher()
     st.subheader(t("job.title"))

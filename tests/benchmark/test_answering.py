@@ -65,7 +65,7 @@ def app_with(settings: Settings, embedder: FakeEmbedder) -> Callable[..., App]:
 
 
 def gold_answers(app: App) -> dict[str, str]:
-    return {query.text: query.answer for query in app.bench._load("valle_multihop").queries}
+    return {query.text: query.answer for query in app.bench.data.load("valle_multihop").queries}
 
 
 def question_of(request: ChatRequest) -> str:

@@ -239,7 +239,7 @@ def failing(stub: ModelStub, word: str, status: int, times: int | None = None, k
 
 
 def questions(settings: Settings) -> Dataset:
-    return app_of(settings).bench._load("valle_multihop")
+    return app_of(settings).bench.data.load("valle_multihop")
 
 
 def test_a_query_that_a_passing_failure_cost_is_tried_again_after_the_others(asking: Settings, stub: ModelStub) -> None:

@@ -271,7 +271,7 @@ def test_a_sample_leaves_queries_of_the_file_out(machine: Make, settings: Settin
 def test_a_file_that_is_no_run_over_the_data_set_is_refused(
     app: App, tmp_path: Path, text: str, error: type[ChatbotError], said: str
 ) -> None:
-    query = app.bench._load("valle_multihop").queries[0].query_id
+    query = app.bench.data.load("valle_multihop").queries[0].query_id
     path = tmp_path / "t.run"
     path.write_text(text.replace("q-one", query), "utf-8")
     with pytest.raises(error, match=said):

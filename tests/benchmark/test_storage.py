@@ -312,17 +312,17 @@ def test_a_name_that_is_nowhere_is_answered_with_those_here_and_there(
 
 
 def test_a_list_without_the_server_has_the_rest_and_the_reason(settings_of: Callable[..., Settings]) -> None:
-    entries, problem = build_app(settings_of(minio_endpoint="http://127.0.0.1:1")).bench.dataset_entries()
+    entries, problem = build_app(settings_of(minio_endpoint="http://127.0.0.1:1")).bench.data.entries()
     assert [entry.name for entry in entries] == ["valle_multihop"]
     assert isinstance(problem, StorageUnreachable)
 
 
 def test_the_doctor_asks_the_server(remote: Path, settings_of: Callable[..., Settings]) -> None:
     bench = build_app(settings_of()).bench
-    assert bench.uses_storage
-    assert "1 data sets" in bench.try_storage()
+    assert bench.data.uses_storage
+    assert "1 data sets" in bench.data.try_storage()
     with pytest.raises(StorageSecretWrong, match="MINIO_SECRET_KEY"):
-        build_app(settings_of(minio_secret_key="wrong-very-secret")).bench.try_storage()
+        build_app(settings_of(minio_secret_key="wrong-very-secret")).bench.data.try_storage()
 
 
 # --- pushing
@@ -337,11 +337,11 @@ def test_a_push_sends_what_is_new_and_nothing_twice(
     app = build_app(settings)
     # The corpus makes it a data set: it comes last.
     names = ["qrels.parquet", "queries.parquet", "corpus.parquet"]
-    assert app.bench.push_dataset("uno") == (f"s3://{BUCKET}/{prefix}/uno/", names, [])
-    assert app.bench.push_dataset("uno") == (f"s3://{BUCKET}/{prefix}/uno/", [], names)
+    assert app.bench.data.push("uno") == (f"s3://{BUCKET}/{prefix}/uno/", names, [])
+    assert app.bench.data.push("uno") == (f"s3://{BUCKET}/{prefix}/uno/", [], names)
     write_parquet(tmp_path / "more", qrels=[{"query_id": "q1", "doc_id": "d1", "score": 1}])
     (tmp_path / "more" / "qrels.parquet").replace(settings.datasets_dir / "uno" / "qrels.parquet")
-    assert app.bench.push_dataset("uno")[1] == ["qrels.parquet"]
+    assert app.bench.data.push("uno")[1] == ["qrels.parquet"]
     assert load_dataset(settings.datasets_dir / "uno").sha256 == app_elsewhere(settings, tmp_path, prefix)
 
 
@@ -370,14 +370,14 @@ def test_a_data_set_that_does_not_load_is_not_pushed(settings_of: Callable[..., 
     settings.datasets_dir.mkdir(parents=True)
     write_parquet(settings.datasets_dir / "uno", qrels=[{"query_id": "q9", "doc_id": "d1", "score": 1}])
     with pytest.raises(ChatbotError, match="q9"):
-        build_app(settings).bench.push_dataset("uno")
+        build_app(settings).bench.data.push("uno")
     assert Spy(settings).files(S3Url(BUCKET, prefix)) == []
 
 
 def test_a_key_that_may_only_read_says_so_at_a_push(settings_of: Callable[..., Settings]) -> None:
     settings = settings_of(minio_access_key=READER, minio_secret_key=READER_SECRET)
     with pytest.raises(StorageDenied, match="write") as raised:
-        build_app(settings).bench.push_dataset("valle_multihop")
+        build_app(settings).bench.data.push("valle_multihop")
     assert READER_SECRET not in str(raised.value)
 
 

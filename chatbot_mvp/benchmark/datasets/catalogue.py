@@ -86,13 +86,25 @@ class Catalogue:
 
     def entries(self) -> tuple[list[Found], StorageError | None]:
         """(every data set with a name, why those on S3 are not among them)."""
-        here = [self._local(name, place, folder) for name, (place, folder) in self._here().items()]
+        here = self.entries_here()
         if not self._state.begun:
             return here, None
         try:
-            return [*here, *(self._remote(url) for url in self._remote_urls())], None
+            return [*here, *self.entries_remote()], None
         except StorageError as error:
             return here, error
+
+    def entries_here(self) -> list[Found]:
+        """The bundled and local ones; nobody is asked."""
+        return [self._local(name, place, folder) for name, (place, folder) in self._here().items()]
+
+    def entries_remote(self) -> list[Found]:
+        """Those on S3.
+
+        Raises:
+            StorageError
+        """
+        return [self._remote(url) for url in self._remote_urls()]
 
     def find(self, reference: str) -> Found:
         """A data set by a name here, a folder, an address on S3, or a name on S3; the first that there is.

@@ -5,10 +5,10 @@ from __future__ import annotations
 import io
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 
-from chatbot_mvp.benchmark.datasets.files import beir_files
+from chatbot_mvp.benchmark.datasets.files import beir_files, dataset_files
 from chatbot_mvp.benchmark.datasets.storage import RemoteFile, S3Url, Storage
 
 _FOOTER_BYTES = 65_536
@@ -26,6 +26,19 @@ class Counts:
 
 def count_rows(folder: Path) -> Counts:
     """Of a folder here. A damaged file counts as not known: loading it says what is wrong."""
+    return _counted(folder, tuple(_version(path) for path in dataset_files(folder)))
+
+
+def _version(path: Path) -> tuple[str, int, int]:
+    try:
+        found = path.stat()
+    except OSError:
+        return path.name, -1, -1
+    return path.name, found.st_size, found.st_mtime_ns
+
+
+@lru_cache(maxsize=256)  # a page counts at each of its reruns, and lines are counted by reading them all
+def _counted(folder: Path, versions: tuple[tuple[str, int, int], ...]) -> Counts:
     if (folder / "corpus.parquet").is_file():
         return Counts(*(_tolerant(partial(_rows_of_file, folder / f"{name}.parquet")) for name in _PARTS))
     corpus, queries, *qrels = beir_files(folder)

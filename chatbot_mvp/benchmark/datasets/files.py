@@ -188,7 +188,7 @@ def _json_lines(path: Path, needed: tuple[str, ...]) -> list[_Row]:
             raise DatasetFileUnreadable(path=str(path), reason=f"{place} is not JSON ({error})") from error
         if not isinstance(values, dict):
             raise DatasetFileUnreadable(path=str(path), reason=f"{place} is not a JSON object")
-        _require(path, needed, values)
+        _require(f"{path}:{number}", needed, values)
         rows.append(_Row(path, place, values))
     return rows
 
@@ -217,7 +217,7 @@ def _lines(path: Path) -> list[str]:
     return text.replace("\r\n", "\n").split("\n")
 
 
-def _require(path: Path, needed: Iterable[str], found: Iterable[str]) -> None:
+def _require(path: Path | str, needed: Iterable[str], found: Iterable[str]) -> None:
     names = list(found)
     for column in needed:
         if column not in names:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import shutil
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -12,11 +11,14 @@ from typing import Any
 
 from chatbot_mvp.benchmark.datasets.download import download
 from chatbot_mvp.benchmark.datasets.files import load_dataset
+from chatbot_mvp.benchmark.datasets.placing import written_anew
 from chatbot_mvp.errors import DatasetFileUnreadable, EmptyDataset, MissingColumn
 from chatbot_mvp.types import Progress, ProgressCallback, ignore_progress
 
 BASE_URL = "https://huggingface.co/datasets/hotpotqa/hotpot_qa/resolve/main/distractor"
 """Where the hub keeps the files of the distractor setting."""
+
+LICENSE = "CC BY-SA 4.0"
 
 SPLITS = {"validation": 1, "train": 2}
 """Split -> number of files."""
@@ -98,20 +100,9 @@ def convert(sources: list[Path], folder: Path, progress: ProgressCallback = igno
             progress(Progress("convert", number, 0))
     if not tables.queries:
         raise EmptyDataset(path=str(sources[0]))
-    work = folder.with_name(f".{folder.name}.{os.getpid()}")
-    shutil.rmtree(work, ignore_errors=True)
-    work.mkdir(parents=True)
-    try:
+    with written_anew(folder) as work:
         qrels, unresolved = tables.write(work)
         load_dataset(work)
-        old = folder.with_name(f".{folder.name}.old")
-        shutil.rmtree(old, ignore_errors=True)
-        if folder.exists():
-            folder.replace(old)
-        work.replace(folder)
-        shutil.rmtree(old, ignore_errors=True)
-    finally:
-        shutil.rmtree(work, ignore_errors=True)
     labels = sum(query["answer_type"] == "label" for query in tables.queries)
     counts = (len(tables.queries), len(tables.documents), qrels)
     return Fetched(folder.name, folder, *counts, labels, tables.repeated, tables.differing, unresolved)

@@ -1,0 +1,93 @@
+"""The password of Admin: what may be configured, what matches, and how fast one may guess."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from chatbot_mvp.admin_password import PasswordGate, hash_password, reason_against
+from chatbot_mvp.errors import InvalidSetting, PasswordTriesExhausted, PasswordWrong
+from chatbot_mvp.settings import load_settings
+
+PASSWORD = "contraseña con ñ"
+
+
+class Clock:
+    """A clock that stands still until it is told."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.mark.parametrize("configured", [PASSWORD, hash_password(PASSWORD)], ids=["plain", "hash"])
+def test_the_password_opens_and_another_does_not(configured: str) -> None:
+    gate = PasswordGate(configured, pause=0)
+    assert gate.configured
+    gate.check(PASSWORD, "a")
+    for wrong in ("", PASSWORD + " ", hash_password(PASSWORD), "\udc80"):
+        with pytest.raises(PasswordWrong):
+            gate.check(wrong, "b")
+
+
+def test_the_hash_itself_is_no_password() -> None:
+    configured = hash_password(PASSWORD)
+    with pytest.raises(PasswordWrong):
+        PasswordGate(configured, pause=0).check(configured, "a")
+
+
+def test_without_a_password_nothing_opens() -> None:
+    gate = PasswordGate("", pause=0)
+    assert not gate.configured
+    with pytest.raises(PasswordWrong):
+        gate.check("", "a")
+
+
+def test_two_hashes_of_a_password_differ_and_hold_nothing_of_it() -> None:
+    first, second = hash_password(PASSWORD), hash_password(PASSWORD)
+    assert first != second
+    assert PASSWORD not in first
+
+
+def test_guessing_is_slowed_for_who_guesses_and_for_nobody_else() -> None:
+    clock = Clock()
+    gate = PasswordGate(PASSWORD, clock, pause=0)
+    for _ in range(5):
+        with pytest.raises(PasswordWrong):
+            gate.check("no", "guesser")
+    with pytest.raises(PasswordTriesExhausted, match="1 s"):
+        gate.check(PASSWORD, "guesser")  # the right one is not even compared
+    gate.check(PASSWORD, "someone else")
+    clock.now = 1.0
+    with pytest.raises(PasswordWrong):
+        gate.check("no", "guesser")
+    clock.now = 2.5
+    with pytest.raises(PasswordTriesExhausted):
+        gate.check("no", "guesser")
+    clock.now = 3.1
+    gate.check(PASSWORD, "guesser")
+    with pytest.raises(PasswordWrong):  # the count begins anew
+        gate.check("no", "guesser")
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["corta", "scrypt:", "scrypt:16384:8:1:AAAA", "scrypt:3:8:1:AAAA:AAAA", f"scrypt:{2**40}:8:1:AAAA:{'A' * 43}="],
+)
+def test_what_cannot_be_a_password_is_refused_at_the_start_unseen(
+    clean_env: Path, monkeypatch: pytest.MonkeyPatch, value: str
+) -> None:
+    assert reason_against(value)
+    monkeypatch.setenv("ADMIN_PASSWORD", value)
+    with pytest.raises(InvalidSetting) as raised:
+        load_settings()
+    assert "ADMIN_PASSWORD" in str(raised.value)
+    assert value not in str(raised.value)
+
+
+def test_the_password_is_never_written_down(clean_env: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ADMIN_PASSWORD", PASSWORD)
+    assert PASSWORD not in load_settings().model_dump_json() + repr(load_settings())

@@ -1,0 +1,141 @@
+"""Who may use Admin, through AppTest: nobody has to sign in, a password, an identity provider."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from streamlit_app.ui.state import get_app
+from tests.ui.test_pages import PAGES, ROOT, open_page, texts
+
+PASSWORD = "una contraseña larga"
+AUTH = {
+    "auth": {
+        "redirect_uri": "http://localhost:8501/oauth2callback",
+        "cookie_secret": "x" * 32,
+        "client_id": "id",
+        "client_secret": "secret",
+        "server_metadata_url": "https://id.example/.well-known/openid-configuration",
+    }
+}
+
+
+@pytest.fixture(autouse=True)
+def data_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    monkeypatch.setenv("DATA_DIR", str(tmp_path))
+    monkeypatch.setenv("RETRIEVAL_STRATEGY", "LEXICAL")
+    get_app.clear()
+    yield tmp_path
+    get_app.clear()
+
+
+def signed_in_as(user: dict[str, object]) -> AppTest:
+    page = AppTest.from_file(str(ROOT / "streamlit_app" / "Inicio.py"), default_timeout=30)
+    page.session_state["language"] = "es"
+    page.secrets.update(AUTH)
+    page.user = user
+    page.run()
+    page.switch_page(str(PAGES["admin"])).run()
+    assert not page.exception, page.exception
+    return page
+
+
+def is_open(page: AppTest) -> bool:
+    return any(button.key == "run_start" for button in page.button)
+
+
+def enter(page: AppTest, password: str) -> AppTest:
+    page.text_input(key="admin-password").input(password)
+    [button] = [button for button in page.button if button.label == "Entrar"]
+    button.click().run()
+    assert not page.exception, page.exception
+    return page
+
+
+def test_without_a_password_the_page_is_open_and_says_so_in_a_line() -> None:
+    page = open_page("admin")
+    assert is_open(page)
+    [line] = [caption for caption in page.caption if "abierta a cualquiera" in caption.value]
+    assert "ADMIN_PASSWORD" in line.help
+    assert not any(button.key == "admin-sign-out" for button in page.button)
+
+
+def test_a_wrong_password_is_refused_the_right_one_opens_and_signing_out_closes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("ADMIN_PASSWORD", PASSWORD)
+    page = open_page("admin")
+    assert not is_open(page)
+    enter(page, "otra cosa")
+    assert "no es la contraseña" in page.error[0].value
+    assert not is_open(page)
+    enter(page, PASSWORD)
+    assert is_open(page)
+    assert not page.error
+    assert PASSWORD not in texts(page) + str(page.query_params)
+    assert "admin" not in str(page.query_params).casefold()
+    # The other pages too let this session delete, and offer to sign out.
+    assert page.switch_page(str(PAGES["chat"])).run().button(key="admin-sign-out")
+    page.switch_page(str(PAGES["admin"])).run()
+    page.button(key="admin-sign-out").click().run()
+    assert not is_open(page)
+
+
+def test_guessing_is_slowed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ADMIN_PASSWORD", PASSWORD)
+    # As after many wrong ones: this machine may take longer to click than the first waits last.
+    monkeypatch.setattr("chatbot_mvp.admin_password._FREE_TRIES", -10)
+    monkeypatch.setattr("streamlit_app.ui.guard._asker", lambda: "192.0.2.7")
+    page = open_page("admin")
+    enter(page, "otra cosa")
+    enter(page, PASSWORD)
+    assert "Espere" in page.error[0].value
+    assert not is_open(page)
+
+
+@pytest.mark.parametrize(
+    ("user", "opens", "said"),
+    [
+        ({"is_logged_in": False}, False, ""),
+        ({"is_logged_in": True, "email": "ana@example.org"}, True, ""),
+        ({"is_logged_in": True, "email": "ANA@example.org", "email_verified": True}, True, ""),
+        ({"is_logged_in": True, "email": "ana@example.org", "email_verified": False}, False, "no está en ADMIN_EMAILS"),
+        ({"is_logged_in": True, "email": "eva@example.org"}, False, "no está en ADMIN_EMAILS"),
+        ({"is_logged_in": True}, False, "no está en ADMIN_EMAILS"),
+    ],
+    ids=["nobody", "listed", "other case", "not verified", "not listed", "no address"],
+)
+def test_an_identity_provider_opens_for_the_people_named(
+    monkeypatch: pytest.MonkeyPatch, user: dict[str, object], opens: bool, said: str
+) -> None:
+    monkeypatch.setenv("ADMIN_EMAILS", "ana@example.org, luis@example.org")
+    monkeypatch.setattr("streamlit_app.ui.guard.find_spec", lambda name: object())
+    page = signed_in_as(user)
+    assert is_open(page) == opens
+    assert said in texts(page)
+    offered = any(button.label == "Entrar con la cuenta de la organización" for button in page.button)
+    assert offered == (not user["is_logged_in"])
+
+
+def test_without_anybody_named_the_identity_provider_opens_for_nobody() -> None:
+    page = signed_in_as({"is_logged_in": True, "email": "ana@example.org"})
+    assert not is_open(page)
+    assert page.warning
+
+
+def test_in_chat_a_conversation_is_deleted_only_by_who_signed_in(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ADMIN_PASSWORD", PASSWORD)
+    get_app().add_sample_kb()
+    chat = open_page("chat")
+    chat.chat_input[0].set_value("¿Cuántos días de vacaciones hay?").run()
+    [clear] = [button for button in chat.button if button.icon == ":material/delete_sweep:"]
+    assert clear.disabled
+    assert "Administración" in clear.help
+    enter(chat.switch_page(str(PAGES["admin"])).run(), PASSWORD)
+    chat.switch_page(str(PAGES["chat"])).run()
+    [clear] = [button for button in chat.button if button.icon == ":material/delete_sweep:"]
+    clear.click().run()
+    assert "vacaciones hay?" not in texts(chat)
