@@ -245,9 +245,11 @@ class App:
             NeedsLanguageModel, MissingPackage, ProviderNotConfigured: what ``retrieval`` asks for is not there.
         """
         record = self._kbs.record(kb_id)
-        settings = with_search(self.settings, retrieval)
+        # What is selected of the hits differs from question to question over one index (``Pipeline.with_selection``).
+        search = tuple(sorted(item for item in retrieval if not item[0].startswith("kb_")))
+        settings = with_search(self.settings, search)
         return self._pipelines.get(
-            (kb_id, record.sha256, repr(sorted(retrieval))),
+            (kb_id, record.sha256, repr(search)),
             lambda: self._build(self.kb_chunks(kb_id), record.language, settings, progress, kb_id),
         )
 

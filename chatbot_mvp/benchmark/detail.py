@@ -18,12 +18,13 @@ from chatbot_mvp.benchmark.comparison import (
 )
 from chatbot_mvp.benchmark.distributions import Distribution, distribution
 from chatbot_mvp.benchmark.query_table import QueryTable
-from chatbot_mvp.benchmark.records import TREC, QueryRecord, RunFolder, RunManifest
+from chatbot_mvp.benchmark.records import RAGAS, TREC, QueryRecord, RunFolder, RunManifest
 from chatbot_mvp.benchmark.retrieving import PHASE as RETRIEVE
 from chatbot_mvp.benchmark.run_configuration import RunSetting, configuration_groups
 from chatbot_mvp.benchmark.spending import LLM_REQUEST
 from chatbot_mvp.benchmark.word_difference import Part, word_difference
 from chatbot_mvp.chat.profile import ChatProfile, chat_profile
+from chatbot_mvp.errors import RunUnreadable
 from chatbot_mvp.metrics.registry import METRICS
 from chatbot_mvp.settings import Settings
 from chatbot_mvp.text import detect_language
@@ -73,6 +74,23 @@ class RunDetails:
             RunNotFound, RunUnreadable
         """
         return self._tables.get(self.version(run_id), lambda: QueryTable(self._folder(run_id).result()))
+
+    def row(self, run_id: str, query_id: str) -> Mapping[str, Any]:
+        """A question of a finished run, of whatever kind, as in ``per_query``.
+
+        Raises:
+            RunNotFound, RunUnreadable: the latter also if the run has no such question.
+        """
+        if self.manifest(run_id).kind == RAGAS:
+            rows = {row["query_id"]: row for row in self._result(run_id)["per_query"]}
+        else:
+            table = self.table(run_id)
+            position = table.position(query_id)
+            rows = {} if position is None else {query_id: table.rows[position]}
+        if query_id not in rows:
+            raise RunUnreadable(run_id=run_id, reason=f"there is no query {query_id!r}")
+        found: Mapping[str, Any] = rows[query_id]
+        return found
 
     def manifest(self, run_id: str) -> RunManifest:
         """

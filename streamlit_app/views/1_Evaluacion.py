@@ -5,6 +5,7 @@ import streamlit as st
 from chatbot_mvp.errors import ChatbotError
 from streamlit_app.ui.causes import show_causes
 from streamlit_app.ui.comparison import show_comparison
+from streamlit_app.ui.configuration import show_configuration
 from streamlit_app.ui.i18n import moment, number, score, t
 from streamlit_app.ui.metrics import metric_label
 from streamlit_app.ui.ragas_result import show_evaluation
@@ -70,6 +71,7 @@ else:
     show_curves(result)
     show_table(result)
     show_causes(result)
+    show_configuration(result)
     show_queries(result)
 show_comparison(runs, by_id[run_id])
 
