@@ -12,21 +12,28 @@ from typing import Any
 
 from chatbot_mvp.admin_access import AdminAccess
 from chatbot_mvp.bench import Bench, LanguageModelFactory
-from chatbot_mvp.benchmark.comparison import Comparison, MetricDelta, RunDelta
+from chatbot_mvp.benchmark.causes import GoldPath
+from chatbot_mvp.benchmark.comparison import Comparison, MetricDelta, QueryChange, RunDelta
 from chatbot_mvp.benchmark.datasets.catalogue import Found
+from chatbot_mvp.benchmark.detail import RunDetails
+from chatbot_mvp.benchmark.distributions import Distribution
 from chatbot_mvp.benchmark.estimate import Estimate
 from chatbot_mvp.benchmark.kb_evaluation import evaluate_kb, load_questions
 from chatbot_mvp.benchmark.leaderboard import Field, Place
 from chatbot_mvp.benchmark.plan import RunPlan
+from chatbot_mvp.benchmark.query_table import QueryFilter, QueryTable
+from chatbot_mvp.benchmark.run_configuration import RunSetting
 from chatbot_mvp.benchmark.run_list import RUN_KINDS, RunFilter, RunKind, kind_of, main_metric
 from chatbot_mvp.benchmark.run_notes import NO_NOTE, NOTE_CHARS, TAG_CHARS, RunNote
+from chatbot_mvp.benchmark.word_difference import Part
 from chatbot_mvp.chat.answer import Answer, Failure
 from chatbot_mvp.chat.citations import Source
-from chatbot_mvp.chat.context import MODES, Mode, UserContext
+from chatbot_mvp.chat.context import MODES, Mode, UserContext, with_search
 from chatbot_mvp.chat.conversations import Conversation, Turn
 from chatbot_mvp.chat.desk import ChatDesk
 from chatbot_mvp.chat.feedback import KINDS
 from chatbot_mvp.chat.metrics_log import MetricsLog
+from chatbot_mvp.chat.profile import ChatProfile
 from chatbot_mvp.chat.prompting import PastTurn
 from chatbot_mvp.chat.records import AnswerRecord
 from chatbot_mvp.chat.service import AnswerStream, ChatService
@@ -68,14 +75,17 @@ __all__ = [
     "Answer",
     "AnswerRecord",
     "App",
+    "ChatProfile",
     "Check",
     "Comparison",
     "Conversation",
+    "Distribution",
     "Estimate",
     "Failure",
     "Field",
     "FileState",
     "Found",
+    "GoldPath",
     "InputRow",
     "JobStatus",
     "KbContents",
@@ -84,17 +94,22 @@ __all__ = [
     "LiveTurn",
     "MetricDelta",
     "Mode",
+    "Part",
     "PastTurn",
     "Place",
     "ProviderCheck",
     "ProviderStatus",
     "Providers",
+    "QueryChange",
+    "QueryFilter",
+    "QueryTable",
     "RagasConfig",
     "RunDelta",
     "RunFilter",
     "RunKind",
     "RunNote",
     "RunPlan",
+    "RunSetting",
     "Source",
     "Turn",
     "UnfinishedRun",
@@ -104,6 +119,9 @@ __all__ = [
     "kind_of",
     "main_metric",
 ]
+
+Retrieval = tuple[tuple[str, Any], ...]
+"""As in ``UserContext.retrieval``."""
 
 _PIPELINES_KEPT = 32  # knowledge bases whose indexes stay in memory
 
@@ -151,6 +169,8 @@ class App:
             lambda: self.settings, self._build_for_run, self._embedder, language_model, self.providers.model
         )
         """Data sets, runs and their results."""
+        self.details = RunDetails(lambda: self.settings, lambda: language_model(self.settings, _unseen) is not None)
+        """Finished runs in full, compared, and what the chat can take over of them."""
         self.library = Library(
             lambda: self.settings, self._kbs, self.kb_pipeline, self._forget_kb_index, self.delete_kb
         )
@@ -170,13 +190,13 @@ class App:
         """Conversations: asking in the background, history, feedback, export."""
         return ChatDesk(self.settings.conversations_dir, self.settings.kb_dir, self.ask_stream)
 
-    def chat_defaults(self, kb_id: str) -> UserContext:
-        """The knobs of a question to this knowledge base as the settings have them.
+    def chat_defaults(self, kb_id: str, retrieval: Retrieval = ()) -> UserContext:
+        """The knobs of a question to this knowledge base as the settings have them, or as ``retrieval`` would.
 
         Raises:
-            KbNotFound, KbUnreadable
+            KbNotFound, KbUnreadable, InvalidSetting
         """
-        return UserContext.defaults(self.settings, self._kbs.record(kb_id).chars)
+        return UserContext.defaults(with_search(self.settings, retrieval), self._kbs.record(kb_id).chars)
 
     # --- knowledge bases and chat
 
@@ -232,16 +252,25 @@ class App:
         """
         return chunk_document(self._kbs.document(kb_id))
 
-    def kb_pipeline(self, kb_id: str, progress: ProgressCallback = ignore_progress) -> Pipeline:
+    def kb_pipeline(
+        self, kb_id: str, progress: ProgressCallback = ignore_progress, retrieval: Retrieval = ()
+    ) -> Pipeline:
         """The pipeline over a knowledge base; the first call builds its indexes.
 
+        Args:
+            retrieval: another search than the settings', as in ``UserContext``; it has a pipeline of its own.
+
         Raises:
-            KbNotFound, KbUnreadable
+            KbNotFound, KbUnreadable, InvalidSetting
+            NeedsLanguageModel, MissingPackage, ProviderNotConfigured: what ``retrieval`` asks for is not there.
         """
         record = self._kbs.record(kb_id)
+        # What is selected of the hits differs from question to question over one index (``Pipeline.with_selection``).
+        search = tuple(sorted(item for item in retrieval if not item[0].startswith("kb_")))
+        settings = with_search(self.settings, search)
         return self._pipelines.get(
-            (kb_id, record.sha256),
-            lambda: self._build(self.kb_chunks(kb_id), record.language, self.settings, progress, kb_id),
+            (kb_id, record.sha256, repr(search)),
+            lambda: self._build(self.kb_chunks(kb_id), record.language, settings, progress, kb_id),
         )
 
     def ask(
@@ -252,7 +281,7 @@ class App:
         Raises:
             KbNotFound, KbUnreadable, InvalidSetting
         """
-        answer = self._chat.ask(self.kb_pipeline(kb_id), question, context, history)
+        answer = self._chat.ask(self._asked_pipeline(kb_id, context), question, context, history)
         self._metrics.append(kb_id, question, answer, self._chat.model_name)
         return answer
 
@@ -265,7 +294,7 @@ class App:
             KbNotFound, KbUnreadable, InvalidSetting
         """
         return self._chat.ask_stream(
-            self.kb_pipeline(kb_id),
+            self._asked_pipeline(kb_id, context),
             question,
             context,
             history,
@@ -293,6 +322,9 @@ class App:
         ]
 
     # --- wiring
+
+    def _asked_pipeline(self, kb_id: str, context: UserContext | None) -> Pipeline:
+        return self.kb_pipeline(kb_id, retrieval=context.retrieval if context else ())
 
     def _try_provider(self) -> str:
         self.providers.require_chosen()
@@ -361,6 +393,10 @@ class App:
             kb_id=kb_id,
             language_model=self._language_model(settings, seen),
         )
+
+
+def _unseen(_: Completion) -> None:
+    """Nobody counts it."""
 
 
 def _check(name: str, attempt: Callable[[], str]) -> Check:

@@ -116,3 +116,72 @@ def outcome_of_row(row: Mapping[str, Any], cut: int, language: str) -> QueryOutc
         judge_failed=bool(row.get("judge_failed")),
         failed=bool(row.get("failed")),
     )
+
+
+class Fate(StrEnum):
+    """Where one relevant document of a question was lost, in the order of its way; keys of the catalogues."""
+
+    IN_CONTEXT = "in_context"
+    """It reached the context."""
+    NOT_FOUND = "not_found"
+    """No retriever has it among its candidates."""
+    LOST_IN_FUSION = "lost_in_fusion"
+    """A retriever found it, and the one list of all does not have it."""
+    BELOW_CUT = "below_cut"
+    """In the list, too low for the context, and no reranker lifted it."""
+    LOST_IN_RERANKING = "lost_in_reranking"
+    """High enough before the reranker, too low after it."""
+    LEFT_OUT = "left_out"
+    """High enough, and the context had no room for it, or its score was under the least."""
+
+
+@dataclass(frozen=True, slots=True)
+class GoldPath:
+    """One relevant document's way through the stages of its question."""
+
+    doc_id: str
+    ranks: Mapping[str, int | None]
+    """Stage -> rank from 1, None where it is not; stages as in ``retrieving.gold_ranks``, those that are known."""
+    fate: Fate
+
+
+def gold_paths(row: Mapping[str, Any], payload: Mapping[str, Any], cut: int, reranker: bool) -> list[GoldPath]:
+    """The ways of a question's relevant documents.
+
+    Args:
+        row: of ``per_query``; read where ``payload`` is of an earlier version or gone: the ranking as deep as it was
+            kept, and the context.
+        payload: of the retrieval record; {} without one.
+        cut: documents that fit into a context.
+        reranker: whether the run had one.
+    """
+    recorded = payload.get("gold", {}).get("ranks", {})
+    paths = []
+    for doc_id in row["gold"]:
+        ranks = recorded.get(doc_id) or _known_ranks(row, payload, doc_id, cut)
+        paths.append(GoldPath(doc_id, ranks, fate_of(ranks, cut, reranker)))
+    return paths
+
+
+def fate_of(ranks: Mapping[str, int | None], cut: int, reranker: bool) -> Fate:
+    """Where a document with these ranks was lost, the earliest place."""
+    if ranks.get("context"):
+        return Fate.IN_CONTEXT
+    place = ranks.get("ranking")
+    if place is None:
+        retrievers = [rank for stage, rank in ranks.items() if stage not in ("ranking", "rerank", "context")]
+        return Fate.LOST_IN_FUSION if any(retrievers) else Fate.NOT_FOUND
+    if reranker:
+        after = ranks.get("rerank")
+        if after is not None and after <= cut:
+            return Fate.LEFT_OUT
+        return Fate.LOST_IN_RERANKING if place <= cut else Fate.BELOW_CUT
+    return Fate.BELOW_CUT if place > cut else Fate.LEFT_OUT
+
+
+def _known_ranks(row: Mapping[str, Any], payload: Mapping[str, Any], doc_id: str, cut: int) -> dict[str, int | None]:
+    before = list(dict.fromkeys([*row["retrieved"], *payload.get("pre_rerank_candidate_ids", ())]))
+    context = row.get("generation_doc_ids")
+    reached = row["retrieved"][:cut] if context is None else context
+    lists = {"ranking": before, "context": reached}
+    return {stage: ids.index(doc_id) + 1 if doc_id in ids else None for stage, ids in lists.items()}

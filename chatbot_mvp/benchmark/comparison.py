@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from chatbot_mvp.benchmark.masking import masked_settings
-from chatbot_mvp.benchmark.records import TREC, RunFolder, RunManifest
+from chatbot_mvp.benchmark.records import RAGAS, TREC, RunFolder, RunManifest
 from chatbot_mvp.errors import CorporaDiffer, NothingToCompare, QuestionsDiffer, UnknownChoice
 from chatbot_mvp.metrics.bootstrap import Floats, percentile_intervals
 from chatbot_mvp.metrics.registry import COMPARED, METRICS
@@ -90,6 +90,15 @@ class Comparison:
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
 
+    @property
+    def configuration(self) -> dict[str, tuple[Any, ...]]:
+        """Setting -> its value in the base and in each other run, in their order; only what is not the same in all."""
+        base = {name: values[0] for run in self.runs for name, values in run.configuration.items()}
+        return {
+            name: (own, *(run.configuration.get(name, (own, own))[1] for run in self.runs))
+            for name, own in base.items()
+        }
+
 
 def load_runs(root: Path, run_ids: Sequence[str]) -> list[ComparedRun]:
     """
@@ -161,6 +170,37 @@ def configuration_changes(base: RunManifest, other: RunManifest) -> dict[str, tu
         # Of a ranking of another program nothing is known that would make a setting of ours a difference.
         names = {name: None for name in names if name in one and name in two}
     return {name: (one.get(name), two.get(name)) for name in names if one.get(name) != two.get(name)}
+
+
+Line = Mapping[str, Any]
+"""A run as in ``submissions.jsonl``."""
+
+Mismatch = Literal["kind", "dataset", "documents", "questions"]
+
+
+def why_not_comparable(base: Line, other: Line) -> Mismatch | None:
+    """The first thing that sets two runs apart beside their configuration, as far as their lines tell; None if none.
+
+    Quick, for lists of many runs; ``compare_runs`` looks closer.
+    """
+    if base.get("kind") != other.get("kind"):
+        return "kind"
+    if base.get("kind") == RAGAS:
+        # The same questions, whatever the file of a system's answers is called.
+        return None if base.get("dataset_sha256") == other.get("dataset_sha256") else "questions"
+    if base.get("dataset") != other.get("dataset"):
+        return "dataset"
+    for name, mismatch in _SIZES:
+        if base.get(name) != other.get(name):
+            return mismatch
+    return None
+
+
+_SIZES: tuple[tuple[str, Mismatch], ...] = (
+    ("queries", "questions"),
+    ("documents", "documents"),
+    ("dataset_sha256", "documents"),
+)
 
 
 def _refuse_different(base: ComparedRun, other: ComparedRun) -> None:

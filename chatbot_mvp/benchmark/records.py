@@ -194,6 +194,22 @@ class RunFolder:
             found.setdefault(record.phase, {})[record.query_id] = record
         return found, damaged
 
+    def records_of(self, query_id: str) -> dict[str, QueryRecord]:
+        """phase -> the last record of one query; only its own lines are parsed."""
+        if not self._records.is_file():
+            return {}
+        wanted = json.dumps(query_id, ensure_ascii=False).encode()
+        found: dict[str, QueryRecord] = {}
+        with self._records.open("rb") as lines:
+            for line in lines:
+                if wanted not in line:
+                    continue
+                with suppress(ValueError, TypeError):
+                    record = QueryRecord(**json.loads(line))
+                    if record.query_id == query_id:
+                        found[record.phase] = record
+        return found
+
     def failed_queries(self) -> set[str]:
         """Queries for which the last record of some phase is a failure."""
         phases, _ = self.all_records()

@@ -91,6 +91,8 @@ def _record(run: PreparedRun, query: Query, trace: RetrievalTrace) -> QueryRecor
         "evidence": trace.evidence,
         "seconds": {record.stage: round(record.seconds, 6) for record in trace.records},
     }
+    if gold := [doc_id for doc_id, score in run.dataset.qrels.get(query.query_id, {}).items() if score > 0]:
+        payload["gold"] = gold_ranks(trace, gold)
     reranked = trace.hits_before_rerank is not None
     if reranked or run.settings.generation_enabled:
         payload["generation_doc_ids"] = list(dict.fromkeys(hit.chunk.doc_id for hit in trace.chunks_final))
@@ -100,3 +102,22 @@ def _record(run: PreparedRun, query: Query, trace: RetrievalTrace) -> QueryRecor
         payload["rerank_error"] = notes.get("error")
         payload["pre_rerank_candidate_ids"] = list(trace.pre_rerank_candidate_ids)
     return QueryRecord(run.manifest.run_id, query.query_id, PHASE, "ok", payload)
+
+
+def gold_ranks(trace: RetrievalTrace, gold: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """How far each relevant document came: ``ranks`` (document -> stage -> rank from 1, None where it is not), and
+    ``depths`` (stage -> how many documents it had). Stages in order: the retrievers, "ranking" (their one list),
+    "rerank" (of a reranked run), "context".
+
+    The walk tells of what BM25 found only the first few: the depth says so.
+    """
+    stages = {**trace.candidates, "ranking": trace.retrieved}
+    if trace.hits_before_rerank is not None:
+        stages["rerank"] = trace.hits
+    stages["context"] = trace.chunks_final
+    order = {name: list(dict.fromkeys(hit.chunk.doc_id for hit in hits)) for name, hits in stages.items()}
+    rank = {name: {doc_id: place for place, doc_id in enumerate(ids, 1)} for name, ids in order.items()}
+    return {
+        "depths": {name: len(ids) for name, ids in order.items()},
+        "ranks": {doc_id: {name: places.get(doc_id) for name, places in rank.items()} for doc_id in gold},
+    }

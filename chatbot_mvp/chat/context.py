@@ -39,6 +39,9 @@ class UserContext:
     """0-1."""
     chat_max_tokens: int | None = None
     """Longest answer (tokens); 0: as LLM_MAX_TOKENS says, 700 with groq and a knowledge base."""
+    retrieval: tuple[tuple[str, Any], ...] = ()
+    """(setting, value) of the search where it is not to be the settings' own, as ``ChatProfile.changes`` has them; the
+    pipeline is then another one. The knobs above win over it."""
 
     @classmethod
     def defaults(cls, settings: Settings, source_chars: int) -> UserContext:
@@ -66,7 +69,17 @@ class UserContext:
         Raises:
             InvalidSetting: a knob is out of its range.
         """
+        settings = with_search(settings, self.retrieval)
         given: dict[str, Any] = {name: value for name in _KNOBS if (value := getattr(self, name)) is not None}
         changed = {name: value for name, value in given.items() if value != getattr(settings, name)}
         # Equal to a setting it changes nothing, not even the larger budget of a large source.
         return settings.with_changes(**changed) if changed else settings
+
+
+def with_search(settings: Settings, retrieval: tuple[tuple[str, Any], ...]) -> Settings:
+    """``settings`` with another search, as ``UserContext.retrieval`` describes it.
+
+    Raises:
+        InvalidSetting: there is no such setting, or its value is not legal.
+    """
+    return settings.with_changes(**dict(retrieval)) if retrieval else settings

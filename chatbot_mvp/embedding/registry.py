@@ -73,6 +73,19 @@ def create_embedder(name: str, settings: Settings) -> Embedder:
     raise UnknownChoice(kind="embedding model", found=name, legal=legal)
 
 
+def is_configured(name: str, settings: Settings, base_url: str = "") -> bool:
+    """Whether ``create_embedder`` would give the model that ``base_url`` served under this name ("": no address).
+
+    Asks nobody and loads nothing.
+    """
+    if name in EMBEDDERS:
+        return True
+    if base_url or settings.embedding_base_url:
+        return base_url == settings.embedding_base_url
+    vendor = next((vendor for vendor in HOSTED if name.startswith(vendor.prefix)), None)
+    return vendor is not None and bool(getattr(settings, vendor.key).get_secret_value())
+
+
 def _remote(endpoint: Endpoint, asymmetric: bool, settings: Settings) -> Embedder:
     from chatbot_mvp.embedding.remote import RemoteEmbedder
 

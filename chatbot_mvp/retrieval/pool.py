@@ -8,8 +8,8 @@ from collections.abc import Callable
 
 from chatbot_mvp.retrieval.pipeline import Pipeline
 
-Key = tuple[str, str]
-"""(knowledge base's id, hash of its text)."""
+Key = tuple[str, ...]
+"""(knowledge base's id, hash of its text, and what else tells pipelines over it apart)."""
 
 
 class PipelinePool:

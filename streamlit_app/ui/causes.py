@@ -1,4 +1,4 @@
-"""Where the questions of a run were lost: a chart, and a filter for the list of questions."""
+"""Where the questions of a run were lost: a chart."""
 
 from __future__ import annotations
 
@@ -10,15 +10,26 @@ import pandas as pd
 import streamlit as st
 
 from streamlit_app.ui.i18n import t
+from streamlit_app.ui.phases import show_phases
 
 Result = Mapping[str, Any]
 
 
 def show_causes(result: Result) -> None:
-    """Questions per cause, in the order of their way; nothing for a run of an earlier version."""
-    found = _found(result)
-    if not found:
+    """Where questions were lost, beside where the time and the money went."""
+    if not _found(result):
+        show_phases(result)
         return
+    causes, phases = st.columns(2, gap="large")
+    with causes:
+        _show_causes(result)
+    with phases:
+        show_phases(result)
+
+
+def _show_causes(result: Result) -> None:
+    """Questions per cause, in the order of their way."""
+    found = _found(result)
     st.subheader(t("causes.title"), help=t("causes.help"))
     rows = [{"cause": t(f"cause.{cause}"), "queries": count} for cause, count in found.items()]
     bars = alt.Chart(pd.DataFrame(rows)).encode(
@@ -27,7 +38,7 @@ def show_causes(result: Result) -> None:
             "cause:N",
             title=None,
             sort=[str(row["cause"]) for row in rows],
-            axis=alt.Axis(labelLimit=320, labelOverlap=False),
+            axis=alt.Axis(labelLimit=220, labelOverlap=False),
         ),
         tooltip=[
             alt.Tooltip("cause:N", title=t("causes.cause")),
@@ -35,23 +46,8 @@ def show_causes(result: Result) -> None:
         ],
     )
     labels = bars.mark_text(align="left", dx=4).encode(text="queries:Q")
-    st.altair_chart((bars.mark_bar() + labels).properties(height=60 + 30 * len(rows)), width="stretch")
-
-
-def choose_cause(result: Result) -> str | None:
-    """The cause that the list of questions is kept to; None for all."""
-    found = _found(result)
-    if not found:
-        return None
-    chosen: str | None = st.selectbox(
-        t("causes.filter"),
-        list(found),
-        index=None,
-        format_func=lambda cause: t(f"cause.{cause}"),
-        placeholder=t("causes.all"),
-        key=f"cause-{result['run_id']}",
-    )
-    return chosen
+    chart = (bars.mark_bar() + labels).properties(height=60 + 30 * len(rows), description=t("causes.title"))
+    st.altair_chart(chart, width="stretch")
 
 
 def _found(result: Result) -> dict[str, int]:

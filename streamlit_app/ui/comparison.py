@@ -1,144 +1,157 @@
-"""Two finished runs of one data set side by side: deltas with intervals, the questions that changed, what differs."""
+"""Two to five finished runs of one data set side by side: which, what differs, how sure that is."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import altair as alt
-import pandas as pd
 import streamlit as st
 
-from chatbot_mvp.app import Comparison, MetricDelta, RunDelta
+from chatbot_mvp.app import Comparison
 from chatbot_mvp.errors import ChatbotError
-from streamlit_app.ui.i18n import number, score, t
-from streamlit_app.ui.metrics import interval_text, metric_help, metric_label
+from streamlit_app.ui.changed_queries import show_changes
+from streamlit_app.ui.configuration import value_text
+from streamlit_app.ui.forest import SIGNIFICANT, show_forest
+from streamlit_app.ui.i18n import number, plain, score, t
+from streamlit_app.ui.metrics import interval_text, metric_label
 from streamlit_app.ui.runs import RAGAS, run_names
 from streamlit_app.ui.state import get_app, show_error
 
-_SIGNIFICANT = 0.05
+OTHERS = 4  # runs beside the base: more lines than that nobody tells apart
+
+# Session key of the compared runs' ids, the base first; set before the page draws them, they are the ones chosen.
+COMPARED = "compared_runs"
 
 Run = Mapping[str, Any]
 
 
-def show_comparison(runs: Sequence[Run], shown: Run) -> None:
-    """Choose a base and another run over the shown run's data, then what differs between them."""
+def show_comparison(runs: Sequence[Run], shown: Run, chosen: Callable[[Sequence[str]], None] = lambda _: None) -> None:
+    """Choose a base and up to four other runs, then what differs between them.
+
+    Args:
+        runs: those that there are, as in ``submissions.jsonl``.
+        shown: the run that the page shows, which is the base until somebody chooses.
+        chosen: told of the ids of the compared runs, the base first; of none when nothing is compared.
+    """
     st.subheader(t("compare.title"))
-    same = _SAME_ANSWERED if shown.get("kind") == RAGAS else _SAME
-    alike = [run for run in runs if all(run.get(name) == shown.get(name) for name in same)]
-    if len(alike) < 2:
-        st.caption(t("compare.none"))
-        return
-    fields = ("dataset", "judge", "fingerprint") if shown.get("kind") == RAGAS else ("strategy", "fingerprint")
-    names = run_names(alike, fields)
-    ids = list(names)
-    # A key per shown run: its choice belongs to it.
-    left, right = st.columns(2)
-    base = left.selectbox(
-        t("compare.base"),
-        ids,
-        index=ids.index(str(shown["run_id"])),
-        format_func=names.__getitem__,
-        key=f"compare-base-{shown['run_id']}",
-    )
-    other = right.selectbox(
-        t("compare.other"),
-        [run_id for run_id in ids if run_id != base],
-        index=None,
-        format_func=names.__getitem__,
-        placeholder=t("compare.choose"),
-        key=f"compare-other-{shown['run_id']}-{base}",
-    )
-    if base is None or other is None:
+    ids = _choose(runs, shown)
+    chosen(ids)
+    st.session_state[COMPARED] = ids
+    if not ids:
         return
     try:
-        comparison = _compare(base, other)
+        with st.spinner(t("compare.working")):
+            comparison = get_app().details.compare(ids)
     except ChatbotError as error:
         show_error(error)
         return
-    [run] = comparison.runs
-    st.markdown(_verdict(run.metrics))
-    _show_forest(run.metrics)
-    _show_table(run.metrics)
-    _show_changes(run)
-    _show_configuration(run)
+    by_id = {str(run["run_id"]): run for run in runs}
+    labels = _labels([by_id[run_id] for run_id in ids])
+    _show_who([by_id[run_id] for run_id in ids], labels)
+    _show_verdict(comparison, labels)
+    show_forest(comparison, labels)
+    _show_table(comparison, labels)
+    show_changes(comparison, labels)
+    _show_configuration(comparison, labels)
 
 
-_SAME = ("dataset", "queries", "documents")
-# Of evaluations of answers: the same questions, whatever the file of a system's answers is called.
-_SAME_ANSWERED = ("kind", "dataset_sha256")
-
-
-def _compare(base: str, other: str) -> Comparison:
-    """Kept for the session: a click elsewhere on the page is no reason to draw thousands of samples again."""
-    kept = st.session_state.get("comparison")
-    if kept is None or kept[0] != (base, other):
-        kept = ((base, other), get_app().bench.past.compare([base, other]))
-        st.session_state.comparison = kept
-    comparison: Comparison = kept[1]
-    return comparison
-
-
-def _verdict(metrics: Sequence[MetricDelta]) -> str:
-    names = [metric_label(m.metric) for m in metrics if m.p_holm is not None and m.p_holm < _SIGNIFICANT]
-    return t("compare.differs", metrics=", ".join(names)) if names else t("compare.no_difference")
-
-
-def _show_forest(metrics: Sequence[MetricDelta]) -> None:
-    rows = [
-        {
-            "metric": metric_label(m.metric),
-            "delta": m.delta,
-            "low": m.interval[0],
-            "high": m.interval[1],
-            "significant": t("compare.yes" if m.p_holm is not None and m.p_holm < _SIGNIFICANT else "compare.no"),
-        }
-        for m in metrics
-        if m.interval is not None
-    ]
-    if not rows:
-        return
-    frame = pd.DataFrame(rows)
-    legend = alt.Legend(orient="top")
-    axis = alt.Axis(labelOverlap=False, labelLimit=220)
-    y = alt.Y("metric:N", title=None, axis=axis, sort=[str(row["metric"]) for row in rows])
-    chosen = alt.Scale(domain=[t("compare.yes"), t("compare.no")])
-    base = alt.Chart(frame).encode(
-        y=y,
-        color=alt.Color("significant:N", title=t("compare.significant"), scale=chosen, legend=legend),
-        tooltip=[
-            alt.Tooltip("metric:N", title=t("eval.metric")),
-            alt.Tooltip("delta:Q", title=t("compare.col.delta"), format="+.3f"),
-            alt.Tooltip("low:Q", title=t("compare.col.low"), format="+.3f"),
-            alt.Tooltip("high:Q", title=t("compare.col.high"), format="+.3f"),
-        ],
+def _choose(runs: Sequence[Run], shown: Run) -> list[str]:
+    """The ids of the runs to compare, the base first; empty as long as there are not two."""
+    by_id = {str(run["run_id"]): run for run in runs}
+    names = _names(runs)
+    # A key per shown run: its choice belongs to it.
+    base_key = f"compare-base-{shown['run_id']}"
+    wanted = [run_id for run_id in st.session_state.get(COMPARED) or () if run_id in by_id]
+    if base_key not in st.session_state:
+        st.session_state[base_key] = wanted[0] if str(shown["run_id"]) in wanted else str(shown["run_id"])
+    left, right = st.columns([2, 3])
+    base = left.selectbox(t("compare.base"), list(by_id), format_func=names.__getitem__, key=base_key)
+    reasons = {
+        run_id: get_app().details.why_not_comparable(by_id[base], run)
+        for run_id, run in by_id.items()
+        if run_id != base
+    }
+    alike = [run_id for run_id, reason in reasons.items() if reason is None]
+    others_key = f"compare-others-{shown['run_id']}-{base}"
+    if others_key not in st.session_state and wanted[:1] == [base]:
+        st.session_state[others_key] = [run_id for run_id in wanted[1:] if run_id in alike][:OTHERS]
+    others = right.multiselect(
+        t("compare.others"),
+        alike,
+        format_func=names.__getitem__,
+        placeholder=t("compare.choose") if alike else t("compare.nothing_alike"),
+        key=others_key,
+        max_selections=OTHERS,
+        disabled=not alike,
     )
-    spread = base.mark_rule(strokeWidth=3).encode(x=alt.X("low:Q", title=t("compare.axis")), x2="high:Q")
-    point = base.mark_point(size=90, filled=True, opacity=1).encode(
-        x="delta:Q", shape=alt.Shape("significant:N", title=t("compare.significant"), scale=chosen, legend=legend)
-    )
-    zero = alt.Chart(pd.DataFrame({"x": [0.0]})).mark_rule(strokeDash=[4, 4]).encode(x="x:Q")
-    st.altair_chart((zero + spread + point).properties(height=90 + 34 * len(rows)), width="stretch")
+    if not alike:
+        st.caption(t("compare.none"))
+    if unlike := {run_id: reason for run_id, reason in reasons.items() if reason is not None}:
+        with st.expander(t("compare.unlike", count=number(len(unlike))), icon=":material/block:"):
+            st.dataframe(
+                [
+                    {t("compare.col.run"): names[run_id], t("compare.col.why"): t(f"compare.why.{reason}")}
+                    for run_id, reason in unlike.items()
+                ],
+                hide_index=True,
+                width="stretch",
+            )
+    return [base, *others] if others else []
 
 
-def _show_table(metrics: Sequence[MetricDelta]) -> None:
+def _names(runs: Sequence[Run]) -> dict[str, str]:
+    benchmarks = run_names([run for run in runs if run.get("kind") != RAGAS], ("dataset", "strategy", "fingerprint"))
+    answers = run_names([run for run in runs if run.get("kind") == RAGAS], ("dataset", "judge", "fingerprint"))
+    return benchmarks | answers
+
+
+def _labels(runs: Sequence[Run]) -> dict[str, str]:
+    """run_id -> a letter and what it did, short enough for a legend."""
+    return {
+        str(run["run_id"]): f"{letter} · {run.get('judge') if run.get('kind') == RAGAS else run.get('strategy')}"
+        for letter, run in zip("ABCDE", runs, strict=False)
+    }
+
+
+def _show_who(runs: Sequence[Run], labels: Mapping[str, str]) -> None:
+    names = _names(runs)
+    for place, run in enumerate(runs):
+        run_id = str(run["run_id"])
+        role = f" ({t('compare.is_base')})" if place == 0 else ""
+        st.caption(f"**{plain(labels[run_id][0])}**{role}: {plain(names[run_id])}")
+
+
+def _show_verdict(comparison: Comparison, labels: Mapping[str, str]) -> None:
+    for run in comparison.runs:
+        differing = [metric_label(m.metric) for m in run.metrics if m.p_holm is not None and m.p_holm < SIGNIFICANT]
+        said = t("compare.differs", metrics=", ".join(differing)) if differing else t("compare.no_difference")
+        st.markdown(f"{plain(labels[run.run_id])}: {said}" if len(comparison.runs) > 1 else said)
+
+
+def _show_table(comparison: Comparison, labels: Mapping[str, str]) -> None:
+    rows = []
+    several = len(comparison.runs) > 1
+    for place, _ in enumerate(comparison.runs[0].metrics):
+        for run in comparison.runs:
+            m = run.metrics[place]
+            rows.append(
+                {
+                    t("eval.metric"): metric_label(m.metric),
+                    **({t("compare.col.run"): labels[run.run_id]} if several else {}),
+                    t("compare.col.base"): score(m.base),
+                    t("compare.col.other"): score(m.other),
+                    t("compare.col.delta"): signed(m.delta),
+                    t("compare.col.interval"): interval_text(m.interval, signed=True),
+                    t("compare.col.p"): _p(m.p),
+                    t("compare.col.p_holm"): _p(m.p_holm),
+                    t("compare.col.improved"): len(m.improved),
+                    t("compare.col.worsened"): len(m.worsened),
+                    t("compare.col.equal"): m.equal,
+                    t("compare.col.scored"): f"{number(m.pairs)}/{number(m.total)}",
+                }
+            )
     st.dataframe(
-        [
-            {
-                t("eval.metric"): metric_label(m.metric),
-                t("compare.col.base"): score(m.base),
-                t("compare.col.other"): score(m.other),
-                t("compare.col.delta"): _signed(m.delta),
-                t("compare.col.interval"): interval_text(m.interval, signed=True),
-                t("compare.col.p"): _p(m.p),
-                t("compare.col.p_holm"): _p(m.p_holm),
-                t("compare.col.improved"): len(m.improved),
-                t("compare.col.worsened"): len(m.worsened),
-                t("compare.col.equal"): m.equal,
-                t("compare.col.scored"): f"{m.pairs}/{m.total}",
-            }
-            for m in metrics
-        ],
+        rows,
         hide_index=True,
         width="stretch",
         column_config={t("compare.col.p_holm"): st.column_config.TextColumn(help=t("compare.p_help"))},
@@ -146,57 +159,25 @@ def _show_table(metrics: Sequence[MetricDelta]) -> None:
     st.caption(t("compare.method"))
 
 
-def _show_changes(run: RunDelta) -> None:
-    by_name = {m.metric: m for m in run.metrics}
-    name = st.selectbox(
-        t("compare.changes_by"), list(by_name), format_func=metric_label, key="compare-metric", help=t("compare.help")
-    )
-    metric = by_name.get(name or "")
-    if metric is None:
-        return
-    st.caption(metric_help(metric.metric))
-    heads = (
-        t("compare.improved", count=number(len(metric.improved))),
-        t("compare.worsened", count=number(len(metric.worsened))),
-    )
-    for column, head, changes in zip(
-        st.columns(2, gap="large"), heads, (metric.improved, metric.worsened), strict=True
-    ):
-        with column:
-            st.markdown(f"**{head}**")
-            if changes:
-                st.dataframe(
-                    [
-                        {
-                            t("eval.col.question"): change.question or change.query_id,
-                            t("compare.col.base"): score(change.base),
-                            t("compare.col.other"): score(change.other),
-                        }
-                        for change in changes
-                    ],
-                    hide_index=True,
-                    width="stretch",
-                    height=min(260, 38 + 36 * len(changes)),
-                    column_config={t("eval.col.question"): st.column_config.TextColumn(width="medium")},
-                )
-
-
-def _show_configuration(run: RunDelta) -> None:
+def _show_configuration(comparison: Comparison, labels: Mapping[str, str]) -> None:
     st.markdown(f"**{t('compare.configuration')}**")
-    if not run.configuration:
+    table = comparison.configuration
+    if not table:
         st.caption(t("compare.same_configuration"))
         return
+    heads = [labels[comparison.base], *(labels[run.run_id] for run in comparison.runs)]
     st.dataframe(
         [
-            {t("compare.col.setting"): name, t("compare.col.base"): str(one), t("compare.col.other"): str(two)}
-            for name, (one, two) in run.configuration.items()
+            {t("compare.col.setting"): name.upper(), **dict(zip(heads, map(value_text, values), strict=True))}
+            for name, values in table.items()
         ],
         hide_index=True,
         width="stretch",
     )
 
 
-def _signed(value: float | None) -> str:
+def signed(value: float | None) -> str:
+    """A difference: +0,125."""
     return "–" if value is None else ("+" if value > 0 else "") + number(value, 3)
 
 

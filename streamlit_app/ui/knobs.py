@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from chatbot_mvp.app import KbRecord, Mode, UserContext
+from streamlit_app.ui.chat_profile import chat_retrieval
 from streamlit_app.ui.i18n import current_language, t
 from streamlit_app.ui.state import get_app
 
@@ -13,18 +14,19 @@ _NAMES = ("kb_top_k", "kb_min_score", "kb_max_context_chars", "kb_min_evidence",
 
 def ask_knobs(kb: KbRecord, mode: Mode) -> tuple[UserContext, bool]:
     """Draw the popover; (the knobs as they stand, whether to show how answers came about)."""
-    defaults = get_app().chat_defaults(kb.kb_id)
+    retrieval = chat_retrieval()
+    defaults = get_app().chat_defaults(kb.kb_id, retrieval)
     for name in _NAMES:
         # Written again, a widget's value outlives a visit to another page.
         key = _key(kb, name)
         st.session_state[key] = st.session_state.get(key, getattr(defaults, name))
     with st.popover(t("knobs.title"), icon=":material/tune:", width="stretch"):
-        st.slider(t("knobs.top_k"), 1, 20, key=_key(kb, "kb_top_k"), help="kb_top_k")
+        st.slider(t("knobs.top_k"), 1, 50, key=_key(kb, "kb_top_k"), help="kb_top_k")
         st.slider(t("knobs.min_score"), 0.0, 1.0, step=0.05, key=_key(kb, "kb_min_score"), help="kb_min_score")
         st.number_input(
             t("knobs.context"),
             min_value=500,
-            max_value=50_000,
+            max_value=max(50_000, defaults.kb_max_context_chars or 0),
             step=500,
             key=_key(kb, "kb_max_context_chars"),
             help="kb_max_context_chars",
@@ -42,7 +44,8 @@ def ask_knobs(kb: KbRecord, mode: Mode) -> tuple[UserContext, bool]:
         st.divider()
         st.session_state.chat_debug = st.session_state.get("chat_debug", False)
         debug = st.toggle(t("knobs.debug"), key="chat_debug")
-    chosen = UserContext(mode, current_language(), **{name: st.session_state[_key(kb, name)] for name in _NAMES})
+    moved = {name: st.session_state[_key(kb, name)] for name in _NAMES}
+    chosen = UserContext(mode, current_language(), **moved, retrieval=retrieval)
     return chosen.beyond(defaults), debug
 
 

@@ -1,121 +1,186 @@
-"""The queries of a run: a table, then one of them with its answer, and retrieved against gold documents."""
+"""The queries of a run: filters, a table, and the choice of one, which is then shown in full."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, cast
 
+import pandas as pd
 import streamlit as st
 
+from chatbot_mvp.app import QueryFilter, QueryTable
 from chatbot_mvp.errors import ChatbotError
-from chatbot_mvp.types import Document
-from streamlit_app.ui.causes import choose_cause
-from streamlit_app.ui.i18n import plain, score, t
+from streamlit_app.ui.i18n import current_language, number, score, t
 from streamlit_app.ui.metrics import metric_label
-from streamlit_app.ui.row_choice import choose_row
-from streamlit_app.ui.state import get_app
+from streamlit_app.ui.query_detail import show_query
+from streamlit_app.ui.state import get_app, show_error
 
 _COLUMNS = ("recall@5", "ndcg@10", "mrr")
-_SHOWN_OF_ANSWER = (
-    *("generation_score", "f1", "exact_match", "accuracy", "answer_contains"),
-    *("faithfulness", "context_utilization", "semantic_similarity"),
-)
 _ANSWER_COLUMNS = ("recall@5", "generation_score", "faithfulness")
+_ONLY = ("all", "lost", "missed", "failed")
+# Questions that the list for the keyboard offers: more nobody goes through, and each costs at every click.
+_LISTED = 500
+
+# Session key of the query that is shown; set before the page draws its questions, it is the one that is chosen.
+CHOSEN = "query_id"
 
 Result = Mapping[str, Any]
 
 
-def show_queries(result: Result) -> None:
-    """A table of all queries, then one of them with retrieved against gold documents."""
+@st.fragment
+def show_queries(result: Result, chosen: Callable[[str], None] = lambda _: None) -> None:
+    """Filters and a table of all queries, then one of them in full.
+
+    Args:
+        chosen: told of the id of the query that is shown.
+    """
+    run_id = str(result["run_id"])
     st.subheader(t("eval.queries"))
-    rows = sorted(result["per_query"], key=_badness)
-    only_missed = st.toggle(t("eval.only_missed"), key="only_missed", help=t("eval.only_missed_help"))
-    if only_missed:
-        rows = [row for row in rows if _found(row) < len(row["gold"])]
-    if cause := choose_cause(result):
-        rows = [row for row in rows if row["cause"] == cause]
-    answered = bool(result.get("generator"))
-    names = [name for name in (_ANSWER_COLUMNS if answered else _COLUMNS) if name in result["metrics"]]
-    if not rows:
-        st.success(t("eval.nothing_missed"), icon=":material/check_circle:")
+    try:
+        table = get_app().details.table(run_id)
+        version = get_app().details.version(run_id)
+    except ChatbotError as error:
+        show_error(error)
         return
-    table = [
-        {
-            t("eval.col.question"): row["question"],
-            t("eval.col.type"): row["question_type"],
-            t("eval.col.gold_found"): f"{_found(row)}/{len(row['gold'])}",
-            **({t("eval.answer"): row["answer"], t("eval.col.response"): row["response"]} if answered else {}),
-            **{metric_label(name): score(row["metrics"].get(name)) for name in names},
-        }
-        for row in rows
-    ]
-    position = choose_row(
-        table,
-        lambda index: rows[index]["question"] or rows[index]["query_id"],
-        f"queries-{result['run_id']}-{only_missed}-{cause}",
-        "large",
+    positions = table.select(_ask_filter(table, run_id))
+    st.caption(t("detail.shown_queries", shown=number(len(positions)), total=number(len(table))))
+    if not positions:
+        st.info(t("detail.no_query"), icon=":material/filter_alt_off:")
+        return
+    names = _labels(version, table)
+    frame = _frame((*version, current_language()), table, bool(result.get("generator")))
+    position = _choose(run_id, table, positions, frame, names)
+    query_id = str(table.rows[position]["query_id"])
+    st.session_state[CHOSEN] = query_id
+    chosen(query_id)
+    show_query(result, table.rows[position])
+
+
+def _ask_filter(table: QueryTable, run_id: str) -> QueryFilter:
+    """The filters that this run's questions can be told apart by."""
+    counts, causes, fields = table.counts(), table.causes(), table.fields()
+    text, only = st.columns([3, 4], vertical_alignment="bottom")
+    words = text.text_input(
+        t("detail.search"), key=f"search-{run_id}", placeholder=t("detail.search_hint"), icon=":material/search:"
     )
-    _show_query(result, rows[position])
+    kinds = [name for name in _ONLY if name == "all" or counts[name]]
+    wanted = only.segmented_control(
+        t("detail.show"),
+        kinds,
+        default="all",
+        format_func=lambda name: f"{t(f'detail.only.{name}')} ({number(counts[name])})",
+        key=f"only-{run_id}",
+    )
+    cause, group, metric, span = st.columns(4, vertical_alignment="bottom")
+    found = cause.selectbox(
+        t("causes.filter"),
+        sorted(causes, key=lambda name: -causes[name]),
+        index=None,
+        format_func=lambda name: f"{t(f'cause.{name}')} ({number(causes[name])})",
+        placeholder=t("causes.all"),
+        key=f"cause-{run_id}",
+    )
+    groups = [(field, value) for field, values in fields.items() for value in values]
+    kind = group.selectbox(
+        t("detail.group_filter"),
+        groups,
+        index=None,
+        format_func=lambda pair: f"{t(f'table.by.{pair[0]}')}: {pair[1]}",
+        placeholder=t("causes.all"),
+        key=f"group-{run_id}",
+        disabled=not groups,
+    )
+    name = metric.selectbox(
+        t("detail.metric_filter"),
+        table.metrics,
+        index=None,
+        format_func=metric_label,
+        placeholder=t("detail.any_metric"),
+        key=f"metric-{run_id}",
+    )
+    low, high = span.slider(
+        t("detail.range"), 0.0, 1.0, (0.0, 1.0), 0.05, key=f"range-{run_id}-{name}", disabled=name is None
+    )
+    field, value = kind or ("", "")
+    return QueryFilter(
+        only=cast(Any, wanted or "all"),
+        cause=found or "",
+        field=field,
+        value=value,
+        metric=name or "",
+        low=low,
+        high=high,
+        text=words,
+    )
 
 
-def _badness(row: Mapping[str, Any]) -> tuple[float, float, str]:
-    """Sorts the queries with the most to learn from to the front."""
-    metrics = row["metrics"]
-    return metrics.get("recall@5") or 0.0, metrics.get("mrr") or 0.0, row["query_id"]
+def _choose(run_id: str, table: QueryTable, positions: Sequence[int], frame: pd.DataFrame, names: Sequence[str]) -> int:
+    """The position of the chosen query: by the mouse in the table, by the keyboard in the list below it."""
+    key = f"query-{run_id}"
+    kept = st.session_state.get(key)
+    if kept is None:
+        kept = table.position(str(st.session_state.get(CHOSEN, "")))
+    if kept not in set(positions):
+        kept = positions[0]
+    rows_key = f"rows-{run_id}-{hash(tuple(positions))}"
+
+    def picked() -> None:
+        selected = st.session_state[rows_key]["selection"]["rows"]
+        if selected and selected[0] < len(positions):
+            st.session_state[key] = positions[selected[0]]
+
+    st.dataframe(
+        frame.iloc[list(positions)],
+        hide_index=True,
+        width="stretch",
+        height=min(320, 38 + 35 * len(positions)),
+        on_select=picked,
+        selection_mode="single-row",
+        key=rows_key,
+        column_config={t("eval.col.question"): st.column_config.TextColumn(width="large")},
+    )
+    offered = list(positions[:_LISTED])
+    if kept not in offered:
+        offered.append(kept)
+    st.session_state[key] = kept
+    chosen = st.selectbox(
+        t("eval.query"),
+        offered,
+        format_func=names.__getitem__,
+        key=key,
+        help=t("detail.listed", count=number(_LISTED)) if len(positions) > _LISTED else None,
+    )
+    return int(kept if chosen is None else chosen)
 
 
-def _found(row: Mapping[str, Any]) -> int:
-    return len(set(row["gold"]) & set(row["retrieved"]))
+@st.cache_data(max_entries=8, show_spinner=False)
+def _labels(version: tuple[Any, ...], _table: QueryTable) -> list[str]:
+    """A text per query; two that look alike have their ids as well: a choice is told to the server by its text."""
+    seen: set[str] = set()
+    names = []
+    for row in _table.rows:
+        text = row["question"] or row["query_id"]
+        names.append(f"{text} · {row['query_id']}" if text in seen else text)
+        seen.add(text)
+    return names
 
 
-def _show_query(result: Result, row: Mapping[str, Any]) -> None:
-    with st.container(border=True):
-        st.markdown(f"**{t('eval.col.question')}:** {plain(row['question'])}")
-        if row["answer"]:
-            st.markdown(f"**{t('eval.answer')}:** {plain(row['answer'])}")
-        if result.get("generator"):
-            _show_response(row)
-        try:
-            documents = get_app().bench.past.documents(result["run_id"], [*row["retrieved"], *row["gold"]])
-        except ChatbotError:
-            documents = {}
-            st.caption(t("eval.texts_gone"))
-        retrieved, gold = st.columns([3, 2], gap="large")
-        with retrieved:
-            st.markdown(f"**{t('eval.retrieved')}**")
-            for rank, doc_id in enumerate(row["retrieved"], 1):
-                hit = doc_id in row["gold"]
-                mark = ":green[:material/check_circle:]" if hit else ":gray[:material/remove:]"
-                read = f" :blue-badge[{t('eval.in_context')}]" if doc_id in row.get("generation_doc_ids", ()) else ""
-                with st.expander(f"{mark} {rank}. {_title(documents, doc_id)}{read}"):
-                    st.text(documents[doc_id].text if doc_id in documents else doc_id)
-        with gold:
-            st.markdown(f"**{t('eval.gold')}**")
-            for doc_id in row["gold"]:
-                rank_text = (
-                    t("eval.at_rank", rank=row["retrieved"].index(doc_id) + 1)
-                    if doc_id in row["retrieved"]
-                    else t("eval.not_retrieved", depth=len(row["retrieved"]))
-                )
-                st.markdown(f"{_title(documents, doc_id)} · {rank_text}")
-                if doc_id in documents:
-                    st.caption(plain(documents[doc_id].text))
-
-
-def _show_response(row: Mapping[str, Any]) -> None:
-    """What was answered, what it scored, and what the judge said of it."""
-    if row["response"] is None:
-        st.markdown(f"**{t('eval.col.response')}:** :red-badge[{t('eval.not_answered')}]")
-        st.caption(plain(str(row.get("error") or "")))
-        return
-    mark = f" :orange-badge[{t('eval.abstained')}]" if row["abstained"] else ""
-    st.markdown(f"**{t('eval.col.response')}:** {plain(row['response'])}{mark}")
-    metrics = row["metrics"]
-    names = [name for name in _SHOWN_OF_ANSWER if name in metrics]
-    st.caption(" · ".join(f"{metric_label(name)}: {score(metrics[name])}" for name in names))
-    for name, reason in row.get("judge_reasons", {}).items():
-        st.caption(f"{metric_label(name)}, {t('eval.judge_says')}: {plain(reason)}")
-
-
-def _title(documents: Mapping[str, Document], doc_id: str) -> str:
-    return plain(documents[doc_id].title if doc_id in documents and documents[doc_id].title else doc_id)
+@st.cache_data(max_entries=8, show_spinner=False)
+def _frame(version: tuple[Any, ...], _table: QueryTable, answered: bool) -> pd.DataFrame:
+    """The table in the reader's language, which ``version`` names; made once per run."""
+    wanted = _ANSWER_COLUMNS if answered else _COLUMNS
+    names = [name for name in wanted if name in _table.metrics]
+    rows = _table.rows
+    columns: dict[str, list[Any]] = {
+        t("eval.col.question"): [row["question"] or row["query_id"] for row in rows],
+        t("eval.col.type"): [row["question_type"] for row in rows],
+        t("eval.col.gold_found"): [f"{_table.found(row)}/{len(row['gold'])}" for row in rows],
+    }
+    if answered:
+        columns[t("eval.answer")] = [row["answer"] for row in rows]
+        columns[t("eval.col.response")] = [row["response"] for row in rows]
+    for name in names:
+        columns[metric_label(name)] = [score(row["metrics"].get(name)) for row in rows]
+    if _table.causes():
+        columns[t("causes.cause")] = [t(f"cause.{row['cause']}") for row in rows]
+    return pd.DataFrame(columns)

@@ -12,6 +12,8 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from chatbot_mvp.errors import ChatbotError
+from streamlit_app.ui.chat_profile import profile_button
+from streamlit_app.ui.distribution import show_distribution
 from streamlit_app.ui.i18n import duration, moment, number, score, t
 from streamlit_app.ui.metrics import interval_text, metric_help, metric_label
 from streamlit_app.ui.state import PAGES, get_app, show_error
@@ -61,6 +63,7 @@ def show_tiles(result: Result) -> None:
         text = t("eval.models", generator=result["generator"], judge=judge) if judge else t("eval.no_judge")
         st.caption(text if judge else f"{t('eval.generator', generator=result['generator'])} {text}")
     st.caption(t("eval.corpus_note"))
+    profile_button(str(result["run_id"]))
 
 
 def _tile_row(result: Result, names: Sequence[str]) -> DeltaGenerator:
@@ -120,7 +123,15 @@ def show_failures(result: Result) -> None:
 
 
 def show_curves(result: Result) -> None:
-    """Recall@K and NDCG@K over K."""
+    """Recall@K and NDCG@K over K, and how a metric of choice spreads over the questions."""
+    curves, spread = st.columns(2, gap="large")
+    with curves:
+        _show_curves(result)
+    with spread:
+        show_distribution(result)
+
+
+def _show_curves(result: Result) -> None:
     rows = []
     for name, value in result["metrics"].items():
         family, _, k = name.partition("@")
@@ -141,7 +152,10 @@ def show_curves(result: Result) -> None:
             alt.Tooltip("value:Q", title=t("eval.value"), format=".3f"),
         ],
     )
-    st.altair_chart((base.mark_line() + base.mark_point(size=70, filled=True)).properties(height=300), width="stretch")
+    chart = (base.mark_line() + base.mark_point(size=70, filled=True)).properties(
+        height=330, description=t("detail.curves_alt")
+    )
+    st.altair_chart(chart, width="stretch")
 
 
 def show_bundle(run_id: str) -> None:

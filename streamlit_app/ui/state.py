@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import streamlit as st
 
@@ -51,8 +52,12 @@ def active_kb() -> KbRecord | None:
     return next((record for record in records if record.kb_id == chosen), records[0] if records else None)
 
 
-def prepare_kb(record: KbRecord) -> None:
-    """Build the indexes of a knowledge base with a progress bar; nothing is shown when they are there already."""
+def prepare_kb(record: KbRecord, retrieval: tuple[tuple[str, Any], ...] = ()) -> None:
+    """Build the indexes of a knowledge base with a progress bar; nothing is shown when they are there already.
+
+    Args:
+        retrieval: the session's search where it is not the settings' own, as in ``UserContext``.
+    """
     bar = st.empty()
 
     def show(progress: Progress) -> None:
@@ -62,7 +67,7 @@ def prepare_kb(record: KbRecord) -> None:
                 text += f" · {t('job.left', time=duration(progress.seconds_left))}"
             bar.progress(progress.done / progress.total, text)
 
-    pipeline = get_app().kb_pipeline(record.kb_id, show)
+    pipeline = get_app().kb_pipeline(record.kb_id, show, retrieval)
     bar.empty()
     if st.session_state.get("kb_prepared") != record.sha256:
         st.session_state.kb_prepared = record.sha256

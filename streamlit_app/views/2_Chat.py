@@ -5,6 +5,7 @@ import streamlit as st
 from chatbot_mvp.app import MODES
 from chatbot_mvp.errors import ChatbotError
 from streamlit_app.ui.answers import show_turn, watch
+from streamlit_app.ui.chat_profile import show_profile
 from streamlit_app.ui.conversation_menu import conversation_menu
 from streamlit_app.ui.i18n import number, t
 from streamlit_app.ui.kb_upload import sample_button, upload_box, upload_panel
@@ -14,6 +15,7 @@ from streamlit_app.ui.state import active_kb, get_app, prepare_kb, show_error
 from streamlit_app.ui.suggestions import suggestions
 
 st.title(t("nav.chat"))
+show_profile()
 active = active_kb()
 if active is None:
     st.info(t("chat.no_kb"), icon=":material/info:")
@@ -65,7 +67,7 @@ with history:
     conversation, live = current_conversation(kb)
     if question:
         try:
-            prepare_kb(kb)
+            prepare_kb(kb, context.retrieval)
             conversation_id = conversation.conversation_id if conversation else begin_conversation(kb)
             get_app().desk.begin(st.session_state.chat_session, conversation_id, question, context)
             conversation, live = current_conversation(kb)

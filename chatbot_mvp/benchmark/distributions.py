@@ -1,0 +1,63 @@
+"""How the values of many queries spread: counts per interval, and quantiles."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+BINS = 10
+_TAIL = 0.99
+
+
+@dataclass(frozen=True, slots=True)
+class Distribution:
+    """Values of one quantity, one per query or request."""
+
+    edges: tuple[float, ...]
+    """Of the intervals, ascending, one more than ``counts``. Each holds its lower edge, the last one both."""
+    counts: tuple[int, ...]
+    scored: int
+    """Values; the sum of ``counts`` and ``above``."""
+    missing: int
+    """Queries without a value."""
+    above: int
+    """Values over the last edge: of a long tail that would leave one bar of all the others."""
+    mean: float
+    quantiles: tuple[float, float, float]
+    """5 %, median, 95 %; between two values in proportion."""
+
+
+def distribution(
+    values: Iterable[float | None], domain: tuple[float, float] | None = None, bins: int = BINS
+) -> Distribution | None:
+    """
+    Args:
+        values: None is no value.
+        domain: (lowest, highest possible value); None: from 0 to the 99th percentile.
+
+    Returns:
+        None without a single value.
+    """
+    given = list(values)
+    known = np.array([value for value in given if value is not None], dtype=np.float64)
+    if not len(known):
+        return None
+    low, high = domain or (0.0, float(np.quantile(known, _TAIL)))
+    if high <= low:
+        high = low + 1.0
+    # Rounded, or 0.3 would fall below an edge of 0.30000000000000004.
+    edges = np.round(np.linspace(low, high, bins + 1), 9)
+    edges[-1] = max(edges[-1], high)
+    counts, _ = np.histogram(known, edges)
+    low_end, median, high_end = (float(value) for value in np.quantile(known, [0.05, 0.5, 0.95]))
+    return Distribution(
+        edges=tuple(edges.tolist()),
+        counts=tuple(counts.tolist()),
+        scored=len(known),
+        missing=len(given) - len(known),
+        above=int((known > edges[-1]).sum()),
+        mean=float(known.mean()),
+        quantiles=(low_end, median, high_end),
+    )
