@@ -14,7 +14,7 @@ from chatbot_mvp.bench import Bench, LanguageModelFactory, UnfinishedRun
 from chatbot_mvp.benchmark.comparison import Comparison, MetricDelta, RunDelta
 from chatbot_mvp.benchmark.datasets.catalogue import Found
 from chatbot_mvp.benchmark.estimate import Estimate
-from chatbot_mvp.benchmark.kb_evaluation import evaluate_kb, load_questions
+from chatbot_mvp.benchmark.kb_evaluation import KbQuestion, evaluate_kb, load_questions
 from chatbot_mvp.benchmark.plan import RunPlan
 from chatbot_mvp.chat.answer import Answer, Failure
 from chatbot_mvp.chat.citations import Source
@@ -30,11 +30,16 @@ from chatbot_mvp.chat.turns import LiveTurn
 from chatbot_mvp.embedding.base import Embedder
 from chatbot_mvp.embedding.registry import create_embedder
 from chatbot_mvp.errors import ChatbotError
+from chatbot_mvp.evidence_choice import EvidenceChoice
 from chatbot_mvp.jobs.manager import JobStatus
 from chatbot_mvp.kb.chunking import chunk_document
 from chatbot_mvp.kb.intake import FileState
 from chatbot_mvp.kb.parsing import SUFFIXES
 from chatbot_mvp.kb.store import KbRecord, KbStore
+from chatbot_mvp.kb_evaluation.desk import EvaluationJob, KbEvaluationDesk
+from chatbot_mvp.kb_evaluation.question_sets import QuestionSet, SetQuestion
+from chatbot_mvp.kb_evaluation.results import KbResult, ResultRow
+from chatbot_mvp.kb_evaluation.thresholds import Share, ThresholdFigures, curve, few_of, figures_at, suggest
 from chatbot_mvp.library import KbContents, Library, Upload
 from chatbot_mvp.llm.base import ChatModel, Completion
 from chatbot_mvp.llm.demo import DemoModel
@@ -62,13 +67,16 @@ __all__ = [
     "Comparison",
     "Conversation",
     "Estimate",
+    "EvaluationJob",
     "Failure",
     "FileState",
     "Found",
     "InputRow",
     "JobStatus",
     "KbContents",
+    "KbQuestion",
     "KbRecord",
+    "KbResult",
     "LiveTurn",
     "MetricDelta",
     "Mode",
@@ -76,15 +84,24 @@ __all__ = [
     "ProviderCheck",
     "ProviderStatus",
     "Providers",
+    "QuestionSet",
     "RagasConfig",
+    "ResultRow",
     "RunDelta",
     "RunPlan",
+    "SetQuestion",
+    "Share",
     "Source",
+    "ThresholdFigures",
     "Turn",
     "UnfinishedRun",
     "Upload",
     "UserContext",
     "build_app",
+    "curve",
+    "few_of",
+    "figures_at",
+    "suggest",
 ]
 
 _PIPELINES_KEPT = 32  # knowledge bases whose indexes stay in memory
@@ -121,9 +138,12 @@ class App:
         """
         self.providers = providers or Providers(settings)
         """What is configured, chosen and reachable; choosing and trying."""
+        self.evidence = EvidenceChoice(settings)
+        """The threshold of strict mode; choosing it."""
         self._language_model = language_model
         self._embedder = cache(embedder)
         self._make_chat_model = chat_model
+        self._demo = DemoModel()
         self._kbs = KbStore(settings.kb_dir)
         self._pipelines = PipelinePool(_PIPELINES_KEPT)
         self._metrics = MetricsLog(settings.metrics_log_path, settings.log_queries)
@@ -135,15 +155,24 @@ class App:
             lambda: self.settings, self._kbs, self.kb_pipeline, self._forget_kb_index, self.delete_kb
         )
         """Knowledge bases: files taken in the background, what a KB holds, names, new indexes, suggested questions."""
+        self.kb_evaluation = KbEvaluationDesk(
+            lambda: self.settings, self._kbs, self.kb_pipeline, lambda: self._chat_model
+        )
+        """Questions of a knowledge base: proposed, reviewed, asked, and strict mode's threshold over the scores."""
 
     @property
     def settings(self) -> Settings:
-        """The settings, with the provider that is in use."""
-        return self.providers.settings
+        """The settings, with the provider and the threshold that are in use."""
+        return self.evidence.over(self.providers.settings)
 
     @cached_property
+    def _chat_model(self) -> ChatModel:
+        return self._make_chat_model()
+
+    @property
     def _chat(self) -> ChatService:
-        return ChatService(self._make_chat_model(), self.settings, DemoModel())
+        # Made anew, which costs nothing: the settings may have changed.
+        return ChatService(self._chat_model, self.settings, self._demo)
 
     @cached_property
     def desk(self) -> ChatDesk:

@@ -65,6 +65,10 @@ class SettingPaths(SettingFields):
         return self.data_dir / "kb_jobs"
 
     @property
+    def kb_evaluation_jobs_dir(self) -> Path:
+        return self.data_dir / "kb_evaluation_jobs"
+
+    @property
     def conversations_dir(self) -> Path:
         return self.data_dir / "conversations"
 
