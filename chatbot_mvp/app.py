@@ -37,7 +37,7 @@ from chatbot_mvp.kb.intake import FileState
 from chatbot_mvp.kb.parsing import SUFFIXES
 from chatbot_mvp.kb.store import KbRecord, KbStore
 from chatbot_mvp.kb_evaluation.desk import EvaluationJob, KbEvaluationDesk
-from chatbot_mvp.kb_evaluation.question_sets import QuestionSet, SetQuestion
+from chatbot_mvp.kb_evaluation.question_sets import QuestionSet, SetCheck, SetQuestion
 from chatbot_mvp.kb_evaluation.results import KbResult, ResultRow
 from chatbot_mvp.kb_evaluation.thresholds import Share, ThresholdFigures, curve, few_of, figures_at, suggest
 from chatbot_mvp.library import KbContents, Library, Upload
@@ -89,6 +89,7 @@ __all__ = [
     "ResultRow",
     "RunDelta",
     "RunPlan",
+    "SetCheck",
     "SetQuestion",
     "Share",
     "Source",

@@ -29,6 +29,7 @@ from chatbot_mvp.kb_evaluation.question_sets import (
     SetCheck,
     SetQuestion,
     check_set,
+    new_question_id,
     now,
 )
 from chatbot_mvp.kb_evaluation.results import KbResult, KbResultStore, ResultRow, result_of
@@ -390,11 +391,12 @@ def _of(questions: Sequence[KbQuestion], origin: Origin) -> tuple[SetQuestion, .
 
 
 def _unique_ids(questions: Sequence[SetQuestion]) -> tuple[SetQuestion, ...]:
-    """A question whose id another has already gets one of its own: rows of a result are told apart by them."""
+    """A question without an id, or whose id another has, gets one of its own: a result's rows are known by them."""
     seen: dict[str, int] = {}
     found = []
     for each in questions:
-        name = each.question.question_id
+        name = each.question.question_id or new_question_id()
+        each = replace(each, question=replace(each.question, question_id=name))
         seen[name] = seen.get(name, 0) + 1
         if seen[name] > 1:
             each = replace(each, question=replace(each.question, question_id=f"{name}-{seen[name]}"))

@@ -19,6 +19,7 @@ PAGES = {
     "evaluation": (str(_FOLDER / "views" / "1_Evaluacion.py"), ":material/monitoring:"),
     "chat": (str(_FOLDER / "views" / "2_Chat.py"), ":material/forum:"),
     "admin": (str(_FOLDER / "views" / "3_Admin.py"), ":material/tune:"),
+    "mykb": (str(_FOLDER / "views" / "4_Evaluar_mi_KB.py"), ":material/fact_check:"),
 }
 
 
