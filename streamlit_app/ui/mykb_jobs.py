@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import streamlit as st
 
 from chatbot_mvp.app import EvaluationJob, KbRecord
 from chatbot_mvp.errors import ChatbotError
-from streamlit_app.ui.i18n import duration, number, plain, t
+from streamlit_app.ui.i18n import duration, moment, number, plain, t
 from streamlit_app.ui.state import get_app, show_error
 
 QUESTIONS, RESULTS = "questions", "results"  # the two halves of the page
@@ -88,6 +90,18 @@ def _show_ended(job: EvaluationJob) -> None:
         st.error(t("job.failed", title=plain(status.title), error=reason), icon=":material/error:")
     elif status.state in ("stopped", "interrupted"):
         st.warning(t(f"mykb.ended.{job.kind}", title=plain(status.title)), icon=":material/block:")
+
+
+def set_names(sets: Iterable[tuple[str, str, str]]) -> dict[str, str]:
+    """Id -> name and moment of each (id, name, moment); two that look alike have the ends of their ids as well.
+
+    A selection is told to the server by its text, so that equal texts would be one choice.
+    """
+    names: dict[str, str] = {}
+    for key, name, when in sets:
+        text = t("mykb.set_label", name=name, when=moment(when))
+        names[key] = f"{text} · {key[-6:]}" if text in names.values() else text
+    return names
 
 
 def run_set(kb: KbRecord, set_id: str) -> None:

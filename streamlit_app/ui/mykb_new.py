@@ -8,7 +8,7 @@ from chatbot_mvp.app import KbRecord
 from chatbot_mvp.errors import ChatbotError
 from streamlit_app.ui.i18n import number, plain, t
 from streamlit_app.ui.mykb_jobs import busy, follow
-from streamlit_app.ui.state import get_app, show_error
+from streamlit_app.ui.state import get_app, kb_names, show_error
 from streamlit_app.ui.uploader import translate_uploader
 
 _COUNTS = (12, 20, 40, 60, 80, 120, 200)
@@ -66,9 +66,11 @@ def _upload(kb: KbRecord) -> None:
 
 def _copy(kb: KbRecord) -> None:
     app = get_app()
+    records = app.kbs()
+    kbs = kb_names(records)
     others = {
-        (record.kb_id, one.set_id): t("mykb.copy_label", kb=record.kb_name, name=one.name)
-        for record in app.kbs()
+        (record.kb_id, one.set_id): t("mykb.copy_label", kb=kbs[record.kb_id], name=one.name)
+        for record in records
         if record.kb_id != kb.kb_id
         for one in app.kb_evaluation.sets(record.kb_id)
     }

@@ -18,14 +18,18 @@ _NEW = "new"
 def edit_one(kb: KbRecord, questions: QuestionSet) -> QuestionSet | None:
     """The set with a question that was added or changed just now; None if none was."""
     by_id = {each.question.question_id: each for each in questions.questions if each.question.question_id}
+    names = {_NEW: t("mykb.one_new")} | {key: _named(each) for key, each in by_id.items()}
     which = st.selectbox(
         t("mykb.one_which"),
-        [_NEW, *by_id],
-        format_func=lambda key: t("mykb.one_new") if key == _NEW else by_id[key].question.question,
+        list(names),
+        format_func=names.__getitem__,
         key=f"mykb-one-{questions.set_id}",
     )
     before = by_id.get(which) or SetQuestion(KbQuestion("", "", "answerable"))
     chunks: dict[str, Chunk] = {chunk.chunk_id: chunk for chunk in get_app().kb_chunks(kb.kb_id)}
+    passages = {"": t("mykb.one_chunk_none")}
+    passages |= {key: _label(chunk, row) for row, (key, chunk) in enumerate(chunks.items(), 1)}
+    kinds = {kind: t(f"mykb.kind.{kind}") for kind in _KINDS}
     place = f"{questions.set_id}-{questions.changed_at}-{which}"
     with st.form(f"mykb-one-form-{place}", border=False):
         text = st.text_area(t("mykb.col.question"), before.question.question, max_chars=500, key=f"mykb-q-{place}")
@@ -33,7 +37,7 @@ def edit_one(kb: KbRecord, questions: QuestionSet) -> QuestionSet | None:
             t("mykb.col.kind"),
             _KINDS,
             index=_KINDS.index(before.question.kind or "unknown"),
-            format_func=lambda name: t(f"mykb.kind.{name}"),
+            format_func=kinds.__getitem__,
             key=f"mykb-k-{place}",
         )
         paragraph = st.text_area(
@@ -44,8 +48,8 @@ def edit_one(kb: KbRecord, questions: QuestionSet) -> QuestionSet | None:
         )
         chunk_id = st.selectbox(
             t("mykb.one_chunk"),
-            ["", *chunks],
-            format_func=lambda key: _label(chunks[key], list(chunks).index(key)) if key else t("mykb.one_chunk_none"),
+            list(passages),
+            format_func=passages.__getitem__,
             help=t("mykb.one_chunk_help"),
             key=f"mykb-c-{place}",
         )
@@ -73,5 +77,9 @@ def edit_one(kb: KbRecord, questions: QuestionSet) -> QuestionSet | None:
     )
 
 
+def _named(each: SetQuestion) -> str:
+    return f"{each.question.question_id} · {each.question.question}"
+
+
 def _label(chunk: Chunk, row: int) -> str:
-    return f"{number(row + 1)} · {chunk.section} · {' '.join(chunk.text.split())[:70]}…"
+    return f"{number(row)} · {chunk.section} · {' '.join(chunk.text.split())[:70]}…"

@@ -10,8 +10,8 @@ import streamlit as st
 
 from chatbot_mvp.app import KbQuestion, KbRecord, QuestionSet, SetCheck, SetQuestion
 from chatbot_mvp.errors import ChatbotError
-from streamlit_app.ui.i18n import moment, number, plain, t
-from streamlit_app.ui.mykb_jobs import busy, run_set
+from streamlit_app.ui.i18n import number, plain, t
+from streamlit_app.ui.mykb_jobs import busy, run_set, set_names
 from streamlit_app.ui.mykb_new import new_set
 from streamlit_app.ui.mykb_one import edit_one
 from streamlit_app.ui.state import get_app, show_error
@@ -30,11 +30,12 @@ def show_questions(kb: KbRecord) -> None:
     # Set by name in the state, which a widget that is gone for a while would lose.
     taken = st.session_state.pop("mykb_take_set", None) or st.session_state.get("mykb_set")
     st.session_state.mykb_set = taken if taken in sets else next(iter(sets))
+    names = set_names((one.set_id, one.name, one.changed_at) for one in sets.values())
     chosen = st.selectbox(
         t("mykb.set"),
         list(sets),
         index=list(sets).index(st.session_state.mykb_set),
-        format_func=lambda key: t("mykb.set_label", name=sets[key].name, when=moment(sets[key].changed_at)),
+        format_func=names.__getitem__,
     )
     st.session_state.mykb_set = chosen
     _show_set(kb, sets[chosen])

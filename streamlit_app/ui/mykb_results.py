@@ -9,6 +9,7 @@ import streamlit as st
 from chatbot_mvp.app import KbRecord, KbResult, Share
 from chatbot_mvp.errors import ChatbotError
 from streamlit_app.ui.i18n import moment, number, plain, score, t
+from streamlit_app.ui.mykb_jobs import set_names
 from streamlit_app.ui.mykb_threshold import judge, of_text, percent, span_text
 from streamlit_app.ui.state import get_app, show_error
 
@@ -23,7 +24,8 @@ def show_results(kb: KbRecord) -> None:
         st.info(t("mykb.no_results"), icon=":material/info:")
         return
     st.session_state.mykb_result = _known(st.session_state.get("mykb_result"), results)
-    names = _names(list(results.values()))
+    names = set_names((one.result_id, one.set_name, one.started_at) for one in results.values())
+    names[_NOTHING] = t("mykb.compare_none")
     which, against = st.columns(2)
     chosen = which.selectbox(
         t("mykb.result"),
@@ -37,7 +39,7 @@ def show_results(kb: KbRecord) -> None:
     compared = against.selectbox(
         t("mykb.compare"),
         [_NOTHING, *others],
-        format_func=lambda key: names[key] if key else t("mykb.compare_none"),
+        format_func=names.__getitem__,
         disabled=not others,
         key=f"mykb-compare-{chosen}",
     )
@@ -52,15 +54,6 @@ def show_results(kb: KbRecord) -> None:
 
 def _known(result_id: str | None, results: dict[str, KbResult]) -> str:
     return result_id if result_id in results else next(iter(results))
-
-
-def _names(results: Sequence[KbResult]) -> dict[str, str]:
-    """A selection is told to the server by its text, so that equal texts would be one choice."""
-    names: dict[str, str] = {}
-    for result in results:
-        name = t("mykb.set_label", name=result.set_name, when=moment(result.started_at))
-        names[result.result_id] = f"{name} · {result.result_id[-6:]}" if name in names.values() else name
-    return names
 
 
 def _show_tiles(result: KbResult, compared: KbResult | None) -> None:

@@ -18,13 +18,14 @@ def show_rows(kb: KbRecord, result: KbResult, threshold: float) -> None:
     """The table, what went wrong first, and one question in full."""
     st.subheader(t("eval.queries"))
     counts = {name: sum(_matches(row, name, threshold) for row in result.rows) for name in _FILTERS}
+    names = {name: t(f"mykb.filter.{name}", count=number(counts[name])) for name in _FILTERS}
     chosen = st.segmented_control(
         t("mykb.filter"),
         _FILTERS,
         default="all",
         required=True,
         key=f"mykb-filter-{result.result_id}",
-        format_func=lambda name: t(f"mykb.filter.{name}", count=number(counts[name])),
+        format_func=names.__getitem__,
     )
     rows = [row for row in result.rows if _matches(row, chosen, threshold)]
     rows.sort(key=lambda row: _to_learn_from(row, threshold))

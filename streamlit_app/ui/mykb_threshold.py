@@ -81,11 +81,12 @@ def _tiles(at: ThresholdFigures) -> None:
 
 
 def _suggestion(result: KbResult, key: str, current: float) -> None:
+    names = {value: percent(value) for value in _TOLERANCES}
     tolerance = st.select_slider(
         t("mykb.tolerance"),
         _TOLERANCES,
         _USUAL,
-        format_func=percent,
+        format_func=names.__getitem__,
         help=t("mykb.tolerance_help"),
         key="mykb_tolerance",
     )

@@ -8,7 +8,7 @@ from streamlit_app.ui.kb_upload import sample_button, upload_box, upload_panel
 from streamlit_app.ui.mykb_jobs import QUESTIONS, RESULTS, job_panel, take_ended
 from streamlit_app.ui.mykb_questions import show_questions
 from streamlit_app.ui.mykb_results import show_results
-from streamlit_app.ui.state import active_kb, get_app, show_error
+from streamlit_app.ui.state import active_kb, get_app, kb_names, show_error
 
 st.title(t("nav.mykb"))
 st.markdown(t("mykb.about"))
@@ -27,22 +27,24 @@ if active is None:
 
 records = {record.kb_id: record for record in get_app().kbs()}
 which, what = st.columns([3, 2], vertical_alignment="bottom")
+names = kb_names(list(records.values()))
 kb_id = which.selectbox(
     t("chat.kb"),
     list(records),
     index=list(records).index(active.kb_id),
-    format_func=lambda key: records[key].kb_name,
+    format_func=names.__getitem__,
 )
 kb = records[kb_id]
 st.session_state.kb_id, st.session_state.kb_name = kb_id, kb.kb_name
 take_ended(kb)
 st.session_state.mykb_step = st.session_state.get("mykb_step", QUESTIONS)
+steps = {name: t(f"mykb.step.{name}") for name in (QUESTIONS, RESULTS)}
 step = what.segmented_control(
     t("mykb.step"),
-    (QUESTIONS, RESULTS),
+    list(steps),
     required=True,
     key="mykb_step",
-    format_func=lambda name: t(f"mykb.step.{name}"),
+    format_func=steps.__getitem__,
 )
 job_panel(kb)
 try:
