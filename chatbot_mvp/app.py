@@ -18,7 +18,7 @@ from chatbot_mvp.benchmark.datasets.catalogue import Found
 from chatbot_mvp.benchmark.detail import RunDetails
 from chatbot_mvp.benchmark.distributions import Distribution
 from chatbot_mvp.benchmark.estimate import Estimate
-from chatbot_mvp.benchmark.kb_evaluation import evaluate_kb, load_questions
+from chatbot_mvp.benchmark.kb_evaluation import KbQuestion, evaluate_kb, load_questions
 from chatbot_mvp.benchmark.leaderboard import Field, Place
 from chatbot_mvp.benchmark.plan import RunPlan
 from chatbot_mvp.benchmark.query_table import QueryFilter, QueryTable
@@ -42,11 +42,16 @@ from chatbot_mvp.dataset_desk import Listed as ListedDataset
 from chatbot_mvp.embedding.base import Embedder
 from chatbot_mvp.embedding.registry import create_embedder
 from chatbot_mvp.errors import ChatbotError
+from chatbot_mvp.evidence_choice import EvidenceChoice
 from chatbot_mvp.jobs.manager import JobStatus
 from chatbot_mvp.kb.chunking import chunk_document
 from chatbot_mvp.kb.intake import FileState
 from chatbot_mvp.kb.parsing import SUFFIXES
 from chatbot_mvp.kb.store import KbRecord, KbStore
+from chatbot_mvp.kb_evaluation.desk import EvaluationJob, KbEvaluationDesk
+from chatbot_mvp.kb_evaluation.question_sets import QuestionSet, SetCheck, SetQuestion
+from chatbot_mvp.kb_evaluation.results import KbResult, ResultRow
+from chatbot_mvp.kb_evaluation.thresholds import Share, ThresholdFigures, curve, few_of, figures_at, suggest
 from chatbot_mvp.library import KbContents, Library, Upload
 from chatbot_mvp.llm.base import ChatModel, Completion
 from chatbot_mvp.llm.demo import DemoModel
@@ -81,6 +86,7 @@ __all__ = [
     "Conversation",
     "Distribution",
     "Estimate",
+    "EvaluationJob",
     "Failure",
     "Field",
     "FileState",
@@ -89,7 +95,9 @@ __all__ = [
     "InputRow",
     "JobStatus",
     "KbContents",
+    "KbQuestion",
     "KbRecord",
+    "KbResult",
     "ListedDataset",
     "LiveTurn",
     "MetricDelta",
@@ -103,21 +111,31 @@ __all__ = [
     "QueryChange",
     "QueryFilter",
     "QueryTable",
+    "QuestionSet",
     "RagasConfig",
+    "ResultRow",
     "RunDelta",
     "RunFilter",
     "RunKind",
     "RunNote",
     "RunPlan",
     "RunSetting",
+    "SetCheck",
+    "SetQuestion",
+    "Share",
     "Source",
+    "ThresholdFigures",
     "Turn",
     "UnfinishedRun",
     "Upload",
     "UserContext",
     "build_app",
+    "curve",
+    "few_of",
+    "figures_at",
     "kind_of",
     "main_metric",
+    "suggest",
 ]
 
 Retrieval = tuple[tuple[str, Any], ...]
@@ -159,9 +177,12 @@ class App:
         """What is configured, chosen and reachable; choosing and trying."""
         self.access = AdminAccess(settings)
         """Who may use Admin."""
+        self.evidence = EvidenceChoice(settings)
+        """The threshold of strict mode; choosing it."""
         self._language_model = language_model
         self._embedder = cache(embedder)
         self._make_chat_model = chat_model
+        self._demo = DemoModel()
         self._kbs = KbStore(settings.kb_dir)
         self._pipelines = PipelinePool(_PIPELINES_KEPT)
         self._metrics = MetricsLog(settings.metrics_log_path, settings.log_queries)
@@ -175,15 +196,24 @@ class App:
             lambda: self.settings, self._kbs, self.kb_pipeline, self._forget_kb_index, self.delete_kb
         )
         """Knowledge bases: files taken in the background, what a KB holds, names, new indexes, suggested questions."""
+        self.kb_evaluation = KbEvaluationDesk(
+            lambda: self.settings, self._kbs, self.kb_pipeline, lambda: self._chat_model
+        )
+        """Questions of a knowledge base: proposed, reviewed, asked, and strict mode's threshold over the scores."""
 
     @property
     def settings(self) -> Settings:
-        """The settings, with the provider that is in use."""
-        return self.providers.settings
+        """The settings, with the provider and the threshold that are in use."""
+        return self.evidence.over(self.providers.settings)
 
     @cached_property
+    def _chat_model(self) -> ChatModel:
+        return self._make_chat_model()
+
+    @property
     def _chat(self) -> ChatService:
-        return ChatService(self._make_chat_model(), self.settings, DemoModel())
+        # Made anew, which costs nothing: the settings may have changed.
+        return ChatService(self._chat_model, self.settings, self._demo)
 
     @cached_property
     def desk(self) -> ChatDesk:

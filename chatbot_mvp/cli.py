@@ -19,7 +19,7 @@ from chatbot_mvp.cli_common import EnvOption, JsonOption, open_app, print_json
 from chatbot_mvp.cli_datasets import datasets
 from chatbot_mvp.cli_progress import ProgressLine
 from chatbot_mvp.cli_ragas import ragas
-from chatbot_mvp.errors import ChatbotError, RunStopped
+from chatbot_mvp.errors import ChatbotError, ExportNotWritten, RunStopped
 from chatbot_mvp.settings import log_format, misnamed_settings
 
 _UsageError: Any = typer.BadParameter.mro()[1]
@@ -110,6 +110,39 @@ def kb_evaluate(
         return
     for name, value in result.items():
         print(f"{name}: {'not scored' if value is None else value}")
+
+
+@kb.command("questions")
+def kb_questions(
+    document: Annotated[str, typer.Argument(help="Id of a stored knowledge base, or a file to make one of")],
+    out: Annotated[Path, typer.Option(help="JSONL file to write, for `kb evaluate`; one that is there is replaced")],
+    count: Annotated[
+        int, typer.Option(min=4, max=1_000, help="Half of them answerable, a quarter near, a quarter far")
+    ] = 40,
+    use_model: Annotated[
+        bool, typer.Option("--model/--no-model", help="Have the provider's language model write them, if it has one")
+    ] = True,
+    env: EnvOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Propose questions of a document for its evaluation; a person should review them."""
+    app = open_app(env)
+    path = Path(document)
+    kb_id = app.add_kb(path.name, path.read_bytes()).kb_id if path.is_file() else document
+    with ProgressLine() as progress:
+        made = app.kb_evaluation.propose_now(kb_id, count, use_model, progress)
+    try:
+        out.write_text(app.kb_evaluation.export(made), "utf-8")
+    except OSError as error:
+        raise ExportNotWritten(path=str(out), reason=error.strerror or str(error)) from error
+    counts = {kind: number for kind, number in made.counts().items() if number}
+    by = app.kb_evaluation.proposer() if use_model else ""
+    if as_json:
+        print_json({"out": str(out), "questions": counts, "dropped": dict(made.dropped), "by": by or "rules"})
+        return
+    print(f"{out}: {', '.join(f'{number} {kind}' for kind, number in counts.items())} (by {by or 'rules'})")
+    if made.dropped:
+        print(f"left out: {', '.join(f'{number} {reason}' for reason, number in made.dropped.items())}")
 
 
 @cli.command("serve")

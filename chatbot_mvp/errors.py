@@ -53,6 +53,11 @@
     ├── KbNotFound                                                             (exit code 2)
     ├── ConversationNotFound        of the chat                                (exit code 2)
     ├── KbUnreadable                a stored knowledge base is damaged         (exit code 1)
+    ├── KbEvaluationError           questions of a knowledge base              (exit code 2)
+    │   ├── QuestionSetNotFound
+    │   ├── KbResultNotFound
+    │   ├── NoQuestionsKept
+    │   └── NothingProposed
     ├── RunError                    a benchmark run                            (exit code 1)
     │   ├── RunNotBegun             nothing can be written where it would be
     │   ├── RunNotFound                                                        (exit code 2)
@@ -436,6 +441,41 @@ class ConversationNotFound(ChatbotError):
     code = "conversation_not_found"
     template = "There is no conversation {conversation_id!r}. It may have been deleted; start another one."
     exit_code = 2
+
+
+class KbEvaluationError(ChatbotError):
+    """Questions of a knowledge base, or what came of asking them."""
+
+    exit_code = 2
+
+
+class QuestionSetNotFound(KbEvaluationError):
+    code = "question_set_not_found"
+    template = (
+        "The knowledge base {kb_id!r} has no question set {set_id!r} that can be read. It may have been deleted; "
+        "choose another one or make a new one."
+    )
+
+
+class KbResultNotFound(KbEvaluationError):
+    code = "kb_result_not_found"
+    template = (
+        "The knowledge base {kb_id!r} has no evaluation {result_id!r} that can be read. It may have been deleted; "
+        "choose another one or start a new one."
+    )
+
+
+class NoQuestionsKept(KbEvaluationError):
+    code = "no_questions_kept"
+    template = "No question of the set {name!r} is kept, so there is nothing to ask. Keep or add at least one."
+
+
+class NothingProposed(KbEvaluationError):
+    code = "nothing_proposed"
+    template = (
+        "No question could be made from the knowledge base {kb_id!r}: {reason}. Write some by hand, import a file, or "
+        "try again with another way of proposing."
+    )
 
 
 class RunError(ChatbotError):

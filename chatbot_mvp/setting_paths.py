@@ -75,6 +75,10 @@ class SettingPaths(SettingFields):
         return self.data_dir / "run_presets.json"
 
     @property
+    def kb_evaluation_jobs_dir(self) -> Path:
+        return self.data_dir / "kb_evaluation_jobs"
+
+    @property
     def conversations_dir(self) -> Path:
         return self.data_dir / "conversations"
 

@@ -22,7 +22,7 @@ page = st.navigation(
             title=t(f"nav.{name}"),
             icon=icon,
             default=name == "home",
-            url_path=Path(path).stem.split("_")[-1],
+            url_path=Path(path).stem.partition("_")[2],
         )
         for name, (path, icon) in PAGES.items()
     ]

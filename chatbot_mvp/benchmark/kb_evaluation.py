@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ import numpy as np
 from chatbot_mvp.errors import DatasetFileMissing, DatasetFileUnreadable, EmptyDataset
 from chatbot_mvp.retrieval.pipeline import Pipeline
 from chatbot_mvp.retrieval.trace import RetrievalTrace
-from chatbot_mvp.types import Document, Progress, ProgressCallback, ignore_progress
+from chatbot_mvp.types import Chunk, Document, Progress, ProgressCallback, ignore_progress
 
 KINDS = ("answerable", "near", "far")
 
@@ -30,6 +30,30 @@ class KbQuestion:
     paragraph: str | None = None
     """Text of the paragraph that answers, as it stands in the KB."""
     heading: str | None = None
+    answers: tuple[str, ...] = ()
+    """Right answers, for people to compare with."""
+
+    def as_line(self) -> str:
+        """One line of a question file."""
+        values = asdict(self)
+        line = {"id": values.pop("question_id"), **{name: value for name, value in values.items() if value}}
+        return json.dumps(line, ensure_ascii=False)
+
+
+@dataclass(frozen=True, slots=True)
+class AskedQuestion:
+    """A question and what was found for it."""
+
+    question: KbQuestion
+    evidence: float
+    """0-1; 0 where nothing was found."""
+    found: tuple[Chunk, ...]
+    """What an answer would be given from, best first."""
+    places: tuple[tuple[int, int], ...]
+    """Where the expected paragraph stands in the KB, as (start, end); empty where it does not or none is expected."""
+    rank: int | None
+    """Of the first passage that covers at least half of an expected place, from 1; None for none."""
+    seconds: float
 
 
 def load_questions(path: Path) -> list[KbQuestion]:
@@ -41,21 +65,31 @@ def load_questions(path: Path) -> list[KbQuestion]:
     """
     if not path.is_file():
         raise DatasetFileMissing(path=str(path))
+    return parse_questions(str(path), path.read_bytes())
+
+
+def parse_questions(name: str, content: bytes) -> list[KbQuestion]:
+    """The questions of a file's content; ``name`` is what errors call it.
+
+    Raises:
+        EmptyDataset
+        DatasetFileUnreadable: names the line.
+    """
     try:
-        lines = path.read_text("utf-8-sig").split("\n")
+        lines = content.decode("utf-8-sig").split("\n")
     except UnicodeDecodeError as error:
-        raise DatasetFileUnreadable(path=str(path), reason=f"not UTF-8 ({error})") from error
-    questions = [_question(path, number, line) for number, line in enumerate(lines, 1) if line.strip()]
+        raise DatasetFileUnreadable(path=name, reason=f"not UTF-8 ({error})") from error
+    questions = [_question(name, number, line) for number, line in enumerate(lines, 1) if line.strip()]
     if not questions:
-        raise EmptyDataset(path=str(path))
+        raise EmptyDataset(path=name)
     return questions
 
 
-def _question(path: Path, number: int, line: str) -> KbQuestion:
+def _question(path: str, number: int, line: str) -> KbQuestion:
     try:
         value = json.loads(line)
     except ValueError as error:
-        raise DatasetFileUnreadable(path=str(path), reason=f"line {number} is no JSON: {error}") from error
+        raise DatasetFileUnreadable(path=path, reason=f"line {number} is no JSON: {error}") from error
     reason = ""
     if not isinstance(value, dict):
         reason = "is no object"
@@ -66,14 +100,41 @@ def _question(path: Path, number: int, line: str) -> KbQuestion:
     elif not all(isinstance(value.get(name), str | None) for name in ("paragraph", "heading")):
         reason = "has a 'paragraph' or 'heading' that is no text"
     if reason:
-        raise DatasetFileUnreadable(path=str(path), reason=f"line {number} {reason}")
+        raise DatasetFileUnreadable(path=path, reason=f"line {number} {reason}")
+    answers = value.get("answers")
     return KbQuestion(
         str(value.get("id") or number),
         value["question"],
         value.get("kind"),
         value.get("paragraph"),
         value.get("heading"),
+        tuple(answer for answer in answers if isinstance(answer, str)) if isinstance(answers, list) else (),
     )
+
+
+def ask_questions(
+    pipeline: Pipeline,
+    document: Document,
+    questions: Sequence[KbQuestion],
+    progress: ProgressCallback = ignore_progress,
+) -> list[AskedQuestion]:
+    """Ask every question by itself, in order."""
+    asked = []
+    for done, question in enumerate(questions, 1):
+        [trace] = pipeline.retrieve([question.question])
+        places = places_of(document.text, question.paragraph) if question.kind in (None, "answerable") else ()
+        asked.append(
+            AskedQuestion(
+                question,
+                trace.evidence if trace.chunks_final and trace.evidence is not None else 0.0,
+                tuple(hit.chunk for hit in trace.chunks_final),
+                places,
+                _rank(trace, places),
+                sum(record.seconds for record in trace.records),
+            )
+        )
+        progress(Progress("questions", done, len(questions)))
+    return asked
 
 
 def evaluate_kb(
@@ -83,33 +144,31 @@ def evaluate_kb(
     min_evidence: float,
     progress: ProgressCallback = ignore_progress,
 ) -> dict[str, Any]:
-    """Ask every question by itself and compute the figures; what cannot be scored is None, never 0.
+    """Ask every question by itself and compute the figures, as ``figures`` gives them."""
+    return figures(ask_questions(pipeline, document, questions, progress), min_evidence)
+
+
+def figures(asked: Sequence[AskedQuestion], min_evidence: float) -> dict[str, Any]:
+    """What cannot be scored is None, never 0.
 
     Returns:
         ``questions`` {kind: n}; ``accepted`` {kind: share with evidence >= min_evidence}; ``hit@1``, ``hit@3`` over the
         questions whose paragraph is in the KB: share for which one of the first k final chunks covers at least half of
-        it by offsets; ``scored`` their number; ``auroc`` {near, far}: evidence of the answerable against those;
-        ``seconds_per_question_p50``, ``_p95``.
+        it by offsets; ``mrr`` the mean of 1 / that chunk's rank over the same, 0 for none; ``scored`` their number;
+        ``auroc`` {near, far}: evidence of the answerable against those; ``seconds_per_question_p50``, ``_p95``.
     """
     evidence: dict[str, list[float]] = {}
-    ranks: list[int | None] = []
-    seconds = []
-    for done, question in enumerate(questions, 1):
-        [trace] = pipeline.retrieve([question.question])
-        seconds.append(sum(record.seconds for record in trace.records))
-        if question.kind is not None:
-            enough = trace.evidence if trace.chunks_final and trace.evidence is not None else 0.0
-            evidence.setdefault(question.kind, []).append(enough)
-        spans = _places(document.text, question.paragraph) if question.kind in (None, "answerable") else []
-        if spans:
-            ranks.append(_rank(trace, spans))
-        progress(Progress("questions", done, len(questions)))
-    counts = Counter(question.kind or "unknown" for question in questions)
+    for each in asked:
+        if each.question.kind is not None:
+            evidence.setdefault(each.question.kind, []).append(each.evidence)
+    ranks = [each.rank for each in asked if each.places]
+    seconds = [each.seconds for each in asked]
     return {
-        "questions": dict(counts),
+        "questions": dict(Counter(each.question.kind or "unknown" for each in asked)),
         "accepted": {kind: float(np.mean([v >= min_evidence for v in values])) for kind, values in evidence.items()},
         "hit@1": _share(ranks, 1),
         "hit@3": _share(ranks, 3),
+        "mrr": float(np.mean([1 / rank if rank else 0.0 for rank in ranks])) if ranks else None,
         "scored": len(ranks),
         "auroc": {kind: auroc(evidence.get("answerable", []), evidence.get(kind, [])) for kind in ("near", "far")},
         "seconds_per_question_p50": float(np.percentile(seconds, 50)) if seconds else None,
@@ -125,14 +184,14 @@ def auroc(positive: Sequence[float], negative: Sequence[float]) -> float | None:
     return float((difference > 0).mean() + 0.5 * (difference == 0).mean())
 
 
-def _places(text: str, paragraph: str | None) -> list[tuple[int, int]]:
+def places_of(text: str, paragraph: str | None) -> tuple[tuple[int, int], ...]:
     """Every place of the paragraph in the KB: a KB may say the same thing twice."""
     places = []
     start = text.find(paragraph) if paragraph and paragraph.strip() else -1
     while paragraph and start >= 0:
         places.append((start, start + len(paragraph)))
         start = text.find(paragraph, start + len(paragraph))
-    return places
+    return tuple(places)
 
 
 def _rank(trace: RetrievalTrace, places: Sequence[tuple[int, int]]) -> int | None:

@@ -14,8 +14,8 @@ _MIN_BODY = 60
 _MAX_HEADING = 70
 
 # Of stop words alone: any other word would be looked for in the text, and strict mode would refuse its own suggestion.
-_ABOUT = {"es": "¿Qué hay sobre {topic}?", "en": "What is there about {topic}?"}
-_WHAT_IS = {"es": "¿Qué es {topic}?", "en": "What is {topic}?"}
+ABOUT = {"es": "¿Qué hay sobre {topic}?", "en": "What is there about {topic}?"}
+WHAT_IS = {"es": "¿Qué es {topic}?", "en": "What is {topic}?"}
 _LIST = {"es": "¿Cuáles son {topic}?", "en": "What are {topic}?"}
 
 _DEFINITION = {
@@ -54,34 +54,44 @@ def suggest_questions(document: Document, language: str, limit: int) -> tuple[st
     Args:
         language: "es" or "en".
     """
-    language = language if language in _ABOUT else "en"
+    language = language if language in ABOUT else "en"
     sections = split_sections(document.text)
     asked: dict[str, tuple[str, bool]] = {}  # the same question of two sections is one
     for section in sections:
         # A document's introduction stands under its title, which says too little of what can be asked.
-        title = len(sections) > 2 and _is_title(document.text[: section.start])
-        if not title and (question := _question(document.text, section, language)):
+        title = len(sections) > 2 and is_title(document.text[: section.start])
+        if not title and (question := section_question(document.text, section, language)):
             sure = len(Analyzer(language).terms(question)) > 1
             asked.setdefault(fold(question), (question, sure))
     questions = list(asked.values())
-    first = _spread([row for row, (_, sure) in enumerate(questions) if sure], limit)
-    others = _spread([row for row, (_, sure) in enumerate(questions) if not sure], limit - len(first))
+    first = spread([row for row, (_, sure) in enumerate(questions) if sure], limit)
+    others = spread([row for row, (_, sure) in enumerate(questions) if not sure], limit - len(first))
     return tuple(questions[row][0] for row in sorted(first + others))
 
 
-def _is_title(before: str) -> bool:
+def is_title(before: str) -> bool:
     """Whether a heading that stands behind ``before`` is a document's first."""
     last = before.rstrip().rpartition("\n")[2]
     return not last or last.startswith("# ")
 
 
-def _spread(rows: Sequence[int], limit: int) -> list[int]:
+def spread(rows: Sequence[int], limit: int) -> list[int]:
     if len(rows) <= limit:
         return list(rows)
     return [rows[round(at * (len(rows) - 1) / max(1, limit - 1))] for at in range(limit)]
 
 
-def _question(text: str, section: Section, language: str) -> str:
+def heading_topic(heading: str, language: str) -> str:
+    """What a heading is about, without its number; "" for one that says too little ("Introduction") or too much."""
+    topic = _NUMBER.sub("", heading).strip(" .:;-–—\"'«»*_`")
+    return topic if len(topic) <= _MAX_HEADING and any(word not in _EMPTY for word in _words(topic, language)) else ""
+
+
+def _words(topic: str, language: str) -> list[str]:
+    return [word for word in re.findall(r"[^\W\d_]+", fold(topic)) if word not in STOP_WORDS[language]]
+
+
+def section_question(text: str, section: Section, language: str) -> str:
     """The question of a section; "" if it has none that is worth asking."""
     body = text[section.body_start : section.end]
     if not section.path or len(body.strip()) < _MIN_BODY:
@@ -89,11 +99,10 @@ def _question(text: str, section: Section, language: str) -> str:
     heading = section.path.rsplit(" > ", 1)[-1].strip()
     if heading.endswith("?") and len(heading) <= 2 * _MAX_HEADING:
         return heading if language == "en" or heading.startswith("¿") else f"¿{heading}"
-    topic = _NUMBER.sub("", heading).strip(" .:;-–—\"'«»*_`")
-    plain = fold(topic)
-    words = [word for word in re.findall(r"[^\W\d_]+", plain) if word not in STOP_WORDS[language]]
-    if not words or len(topic) > _MAX_HEADING or all(word in _EMPTY for word in words):
+    topic = heading_topic(heading, language)
+    if not topic:
         return ""
+    words = _words(topic, language)
     if _HOW[language].match(topic):
         return (
             f"¿{_capital(topic)}?" if language == "es" else f"{_capital(topic).replace('How to', 'How does one', 1)}?"
@@ -101,16 +110,16 @@ def _question(text: str, section: Section, language: str) -> str:
     pattern, articles = _PLURAL[language]
     if found := pattern.match(topic):
         article = articles.get(found.group(1).lower(), "las") if language == "es" else "the"
-        return _LIST[language].format(topic=f"{article} {_small(topic)}")
+        return _LIST[language].format(topic=f"{article} {small(topic)}")
     if defined := _DEFINITION[language].search(body):
         name = defined.group(1)
         # Only of what the section is about; a definition in passing is of little interest.
         if set(re.findall(r"[^\W\d_]{4,}", fold(name))) & set(words):
-            return _WHAT_IS[language].format(topic=_small(name))
-    return _ABOUT[language].format(topic=_small(topic))
+            return WHAT_IS[language].format(topic=small(name))
+    return ABOUT[language].format(topic=small(topic))
 
 
-def _small(text: str) -> str:
+def small(text: str) -> str:
     """With a small first letter, unless it is a name in capitals or of capitals."""
     second = text[1:2]
     return text if second.isupper() else text[0].lower() + text[1:]

@@ -18,8 +18,12 @@ def ask_knobs(kb: KbRecord, mode: Mode) -> tuple[UserContext, bool]:
     defaults = get_app().chat_defaults(kb.kb_id, retrieval)
     for name in _NAMES:
         # Written again, a widget's value outlives a visit to another page.
-        key = _key(kb, name)
-        st.session_state[key] = st.session_state.get(key, getattr(defaults, name))
+        # One that was left alone follows its setting.
+        key, default = _key(kb, name), getattr(defaults, name)
+        before = st.session_state.get(f"{key}-default", default)
+        value = st.session_state.get(key, before)
+        st.session_state[key] = default if value == before else value
+        st.session_state[f"{key}-default"] = default
     with st.popover(t("knobs.title"), icon=":material/tune:", width="stretch"):
         st.slider(t("knobs.top_k"), 1, 50, key=_key(kb, "kb_top_k"), help="kb_top_k")
         st.slider(t("knobs.min_score"), 0.0, 1.0, step=0.05, key=_key(kb, "kb_min_score"), help="kb_min_score")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +13,7 @@ from chatbot_mvp.app import App, Failure, FileState, KbRecord, build_app
 from chatbot_mvp.errors import ChatbotError
 from chatbot_mvp.settings import load_settings
 from chatbot_mvp.types import Progress
-from streamlit_app.ui.i18n import catalogue, current_language, duration, number, t
+from streamlit_app.ui.i18n import catalogue, current_language, duration, moment, number, t
 
 _FOLDER = Path(__file__).resolve().parent.parent
 
@@ -20,6 +22,7 @@ PAGES = {
     "evaluation": (str(_FOLDER / "views" / "1_Evaluacion.py"), ":material/monitoring:"),
     "chat": (str(_FOLDER / "views" / "2_Chat.py"), ":material/forum:"),
     "admin": (str(_FOLDER / "views" / "3_Admin.py"), ":material/tune:"),
+    "mykb": (str(_FOLDER / "views" / "4_Evaluar_mi_KB.py"), ":material/fact_check:"),
 }
 
 
@@ -50,6 +53,20 @@ def active_kb() -> KbRecord | None:
     records = get_app().kbs()
     chosen = st.session_state.get("kb_id")
     return next((record for record in records if record.kb_id == chosen), records[0] if records else None)
+
+
+def kb_names(records: Sequence[KbRecord]) -> dict[str, str]:
+    """kb_id -> its name; versions of one document, which share theirs, have the moment when they came as well.
+
+    A selection is told to the server by its text, so that equal texts would be one choice.
+    """
+    counts = Counter(record.kb_name for record in records)
+    return {
+        record.kb_id: record.kb_name
+        if counts[record.kb_name] == 1
+        else f"{record.kb_name} · {moment(record.added_at)} · {record.kb_id[-4:]}"
+        for record in records
+    }
 
 
 def prepare_kb(record: KbRecord, retrieval: tuple[tuple[str, Any], ...] = ()) -> None:

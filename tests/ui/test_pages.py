@@ -21,6 +21,7 @@ PAGES = {
     "evaluation": "views/1_Evaluacion.py",
     "chat": "views/2_Chat.py",
     "admin": "views/3_Admin.py",
+    "mykb": "views/4_Evaluar_mi_KB.py",
 }
 
 

@@ -1,0 +1,114 @@
+"""Strict mode over its evidence threshold, from recorded scores: what would have been answered, and what refused."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+FEW = 20
+"""With fewer questions of a kind, its shares say little."""
+STEPS = 100
+"""Thresholds looked at between 0 and 1: as fine as the slider."""
+_Z = 1.959964  # 95 %
+
+UNANSWERABLE = ("near", "far")
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """So many of so many."""
+
+    count: int
+    total: int
+
+    @property
+    def value(self) -> float | None:
+        """0-1; None of nothing."""
+        return self.count / self.total if self.total else None
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """95 % score interval (Wilson 1927), which is honest for few and for none of many; None of nothing."""
+        if not self.total:
+            return None
+        n, p = self.total, self.count / self.total
+        middle = (p + _Z**2 / (2 * n)) / (1 + _Z**2 / n)
+        half = _Z / (1 + _Z**2 / n) * math.sqrt(p * (1 - p) / n + _Z**2 / (4 * n**2))
+        return max(0.0, middle - half), min(1.0, middle + half)
+
+
+@dataclass(frozen=True, slots=True)
+class ThresholdFigures:
+    """Strict mode at one threshold."""
+
+    threshold: float
+    coverage: Share
+    """Answerable questions that are answered."""
+    wrong_refusals: Share
+    """Answerable questions that are refused."""
+    wrong_answers: Share
+    """Questions without an answer in the knowledge base that are answered all the same."""
+    by_kind: Mapping[str, Share]
+    """{kind: answered} of each kind of question without an answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Suggestion:
+    """A threshold for a tolerance of wrong answers."""
+
+    figures: ThresholdFigures
+    range: tuple[float, float]
+    """The lowest and highest threshold at which the same questions are answered rightly, within the tolerance."""
+
+
+Scores = Mapping[str, Sequence[float]]
+"""Kind -> evidence scores of its questions, 0-1."""
+
+
+def figures_at(scores: Scores, threshold: float) -> ThresholdFigures:
+    """What strict mode does with a threshold: it answers from that score on."""
+
+    def answered(*kinds: str) -> Share:
+        values = [value for kind in kinds for value in scores.get(kind, ())]
+        return Share(sum(value >= threshold for value in values), len(values))
+
+    coverage = answered("answerable")
+    return ThresholdFigures(
+        threshold,
+        coverage,
+        Share(coverage.total - coverage.count, coverage.total),
+        answered(*UNANSWERABLE),
+        {kind: answered(kind) for kind in UNANSWERABLE},
+    )
+
+
+def curve(scores: Scores) -> list[ThresholdFigures]:
+    """The figures over the whole range of thresholds, from 0 to 1."""
+    return [figures_at(scores, step / STEPS) for step in range(STEPS + 1)]
+
+
+def suggest(scores: Scores, tolerance: float) -> Suggestion | None:
+    """The threshold that answers most answerable questions with at most ``tolerance`` (0-1) of wrong answers.
+
+    Where a whole range does equally well, its middle: the lowest of it would sit just above a score that happens to be
+    in the set. None without questions of either kind, and where no threshold keeps to the tolerance.
+    """
+    points = curve(scores)
+    if not points[0].coverage.total or not points[0].wrong_answers.total:
+        return None
+    fine = [point for point in points if (point.wrong_answers.value or 0.0) <= tolerance]
+    if not fine:
+        return None
+    most = max(point.coverage.count for point in fine)
+    best = [point for point in fine if point.coverage.count == most]
+    return Suggestion(best[(len(best) - 1) // 2], (best[0].threshold, best[-1].threshold))
+
+
+def few_of(scores: Scores) -> list[tuple[str, int]]:
+    """(kind, how many) of the two sides with too few questions to rely on: "answerable" and "unanswerable"."""
+    counts = [
+        ("answerable", len(scores.get("answerable", ()))),
+        ("unanswerable", sum(len(scores.get(kind, ())) for kind in UNANSWERABLE)),
+    ]
+    return [(kind, count) for kind, count in counts if count < FEW]

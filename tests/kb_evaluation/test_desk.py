@@ -1,0 +1,234 @@
+"""Sets and runs of a knowledge base: kept, checked against its text, asked in the background, taken over."""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from chatbot_mvp.app import App, build_app
+from chatbot_mvp.app_settings import save_provider, saved_provider
+from chatbot_mvp.benchmark.kb_evaluation import KbQuestion, load_questions
+from chatbot_mvp.chat.context import UserContext
+from chatbot_mvp.errors import (
+    DatasetFileUnreadable,
+    InvalidSetting,
+    KbNotFound,
+    KbResultNotFound,
+    NoQuestionsKept,
+    QuestionSetNotFound,
+    RunBusy,
+)
+from chatbot_mvp.kb_evaluation.desk import EvaluationJob
+from chatbot_mvp.kb_evaluation.question_sets import QuestionSet, SetQuestion
+from chatbot_mvp.settings import Settings, load_settings
+from tests.conftest import Command
+
+KB = "# Vacaciones\n\nCada persona dispone de 23 días.\n\n# Dietas\n\nLa dieta completa es de 48 euros.\n"
+LATER = KB.replace("48 euros", "52 euros")
+QUESTIONS = (
+    SetQuestion(KbQuestion("a", "¿De cuánto es la dieta completa?", "answerable", "La dieta completa es de 48 euros.")),
+    SetQuestion(KbQuestion("b", "¿De cuántos días dispone cada persona?", "answerable")),
+    SetQuestion(KbQuestion("c", "¿Qué altura tiene la torre Eiffel?", "far")),
+    SetQuestion(KbQuestion("d", "¿Quién inventó la dieta?", "near"), keep=False),
+)
+
+
+@pytest.fixture
+def app(settings: Settings) -> App:
+    return build_app(load_settings(data_dir=settings.data_dir, retrieval_strategy="LEXICAL", provider="demo"))
+
+
+def added(app: App, text: str = KB) -> str:
+    return app.add_kb("normas.md", text.encode()).kb_id
+
+
+def saved(app: App, kb_id: str) -> QuestionSet:
+    empty = app.kb_evaluation.empty_set(kb_id, "mías")
+    return app.kb_evaluation.save(replace(empty, questions=QUESTIONS))
+
+
+def ended(app: App, kb_id: str) -> EvaluationJob:
+    deadline = time.monotonic() + 60
+    while app.kb_evaluation.jobs(kb_id)[0].status.active:
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    return app.kb_evaluation.jobs(kb_id)[0]
+
+
+def test_a_set_is_kept_and_knows_which_passages_are_there(app: App) -> None:
+    kb_id = added(app)
+    made = saved(app, kb_id)
+    again = build_app(app.settings).kb_evaluation.question_set(kb_id, made.set_id)
+    assert again == made
+    assert again.counts() == {"answerable": 2, "near": 0, "far": 1, "unknown": 0}
+    check = app.kb_evaluation.check(again)
+    assert (check.kb_changed, check.lost, check.without_passage) == (False, (), ("b",))
+
+
+def test_a_set_taken_to_a_new_version_says_what_changed_until_it_is_reviewed(app: App) -> None:
+    old, new = added(app), added(app, LATER)
+    copied = app.kb_evaluation.copy_set(old, saved(app, old).set_id, new)
+    check = app.kb_evaluation.check(copied)
+    assert (check.kb_changed, check.lost) == (True, ("a",))
+    reviewed = app.kb_evaluation.accept_kb(copied)
+    assert not app.kb_evaluation.check(reviewed).kb_changed
+    assert [one.set_id for one in app.kb_evaluation.sets(new)] == [copied.set_id]
+    app.delete_kb(new)
+    assert app.kb_evaluation.sets(new) == []
+
+
+def test_export_and_import_are_the_file_that_kb_evaluate_reads(app: App, tmp_path: Path) -> None:
+    kb_id = added(app)
+    text = app.kb_evaluation.export(saved(app, kb_id))
+    assert [json.loads(line)["id"] for line in text.splitlines()] == ["a", "b", "c"]
+    path = tmp_path / "mías.jsonl"
+    path.write_text(text, "utf-8")
+    assert load_questions(path) == [each.question for each in QUESTIONS[:3]]
+    imported = app.kb_evaluation.import_set(kb_id, "mías.jsonl", text.encode())
+    assert imported.name == "mías"
+    assert imported.kept == [each.question for each in QUESTIONS[:3]]
+    with pytest.raises(DatasetFileUnreadable, match="line 1"):
+        app.kb_evaluation.import_set(kb_id, "rota.jsonl", b"{")
+
+
+def test_ids_are_made_and_never_shared(app: App) -> None:
+    kb_id = added(app)
+    twice = (*QUESTIONS[:1], *QUESTIONS[:1], SetQuestion(KbQuestion("", "¿Otra?")))
+    made = app.kb_evaluation.save(replace(app.kb_evaluation.empty_set(kb_id, "x"), questions=twice))
+    ids = [each.question.question_id for each in made.questions]
+    assert len(set(ids)) == 3
+    assert all(ids)
+
+
+def test_questions_of_the_chat_join_a_set_once(app: App) -> None:
+    kb_id = added(app)
+    path = app.desk.questions_path(kb_id)
+    path.write_text('{"id": "fb-1", "question": "¿Y los  viernes?"}\n', "utf-8")
+    made = app.kb_evaluation.empty_set(kb_id, "x").with_added(app.kb_evaluation.chat_questions(kb_id))
+    assert [(each.question.question_id, each.origin) for each in made.questions] == [("fb-1", "chat")]
+    assert made.with_added(app.kb_evaluation.chat_questions(kb_id)) == made
+
+
+def test_a_run_is_recorded_with_what_was_found_and_survives_a_restart(app: App) -> None:
+    kb_id = added(app)
+    made = saved(app, kb_id)
+    app.kb_evaluation.start(kb_id, made.set_id)
+    job = ended(app, kb_id)
+    assert (job.kind, job.status.state, job.status.total) == ("run", "done", 3)
+    again = build_app(app.settings)
+    result = again.kb_evaluation.result(kb_id, job.made)
+    assert result == app.kb_evaluation.result(kb_id, job.made)
+    assert [one.result_id for one in again.kb_evaluation.results(kb_id)] == [job.made]
+    assert (result.set_id, result.strategy, result.min_evidence) == (made.set_id, "LEXICAL", 0.5)
+    assert result.summary == {"hit@1": 1.0, "hit@3": 1.0, "mrr": 1.0, "accepted": 1.0, "refused": 1.0}
+    first = result.rows[0]
+    assert (first.rank, first.right(0.5), first.right(1.01)) == (1, True, False)
+    [expected] = again.kb_evaluation.expected(result, first)
+    assert KB[slice(*expected.highlights[0])] == "La dieta completa es de 48 euros."
+    found = again.kb_evaluation.found(result, first)
+    assert [KB[start:end] for start, end in found[0].highlights] == ["La dieta completa es de 48 euros."]
+    app.kb_evaluation.delete_result(kb_id, job.made)
+    with pytest.raises(KbResultNotFound):
+        app.kb_evaluation.result(kb_id, job.made)
+
+
+def test_proposals_are_made_in_the_background(app: App) -> None:
+    kb_id = app.add_sample_kb().kb_id
+    app.kb_evaluation.propose(kb_id, "propuestas", 24)
+    job = ended(app, kb_id)
+    assert (job.kind, job.status.state) == ("propose", "done")
+    made = app.kb_evaluation.question_set(kb_id, job.made)
+    assert (made.name, made.counts()) == ("propuestas", {"answerable": 12, "near": 6, "far": 6, "unknown": 0})
+    assert app.kb_evaluation.check(made).lost == ()
+
+
+def test_a_text_without_anything_to_ask_about_is_told(app: App) -> None:
+    kb_id = app.add_kb("nada.txt", b"uno dos tres").kb_id
+    app.kb_evaluation.propose(kb_id, "x", 12)
+    assert ended(app, kb_id).status.error_code == "nothing_proposed"
+    assert app.kb_evaluation.sets(kb_id) == []
+
+
+def test_one_thing_at_a_time_and_a_stop(app: App, monkeypatch: pytest.MonkeyPatch) -> None:
+    kb_id = added(app)
+    made = saved(app, kb_id)
+    many = tuple(SetQuestion(KbQuestion(str(n), f"¿Qué dieta hay el día {n}?", "near")) for n in range(5_000))
+    long = app.kb_evaluation.save(replace(made, questions=many))
+    job_id = app.kb_evaluation.start(kb_id, long.set_id)
+    with pytest.raises(RunBusy):
+        app.kb_evaluation.start(kb_id, made.set_id)
+    app.kb_evaluation.stop(job_id)
+    assert ended(app, kb_id).status.state == "stopped"
+    assert app.kb_evaluation.results(kb_id) == []
+
+
+def test_what_is_not_there_is_told(app: App) -> None:
+    kb_id = added(app)
+    empty = app.kb_evaluation.empty_set(kb_id, "vacío")
+    with pytest.raises(NoQuestionsKept):
+        app.kb_evaluation.start(kb_id, empty.set_id)
+    for wrong in ("nada", "../../x", ""):
+        with pytest.raises(QuestionSetNotFound):
+            app.kb_evaluation.question_set(kb_id, wrong)
+        with pytest.raises(KbResultNotFound):
+            app.kb_evaluation.result(kb_id, wrong)
+    with pytest.raises(KbNotFound):
+        app.kb_evaluation.empty_set("otra-00000000", "x")
+    app.kb_evaluation.delete_set(kb_id, empty.set_id)
+    assert app.kb_evaluation.sets(kb_id) == []
+
+
+def test_a_damaged_file_hides_no_other(app: App) -> None:
+    kb_id = added(app)
+    made = saved(app, kb_id)
+    folder = app.settings.kb_dir / kb_id / "evaluation" / "sets"
+    (folder / "20990101T000000000000-aaaa.json").write_text("{", "utf-8")
+    assert [one.set_id for one in app.kb_evaluation.sets(kb_id)] == [made.set_id]
+
+
+def test_a_chosen_threshold_decides_the_next_answer_and_outlives_the_process(app: App) -> None:
+    kb_id = added(app)
+    question = "¿De cuánto es la dieta completa?"
+    assert not app.ask(kb_id, question, UserContext("strict", "es")).abstained
+    save_provider(app.settings.app_settings_path, "demo")
+    app.evidence.choose(1.0)
+    assert saved_provider(app.settings.app_settings_path) == "demo", "the other choice in the file stays"
+    evidence = app.ask(kb_id, question, UserContext("strict", "es")).decision
+    assert (evidence.min_evidence, evidence.enough) == (1.0, evidence.evidence >= 1.0)
+    again = build_app(load_settings(data_dir=app.settings.data_dir, provider="demo"))
+    assert again.settings.kb_min_evidence == again.chat_defaults(kb_id).kb_min_evidence == 1.0
+    with pytest.raises(InvalidSetting):
+        app.evidence.choose(1.5)
+
+
+def test_a_threshold_from_outside_wins_and_cannot_be_chosen(settings: Settings) -> None:
+    chosen = build_app(load_settings(data_dir=settings.data_dir))
+    chosen.evidence.choose(0.3)
+    fixed = build_app(load_settings(data_dir=settings.data_dir, kb_min_evidence=0.7))
+    assert fixed.evidence.fixed
+    assert fixed.settings.kb_min_evidence == 0.7
+    with pytest.raises(InvalidSetting):
+        fixed.evidence.choose(0.4)
+    chosen.settings.app_settings_path.write_text('{"kb_min_evidence": "mucho", "provider": "demo"}', "utf-8")
+    assert build_app(load_settings(data_dir=settings.data_dir)).settings.kb_min_evidence == 0.5
+
+
+def test_the_command_proposes_a_file_that_kb_evaluate_takes(
+    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RETRIEVAL_STRATEGY", "LEXICAL")
+    document, out = tmp_path / "normas.md", tmp_path / "q.jsonl"
+    document.write_text(KB, "utf-8")
+    code, said, _ = command("kb", "questions", str(document), "--count", "8", "--out", str(out), "--json")
+    assert code == 0
+    told = json.loads(said)
+    assert told["by"] == "rules"
+    assert sum(told["questions"].values()) == len(load_questions(out))
+    code, said, _ = command("kb", "evaluate", str(document), str(out), "--json")
+    assert (code, json.loads(said)["questions"]) == (0, told["questions"])
+    code, said, _ = command("kb", "questions", "nada-00000000", "--out", str(out))
+    assert code == 2

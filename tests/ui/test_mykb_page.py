@@ -1,0 +1,221 @@
+"""Evaluate my KB: without a knowledge base, with one, with questions, with results."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from chatbot_mvp.app import KbQuestion, KbRecord, SetQuestion
+from streamlit_app.ui.state import get_app
+from tests.ui.test_pages import data_dir, no_keys, open_page, texts  # noqa: F401
+
+KB = "# Vacaciones\n\nCada persona dispone de 23 días.\n\n# Dietas\n\nLa dieta completa es de 48 euros.\n"
+QUESTIONS = (
+    SetQuestion(KbQuestion("a", "¿De cuánto es la dieta completa?", "answerable", "La dieta completa es de 48 euros.")),
+    SetQuestion(KbQuestion("b", "¿De cuántos días dispone cada persona?", "answerable", "Esto no está.")),
+    SetQuestion(KbQuestion("c", "¿Qué altura tiene la torre Eiffel?", "far")),
+    SetQuestion(KbQuestion("d", "¿Quién inventó la dieta completa?", "near")),
+)
+
+pytestmark = pytest.mark.usefixtures("data_dir", "no_keys")
+
+
+@pytest.fixture
+def kb(data_dir: Path, no_keys: None) -> KbRecord:  # noqa: F811
+    return get_app().add_kb("normas.md", KB.encode())
+
+
+def with_set(kb: KbRecord, name: str = "mías") -> str:
+    desk = get_app().kb_evaluation
+    return desk.save(replace(desk.empty_set(kb.kb_id, name), questions=QUESTIONS)).set_id
+
+
+def wait(kb: KbRecord) -> str:
+    """The id of what the latest job made."""
+    deadline = time.monotonic() + 60
+    while get_app().kb_evaluation.jobs(kb.kb_id)[0].status.active:
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    return get_app().kb_evaluation.jobs(kb.kb_id)[0].made
+
+
+def asked(kb: KbRecord, set_id: str) -> str:
+    get_app().kb_evaluation.start(kb.kb_id, set_id)
+    return wait(kb)
+
+
+def results(language: str = "es") -> AppTest:
+    page = open_page("mykb", language)
+    page.session_state["mykb_step"] = "results"
+    page = page.run()
+    assert not page.exception, page.exception
+    return page
+
+
+def test_without_a_knowledge_base_the_sample_is_one_click_away() -> None:
+    page = open_page("mykb")
+    assert "hace falta una base de conocimiento" in texts(page)
+    page = page.button(key="kb_sample").click().run()
+    assert not page.exception
+    assert page.button(key="mykb_propose")
+
+
+@pytest.mark.parametrize(("language", "told"), [("es", "Sin modelo de lenguaje"), ("en", "Without a language model")])
+def test_with_a_knowledge_base_it_proposes_and_shows_what_was_proposed(kb: KbRecord, language: str, told: str) -> None:
+    page = open_page("mykb", language)
+    assert told in texts(page)
+    page = page.select_slider(key="mykb_count").set_value(12).run()
+    page = page.button(key="mykb_propose").click().run()
+    assert not page.exception
+    set_id = wait(kb)
+    page = page.run()
+    assert page.session_state["mykb_set"] == set_id
+    counts = get_app().kb_evaluation.question_set(kb.kb_id, set_id).counts()
+    assert counts["answerable"] > 0
+    assert str(sum(counts.values())) in page.button(key="mykb_run").label
+
+
+def test_a_question_is_added_and_another_changed_in_the_form(kb: KbRecord) -> None:
+    set_id = with_set(kb)
+    page = open_page("mykb")
+    assert "Pasajes esperados que no están en el documento tal cual: 1" in texts(page)
+
+    def place() -> str:
+        return f"{set_id}-{get_app().kb_evaluation.question_set(kb.kb_id, set_id).changed_at}"
+
+    at = f"{place()}-new"
+    chunk = get_app().kb_chunks(kb.kb_id)[0]
+    page.text_area(key=f"mykb-q-{at}").set_value("¿Cuántas vacaciones hay?")
+    page.selectbox(key=f"mykb-c-{at}").set_value(chunk.chunk_id)
+    page = page.button(key=f"mykb-one-save-{at}").click().run()
+    assert not page.exception
+    added = get_app().kb_evaluation.question_set(kb.kb_id, set_id).questions[-1]
+    assert (added.question.question, added.origin) == ("¿Cuántas vacaciones hay?", "person")
+    assert (added.question.paragraph, added.question.heading) == (chunk.text, chunk.section)
+
+    page = page.selectbox(key=f"mykb-one-{set_id}").set_value("b").run()
+    at = f"{place()}-b"
+    page.text_area(key=f"mykb-p-{at}").set_value("Cada persona dispone de 23 días.")
+    page = page.button(key=f"mykb-one-save-{at}").click().run()
+    questions = get_app().kb_evaluation.question_set(kb.kb_id, set_id)
+    assert get_app().kb_evaluation.check(questions).lost == ()
+    assert "no están en el documento" not in texts(page)
+
+
+def test_a_set_of_another_version_says_so_until_it_is_reviewed(kb: KbRecord) -> None:
+    set_id = with_set(kb)
+    later = get_app().add_kb("normas.md", KB.replace("48", "52").encode())
+    page = open_page("mykb")
+    page = page.button(key="mykb_copy").click().run()
+    assert "para otra versión del documento" in texts(page)
+    assert "tal cual: 2" in texts(page)
+    page = page.button(key="mykb_accept").click().run()
+    assert "para otra versión del documento" not in texts(page)
+    [copied] = get_app().kb_evaluation.sets(later.kb_id)
+    assert copied.set_id != set_id
+
+
+def test_a_run_leads_to_its_result_and_a_failed_proposal_says_why(kb: KbRecord) -> None:
+    with_set(kb)
+    page = open_page("mykb")
+    page = page.button(key="mykb_run").click().run()
+    result_id = wait(kb)
+    page = page.run()
+    assert page.session_state["mykb_step"] == "results"
+    assert page.session_state["mykb_result"] == result_id
+    nothing = get_app().add_kb("nada.txt", b"uno dos tres")
+    get_app().kb_evaluation.propose(nothing.kb_id, "x", 12)
+    wait(nothing)
+    assert "No se pudo hacer ninguna pregunta" in open_page("mykb").error[0].value
+
+
+@pytest.mark.parametrize("language", ["es", "en"])
+def test_a_result_has_figures_with_counts_and_says_that_they_are_few(kb: KbRecord, language: str) -> None:
+    asked(kb, with_set(kb))
+    page = results(language)
+    values = {metric.label: metric.value for metric in page.metric}
+    first, wrong = (
+        ("Pasaje el primero", "Contestadas por error")
+        if language == "es"
+        else (
+            "Passage first",
+            "Wrongly answered",
+        )
+    )
+    assert values[first] == ("100 %" if language == "es" else "100%")
+    assert wrong in values
+    assert ("Solo hay 2 preguntas con respuesta" if language == "es" else "only 2 answerable") in texts(page)
+    table = page.dataframe[0].value
+    assert len(table) == 4
+
+
+def test_the_threshold_moves_the_figures_without_asking_again_and_can_be_taken(kb: KbRecord) -> None:
+    result_id = asked(kb, with_set(kb))
+    page = results()
+    assert page.button(key="mykb_apply").disabled
+    page = page.slider(key=f"mykb-threshold-{result_id}").set_value(0.0).run()
+    values = {metric.label: metric.value for metric in page.metric}
+    assert values["Contestadas por error"] == "100 %"
+    assert "2 de 2" in texts(page)
+    assert len(get_app().kb_evaluation.jobs(kb.kb_id)) == 1
+    page = page.slider(key=f"mykb-threshold-{result_id}").set_value(0.37).run()
+    page = page.button(key="mykb_apply").click().run()
+    assert not page.exception
+    assert get_app().settings.kb_min_evidence == 0.37
+    assert "Ahora el chat usa 0,37" in texts(page)
+
+
+def test_the_suggestion_can_be_tried_on_the_chart(kb: KbRecord) -> None:
+    result_id = asked(kb, with_set(kb))
+    page = results()
+    page = page.select_slider(key="mykb_tolerance").set_value(0.0).run()
+    page = page.button(key="mykb_see").click().run()
+    assert not page.exception
+    threshold = page.slider(key=f"mykb-threshold-{result_id}").value
+    values = {metric.label: metric.value for metric in page.metric}
+    assert values["Contestadas por error"] == "0 %"
+    assert f"Probar {threshold:.2f}".replace(".", ",") in page.button(key="mykb_see").label
+
+
+def test_a_threshold_set_outside_is_shown_as_fixed(kb: KbRecord, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked(kb, with_set(kb))
+    monkeypatch.setenv("KB_MIN_EVIDENCE", "0.6")
+    get_app.clear()
+    page = results()
+    assert page.button(key="mykb_apply").disabled
+    assert "está fijado fuera de esta página" in texts(page)
+
+
+def test_two_results_are_listed_and_compared(kb: KbRecord) -> None:
+    one = asked(kb, with_set(kb))
+    two = asked(kb, with_set(kb, "otras"))
+    page = results()
+    page = page.selectbox(key=f"mykb-compare-{two}").set_value(one).run()
+    assert not page.exception
+    assert [metric.delta for metric in page.metric][:2] == ["+0 puntos", "+0 puntos"]
+    assert any(len(table.value) == 2 and "Huella" in table.value for table in page.dataframe)
+
+
+def test_a_question_shows_what_was_found_and_what_was_expected(kb: KbRecord) -> None:
+    asked(kb, with_set(kb))
+    page = results()
+    [chosen] = [box for box in page.selectbox if box.label == "Pregunta que se muestra"]
+    page = chosen.set_value(next(row for row, text in enumerate(chosen.options) if "dieta completa?" in text)).run()
+    assert not page.exception
+    assert any("[1] Dietas" in box.label for box in page.expander)
+    [chosen] = [box for box in page.selectbox if box.label == "Pregunta que se muestra"]
+    page = chosen.set_value(next(row for row, text in enumerate(chosen.options) if "Eiffel" in text)).run()
+    assert "No se espera ningún pasaje" in texts(page)
+
+
+def test_without_kinds_the_threshold_is_not_judged(kb: KbRecord) -> None:
+    desk = get_app().kb_evaluation
+    only = (SetQuestion(KbQuestion("x", "¿Dieta?")),)
+    asked(kb, desk.save(replace(desk.empty_set(kb.kb_id, "x"), questions=only)).set_id)
+    page = results()
+    assert "Ninguna pregunta dice si tiene respuesta" in texts(page)
+    assert not [button for button in page.button if button.key == "mykb_apply"]
