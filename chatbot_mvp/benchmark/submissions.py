@@ -19,6 +19,7 @@ _KEPT = (
     "documents",
     "metrics",
     "scored",
+    "intervals",
     "seconds",
     "usage",
     "generator",
