@@ -43,6 +43,7 @@ from chatbot_mvp.embedding.base import Embedder
 from chatbot_mvp.embedding.registry import create_embedder
 from chatbot_mvp.errors import ChatbotError
 from chatbot_mvp.evidence_choice import EvidenceChoice
+from chatbot_mvp.health import Health, HealthDesk, Probe
 from chatbot_mvp.jobs.manager import JobStatus
 from chatbot_mvp.kb.chunking import chunk_document
 from chatbot_mvp.kb.intake import FileState
@@ -92,6 +93,7 @@ __all__ = [
     "FileState",
     "Found",
     "GoldPath",
+    "Health",
     "InputRow",
     "JobStatus",
     "KbContents",
@@ -200,6 +202,8 @@ class App:
             lambda: self.settings, self._kbs, self.kb_pipeline, lambda: self._chat_model
         )
         """Questions of a knowledge base: proposed, reviewed, asked, and strict mode's threshold over the scores."""
+        self.health = HealthDesk(self._parts)
+        """Whether provider, embedder and storage answer, without waiting for them."""
 
     @property
     def settings(self) -> Settings:
@@ -361,11 +365,34 @@ class App:
         return self._chat.model_name
 
     def _try_embedder(self) -> str:
+        return f"{self.settings.embedding_model_name} ({1_000 * self._time_embedder():.0f} ms)"
+
+    def _parts(self) -> list[Probe]:
+        parts = [
+            Probe("provider", self.settings.language_model, self._ask_provider),
+            Probe("embedder", self.settings.embedding_model_name, self._time_embedder),
+        ]
+        if self.bench.data.uses_storage:
+            parts.append(Probe("storage", self.settings.minio_bucket_name, self._ask_storage))
+        return parts
+
+    def _ask_provider(self) -> float | None:
+        self.providers.require_chosen()
+        if not self.settings.model_of(self.settings.provider):
+            return None
+        check = self.providers.check(self.settings.provider)
+        if check.error is not None:
+            raise check.error
+        return check.seconds
+
+    def _time_embedder(self) -> float:
         embedder = self._embedder(self.settings.embedding_model_name)
         started = time.perf_counter()
         embedder.embed(["?"], "query")
-        milliseconds = 1_000 * (time.perf_counter() - started)
-        return f"{self.settings.embedding_model_name} ({milliseconds:.0f} ms)"
+        return time.perf_counter() - started
+
+    def _ask_storage(self) -> None:
+        self.bench.data.try_storage()
 
     def _try_data_dir(self) -> str:
         self.settings.data_dir.mkdir(parents=True, exist_ok=True)

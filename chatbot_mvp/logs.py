@@ -1,4 +1,7 @@
-"""What goes to stderr: log lines as text or, with LOG_FORMAT=jsonl, one JSON object a line. No secret is in either."""
+"""What goes to stderr: log lines as text or, with LOG_FORMAT=jsonl, one JSON object a line. No secret is in either.
+
+Errors go to a file as well, if one is named: a person who is given an error's id can look it up there.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ import logging
 import sys
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from pathlib import Path
 from types import TracebackType
 from typing import Any, TextIO
 from urllib.parse import quote
@@ -16,11 +20,12 @@ from chatbot_mvp.settings import MASK, SECRETS, Settings
 _log = logging.getLogger(__name__)
 
 _SHORTEST_SECRET = 4  # to mask less would blot out words
+_LARGEST_FILE = 1_000_000  # bytes of the file of errors; the one before is kept
 _QUIET = ("boto3", "botocore", "s3transfer", "urllib3")
 """Their debug lines hold the headers of requests, and by them the access key."""
 
 
-def configure(form: str, verbose: bool = False, secrets: Sequence[str] = ()) -> None:
+def configure(form: str, verbose: bool = False, secrets: Sequence[str] = (), errors_path: Path | None = None) -> None:
     """Send all log lines to stderr; a second call replaces the first.
 
     Args:
@@ -29,13 +34,18 @@ def configure(form: str, verbose: bool = False, secrets: Sequence[str] = ()) -> 
             Python and an exception that nobody caught are lines as well.
         verbose: from DEBUG on.
         secrets: what is masked wherever it stands in a line.
+        errors_path: where lines of errors are kept too, as JSON whatever the form.
     """
     handler = _Stderr()
     handler.setFormatter(_JsonLines(secrets) if form == "jsonl" else _Text(secrets))
     root = logging.getLogger()
-    for old in [old for old in root.handlers if isinstance(old, _Stderr)]:
+    for old in [old for old in root.handlers if isinstance(old, _Stderr | _ErrorFile)]:
         root.removeHandler(old)
     root.addHandler(handler)
+    if errors_path is not None:
+        kept = _ErrorFile(errors_path)
+        kept.setFormatter(_JsonLines(secrets))
+        root.addHandler(kept)
     root.setLevel(logging.DEBUG if verbose else logging.WARNING)
     own = logging.getLogger("chatbot_mvp")
     own.setLevel(logging.INFO if form == "jsonl" and not verbose else logging.NOTSET)
@@ -75,6 +85,24 @@ class _Stderr(logging.StreamHandler[TextIO]):
     @property
     def stream(self) -> TextIO:  # type: ignore[override]
         return sys.stderr
+
+
+class _ErrorFile(logging.Handler):
+    """Appends errors to a file that is opened for each line: there are few, and several processes may write."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(logging.ERROR)
+        self._path = path
+
+    def emit(self, record: logging.LogRecord) -> None:
+        try:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            if self._path.is_file() and self._path.stat().st_size > _LARGEST_FILE:
+                self._path.replace(self._path.with_suffix(".1.jsonl"))
+            with self._path.open("a", encoding="utf-8") as file:
+                file.write(self.format(record) + "\n")
+        except OSError:
+            pass  # the line is on stderr; a full disk must not turn one error into two
 
 
 class _Text(logging.Formatter):

@@ -87,6 +87,11 @@ class SettingPaths(SettingFields):
         return self.data_dir / "logs" / "retrieval_metrics.jsonl"
 
     @property
+    def errors_log_path(self) -> Path:
+        """Where an error's id that a page shows is found again."""
+        return self.data_dir / "logs" / "errors.jsonl"
+
+    @property
     def submissions_path(self) -> Path:
         return self.data_dir / "submissions.jsonl"
 

@@ -4,15 +4,20 @@ from pathlib import Path
 
 import streamlit as st
 
+from streamlit_app.ui.errors import begin_log, watch_errors
 from streamlit_app.ui.frame_style import frame_style
 from streamlit_app.ui.guard import sign_out_button
 from streamlit_app.ui.i18n import LANGUAGE_NAMES, choose_language, t
 from streamlit_app.ui.session import keep_session
 from streamlit_app.ui.state import PAGES, get_app
+from streamlit_app.ui.tour import keep_tour
 
 st.set_page_config(page_title="Chatbot MVP", page_icon="📚", layout="wide")
+watch_errors()
+begin_log(get_app().settings, str(get_app().settings.errors_log_path))
 language = choose_language(get_app().settings.ui_language)
 keep_session()
+keep_tour()
 frame_style()
 
 page = st.navigation(

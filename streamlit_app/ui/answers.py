@@ -11,12 +11,13 @@ from chatbot_mvp.app import AnswerRecord, Conversation, LiveTurn, Turn
 from streamlit_app.ui.debug import show_debug
 from streamlit_app.ui.feedback import ask_feedback
 from streamlit_app.ui.i18n import number, t
-from streamlit_app.ui.sources import show_sources
+from streamlit_app.ui.sources import show_sources, source_link
 from streamlit_app.ui.state import failure_text, get_app
 
 _FRAME_S = 0.04  # as often as a person sees a difference
 _ALMOST_DONE_S = 0.05  # an answer this near is shown whole, without a flash of what was found
 
+_CITATION = re.compile(r"\\?\[(\d+)\\?\]")  # as it stands, or with its brackets escaped
 _LIST_MARK = re.compile(r"\s*(?:(?:[-*+•]|\d+[.)])\s+)?")
 
 
@@ -31,17 +32,21 @@ def show_turn(conversation: Conversation, turn: Turn, debug: bool) -> None:
             reason = t("chat.failed", error=failure_text(turn.failure)) if turn.failure else t("chat.interrupted")
             st.warning(reason, icon=":material/warning:")
             return
-        show_answer(turn.answer)
+        show_answer(turn.answer, f"source-{turn.turn_id}")
         ask_feedback(conversation, turn)
         if debug:
             show_debug(turn.answer)
 
 
-def show_answer(answer: AnswerRecord) -> None:
-    """Text with its unsupported sentences marked, what is to be said about it, sources."""
+def show_answer(answer: AnswerRecord, anchor: str) -> None:
+    """Text with its unsupported sentences marked, what is to be said about it, sources.
+
+    Args:
+        anchor: unique on the page; a citation in the text leads to its source by it.
+    """
     if answer.failure:
         st.warning(t("chat.fallback", error=failure_text(answer.failure)), icon=":material/cloud_off:")
-    st.markdown(marked(answer))
+    st.markdown(linked(marked(answer), answer, anchor))
     if answer.unsupported:
         said = t(
             "chat.unsupported_one" if answer.unsupported == 1 else "chat.unsupported",
@@ -55,7 +60,7 @@ def show_answer(answer: AnswerRecord) -> None:
     st.caption(" · ".join(_facts(answer)))
     if answer.sources:
         st.markdown(f"**{t('chat.sources')}**")
-        show_sources(answer.sources)
+        show_sources(answer.sources, anchor)
 
 
 def watch(conversation: Conversation, turn: Turn, live: LiveTurn, debug: bool) -> None:
@@ -97,6 +102,17 @@ def watch(conversation: Conversation, turn: Turn, live: LiveTurn, debug: bool) -
 def safe_markdown(text: str) -> str:
     """A model's words as Markdown that fetches nothing and reads no formula into amounts of money."""
     return text.replace("![", "!\\[").replace("$", r"\$")
+
+
+def linked(text: str, answer: AnswerRecord, anchor: str) -> str:
+    """Markdown with its citations made links to their sources; a number without a source stays as it is."""
+    numbers = {source.number for source in answer.sources}
+
+    def link(match: re.Match[str]) -> str:
+        cited = int(match[1])
+        return source_link(cited, anchor) if cited in numbers else match[0]
+
+    return _CITATION.sub(link, text)
 
 
 def marked(answer: AnswerRecord) -> str:

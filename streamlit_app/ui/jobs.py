@@ -7,9 +7,9 @@ import streamlit as st
 from chatbot_mvp.app import JobStatus
 from chatbot_mvp.errors import ChatbotError
 from streamlit_app.ui.i18n import duration, moment, number, score, t
-from streamlit_app.ui.links import run_params
+from streamlit_app.ui.links import open_run
 from streamlit_app.ui.metrics import metric_label
-from streamlit_app.ui.state import PAGES, get_app, show_error
+from streamlit_app.ui.state import get_app, show_error
 
 
 def job_panel(place: str = "") -> None:
@@ -93,7 +93,7 @@ def _show_last(jobs: list[JobStatus], place: str) -> None:
     if ended.state == "done":
         st.success(t("job.done", title=ended.title), icon=":material/check_circle:")
         if st.button(t("job.open"), key=f"{place}open-last", icon=":material/monitoring:"):
-            st.switch_page(PAGES["evaluation"][0], query_params=run_params(ended.job_id))
+            open_run(ended.job_id)
     elif ended.state == "failed":
         reason = (
             t(f"error.{ended.error_code}", **ended.error_params)

@@ -7,12 +7,13 @@ the only place where this is kept: whoever opens one sees what its sender saw.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Literal, NoReturn
 from urllib.parse import urlencode
 
 import streamlit as st
 
 from streamlit_app.ui.i18n import t
+from streamlit_app.ui.state import PAGES
 
 View = Literal["list", "run", "comparison", "leaderboard"]
 VIEWS: tuple[View, ...] = ("list", "run", "comparison", "leaderboard")
@@ -70,9 +71,9 @@ def write_comparison(run_ids: Sequence[str]) -> None:
     _write({"compare": ",".join(run_ids)})
 
 
-def run_params(run_id: str, query_id: str = "") -> dict[str, str]:
-    """For ``st.switch_page(…, query_params=…)`` from another page to a run."""
-    return {"run": run_id} | ({"query": query_id} if query_id else {})
+def open_run(run_id: str) -> NoReturn:
+    """Leave another page for a run's."""
+    st.switch_page(PAGES["evaluation"][0], query_params={"run": run_id})
 
 
 def address() -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+from collections.abc import Sequence
 
 import streamlit as st
 
@@ -12,17 +13,34 @@ from streamlit_app.ui.i18n import number, plain, t
 from streamlit_app.ui.state import get_app
 
 _STYLE = """<style>
-.passage {white-space: pre-wrap; overflow-wrap: anywhere; line-height: 1.55; max-height: 28rem; overflow-y: auto;}
+.passage {white-space: pre-wrap; overflow-wrap: anywhere; line-height: 1.55; max-height: 28rem; overflow-y: auto;
+  scroll-margin-top: 8rem;}
 .passage mark {background: #fde68a; color: #1c1f1e; border-radius: 3px; padding: 0 2px;}
+details.source {border: 1px solid color-mix(in srgb, currentColor 22%, transparent); border-radius: 0.6rem;
+  margin-bottom: 0.5rem; overflow-wrap: anywhere;}
+details.source > summary {cursor: pointer; padding: 0.5rem 0.8rem; border-radius: 0.6rem;}
+details.source > summary:hover {background: color-mix(in srgb, currentColor 7%, transparent);}
+details.source > summary:focus-visible {outline: 2px solid currentColor; outline-offset: 1px;}
+details.source > .passage {padding: 0.4rem 0.9rem;}
+details.source > .passage:target {box-shadow: inset 4px 0 0 #0f766e;}
+details.source > .place {font-size: 0.875rem; opacity: 0.8; padding: 0.2rem 0.9rem 0.7rem; margin: 0;}
 </style>"""
 
 
-def show_sources(sources: tuple[Source, ...]) -> None:
-    """One expander per source, closed, named by its number and section."""
-    for source in sources:
-        with st.expander(f"[{source.number}] {source.chunk.section}", icon=":material/description:"):
-            show_passage(source.chunk, source.highlights)
-            st.caption(place_text(source.chunk, source.highlights))
+def show_sources(sources: tuple[Source, ...], anchor: str = "") -> None:
+    """One disclosure per source, closed, named by its number and section.
+
+    The browser's own, not Streamlit's expander: a link to what is inside of it opens it.
+
+    Args:
+        anchor: begins the names that ``source_link`` leads to; "" for none.
+    """
+    st.html(_STYLE + "".join(_source_html(source, anchor) for source in sources))
+
+
+def source_link(number: int, anchor: str) -> str:
+    """A citation in Markdown; a click opens its source and goes there."""
+    return f'[\\[{number}\\]](#{anchor}-{number} "{t("chat.open_source", number=number)}")'
 
 
 def show_passage(chunk: Chunk, highlights: tuple[tuple[int, int], ...]) -> None:
@@ -31,18 +49,18 @@ def show_passage(chunk: Chunk, highlights: tuple[tuple[int, int], ...]) -> None:
 
 
 def place_text(chunk: Chunk, highlights: tuple[tuple[int, int], ...]) -> str:
-    """The file and page that a passage, or what is marked in it, is from, and its characters."""
-    said = t("chat.source_place", start=number(chunk.start), end=number(chunk.end))
-    place = get_app().library.place(chunk.doc_id, highlights[0][0] if highlights else chunk.start)
-    if place is None:
-        return said
-    page = f", {t('chat.source_page', page=number(place.page))}" if place.page else ""
-    return f":material/draft: {plain(place.file)}{page} · {said}"
+    """The file and page that a passage, or what is marked in it, is from, and its characters, in Markdown."""
+    file, said = _place(chunk, highlights)
+    return f":material/draft: {plain(file)} · {said}" if file else said
 
 
-def passage_html(text: str, start: int, highlights: tuple[tuple[int, int], ...]) -> str:
-    """The passage as HTML. ``start`` is its offset in the document, to which ``highlights`` refer as well."""
-    parts = ['<div class="passage">']
+def passage_html(text: str, start: int, highlights: Sequence[tuple[int, int]], name: str = "") -> str:
+    """The passage as HTML. ``start`` is its offset in the document, to which ``highlights`` refer as well.
+
+    Args:
+        name: what a link may lead to.
+    """
+    parts = [f'<div class="passage" id="{html.escape(name)}">' if name else '<div class="passage">']
     position = 0
     for begin, end in highlights:
         parts.append(html.escape(text[position : begin - start]))
@@ -50,3 +68,24 @@ def passage_html(text: str, start: int, highlights: tuple[tuple[int, int], ...])
         position = end - start
     parts.append(html.escape(text[position:]) + "</div>")
     return "".join(parts)
+
+
+def _source_html(source: Source, anchor: str) -> str:
+    chunk = source.chunk
+    name = f"{anchor}-{source.number}" if anchor else ""
+    place = " · ".join(part for part in _place(chunk, source.highlights) if part)
+    return (
+        f'<details class="source"><summary>[{source.number}] {html.escape(chunk.section)}</summary>'
+        f"{passage_html(chunk.text, chunk.start, source.highlights, name)}"
+        f'<p class="place">{html.escape(place)}</p></details>'
+    )
+
+
+def _place(chunk: Chunk, highlights: tuple[tuple[int, int], ...]) -> tuple[str, str]:
+    """(file and page, "" where the KB is gone; its characters)."""
+    said = t("chat.source_place", start=number(chunk.start), end=number(chunk.end))
+    place = get_app().library.place(chunk.doc_id, highlights[0][0] if highlights else chunk.start)
+    if place is None:
+        return "", said
+    page = f", {t('chat.source_page', page=number(place.page))}" if place.page else ""
+    return f"{place.file}{page}", said

@@ -13,6 +13,7 @@ from streamlit_app.ui.knobs import ask_knobs
 from streamlit_app.ui.session import begin_conversation, current_conversation
 from streamlit_app.ui.state import active_kb, get_app, prepare_kb, show_error
 from streamlit_app.ui.suggestions import suggestions
+from streamlit_app.ui.tour import show_tour_in_chat
 
 st.title(t("nav.chat"))
 show_profile()
@@ -62,7 +63,9 @@ if kb.kb_truncated:
 upload_panel()
 
 history = st.container()
-question = st.chat_input(t("chat.placeholder")) or st.session_state.pop("chat_suggested", None)
+if draft := st.session_state.pop("chat_draft", ""):
+    st.session_state.chat_input = draft
+question = st.chat_input(t("chat.placeholder"), key="chat_input") or st.session_state.pop("chat_suggested", None)
 with history:
     conversation, live = current_conversation(kb)
     if question:
@@ -84,3 +87,4 @@ with history:
                 watch(conversation, turn, live[turn.turn_id], debug)
             else:
                 show_turn(conversation, turn, debug)
+    show_tour_in_chat(asked=conversation is not None and bool(conversation.turns))

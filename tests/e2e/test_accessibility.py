@@ -49,7 +49,7 @@ def test_no_page_has_a_serious_finding(browser, worked_in, scheme) -> None:  # t
             ask(page, "¿Cuántos días de vacaciones tengo al año?")
             page.get_by_text("Fuentes", exact=True).wait_for()
             settle(page)
-            page.locator("[data-testid='stExpander'] summary").first.click()
+            page.locator("details.source summary").first.click()
             settle(page)
             found += serious(page, "an answer")
     context.close()

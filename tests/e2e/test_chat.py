@@ -160,9 +160,9 @@ TOPICS = (
 # From the key press to the first source that is drawn, by the browser's own clock.
 WATCH = """() => {
   window.__seen = null;
-  const before = document.querySelectorAll("[data-testid='stExpander'] summary").length;
+  const before = document.querySelectorAll("details.source").length;
   const observer = new MutationObserver(() => {
-    if (window.__seen === null && document.querySelectorAll("[data-testid='stExpander'] summary").length > before) {
+    if (window.__seen === null && document.querySelectorAll("details.source").length > before) {
       requestAnimationFrame(() => { window.__seen = performance.now(); });
       observer.disconnect();
     }

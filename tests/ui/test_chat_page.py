@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -17,7 +18,7 @@ from streamlit_app.ui import state
 from streamlit_app.ui.answers import marked, safe_markdown
 from streamlit_app.ui.state import get_app
 from tests.fakes import FailingChatModel, FakeChatModel, FakeEmbedder
-from tests.ui.test_pages import open_page, texts
+from tests.ui.test_pages import open_page, sources, texts
 
 QUESTION = "¿Cuántos días laborables de vacaciones hay por año?"
 REPLY = (
@@ -64,14 +65,15 @@ def test_unsupported_sentences_are_marked_and_citations_of_nothing_are_gone(star
     assert "[8]" not in shown
     assert "sin respaldo" not in shown
     assert "no tienen respaldo suficiente" in shown or "no tiene respaldo suficiente" in shown
-    assert page.expander[0].label == "[1] Vacaciones"
+    assert sources(page) == ["[1] Vacaciones"]
+    assert re.search(r"año natural \[\\\[1\\\]\]\(#source-\w+-1 ", shown)
 
 
 def test_an_answer_of_the_models_own_is_told(start: Start) -> None:
     start(FakeChatModel("Mide 330 metros. [1]"))
     page = asked(general(open_page("chat")), "¿Qué altura tiene la torre Eiffel?")
     assert "Esta respuesta no procede de la base de conocimiento." in texts(page)
-    assert not page.expander
+    assert not sources(page)
 
 
 def test_a_provider_that_fails_is_told_and_the_question_answered(start: Start) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import html
 import json
+import re
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -58,7 +60,15 @@ def open_page(name: str, language: str = "es", **address: str) -> AppTest:
 
 def texts(app: AppTest) -> str:
     kinds = ("title", "subheader", "markdown", "caption", "info", "success", "warning", "error", "text")
-    return "\n".join(str(element.value) for kind in kinds for element in getattr(app, kind))
+    shown = [str(element.value) for kind in kinds for element in getattr(app, kind)]
+    bodies = [re.sub("<style>.*?</style>", "", element.proto.body, flags=re.DOTALL) for element in app.get("html")]
+    return "\n".join([*shown, *(html.unescape(body) for body in bodies if body)])
+
+
+def sources(app: AppTest) -> list[str]:
+    """The number and section of each passage that can be opened."""
+    bodies = [element.proto.body for element in app.get("html")]
+    return [html.unescape(name) for body in bodies for name in re.findall("<summary>(.*?)</summary>", body)]
 
 
 def open_newest(language: str = "es") -> AppTest:
@@ -87,7 +97,7 @@ def test_sample_kb_then_chat_in_strict_mode(data_dir: Path) -> None:
     chat.chat_input[0].set_value("¿Cuántos días laborables de vacaciones hay por año?").run()
     assert "23 días laborables" in texts(chat)
     assert "demo" in texts(chat)
-    assert chat.expander[0].label.startswith("[1] Vacaciones")
+    assert sources(chat)[0].startswith("[1] Vacaciones")
     chat.chat_input[0].set_value("¿Qué temperatura tiene la superficie de Venus?").run()
     assert "No encuentro en la base de conocimiento" in texts(chat)
 

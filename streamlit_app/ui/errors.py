@@ -1,0 +1,52 @@
+"""Exceptions that nobody expected: the reader gets an id and a next step, the log the same id and the traceback.
+
+Streamlit tells of an exception in one place, whether it came from a page, a fragment that reran by itself, a dialog or
+a widget's callback. Only that place sees them all: the last three do not pass through the page's own code.
+"""
+
+from __future__ import annotations
+
+import logging
+import secrets
+from collections.abc import Callable
+
+import streamlit as st
+from streamlit import error_util
+
+from chatbot_mvp import logs
+from chatbot_mvp.errors import ChatbotError
+from chatbot_mvp.settings import Settings
+from streamlit_app.ui.i18n import t
+from streamlit_app.ui.state import error_text
+
+ERROR_KEY = "unexpected-error"  # how the container of a message is found on a page
+
+_log = logging.getLogger(__name__)
+
+
+def watch_errors() -> None:
+    """Take the place of Streamlit's own display and its own log lines, which mask no secret; twice is as once."""
+    error_util.invoke_script_error_handler = _tell
+    logging.getLogger(error_util.__name__).addFilter(_is_not_of_a_page)
+
+
+@st.cache_resource(show_spinner=False, max_entries=1)
+def begin_log(_settings: Settings, path: str) -> None:
+    """Send the log to stderr and its errors to ``path``, once per server."""
+    logs.configure(_settings.log_format, secrets=logs.secrets_of(_settings), errors_path=_settings.errors_log_path)
+
+
+def _tell(ex: Exception, on_script_error: Callable[[Exception], bool | None] | None) -> bool:
+    """Log and show; True: there is nothing left for Streamlit to show."""
+    reference = secrets.token_hex(4)
+    _log.error("page error %s: %s", reference, ex, exc_info=ex, extra={"event": {"error_id": reference}})
+    with st.container(key=f"{ERROR_KEY}-{reference}"):
+        if isinstance(ex, ChatbotError):
+            st.error(t("home.error.known", error=error_text(ex), id=reference), icon=":material/error:")
+        else:
+            st.error(t("home.error.unexpected", id=reference), icon=":material/error:")
+    return True
+
+
+def _is_not_of_a_page(record: logging.LogRecord) -> bool:
+    return record.funcName != "_log_uncaught_app_exception"

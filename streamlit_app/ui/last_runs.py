@@ -1,0 +1,117 @@
+"""The last finished runs of each data set as a small chart of one metric with its interval; a click opens a run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import altair as alt
+import pandas as pd
+import streamlit as st
+
+from streamlit_app.ui.grid import card_grid
+from streamlit_app.ui.i18n import moment, number, plain, score, t
+from streamlit_app.ui.links import open_run
+from streamlit_app.ui.metrics import interval_text, metric_help, metric_label
+from streamlit_app.ui.runs import RAGAS, run_names
+from streamlit_app.ui.state import PAGES, get_app
+
+Run = Mapping[str, Any]
+
+_GROUPS, _RUNS = 4, 10  # shown at most: data sets, and runs of each
+_MAIN = ("recall@5", "ndcg@10", "mrr", "hit@1")
+_MAIN_RAGAS = ("faithfulness", "answer_relevancy", "factual_correctness")
+
+
+def show_last_runs() -> None:
+    """A card for each of the data sets that were measured last; what to do where there is none."""
+    runs, _ = get_app().bench.past.runs()
+    groups: dict[tuple[str, str], list[Run]] = {}
+    for run in runs:
+        groups.setdefault((str(run.get("kind", "")), str(run.get("dataset"))), []).append(run)
+    if not groups:
+        st.info(t("home.no_runs"), icon=":material/info:")
+        return
+    with card_grid("home-runs", narrowest=320):
+        for position, ((kind, dataset), found) in enumerate(list(groups.items())[:_GROUPS]):
+            with st.container(border=True, height="stretch", key=f"runs-{position}"):
+                _show_group(kind, dataset, found, position)
+    st.page_link(PAGES["evaluation"][0], label=t("home.all_runs"), icon=PAGES["evaluation"][1])
+
+
+def main_metric(kind: str, runs: Sequence[Run]) -> str:
+    """What stands for a group of runs: the usual one, else the first that its newest has a value of; "" for none."""
+    scored = [name for name, value in runs[0]["metrics"].items() if value is not None]
+    usual = _MAIN_RAGAS if kind == RAGAS else _MAIN
+    return next((name for name in usual if name in scored), scored[0] if scored else "")
+
+
+def _show_group(kind: str, dataset: str, runs: Sequence[Run], position: int) -> None:
+    name = main_metric(kind, runs)
+    shown = [run for run in runs if run["metrics"].get(name) is not None][:_RUNS]
+    title = t("home.group_ragas", name=plain(dataset)) if kind == RAGAS else plain(dataset)
+    st.markdown(f"**{title}**")
+    newest = runs[0]
+    value = newest["metrics"].get(name)
+    st.metric(metric_label(name) if name else t("home.no_metric"), score(value), help=metric_help(name) or None)
+    said = [plain(str(newest.get("strategy") or "")), moment(str(newest.get("started_at", "")))]
+    if interval := newest.get("intervals", {}).get(name):
+        said.append(t("eval.interval", interval=interval_text(interval)))
+    st.caption(" · ".join(part for part in said if part))
+    if len(shown) > 1:
+        event = st.altair_chart(
+            _chart(shown, name), width="stretch", on_select="rerun", selection_mode="run", key=f"chart-{position}"
+        )
+        for point in event.selection.get("run", []):
+            open_run(str(point["run_id"]))
+        st.caption(t("home.chart_help", count=number(len(shown))))
+    names = run_names(runs[:_RUNS], ("strategy",))
+    chosen = st.selectbox(
+        t("home.run_of", name=dataset),
+        list(names),
+        format_func=names.__getitem__,
+        key=f"run-choice-{position}",
+        label_visibility="collapsed",
+    )
+    if st.button(t("job.open"), key=f"open-run-{position}", icon=":material/monitoring:", width="stretch"):
+        open_run(chosen)
+
+
+def _chart(runs: Sequence[Run], name: str) -> alt.LayerChart | alt.FacetChart:
+    """The oldest on the left; a bar to the value, a rule over its interval."""
+    rows: list[dict[str, Any]] = []
+    for run in reversed(runs):
+        interval = run.get("intervals", {}).get(name)
+        low, high = interval or (None, None)
+        rows.append(
+            {
+                "run_id": run["run_id"],
+                "value": run["metrics"][name],
+                "low": low,
+                "high": high,
+                "when": moment(str(run.get("started_at", ""))),
+                "strategy": str(run.get("strategy") or "–"),
+                "said": f"{score(run['metrics'][name])} ({interval_text(interval)})",
+            }
+        )
+    chosen = alt.selection_point(name="run", fields=["run_id"], on="click")
+    base = alt.Chart(pd.DataFrame(rows)).encode(
+        x=alt.X("run_id:N", sort=None, title=None, axis=alt.Axis(labels=False, ticks=False)),
+        tooltip=[
+            alt.Tooltip("when:N", title=t("eval.col.when")),
+            alt.Tooltip("strategy:N", title=t("eval.col.strategy")),
+            alt.Tooltip("said:N", title=metric_label(name)),
+        ],
+    )
+    # A metric that may exceed 1 keeps its bars inside of the chart.
+    scale = alt.Scale(domain=[0, max([1.0, *(float(row["high"] or row["value"] or 0) for row in rows)])])
+    bars = base.mark_bar(cursor="pointer", cornerRadiusEnd=3).encode(
+        y=alt.Y("value:Q", title=None, scale=scale, axis=alt.Axis(tickCount=3)),
+        opacity=alt.condition(chosen, alt.value(0.75), alt.value(0.4)),
+    )
+    rules = (
+        base.transform_filter("datum.low != null")
+        .mark_rule(strokeWidth=2, color="#64748b")
+        .encode(y=alt.Y("low:Q", title=None), y2=alt.Y2("high:Q"))
+    )
+    return alt.layer(bars.add_params(chosen), rules).properties(height=130)

@@ -1,0 +1,242 @@
+"""Inicio through AppTest: with nothing, a little, a lot, and with a provider that never answers; the guided tour."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from http.server import BaseHTTPRequestHandler
+from pathlib import Path
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from streamlit_app.ui import tour
+from streamlit_app.ui.last_runs import main_metric
+from streamlit_app.ui.state import get_app
+from tests.loopback import LoopbackServer
+from tests.ui.test_pages import ROOT, data_dir, no_keys, open_page, texts
+
+__all__ = ["data_dir", "no_keys"]
+
+
+def labels(app: AppTest) -> list[str]:
+    return [button.label for button in app.button]
+
+
+def keys(app: AppTest) -> set[str]:
+    return {button.key for button in app.button if button.key}
+
+
+def settle_health() -> None:
+    deadline = time.monotonic() + 30
+    while any(health.state == "checking" for health in get_app().health.states()):
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def wait_for_jobs() -> None:
+    deadline = time.monotonic() + 60
+    while any(job.active for job in get_app().bench.jobs()):
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def write_runs(folder: Path, count: int, **changes: Any) -> None:
+    """Lines of finished runs, the newest last."""
+    with (folder / "submissions.jsonl").open("a", encoding="utf-8") as file:
+        for number in range(count):
+            run = {
+                "run_id": f"{changes.get('dataset', 'valle')}-{number:03}",
+                "dataset": "valle",
+                "strategy": "BRIDGE",
+                "metrics": {"recall@5": 0.5 + number / 1_000, "mrr": 0.4},
+                "scored": {"recall@5": [40, 40], "mrr": [40, 40]},
+                "intervals": {"recall@5": [0.45, 0.8]},
+                "started_at": f"2026-11-{1 + number // 24:02}T{number % 24:02}:00:00+00:00",
+                **changes,
+            }
+            file.write(json.dumps(run) + "\n")
+
+
+# --- state
+
+
+def test_with_nothing_every_tile_has_a_word_and_a_next_step(data_dir: Path, no_keys: None) -> None:
+    open_page("home")
+    settle_health()
+    home = open_page("home")
+    said = texts(home)
+    for text in ("Proveedor del chat", "Modelo de vectores", "Bases de conocimiento", "Conjuntos de datos"):
+        assert f"**{text}**" in said
+    for word in ("Solo lo básico", "Listo", "Falta"):
+        assert word in said
+    assert "Almacenamiento S3" not in said
+    assert "home-sample" in keys(home)
+    assert "Aún no hay evaluaciones" in home.info[0].value
+
+
+def test_the_sample_is_added_from_the_tile(data_dir: Path) -> None:
+    home = open_page("home")
+    home = home.button(key="home-sample").click().run()
+    assert [record.kb_name for record in get_app().kbs()] == ["politica_empresa.md"]
+    assert "politica_empresa.md" in texts(home)
+    assert "home-sample" not in keys(home)
+
+
+def test_own_data_sets_are_named(data_dir: Path) -> None:
+    for name in ("uno", "dos", "tres", "cuatro"):
+        folder = data_dir / "datasets" / name
+        (folder / "qrels").mkdir(parents=True)
+        for file in ("corpus.jsonl", "queries.jsonl", "qrels/test.tsv"):
+            (folder / file).touch()
+    assert "cuatro, dos, tres y 1 más" in texts(open_page("home"))
+
+
+class Hanging(BaseHTTPRequestHandler):
+    """Takes a request and says nothing until it is let go."""
+
+    gate = threading.Event()
+
+    def do_GET(self) -> None:
+        self.gate.wait(20)
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+def test_a_provider_that_hangs_holds_nobody(data_dir: Path, no_keys: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    open_page("home")  # what is slow only once
+    get_app.clear()
+    Hanging.gate.clear()
+    with LoopbackServer(Hanging) as server:
+        monkeypatch.setenv("PROVIDER", "ollama")
+        monkeypatch.setenv("OLLAMA_MODEL_NAME", "llama3.2")
+        monkeypatch.setenv("OLLAMA_BASE_URL", f"{server.url}/v1")
+        started = time.monotonic()
+        home = open_page("home")
+        assert time.monotonic() - started < 5  # the check gives up after 10 s
+        assert "Comprobando…" in texts(home)
+        assert "ollama/llama3.2" in texts(home)
+        Hanging.gate.set()
+        settle_health()
+    home = open_page("home")
+    assert "No responde" in texts(home)
+    assert "Comprobar otra vez" in labels(home)
+
+
+# --- last runs
+
+
+def test_many_runs_are_a_few_charts_and_a_button_opens_one(data_dir: Path) -> None:
+    write_runs(data_dir, 200)
+    write_runs(data_dir, 3, dataset="respuestas", kind="ragas", metrics={"faithfulness": 0.9, "mrr": None})
+    open_page("home")
+    started = time.monotonic()
+    home = open_page("home")
+    assert time.monotonic() - started < 3
+    assert {metric.label: metric.value for metric in home.metric} == {"Recall@5": "0,699", "Fidelidad": "0,900"}
+    assert len(home.get("arrow_vega_lite_chart")) + len(home.get("vega_lite_chart")) == 2
+    assert "Intervalo del 95 %: 0,450 – 0,800" in texts(home)
+    [choice] = [box for box in home.selectbox if box.key == "run-choice-0"]
+    assert len(choice.options) == 10
+    home = choice.select_index(2).run()
+    home = home.button(key="open-run-0").click().run()
+    assert home.session_state["run_id"] == "valle-197"
+
+
+def test_runs_of_an_earlier_version_have_no_interval(data_dir: Path) -> None:
+    write_runs(data_dir, 2, intervals={})
+    home = open_page("home")
+    assert "Intervalo" not in texts(home)
+    assert home.metric[0].value == "0,501"
+
+
+@pytest.mark.parametrize(
+    ("kind", "metrics", "expected"),
+    [
+        ("", {"mrr": 0.1, "recall@5": 0.2}, "recall@5"),
+        ("", {"recall@5": None, "mrr": 0.1}, "mrr"),
+        ("ragas", {"mrr": 0.1, "faithfulness": 0.2}, "faithfulness"),
+        ("ragas", {"own_metric": 0.2}, "own_metric"),
+        ("", {"recall@5": None}, ""),
+        ("", {}, ""),
+    ],
+)
+def test_the_metric_that_stands_for_a_run(kind: str, metrics: dict[str, Any], expected: str) -> None:
+    assert main_metric(kind, [{"metrics": metrics}]) == expected
+
+
+def test_a_run_without_any_value_is_told_as_such(data_dir: Path) -> None:
+    write_runs(data_dir, 2, metrics={"recall@5": None})
+    assert open_page("home").metric[0].value == "sin puntuar"
+
+
+# --- the tour
+
+
+def test_the_tour_does_each_step_and_knows_it_after_a_reload(data_dir: Path, no_keys: None) -> None:
+    """Each step is read off what is there: another session, or a server that was started again, goes on."""
+    home = open_page("home")
+    assert {key for key in keys(home) if key.startswith("tour-go")} == {"tour-go-kb"}
+    home = home.button(key="tour-go-kb").click().run()
+    assert home.query_params["tour"] == "on"
+    get_app.clear()
+
+    home = open_page("home")
+    assert "1 de 4 pasos hechos" in str([bar.proto.text for bar in home.get("progress")])
+    chat = home.button(key="tour-go-ask").click().run()
+    draft = chat.chat_input[0].proto.value
+    assert draft in get_app().suggested_questions(get_app().kbs()[0].kb_id)
+    assert "la pregunta está escrita abajo" in texts(chat)
+    chat = chat.chat_input[0].set_value(draft).run()
+    home = chat.button(key="tour-go-on").click().run()
+
+    home = home.button(key="tour-go-measure").click().run()
+    wait_for_jobs()
+    home = home.run()
+    home = home.button(key="tour-go-read").click().run()
+    [run] = get_app().bench.past.runs()[0]
+    assert home.session_state["run_id"] == run["run_id"]
+    assert (run["dataset"], run["queries"], run["generator"]) == (tour.SAMPLE_DATASET, 40, "")
+    home = home.switch_page("views/0_Inicio.py").run()
+    assert "Ya conoce el recorrido completo" in texts(home)
+
+
+def test_the_tour_is_closed_and_called_back(data_dir: Path) -> None:
+    home = open_page("home")
+    home = home.button(key="tour-dismiss").click().run()
+    assert home.query_params["tour"] == "off"
+    assert "tour-go-kb" not in keys(home)
+    reloaded = AppTest.from_file(str(ROOT / "streamlit_app" / "Inicio.py"), default_timeout=30)
+    reloaded.query_params["tour"] = "off"
+    reloaded.run()
+    assert "tour-go-kb" not in keys(reloaded)
+    reloaded = reloaded.button(key="tour-show").click().run()
+    assert "tour-go-kb" in keys(reloaded)
+
+
+def test_those_who_have_been_here_are_not_guided(data_dir: Path) -> None:
+    get_app().add_sample_kb()
+    write_runs(data_dir, 1)
+    home = open_page("home")
+    assert "tour-show" in keys(home)
+    home = home.button(key="tour-show").click().run()
+    assert "tour-go-ask" in keys(home)
+
+
+def test_a_benchmark_that_fails_says_why_and_can_be_launched_again(
+    data_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(tour._SAMPLE_RUN, "mteb_dataset_name", "nowhere")
+    get_app().add_sample_kb()
+    home = open_page("home")
+    home.session_state["tour"] = "on"
+    home = home.run()
+    chat = home.button(key="tour-go-ask").click().run()
+    chat = chat.chat_input[0].set_value("¿Qué hay sobre días pendientes?").run()
+    home = chat.switch_page("views/0_Inicio.py").run()
+    home = home.button(key="tour-go-measure").click().run()
+    assert "nowhere" in home.error[0].value
+    assert "tour-go-measure" in keys(home)
