@@ -32,7 +32,7 @@ def choose_row(
         list(table),
         hide_index=True,
         width="stretch",
-        height=min(320, 38 + 36 * len(table)),
+        height=min(320, 38 + 35 * len(table)),
         on_select="rerun",
         selection_mode="single-row",
         key=key,

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-
 import pytest
 
-from tests.e2e.conftest import ROOT
+from chatbot_mvp.app import build_app
+from chatbot_mvp.settings import load_settings
 from tests.e2e.test_tour import settle
 
 pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("e2e")]
 
 
 def test_a_run_is_opened_by_its_address_found_tagged_and_still_tagged_after_a_reload(page, server) -> None:  # type: ignore[no-untyped-def]
-    environment = {**os.environ, "DATA_DIR": str(server.data_dir), "RETRIEVAL_STRATEGY": "LEXICAL"}
-    command = [sys.executable, "-m", "chatbot_mvp.cli", "benchmark", "run", "--no-generation", "--max-queries", "5"]
-    subprocess.run(command, cwd=ROOT, env=environment, check=True, capture_output=True)
-    [run_id] = [path.name for path in (server.data_dir / "results").iterdir()]
+    settings = load_settings(data_dir=server.data_dir, retrieval_strategy="LEXICAL", generation_enabled=False)
+    run_id = build_app(settings).bench.run_now(eval_max_queries=5)["run_id"]
 
     page.goto(f"{server.url}/Evaluacion?run={run_id}")
     page.get_by_text("Curvas").wait_for()
@@ -33,10 +28,11 @@ def test_a_run_is_opened_by_its_address_found_tagged_and_still_tagged_after_a_re
     tags = page.get_by_role("combobox", name="Etiquetas").last
     tags.fill("línea base")
     tags.press("Enter")
+    tags.press("Escape")  # the list of other tags
     page.get_by_role("button", name="Abrir").wait_for()
     settle(page)
     page.reload()
-    page.locator("[data-baseweb='tag']", has_text="línea base").wait_for()
+    page.get_by_test_id("stMultiSelect").get_by_text("línea base").wait_for()
     page.get_by_role("textbox", name="Buscar").fill("linea")
     page.keyboard.press("Enter")
     settle(page)

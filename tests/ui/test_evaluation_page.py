@@ -107,9 +107,9 @@ def test_evaluations_of_answers_show_a_metric_of_their_own(data_dir: Path) -> No
     config = RagasConfig(metrics=("lexical_faithfulness",))
     get_app().bench.ragas.run_now("respuestas", rows_from(given(count=2), "x"), config)
     shown = table(open_page("evaluation"))
-    assert list(shown["Recall@5"])[0] == "–"
-    assert "Fidelidad por palabras" in shown["Respuestas"][0]
-    assert "Acierto" in shown["Respuestas"][1]
+    assert shown["Recall@5"].iloc[0] == "–"
+    assert "Fidelidad por palabras" in shown["Respuestas"].iloc[0]
+    assert "Acierto" in shown["Respuestas"].iloc[1]
     assert "sin puntuar" not in shown.to_string()
 
 
@@ -170,8 +170,8 @@ def test_the_leaderboard_ranks_what_can_be_compared_and_says_what_cannot(data_di
     page = open_page("evaluation", view="leaderboard")
     shown = table(page)
     assert list(shown["Puesto"]) == list(range(1, 31))
-    assert list(shown["Recall@5"])[0] == "0,967"
-    assert list(shown["Intervalo del 95 %"])[0] == "0,967 – 0,977"
+    assert shown["Recall@5"].iloc[0] == "0,967"
+    assert shown["Intervalo del 95 %"].iloc[0] == "0,967 – 0,977"
     assert "no son comparables con estas" in page.info[0].value
     assert "El gráfico muestra las 15 primeras de 30" in texts(page)
     page = page.button(key="runs-board-open").click().run()
