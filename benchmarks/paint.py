@@ -3,9 +3,10 @@
     python benchmarks/paint.py [FOLDER] [--runs 200] [--queries 7405] [--loads 7] [--pages Evaluacion,Admin]
 
 Makes the runs (``made_runs``; 6 GB for the default, kept in FOLDER for the next time, else removed), starts the app on
-a free port and opens every page in headless Chromium. Counted is from asking for the address until the page's title is
-there and its script has ended. The first load of a page is left out: "warm" is a server that has been asked before.
-Printed is a Markdown table: seconds of the first load, then the median and the longest of the others.
+a free port and opens every page in headless Chromium. Counted is until the page's title is there and its script has
+ended: from asking for an address in a new tab, which loads Streamlit's own page first, and from a click in the sidebar.
+"Warm" leaves the first time out. Printed is a Markdown table of seconds, and the machine's load before and after, as a
+busy machine says little. With --runs 0 the same without any data, which is what Streamlit and Chromium take alone.
 """
 
 from __future__ import annotations
@@ -20,21 +21,25 @@ import sys
 import tempfile
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from made_runs import make_runs
+from playwright.sync_api import BrowserContext, sync_playwright
 
 ROOT = Path(__file__).resolve().parents[1]
 CHROMIUM = next(
     (path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))), None
 )
-_PAINTED = """() => {
-  const app = document.querySelector("[data-testid='stApp']");
-  return app && app.dataset.testScriptState === 'notRunning' && document.querySelector('h1')
+PAGES = ("Inicio", "Evaluacion", "Chat", "Admin")
+"""In the order of the sidebar."""
+_PAINTED = """(before) => {
+  const app = document.querySelector("[data-testid='stApp']"), title = document.querySelector('h1');
+  return app && app.dataset.testScriptState === 'notRunning' && title && title.innerText !== before
     && !document.querySelector("[data-testid='stSkeleton']");
 }"""
+"""Whether another page than the one with the title ``before`` is there."""
 
 
 def main() -> None:
@@ -49,26 +54,27 @@ def main() -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         ids = make_runs(folder, given.runs, given.queries, unfinished=5)
-        newest, others = ids[-1], ids[-2:-4:-1]
-        addresses = {
-            "Inicio": "",
-            "Chat": "Chat",
-            "Evaluacion": "Evaluacion",
-            "Leaderboard": "Evaluacion?view=leaderboard",
-            "Run": f"Evaluacion?run={newest}",
-            "Comparison": f"Evaluacion?compare={newest},{others[0]}",
-            "Admin": "Admin",
-        }
+        addresses = {"Inicio": "", "Chat": "Chat", "Evaluacion": "Evaluacion", "Admin": "Admin"}
+        if len(ids) > 1:
+            addresses |= {
+                "leaderboard": "Evaluacion?view=leaderboard",
+                "run": f"Evaluacion?run={ids[-1]}",
+                "comparison": f"Evaluacion?compare={ids[-1]},{ids[-2]}",
+            }
         only = given.pages.split(",") if given.pages else list(addresses)
         with _server(folder) as url:
+            load = os.getloadavg()[0]
             rows = {name: _painted(f"{url}/{addresses[name]}", given.loads) for name in only}
+            clicks = _clicked(url, [name for name in only if name in PAGES], given.loads)
     finally:
         if given.folder is None:
             shutil.rmtree(folder, ignore_errors=True)
-    print(f"{given.runs} runs of {given.queries} queries, {given.loads} warm loads of each page\n")
-    print("| page | first load | median | longest |\n|---|---|---|---|")
+    print(f"{given.runs} runs of {given.queries} queries; load {load:.1f} before, {os.getloadavg()[0]:.1f} after\n")
+    print("| page | first | median | longest | by a click: median | longest |\n|---|---|---|---|---|---|")
     for name, (first, *warm) in rows.items():
-        print(f"| {name} | {first:.2f} | {statistics.median(warm):.2f} | {max(warm):.2f} |")
+        clicked = clicks.get(name)
+        more = f"{statistics.median(clicked):.2f} | {max(clicked):.2f}" if clicked else "– | –"
+        print(f"| {name} | {first:.2f} | {statistics.median(warm):.2f} | {max(warm):.2f} | {more} |")
 
 
 @contextmanager
@@ -104,25 +110,51 @@ def _answers(url: str) -> bool:
         return False
 
 
-def _painted(address: str, loads: int) -> list[float]:
-    """Seconds of the first load, then of the others, each in a tab of its own with the browser's cache filled."""
-    from playwright.sync_api import sync_playwright
-
-    seconds = []
+@contextmanager
+def _tabs() -> Iterator[BrowserContext]:
+    """Makes tabs that share the browser's cache."""
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
         context = browser.new_context(viewport={"width": 1440, "height": 900})
         context.set_default_timeout(120_000)
+        yield context
+        browser.close()
+
+
+def _painted(address: str, loads: int) -> list[float]:
+    """Seconds of the first load, then of the others, each in a tab of its own."""
+    seconds = []
+    with _tabs() as context:
         for _ in range(loads + 1):
             page = context.new_page()
             started = time.perf_counter()
             page.goto(address, wait_until="commit")
-            page.wait_for_function(_PAINTED)
+            page.wait_for_function(_PAINTED, arg="")
             seconds.append(time.perf_counter() - started)
             if page.locator("[data-testid='stException']").count():
                 sys.exit(f"{address} shows an exception")
             page.close()
-        browser.close()
+    return seconds
+
+
+def _clicked(url: str, names: Sequence[str], rounds: int) -> dict[str, list[float]]:
+    """Page -> seconds from a click on its name, round and round; the first round is left out."""
+    seconds: dict[str, list[float]] = {name: [] for name in names}
+    if len(names) < 2:  # a click on the page that is shown already shows nothing new
+        return seconds
+    with _tabs() as context:
+        page = context.new_page()
+        page.goto(f"{url}/{'' if names[-1] == 'Inicio' else names[-1]}")
+        page.wait_for_function(_PAINTED, arg="")
+        for number in range(rounds + 1):
+            for name in names:
+                title = page.locator("h1").first.inner_text()
+                link = page.get_by_test_id("stSidebarNavLink").nth(PAGES.index(name))
+                started = time.perf_counter()
+                link.click()
+                page.wait_for_function(_PAINTED, arg=title)
+                if number:
+                    seconds[name].append(time.perf_counter() - started)
     return seconds
 
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
+import pandas as pd
 import streamlit as st
 
 from streamlit_app.ui.i18n import t
 
 
 def choose_row(
-    table: Sequence[Mapping[str, Any]],
+    table: Sequence[Mapping[str, Any]] | pd.DataFrame,
     label: Callable[[int], str],
     key: str,
     width: Literal["medium", "large"] = "medium",
@@ -29,10 +30,10 @@ def choose_row(
     """
     question = {t("eval.col.question"): st.column_config.TextColumn(width=width)}
     event = st.dataframe(
-        list(table),
+        table if isinstance(table, pd.DataFrame) else list(table),
         hide_index=True,
         width="stretch",
-        height=min(320, 38 + 36 * len(table)),
+        height=min(320, 38 + 35 * len(table)),
         on_select="rerun",
         selection_mode="single-row",
         key=key,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import pandas as pd
 import streamlit as st
 
 from chatbot_mvp.app import NO_NOTE, RUN_KINDS, RunFilter, kind_of, main_metric
@@ -40,9 +41,8 @@ def show_list(runs: Sequence[Run]) -> None:
     if len(found) < len(runs):
         st.caption(t("runs.found", count=number(len(found)), total=number(len(runs))))
     names = list(run_names(found, ("dataset", "strategy")).values())
-    position = choose_row(
-        _table(found), names.__getitem__, f"runs-table-{asked}", title=t("runs.choose"), columns=_columns()
-    )
+    table = pd.DataFrame(_table(found))
+    position = choose_row(table, names.__getitem__, f"runs-table-{asked}", title=t("runs.choose"), columns=_columns())
     _show_chosen(found[position])
 
 
@@ -80,25 +80,25 @@ def _clear() -> None:
         st.session_state[key] = "" if key == "runs-search" else []
 
 
-def _table(runs: Sequence[Run]) -> list[dict[str, Any]]:
+def _table(runs: Sequence[Run]) -> dict[str, list[Any]]:
+    """Column by column: a heading is looked up once, not once per run."""
     notes = get_app().bench.past.notes()
-    has_answers = any(kind_of(run) != "retrieval" for run in runs)
-    tagged = any(run["run_id"] in notes for run in runs)
-    return [_row(run, has_answers) | (_noted(notes.get(run["run_id"], NO_NOTE)) if tagged else {}) for run in runs]
-
-
-def _row(run: Run, has_answers: bool) -> dict[str, Any]:
-    row: dict[str, Any] = {
-        t("eval.col.when"): local_time(str(run.get("started_at", ""))),
-        t("eval.col.dataset"): run.get("dataset"),
-        t("eval.col.strategy"): run.get("strategy"),
-        t("eval.col.queries"): run.get("queries"),
-        **{metric_label(name): _value(run, name) for name in _RANKING},
+    table: dict[str, list[Any]] = {
+        t("eval.col.when"): [local_time(str(run.get("started_at", ""))) for run in runs],
+        t("eval.col.dataset"): [run.get("dataset") for run in runs],
+        t("eval.col.strategy"): [run.get("strategy") for run in runs],
+        t("eval.col.queries"): [run.get("queries") for run in runs],
+        **{metric_label(name): [_value(run, name) for run in runs] for name in _RANKING},
     }
-    if has_answers:
-        row[t("runs.col.answers")] = _answers(run)
-        row[t("runs.col.model")] = run.get("generator") or run.get("judge") or ""
-    return row
+    if any(kind_of(run) != "retrieval" for run in runs):
+        labels = {name: metric_label(name) for name in {main_metric(run) for run in runs}}
+        table[t("runs.col.answers")] = [_answers(run, labels) for run in runs]
+        table[t("runs.col.model")] = [run.get("generator") or run.get("judge") or "" for run in runs]
+    given = [notes.get(run["run_id"], NO_NOTE) for run in runs]
+    if any(note != NO_NOTE for note in given):
+        table[t("runs.tags")] = [list(note.tags) for note in given]
+        table[t("runs.note")] = [note.note for note in given]
+    return table
 
 
 def _value(run: Run, name: str) -> str:
@@ -106,16 +106,12 @@ def _value(run: Run, name: str) -> str:
     return score(run["metrics"][name]) if name in run["metrics"] else "–"
 
 
-def _answers(run: Run) -> str:
+def _answers(run: Run, labels: Mapping[str, str]) -> str:
     """The main metric of a run with answers or of an evaluation of answers, with its name."""
     name = main_metric(run)
     if not name or kind_of(run) == "retrieval":
         return "–"
-    return f"{score(run['metrics'][name])} · {metric_label(name)}"
-
-
-def _noted(note: Any) -> dict[str, Any]:
-    return {t("runs.tags"): list(note.tags), t("runs.note"): note.note}
+    return f"{score(run['metrics'][name])} · {labels[name]}"
 
 
 def _columns() -> dict[str, Any]:

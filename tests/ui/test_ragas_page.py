@@ -17,7 +17,7 @@ from chatbot_mvp.ragas.rows import rows_from
 from streamlit_app.ui.state import get_app
 from tests.judging.judge_stub import JudgeStub
 from tests.ragas.conftest import LABELLED, given
-from tests.ui.test_pages import comparison_widgets, data_dir, no_keys, open_page, texts  # noqa: F401
+from tests.ui.test_pages import comparison_widgets, data_dir, no_keys, open_newest, open_page, texts  # noqa: F401
 
 LEXICAL = RagasConfig(metrics=("lexical_faithfulness",))
 
@@ -99,7 +99,7 @@ def test_an_evaluation_is_shown_with_tiles_rows_and_what_was_judged(judge: Judge
     lacking: list[dict[str, Any]] = given(count=3)
     del lacking[0]["reference"]
     run_id = get_app().bench.ragas.run_now("mío", rows_from(lacking, "x"), RagasConfig(repeats=2))["run_id"]
-    page = open_page("evaluation")
+    page = open_newest()
     labels = {metric.label for metric in page.metric}
     assert {"Fidelidad (Ragas)", "Recall del contexto (juez)", "Coste"} <= labels
     shown = texts(page)
@@ -119,8 +119,7 @@ def test_an_evaluation_is_shown_with_tiles_rows_and_what_was_judged(judge: Judge
     assert len(verdicts) > 0
     assert "Pasajes (" in shown
     assert lacking[0]["retrieved_contexts"][0][:20] in shown
-    page = page.selectbox[0].set_value(run_id).run()
-    assert not page.exception
+    assert page.query_params["run"] == run_id
 
 
 def test_replies_that_cannot_be_read_are_shown_as_they_came(judge: JudgeStub, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -128,7 +127,7 @@ def test_replies_that_cannot_be_read_are_shown_as_they_came(judge: JudgeStub, mo
     get_app().bench.ragas.run_now(
         "roto", rows_from(given(count=2), "x"), RagasConfig(metrics=("ragas_context_recall",))
     )
-    page = open_page("evaluation")
+    page = open_newest()
     assert "el juez no contestó en la forma pedida (2)" in texts(page)
     assert any("Recall del contexto (juez): 2" in warning.value for warning in page.warning)
     assert "No sabría decirle." in [code.value for code in page.code]
@@ -142,7 +141,7 @@ def test_labels_show_agreement_with_intervals_and_errors_found(
     title: str,
 ) -> None:
     get_app().bench.ragas.run_now("acuerdo", rows_from(given(LABELLED), "x"), LEXICAL)
-    page = open_page("evaluation", language)
+    page = open_newest(language)
     assert title in texts(page)
     values = {metric.label: metric.value for metric in page.metric}
     kappa = values["κ de Cohen" if language == "es" else "Cohen's κ"]
@@ -161,7 +160,7 @@ def test_two_systems_answers_are_compared_whatever_their_files_are_called(
     desk.run_now("otras preguntas", rows_from(given(count=4), "x"), LEXICAL)
     two = desk.run_now("dos", rows_from(other, "x"), LEXICAL)["run_id"]
     assert [metric.label for metric in open_page("home").metric] == ["Fidelidad por palabras"]
-    page = open_page("evaluation")
+    page = open_page("evaluation", compare=two)
     widgets = comparison_widgets(page)
     assert widgets["base"].value == two
     assert len(widgets["other"].options) == 1

@@ -1,0 +1,83 @@
+"""Tags and notes of runs: nobody's change is lost, whoever writes at the same time."""
+
+from __future__ import annotations
+
+import multiprocessing
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from chatbot_mvp.app import App
+from chatbot_mvp.benchmark.run_notes import NOTE_CHARS, TAG_CHARS, RunNote, RunNotes
+from chatbot_mvp.errors import NoteChanged, NoteNotWritten, RunNotFound
+
+HERE, THERE = 20, 20
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "data" / "run_notes.jsonl"
+
+
+def notes_at(path: Path) -> RunNotes:
+    return RunNotes(lambda: path)
+
+
+def test_tags_are_added_and_taken_away_and_no_tag_is_there_twice(path: Path) -> None:
+    notes = notes_at(path)
+    assert notes.all() == {}
+    notes.tag("a", ["  Línea   base ", "v2", ""])
+    assert notes.tag("a", ["LINEA BASE", "x" * 99], ["V2"]).tags == ("Línea base", "x" * TAG_CHARS)
+    notes.write("a", "  primera prueba\n", seen="")
+    assert notes.all() == {"a": RunNote(("Línea base", "x" * TAG_CHARS), "primera prueba")}
+    assert notes_at(path).all() == notes.all(), "another process reads the same"
+
+
+def test_two_writers_of_different_processes_keep_all_tags(path: Path) -> None:
+    """One process and some threads of another one give tags to one run at once."""
+    context = multiprocessing.get_context("spawn")
+    other = context.Process(target=_tag_many, args=(path,))
+    other.start()
+    with ThreadPoolExecutor(4) as threads:
+        list(threads.map(lambda number: notes_at(path).tag("a", [f"here-{number}"]), range(HERE)))
+    other.join(60)
+    assert other.exitcode == 0
+    expected = {f"here-{number}" for number in range(HERE)} | {f"there-{number}" for number in range(THERE)}
+    assert set(notes_at(path).all()["a"].tags) == expected
+
+
+def _tag_many(path: Path) -> None:
+    for number in range(THERE):
+        notes_at(path).tag("a", [f"there-{number}"])
+
+
+def test_a_note_is_not_written_over_one_that_its_writer_has_not_seen(path: Path) -> None:
+    one, two = notes_at(path), notes_at(path)
+    one.write("a", "de una", seen="")
+    with pytest.raises(NoteChanged, match="de una") as raised:
+        two.write("a", "de otra", seen="")
+    assert two.all()["a"].note == "de una"
+    assert two.write("a", "de una y de otra" * 999, seen=str(raised.value.params["found"])).note == one.all()["a"].note
+    assert len(one.all()["a"].note) == NOTE_CHARS
+    assert one.write("a", "", seen=one.all()["a"].note).note == ""
+
+
+def test_damaged_lines_are_left_out_and_stay(path: Path) -> None:
+    path.parent.mkdir()
+    torn = b'{"run_id": "a", "add": ["uno"]}\n{"run_id": 3, "add": ["x"]}\n{"run_id": "a", "add": "abc"}\n{"no'
+    path.write_bytes(torn)
+    notes = notes_at(path)
+    assert notes.tag("a", ["dos"]).tags == ("uno", "dos")
+    assert notes.all() == {"a": RunNote(("uno", "dos"))}
+    assert path.read_bytes().startswith(torn + b"\n")
+
+
+def test_a_place_that_cannot_be_written_is_told_and_a_run_must_be_there(path: Path, app: App) -> None:
+    path.parent.write_text("a file where the folder would be")
+    with pytest.raises(NoteNotWritten, match=r"'a'.*run_notes"):
+        notes_at(path).tag("a", ["uno"])
+    with pytest.raises(RunNotFound, match="nope"):
+        app.bench.past.tag("nope", ["uno"])
+    with pytest.raises(RunNotFound, match="nope"):
+        app.bench.past.write_note("nope", "x", "")

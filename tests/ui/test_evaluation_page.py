@@ -1,0 +1,187 @@
+"""The page Evaluación as a list, a leaderboard and an address, with little on disk and with a lot."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from chatbot_mvp.benchmark.submissions import append_submission
+from chatbot_mvp.ragas.config import RagasConfig
+from chatbot_mvp.ragas.rows import rows_from
+from streamlit_app.ui.state import get_app
+from tests.ragas.conftest import given
+from tests.ui.test_pages import data_dir, finished_run, open_page, texts  # noqa: F401
+
+
+def made_up(data_dir: Path, count: int, **values: Any) -> list[str]:  # noqa: F811
+    """Lines of as many runs; ids, the newest first. Nothing else of them is on disk."""
+    ids = []
+    for number in range(count):
+        run_id = f"run-{number:03}"
+        line = {
+            "run_id": run_id,
+            "dataset": "hotpotqa",
+            "dataset_sha256": "1",
+            "strategy": "BRIDGE" if number % 2 else "LEXICAL",
+            "fingerprint": f"{number:012}",
+            "queries": 7_405,
+            "documents": 66_576,
+            "metrics": {"recall@5": number / count, "ndcg@10": 0.5},
+            "scored": {"recall@5": [7_405, 7_405], "ndcg@10": [7_405, 7_405]},
+            "intervals": {"recall@5": [number / count, number / count + 0.01]},
+            "started_at": f"2026-03-{1 + number // 24:02}T{number % 24:02}:00:00.000+00:00",
+        }
+        append_submission(data_dir / "submissions.jsonl", {**line, **values})
+        ids.append(run_id)
+    return ids[::-1]
+
+
+def table(page: AppTest) -> Any:
+    """The list or the leaderboard."""
+    [found] = [each.value for each in page.dataframe if "Fecha" in each.value]
+    return found
+
+
+def warnings(page: AppTest) -> str:
+    return " ".join(each.value for each in page.warning)
+
+
+def test_the_list_is_searched_filtered_and_tells_how_much_of_it_is_shown(data_dir: Path) -> None:  # noqa: F811
+    ids = made_up(data_dir, 200)
+    get_app().bench.past.tag(ids[3], ["línea base"])
+    page = open_page("evaluation")
+    assert len(table(page)) == 200
+    assert not page.metric, "no run is opened for the list"
+    page = page.text_input(key="runs-search").input("lexical LINEA").run()
+    assert len(table(page)) == 1
+    page = page.text_input(key="runs-search").input("lexical").run()
+    assert set(table(page)["Estrategia"]) == {"LEXICAL"}
+    assert "Se muestran 100 de 200 evaluaciones" in texts(page)
+    page = page.text_input(key="runs-search").input("nada de eso").run()
+    assert "Ninguna evaluación coincide" in page.info[0].value
+    [clear] = [button for button in page.button if "Quitar búsqueda" in button.label]
+    page = clear.click().run()
+    assert len(table(page)) == 200
+    page = page.multiselect(key="runs-with-tags").set_value(["línea base"]).run()
+    [tags] = table(page)["Etiquetas"]
+    assert list(tags) == ["línea base"]
+    assert not page.exception
+
+
+def test_a_chosen_run_is_tagged_noted_and_opened(data_dir: Path) -> None:  # noqa: F811
+    run_id = finished_run()
+    page = open_page("evaluation")
+    page = page.text_area(key=f"runs-note-{run_id}").input("con poca memoria").run()
+    # Somebody else tags it while this page is open.
+    get_app().bench.past.tag(run_id, ["de otra"])
+    page = page.multiselect(key=f"runs-tags-{run_id}").set_value([]).run()
+    assert page.multiselect(key=f"runs-tags-{run_id}").value == ["de otra"]
+    note = get_app().bench.past.notes()[run_id]
+    assert (note.tags, note.note) == (("de otra",), "con poca memoria")
+    page = page.multiselect(key=f"runs-tags-{run_id}").set_value([]).run()
+    assert get_app().bench.past.notes()[run_id].tags == ()
+    page = page.button(key="runs-open").click().run()
+    assert page.query_params["run"] == run_id
+    assert "Recall@5" in {metric.label for metric in page.metric}
+
+
+def test_two_notes_at_once_are_both_shown_and_neither_is_lost(data_dir: Path) -> None:  # noqa: F811
+    [run_id] = made_up(data_dir, 1)
+    page = open_page("evaluation")
+    get_app().bench.past.write_note(run_id, "la de otra", seen="")
+    page = page.text_area(key=f"runs-note-{run_id}").input("la mía").run()
+    assert "Ahora dice: «la de otra»" in page.error[0].value
+    assert page.text_area(key=f"runs-note-{run_id}").value == "la mía"
+    assert get_app().bench.past.notes()[run_id].note == "la de otra"
+    page = page.text_area(key=f"runs-note-{run_id}").input("la de otra y la mía").run()
+    assert not page.error
+    assert get_app().bench.past.notes()[run_id].note == "la de otra y la mía"
+
+
+def test_evaluations_of_answers_show_a_metric_of_their_own(data_dir: Path) -> None:  # noqa: F811
+    finished_run()
+    config = RagasConfig(metrics=("lexical_faithfulness",))
+    get_app().bench.ragas.run_now("respuestas", rows_from(given(count=2), "x"), config)
+    shown = table(open_page("evaluation"))
+    assert shown["Recall@5"].iloc[0] == "–"
+    assert "Fidelidad por palabras" in shown["Respuestas"].iloc[0]
+    assert "Acierto" in shown["Respuestas"].iloc[1]
+    assert "sin puntuar" not in shown.to_string()
+
+
+@pytest.mark.parametrize(
+    ("address", "told"),
+    [
+        ({"run": "nope"}, "«nope»"),
+        ({"run": "../../etc"}, "«../../etc»"),
+        ({"compare": "nope,neither"}, "«nope», «neither»"),
+        ({"run": "nope", "query": "x"}, "«nope»"),
+    ],
+)
+def test_an_unknown_id_is_told_and_the_list_is_shown(
+    data_dir: Path,  # noqa: F811
+    address: dict[str, str],
+    told: str,
+) -> None:
+    made_up(data_dir, 3)
+    page = open_page("evaluation", **address)
+    assert told in warnings(page)
+    assert len(table(page)) == 3
+
+
+def test_an_address_opens_a_run_and_tells_of_a_query_that_it_does_not_have(data_dir: Path) -> None:  # noqa: F811
+    run_id = finished_run()
+    query_id = get_app().bench.past.run(run_id)["per_query"][0]["query_id"]
+    page = open_page("evaluation", run=run_id, query=query_id)
+    assert page.metric
+    assert not page.warning
+    assert "«nope»" in warnings(open_page("evaluation", run=run_id, query="nope"))
+    [link] = [code.value for code in page.code if "run=" in code.value]
+    assert link.endswith(f"?run={run_id}&query={query_id}")
+
+
+def test_an_address_opens_a_comparison_and_the_address_follows_what_is_chosen(data_dir: Path) -> None:  # noqa: F811
+    bench = get_app().bench
+    one, two, three = (
+        str(bench.run_now(retrieval_strategy=name)["run_id"]) for name in ("LEXICAL", "BRIDGE", "LEXICAL")
+    )
+    page = open_page("evaluation", compare=f"{one},{two},nope")
+    assert "«nope»" in warnings(page)
+    assert any("p (Holm)" in each.value for each in page.dataframe)
+    [other] = [box for box in page.selectbox if (box.key or "").startswith("compare-other")]
+    assert other.value == two
+    page = other.set_value(three).run()
+    assert page.query_params["compare"] == f"{one},{three}"
+    page = page.button_group(key="runs-view").set_value("run").run()
+    assert page.query_params["run"] == three, "the newest, as none was open"
+    assert "compare" not in page.query_params
+
+
+def test_the_leaderboard_ranks_what_can_be_compared_and_says_what_cannot(data_dir: Path) -> None:  # noqa: F811
+    ids = made_up(data_dir, 30)
+    line = json.loads((data_dir / "submissions.jsonl").read_text("utf-8").splitlines()[0])
+    append_submission(
+        data_dir / "submissions.jsonl", {**line, "run_id": "few", "queries": 10, "started_at": "2026-01-01"}
+    )
+    page = open_page("evaluation", view="leaderboard")
+    shown = table(page)
+    assert list(shown["Puesto"]) == list(range(1, 31))
+    assert shown["Recall@5"].iloc[0] == "0,967"
+    assert shown["Intervalo del 95 %"].iloc[0] == "0,967 – 0,977"
+    assert "no son comparables con estas" in page.info[0].value
+    assert "El gráfico muestra las 15 primeras de 30" in texts(page)
+    page = page.button(key="runs-board-open").click().run()
+    assert page.query_params["run"] == ids[0]
+    assert "view" not in page.query_params
+
+
+@pytest.mark.parametrize("view", ["", "leaderboard"])
+def test_a_run_of_another_version_without_most_fields_is_listed(data_dir: Path, view: str) -> None:  # noqa: F811
+    lines = [{"run_id": "bare", "metrics": {}}, {"run_id": "odd", "metrics": {"m": None}, "started_at": "once"}]
+    (data_dir / "submissions.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    page = open_page("evaluation", view=view) if view else open_page("evaluation")
+    assert not page.exception
