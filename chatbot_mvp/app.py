@@ -17,6 +17,7 @@ from chatbot_mvp.benchmark.datasets.catalogue import Found
 from chatbot_mvp.benchmark.estimate import Estimate
 from chatbot_mvp.benchmark.kb_evaluation import evaluate_kb, load_questions
 from chatbot_mvp.benchmark.plan import RunPlan
+from chatbot_mvp.benchmark.presets import RUN_PARAMETERS, Preset
 from chatbot_mvp.chat.answer import Answer, Failure
 from chatbot_mvp.chat.citations import Source
 from chatbot_mvp.chat.context import MODES, Mode, UserContext
@@ -49,13 +50,17 @@ from chatbot_mvp.retrieval.index import forget_index
 from chatbot_mvp.retrieval.pipeline import Pipeline, build_pipeline
 from chatbot_mvp.retrieval.pool import PipelinePool
 from chatbot_mvp.retrieval.strategies import get_strategy
+from chatbot_mvp.setting_forms import GROUPS, SettingForm, form_of
 from chatbot_mvp.settings import Settings
+from chatbot_mvp.settings_desk import SettingRow, SettingsDesk
 from chatbot_mvp.types import Chunk, Document, ProgressCallback, ignore_progress
 
 __all__ = [
+    "GROUPS",
     "KINDS",
     "METRICS",
     "MODES",
+    "RUN_PARAMETERS",
     "SUFFIXES",
     "Answer",
     "AnswerRecord",
@@ -76,18 +81,22 @@ __all__ = [
     "MetricDelta",
     "Mode",
     "PastTurn",
+    "Preset",
     "ProviderCheck",
     "ProviderStatus",
     "Providers",
     "RagasConfig",
     "RunDelta",
     "RunPlan",
+    "SettingForm",
+    "SettingRow",
     "Source",
     "Turn",
     "UnfinishedRun",
     "Upload",
     "UserContext",
     "build_app",
+    "form_of",
 ]
 
 _PIPELINES_KEPT = 32  # knowledge bases whose indexes stay in memory
@@ -122,8 +131,13 @@ class App:
                 It tells of every reply.
             providers: those of the settings by default.
         """
+        self.configuration = SettingsDesk(settings)
+        """The settings in effect, and changing them."""
         self.providers = providers or Providers(settings)
         """What is configured, chosen and reachable; choosing and trying."""
+        if self.configuration.current is not settings:
+            self.providers.take(self.configuration.current)
+        self.configuration.on_change(self._use_settings)
         self.access = AdminAccess(settings)
         """Who may use Admin."""
         self._language_model = language_model
@@ -131,6 +145,8 @@ class App:
         self._make_chat_model = chat_model
         self._kbs = KbStore(settings.kb_dir)
         self._pipelines = PipelinePool(_PIPELINES_KEPT)
+        self._version = 0
+        """Of the settings: a pipeline that is being made under others is not taken for one of these."""
         self._metrics = MetricsLog(settings.metrics_log_path, settings.log_queries)
         self.bench = Bench(
             lambda: self.settings, self._build_for_run, self._embedder, language_model, self.providers.model
@@ -149,6 +165,14 @@ class App:
     @cached_property
     def _chat(self) -> ChatService:
         return ChatService(self._make_chat_model(), self.settings, DemoModel())
+
+    def _use_settings(self, settings: Settings) -> None:
+        """From the next question and the next run on."""
+        self.providers.take(settings)
+        self.__dict__.pop("_chat", None)
+        # Their indexes stay on disk; what is under way goes on with the one that it has.
+        self._version += 1
+        self._pipelines.clear()
 
     @cached_property
     def desk(self) -> ChatDesk:
@@ -225,7 +249,7 @@ class App:
         """
         record = self._kbs.record(kb_id)
         return self._pipelines.get(
-            (kb_id, record.sha256),
+            (kb_id, f"{record.sha256} {self._version}"),
             lambda: self._build(self.kb_chunks(kb_id), record.language, self.settings, progress, kb_id),
         )
 

@@ -2,32 +2,38 @@
 
 from __future__ import annotations
 
-import json
-import os
-import tempfile
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
+
+from chatbot_mvp.json_file import change_object, read_object
 
 
 def saved_provider(path: Path) -> str:
     """The provider chosen in Admin; "" if none was, or the file cannot be read: a choice is then made anew."""
-    try:
-        found = json.loads(path.read_text("utf-8"))
-    except (OSError, ValueError):
-        return ""
-    provider = found.get("provider") if isinstance(found, dict) else None
+    provider = read_object(path).get("provider")
     return provider if isinstance(provider, str) else ""
 
 
 def save_provider(path: Path, provider: str) -> None:
-    """Keep the choice; other entries of the file stay."""
-    try:
-        found = json.loads(path.read_text("utf-8"))
-    except (OSError, ValueError):
-        found = {}
-    kept = found if isinstance(found, dict) else {}
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=path.name)
-    with os.fdopen(handle, "w", encoding="utf-8") as file:
-        json.dump({**kept, "provider": provider}, file, ensure_ascii=False, indent=2)
-    # In one step: a reader never meets half a file.
-    Path(name).replace(path)
+    """Keep the choice; other entries of the file stay.
+
+    Raises:
+        ChoiceNotKept
+    """
+    change_object(path, lambda found: found.update(provider=provider))
+
+
+def saved_settings(path: Path) -> Mapping[str, Any]:
+    """Settings changed in Admin, by name, as they were written."""
+    found = read_object(path).get("settings")
+    return found if isinstance(found, dict) else {}
+
+
+def save_settings(path: Path, values: Mapping[str, Any]) -> None:
+    """Keep these settings in place of those before; other entries of the file stay.
+
+    Raises:
+        ChoiceNotKept
+    """
+    change_object(path, lambda found: found.update(settings=dict(values)))

@@ -17,6 +17,7 @@ from chatbot_mvp.benchmark.importing import ImportedRun, import_trec, keep_bundl
 from chatbot_mvp.benchmark.pilot import pilot_folder, run_pilot
 from chatbot_mvp.benchmark.plan import RunPlan, plan_run
 from chatbot_mvp.benchmark.preparation import PreparedRun, prepare_run, reopen_run, run_settings
+from chatbot_mvp.benchmark.presets import Presets
 from chatbot_mvp.benchmark.records import RAGAS, RunFolder, RunManifest, run_folders
 from chatbot_mvp.benchmark.retrieving import PHASE as RETRIEVE
 from chatbot_mvp.benchmark.runner import PipelineFactory, RunParts, execute
@@ -87,6 +88,8 @@ class Bench:
         """The data sets that runs can have."""
         self.ragas = RagasDesk(settings, model, embedder, self._jobs, self._finish)
         """Evaluations of answers, whatever system gave them."""
+        self.presets = Presets(settings().presets_path)
+        """Of runs."""
         self._browsed: tuple[tuple[str, str], dict[str, Document]] | None = None
         self._lock = threading.Lock()
 

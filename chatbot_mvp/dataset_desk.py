@@ -89,7 +89,8 @@ class DatasetDesk:
             ask: anew. It takes seconds where the server does not answer.
         """
         if ask:
-            problem, found = None, ()
+            problem: StorageError | None = None
+            found: tuple[Found, ...] = ()
             try:
                 found = tuple(self._catalogue.entries_remote())
             except StorageError as error:

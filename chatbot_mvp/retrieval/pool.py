@@ -9,7 +9,7 @@ from collections.abc import Callable
 from chatbot_mvp.retrieval.pipeline import Pipeline
 
 Key = tuple[str, str]
-"""(knowledge base's id, hash of its text)."""
+"""(knowledge base's id, hash of its text and of what else the pipeline depends on)."""
 
 
 class PipelinePool:
@@ -43,6 +43,11 @@ class PipelinePool:
         with self._lock:
             for key in [key for key in self._pipelines if key[0] == kb_id]:
                 del self._pipelines[key]
+
+    def clear(self) -> None:
+        """Forget all of them."""
+        with self._lock:
+            self._pipelines.clear()
 
     def _found(self, key: Key) -> Pipeline | None:
         with self._lock:
