@@ -1,4 +1,6 @@
-"""Writes the table of settings in README.md and data/env.example from ``settings.Settings``.
+"""Writes what is said of the settings wherever it is said, from ``settings.Settings`` and the Spanish catalogue.
+
+README.md, README.es.md (their tables), data/env.example, and the English catalogue's descriptions.
 
 python benchmarks/write_settings.py            # writes
 python benchmarks/write_settings.py --check    # exits with 1 if something is out of date
@@ -6,14 +8,19 @@ python benchmarks/write_settings.py --check    # exits with 1 if something is ou
 
 from __future__ import annotations
 
+import json
 import re
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 from chatbot_mvp.settings import PROJECT_ROOT, Settings
 
-README = PROJECT_ROOT / "README.md"
+README, README_ES = PROJECT_ROOT / "README.md", PROJECT_ROOT / "README.es.md"
 TEMPLATE = PROJECT_ROOT / "data" / "env.example"
+CATALOGUES = PROJECT_ROOT / "streamlit_app" / "i18n"
+PREFIX = "admin.setting."
+HEADS = {README: "| variable | default | meaning |", README_ES: "| variable | valor de fábrica | significado |"}
 
 
 def rows() -> list[tuple[str, str, str]]:
@@ -26,16 +33,19 @@ def rows() -> list[tuple[str, str, str]]:
     return found
 
 
-def table() -> str:
-    lines = ["| variable | default | meaning |", "|---|---|---|"]
-    lines += [f"| `{name}` | {f'`{default}`' if default else ''} | {meaning} |" for name, default, meaning in rows()]
-    return "\n".join(lines)
+def spanish() -> Mapping[str, str]:
+    """Variable -> meaning."""
+    texts: Mapping[str, str] = json.loads((CATALOGUES / "es.json").read_text("utf-8"))
+    return {name.upper(): texts.get(f"{PREFIX}{name}", "") for name in Settings.model_fields}
 
 
-def readme(text: str) -> str:
-    """README.md with the table put in anew."""
+def readme(path: Path, meanings: Mapping[str, str]) -> str:
+    """A README with the table put in anew."""
+    lines = [HEADS[path], "|---|---|---|"]
+    lines += [f"| `{name}` | {f'`{default}`' if default else ''} | {meanings[name]} |" for name, default, _ in rows()]
     pattern = r"(<!-- settings -->\n).*?(\n<!-- /settings -->)"
-    return re.sub(pattern, lambda match: match.group(1) + table() + match.group(2), text, flags=re.S)
+    text = path.read_text("utf-8")
+    return re.sub(pattern, lambda match: match.group(1) + "\n".join(lines) + match.group(2), text, flags=re.S)
 
 
 def template() -> str:
@@ -45,8 +55,21 @@ def template() -> str:
     return "\n".join(parts)
 
 
+def english() -> str:
+    """The English catalogue with the descriptions of the settings."""
+    texts = json.loads((CATALOGUES / "en.json").read_text("utf-8"))
+    described = {f"{PREFIX}{name.lower()}": meaning for name, _, meaning in rows()}
+    kept = {key: described.get(key, text) for key, text in texts.items() if key in described or PREFIX not in key}
+    return json.dumps({**kept, **described}, ensure_ascii=False, indent=2) + "\n"
+
+
 def main() -> int:
-    wanted = {README: readme(README.read_text("utf-8")), TEMPLATE: template()}
+    wanted = {
+        README: readme(README, {name: meaning for name, _, meaning in rows()}),
+        README_ES: readme(README_ES, spanish()),
+        TEMPLATE: template(),
+        CATALOGUES / "en.json": english(),
+    }
     stale = [path for path, text in wanted.items() if not path.is_file() or path.read_text("utf-8") != text]
     if "--check" in sys.argv:
         for path in stale:

@@ -21,6 +21,7 @@ from chatbot_mvp.benchmark.estimate import Estimate
 from chatbot_mvp.benchmark.kb_evaluation import KbQuestion, evaluate_kb, load_questions
 from chatbot_mvp.benchmark.leaderboard import Field, Place
 from chatbot_mvp.benchmark.plan import RunPlan
+from chatbot_mvp.benchmark.presets import RUN_PARAMETERS, Preset
 from chatbot_mvp.benchmark.query_table import QueryFilter, QueryTable
 from chatbot_mvp.benchmark.run_configuration import RunSetting
 from chatbot_mvp.benchmark.run_list import RUN_KINDS, RunFilter, RunKind, kind_of, main_metric
@@ -42,7 +43,6 @@ from chatbot_mvp.dataset_desk import Listed as ListedDataset
 from chatbot_mvp.embedding.base import Embedder
 from chatbot_mvp.embedding.registry import create_embedder
 from chatbot_mvp.errors import ChatbotError
-from chatbot_mvp.evidence_choice import EvidenceChoice
 from chatbot_mvp.health import Health, HealthDesk, Probe
 from chatbot_mvp.jobs.manager import JobStatus
 from chatbot_mvp.kb.chunking import chunk_document
@@ -66,16 +66,20 @@ from chatbot_mvp.retrieval.index import forget_index
 from chatbot_mvp.retrieval.pipeline import Pipeline, build_pipeline
 from chatbot_mvp.retrieval.pool import PipelinePool
 from chatbot_mvp.retrieval.strategies import get_strategy
+from chatbot_mvp.setting_forms import GROUPS, SettingForm, form_of
 from chatbot_mvp.settings import Settings
+from chatbot_mvp.settings_desk import SettingRow, SettingsDesk
 from chatbot_mvp.types import Chunk, Document, ProgressCallback, ignore_progress
 
 __all__ = [
+    "GROUPS",
     "KINDS",
     "METRICS",
     "MODES",
     "NOTE_CHARS",
     "NO_NOTE",
     "RUN_KINDS",
+    "RUN_PARAMETERS",
     "SUFFIXES",
     "TAG_CHARS",
     "Answer",
@@ -107,6 +111,7 @@ __all__ = [
     "Part",
     "PastTurn",
     "Place",
+    "Preset",
     "ProviderCheck",
     "ProviderStatus",
     "Providers",
@@ -124,6 +129,8 @@ __all__ = [
     "RunSetting",
     "SetCheck",
     "SetQuestion",
+    "SettingForm",
+    "SettingRow",
     "Share",
     "Source",
     "ThresholdFigures",
@@ -135,6 +142,7 @@ __all__ = [
     "curve",
     "few_of",
     "figures_at",
+    "form_of",
     "kind_of",
     "main_metric",
     "suggest",
@@ -175,18 +183,23 @@ class App:
                 It tells of every reply.
             providers: those of the settings by default.
         """
+        self.configuration = SettingsDesk(settings)
+        """The settings in effect, and changing them."""
         self.providers = providers or Providers(settings)
         """What is configured, chosen and reachable; choosing and trying."""
+        if self.configuration.current is not settings:
+            self.providers.take(self.configuration.current)
+        self.configuration.on_change(self._use_settings)
         self.access = AdminAccess(settings)
         """Who may use Admin."""
-        self.evidence = EvidenceChoice(settings)
-        """The threshold of strict mode; choosing it."""
         self._language_model = language_model
         self._embedder = cache(embedder)
         self._make_chat_model = chat_model
         self._demo = DemoModel()
         self._kbs = KbStore(settings.kb_dir)
         self._pipelines = PipelinePool(_PIPELINES_KEPT)
+        self._version = 0
+        """Of the settings: a pipeline that is being made under others is not taken for one of these."""
         self._metrics = MetricsLog(settings.metrics_log_path, settings.log_queries)
         self.bench = Bench(
             lambda: self.settings, self._build_for_run, self._embedder, language_model, self.providers.model
@@ -207,8 +220,8 @@ class App:
 
     @property
     def settings(self) -> Settings:
-        """The settings, with the provider and the threshold that are in use."""
-        return self.evidence.over(self.providers.settings)
+        """The settings, with the provider that is in use."""
+        return self.providers.settings
 
     @cached_property
     def _chat_model(self) -> ChatModel:
@@ -218,6 +231,13 @@ class App:
     def _chat(self) -> ChatService:
         # Made anew, which costs nothing: the settings may have changed.
         return ChatService(self._chat_model, self.settings, self._demo)
+
+    def _use_settings(self, settings: Settings) -> None:
+        """From the next question and the next run on."""
+        self.providers.take(settings)
+        # Their indexes stay on disk; what is under way goes on with the one that it has.
+        self._version += 1
+        self._pipelines.clear()
 
     @cached_property
     def desk(self) -> ChatDesk:
@@ -303,7 +323,7 @@ class App:
         search = tuple(sorted(item for item in retrieval if not item[0].startswith("kb_")))
         settings = with_search(self.settings, search)
         return self._pipelines.get(
-            (kb_id, record.sha256, repr(search)),
+            (kb_id, record.sha256, str(self._version), repr(search)),
             lambda: self._build(self.kb_chunks(kb_id), record.language, settings, progress, kb_id),
         )
 

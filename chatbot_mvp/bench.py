@@ -10,6 +10,7 @@ from chatbot_mvp.benchmark.estimate import Estimate
 from chatbot_mvp.benchmark.pilot import pilot_folder, run_pilot
 from chatbot_mvp.benchmark.plan import RunPlan, plan_run
 from chatbot_mvp.benchmark.preparation import PreparedRun, prepare_run, reopen_run, run_settings
+from chatbot_mvp.benchmark.presets import Presets
 from chatbot_mvp.benchmark.records import RAGAS, RunFolder
 from chatbot_mvp.benchmark.runner import PipelineFactory, RunParts, execute
 from chatbot_mvp.benchmark.submissions import append_submission
@@ -63,6 +64,8 @@ class Bench:
         """Evaluations of answers, whatever system gave them."""
         self.past = PastRuns(settings, self.data, self._active, self._parts)
         """Runs that are over, or were broken off."""
+        self.presets = Presets(settings().presets_path)
+        """Of runs."""
 
     @property
     def settings(self) -> Settings:

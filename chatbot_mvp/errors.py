@@ -7,6 +7,7 @@
     │   ├── MissingPackage
     │   ├── NeedsLanguageModel
     │   ├── PromptsUnreadable       of a judge, in a file of one's own
+    │   ├── ChoiceNotKept           of Admin, on disk
     │   └── VectorStoreUnavailable
     ├── DatasetError                a data set cannot be used as it is         (exit code 2)
     │   ├── DatasetNotFound
@@ -155,6 +156,12 @@ class NeedsLanguageModel(ConfigurationError):
 class PromptsUnreadable(ConfigurationError):
     code = "prompts_unreadable"
     template = "The prompts in {path!r} cannot be used: {reason}. Correct it, or remove it to use the built-in ones."
+
+
+class ChoiceNotKept(ConfigurationError):
+    code = "choice_not_kept"
+    template = "The choice cannot be kept in {path!r}: {reason}. Make the file writable or make room, and try again."
+    exit_code = 2
 
 
 class VectorStoreUnavailable(ConfigurationError):

@@ -96,6 +96,11 @@ class Providers:
         save_provider(self._given.app_settings_path, name)
         self._settings = self._given.with_changes(provider=name)
 
+    def take(self, settings: Settings) -> None:
+        """Go on with other settings; the provider that was chosen stays."""
+        self._given = settings
+        self._settings = self._resolved(settings)
+
     def require_chosen(self) -> None:
         """Fails where the provider that is in use cannot be used; asks nobody.
 

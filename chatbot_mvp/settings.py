@@ -44,6 +44,7 @@ __all__ = [
     "load_settings",
     "log_format",
     "misnamed_settings",
+    "where_set",
 ]
 
 _log = logging.getLogger(__name__)
@@ -210,6 +211,19 @@ def load_settings(env_file: Path | None = None, **overrides: Any) -> Settings:
     path = env_file or Path(".env")
     # As above: the stubs do not know _env_file.
     return _validated(lambda: Settings(_env_file=path, **overrides))  # type: ignore[call-arg]
+
+
+def where_set() -> dict[str, Literal["environment", "dotenv", "secrets"]]:
+    """Setting -> the place of the value that wins, for those that are set in a place that is read at the start."""
+    places: dict[str, Literal["environment", "dotenv", "secrets"]] = {}
+    with suppress(InvalidSetting):
+        places |= dict.fromkeys(_SecretsFile(Settings)(), "secrets")
+    # A file that is not text was told of at the start.
+    with suppress(OSError, ValueError):
+        written = dotenv_values(".env") if Path(".env").is_file() else {}
+        places |= dict.fromkeys((name.lower() for name, value in written.items() if value), "dotenv")
+    places |= dict.fromkeys((name.lower() for name, value in os.environ.items() if value), "environment")
+    return {name: place for name, place in places.items() if name in Settings.model_fields}
 
 
 class _LogFormat(_Sources):

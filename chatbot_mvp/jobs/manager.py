@@ -64,12 +64,24 @@ class JobStatus:
 Work = Callable[[ProgressCallback], object]
 
 
+@dataclass(frozen=True, eq=False)
+class _Waiting:
+    """A job that has not begun."""
+
+    status: JobStatus
+    work: Work
+    lock: FileLock
+
+
 class JobManager:
     """Runs jobs in submission order. One per process; statuses are shared through the folder."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._queue: SimpleQueue[tuple[JobStatus, Work, FileLock]] = SimpleQueue()
+        self._queue: SimpleQueue[_Waiting] = SimpleQueue()
+        self._waiting: dict[str, _Waiting] = {}
+        """Those that this process has queued and not begun."""
+        self._guard = threading.Lock()
         # A daemon: the server's exit does not wait for a job, which is resumed as after any other end of its process.
         threading.Thread(target=self._work, name="jobs", daemon=True).start()
 
@@ -88,10 +100,21 @@ class JobManager:
         self._path(job_id, "stop").unlink(missing_ok=True)
         status = JobStatus(job_id, title, "queued")
         self._write(status)
-        self._queue.put((status, work, lock))
+        entry = _Waiting(status, work, lock)
+        with self._guard:
+            self._waiting[job_id] = entry
+        self._queue.put(entry)
 
     def stop(self, job_id: str) -> None:
-        """Ask a job to stop at its next clean place; no effect on one that has ended."""
+        """Ask a job to stop at its next clean place; one that waits is over at once, one that has ended stays so."""
+        with self._guard:
+            entry = self._waiting.pop(job_id, None)
+        if entry is not None:
+            try:
+                self._write(replace(entry.status, state="stopped"))
+            finally:
+                entry.lock.release()
+            return
         status = self.status(job_id)
         if status and status.active:
             self._path(job_id, "stop").touch()
@@ -127,7 +150,13 @@ class JobManager:
     def _work(self) -> None:
         while True:
             try:
-                self._run(*self._queue.get())
+                entry = self._queue.get()
+                with self._guard:
+                    begins = self._waiting.get(entry.status.job_id) is entry
+                    if begins:
+                        del self._waiting[entry.status.job_id]
+                if begins:  # else it was stopped while it waited
+                    self._run(entry.status, entry.work, entry.lock)
             except Exception:
                 # On a full disk not even the end of a job can be written; those behind it have their turn.
                 log.exception("the state of a job cannot be written")

@@ -44,6 +44,11 @@ class PipelinePool:
             for key in [key for key in self._pipelines if key[0] == kb_id]:
                 del self._pipelines[key]
 
+    def clear(self) -> None:
+        """Forget all of them."""
+        with self._lock:
+            self._pipelines.clear()
+
     def _found(self, key: Key) -> Pipeline | None:
         with self._lock:
             if key in self._pipelines:

@@ -28,7 +28,9 @@ def _live_panel(was_active: bool, place: str) -> None:
     if was_active and not running:
         # The last job ended: draw the whole page again, with its result and without the timer.
         st.rerun()
-    for job in running:
+    # The one at work first, then the queue in its order.
+    waiting = sorted((job for job in running if job.state == "queued"), key=lambda job: job.job_id)
+    for job in [job for job in running if job.state != "queued"] + waiting:
         _show_active(job, place)
     _show_last(jobs, place)
     _show_unfinished(place)
@@ -42,10 +44,11 @@ def _show_active(job: JobStatus, place: str) -> None:
         if job.phase:
             st.progress(min(1.0, job.done / job.total) if job.total else 0.0, progress_text(job))
         _show_means(job)
+        waiting = job.state == "queued"
         if st.button(
-            t("job.stop"),
+            t("job.unqueue" if waiting else "job.stop"),
             key=f"{place}stop-{job.job_id}",
-            icon=":material/stop_circle:",
+            icon=":material/playlist_remove:" if waiting else ":material/stop_circle:",
             disabled=job.state == "stopping",
         ):
             get_app().bench.stop_run(job.job_id)

@@ -6,21 +6,60 @@ from typing import Any
 
 import streamlit as st
 
+from chatbot_mvp.app import RUN_PARAMETERS
 from chatbot_mvp.errors import ChatbotError
 from streamlit_app.ui.i18n import t
 from streamlit_app.ui.plan import show_plan
+from streamlit_app.ui.presets import preset_bar
+from streamlit_app.ui.run_fields import begin_fields, changed, field, value
 from streamlit_app.ui.state import get_app, show_error
+
+_ALWAYS_SEEN = ("retrieval_strategy", "eval_max_queries", "generation_enabled", "judge_metrics")
+_ICONS = {
+    "data": ":material/dataset:",
+    "retrieval": ":material/search:",
+    "reranking": ":material/sort:",
+    "answers": ":material/chat:",
+    "judge": ":material/gavel:",
+    "limits": ":material/speed:",
+}
 
 
 def launcher() -> None:
-    """Choose a data set, a strategy and what is measured, and start."""
+    """Choose a data set, a preset or parameters, and start."""
+    begin_fields()
+    preset_bar()
     left, right = st.columns(2)
     with left:
         reference = _dataset()
-        changes = {"mteb_dataset_name": reference} | _answers()
+        field("retrieval_strategy")
     with right:
-        changes |= _retrieval()
-    budget = changes.pop("budget_usd", None)
+        field("eval_max_queries")
+        _answers()
+    for group, names in RUN_PARAMETERS.items():
+        with st.expander(t(f"admin.run.{group}"), icon=_ICONS[group]):
+            _group(group, [name for name in names if name not in _ALWAYS_SEEN])
+    _start(reference)
+
+
+def _group(group: str, names: list[str]) -> None:
+    if group == "judge":
+        field("judge_metrics")
+    if group == "limits":
+        st.number_input(
+            t("admin.budget"), min_value=0.0, value=0.0, step=0.5, help=t("admin.budget_help"), key="run_budget"
+        )
+    for start in range(0, len(names), 3):
+        # A line of its own for every three: on a narrow page they stand below each other in their order.
+        for column, name in zip(st.columns(3, vertical_alignment="bottom"), names[start : start + 3], strict=False):
+            with column:
+                field(name)
+
+
+def _start(reference: str) -> None:
+    changes: dict[str, Any] = {**changed(), "mteb_dataset_name": reference}
+    # Nothing is spent where no model answers.
+    budget = st.session_state.run_budget if value("generation_enabled") else 0.0
     start, check, _ = st.columns([1.3, 1.6, 3])
     started = start.button(
         t("admin.start"), type="primary", icon=":material/play_arrow:", key="run_start", width="stretch"
@@ -32,7 +71,7 @@ def launcher() -> None:
     try:
         if started:
             with st.spinner(t("admin.starting")):
-                get_app().bench.start_run(budget_usd=budget, **changes)
+                get_app().bench.start_run(budget_usd=float(budget) or None, **changes)
         elif checked:
             with st.spinner(t("admin.estimating")):
                 show_plan(get_app().bench.plan_run(**changes))
@@ -41,52 +80,32 @@ def launcher() -> None:
 
 
 def _dataset() -> str:
-    """A name or a folder; "" while none is given."""
+    """A name, an address on S3 or a folder; "" while none is given."""
+    data = get_app().bench.data
     folder_choice = t("admin.folder_choice")
-    chosen = st.selectbox(t("admin.dataset"), [*get_app().bench.data.names(), folder_choice], key="run_dataset")
+    remote = data.remote()
+    known = [*data.names(), *(found.reference for found in (remote.found if remote else ()))]
+    chosen = st.selectbox(t("admin.dataset"), [*known, folder_choice], key="run_dataset", help=t("admin.dataset_help"))
     if chosen != folder_choice:
         return chosen
     return st.text_input(t("admin.folder"), placeholder=t("admin.folder_hint"), key="run_folder").strip()
 
 
-def _retrieval() -> dict[str, Any]:
-    app = get_app()
-    strategies = list(app.bench.strategies())
-    usual = app.settings.retrieval_strategy
-    strategy = st.selectbox(
-        t("admin.strategy"),
-        strategies,
-        index=strategies.index(usual) if usual in strategies else 0,
-        format_func=lambda name: f"{name} · {t(f'strategy.{name}')}",
-        key="run_strategy",
+def _answers() -> None:
+    """The two switches of answers and judge."""
+    settings = get_app().settings.with_changes(
+        generation_enabled=True,
+        provider=value("provider"),
+        judge_provider=value("judge_provider"),
+        judge_model_name=value("judge_model_name"),
+        judge_metrics="faithfulness",
     )
-    max_queries = st.number_input(
-        t("admin.max_queries"), min_value=0, value=0, step=10, help=t("admin.max_queries_help"), key="run_max_queries"
-    )
-    return {"retrieval_strategy": strategy, "eval_max_queries": int(max_queries)}
-
-
-def _answers() -> dict[str, Any]:
-    """Settings of answers and judge, and ``budget_usd`` where there is something to spend."""
-    settings = get_app().settings
     generate = st.toggle(
-        t("admin.generate", model=settings.language_model),
-        value=settings.generation_enabled,
-        help=t("admin.generate_help"),
-        key="run_generate",
+        t("admin.generate", model=settings.language_model), help=t("admin.generate_help"), key="run_generate"
     )
     if not generate:
-        return {"generation_enabled": False}
-    changes: dict[str, Any] = {"generation_enabled": True}
-    judge = settings.with_changes(generation_enabled=True).judge
-    if not judge:
+        return
+    if not settings.judge:
         st.caption(t("admin.no_judge"))
-        return changes
-    if not st.toggle(t("admin.judge", model=judge), value=True, help=t("admin.judge_help"), key="run_judge"):
-        changes["judge_metrics"] = ""
-    limit = st.number_input(
-        t("admin.budget"), min_value=0.0, value=0.0, step=0.5, help=t("admin.budget_help"), key="run_budget"
-    )
-    if limit:
-        changes["budget_usd"] = float(limit)
-    return changes
+        return
+    st.toggle(t("admin.judge", model=settings.judge), help=t("admin.judge_help"), key="run_judge")

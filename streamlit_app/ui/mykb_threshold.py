@@ -12,6 +12,7 @@ from streamlit_app.ui.i18n import number, t
 from streamlit_app.ui.mykb_rows import show_rows
 from streamlit_app.ui.state import get_app, show_error
 
+_SETTING = "kb_min_evidence"
 _LINES = ("coverage", "wrong_refusals", "wrong_answers")
 _TOLERANCES = (0.0, 0.01, 0.02, 0.05, 0.1, 0.2)
 _USUAL = 0.05
@@ -127,15 +128,15 @@ def _move(key: str, threshold: float) -> None:
 
 
 def _take(threshold: float, current: float) -> None:
-    evidence = get_app().evidence
-    if evidence.fixed:
+    fixed = not get_app().configuration.changeable(_SETTING)
+    if fixed:
         st.caption(f":material/lock: {t('mykb.fixed')}")
     if st.button(
         t("mykb.apply", value=number(threshold, 2)),
         type="primary",
         icon=":material/check:",
         key="mykb_apply",
-        disabled=evidence.fixed or abs(threshold - current) < 0.005,
+        disabled=fixed or abs(threshold - current) < 0.005,
         help=t("mykb.apply_help"),
     ):
         apply_threshold(threshold)
@@ -144,7 +145,7 @@ def _take(threshold: float, current: float) -> None:
 def apply_threshold(threshold: float) -> None:
     """Make a threshold that of strict mode, for everybody, from now on."""
     try:
-        get_app().evidence.choose(threshold)
+        get_app().configuration.change(_SETTING, threshold)
     except ChatbotError as error:
         show_error(error)
         return

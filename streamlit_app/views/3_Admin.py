@@ -1,4 +1,4 @@
-"""Knowledge bases, benchmark runs in the background, and the provider that answers."""
+"""Knowledge bases, data sets, runs in the background, the provider that answers, and the settings."""
 
 import streamlit as st
 
@@ -11,6 +11,7 @@ from streamlit_app.ui.kb_upload import sample_button, upload_box, upload_panel
 from streamlit_app.ui.launcher import launcher
 from streamlit_app.ui.providers import cache_section, providers_section
 from streamlit_app.ui.ragas_launcher import ragas_launcher
+from streamlit_app.ui.settings_section import settings_section
 
 
 def kb_section() -> None:
@@ -26,8 +27,8 @@ def kb_section() -> None:
 
 st.title(t("nav.admin"))
 require_admin()
-kb_tab, data_tab, run_tab, ragas_tab, provider_tab = st.tabs(
-    [t("admin.kb"), t("admin.data"), t("admin.benchmark"), t("admin.ragas"), t("admin.providers")]
+kb_tab, data_tab, run_tab, ragas_tab, provider_tab, settings_tab = st.tabs(
+    [t("admin.kb"), t("admin.data"), t("admin.benchmark"), t("admin.ragas"), t("admin.providers"), t("admin.settings")]
 )
 with kb_tab:
     kb_section()
@@ -44,3 +45,5 @@ with ragas_tab:
 with provider_tab:
     providers_section()
     cache_section()
+with settings_tab:
+    settings_section()

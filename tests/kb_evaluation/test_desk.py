@@ -195,25 +195,25 @@ def test_a_chosen_threshold_decides_the_next_answer_and_outlives_the_process(app
     question = "¿De cuánto es la dieta completa?"
     assert not app.ask(kb_id, question, UserContext("strict", "es")).abstained
     save_provider(app.settings.app_settings_path, "demo")
-    app.evidence.choose(1.0)
+    app.configuration.change("kb_min_evidence", 1.0)
     assert saved_provider(app.settings.app_settings_path) == "demo", "the other choice in the file stays"
     evidence = app.ask(kb_id, question, UserContext("strict", "es")).decision
     assert (evidence.min_evidence, evidence.enough) == (1.0, evidence.evidence >= 1.0)
     again = build_app(load_settings(data_dir=app.settings.data_dir, provider="demo"))
     assert again.settings.kb_min_evidence == again.chat_defaults(kb_id).kb_min_evidence == 1.0
     with pytest.raises(InvalidSetting):
-        app.evidence.choose(1.5)
+        app.configuration.change("kb_min_evidence", 1.5)
 
 
 def test_a_threshold_from_outside_wins_and_cannot_be_chosen(settings: Settings) -> None:
     chosen = build_app(load_settings(data_dir=settings.data_dir))
-    chosen.evidence.choose(0.3)
+    chosen.configuration.change("kb_min_evidence", 0.3)
     fixed = build_app(load_settings(data_dir=settings.data_dir, kb_min_evidence=0.7))
-    assert fixed.evidence.fixed
+    assert not fixed.configuration.changeable("kb_min_evidence")
     assert fixed.settings.kb_min_evidence == 0.7
     with pytest.raises(InvalidSetting):
-        fixed.evidence.choose(0.4)
-    chosen.settings.app_settings_path.write_text('{"kb_min_evidence": "mucho", "provider": "demo"}', "utf-8")
+        fixed.configuration.change("kb_min_evidence", 0.4)
+    chosen.settings.app_settings_path.write_text('{"settings": {"kb_min_evidence": "mucho"}}', "utf-8")
     assert build_app(load_settings(data_dir=settings.data_dir)).settings.kb_min_evidence == 0.5
 
 
