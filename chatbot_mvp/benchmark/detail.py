@@ -32,6 +32,8 @@ from chatbot_mvp.text import detect_language
 Version = tuple[str, int, int]
 """(run_id, when its result was written, how long it is): another one after every retry."""
 
+_CUTS = {name: Settings.model_fields[name].default for name in ("reranker_enabled", "reranker_top_n", "kb_top_k")}
+
 _TABLES_KEPT = 5
 """As many as a comparison has; a table of 7,405 questions takes some 60 MB."""
 _SMALL_KEPT = 64
@@ -155,10 +157,12 @@ class RunDetails:
         Raises:
             RunNotFound, RunUnreadable
         """
-        recorded = self._settings().with_recorded(self.manifest(run_id).settings_masked)
-        cut = recorded.reranker_top_n if recorded.reranker_enabled else recorded.kb_top_k
+        # Read as they stand: one value that is not legal any more is no reason to tell nothing.
+        recorded = {**_CUTS, **self.manifest(run_id).settings_masked}
+        reranker = bool(recorded["reranker_enabled"])
+        cut = int(recorded["reranker_top_n" if reranker else "kb_top_k"])
         record = self.records(run_id, str(row["query_id"])).get(RETRIEVE)
-        return gold_paths(row, record.payload if record else {}, cut, recorded.reranker_enabled)
+        return gold_paths(row, record.payload if record else {}, cut, reranker)
 
     def compare(self, run_ids: Sequence[str]) -> Comparison:
         """The first finished run against each of the others; kept, since it draws thousands of samples.

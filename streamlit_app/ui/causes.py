@@ -9,6 +9,7 @@ import altair as alt
 import pandas as pd
 import streamlit as st
 
+from streamlit_app.ui.charts import ink
 from streamlit_app.ui.i18n import t
 from streamlit_app.ui.phases import show_phases
 
@@ -45,7 +46,7 @@ def _show_causes(result: Result) -> None:
             alt.Tooltip("queries:Q", title=t("eval.col.queries")),
         ],
     )
-    labels = bars.mark_text(align="left", dx=4).encode(text="queries:Q")
+    labels = bars.mark_text(align="left", dx=4, color=ink()).encode(text="queries:Q")
     chart = (bars.mark_bar() + labels).properties(height=60 + 30 * len(rows), description=t("causes.title"))
     st.altair_chart(chart, width="stretch")
 

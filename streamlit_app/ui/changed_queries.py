@@ -29,10 +29,12 @@ def show_changes(comparison: Comparison, labels: Mapping[str, str]) -> None:
     )
     run: RunDelta = runs[run_id]
     by_name = {m.metric: m for m in run.metrics}
+    changing = [name for name, m in by_name.items() if m.improved or m.worsened]
     name = by.selectbox(
         t("compare.changes_by"),
         list(by_name),
-        format_func=metric_label,
+        index=list(by_name).index(changing[0]) if changing else 0,
+        format_func={metric: metric_label(metric) for metric in by_name}.__getitem__,
         key=f"compare-metric-{about}",
         help=t("compare.help"),
     )
@@ -52,7 +54,7 @@ def show_changes(comparison: Comparison, labels: Mapping[str, str]) -> None:
         t("compare.query"),
         list(changes),
         index=None,
-        format_func=lambda query_id: _told(changes[query_id]),
+        format_func={query_id: _told(change) for query_id, change in changes.items()}.__getitem__,
         placeholder=t("compare.query_hint"),
         key=f"compare-query-{key}",
     )

@@ -57,6 +57,9 @@ def show_comparison(runs: Sequence[Run], shown: Run, chosen: Callable[[Sequence[
 
 def _choose(runs: Sequence[Run], shown: Run) -> list[str]:
     """The ids of the runs to compare, the base first; empty as long as there are not two."""
+    if len(runs) < 2:
+        st.caption(t("compare.none"))
+        return []
     by_id = {str(run["run_id"]): run for run in runs}
     names = _names(runs)
     # A key per shown run: its choice belongs to it.

@@ -42,7 +42,7 @@ def show_distribution(result: Result) -> None:
         t("detail.distribution_of"),
         options,
         index=options.index(first),
-        format_func=_label,
+        format_func={name: _label(name) for name in options}.__getitem__,
         key=f"distribution-{run_id}",
     )
     found = _found(run_id, chosen)
@@ -82,7 +82,7 @@ def _chart(found: Distribution, name: str, timed: bool) -> alt.LayerChart | alt.
             "high": found.edges[row + 1] - gap,
             "none": 0,
             "count": count,
-            "range": _range(found, row, timed),
+            "told": _range(found, row, timed),
         }
         for row, count in enumerate(found.counts)
     ]
@@ -96,7 +96,7 @@ def _chart(found: Distribution, name: str, timed: bool) -> alt.LayerChart | alt.
             y=alt.Y("count:Q", title=t("eval.col.queries"), axis=alt.Axis(tickMinStep=1, format="d")),
             y2="none:Q",
             tooltip=[
-                alt.Tooltip("range:N", title=name),
+                alt.Tooltip("told:N", title=name),
                 alt.Tooltip("count:Q", title=t("eval.col.queries")),
             ],
         )

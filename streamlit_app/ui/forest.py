@@ -9,12 +9,12 @@ import pandas as pd
 import streamlit as st
 
 from chatbot_mvp.app import Comparison
+from streamlit_app.ui.charts import ink
 from streamlit_app.ui.i18n import number, t
 from streamlit_app.ui.metrics import interval_text, metric_label
 
 SIGNIFICANT = 0.05
 
-_GREY = "#7d8482"  # can be seen on light and on dark
 _SHAPES = ["circle", "square", "triangle-up", "diamond"]
 
 
@@ -57,7 +57,9 @@ def _chart(frame: pd.DataFrame, names: list[str]) -> alt.LayerChart | alt.FacetC
             alt.Tooltip("interval:N", title=t("compare.col.interval")),
         ],
     )
-    spread = base.mark_rule(strokeWidth=2.5).encode(x=alt.X("low:Q", title=t("compare.axis")), x2="high:Q")
+    spread = base.mark_rule(strokeWidth=2.5).encode(
+        x=alt.X("low:Q", title=t("compare.axis"), axis=alt.Axis(tickCount=6)), x2="high:Q"
+    )
     shape = alt.Shape("run:N", title=None, scale=alt.Scale(domain=names, range=_SHAPES[: len(names)]), legend=legend)
     points = [
         base.transform_filter("datum.sure" if sure else "!datum.sure")
@@ -66,7 +68,7 @@ def _chart(frame: pd.DataFrame, names: list[str]) -> alt.LayerChart | alt.FacetC
         for sure in (True, False)
     ]
     zero = (
-        alt.Chart(pd.DataFrame({"x": [0.0]})).mark_rule(strokeDash=[4, 4], strokeWidth=1.5, color=_GREY).encode(x="x:Q")
+        alt.Chart(pd.DataFrame({"x": [0.0]})).mark_rule(strokeDash=[4, 4], strokeWidth=1.5, color=ink()).encode(x="x:Q")
     )
     height = 80 + len(metrics) * (16 + 14 * len(names))
     return alt.layer(zero, spread, *points, height=height, description=t("compare.forest_alt"))

@@ -9,6 +9,7 @@ import altair as alt
 import pandas as pd
 import streamlit as st
 
+from streamlit_app.ui.charts import ink
 from streamlit_app.ui.i18n import duration, number, t, word
 
 _ORDER = (
@@ -16,6 +17,7 @@ _ORDER = (
     *("generate", "judge", "similarity", "score", "aggregate", "export"),
 )
 _SHOWN_SECONDS = 0.05  # less cannot be seen in a bar
+_ROOM = 1.25  # of the longest bar, for the figure behind it
 
 Result = Mapping[str, Any]
 
@@ -69,7 +71,12 @@ def _bars(values: Mapping[str, float], title: str, text: Any) -> alt.LayerChart 
         {"phase": word("detail.phase", name), "value": value, "text": text(value)} for name, value in values.items()
     ]
     bars = alt.Chart(pd.DataFrame(rows)).encode(
-        x=alt.X("value:Q", title=title, scale=alt.Scale(domain=[0, 1.18 * max(values.values()) or 1.0])),
+        x=alt.X(
+            "value:Q",
+            title=title,
+            axis=alt.Axis(tickCount=5),
+            scale=alt.Scale(domain=[0, 1.18 * max(values.values()) or 1.0]),
+        ),
         y=alt.Y(
             "phase:N",
             title=None,
@@ -78,7 +85,7 @@ def _bars(values: Mapping[str, float], title: str, text: Any) -> alt.LayerChart 
         ),
         tooltip=[alt.Tooltip("phase:N", title=t("detail.phase_name")), alt.Tooltip("text:N", title=title)],
     )
-    labels = bars.mark_text(align="left", dx=4).encode(text="text:N")
+    labels = bars.mark_text(align="left", dx=4, color=ink()).encode(text="text:N")
     return alt.layer(bars.mark_bar(), labels, height=60 + 30 * len(rows), description=title)
 
 

@@ -68,7 +68,7 @@ def _ask_filter(table: QueryTable, run_id: str) -> QueryFilter:
         t("detail.show"),
         kinds,
         default="all",
-        format_func=lambda name: f"{t(f'detail.only.{name}')} ({number(counts[name])})",
+        format_func={name: f"{t(f'detail.only.{name}')} ({number(counts[name])})" for name in kinds}.__getitem__,
         key=f"only-{run_id}",
     )
     cause, group, metric, span = st.columns(4, vertical_alignment="bottom")
@@ -76,7 +76,7 @@ def _ask_filter(table: QueryTable, run_id: str) -> QueryFilter:
         t("causes.filter"),
         sorted(causes, key=lambda name: -causes[name]),
         index=None,
-        format_func=lambda name: f"{t(f'cause.{name}')} ({number(causes[name])})",
+        format_func={name: f"{t(f'cause.{name}')} ({number(causes[name])})" for name in causes}.__getitem__,
         placeholder=t("causes.all"),
         key=f"cause-{run_id}",
     )
@@ -85,7 +85,7 @@ def _ask_filter(table: QueryTable, run_id: str) -> QueryFilter:
         t("detail.group_filter"),
         groups,
         index=None,
-        format_func=lambda pair: f"{t(f'table.by.{pair[0]}')}: {pair[1]}",
+        format_func={pair: f"{t(f'table.by.{pair[0]}')}: {pair[1]}" for pair in groups}.__getitem__,
         placeholder=t("causes.all"),
         key=f"group-{run_id}",
         disabled=not groups,
@@ -94,7 +94,7 @@ def _ask_filter(table: QueryTable, run_id: str) -> QueryFilter:
         t("detail.metric_filter"),
         table.metrics,
         index=None,
-        format_func=metric_label,
+        format_func={name: metric_label(name) for name in table.metrics}.__getitem__,
         placeholder=t("detail.any_metric"),
         key=f"metric-{run_id}",
     )

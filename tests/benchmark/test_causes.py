@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from chatbot_mvp.benchmark.causes import Cause, QueryOutcome, cause_of, outcome_of_row
+from chatbot_mvp.benchmark.causes import Cause, QueryOutcome, cause_of, fate_of, gold_paths, outcome_of_row
 
 FOUND = QueryOutcome(frozenset("gh"), ("g", "h", "a", "b", "c"), cut=2)
 """Both gold documents in the context of two, no answer."""
@@ -70,3 +70,38 @@ ROW = {"gold": ["g"], "retrieved": ["a", "g"], "answer": "el puente", "answer_ty
 )
 def test_a_row_of_a_result_is_read_with_the_fields_that_it_has(fields: dict[str, object], cause: str) -> None:
     assert cause_of(outcome_of_row({**ROW, **fields}, cut=2, language="es")) == Cause(cause)
+
+
+# --- of one document
+
+
+@pytest.mark.parametrize(
+    ("ranks", "reranker", "fate"),
+    [
+        ({"bm25": 3, "ranking": 1, "context": 1}, False, "in_context"),
+        ({"bm25": None, "vector": None, "ranking": None, "context": None}, False, "not_found"),
+        ({"bm25": None, "vector": 9, "ranking": None, "context": None}, False, "lost_in_fusion"),
+        ({"bm25": 1, "ranking": 6, "context": None}, False, "below_cut"),
+        # High enough, and yet not there: the context had no room, or the score was under the least.
+        ({"bm25": 1, "ranking": 5, "context": None}, False, "left_out"),
+        ({"ranking": 9, "rerank": None, "context": None}, True, "below_cut"),
+        ({"ranking": 2, "rerank": None, "context": None}, True, "lost_in_reranking"),
+        ({"ranking": 9, "rerank": 2, "context": None}, True, "left_out"),
+        ({"ranking": 9, "rerank": 2, "context": 2}, True, "in_context"),
+    ],
+)
+def test_where_one_document_was_lost(ranks: dict[str, int | None], reranker: bool, fate: str) -> None:
+    assert fate_of(ranks, 5, reranker) == fate
+
+
+def test_a_run_without_ranks_tells_what_its_lists_tell() -> None:
+    """Of an earlier version: the ranking as deep as it was kept, the candidates of a reranker, the context."""
+    row = {"gold": ["g", "h", "x"], "retrieved": ["a", "g", "b"], "generation_doc_ids": ["g"]}
+    found = gold_paths(row, {"pre_rerank_candidate_ids": ["a", "g", "b", "c", "h"]}, 2, True)
+    assert [(path.doc_id, path.ranks["ranking"], path.fate.value) for path in found] == [
+        ("g", 2, "in_context"),
+        ("h", 5, "below_cut"),
+        ("x", None, "not_found"),
+    ]
+    [plain] = gold_paths({"gold": ["b"], "retrieved": ["a", "b", "c"]}, {}, 2, False)
+    assert (dict(plain.ranks), plain.fate.value) == ({"ranking": 2, "context": 2}, "in_context")

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from chatbot_mvp.app import App
-from chatbot_mvp.benchmark.comparison import ComparedRun, compare_runs
+from chatbot_mvp.benchmark.comparison import ComparedRun, compare_runs, why_not_comparable
 from chatbot_mvp.benchmark.records import RunManifest
 from chatbot_mvp.errors import CorporaDiffer, NothingToCompare, QuestionsDiffer, RunNotFound, UnknownChoice
 
@@ -76,6 +76,39 @@ def test_what_differs_in_the_configuration_is_listed() -> None:
     other = replace(other, manifest=replace(other.manifest, fingerprint="g"))
     [delta] = compare_runs([base, other]).runs
     assert delta.configuration == {"retrieval_k": (20, 10), "new_setting": (None, 1), "fingerprint": ("f", "g")}
+
+
+def test_the_configurations_of_several_runs_are_one_table() -> None:
+    """Each run has its own value of what differs anywhere, also where it is the base's."""
+    base = run("a", {"mrr": [1.0, 0.0]}, retrieval_k=20, kb_top_k=5, dev_mode=False)
+    deeper = run("b", {"mrr": [1.0, 0.0]}, retrieval_k=50, kb_top_k=5, dev_mode=False)
+    fewer = run("c", {"mrr": [1.0, 0.0]}, retrieval_k=20, kb_top_k=3, dev_mode=False)
+    comparison = compare_runs([base, deeper, fewer])
+    assert comparison.configuration == {"retrieval_k": (20, 50, 20), "kb_top_k": (5, 5, 3)}
+
+
+LINE = {"dataset": "valle", "dataset_sha256": "0", "queries": 40, "documents": 80}
+ANSWERS = {"kind": "ragas", "dataset": "x", "dataset_sha256": "1"}
+
+
+@pytest.mark.parametrize(
+    ("base", "other", "why"),
+    [
+        (LINE, {**LINE, "strategy": "BRIDGE"}, None),
+        (LINE, ANSWERS, "kind"),
+        (LINE, {**LINE, "dataset": "otro", "queries": 3}, "dataset"),
+        (LINE, {**LINE, "queries": 3, "documents": 3}, "questions"),
+        (LINE, {**LINE, "documents": 3}, "documents"),
+        (LINE, {**LINE, "dataset_sha256": "1"}, "documents"),
+        # Whatever the file of a system's answers is called.
+        (ANSWERS, {**ANSWERS, "dataset": "y"}, None),
+        (ANSWERS, {**ANSWERS, "dataset_sha256": "2"}, "questions"),
+    ],
+)
+def test_why_runs_cannot_be_compared_is_told_before_they_are_read(
+    base: dict[str, Any], other: dict[str, Any], why: str | None
+) -> None:
+    assert why_not_comparable(base, other) == why
 
 
 def test_no_secret_is_told_among_what_differs() -> None:

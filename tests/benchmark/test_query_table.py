@@ -1,0 +1,74 @@
+"""The questions of a run, filtered: each filter alone and together, and quick with 7,405 of them."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import pytest
+
+from chatbot_mvp.benchmark.query_table import QueryFilter, QueryTable
+
+
+def row(query_id: str, recall: float | None, **fields: Any) -> dict[str, Any]:
+    base = {
+        "query_id": query_id,
+        "question": f"¿Qué es {query_id}?",
+        "answer": "",
+        "question_type": "bridge",
+        "answer_type": "",
+        "level": "easy",
+        "metrics": {"recall@5": recall},
+        "retrieved": ["d1"],
+        "gold": ["d1"],
+        "cause": "ok",
+    }
+    return {**base, **fields}
+
+
+ROWS = [
+    row("a", 1.0, answer="Álava"),
+    row("b", 0.5, gold=["d1", "d2"], cause="not_retrieved", level="hard"),
+    row("c", None, failed=True, cause="not_scored", response="dos islas", question_type="comparison"),
+    row("d", 0.0, cause="below_cut", judge_failed=True),
+]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "ids"),
+    [
+        (QueryFilter(), "cdba"),
+        (QueryFilter(only="lost"), "cdb"),
+        (QueryFilter(only="missed"), "b"),
+        (QueryFilter(only="failed"), "cd"),
+        (QueryFilter(cause="below_cut"), "d"),
+        (QueryFilter(field="level", value="easy"), "cda"),
+        # A question that was not scored has no place in a range, both ends of which count.
+        (QueryFilter(metric="recall@5"), "dba"),
+        (QueryFilter(metric="recall@5", low=0.5, high=1.0), "ba"),
+        (QueryFilter(text="ISLAS dos"), "c"),
+        (QueryFilter(text="alava"), "a"),
+        (QueryFilter(text="¿qué b"), "b"),
+        (QueryFilter(only="lost", field="level", value="easy", metric="recall@5"), "d"),
+    ],
+)
+def test_a_filter_keeps_the_questions_that_fit_the_worst_first(wanted: QueryFilter, ids: str) -> None:
+    table = QueryTable({"per_query": ROWS})
+    assert "".join(table.rows[position]["query_id"] for position in table.select(wanted)) == ids
+
+
+def test_what_a_page_offers_as_filters() -> None:
+    table = QueryTable({"per_query": ROWS})
+    assert table.counts() == {"all": 4, "lost": 3, "missed": 1, "failed": 2}
+    assert table.causes() == {"ok": 1, "not_retrieved": 1, "not_scored": 1, "below_cut": 1}
+    assert table.fields() == {"question_type": ["bridge", "comparison"], "level": ["easy", "hard"]}
+    assert table.values("recall@5") == [None, 0.0, 0.5, 1.0]
+    assert (table.position("b"), table.position("z")) == (2, None)
+
+
+def test_a_filter_over_7405_questions_takes_no_time_that_a_person_notices() -> None:
+    table = QueryTable({"per_query": [row(f"q{n}", n % 11 / 10) for n in range(7_405)]})
+    started = time.perf_counter()
+    found = table.select(QueryFilter(only="all", metric="recall@5", low=0.2, text="qué q7"))
+    assert time.perf_counter() - started < 0.5
+    assert {table.rows[position]["query_id"] for position in found} >= {"q7", "q75"}

@@ -1,0 +1,131 @@
+"""A run's search in the chat: what is taken over, what is not and why, and that an answer really uses it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from chatbot_mvp.app import App
+from chatbot_mvp.chat.context import UserContext
+from chatbot_mvp.chat.profile import chat_profile
+from chatbot_mvp.chat.records import record_of
+from chatbot_mvp.embedding.registry import is_configured
+from chatbot_mvp.errors import InvalidSetting
+from chatbot_mvp.settings import LOCAL_EMBEDDER, Settings
+
+QUESTION = "¿Cuántos días laborables de vacaciones hay por año?"
+
+
+def recorded(settings: Settings, **changes: Any) -> dict[str, Any]:
+    """As the manifest of a run under these settings has them."""
+    return settings.with_changes(**changes).model_dump(mode="json", exclude={"data_dir"})
+
+
+def reasons(profile: Any) -> dict[str, str]:
+    return {item.name: item.reason for item in profile.not_taken}
+
+
+def test_what_differs_of_the_search_is_taken_over(settings: Settings) -> None:
+    profile = chat_profile(
+        "r", recorded(settings, retrieval_strategy="HYBRID", kb_top_k=3, retrieval_bm25_weight=0.7), settings, False
+    )
+    changes = dict(profile.changes)
+    assert changes == {"retrieval_strategy": "HYBRID", "kb_top_k": 3, "retrieval_bm25_weight": 0.7}
+    assert profile.not_taken == ()
+    assert profile.refused is None
+
+
+def test_no_address_and_no_key_is_ever_taken(settings: Settings) -> None:
+    """A run may come from elsewhere: its addresses would get the passages, and with our keys."""
+    foreign = {
+        "embedding_base_url": "http://evil.example/v1",
+        "embedding_model_name": "nvidia/nv-embed",
+        "reranker_enabled": True,
+        "reranker_base_url": "http://evil.example/v1",
+        "groq_api_key": "gsk-theirs",
+        "provider": "groq",
+    }
+    profile = chat_profile("r", {**recorded(settings), **foreign}, settings, True, "groq/llama")
+    assert "evil" not in repr(profile.changes)
+    assert "gsk" not in repr(profile)
+    assert not {name for name, _ in profile.changes} & set(foreign)
+    assert reasons(profile) == {
+        "retrieval_strategy": "links",
+        "embedding_model_name": "embedder",
+        "reranker_enabled": "reranker",
+        "provider": "model",
+    }
+
+
+@pytest.mark.parametrize(
+    ("changes", "has_model", "expected"),
+    [
+        ({"retrieval_strategy": "MADE_UP"}, True, {"retrieval_strategy": "strategy"}),
+        ({"retrieval_strategy": "CONTEXTUAL_HYBRID"}, False, {"retrieval_strategy": "needs_model"}),
+        ({"retrieval_strategy": "LEXICAL", "query_expansion_llm": True}, False, {"query_expansion_llm": "expansion"}),
+        ({"retrieval_strategy": "LEXICAL", "reranker_enabled": True}, False, {"reranker_enabled": "reranker"}),
+        ({"retrieval_strategy": "LEXICAL", "reranker_enabled": True}, True, {}),
+        (
+            {"retrieval_strategy": "LEXICAL", "retrieval_bm25_language": "en"},
+            True,
+            {"retrieval_bm25_language": "language"},
+        ),
+        ({"retrieval_strategy": "LEXICAL", "kb_top_k": 0}, True, {"kb_top_k": "illegal"}),
+        # A strategy without vectors has no use for the model of a run's vectors.
+        ({"retrieval_strategy": "LEXICAL", "embedding_model_name": "openai/x"}, True, {}),
+    ],
+)
+def test_what_is_not_taken_says_why(
+    settings: Settings, changes: dict[str, Any], has_model: bool, expected: dict[str, str]
+) -> None:
+    profile = chat_profile("r", {**recorded(settings), **changes}, settings, has_model)
+    assert reasons(profile) == expected
+    refused = {"strategy", "needs_model"} & set(expected.values())
+    assert (profile.refused is not None) == bool(refused)
+    if refused:
+        assert "retrieval_strategy" not in dict(profile.changes)
+
+
+def test_an_embedder_counts_as_there_only_with_its_key_or_its_address(settings: Settings) -> None:
+    assert is_configured(LOCAL_EMBEDDER, settings)
+    assert not is_configured("openai/text-embedding-3-small", settings)
+    assert is_configured("openai/text-embedding-3-small", settings.with_changes(openai_api_key="sk-x"))
+    ours = settings.with_changes(embedding_base_url="http://127.0.0.1:1/v1")
+    assert is_configured("nvidia/nv-embed", ours, "http://127.0.0.1:1/v1")
+    assert not is_configured("nvidia/nv-embed", ours, "http://127.0.0.1:2/v1")
+
+
+def test_an_answer_searches_as_the_run_did_and_others_do_not(app: App) -> None:
+    """The record of the answer names the run's strategy, and as many passages as the run's setting allows."""
+    run_id = str(app.bench.run_now(retrieval_strategy="LEXICAL", kb_top_k=1)["run_id"])
+    profile = app.details.chat_profile(run_id)
+    kb_id = app.add_sample_kb().kb_id
+    own = record_of(app.ask(kb_id, QUESTION))
+    as_run = record_of(app.ask(kb_id, QUESTION, UserContext(retrieval=profile.changes)))
+    again = record_of(app.ask(kb_id, QUESTION))
+    assert (own.debug["strategy"], as_run.debug["strategy"]) == ("BRIDGE_HYBRID", "LEXICAL")
+    assert again.debug["strategy"] == "BRIDGE_HYBRID"
+    assert own.debug["fingerprint"] == again.debug["fingerprint"] != as_run.debug["fingerprint"]
+    chosen = {chunk["chunk_id"] for chunk in as_run.debug["chunks_final"]}
+    assert len(chosen - set(as_run.debug["chunks_added_by_stitching"])) == 1
+    assert not [timing for timing in as_run.debug["timings"] if timing["stage"] == "dense"]
+
+
+def test_a_knob_wins_over_the_search_of_a_run(app: App) -> None:
+    kb_id = app.add_sample_kb().kb_id
+    retrieval = (("kb_top_k", 1), ("retrieval_strategy", "LEXICAL"))
+    defaults = app.chat_defaults(kb_id, retrieval)
+    assert defaults.kb_top_k == 1
+    moved = UserContext(kb_top_k=4, kb_min_score=defaults.kb_min_score, retrieval=retrieval).beyond(defaults)
+    assert (moved.kb_top_k, moved.kb_min_score, moved.retrieval) == (4, None, retrieval)
+    assert moved.over(app.settings).kb_top_k == 4
+    # Moved back to the settings' own, it is still another value than the run's.
+    back = UserContext(kb_top_k=app.settings.kb_top_k, retrieval=retrieval).beyond(defaults)
+    assert back.over(app.settings).kb_top_k == app.settings.kb_top_k
+
+
+def test_a_setting_that_does_not_exist_is_refused(app: App) -> None:
+    kb_id = app.add_sample_kb().kb_id
+    with pytest.raises(InvalidSetting):
+        app.ask(kb_id, QUESTION, UserContext(retrieval=(("retrieval_made_up", 1),)))

@@ -1,0 +1,174 @@
+"""One run in full, several compared, and a run's search in the chat: AppTest over runs that were really made."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from chatbot_mvp.setting_fields import MASK
+from streamlit_app.ui.state import get_app
+from tests.ui.test_pages import PAGES, data_dir, open_page, texts
+
+__all__ = ["data_dir"]
+
+QUESTION = "¿Cuántos días laborables de vacaciones hay por año?"
+
+
+def box(app: AppTest, start: str) -> Any:
+    """The one widget to choose from whose key begins like that."""
+    [found] = [each for each in [*app.selectbox, *app.multiselect] if (each.key or "").startswith(start)]
+    return found
+
+
+def cells(app: AppTest) -> str:
+    return "\n".join(str(cell) for table in app.dataframe for cell in table.value.to_numpy().ravel())
+
+
+def questions(app: AppTest) -> set[str]:
+    """Those of the table of questions."""
+    [table] = [table.value for table in app.dataframe if "Documentos correctos" in table.value]
+    return set(table["Pregunta"])
+
+
+def damaged_by(run_id: str, data_dir: Path, **changes: Any) -> None:
+    path = data_dir / "results" / run_id / "manifest.json"
+    manifest = json.loads(path.read_text("utf-8"))
+    path.write_text(json.dumps({**manifest, "settings_masked": {**manifest["settings_masked"], **changes}}), "utf-8")
+
+
+def test_a_run_shows_spread_phases_configuration_and_trace(data_dir: Path) -> None:
+    run_id = str(get_app().bench.run_now(kb_top_k=3, eval_max_queries=12)["run_id"])
+    damaged_by(run_id, data_dir, groq_api_key="gsk-very-secret", llm_base_url="http://me:very-secret@host/v1")
+    page = open_page("evaluation")
+    said = texts(page)
+    for text in ("Distribución", "Tiempo y coste por fase", "Buscar", "mediana", "Subrayado continuo"):
+        assert text in said + cells(page)
+    assert "KB_TOP_K" in cells(page)
+    assert "● Cambiado" in cells(page)
+    assert "RETRIEVAL_K" not in cells(page)  # as it is by default
+    page = page.toggle(key=f"changed-{run_id}").set_value(False).run()
+    assert "RETRIEVAL_K" in cells(page)
+    assert "very-secret" not in cells(page) + texts(page)
+    assert MASK not in cells(page)
+    # How long a question took can be looked at in place of a metric.
+    page = box(page, "distribution-").set_value("time:search").run()
+    assert not page.exception
+    assert "mediana" in texts(page)
+    assert any("Traza" in expander.label for expander in page.expander)
+    assert "→ lista conjunta: " in texts(page)
+
+
+@pytest.mark.parametrize("language", ["es", "en"])
+def test_a_run_of_one_question_without_answers(data_dir: Path, language: str) -> None:
+    get_app().bench.run_now(eval_max_queries=1, generation_enabled=False)
+    page = open_page("evaluation", language)
+    assert not page.error
+    assert ("1 de 1 preguntas" if language == "es" else "1 of 1 questions") in texts(page)
+
+
+def test_questions_are_filtered_and_the_chosen_one_is_shown(data_dir: Path) -> None:
+    run_id = str(get_app().bench.run_now(kb_top_k=3, generation_enabled=False)["run_id"])
+    rows = get_app().bench.run(run_id)["per_query"]
+    page = open_page("evaluation")
+    assert questions(page) == {row["question"] for row in rows}
+    page = page.text_input(key=f"search-{run_id}").set_value("año murió").run()
+    wanted = {row["question"] for row in rows if "año murió" in row["question"]}
+    assert questions(page) == wanted
+    page = page.text_input(key=f"search-{run_id}").set_value("").run()
+    page = box(page, "metric-").set_value("recall@5").run()
+    page = page.slider(key=f"range-{run_id}-recall@5").set_value((0.0, 0.5)).run()
+    assert questions(page) == {row["question"] for row in rows if (row["metrics"]["recall@5"] or 0) <= 0.5}
+    page = box(page, "metric-").set_value(None).run()
+    page = box(page, "group-").set_value(("question_type", "comparison")).run()
+    assert questions(page) == {row["question"] for row in rows if row["question_type"] == "comparison"}
+    choice = box(page, "query-")
+    position = choice.options.index(sorted(choice.options)[0])
+    page = choice.select_index(position).run()
+    shown = sorted(choice.options)[0]
+    assert any(shown.split("(")[0].strip("¿?") in value.value.replace("\\", "") for value in page.markdown)
+    assert page.session_state["query_id"] in {row["query_id"] for row in rows}
+    page = page.text_input(key=f"search-{run_id}").set_value("nothing has these words").run()
+    assert "Ninguna pregunta cumple" in texts(page)
+
+
+def test_five_runs_are_compared_and_a_question_is_seen_in_all_of_them(data_dir: Path) -> None:
+    app = get_app()
+    short: dict[str, Any] = {"eval_max_queries": 12, "generation_enabled": False}
+    base = str(app.bench.run_now(retrieval_k=10, **short)["run_id"])
+    others = [
+        str(app.bench.run_now(retrieval_strategy="BRIDGE", **short)["run_id"]),
+        *(str(app.bench.run_now(kb_top_k=top_k, **short)["run_id"]) for top_k in (1, 3, 4)),
+    ]
+    alone = str(app.bench.run_now(eval_max_queries=3, generation_enabled=False)["run_id"])
+    page = open_page("evaluation")
+    page = page.selectbox[0].set_value(base).run()
+    choice = box(page, "compare-others-")
+    assert len(choice.options) == 4
+    assert "Tiene otras preguntas" in cells(page)
+    page = choice.set_value(others).run()
+    assert not page.exception
+    assert page.session_state["compared_runs"] == [base, *others]
+    [deltas] = [table.value for table in page.dataframe if "p (Holm)" in table.value]
+    expected = app.details.compare([base, *others])
+    assert len(deltas) == sum(len(run.metrics) for run in expected.runs)
+    [settings] = [table.value for table in page.dataframe if "KB_TOP_K" in set(table.value.iloc[:, 0])][-1:]
+    assert list(settings.columns) == [
+        "Ajuste",
+        *("A · LEXICAL", "B · BRIDGE", "C · LEXICAL", "D · LEXICAL", "E · LEXICAL"),
+    ]
+    [top_k] = [list(row) for row in settings.to_numpy() if row[0] == "KB_TOP_K"]
+    assert top_k == ["KB_TOP_K", "5", "5", "1", "3", "4"]
+    page = box(page, "compare-query-").select_index(0).run()
+    assert not page.exception
+    assert {f"**{letter} · " for letter in "ABCDE"} <= {value.value[:6] for value in page.markdown}
+    # Another base: the run with other questions has nothing to be compared with.
+    page = box(page, "compare-base-").set_value(alone).run()
+    assert box(page, "compare-others-").disabled
+    assert "hacen falta dos evaluaciones" in texts(page)
+
+
+def chat_after(page: AppTest, run_id: str) -> AppTest:
+    page.button(key=f"use-in-chat-{run_id}").click().run()
+    return page.switch_page(PAGES["chat"]).run()
+
+
+def test_the_chat_searches_as_a_run_did_until_it_is_told_not_to(data_dir: Path) -> None:
+    """The answers' records say with which strategy each was searched; another session's chat stays as it was."""
+    app = get_app()
+    app.add_sample_kb()
+    run_id = str(app.bench.run_now(retrieval_strategy="BRIDGE", kb_top_k=2, eval_max_queries=3)["run_id"])
+    page = chat_after(open_page("evaluation"), run_id)
+    assert f"El chat busca con la configuración de la evaluación **BRIDGE** ({run_id})" in texts(page).replace("\\", "")
+    assert "`retrieval_strategy` = BRIDGE" in texts(page).replace("\\_", "_")
+    assert "una base de conocimiento no las tiene" in texts(page)
+    [top_k] = [slider for slider in page.slider if "kb_top_k" in slider.key]
+    assert top_k.value == 2
+    page.chat_input[0].set_value(QUESTION).run()
+    assert searched_with(page) == ["BRIDGE"]
+    page.button(key="chat-profile-back").click().run()
+    assert "El chat busca con la configuración" not in texts(page)
+    [top_k] = [slider for slider in page.slider if "kb_top_k" in slider.key]
+    assert top_k.value == app.settings.kb_top_k
+    page.chat_input[0].set_value(QUESTION).run()
+    assert searched_with(page) == ["BRIDGE", "LEXICAL"]
+    other = open_page("chat")
+    assert "El chat busca con la configuración" not in texts(other)
+
+
+def searched_with(page: AppTest) -> list[str]:
+    """The strategies of the answers of a session's only conversation."""
+    session = page.session_state["chat_session"]
+    [conversation] = get_app().desk.conversations(session, get_app().kbs()[0].kb_id)
+    return [turn.answer.debug["strategy"] for turn in conversation.turns if turn.answer is not None]
+
+
+def test_a_run_that_the_chat_cannot_follow_says_why(data_dir: Path) -> None:
+    run_id = str(get_app().bench.run_now(eval_max_queries=2)["run_id"])
+    damaged_by(run_id, data_dir, retrieval_strategy="CONTEXTUAL_HYBRID")
+    page = open_page("evaluation")
+    assert page.button(key=f"use-in-chat-{run_id}").disabled
+    assert "necesita un modelo de lenguaje" in texts(page)
