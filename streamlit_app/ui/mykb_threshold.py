@@ -28,6 +28,10 @@ def judge(kb: KbRecord, result: KbResult) -> None:
         show_rows(kb, result, current)
         return
     st.caption(t("mykb.threshold_about"))
+    answerable = len(scores.get("answerable", ()))
+    if 2 * result.automatic > answerable:
+        told = t("mykb.automatic", count=number(result.automatic), total=number(answerable))
+        st.warning(told, icon=":material/auto_fix_high:")
     key = f"mykb-threshold-{result.result_id}"
     # Written again, a widget's value outlives a visit to another page.
     st.session_state[key] = st.session_state.get(key, round(current, 2))

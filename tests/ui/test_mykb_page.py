@@ -212,6 +212,12 @@ def test_a_question_shows_what_was_found_and_what_was_expected(kb: KbRecord) -> 
     assert "No se espera ningún pasaje" in texts(page)
 
 
+def test_figures_of_automatic_questions_are_not_taken_for_those_of_people(kb: KbRecord) -> None:
+    desk = get_app().kb_evaluation
+    asked(kb, desk.save(desk.propose_now(kb.kb_id, 12)).set_id)
+    assert "con las palabras del propio documento: 1 de 1" in texts(results())
+
+
 def test_without_kinds_the_threshold_is_not_judged(kb: KbRecord) -> None:
     desk = get_app().kb_evaluation
     only = (SetQuestion(KbQuestion("x", "¿Dieta?")),)
