@@ -167,7 +167,8 @@ def _chart(result: KbResult, threshold: float, current: float) -> None:
         ]
     )
     scale = alt.Scale(domain=list(labels.values()))
-    legend = alt.Legend(orient="top", labelLimit=260)
+    # One below the other: side by side they would be cut on a telephone.
+    legend = alt.Legend(orient="top", direction="vertical", columns=1, labelLimit=260)
     x = alt.X("threshold:Q", title=t("mykb.threshold"), scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(grid=False))
     lines = (
         alt.Chart(frame)

@@ -169,6 +169,25 @@ def test_the_threshold_moves_the_figures_without_asking_again_and_can_be_taken(k
     assert "Ahora el chat usa 0,37" in texts(page)
 
 
+def test_the_chats_own_knob_follows_a_threshold_that_is_taken(kb: KbRecord) -> None:
+    """Unless somebody has moved it."""
+    result_id = asked(kb, with_set(kb))
+    page = open_page("chat")
+    key = f"knob-kb_min_evidence-{kb.kb_id}"
+    assert page.slider(key=key).value == 0.5
+    page = page.switch_page("views/4_Evaluar_mi_KB.py").run()
+    page.session_state["mykb_step"] = "results"
+    page = page.run()
+    page = page.slider(key=f"mykb-threshold-{result_id}").set_value(0.37).run()
+    page = page.button(key="mykb_apply").click().run()
+    page = page.switch_page("views/2_Chat.py").run()
+    assert not page.exception
+    assert page.slider(key=key).value == 0.37
+    page = page.slider(key=key).set_value(0.8).run()
+    get_app().evidence.choose(0.2)
+    assert page.run().slider(key=key).value == 0.8
+
+
 def test_the_suggestion_can_be_tried_on_the_chart(kb: KbRecord) -> None:
     result_id = asked(kb, with_set(kb))
     page = results()
