@@ -52,16 +52,16 @@ def test_questions_are_proposed_edited_asked_and_the_threshold_is_moved_and_take
     page.locator("[data-testid='stVegaLiteChart'] canvas, [data-testid='stVegaLiteChart'] svg").first.wait_for()
     settle(page)
     page.reload()
-    page.get_by_text("2. Resultados y umbral").click()
+    page.get_by_text("2. Resultados").click()
     page.get_by_text("Cuánta evidencia exigir").wait_for()
     settle(page)
 
     def wrongly_answered() -> int:
-        tile = page.locator("[data-testid='stMetric']").filter(has_text="Contestadas por error")
+        tile = page.locator("[data-testid='stMetric']").filter(has_text="Mal contestadas")
         return int(tile.locator("[data-testid='stMetricValue']").inner_text().split()[0])
 
     before = wrongly_answered()
-    page.get_by_text("Contestadas por error", exact=True).last.click()  # the filter of the table
+    page.get_by_text("Mal contestadas", exact=True).last.click()  # the filter of the table
     settle(page)
     slider = page.get_by_role("slider", name="Umbral de evidencia")
     slider.focus()
