@@ -30,6 +30,10 @@ class SetQuestion:
     keep: bool = True
     origin: Origin = "person"
 
+    def changed_to(self, question: KbQuestion, keep: bool) -> SetQuestion:
+        """As a person has changed it; with other words it is that person's question."""
+        return SetQuestion(question, keep, self.origin if question.question == self.question.question else "person")
+
 
 @dataclass(frozen=True, slots=True)
 class QuestionSet:
@@ -50,6 +54,13 @@ class QuestionSet:
     @property
     def kept(self) -> list[KbQuestion]:
         return [each.question for each in self.questions if each.keep]
+
+    @property
+    def automatic(self) -> int:
+        """Kept answerable questions that rules made and nobody has reworded."""
+        return sum(
+            each.keep and each.origin == "rules" and each.question.kind == "answerable" for each in self.questions
+        )
 
     def counts(self) -> dict[str, int]:
         """{kind: number of kept questions} for every kind, "unknown" for those without one."""

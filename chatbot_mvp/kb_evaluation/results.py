@@ -75,6 +75,8 @@ class KbResult:
     rows: tuple[ResultRow, ...]
     figures: Mapping[str, Any]
     """As ``benchmark.kb_evaluation.figures`` gives them."""
+    automatic: int = 0
+    """Of the answerable questions, those that rules made and nobody has reworded: they are easier than people's."""
 
     @property
     def scores(self) -> Scores:
@@ -133,6 +135,7 @@ def result_of(
         min_evidence,
         rows,
         figures(asked, min_evidence),
+        questions.automatic,
     )
 
 

@@ -108,11 +108,7 @@ def near_by_rules(document: Document, language: str, count: int) -> list[SetQues
     """Up to ``count`` questions about the document's topics, in frames that the topic's section does not speak of."""
     language = language if language in LANGUAGES else "en"
     frames = _general()[language]["near"]
-    topics: list[tuple[str, Section]] = []
-    for section in split_sections(document.text):
-        topic = heading_topic(section.path.rsplit(" > ", 1)[-1], language)
-        if topic and not topic.endswith("?") and not is_title(document.text[: section.start]):
-            topics.append((small(topic), section))
+    topics = list(_topics(document.text, language))
     if not topics:
         topics = [
             (small(_bare(found.group())), Section("", found.start(), found.start(), len(document.text)))
@@ -126,7 +122,7 @@ def near_by_rules(document: Document, language: str, count: int) -> list[SetQues
             frame = frames[(row + turn) % len(frames)]
             about = fold(document.text[section.start : section.end])
             if len(found) < count and not any(stem in about for stem in frame["unless"]):
-                text = frame["text"].format(topic=topic)
+                text = _joined(frame["text"].format(topic=topic))
                 found.setdefault(fold(text), _unanswerable(text, "near", section.path))
     return list(found.values())
 
@@ -151,6 +147,26 @@ def far_by_rules(document: Document, language: str, count: int, elsewhere: Seque
     return [_unanswerable(text, "far") for text in dict.fromkeys([*first, *rest])][:count]
 
 
+def _topics(text: str, language: str) -> Iterator[tuple[str, Section]]:
+    """What the sections are about by their headings, and what their sentences say something of, in turn.
+
+    A frame about the latter has more of the text's words, so that it is harder to refuse.
+    """
+    for section in split_sections(text):
+        topic = heading_topic(section.path.rsplit(" > ", 1)[-1], language)
+        if topic and not topic.endswith("?") and not is_title(text[: section.start]):
+            yield small(topic), section
+        body = text[section.body_start : section.end]
+        asked = (_of_sentence(body[start:end], language) for start, end in sentences(body))
+        if name := next((name for _, name in filter(None, asked)), ""):
+            yield name, section
+
+
+def _joined(text: str) -> str:
+    """With "del" and "al" where Spanish has them."""
+    return re.sub(r"\ba el\b", "al", re.sub(r"\bde el\b", "del", text))
+
+
 def _candidates(document: Document, language: str) -> Iterator[_Candidate]:
     text = document.text
     sections = split_sections(text)
@@ -165,7 +181,7 @@ def _candidates(document: Document, language: str) -> Iterator[_Candidate]:
         for start, end in spans:
             sentence = text[start:end]
             if made := _of_sentence(sentence, language):
-                yield _Candidate(made, start, end, _BEST)
+                yield _Candidate(made[0], start, end, _BEST)
             elif item := _ITEM.match(sentence):
                 yield _Candidate(ABOUT[language].format(topic=small(_bare(item["name"]))), start, end, 1)
         titled = len(sections) > 2 and is_title(text[: section.start])
@@ -177,7 +193,8 @@ def _candidates(document: Document, language: str) -> Iterator[_Candidate]:
                     yield _Candidate(ABOUT[language].format(topic=_bare(name.group())), start, end, rank)
 
 
-def _of_sentence(sentence: str, language: str) -> str:
+def _of_sentence(sentence: str, language: str) -> tuple[str, str] | None:
+    """(question, what it is about) of a sentence of one of the patterns; an action's name is no topic: ""."""
     for pattern, form in _PATTERNS[language]:
         if (found := pattern.match(sentence)) and len(found["name"].split()) <= _MOST_WORDS:
             values = {name: value.strip() for name, value in found.groupdict().items()}
@@ -185,8 +202,9 @@ def _of_sentence(sentence: str, language: str) -> str:
             if form.startswith("When does") and values["verb"].endswith("s"):
                 values["verb"] = values["verb"][:-1]
             if not _NO_NAME.search(values["name"]):
-                return form.format(**values)
-    return ""
+                action = form.startswith(("¿Está permitido", "Is it allowed"))
+                return form.format(**values), "" if action else values["name"]
+    return None
 
 
 def _spread_out(candidates: list[_Candidate], chunks: Sequence[Chunk], count: int) -> list[_Candidate]:

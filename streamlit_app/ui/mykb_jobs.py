@@ -44,6 +44,8 @@ def job_panel(kb: KbRecord) -> None:
     if not jobs:
         return
     if jobs[0].status.active:
+        # After a reload the session does not know what it began.
+        st.session_state.mykb_job = jobs[0].status.job_id
         st.fragment(_live, run_every="1s")(kb, jobs[0].status.job_id)
     else:
         _show_ended(jobs[0])

@@ -68,7 +68,7 @@ def edit_one(kb: KbRecord, questions: QuestionSet) -> QuestionSet | None:
         paragraph=chunk.text if chunk else paragraph.strip() or None,
         heading=chunk.section if chunk else before.question.heading,
     )
-    made = replace(before, question=question, keep=keep)
+    made = before.changed_to(question, keep)
     if which == _NEW:
         return replace(questions, questions=(*questions.questions, made))
     return replace(

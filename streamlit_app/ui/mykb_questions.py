@@ -86,7 +86,7 @@ def _show_state(questions: QuestionSet, check: SetCheck) -> None:
     if dropped := {reason: count for reason, count in questions.dropped.items() if count}:
         told = ", ".join(f"{t(f'mykb.dropped.{reason}')} ({number(count)})" for reason, count in dropped.items())
         st.caption(t("mykb.dropped", parts=told))
-    if any(each.origin == "rules" and each.question.kind == "answerable" for each in questions.questions):
+    if questions.automatic:
         st.caption(t("mykb.rules_note"))
     if check.lost:
         st.warning(t("mykb.lost", count=number(len(check.lost))), icon=":material/find_in_page:")
@@ -164,7 +164,8 @@ def _row(row: dict[Any, Any], by_id: dict[str, SetQuestion], kind_of: dict[str, 
         _text(row["heading"]) or None,
         before.question.answers if before else (),
     )
-    return SetQuestion(question, bool(row["keep"]), before.origin if before else "person")
+    keep = bool(row["keep"])
+    return before.changed_to(question, keep) if before else SetQuestion(question, keep)
 
 
 def _text(value: object) -> str:

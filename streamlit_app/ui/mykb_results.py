@@ -15,6 +15,7 @@ from streamlit_app.ui.state import get_app, show_error
 
 _FIGURES = ("hit@1", "hit@3", "mrr", "accepted", "refused")
 _NOTHING = ""
+_TILE_PX = 182  # wide enough for its name; as many beside each other as there is room for
 
 
 def show_results(kb: KbRecord) -> None:
@@ -63,13 +64,14 @@ def _show_tiles(result: KbResult, compared: KbResult | None) -> None:
         "accepted": counts.get("answerable", 0),
         "refused": counts.get("near", 0) + counts.get("far", 0),
     }
-    for column, name in zip(st.columns(len(_FIGURES)), _FIGURES, strict=True):
+    row = st.container(horizontal=True)
+    for name in _FIGURES:
         value, total = summary[name], totals.get(name, scored)
         delta = None
         if compared is not None and value is not None and (other := compared.summary[name]) is not None:
             delta = _signed(value - other, name)
         shown = score(value) if name == "mrr" or value is None else percent(value)
-        with column, st.container(border=True, height="stretch"):
+        with row.container(border=True, width=_TILE_PX, height="stretch"):
             st.metric(t(f"mykb.figure.{name}"), shown, delta, help=t(f"mykb.figure_help.{name}"))
             if name == "mrr":
                 st.caption(t("mykb.of_questions", count=number(total)))

@@ -17,8 +17,8 @@ _FILTERS = ("all", "wrong_refusals", "wrong_answers", "not_first")
 def show_rows(kb: KbRecord, result: KbResult, threshold: float) -> None:
     """The table, what went wrong first, and one question in full."""
     st.subheader(t("eval.queries"))
-    counts = {name: sum(_matches(row, name, threshold) for row in result.rows) for name in _FILTERS}
-    names = {name: t(f"mykb.filter.{name}", count=number(counts[name])) for name in _FILTERS}
+    # Without counts: a choice is told to the server by its text, which must not change with the threshold.
+    names = {name: t(f"mykb.filter.{name}") for name in _FILTERS}
     chosen = st.segmented_control(
         t("mykb.filter"),
         _FILTERS,
@@ -43,6 +43,7 @@ def show_rows(kb: KbRecord, result: KbResult, threshold: float) -> None:
         }
         for row in rows
     ]
+    st.caption(t("mykb.filter_count", count=number(len(rows)), total=number(len(result.rows))))
     position = choose_row(
         table, lambda index: rows[index].question.question, f"mykb-rows-{result.result_id}-{chosen}", "large"
     )

@@ -29,6 +29,10 @@ def judge(kb: KbRecord, result: KbResult) -> None:
         show_rows(kb, result, current)
         return
     st.caption(t("mykb.threshold_about"))
+    answerable = len(scores.get("answerable", ()))
+    if 2 * result.automatic > answerable:
+        told = t("mykb.automatic", count=number(result.automatic), total=number(answerable))
+        st.warning(told, icon=":material/auto_fix_high:")
     key = f"mykb-threshold-{result.result_id}"
     # Written again, a widget's value outlives a visit to another page.
     st.session_state[key] = st.session_state.get(key, round(current, 2))
@@ -164,7 +168,8 @@ def _chart(result: KbResult, threshold: float, current: float) -> None:
         ]
     )
     scale = alt.Scale(domain=list(labels.values()))
-    legend = alt.Legend(orient="top", labelLimit=260)
+    # One below the other: side by side they would be cut on a telephone.
+    legend = alt.Legend(orient="top", direction="vertical", columns=1, labelLimit=260)
     x = alt.X("threshold:Q", title=t("mykb.threshold"), scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(grid=False))
     lines = (
         alt.Chart(frame)

@@ -146,6 +146,19 @@ def test_proposals_are_made_in_the_background(app: App) -> None:
     assert app.kb_evaluation.check(made).lost == ()
 
 
+def test_a_question_that_somebody_rewords_is_no_longer_an_automatic_one(app: App) -> None:
+    kb_id = app.add_sample_kb().kb_id
+    made = app.kb_evaluation.propose_now(kb_id, 8)
+    assert made.automatic == 4
+    first, second, *rest = made.questions
+    reworded = first.changed_to(replace(first.question, question="¿Y esto cómo va?"), True)
+    kept = second.changed_to(replace(second.question, heading="Otro"), True)
+    made = app.kb_evaluation.save(replace(made, questions=(reworded, kept, *rest)))
+    assert (reworded.origin, kept.origin, made.automatic) == ("person", "rules", 3)
+    app.kb_evaluation.start(kb_id, made.set_id)
+    assert app.kb_evaluation.result(kb_id, ended(app, kb_id).made).automatic == 3
+
+
 def test_a_text_without_anything_to_ask_about_is_told(app: App) -> None:
     kb_id = app.add_kb("nada.txt", b"uno dos tres").kb_id
     app.kb_evaluation.propose(kb_id, "x", 12)

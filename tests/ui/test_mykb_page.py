@@ -139,7 +139,7 @@ def test_a_result_has_figures_with_counts_and_says_that_they_are_few(kb: KbRecor
     page = results(language)
     values = {metric.label: metric.value for metric in page.metric}
     first, wrong = (
-        ("Pasaje el primero", "Contestadas por error")
+        ("Pasaje el primero", "Mal contestadas")
         if language == "es"
         else (
             "Passage first",
@@ -159,7 +159,7 @@ def test_the_threshold_moves_the_figures_without_asking_again_and_can_be_taken(k
     assert page.button(key="mykb_apply").disabled
     page = page.slider(key=f"mykb-threshold-{result_id}").set_value(0.0).run()
     values = {metric.label: metric.value for metric in page.metric}
-    assert values["Contestadas por error"] == "100 %"
+    assert values["Mal contestadas"] == "100 %"
     assert "2 de 2" in texts(page)
     assert len(get_app().kb_evaluation.jobs(kb.kb_id)) == 1
     page = page.slider(key=f"mykb-threshold-{result_id}").set_value(0.37).run()
@@ -167,6 +167,25 @@ def test_the_threshold_moves_the_figures_without_asking_again_and_can_be_taken(k
     assert not page.exception
     assert get_app().settings.kb_min_evidence == 0.37
     assert "Ahora el chat usa 0,37" in texts(page)
+
+
+def test_the_chats_own_knob_follows_a_threshold_that_is_taken(kb: KbRecord) -> None:
+    """Unless somebody has moved it."""
+    result_id = asked(kb, with_set(kb))
+    page = open_page("chat")
+    key = f"knob-kb_min_evidence-{kb.kb_id}"
+    assert page.slider(key=key).value == 0.5
+    page = page.switch_page("views/4_Evaluar_mi_KB.py").run()
+    page.session_state["mykb_step"] = "results"
+    page = page.run()
+    page = page.slider(key=f"mykb-threshold-{result_id}").set_value(0.37).run()
+    page = page.button(key="mykb_apply").click().run()
+    page = page.switch_page("views/2_Chat.py").run()
+    assert not page.exception
+    assert page.slider(key=key).value == 0.37
+    page = page.slider(key=key).set_value(0.8).run()
+    get_app().evidence.choose(0.2)
+    assert page.run().slider(key=key).value == 0.8
 
 
 def test_the_suggestion_can_be_tried_on_the_chart(kb: KbRecord) -> None:
@@ -177,7 +196,7 @@ def test_the_suggestion_can_be_tried_on_the_chart(kb: KbRecord) -> None:
     assert not page.exception
     threshold = page.slider(key=f"mykb-threshold-{result_id}").value
     values = {metric.label: metric.value for metric in page.metric}
-    assert values["Contestadas por error"] == "0 %"
+    assert values["Mal contestadas"] == "0 %"
     assert f"Probar {threshold:.2f}".replace(".", ",") in page.button(key="mykb_see").label
 
 
@@ -210,6 +229,12 @@ def test_a_question_shows_what_was_found_and_what_was_expected(kb: KbRecord) -> 
     [chosen] = [box for box in page.selectbox if box.label == "Pregunta que se muestra"]
     page = chosen.set_value(next(row for row, text in enumerate(chosen.options) if "Eiffel" in text)).run()
     assert "No se espera ningún pasaje" in texts(page)
+
+
+def test_figures_of_automatic_questions_are_not_taken_for_those_of_people(kb: KbRecord) -> None:
+    desk = get_app().kb_evaluation
+    asked(kb, desk.save(desk.propose_now(kb.kb_id, 12)).set_id)
+    assert "con las palabras del propio documento: 1 de 1" in texts(results())
 
 
 def test_without_kinds_the_threshold_is_not_judged(kb: KbRecord) -> None:
