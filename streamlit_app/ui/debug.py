@@ -86,7 +86,7 @@ def _breakdown(debug: Mapping[str, Any]) -> None:
     if not rows:
         return
     st.markdown(f"**{t('debug.breakdown')}**")
-    st.caption(t("debug.breakdown_reranked" if debug["reranked"] else "debug.breakdown_help"))
+    st.caption(t("debug.breakdown_reranked") if debug["reranked"] else t("debug.breakdown_help"))
     names = [name for name in _COLOURS if any(row["signal"] == name for row in rows)]
     bars = alt.Chart(pd.DataFrame(rows)).encode(
         x=alt.X("added:Q", title="score", stack="zero"),
