@@ -9,6 +9,7 @@ from typing import Any
 from chatbot_mvp.chat.answer import Answer, Failure
 from chatbot_mvp.chat.citations import Source
 from chatbot_mvp.chat.verification import Statement
+from chatbot_mvp.retrieval.kb_score import KbScore, score_parts
 from chatbot_mvp.retrieval.trace import RetrievalTrace
 from chatbot_mvp.types import Chunk
 
@@ -105,12 +106,18 @@ def record_of(answer: Answer) -> AnswerRecord:
 def debug_values(trace: RetrievalTrace) -> dict[str, Any]:
     """What a trace tells of how its chunks were found, under its own names."""
 
+    share = next(
+        (record.notes.get("vector_share", 0.0) for record in trace.records if record.stage == KbScore.name), 0.0
+    )
+
     def shown(hit: Any) -> dict[str, Any]:
+        parts = score_parts(hit.signals.get("before_rerank", hit.score), hit.signals, share)
         return {
             "chunk_id": hit.chunk.chunk_id,
             "section": hit.chunk.section,
             "score": round(hit.score, 4),
             "signals": {name: round(value, 4) for name, value in hit.signals.items()},
+            "parts": {name: round(value, 4) for name, value in parts.items()},
         }
 
     return {

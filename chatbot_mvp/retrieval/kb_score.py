@@ -100,6 +100,24 @@ def passage_cosines(trace: RetrievalTrace, kb: KbIndex, side: DenseSide | None) 
     return kb.matcher.best_of_windows(side.windows.cosines(trace.query_vector).astype(float))
 
 
+def score_parts(score: float, signals: Mapping[str, float], vector_share: float) -> dict[str, float]:
+    """What each signal adds to a chunk's score, so that they sum to it; {} for a hit that was not scored here.
+
+    Args:
+        score: of the chunk, before any reranking.
+        vector_share: of the vectors (0-1), as the stage's notes have it; 0 without vectors.
+    """
+    weighted = {name: weight * signals[name] for name, weight in SIGNAL_WEIGHTS.items() if name in signals}
+    if not weighted:
+        return {}
+    vectors = vector_share * signals.get("vector_norm", 0.0)
+    total = sum(weighted.values())
+    # Keywords are brought to 0-1 by one divisor, which is therefore the same for all signals.
+    scale = max(0.0, score - vectors) / total if total > 0 else 0.0
+    parts = {name: value * scale for name, value in weighted.items()}
+    return parts | ({"vector_norm": vectors} if "vector_norm" in signals else {})
+
+
 class KbScore(Stage):
     """Ranks the chunks of a knowledge base by their best paragraph.
 

@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+import altair as alt
+import pandas as pd
 import streamlit as st
 
 from chatbot_mvp.app import AnswerRecord
 from streamlit_app.ui.i18n import number, t
+
+# Told apart by those who do not see all colours (Okabe and Ito), and legible on both themes.
+_COLOURS = {
+    "bm25_norm": "#0072b2",
+    "overlap_norm": "#56b4e9",
+    "fuzzy_bonus": "#009e73",
+    "exact_bonus": "#e69f00",
+    "heading_bonus": "#d55e00",
+    "link_bonus": "#999999",
+    "vector_norm": "#cc79a7",
+}
 
 
 def show_debug(answer: AnswerRecord) -> None:
@@ -33,6 +47,7 @@ def show_debug(answer: AnswerRecord) -> None:
             hide_index=True,
             width="stretch",
         )
+        _breakdown(debug)
         _chunks("chunks_final", debug["chunks_final"])
         _chunks("candidates", debug["candidates"])
         st.markdown(f"**{t('debug.timings')}**")
@@ -52,6 +67,53 @@ def _decision(answer: AnswerRecord) -> str:
     elif debug["decided_by"] == "undecided":
         parts.append(t("chat.undecided"))
     return " · ".join(parts)
+
+
+def _breakdown(debug: Mapping[str, Any]) -> None:
+    """A bar for each chunk, the best on top, made of what each signal adds to its score."""
+    rows = [
+        {
+            "chunk": f"{rank}. {chunk['section']}",
+            "signal": name,
+            "order": list(_COLOURS).index(name),
+            "added": value,
+            "said": f"{number(value, 3)} / {number(chunk['signals'].get('before_rerank', chunk['score']), 3)}",
+        }
+        for rank, chunk in enumerate(debug["candidates"], start=1)
+        for name, value in chunk.get("parts", {}).items()  # answers of an earlier version have none
+        if name in _COLOURS
+    ]
+    if not rows:
+        return
+    st.markdown(f"**{t('debug.breakdown')}**")
+    st.caption(t("debug.breakdown_reranked") if debug["reranked"] else t("debug.breakdown_help"))
+    names = [name for name in _COLOURS if any(row["signal"] == name for row in rows)]
+    bars = alt.Chart(pd.DataFrame(rows)).encode(
+        x=alt.X("added:Q", title="score", stack="zero"),
+        y=alt.Y("chunk:N", title=None, sort=None, axis=alt.Axis(labelLimit=130, labelOverlap=False)),
+        color=alt.Color(
+            "signal:N",
+            title=None,
+            scale=alt.Scale(domain=names, range=[_COLOURS[name] for name in names]),
+            legend=None,
+        ),
+        order=alt.Order("order:Q"),
+        tooltip=[
+            alt.Tooltip("chunk:N", title="section"),
+            alt.Tooltip("signal:N", title="signal"),
+            alt.Tooltip("said:N", title="score"),
+        ],
+    )
+    st.html(_legend(names))
+    height = 60 + 26 * len({row["chunk"] for row in rows})
+    st.altair_chart(bars.mark_bar().properties(height=height), width="stretch")
+
+
+def _legend(names: Sequence[str]) -> str:
+    """The chart's own would be cut where the width is small; this one wraps."""
+    square = "display:inline-block;width:0.8rem;height:0.8rem;border-radius:2px;margin-right:0.35rem;background:"
+    items = "".join(f'<span><span style="{square}{_COLOURS[name]}"></span>{name}</span>' for name in names)
+    return f'<div style="display:flex;flex-wrap:wrap;gap:0.2rem 1rem;font-size:0.875rem">{items}</div>'
 
 
 def _chunks(name: str, chunks: list[dict[str, Any]]) -> None:

@@ -12,6 +12,7 @@ from collections.abc import Callable
 
 import streamlit as st
 from streamlit import error_util
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from chatbot_mvp import logs
 from chatbot_mvp.errors import ChatbotError
@@ -25,9 +26,9 @@ _log = logging.getLogger(__name__)
 
 
 def watch_errors() -> None:
-    """Take the place of Streamlit's own display and its own log lines, which mask no secret; twice is as once."""
+    """Take the place of Streamlit's own display and of its own print, which masks no secret; twice is as once."""
     error_util.invoke_script_error_handler = _tell
-    logging.getLogger(error_util.__name__).addFilter(_is_not_of_a_page)
+    error_util._log_uncaught_app_exception = _print_nothing
 
 
 @st.cache_resource(show_spinner=False, max_entries=1)
@@ -40,13 +41,16 @@ def _tell(ex: Exception, on_script_error: Callable[[Exception], bool | None] | N
     """Log and show; True: there is nothing left for Streamlit to show."""
     reference = secrets.token_hex(4)
     _log.error("page error %s: %s", reference, ex, exc_info=ex, extra={"event": {"error_id": reference}})
+    known = t("home.error.known", error=error_text(ex), id=reference) if isinstance(ex, ChatbotError) else ""
+    context = get_script_run_ctx()
+    if context is not None and not context.has_script_started:
+        # A callback failed: the page is not drawn anew, and what is written would take the place of its title.
+        st.toast(known or t("home.error.action", id=reference), icon=":material/error:", duration="infinite")
+        return True
     with st.container(key=f"{ERROR_KEY}-{reference}"):
-        if isinstance(ex, ChatbotError):
-            st.error(t("home.error.known", error=error_text(ex), id=reference), icon=":material/error:")
-        else:
-            st.error(t("home.error.unexpected", id=reference), icon=":material/error:")
+        st.error(known or t("home.error.unexpected", id=reference), icon=":material/error:")
     return True
 
 
-def _is_not_of_a_page(record: logging.LogRecord) -> bool:
-    return record.funcName != "_log_uncaught_app_exception"
+def _print_nothing(ex: BaseException) -> None:
+    """``_tell`` comes next, and logs it."""

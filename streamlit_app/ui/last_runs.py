@@ -65,7 +65,7 @@ def _show_group(kind: str, dataset: str, runs: Sequence[Run], position: int) -> 
         for point in event.selection.get("run", []):
             open_run(str(point["run_id"]))
         st.caption(t("home.chart_help", count=number(len(shown))))
-    names = run_names(runs[:_RUNS], ("strategy",))
+    names = {run_id: text.rstrip(" ·") for run_id, text in run_names(runs[:_RUNS], ("strategy",)).items()}
     chosen = st.selectbox(
         t("home.run_of", name=dataset),
         list(names),
@@ -90,6 +90,7 @@ def _chart(runs: Sequence[Run], name: str) -> alt.LayerChart | alt.FacetChart:
                 "low": low,
                 "high": high,
                 "when": moment(str(run.get("started_at", ""))),
+                "metric": metric_label(name),
                 "strategy": str(run.get("strategy") or "–"),
                 "said": f"{score(run['metrics'][name])} ({interval_text(interval)})",
             }
@@ -97,6 +98,7 @@ def _chart(runs: Sequence[Run], name: str) -> alt.LayerChart | alt.FacetChart:
     chosen = alt.selection_point(name="run", fields=["run_id"], on="click")
     base = alt.Chart(pd.DataFrame(rows)).encode(
         x=alt.X("run_id:N", sort=None, title=None, axis=alt.Axis(labels=False, ticks=False)),
+        color=alt.Color("metric:N", legend=None),  # the theme's first, which is another in the dark
         tooltip=[
             alt.Tooltip("when:N", title=t("eval.col.when")),
             alt.Tooltip("strategy:N", title=t("eval.col.strategy")),
@@ -107,11 +109,11 @@ def _chart(runs: Sequence[Run], name: str) -> alt.LayerChart | alt.FacetChart:
     scale = alt.Scale(domain=[0, max([1.0, *(float(row["high"] or row["value"] or 0) for row in rows)])])
     bars = base.mark_bar(cursor="pointer", cornerRadiusEnd=3).encode(
         y=alt.Y("value:Q", title=None, scale=scale, axis=alt.Axis(tickCount=3)),
-        opacity=alt.condition(chosen, alt.value(0.75), alt.value(0.4)),
+        opacity=alt.condition(chosen, alt.value(0.45), alt.value(0.25)),
     )
     rules = (
         base.transform_filter("datum.low != null")
-        .mark_rule(strokeWidth=2, color="#64748b")
+        .mark_rule(strokeWidth=3)
         .encode(y=alt.Y("low:Q", title=None), y2=alt.Y2("high:Q"))
     )
     return alt.layer(bars.add_params(chosen), rules).properties(height=130)

@@ -45,7 +45,7 @@ def source_link(number: int, anchor: str) -> str:
 
 def show_passage(chunk: Chunk, highlights: tuple[tuple[int, int], ...]) -> None:
     """A passage with its marks; of blank space and letters, whatever Markdown or HTML it holds."""
-    st.html(_STYLE + passage_html(chunk.text, chunk.start, highlights))
+    st.html(_STYLE + passage_html(chunk, highlights))
 
 
 def place_text(chunk: Chunk, highlights: tuple[tuple[int, int], ...]) -> str:
@@ -54,14 +54,16 @@ def place_text(chunk: Chunk, highlights: tuple[tuple[int, int], ...]) -> str:
     return f":material/draft: {plain(file)} · {said}" if file else said
 
 
-def passage_html(text: str, start: int, highlights: Sequence[tuple[int, int]], name: str = "") -> str:
-    """The passage as HTML. ``start`` is its offset in the document, to which ``highlights`` refer as well.
+def passage_html(chunk: Chunk, highlights: Sequence[tuple[int, int]], name: str = "") -> str:
+    """The passage as HTML; ``highlights`` are offsets in the document.
 
     Args:
         name: what a link may lead to.
     """
-    parts = [f'<div class="passage" id="{html.escape(name)}">' if name else '<div class="passage">']
-    position = 0
+    text, start, position = chunk.text, chunk.start, 0
+    # It scrolls where it is long: the keyboard must get there, and a reader be told where it is.
+    about = f'role="group" aria-label="{html.escape(chunk.section)}" tabindex="0"'
+    parts = [f'<div class="passage" {about}' + (f' id="{html.escape(name)}">' if name else ">")]
     for begin, end in highlights:
         parts.append(html.escape(text[position : begin - start]))
         parts.append(f"<mark>{html.escape(text[begin - start : end - start])}</mark>")
@@ -76,7 +78,7 @@ def _source_html(source: Source, anchor: str) -> str:
     place = " · ".join(part for part in _place(chunk, source.highlights) if part)
     return (
         f'<details class="source"><summary>[{source.number}] {html.escape(chunk.section)}</summary>'
-        f"{passage_html(chunk.text, chunk.start, source.highlights, name)}"
+        f"{passage_html(chunk, source.highlights, name)}"
         f'<p class="place">{html.escape(place)}</p></details>'
     )
 

@@ -6,6 +6,7 @@ import streamlit as st
 
 from chatbot_mvp.app import KbRecord
 from chatbot_mvp.errors import ChatbotError
+from streamlit_app.ui.grid import card_grid
 from streamlit_app.ui.i18n import plain
 from streamlit_app.ui.state import get_app
 
@@ -16,9 +17,9 @@ def suggestions(kb: KbRecord) -> None:
         questions = get_app().suggested_questions(kb.kb_id)
     except ChatbotError:
         return  # the answer to a question will say what is wrong
-    columns = st.columns(2)
+    grid = card_grid("suggestions", narrowest=320)
     for row, question in enumerate(questions):
-        columns[row % 2].button(
+        grid.button(
             plain(question),
             key=f"suggested-{row}",
             icon=":material/lightbulb:",

@@ -31,19 +31,21 @@ if active is None:
     st.stop()
 
 records = {record.kb_id: record for record in get_app().kbs()}
-which, add, how, menus = st.columns([3.2, 1.2, 2.1, 3.5], vertical_alignment="bottom")
-kb_id = which.selectbox(
+# Wraps where the width has no room: columns would cut the words on the buttons.
+bar = st.container(horizontal=True, vertical_alignment="bottom", key="chat-bar")
+kb_id = bar.selectbox(
     t("chat.kb"),
     list(records),
     index=list(records).index(active.kb_id),
     format_func=lambda key: records[key].kb_name,
+    width=300,
 )
-with add.popover(t("chat.upload"), icon=":material/upload_file:", width="stretch"):
+with bar.popover(t("chat.upload"), icon=":material/upload_file:"):
     upload_box("chat")
 kb = records[kb_id]
 st.session_state.kb_id, st.session_state.kb_name = kb_id, kb.kb_name
 st.session_state.chat_mode = st.session_state.get("chat_mode", "strict")
-how.segmented_control(
+bar.segmented_control(
     t("chat.mode"),
     MODES,
     required=True,
@@ -51,10 +53,9 @@ how.segmented_control(
     format_func=lambda name: t(f"chat.mode.{name}"),
     help=t("chat.mode_help"),
 )
-left, right = menus.columns(2)
-with left:
+with bar.container(width=150):
     context, debug = ask_knobs(kb, st.session_state.chat_mode)
-menu = right.empty()
+menu = bar.container(width=185).empty()
 if kb.kb_truncated:
     st.warning(
         t("kb.truncated", kept=number(kb.chars), original=number(kb.original_chars)), icon=":material/content_cut:"

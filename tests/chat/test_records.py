@@ -6,15 +6,17 @@ import json
 
 import pytest
 
+from chatbot_mvp.app import App
 from chatbot_mvp.chat.context import UserContext
 from chatbot_mvp.chat.records import AnswerRecord, record_of
 from chatbot_mvp.chat.service import ChatService
 from chatbot_mvp.llm.base import ChatModel
 from chatbot_mvp.llm.demo import DemoModel
+from chatbot_mvp.retrieval.kb_score import score_parts
 from chatbot_mvp.retrieval.pipeline import Pipeline
 from chatbot_mvp.settings import Settings
 from tests.chat.conftest import INSIDE, OUTSIDE
-from tests.fakes import FailingChatModel, FakeChatModel
+from tests.fakes import FailingChatModel, FakeChatModel, FakeEmbedder
 
 
 @pytest.mark.parametrize("question", [INSIDE, OUTSIDE])
@@ -47,3 +49,20 @@ def test_debug_values_have_the_names_that_people_look_for(pipeline: Pipeline, se
     assert signals.keys() >= {"bm25_norm", "overlap_norm", "exact_bonus", "heading_bonus", "fuzzy_bonus"}
     assert [message["role"] for message in debug["prompt"]] == ["system", "user"]
     assert {timing["stage"] for timing in debug["timings"]} >= {"lexical", "selection", "evidence"}
+
+
+@pytest.mark.parametrize("vectors", [True, False])
+def test_the_parts_of_a_chunks_score_sum_to_it(settings: Settings, embedder: FakeEmbedder, vectors: bool) -> None:
+    strategy = "HYBRID" if vectors else "LEXICAL"
+    app = App(settings.with_changes(retrieval_strategy=strategy), lambda _: embedder, DemoModel)
+    debug = record_of(app.ask(app.add_sample_kb().kb_id, INSIDE)).debug
+    assert len(debug["candidates"]) > 3
+    for chunk in debug["candidates"]:
+        assert sum(chunk["parts"].values()) == pytest.approx(chunk["score"], abs=1e-3)
+        assert chunk["parts"].keys() <= chunk["signals"].keys()
+        assert ("vector_norm" in chunk["parts"]) is vectors
+
+
+def test_a_hit_that_was_scored_elsewhere_has_no_parts() -> None:
+    assert score_parts(0.7, {"bm25": 3.0}, 0.0) == {}
+    assert score_parts(0.0, {"bm25_norm": 0.0}, 0.0) == {"bm25_norm": 0.0}
