@@ -7,7 +7,7 @@ from functools import partial
 import streamlit as st
 
 from chatbot_mvp.app import Conversation, KbRecord
-from streamlit_app.ui.guard import is_admin
+from streamlit_app.ui.guard import admin_only, is_admin
 from streamlit_app.ui.i18n import current_language, moment, t
 from streamlit_app.ui.session import choose, conversations
 from streamlit_app.ui.state import get_app
@@ -32,10 +32,9 @@ def conversation_menu(kb: KbRecord, current: Conversation | None) -> None:
             t("chat.clear"),
             icon=":material/delete_sweep:",
             type="tertiary",
-            disabled=not is_admin(),
-            help=None if is_admin() else t("admin.guard.needed"),
             on_click=_delete,
             args=(kb, current),
+            **admin_only(),
         )
 
 
@@ -73,6 +72,6 @@ def _export(current: Conversation) -> None:
 
 def _delete(kb: KbRecord, current: Conversation) -> None:
     if not is_admin():
-        return  # a button that is disabled can still be pressed by a message of one's own
+        return
     get_app().desk.delete(current.session, current.conversation_id)
     choose(kb, "")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from importlib.util import find_spec
-from typing import Any
+from typing import Any, TypedDict
 
 import streamlit as st
 from streamlit.errors import StreamlitSecretNotFoundError
@@ -31,6 +31,24 @@ def is_admin() -> bool:
     return (
         bool(_oidc()) and _logged_in() and get_app().access.allows(st.user.get("email"), st.user.get("email_verified"))
     )
+
+
+class AdminOnly(TypedDict):
+    """Of a button: what says that it needs an administrator."""
+
+    disabled: bool
+    help: str | None
+
+
+def admin_only(explained: str | None = None) -> AdminOnly:
+    """For a button that changes or deletes what is everybody's; what it does asks ``is_admin`` once more, since a
+    disabled button can still be pressed by a message of one's own.
+
+    Args:
+        explained: the button's help where it can be pressed.
+    """
+    allowed = is_admin()
+    return {"disabled": not allowed, "help": explained if allowed else t("admin.guard.needed")}
 
 
 def require_admin() -> None:

@@ -10,6 +10,7 @@ import streamlit as st
 
 from chatbot_mvp.app import KbQuestion, KbRecord, QuestionSet, SetCheck, SetQuestion
 from chatbot_mvp.errors import ChatbotError
+from streamlit_app.ui.guard import admin_only, is_admin
 from streamlit_app.ui.i18n import number, plain, t
 from streamlit_app.ui.mykb_jobs import busy, run_set, set_names
 from streamlit_app.ui.mykb_new import new_set
@@ -199,7 +200,7 @@ def _actions(kb: KbRecord, questions: QuestionSet, edited: QuestionSet) -> None:
         width="stretch",
     ):
         _save(edited.with_added(from_chat))
-    if st.button(t("mykb.delete"), icon=":material/delete:", key="mykb_delete", width="stretch"):
+    if st.button(t("mykb.delete"), icon=":material/delete:", key="mykb_delete", width="stretch", **admin_only()):
         _confirm_delete(questions)
 
 
@@ -216,7 +217,7 @@ def _confirm_delete(questions: QuestionSet) -> None:
     @st.dialog(t("mykb.delete_title"))
     def dialog() -> None:
         st.markdown(t("mykb.delete_sure", name=plain(questions.name)))
-        if st.button(t("mykb.delete"), type="primary", key="mykb_delete_yes"):
+        if st.button(t("mykb.delete"), type="primary", key="mykb_delete_yes") and is_admin():
             try:
                 get_app().kb_evaluation.delete_set(questions.kb_id, questions.set_id)
             except ChatbotError as error:

@@ -8,6 +8,7 @@ import streamlit as st
 
 from chatbot_mvp.app import KbRecord, KbResult, Share
 from chatbot_mvp.errors import ChatbotError
+from streamlit_app.ui.guard import admin_only, is_admin
 from streamlit_app.ui.i18n import moment, number, plain, score, t
 from streamlit_app.ui.mykb_jobs import set_names
 from streamlit_app.ui.mykb_threshold import judge, of_text, percent, span_text
@@ -49,7 +50,7 @@ def show_results(kb: KbRecord) -> None:
     st.fragment(judge)(kb, result)
     if len(results) > 1:
         _show_all(list(results.values()))
-    if st.button(t("mykb.result_delete"), icon=":material/delete:", key="mykb_result_delete"):
+    if st.button(t("mykb.result_delete"), icon=":material/delete:", key="mykb_result_delete", **admin_only()):
         _confirm_delete(result)
 
 
@@ -129,7 +130,7 @@ def _confirm_delete(result: KbResult) -> None:
     @st.dialog(t("mykb.result_delete"))
     def dialog() -> None:
         st.markdown(t("mykb.result_sure", name=plain(result.set_name), when=moment(result.started_at)))
-        if st.button(t("mykb.result_delete"), type="primary", key="mykb_result_yes"):
+        if st.button(t("mykb.result_delete"), type="primary", key="mykb_result_yes") and is_admin():
             try:
                 get_app().kb_evaluation.delete_result(result.kb_id, result.result_id)
             except ChatbotError as error:

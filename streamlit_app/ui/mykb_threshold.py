@@ -8,6 +8,7 @@ import streamlit as st
 
 from chatbot_mvp.app import KbRecord, KbResult, Share, ThresholdFigures, curve, few_of, figures_at, suggest
 from chatbot_mvp.errors import ChatbotError
+from streamlit_app.ui.guard import admin_only, is_admin
 from streamlit_app.ui.i18n import number, t
 from streamlit_app.ui.mykb_rows import show_rows
 from streamlit_app.ui.state import get_app, show_error
@@ -135,19 +136,22 @@ def _take(threshold: float, current: float) -> None:
     fixed = not get_app().configuration.changeable(_SETTING)
     if fixed:
         st.caption(f":material/lock: {t('mykb.fixed')}")
+    guarded = admin_only(t("mykb.apply_help"))
     if st.button(
         t("mykb.apply", value=number(threshold, 2)),
         type="primary",
         icon=":material/check:",
         key="mykb_apply",
-        disabled=fixed or abs(threshold - current) < 0.005,
-        help=t("mykb.apply_help"),
+        disabled=guarded["disabled"] or fixed or abs(threshold - current) < 0.005,
+        help=guarded["help"],
     ):
         apply_threshold(threshold)
 
 
 def apply_threshold(threshold: float) -> None:
     """Make a threshold that of strict mode, for everybody, from now on."""
+    if not is_admin():
+        return
     try:
         get_app().configuration.change(_SETTING, threshold)
     except ChatbotError as error:
