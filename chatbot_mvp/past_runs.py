@@ -80,7 +80,6 @@ class PastRuns:
         self._parts = parts
         self._lists: FileCache[tuple[list[dict[str, Any]], int]] = FileCache(0)
         self._results: FileCache[dict[str, Any]] = FileCache(_RESULTS_KEPT)
-        self._comparisons: FileCache[Comparison] = FileCache(_RESULTS_KEPT)
         self._recorded: FileCache[int] = FileCache(_LITTLE_KEPT)
         self._heads: FileCache[dict[str, Any]] = FileCache(_LITTLE_KEPT)
         self._notes = RunNotes(lambda: self._settings.run_notes_path)
@@ -94,7 +93,7 @@ class PastRuns:
     def runs(self) -> tuple[list[dict[str, Any]], int]:
         """(finished runs as in submissions.jsonl, the newest first; number of damaged lines in it)."""
         path = self._settings.submissions_path
-        runs, damaged = self._lists.get([path], lambda: read_submissions(path))
+        runs, damaged = self._lists.get(path, lambda: read_submissions(path))
         return list(runs), damaged
 
     def search(self, asked: RunFilter) -> list[Run]:
@@ -145,7 +144,7 @@ class PastRuns:
             RunNotFound, RunUnreadable
         """
         folder = RunFolder(self._settings.results_dir, run_id)
-        return self._results.get([folder.result_path], folder.result)
+        return self._results.get(folder.result_path, folder.result)
 
     def compare(self, run_ids: Sequence[str], metrics: Sequence[str] = ()) -> Comparison:
         """The first finished run against each of the others; ``metrics`` by default the registry's few.
@@ -154,10 +153,7 @@ class PastRuns:
             RunNotFound, RunUnreadable, NotComparable
             UnknownChoice: a metric that the runs do not have.
         """
-        files = [RunFolder(self._settings.results_dir, run_id).result_path for run_id in run_ids]
-        return self._comparisons.get(
-            files, lambda: compare_runs([self._compared(run_id) for run_id in run_ids], metrics), tuple(metrics)
-        )
+        return compare_runs([self._compared(run_id) for run_id in run_ids], metrics)
 
     def export(self, run_id: str, form: str) -> Exported:
         """A finished run in another form, by its name in ``FORMATS``.
@@ -216,7 +212,7 @@ class PastRuns:
             except ChatbotError:
                 continue
             path = folder.path / "records.jsonl"
-            recorded = self._recorded.get([path], partial(_recorded, folder, manifest))
+            recorded = self._recorded.get(path, partial(_recorded, folder, manifest))
             found.append(
                 UnfinishedRun(
                     manifest.run_id,
@@ -267,7 +263,7 @@ class PastRuns:
 
     def _intervals(self, run_id: str) -> dict[str, Any]:
         path = RunFolder(self._settings.results_dir, run_id).result_path
-        return self._heads.get([path], lambda: dict(read_head(path).get("intervals") or {}))
+        return self._heads.get(path, lambda: dict(read_head(path).get("intervals") or {}))
 
     def _known(self, run_id: str) -> None:
         if all(run["run_id"] != run_id for run in self.runs()[0]):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Generic, TypeVar
 
@@ -22,40 +22,29 @@ class FileCache(Generic[T]):
             max_bytes: how large the files may be together whose values are kept; the last one is kept in any case.
         """
         self._max_bytes = max_bytes
-        self._kept: OrderedDict[Hashable, tuple[tuple[_Stamp, ...], T]] = OrderedDict()
+        self._kept: OrderedDict[Path, tuple[_Stamp, T]] = OrderedDict()
         self._lock = threading.Lock()
 
-    def get(self, files: Sequence[Path], read: Callable[[], T], key: Hashable = ()) -> T:
-        """What ``read`` gives of files, read again only when one of them is another one.
+    def get(self, path: Path, read: Callable[[], T]) -> T:
+        """What ``read`` gives of a file, read again only when the file is another one.
 
-        Of a file that is not there nothing is kept, nor what ``read`` raises.
-
-        Args:
-            key: tells two things apart that are read of the same files.
+        A file that is not there is asked of ``read`` each time; what ``read`` raises is not kept.
         """
-        place = (tuple(files), key)
         try:
-            stamps = tuple(_stamp(path) for path in files)
+            found = path.stat()
         except OSError:
             return read()
+        stamp = (found.st_ino, found.st_mtime_ns, found.st_size)
         with self._lock:
-            kept = self._kept.get(place)
-            if kept is not None and kept[0] == stamps:
-                self._kept.move_to_end(place)
+            kept = self._kept.get(path)
+            if kept is not None and kept[0] == stamp:
+                self._kept.move_to_end(path)
                 return kept[1]
         # Not under the lock: a large file would hold up those who ask for another one.
         value = read()
         with self._lock:
-            self._kept[place] = (stamps, value)
-            self._kept.move_to_end(place)
-            while len(self._kept) > 1 and self._bytes() > self._max_bytes:
+            self._kept[path] = (stamp, value)
+            self._kept.move_to_end(path)
+            while len(self._kept) > 1 and sum(size for (_, _, size), _ in self._kept.values()) > self._max_bytes:
                 self._kept.popitem(last=False)
         return value
-
-    def _bytes(self) -> int:
-        return sum(size for stamps, _ in self._kept.values() for _, _, size in stamps)
-
-
-def _stamp(path: Path) -> _Stamp:
-    found = path.stat()
-    return found.st_ino, found.st_mtime_ns, found.st_size

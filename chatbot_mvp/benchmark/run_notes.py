@@ -44,7 +44,7 @@ class RunNotes:
     def all(self) -> Mapping[str, RunNote]:
         """run_id -> its tags and note, of the runs that have any. Damaged lines are left out."""
         path = self._path()
-        return self._cache.get([path], lambda: _read(path))
+        return self._cache.get(path, lambda: _read(path))
 
     def tag(self, run_id: str, add: Iterable[str] = (), remove: Iterable[str] = ()) -> RunNote:
         """Give and take tags; what the run has then.
