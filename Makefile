@@ -3,11 +3,13 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PORT ?= 8501
+# Who may reach the server: only this machine. HOST=0.0.0.0 opens it; set ADMIN_PASSWORD first.
+HOST ?= 127.0.0.1
 
 .PHONY: run test test-all lint e2e lock clean
 
 run: $(VENV)/.installed
-	$(BIN)/python -m streamlit run streamlit_app/Inicio.py --server.port $(PORT)
+	$(BIN)/python -m streamlit run streamlit_app/Inicio.py --server.address $(HOST) --server.port $(PORT)
 
 test: lint
 	$(BIN)/python -m pytest -n 2 --dist loadgroup -m "not slow"

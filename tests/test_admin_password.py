@@ -9,6 +9,7 @@ import pytest
 from chatbot_mvp.admin_password import PasswordGate, hash_password, reason_against
 from chatbot_mvp.errors import InvalidSetting, PasswordTriesExhausted, PasswordWrong
 from chatbot_mvp.settings import load_settings
+from tests.conftest import Command
 
 PASSWORD = "contraseña con ñ"
 
@@ -91,3 +92,15 @@ def test_what_cannot_be_a_password_is_refused_at_the_start_unseen(
 def test_the_password_is_never_written_down(clean_env: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ADMIN_PASSWORD", PASSWORD)
     assert PASSWORD not in load_settings().model_dump_json() + repr(load_settings())
+
+
+def test_the_command_prints_the_line_with_a_hash_that_opens(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("typer.prompt", lambda *_, **__: PASSWORD)
+    code, out, _ = command("hash-password")
+    variable, _, value = out.strip().partition("=")
+    assert (code, variable) == (0, "ADMIN_PASSWORD")
+    PasswordGate(value, pause=0).check(PASSWORD, "a")
+    monkeypatch.setattr("typer.prompt", lambda *_, **__: "corta")
+    code, out, err = command("hash-password")
+    assert (code, out) == (2, "")
+    assert "8 characters" in err

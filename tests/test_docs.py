@@ -82,7 +82,7 @@ def test_every_provider_is_documented_with_what_it_needs(provider: Provider, rea
         *("benchmark retry", "benchmark show", "benchmark import"),
         *("datasets fetch", "datasets list", "datasets push"),
         *("ragas run", "ragas agreement"),
-        *("kb ask", "kb questions", "kb evaluate", "serve", "doctor"),
+        *("kb ask", "kb questions", "kb evaluate", "serve", "doctor", "hash-password"),
     ],
 )
 def test_every_command_is_documented(command: str) -> None:

@@ -12,8 +12,8 @@ from chatbot_mvp.json_file import change_object, read_object
 
 RUN_PARAMETERS: Mapping[str, tuple[str, ...]] = {
     "data": (
-        *("eval_max_queries", "eval_max_corpus", "corpus_shuffle_seed"),
-        *("dev_mode", "dev_queries", "dev_corpus_size"),
+        *("eval_max_queries", "dev_mode", "dev_queries", "dev_corpus_size"),
+        *("eval_max_corpus", "corpus_shuffle_seed"),
     ),
     "retrieval": (
         *("retrieval_strategy", "retrieval_k", "retrieval_pre_fusion_k", "retrieval_fusion", "retrieval_rrf_k"),

@@ -30,12 +30,20 @@ def datasets_section() -> None:
         width="stretch",
         column_config={
             t("admin.data.col.name"): st.column_config.TextColumn(width="medium"),
-            t("admin.data.col.where"): st.column_config.TextColumn(width="large"),
+            t("admin.data.col.license"): st.column_config.TextColumn(width="medium"),
+            t("admin.data.col.where"): st.column_config.TextColumn(width="medium"),
         },
     )
     names = {reference: entry.found.name for reference, entry in listed.items()}
     names |= {reference: found.name for reference, found in remote.items()}
-    chosen = st.selectbox(t("admin.data.look"), list(names), index=None, format_func=names.__getitem__, key="data_look")
+    chosen = st.selectbox(
+        t("admin.data.look"),
+        list(names),
+        index=None,
+        format_func=names.__getitem__,
+        placeholder=t("admin.choose"),
+        key="data_look",
+    )
     if chosen:
         _one(chosen, listed.get(chosen))
     st.subheader(t("admin.data.add"))

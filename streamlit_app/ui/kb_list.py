@@ -8,6 +8,7 @@ import streamlit as st
 
 from chatbot_mvp.app import KbContents, KbRecord
 from chatbot_mvp.errors import ChatbotError
+from streamlit_app.ui.guard import is_admin
 from streamlit_app.ui.i18n import moment, number, plain, t
 from streamlit_app.ui.kb_upload import follow
 from streamlit_app.ui.sources import place_text, show_passage
@@ -147,7 +148,7 @@ def confirm_delete(record: KbRecord) -> None:
     @st.dialog(t("admin.kb_delete_title"))
     def dialog() -> None:
         st.markdown(t("admin.kb_delete_sure", name=plain(record.kb_name)))
-        if st.button(t("admin.kb_delete"), type="primary", key="delete-yes"):
+        if st.button(t("admin.kb_delete"), type="primary", key="delete-yes") and is_admin():
             try:
                 get_app().delete_kb(record.kb_id)
             except ChatbotError as error:

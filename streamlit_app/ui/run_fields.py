@@ -30,8 +30,13 @@ def begin_fields() -> None:
     """Give every widget its first value, the setting in effect, where it has none yet."""
     for names in RUN_PARAMETERS.values():
         for name in names:
+            key, usual = key_of(name), _usual(name)
+            # A setting that was changed meanwhile shows where nobody had touched the parameter.
+            before = st.session_state.setdefault(f"{key}-usual", usual)
+            touched = key in st.session_state and st.session_state[key] != before
+            st.session_state[f"{key}-usual"] = usual
             # Written again, the value of a widget that is not drawn now outlives this run of the script.
-            st.session_state[key_of(name)] = st.session_state.get(key_of(name), _usual(name))
+            st.session_state[key] = st.session_state[key] if touched else usual
     judging = bool(get_app().settings.judge_metrics)
     st.session_state.run_judge = st.session_state.get("run_judge", judging)
 

@@ -18,7 +18,7 @@ def settings_section() -> None:
     """Search, the table, and one setting to change."""
     st.caption(t("admin.settings.about"))
     rows = get_app().configuration.rows()
-    search, group, origin = st.columns([3, 2, 2])
+    search, group, origin = st.columns([3, 2, 2], vertical_alignment="bottom")
     wanted = search.text_input(
         t("admin.settings.search"), placeholder=t("admin.settings.search_hint"), key="settings_search"
     ).casefold()
@@ -43,24 +43,35 @@ def settings_section() -> None:
     st.dataframe(
         [
             {
-                t("admin.settings.col.group"): t(f"admin.group.{row.form.group}"),
                 t("admin.settings.col.variable"): row.form.variable,
                 t("admin.settings.col.value"): _value(row),
                 t("admin.settings.col.source"): t(f"admin.source.{row.source}"),
                 t("admin.settings.col.meaning"): setting_help(row.form.name),
+                t("admin.settings.col.group"): t(f"admin.group.{row.form.group}"),
             }
             for row in shown
         ],
         hide_index=True,
         width="stretch",
         height=min(440, 38 + 35 * len(shown)),
-        column_config={t("admin.settings.col.meaning"): st.column_config.TextColumn(width="large")},
+        column_config={
+            t("admin.settings.col.variable"): st.column_config.TextColumn(width=250),
+            t("admin.settings.col.value"): st.column_config.TextColumn(width=170),
+            t("admin.settings.col.meaning"): st.column_config.TextColumn(width="large"),
+        },
     )
     by_name = {row.form.name: row for row in shown}
     # Not the one of before, where the search has left it out.
     if st.session_state.get("settings_one") not in by_name:
         st.session_state.settings_one = None
-    name = st.selectbox(t("admin.settings.one"), list(by_name), index=None, format_func=str.upper, key="settings_one")
+    name = st.selectbox(
+        t("admin.settings.one"),
+        list(by_name),
+        index=None,
+        format_func=str.upper,
+        placeholder=t("admin.choose"),
+        key="settings_one",
+    )
     if name:
         _one(by_name[name])
 

@@ -47,7 +47,7 @@ def test_sign_in_upload_a_data_set_and_see_a_run_on_it_finish(page, server) -> N
 
     page.get_by_role("tab", name="Evaluación").click()
     panel = page.get_by_role("tabpanel", name="Evaluación")
-    panel.get_by_label("Conjunto de datos").first.click()
+    panel.get_by_role("combobox", name="Conjunto de datos").click()
     page.get_by_role("option", name="costa").click()
     settle(page)
     panel.get_by_role("button", name="Lanzar la evaluación").click()
@@ -57,7 +57,7 @@ def test_sign_in_upload_a_data_set_and_see_a_run_on_it_finish(page, server) -> N
     # What was brought goes again, after a question.
     page.get_by_role("tab", name="Datos").click()
     panel = page.get_by_role("tabpanel", name="Datos")
-    panel.get_by_label("Ver un conjunto de datos").click()
+    panel.get_by_role("combobox", name="Ver un conjunto de datos").click()
     page.get_by_role("option", name="costa").click()
     panel.get_by_role("button", name="Eliminar").click()
     page.get_by_role("dialog").get_by_role("button", name="Sí, continuar").click()
