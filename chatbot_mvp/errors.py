@@ -392,8 +392,8 @@ class NoQuestionsKept(KbEvaluationError):
 class NothingProposed(KbEvaluationError):
     code = "nothing_proposed"
     template = (
-        "No question could be made from the knowledge base {kb_id!r}: its text has no headings, definitions, figures or "
-        "names. Write some by hand or import a file."
+        "No question could be made from the knowledge base {kb_id!r}: its text has no headings, definitions, figures "
+        "or names. Write some by hand or import a file."
     )
 
 
