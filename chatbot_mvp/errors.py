@@ -58,7 +58,8 @@
     │   ├── QuestionSetNotFound
     │   ├── KbResultNotFound
     │   ├── NoQuestionsKept
-    │   └── NothingProposed
+    │   ├── NothingProposed
+    │   └── ProposalsUnusable       a model's
     ├── RunError                    a benchmark run                            (exit code 1)
     │   ├── RunNotBegun             nothing can be written where it would be
     │   ├── RunNotFound                                                        (exit code 2)
@@ -480,8 +481,16 @@ class NoQuestionsKept(KbEvaluationError):
 class NothingProposed(KbEvaluationError):
     code = "nothing_proposed"
     template = (
-        "No question could be made from the knowledge base {kb_id!r}: {reason}. Write some by hand, import a file, or "
-        "try again with another way of proposing."
+        "No question could be made from the knowledge base {kb_id!r}: its text has no headings, definitions, figures "
+        "or names. Write some by hand or import a file."
+    )
+
+
+class ProposalsUnusable(KbEvaluationError):
+    code = "proposals_unusable"
+    template = (
+        "No question of the language model's for the knowledge base {kb_id!r} could be used: {reason}. Choose another "
+        "model, or propose without one."
     )
 
 

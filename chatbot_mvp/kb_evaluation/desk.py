@@ -8,20 +8,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from chatbot_mvp.benchmark.kb_evaluation import KbQuestion, ask_questions, load_questions, parse_questions
-from chatbot_mvp.chat.citations import Source, quoted_sources
-from chatbot_mvp.errors import (
-    ChatbotError,
-    EmptyDataset,
-    NoQuestionsKept,
-    NothingProposed,
-    ProviderError,
-    RunBusy,
-    RunStopped,
-)
+from chatbot_mvp.chat.citations import Source
+from chatbot_mvp.errors import ChatbotError, EmptyDataset, NoQuestionsKept, RunBusy
 from chatbot_mvp.jobs.manager import JobManager, JobStatus
 from chatbot_mvp.kb.store import KbStore
-from chatbot_mvp.kb.suggestions import suggest_questions
-from chatbot_mvp.kb_evaluation.by_model import ModelProposer
+from chatbot_mvp.kb_evaluation.passages import expected_passages, found_passages
+from chatbot_mvp.kb_evaluation.proposals import make_proposals
 from chatbot_mvp.kb_evaluation.question_sets import (
     Origin,
     QuestionSet,
@@ -33,22 +25,13 @@ from chatbot_mvp.kb_evaluation.question_sets import (
     now,
 )
 from chatbot_mvp.kb_evaluation.results import KbResult, KbResultStore, ResultRow, result_of
-from chatbot_mvp.kb_evaluation.rules import (
-    answerable_by_rules,
-    far_by_rules,
-    near_by_rules,
-    renumbered,
-    split_count,
-)
-from chatbot_mvp.llm.base import ChatModel, ChatRequest, Grounding
-from chatbot_mvp.llm.demo import DemoModel
+from chatbot_mvp.llm.base import ChatModel
 from chatbot_mvp.retrieval.pipeline import Pipeline, fingerprint
 from chatbot_mvp.settings import Settings
-from chatbot_mvp.types import Chunk, ProgressCallback, ignore_progress
+from chatbot_mvp.types import ProgressCallback, ignore_progress
 
 PROPOSE, RUN = "propose", "run"
 _KEPT = 20  # ended jobs whose states stay on disk
-_OTHER_KBS, _OF_EACH = 5, 4
 
 
 @dataclass(frozen=True)
@@ -113,7 +96,7 @@ class KbEvaluationDesk:
         """Proposals in this thread; nothing is saved.
 
         Raises:
-            KbNotFound, KbUnreadable, NothingProposed
+            KbNotFound, KbUnreadable, NothingProposed, ProposalsUnusable
             ProviderError: one that no request would survive.
             RunStopped: and nothing was found until then.
         """
@@ -242,42 +225,20 @@ class KbEvaluationDesk:
         self._results.delete(kb_id, result_id)
 
     def found(self, result: KbResult, row: ResultRow) -> tuple[Source, ...]:
-        """The passages found for a question, best first, marked as an answer without a model would quote them.
-
-        Empty where the knowledge base's text is not the one that was asked.
+        """The passages found for a question, as ``found_passages`` gives them.
 
         Raises:
             KbNotFound, KbUnreadable
         """
-        record = self._store.record(result.kb_id)
-        if record.sha256 != result.kb_sha256:
-            return ()
-        text = self._store.document(result.kb_id).text
-        passages = tuple(
-            Chunk(one.chunk_id, result.kb_id, one.section, text[one.start : one.end], one.start, one.end)
-            for one in row.found
-        )
-        reply = DemoModel().complete(
-            ChatRequest((), grounding=Grounding(row.question.question, passages, record.language))
-        )
-        quoted = {source.number: source for source in quoted_sources(reply.quotes or (), passages)}
-        return tuple(quoted.get(number, Source(number, chunk, ())) for number, chunk in enumerate(passages, 1))
+        return found_passages(self._store, result, row)
 
     def expected(self, result: KbResult, row: ResultRow) -> tuple[Source, ...]:
-        """The passage that a question expects, with what is around it; empty where there is none in the text.
+        """The passage that a question expects, as ``expected_passages`` gives it.
 
         Raises:
             KbNotFound, KbUnreadable
         """
-        record = self._store.record(result.kb_id)
-        if record.sha256 != result.kb_sha256 or not row.places:
-            return ()
-        text = self._store.document(result.kb_id).text
-        start, end = row.places[0]
-        begin, stop = text.rfind("\n\n", 0, start) + 1, text.find("\n\n", end)
-        begin, stop = max(begin, start - 600), min(len(text) if stop < 0 else stop, end + 600)
-        chunk = Chunk("", result.kb_id, row.question.heading or "", text[begin:stop], begin, stop)
-        return (Source(1, chunk, ((start, end),)),)
+        return expected_passages(self._store, result, row)
 
     # --- jobs
 
@@ -303,40 +264,9 @@ class KbEvaluationDesk:
     def _proposals(
         self, kb_id: str, name: str, count: int, use_model: bool, progress: ProgressCallback
     ) -> tuple[QuestionSet, ChatbotError | None]:
-        """(what was proposed, the stop or the provider's failure that ended it early)."""
-        record, document = self._store.record(kb_id), self._store.document(kb_id)
-        answerable, near, far = split_count(count)
         model = self._model()
-        ended_by: ChatbotError | None = None
-        dropped: dict[str, int] = {}
-        trouble = ""
-        if use_model and not model.needs_evidence:
-            pipeline = self._pipeline(kb_id, progress)
-            proposer = ModelProposer(model, pipeline.index.chunks, record.language, lambda q: _passages(pipeline, q))
-            try:
-                proposer.run(answerable, near, progress)
-            except (RunStopped, ProviderError) as error:
-                ended_by = error
-            questions = [*proposer.answerable, *proposer.near]
-            dropped, trouble = dict(proposer.dropped), proposer.trouble
-        else:
-            questions = answerable_by_rules(document, record.language, answerable)
-            questions += near_by_rules(document, record.language, near) if questions else []
-        if not questions and ended_by is not None:
-            raise ended_by
-        if not questions:
-            raise NothingProposed(kb_id=kb_id, reason=trouble or "its text has no headings, definitions or names")
-        questions += far_by_rules(document, record.language, far, self._questions_elsewhere(kb_id, record.language))
-        made = QuestionSet("", kb_id, name, record.sha256, now(), tuple(renumbered(questions)), dropped)
-        return made, ended_by
-
-    def _questions_elsewhere(self, kb_id: str, language: str) -> list[str]:
-        """What other knowledge bases of this language would answer."""
-        others = [one for one in self._store.records() if one.kb_id != kb_id and one.language == language]
-        found: list[str] = []
-        for record in others[:_OTHER_KBS]:
-            found += suggest_questions(self._store.document(record.kb_id), language, _OF_EACH)
-        return found
+        chosen = model if use_model and not model.needs_evidence else None
+        return make_proposals(self._store, kb_id, name, count, chosen, self._pipeline, progress)
 
     def _run(self, questions: QuestionSet, result_id: str, progress: ProgressCallback) -> None:
         started_at = now()
@@ -379,11 +309,6 @@ class KbEvaluationDesk:
 def _job(status: JobStatus) -> EvaluationJob | None:
     made, kind, kb_id = (*status.job_id.split("-", 2), "", "")[:3]
     return EvaluationJob(status, kind, kb_id, made) if kind in (PROPOSE, RUN) else None
-
-
-def _passages(pipeline: Pipeline, question: str) -> tuple[Chunk, ...]:
-    [trace] = pipeline.retrieve([question])
-    return tuple(hit.chunk for hit in trace.chunks_final)
 
 
 def _of(questions: Sequence[KbQuestion], origin: Origin) -> tuple[SetQuestion, ...]:

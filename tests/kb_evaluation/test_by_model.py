@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from chatbot_mvp.app import App
-from chatbot_mvp.errors import NothingProposed, ProviderKeyRefused, RunStopped
+from chatbot_mvp.errors import ProposalsUnusable, ProviderKeyRefused, RunStopped
 from chatbot_mvp.kb_evaluation.by_model import find_evidence
 from chatbot_mvp.providers import Providers
 from chatbot_mvp.settings import Settings
@@ -91,7 +91,7 @@ def test_the_model_is_held_to_a_schema_and_the_text_is_fenced(asking: App, stub:
 def test_without_a_usable_reply_nothing_is_proposed_and_the_asking_ends_soon(asking: App, stub: QuestionStub) -> None:
     choice = {"index": 0, "message": {"role": "assistant", "content": "No."}, "finish_reason": "stop"}
     stub.answer = lambda _: Response.json({"id": "1", "choices": [choice]})  # type: ignore[method-assign]
-    with pytest.raises(NothingProposed):
+    with pytest.raises(ProposalsUnusable):
         asking.kb_evaluation.propose_now(asking.add_sample_kb().kb_id, 40)
     assert len(stub.requests) == 9, "three chunks, three attempts each"
 
