@@ -11,8 +11,8 @@ from pathlib import Path
 import streamlit as st
 
 LANGUAGE_NAMES = {"es": "Español", "en": "English"}
+# As ``moment`` writes it, for a column of a table that sorts by time.
 MOMENT_FORMAT = {"es": "DD/MM/YYYY HH:mm", "en": "YYYY-MM-DD HH:mm"}
-"""As ``moment`` writes it, for a column of a table that sorts by time."""
 _FOLDER = Path(__file__).resolve().parent.parent / "i18n"
 
 

@@ -14,7 +14,7 @@ from streamlit_app.ui import links
 from streamlit_app.ui.i18n import MOMENT_FORMAT, current_language, local_time, number, score, t
 from streamlit_app.ui.metrics import interval_text, metric_help, metric_label
 from streamlit_app.ui.row_choice import choose_row
-from streamlit_app.ui.runs import run_names
+from streamlit_app.ui.runs import RAGAS, run_names
 from streamlit_app.ui.state import get_app
 
 _IN_CHART = 15  # more would be a wall of lines
@@ -62,9 +62,8 @@ def show_leaderboard() -> None:
 
 
 def _field_text(field: Field) -> str:
-    key = "runs.board.ragas_field" if field.kind == "ragas" else "runs.board.a_field"
     return t(
-        key,
+        "runs.board.ragas_field" if field.kind == RAGAS else "runs.board.a_field",
         dataset=field.dataset,
         queries=number(field.queries or 0),
         documents=number(field.documents or 0),
