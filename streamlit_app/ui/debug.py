@@ -10,7 +10,7 @@ import pandas as pd
 import streamlit as st
 
 from chatbot_mvp.app import AnswerRecord
-from streamlit_app.ui.i18n import number, t
+from streamlit_app.ui.i18n import number, plain, t
 
 # Told apart by those who do not see all colours (Okabe and Ito), and legible on both themes.
 _COLOURS = {
@@ -42,10 +42,11 @@ def show_debug(answer: AnswerRecord) -> None:
             "strategy": debug["strategy"],
             "fingerprint": debug["fingerprint"],
         }
-        st.dataframe(
-            [{t("debug.name"): name, t("debug.value"): value} for name, value in rows.items()],
+        # A table that wraps: an expanded query is longer than a cell.
+        st.table(
+            [{t("debug.name"): f"`{name}`", t("debug.value"): plain(value)} for name, value in rows.items()],
             hide_index=True,
-            width="stretch",
+            border="horizontal",
         )
         _breakdown(debug)
         _chunks("chunks_final", debug["chunks_final"])
@@ -56,7 +57,7 @@ def show_debug(answer: AnswerRecord) -> None:
         if debug["prompt"]:
             st.markdown(f"**{t('debug.prompt')}**")
             for message in debug["prompt"]:
-                st.code(f"{message['role']}\n\n{message['content']}", language=None, wrap_lines=True, height=260)
+                st.code(f"{message['role']}\n\n{message['content']}", language=None, wrap_lines=True)
 
 
 def _decision(answer: AnswerRecord) -> str:
