@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -31,22 +32,18 @@ def show_debug(answer: AnswerRecord) -> None:
         st.markdown(f"**{t('debug.query')}**")
         rows = {
             "query": debug["query"],
-            "query_expanded": debug["query_expanded"] or "-",
-            "expansion_notes": " · ".join(debug["expansion_notes"]) or "-",
+            "query_expanded": debug["query_expanded"] or "–",
+            "expansion_notes": " · ".join(debug["expansion_notes"]) or "–",
             "evidence": _decision(answer),
             "context_chars_used / context_chars_budget": (
                 f"{number(debug['context_chars_used'])} / {number(debug['context_chars_budget'])}"
             ),
             "stitching_added_count": str(debug["stitching_added_count"]),
-            "chunks_added_by_stitching": ", ".join(debug["chunks_added_by_stitching"]) or "-",
+            "chunks_added_by_stitching": ", ".join(debug["chunks_added_by_stitching"]) or "–",
             "strategy": debug["strategy"],
             "fingerprint": debug["fingerprint"],
         }
-        st.dataframe(
-            [{t("debug.name"): name, t("debug.value"): value} for name, value in rows.items()],
-            hide_index=True,
-            width="stretch",
-        )
+        st.html(_pairs(rows))
         _breakdown(debug)
         _chunks("chunks_final", debug["chunks_final"])
         _chunks("candidates", debug["candidates"])
@@ -56,7 +53,18 @@ def show_debug(answer: AnswerRecord) -> None:
         if debug["prompt"]:
             st.markdown(f"**{t('debug.prompt')}**")
             for message in debug["prompt"]:
-                st.code(f"{message['role']}\n\n{message['content']}", language=None, wrap_lines=True, height=260)
+                st.code(f"{message['role']}\n\n{message['content']}", language=None, wrap_lines=True)
+
+
+def _pairs(rows: Mapping[str, str]) -> str:
+    """Names with their values beside them, or below where the width is small: an expanded query is long."""
+    row = "display:flex;flex-wrap:wrap;gap:0 1rem;padding:0.35rem 0;border-bottom:1px solid rgba(128,128,128,0.25)"
+    lines = "".join(
+        f'<div style="{row}"><dt style="flex:0 1 17rem;font:0.85rem monospace">{html.escape(name)}</dt>'
+        f'<dd style="flex:1 1 14rem;margin:0;overflow-wrap:anywhere">{html.escape(value)}</dd></div>'
+        for name, value in rows.items()
+    )
+    return f'<dl style="margin:0">{lines}</dl>'
 
 
 def _decision(answer: AnswerRecord) -> str:
