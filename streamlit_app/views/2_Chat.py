@@ -11,7 +11,7 @@ from streamlit_app.ui.i18n import number, t
 from streamlit_app.ui.kb_upload import sample_button, upload_box, upload_panel
 from streamlit_app.ui.knobs import ask_knobs
 from streamlit_app.ui.session import begin_conversation, current_conversation
-from streamlit_app.ui.state import active_kb, get_app, prepare_kb, show_error
+from streamlit_app.ui.state import active_kb, get_app, kb_names, prepare_kb, show_error
 from streamlit_app.ui.suggestions import suggestions
 from streamlit_app.ui.tour import show_tour_in_chat
 
@@ -37,7 +37,7 @@ kb_id = bar.selectbox(
     t("chat.kb"),
     list(records),
     index=list(records).index(active.kb_id),
-    format_func=lambda key: records[key].kb_name,
+    format_func=kb_names(list(records.values())).__getitem__,
     width=300,
 )
 with bar.popover(t("chat.upload"), icon=":material/upload_file:"):
