@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -37,20 +38,24 @@ class Tile:
 
 def show_state() -> None:
     """The tiles; they refresh themselves only while something is being tried."""
-    busy = any(health.state == "checking" for health in get_app().health.states())
+    busy = _busy(get_app().health.states())
     st.fragment(_show_tiles, run_every="1s" if busy else None)(busy)
 
 
 def _show_tiles(was_busy: bool) -> None:
     states = get_app().health.states()
-    if was_busy and not any(health.state == "checking" for health in states):
-        st.rerun()  # without the timer
+    if _busy(states) != was_busy:
+        st.rerun()  # with the timer or without it
     with card_grid("home-tiles"):
         for tile in [*(_tried(health) for health in states), _kbs(), _datasets()]:
             with st.container(border=True, height="stretch", key=f"tile-{tile.name}"):
                 _show_tile(tile)
     if any(health.state == "failed" for health in states):
         st.button(t("home.again"), icon=":material/refresh:", type="tertiary", on_click=get_app().health.forget)
+
+
+def _busy(states: Sequence[Health]) -> bool:
+    return any(health.state == "checking" for health in states)
 
 
 def _show_tile(tile: Tile) -> None:

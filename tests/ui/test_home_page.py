@@ -21,10 +21,6 @@ from tests.ui.test_pages import ROOT, data_dir, no_keys, open_page, texts
 __all__ = ["data_dir", "no_keys"]
 
 
-def labels(app: AppTest) -> list[str]:
-    return [button.label for button in app.button]
-
-
 def keys(app: AppTest) -> set[str]:
     return {button.key for button in app.button if button.key}
 
@@ -123,7 +119,13 @@ def test_a_provider_that_hangs_holds_nobody(data_dir: Path, no_keys: None, monke
         settle_health()
     home = open_page("home")
     assert "No responde" in texts(home)
-    assert "Comprobar otra vez" in labels(home)
+    [again] = [button for button in home.button if button.label == "Comprobar otra vez"]
+    before = {status.name: status.check for status in get_app().providers.statuses()}["ollama"]
+    again.click().run()
+    settle_health()
+    after = {status.name: status.check for status in get_app().providers.statuses()}["ollama"]
+    assert before is not None
+    assert after is not before
 
 
 # --- last runs
@@ -240,3 +242,18 @@ def test_a_benchmark_that_fails_says_why_and_can_be_launched_again(
     home = home.button(key="tour-go-measure").click().run()
     assert "nowhere" in home.error[0].value
     assert "tour-go-measure" in keys(home)
+
+
+def test_a_storage_that_refuses_is_a_tile_of_its_own(
+    data_dir: Path, no_keys: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in {"ENDPOINT": "http://127.0.0.1:1", "ACCESS_KEY": "ak-secret", "SECRET_KEY": "sk-secret"}.items():
+        monkeypatch.setenv(f"MINIO_{name}", value)
+    monkeypatch.setenv("MINIO_BUCKET_NAME", "conjuntos")
+    open_page("home")
+    settle_health()
+    home = open_page("home")
+    assert "**Almacenamiento S3**" in texts(home)
+    assert "conjuntos ·" in texts(home)
+    assert "No responde" in texts(home)
+    assert "sk-secret" not in texts(home)

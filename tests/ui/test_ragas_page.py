@@ -159,7 +159,7 @@ def test_two_systems_answers_are_compared_whatever_their_files_are_called(
     one = desk.run_now("uno", rows_from(given(count=5), "x"), LEXICAL)["run_id"]
     desk.run_now("otras preguntas", rows_from(given(count=4), "x"), LEXICAL)
     two = desk.run_now("dos", rows_from(other, "x"), LEXICAL)["run_id"]
-    assert [metric.label for metric in open_page("home").metric] == ["Fidelidad por palabras"]
+    assert {metric.label for metric in open_page("home").metric} == {"Fidelidad por palabras"}
     page = open_page("evaluation", compare=two)
     widgets = comparison_widgets(page)
     assert widgets["base"].value == two
