@@ -71,11 +71,16 @@ def sign_out_button() -> None:
     """For who is signed in, on every page."""
     if not is_protected() or not is_admin():
         return
-    if st.button(t("admin.guard.sign_out"), icon=":material/logout:", key="admin-sign-out", type="tertiary"):
-        st.session_state.pop(_SIGNED_IN, None)
-        if _oidc() and _logged_in():
-            st.logout()
-        st.rerun()
+    st.button(
+        t("admin.guard.sign_out"), icon=":material/logout:", key="admin-sign-out", type="tertiary", on_click=_sign_out
+    )
+
+
+def _sign_out() -> None:
+    st.session_state.pop(_SIGNED_IN, None)
+    if _oidc() and _logged_in():
+        # Its redirect takes the cookie away; a rerun of ours would overtake it.
+        st.logout()
 
 
 def _ask_password() -> None:
@@ -107,8 +112,7 @@ def _ask_provider() -> None:
         st.warning(t("admin.guard.no_emails"), icon=":material/group_off:")
     if _logged_in():
         st.markdown(t("admin.guard.refused", email=plain(str(st.user.get("email") or "–"))))
-        if st.button(t("admin.guard.other"), icon=":material/logout:", key="admin-oidc-out"):
-            st.logout()
+        st.button(t("admin.guard.other"), icon=":material/logout:", key="admin-oidc-out", on_click=st.logout)
         return
     for name in _oidc():
         label = t("admin.guard.oidc_named", name=name) if name else t("admin.guard.oidc")

@@ -139,3 +139,12 @@ def test_in_chat_a_conversation_is_deleted_only_by_who_signed_in(monkeypatch: py
     [clear] = [button for button in chat.button if button.icon == ":material/delete_sweep:"]
     clear.click().run()
     assert "vacaciones hay?" not in texts(chat)
+
+
+def test_who_signed_in_elsewhere_can_sign_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ADMIN_EMAILS", "ana@example.org")
+    page = signed_in_as({"is_logged_in": True, "email": "ana@example.org"})
+    assert is_open(page)
+    page.button(key="admin-sign-out").click().run()
+    assert not page.exception
+    assert not is_open(page)
