@@ -29,7 +29,7 @@ from chatbot_mvp.benchmark.run_notes import NO_NOTE, NOTE_CHARS, TAG_CHARS, RunN
 from chatbot_mvp.benchmark.word_difference import Part
 from chatbot_mvp.chat.answer import Answer, Failure
 from chatbot_mvp.chat.citations import Source
-from chatbot_mvp.chat.context import MODES, Mode, UserContext, with_search
+from chatbot_mvp.chat.context import MODES, Mode, Retrieval, UserContext, other_search, with_search
 from chatbot_mvp.chat.conversations import Conversation, Turn
 from chatbot_mvp.chat.desk import ChatDesk
 from chatbot_mvp.chat.feedback import KINDS
@@ -148,9 +148,6 @@ __all__ = [
     "suggest",
 ]
 
-Retrieval = tuple[tuple[str, Any], ...]
-"""As in ``UserContext.retrieval``."""
-
 _PIPELINES_KEPT = 32  # knowledge bases whose indexes stay in memory
 
 
@@ -205,7 +202,11 @@ class App:
             lambda: self.settings, self._build_for_run, self._embedder, language_model, self.providers.model
         )
         """Data sets, runs and their results."""
-        self.details = RunDetails(lambda: self.settings, lambda: language_model(self.settings, _unseen) is not None)
+        self.details = RunDetails(
+            lambda: self.settings,
+            lambda: language_model(self.settings, _unseen) is not None,
+            lambda run_id: self.bench.past.run(run_id),
+        )
         """Finished runs in full, compared, and what the chat can take over of them."""
         self.library = Library(
             lambda: self.settings, self._kbs, self.kb_pipeline, self._forget_kb_index, self.delete_kb
@@ -319,8 +320,7 @@ class App:
             NeedsLanguageModel, MissingPackage, ProviderNotConfigured: what ``retrieval`` asks for is not there.
         """
         record = self._kbs.record(kb_id)
-        # What is selected of the hits differs from question to question over one index (``Pipeline.with_selection``).
-        search = tuple(sorted(item for item in retrieval if not item[0].startswith("kb_")))
+        search = other_search(self.settings, retrieval)
         settings = with_search(self.settings, search)
         return self._pipelines.get(
             (kb_id, record.sha256, str(self._version), repr(search)),

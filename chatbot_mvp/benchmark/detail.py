@@ -44,14 +44,18 @@ Kept = TypeVar("Kept")
 class RunDetails:
     """Safe to share between sessions; holds nothing of one user, and nothing that changes."""
 
-    def __init__(self, settings: Callable[[], Settings], has_model: Callable[[], bool]) -> None:
+    def __init__(
+        self, settings: Callable[[], Settings], has_model: Callable[[], bool], read: Callable[[str], Mapping[str, Any]]
+    ) -> None:
         """
         Args:
             settings: as they are now.
             has_model: whether retrieval has a language model to ask, as it is now.
+            read: a finished run's result by its id; raises RunNotFound, RunUnreadable.
         """
         self._settings = settings
         self._has_model = has_model
+        self._result = read
         self._tables = _Keeper(_TABLES_KEPT)
         self._small = _Keeper(_SMALL_KEPT)
 
@@ -75,7 +79,7 @@ class RunDetails:
         Raises:
             RunNotFound, RunUnreadable
         """
-        return self._tables.get(self.version(run_id), lambda: QueryTable(self._folder(run_id).result()))
+        return self._tables.get(self.version(run_id), lambda: QueryTable(self._result(run_id)))
 
     def row(self, run_id: str, query_id: str) -> Mapping[str, Any]:
         """A question of a finished run, of whatever kind, as in ``per_query``.
@@ -197,11 +201,6 @@ class RunDetails:
         # Of a ranking of another program nothing is known but its name.
         recorded = {"retrieval_strategy": manifest.strategy} if manifest.imported == TREC else manifest.settings_masked
         return chat_profile(run_id, recorded, self._settings(), self._has_model(), manifest.generator)
-
-    def _result(self, run_id: str) -> Mapping[str, Any]:
-        folder = self._folder(run_id)
-        kept = self._tables.found(self.version(run_id))
-        return kept.result if isinstance(kept, QueryTable) else folder.result()
 
     def _folder(self, run_id: str) -> RunFolder:
         return RunFolder(self._settings().results_dir, run_id)

@@ -10,6 +10,8 @@ from chatbot_mvp.settings import Settings
 
 Mode = Literal["strict", "general"]
 MODES: tuple[Mode, ...] = ("strict", "general")
+Retrieval = tuple[tuple[str, Any], ...]
+"""(setting, value) of a search, as ``ChatProfile.retrieval`` has them."""
 _KNOBS = (
     "kb_top_k",
     "kb_min_score",
@@ -39,9 +41,8 @@ class UserContext:
     """0-1."""
     chat_max_tokens: int | None = None
     """Longest answer (tokens); 0: as LLM_MAX_TOKENS says, 700 with groq and a knowledge base."""
-    retrieval: tuple[tuple[str, Any], ...] = ()
-    """(setting, value) of the search where it is not to be the settings' own, as ``ChatProfile.changes`` has them; the
-    pipeline is then another one. The knobs above win over it."""
+    retrieval: Retrieval = ()
+    """The search where it is not to be the settings' own; the knobs above win over it."""
 
     @classmethod
     def defaults(cls, settings: Settings, source_chars: int) -> UserContext:
@@ -76,7 +77,22 @@ class UserContext:
         return settings.with_changes(**changed) if changed else settings
 
 
-def with_search(settings: Settings, retrieval: tuple[tuple[str, Any], ...]) -> Settings:
+def other_search(settings: Settings, retrieval: Retrieval) -> Retrieval:
+    """What of ``retrieval`` asks for a pipeline of its own, by name.
+
+    Not what is as in ``settings``, nor what is selected of the hits, which differs from question to question over one
+    index (``Pipeline.with_selection``).
+    """
+    return tuple(
+        sorted(
+            (name, value)
+            for name, value in retrieval
+            if not name.startswith("kb_") and value != getattr(settings, name, None)
+        )
+    )
+
+
+def with_search(settings: Settings, retrieval: Retrieval) -> Settings:
     """``settings`` with another search, as ``UserContext.retrieval`` describes it.
 
     Raises:

@@ -48,8 +48,10 @@ class ChatProfile:
 
     run_id: str
     strategy: str
+    retrieval: tuple[tuple[str, Any], ...]
+    """(setting, value) of all that is taken over, by name, for ``UserContext``: the chat's own may change meanwhile."""
     changes: tuple[tuple[str, Any], ...]
-    """(setting, value) where the chat's own is another, by name: what ``UserContext.retrieval`` takes."""
+    """Those of ``retrieval`` where the chat's own was another."""
     not_taken: tuple[NotTaken, ...] = ()
 
     @property
@@ -75,8 +77,9 @@ def chat_profile(
     made.reranker()
     made.expansion()
     made.told(generator)
-    changes = {name: value for name, value in made.taken.items() if value != getattr(settings, name)}
-    return ChatProfile(run_id, made.strategy, tuple(sorted(changes.items())), tuple(made.left))
+    taken = tuple(sorted(made.taken.items()))
+    changes = tuple((name, value) for name, value in taken if value != getattr(settings, name))
+    return ChatProfile(run_id, made.strategy, taken, changes, tuple(made.left))
 
 
 class _Making:

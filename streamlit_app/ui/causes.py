@@ -10,7 +10,7 @@ import pandas as pd
 import streamlit as st
 
 from streamlit_app.ui.charts import ink
-from streamlit_app.ui.i18n import t
+from streamlit_app.ui.i18n import number, t
 from streamlit_app.ui.phases import show_phases
 
 Result = Mapping[str, Any]
@@ -32,7 +32,7 @@ def _show_causes(result: Result) -> None:
     """Questions per cause, in the order of their way."""
     found = _found(result)
     st.subheader(t("causes.title"), help=t("causes.help"))
-    rows = [{"cause": t(f"cause.{cause}"), "queries": count} for cause, count in found.items()]
+    rows = [{"cause": t(f"cause.{cause}"), "queries": count, "told": number(count)} for cause, count in found.items()]
     bars = alt.Chart(pd.DataFrame(rows)).encode(
         x=alt.X("queries:Q", title=t("eval.col.queries"), axis=alt.Axis(tickMinStep=1, format="d")),
         y=alt.Y(
@@ -46,7 +46,7 @@ def _show_causes(result: Result) -> None:
             alt.Tooltip("queries:Q", title=t("eval.col.queries")),
         ],
     )
-    labels = bars.mark_text(align="left", dx=4, color=ink()).encode(text="queries:Q")
+    labels = bars.mark_text(align="left", dx=4, color=ink()).encode(text="told:N")
     chart = (bars.mark_bar() + labels).properties(height=60 + 30 * len(rows), description=t("causes.title"))
     st.altair_chart(chart, width="stretch")
 

@@ -116,12 +116,22 @@ def _show_query(comparison: Comparison, metric: MetricDelta, change: QueryChange
         st.markdown(f"**{t('eval.col.question')}:** {plain(change.question or change.query_id)}")
         if answer := rows[comparison.base].get("answer"):
             st.markdown(f"**{t('eval.answer')}:** {plain(str(answer))}")
+        titles = _titles(comparison.base, rows[comparison.base].get("gold", ()))
         for column, run_id in zip(st.columns(len(run_ids), gap="medium"), run_ids, strict=True):
             with column:
-                _show_side(run_id, rows[run_id], metric.metric, labels[run_id])
+                _show_side(run_id, rows[run_id], metric.metric, labels[run_id], titles)
 
 
-def _show_side(run_id: str, row: Mapping[str, Any], metric: str, label: str) -> None:
+def _titles(run_id: str, doc_ids: Sequence[str]) -> dict[str, str]:
+    """What the documents are called; nothing where the data set is gone."""
+    try:
+        found = get_app().bench.past.documents(run_id, doc_ids) if doc_ids else {}
+    except ChatbotError:
+        return {}
+    return {doc_id: document.title for doc_id, document in found.items() if document.title}
+
+
+def _show_side(run_id: str, row: Mapping[str, Any], metric: str, label: str, titles: Mapping[str, str]) -> None:
     st.markdown(f"**{plain(label)}**")
     st.metric(metric_label(metric), score(row["metrics"].get(metric)))
     if row.get("cause"):
@@ -137,4 +147,4 @@ def _show_side(run_id: str, row: Mapping[str, Any], metric: str, label: str) -> 
     for path in paths:
         place = path.ranks.get("ranking")
         rank = t("detail.rank", rank=number(place)) if place else t("detail.absent")
-        st.caption(f"{plain(path.doc_id)}: {rank} · {t(f'detail.fate.{path.fate.value}')}")
+        st.caption(f"{plain(titles.get(path.doc_id, path.doc_id))}: {rank} · {t(f'detail.fate.{path.fate.value}')}")

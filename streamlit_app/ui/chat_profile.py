@@ -41,7 +41,7 @@ def profile_button(run_id: str) -> None:
 def chat_retrieval() -> tuple[tuple[str, Any], ...]:
     """The search that this session's chat has been given, for ``UserContext``; () for the settings' own."""
     profile: ChatProfile | None = st.session_state.get(_KEY)
-    return profile.changes if profile else ()
+    return profile.retrieval if profile else ()
 
 
 def show_profile() -> None:

@@ -19,25 +19,36 @@ from streamlit_app.ui.state import get_app, show_error
 
 OTHERS = 4  # runs beside the base: more lines than that nobody tells apart
 
-# Session key of the compared runs' ids, the base first; set before the page draws them, they are the ones chosen.
-COMPARED = "compared_runs"
+# Session keys: the chosen base (a widget's), the ids that were told last, and the run that the page showed then.
+_BASE = "compare-base"
+_TOLD = "compare-told"
+_SHOWN = "compare-shown"
 
 Run = Mapping[str, Any]
 
 
-def show_comparison(runs: Sequence[Run], shown: Run, chosen: Callable[[Sequence[str]], None] = lambda _: None) -> None:
+def show_comparison(
+    runs: Sequence[Run],
+    shown: Run,
+    first: Sequence[str] = (),
+    chosen: Callable[[Sequence[str]], None] = lambda _: None,
+) -> None:
     """Choose a base and up to four other runs, then what differs between them.
 
     Args:
         runs: those that there are, as in ``submissions.jsonl``.
         shown: the run that the page shows, which is the base until somebody chooses.
-        chosen: told of the ids of the compared runs, the base first; of none when nothing is compared.
+        first: ids that the address asks for, the base first; followed whenever they are others than those told last.
+        chosen: told of the ids as they stand, the base first, at every turn.
     """
     st.subheader(t("compare.title"))
-    ids = _choose(runs, shown)
+    if len(runs) < 2:
+        st.caption(t("compare.none"))
+        return
+    ids = _choose(runs, shown, first)
+    st.session_state[_TOLD] = tuple(ids)
     chosen(ids)
-    st.session_state[COMPARED] = ids
-    if not ids:
+    if len(ids) < 2:
         return
     try:
         with st.spinner(t("compare.working")):
@@ -55,29 +66,24 @@ def show_comparison(runs: Sequence[Run], shown: Run, chosen: Callable[[Sequence[
     _show_configuration(comparison, labels)
 
 
-def _choose(runs: Sequence[Run], shown: Run) -> list[str]:
-    """The ids of the runs to compare, the base first; empty as long as there are not two."""
-    if len(runs) < 2:
-        st.caption(t("compare.none"))
-        return []
+def _choose(runs: Sequence[Run], shown: Run, first: Sequence[str]) -> list[str]:
+    """The ids of the runs to compare, the base first; the base alone as long as no other is chosen."""
     by_id = {str(run["run_id"]): run for run in runs}
     names = _names(runs)
-    # A key per shown run: its choice belongs to it.
-    base_key = f"compare-base-{shown['run_id']}"
-    wanted = [run_id for run_id in st.session_state.get(COMPARED) or () if run_id in by_id]
-    if base_key not in st.session_state:
-        st.session_state[base_key] = wanted[0] if str(shown["run_id"]) in wanted else str(shown["run_id"])
+    wanted = _settle_base(by_id, str(shown["run_id"]), first)
     left, right = st.columns([2, 3])
-    base = left.selectbox(t("compare.base"), list(by_id), format_func=names.__getitem__, key=base_key)
+    base: str = left.selectbox(t("compare.base"), list(by_id), format_func=names.__getitem__, key=_BASE)
     reasons = {
         run_id: get_app().details.why_not_comparable(by_id[base], run)
         for run_id, run in by_id.items()
         if run_id != base
     }
     alike = [run_id for run_id, reason in reasons.items() if reason is None]
-    others_key = f"compare-others-{shown['run_id']}-{base}"
-    if others_key not in st.session_state and wanted[:1] == [base]:
-        st.session_state[others_key] = [run_id for run_id in wanted[1:] if run_id in alike][:OTHERS]
+    # A key per base: with another one other runs can be chosen. What can stay, stays.
+    others_key = f"compare-others-{base}"
+    if others_key not in st.session_state or wanted[:1] == [base]:
+        kept = wanted or st.session_state.get(_TOLD, ())
+        st.session_state[others_key] = [run_id for run_id in kept if run_id in alike][:OTHERS]
     others = right.multiselect(
         t("compare.others"),
         alike,
@@ -99,7 +105,25 @@ def _choose(runs: Sequence[Run], shown: Run) -> list[str]:
                 hide_index=True,
                 width="stretch",
             )
-    return [base, *others] if others else []
+    return [base, *others]
+
+
+def _settle_base(by_id: Mapping[str, Run], shown: str, first: Sequence[str]) -> list[str]:
+    """Put the base into its widget where the address or the shown run has become another; the ids to begin with."""
+    told = [run_id for run_id in st.session_state.get(_TOLD, ()) if run_id in by_id]
+    asked = [run_id for run_id in first if run_id in by_id]
+    moved = st.session_state.get(_SHOWN) != shown
+    st.session_state[_SHOWN] = shown
+    if asked and (asked != told or _BASE not in st.session_state):
+        wanted = asked
+    elif not asked and moved and shown not in told:
+        wanted = [shown]
+    elif _BASE not in st.session_state:
+        wanted = told if shown in told else [shown]
+    else:
+        return []
+    st.session_state[_BASE] = wanted[0]
+    return wanted
 
 
 def _names(runs: Sequence[Run]) -> dict[str, str]:
@@ -109,9 +133,9 @@ def _names(runs: Sequence[Run]) -> dict[str, str]:
 
 
 def _labels(runs: Sequence[Run]) -> dict[str, str]:
-    """run_id -> a letter and what it did, short enough for a legend."""
+    """run_id -> a letter and its strategy, or whose answers it evaluated; short enough for a legend."""
     return {
-        str(run["run_id"]): f"{letter} · {run.get('judge') if run.get('kind') == RAGAS else run.get('strategy')}"
+        str(run["run_id"]): f"{letter} · {run.get('dataset' if run.get('kind') == RAGAS else 'strategy')}"
         for letter, run in zip("ABCDE", runs, strict=False)
     }
 

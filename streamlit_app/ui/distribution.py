@@ -11,6 +11,7 @@ import streamlit as st
 
 from chatbot_mvp.app import Distribution
 from chatbot_mvp.errors import ChatbotError
+from streamlit_app.ui.charts import ink
 from streamlit_app.ui.i18n import number, t
 from streamlit_app.ui.metrics import metric_label
 from streamlit_app.ui.state import get_app, show_error
@@ -19,6 +20,7 @@ _FIRST = ("generation_score", "recall@5", "ndcg@10", "mrr")
 # What may have been timed -> the phase that a run of it has.
 _TIMES = {"search": "retrieve", "generate": "generate", "judge": "judge"}
 _TIME = "time:"
+_REQUESTED = (f"{_TIME}generate", f"{_TIME}judge")  # timed by the request
 _GAP = 0.04  # of a bar's width, on either side
 
 Result = Mapping[str, Any]
@@ -50,12 +52,14 @@ def show_distribution(result: Result) -> None:
         st.caption(t("detail.distribution_none"))
         return
     timed = chosen.startswith(_TIME)
-    st.altair_chart(_chart(found, _label(chosen), timed), width="stretch")
+    requested = chosen in _REQUESTED
+    counted = t("detail.requests" if requested else "eval.col.queries")
+    st.altair_chart(_chart(found, _label(chosen), counted, timed), width="stretch")
     st.caption(_summary(found, timed))
     with st.expander(t("detail.as_table"), icon=":material/table_rows:"):
         st.dataframe(
             [
-                {t("detail.interval"): _range(found, row, timed), t("eval.col.queries"): count}
+                {t("detail.interval"): _range(found, row, timed), counted: count}
                 for row, count in enumerate(found.counts)
             ],
             hide_index=True,
@@ -74,7 +78,7 @@ def _label(name: str) -> str:
     return t(f"detail.timed.{name.removeprefix(_TIME)}") if name.startswith(_TIME) else metric_label(name)
 
 
-def _chart(found: Distribution, name: str, timed: bool) -> alt.LayerChart | alt.FacetChart:
+def _chart(found: Distribution, name: str, counted: str, timed: bool) -> alt.LayerChart | alt.FacetChart:
     gap = _GAP * (found.edges[1] - found.edges[0])
     rows = [
         {
@@ -93,17 +97,17 @@ def _chart(found: Distribution, name: str, timed: bool) -> alt.LayerChart | alt.
         .encode(
             x=alt.X("low:Q", title=name, scale=scale, axis=alt.Axis(grid=False)),
             x2="high:Q",
-            y=alt.Y("count:Q", title=t("eval.col.queries"), axis=alt.Axis(tickMinStep=1, format="d")),
+            y=alt.Y("count:Q", title=counted, axis=alt.Axis(tickMinStep=1, format="d")),
             y2="none:Q",
             tooltip=[
                 alt.Tooltip("told:N", title=name),
-                alt.Tooltip("count:Q", title=t("eval.col.queries")),
+                alt.Tooltip("count:Q", title=counted),
             ],
         )
     )
     middle = (
         alt.Chart(pd.DataFrame({"median": [min(found.quantiles[1], found.edges[-1])]}))
-        .mark_rule(strokeDash=[5, 3], strokeWidth=2, color="#b45309")
+        .mark_rule(strokeDash=[5, 3], strokeWidth=2, color=ink())
         .encode(x="median:Q")
     )
     return alt.layer(bars, middle, height=235, description=t("detail.distribution_alt", metric=name))

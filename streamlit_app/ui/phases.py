@@ -46,7 +46,9 @@ def show_phases(result: Result) -> None:
 
 
 def duration_text(seconds: float) -> str:
-    """As ``duration``, with a decimal where a whole second would say too little."""
+    """As ``duration``, finer where whole seconds would say too little."""
+    if seconds < 0.1:
+        return f"{number(1_000 * seconds, 0 if seconds >= 0.01 else 1)} ms"
     return f"{number(seconds, 1 if seconds >= 1 else 2)} s" if seconds < 10 else duration(seconds)
 
 

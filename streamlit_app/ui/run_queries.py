@@ -21,18 +21,16 @@ _ONLY = ("all", "lost", "missed", "failed")
 # Questions that the list for the keyboard offers: more nobody goes through, and each costs at every click.
 _LISTED = 500
 
-# Session key of the query that is shown; set before the page draws its questions, it is the one that is chosen.
-CHOSEN = "query_id"
-
 Result = Mapping[str, Any]
 
 
 @st.fragment
-def show_queries(result: Result, chosen: Callable[[str], None] = lambda _: None) -> None:
+def show_queries(result: Result, first: str = "", chosen: Callable[[str], None] = lambda _: None) -> None:
     """Filters and a table of all queries, then one of them in full.
 
     Args:
-        chosen: told of the id of the query that is shown.
+        first: id of the query that the address asks for; "" for none. Followed whenever it becomes another one.
+        chosen: told of the id of a query when somebody chooses it.
     """
     run_id = str(result["run_id"])
     st.subheader(t("eval.queries"))
@@ -42,18 +40,30 @@ def show_queries(result: Result, chosen: Callable[[str], None] = lambda _: None)
     except ChatbotError as error:
         show_error(error)
         return
+    asked = _asked(table, run_id, first)
     positions = table.select(_ask_filter(table, run_id))
+    if asked is not None and asked not in positions:
+        positions = sorted([*positions, asked])
     st.caption(t("detail.shown_queries", shown=number(len(positions)), total=number(len(table))))
     if not positions:
         st.info(t("detail.no_query"), icon=":material/filter_alt_off:")
         return
     names = _labels(version, table)
     frame = _frame((*version, current_language()), table, bool(result.get("generator")))
-    position = _choose(run_id, table, positions, frame, names)
-    query_id = str(table.rows[position]["query_id"])
-    st.session_state[CHOSEN] = query_id
-    chosen(query_id)
+    position = _choose(run_id, table, positions, frame, names, chosen)
     show_query(result, table.rows[position])
+
+
+def _asked(table: QueryTable, run_id: str, first: str) -> int | None:
+    """The position that the address asks for, where it has not been followed yet."""
+    followed = f"followed-{run_id}"
+    if not first or st.session_state.get(followed) == first:
+        return None
+    st.session_state[followed] = first
+    position = table.position(first)
+    if position is not None:
+        st.session_state[f"query-{run_id}"] = position
+    return position
 
 
 def _ask_filter(table: QueryTable, run_id: str) -> QueryFilter:
@@ -114,20 +124,32 @@ def _ask_filter(table: QueryTable, run_id: str) -> QueryFilter:
     )
 
 
-def _choose(run_id: str, table: QueryTable, positions: Sequence[int], frame: pd.DataFrame, names: Sequence[str]) -> int:
+def _choose(
+    run_id: str,
+    table: QueryTable,
+    positions: Sequence[int],
+    frame: pd.DataFrame,
+    names: Sequence[str],
+    tell: Callable[[str], None],
+) -> int:
     """The position of the chosen query: by the mouse in the table, by the keyboard in the list below it."""
     key = f"query-{run_id}"
     kept = st.session_state.get(key)
-    if kept is None:
-        kept = table.position(str(st.session_state.get(CHOSEN, "")))
     if kept not in set(positions):
         kept = positions[0]
     rows_key = f"rows-{run_id}-{hash(tuple(positions))}"
+
+    def chosen() -> None:
+        query_id = str(table.rows[st.session_state[key]]["query_id"])
+        # Followed already: the address will say what is chosen here.
+        st.session_state[f"followed-{run_id}"] = query_id
+        tell(query_id)
 
     def picked() -> None:
         selected = st.session_state[rows_key]["selection"]["rows"]
         if selected and selected[0] < len(positions):
             st.session_state[key] = positions[selected[0]]
+            chosen()
 
     st.dataframe(
         frame.iloc[list(positions)],
@@ -143,14 +165,15 @@ def _choose(run_id: str, table: QueryTable, positions: Sequence[int], frame: pd.
     if kept not in offered:
         offered.append(kept)
     st.session_state[key] = kept
-    chosen = st.selectbox(
+    st.selectbox(
         t("eval.query"),
         offered,
         format_func=names.__getitem__,
         key=key,
+        on_change=chosen,
         help=t("detail.listed", count=number(_LISTED)) if len(positions) > _LISTED else None,
     )
-    return int(kept if chosen is None else chosen)
+    return int(st.session_state[key])
 
 
 @st.cache_data(max_entries=8, show_spinner=False)

@@ -11,7 +11,7 @@ from chatbot_mvp.app import NO_NOTE
 from chatbot_mvp.errors import ChatbotError
 from streamlit_app.ui import links
 from streamlit_app.ui.causes import show_causes
-from streamlit_app.ui.comparison import COMPARED, show_comparison
+from streamlit_app.ui.comparison import show_comparison
 from streamlit_app.ui.configuration import show_configuration
 from streamlit_app.ui.i18n import number, t
 from streamlit_app.ui.leaderboard import show_leaderboard
@@ -127,7 +127,7 @@ def show_run(runs: Sequence[Run], run_id: str) -> None:
         show_table(result)
         show_causes(result)
         show_configuration(result)
-        show_queries(result)
+        show_queries(result, links.read_query(), links.write_query)
     _show_files(result, run_id)
 
 
@@ -144,12 +144,8 @@ def _show_files(result: Run, run_id: str) -> None:
 
 def compare(runs: Sequence[Run], run_ids: Sequence[str]) -> None:
     """The runs of the address beside each other; what is chosen goes into the address."""
-    if st.session_state.get(COMPARED) != list(run_ids):
-        st.session_state[COMPARED], st.session_state["compare-shown"] = list(run_ids), run_ids[0]
-    # While somebody chooses, the widgets stay those of the run that the comparison began with.
-    by_id = {run["run_id"]: run for run in runs}
-    shown = by_id.get(st.session_state.get("compare-shown"), by_id[run_ids[0]])
-    show_comparison(runs, shown, lambda ids: links.write_comparison(ids or [shown["run_id"]]))
+    shown = next(run for run in runs if run["run_id"] == run_ids[0])
+    show_comparison(runs, shown, run_ids, links.write_comparison)
 
 
 main()

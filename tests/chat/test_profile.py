@@ -49,7 +49,8 @@ def test_no_address_and_no_key_is_ever_taken(settings: Settings) -> None:
     profile = chat_profile("r", {**recorded(settings), **foreign}, settings, True, "groq/llama")
     assert "evil" not in repr(profile.changes)
     assert "gsk" not in repr(profile)
-    assert not {name for name, _ in profile.changes} & set(foreign)
+    assert "evil" not in repr(profile.retrieval)
+    assert {name: value for name, value in profile.retrieval if name in foreign} == {"reranker_enabled": False}
     assert reasons(profile) == {
         "retrieval_strategy": "links",
         "embedding_model_name": "embedder",
@@ -84,7 +85,7 @@ def test_what_is_not_taken_says_why(
     refused = {"strategy", "needs_model"} & set(expected.values())
     assert (profile.refused is not None) == bool(refused)
     if refused:
-        assert "retrieval_strategy" not in dict(profile.changes)
+        assert "retrieval_strategy" not in dict(profile.retrieval)
 
 
 def test_an_embedder_counts_as_there_only_with_its_key_or_its_address(settings: Settings) -> None:
@@ -102,7 +103,7 @@ def test_an_answer_searches_as_the_run_did_and_others_do_not(app: App) -> None:
     profile = app.details.chat_profile(run_id)
     kb_id = app.add_sample_kb().kb_id
     own = record_of(app.ask(kb_id, QUESTION))
-    as_run = record_of(app.ask(kb_id, QUESTION, UserContext(retrieval=profile.changes)))
+    as_run = record_of(app.ask(kb_id, QUESTION, UserContext(retrieval=profile.retrieval)))
     again = record_of(app.ask(kb_id, QUESTION))
     assert (own.debug["strategy"], as_run.debug["strategy"]) == ("BRIDGE_HYBRID", "LEXICAL")
     assert again.debug["strategy"] == "BRIDGE_HYBRID"
@@ -123,6 +124,14 @@ def test_a_knob_wins_over_the_search_of_a_run(app: App) -> None:
     # Moved back to the settings' own, it is still another value than the run's.
     back = UserContext(kb_top_k=app.settings.kb_top_k, retrieval=retrieval).beyond(defaults)
     assert back.over(app.settings).kb_top_k == app.settings.kb_top_k
+
+
+def test_a_search_that_is_the_settings_own_shares_their_pipeline(app: App) -> None:
+    kb_id = app.add_sample_kb().kb_id
+    own = app.kb_pipeline(kb_id)
+    same = (("kb_top_k", 2), ("retrieval_strategy", app.settings.retrieval_strategy))
+    assert app.kb_pipeline(kb_id, retrieval=same) is own
+    assert app.kb_pipeline(kb_id, retrieval=(("retrieval_strategy", "LEXICAL"),)) is not own
 
 
 def test_a_setting_that_does_not_exist_is_refused(app: App) -> None:

@@ -104,7 +104,8 @@ def test_launch_progress_second_session_and_result(page, browser, server) -> Non
     settle(page)
     tiles = page.locator("[data-testid='stMetric']").all_inner_texts()
     assert any(text.startswith("Recall@5") and "0,9" in text for text in tiles), tiles
-    assert page.locator("[data-testid='stVegaLiteChart']").count() == 2  # curves, and where questions were lost
+    # Curves, a distribution, where questions were lost, where the time went.
+    assert page.locator("[data-testid='stVegaLiteChart']").count() == 4
     assert page.get_by_text("Recuperados").is_visible()
     assert page.get_by_text("Correctos", exact=True).is_visible()
 

@@ -163,10 +163,14 @@ def test_two_systems_answers_are_compared_whatever_their_files_are_called(
     page = open_page("evaluation", compare=two)
     widgets = comparison_widgets(page)
     assert widgets["base"].value == two
-    assert len(widgets["other"].options) == 1
-    page = widgets["other"].set_value(one).run()
+    assert len(widgets["others"].options) == 1
+    page = widgets["others"].set_value([one]).run()
     assert not page.exception
     assert any("p (Holm)" in table.value for table in page.dataframe)
+    page = comparison_widgets(page)["query"].select_index(0).run()
+    assert not page.exception
+    assert "99 cosas" in texts(page)
+    assert {"**A · dos**", "**B · uno**"} <= {value.value for value in page.markdown}
 
 
 def test_the_means_so_far_are_shown_while_it_runs(judge: JudgeStub, monkeypatch: pytest.MonkeyPatch) -> None:

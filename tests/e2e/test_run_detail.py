@@ -1,0 +1,66 @@
+"""Two runs compared in a real browser, and the search of one of them taken into the chat."""
+
+from __future__ import annotations
+
+import json
+from contextlib import suppress
+
+import pytest
+from playwright.sync_api import TimeoutError as PlaywrightTimeout
+
+from chatbot_mvp.app import build_app
+from chatbot_mvp.settings import load_settings
+from tests.e2e.test_tour import ask, settle, visit
+
+pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("e2e")]
+
+
+def choose(page, name: str, words: str) -> None:  # type: ignore[no-untyped-def]
+    """Take the first option with these words; the list closes as long as charts above it still move the page."""
+    box = page.get_by_role("combobox", name=name)
+    option = page.get_by_role("option").filter(has_text=words).first
+    for _ in range(5):
+        box.scroll_into_view_if_needed()
+        box.click()
+        with suppress(PlaywrightTimeout):
+            option.click(timeout=3_000)
+            break
+        page.keyboard.press("Escape")
+    if page.get_by_role("listbox").count():  # of several it stays open, and hides the page from readers
+        page.keyboard.press("Escape")
+    settle(page)
+
+
+@pytest.mark.slow
+def test_two_runs_are_compared_and_one_goes_into_the_chat(page, server) -> None:  # type: ignore[no-untyped-def]
+    """A forest plot with its table; the answer's record has the run's strategy, until the way back is taken."""
+    app = build_app(load_settings(data_dir=server.data_dir, generation_enabled=False))
+    app.bench.run_now(retrieval_strategy="BRIDGE")
+    lexical = app.bench.run_now(retrieval_strategy="LEXICAL", kb_top_k=2)["run_id"]
+    app.add_sample_kb()
+
+    visit(page, server, "Evaluacion")
+    page.get_by_text("Distribución", exact=True).wait_for()
+    settle(page)
+    choose(page, "Comparada con", "BRIDGE")
+    page.get_by_text("Punto relleno").wait_for()
+    settle(page)
+    page.locator("[role='graphics-document'][aria-label^='Diferencia de cada métrica'] svg").wait_for()
+    page.get_by_text("Diferencias de configuración").wait_for()
+    choose(page, "Ver una pregunta en todas", "¿")
+    page.locator("strong").filter(has_text="A · LEXICAL").wait_for()
+    settle(page)
+
+    page.get_by_role("button", name="Usar esta configuración en el chat").click()
+    page.get_by_text("El chat busca con la configuración de la evaluación").wait_for()
+    assert page.get_by_text(lexical).is_visible()
+    ask(page, "¿Cuántos días laborables de vacaciones hay por año?")
+    page.get_by_text("Fuentes", exact=True).wait_for()
+    settle(page)
+    page.get_by_role("button", name="Volver a la habitual").click()
+    page.get_by_text("El chat busca con la configuración de la evaluación").wait_for(state="detached")
+    [conversation] = (server.data_dir / "conversations").rglob("*.jsonl")
+    entries = [json.loads(line) for line in conversation.read_text("utf-8").splitlines()]
+    [debug] = [entry["answer"]["debug"] for entry in entries if entry.get("answer")]
+    assert debug["strategy"] == "LEXICAL"
+    assert len(debug["chunks_final"]) <= 2 + debug["stitching_added_count"]
