@@ -1,0 +1,17 @@
+"""The root of the error tree."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+
+class ChatbotError(Exception):
+    """Base of all errors a user can act on. ``str(error)`` is the English text."""
+
+    code: ClassVar[str] = ""
+    template: ClassVar[str] = ""
+    exit_code: ClassVar[int] = 1
+
+    def __init__(self, **params: object) -> None:
+        self.params = params
+        super().__init__(self.template.format(**params))

@@ -1,0 +1,193 @@
+"""Data sets, and the S3 server where they may be."""
+
+from __future__ import annotations
+
+from chatbot_mvp.errors.base import ChatbotError
+
+
+class DatasetError(ChatbotError):
+    exit_code = 2
+
+
+class DatasetNotFound(DatasetError):
+    code = "dataset_not_found"
+    template = "There is no data set {name!r}. Give a folder with corpus, queries and qrels, or one of: {legal}."
+
+
+class DatasetChanged(DatasetError):
+    code = "dataset_changed"
+    template = (
+        "The data set {name!r} is not the one any more that the run {run_id!r} was over. "
+        "Restore it, or run the benchmark again."
+    )
+
+
+class DatasetFileMissing(DatasetError):
+    code = "dataset_file_missing"
+    template = "The data set has no file {path!r}. Add it, or give another folder."
+
+
+class DatasetFileUnreadable(DatasetError):
+    code = "dataset_file_unreadable"
+    template = "{path!r} cannot be read: {reason}. Restore the file or export it again."
+
+
+class MissingColumn(DatasetError):
+    code = "missing_column"
+    template = "{path!r} has no column {column!r}; found: {found}. Add the column or rename the one that holds it."
+
+
+class DuplicateId(DatasetError):
+    code = "duplicate_id"
+    template = "{path!r} has the id {id!r} more than once. Ids must be unique; remove the repeated row."
+
+
+class EmptyDataset(DatasetError):
+    code = "empty_dataset"
+    template = "{path!r} has no rows. A data set needs at least one document and one query."
+
+
+class UnknownQrelDocument(DatasetError):
+    code = "unknown_qrel_document"
+    template = (
+        "The qrels of query {query_id!r} name the document {doc_id!r}, which is not in the corpus "
+        "({count} such rows). Add the document or remove the rows."
+    )
+
+
+class UnknownQrelQuery(DatasetError):
+    code = "unknown_qrel_query"
+    template = (
+        "The qrels name the query {query_id!r}, which is not among the queries ({count} such rows). "
+        "Add the query or remove the rows."
+    )
+
+
+class DatasetNameUnusable(DatasetError):
+    code = "dataset_name_unusable"
+    template = (
+        "{name!r} cannot be the name of a data set. Use up to 60 letters without accents, digits, '-', '_' and '.', "
+        "beginning with a letter, a digit or '_'."
+    )
+
+
+class DatasetNameTaken(DatasetError):
+    code = "dataset_name_taken"
+    template = "There is a data set {name!r} already, at {place!r}. Choose another name, or delete that one first."
+
+
+class DatasetNotOwn(DatasetError):
+    code = "dataset_not_own"
+    template = "{name!r} is no data set that was added here. Only those below {folder!r} can be deleted."
+
+
+class DatasetUploadError(DatasetError):
+    """An upload that cannot become a data set; what was there before stays."""
+
+
+class DatasetUploadTooLarge(DatasetUploadError):
+    code = "dataset_upload_too_large"
+    template = (
+        "{name!r} has {size_mb} MB, and at most {limit_mb} MB are taken (DATASET_MAX_UPLOAD_MB). "
+        "Put it in a folder on the server and add the folder."
+    )
+
+
+class DatasetUploadDamaged(DatasetUploadError):
+    code = "dataset_upload_damaged"
+    template = "{name!r} cannot be unpacked: {reason}. Pack it again, as a zip without a password."
+
+
+class DatasetUploadIncomplete(DatasetUploadError):
+    code = "dataset_upload_incomplete"
+    template = (
+        "{name!r} is no data set; found: {found}. A zip needs corpus.jsonl, queries.jsonl and qrels/*.tsv (BEIR), or "
+        "corpus.parquet, queries.parquet and qrels.parquet; these three may be uploaded without a zip."
+    )
+
+
+class DatasetUploadUnsafe(DatasetUploadError):
+    code = "dataset_upload_unsafe"
+    template = (
+        "{name!r} was not unpacked: the entry {entry!r} leads out of its folder, is a link, or is there twice. "
+        "Pack it again from the data set's own folder."
+    )
+
+
+class DatasetUploadExpands(DatasetUploadError):
+    code = "dataset_upload_expands"
+    template = (
+        "{name!r} was not unpacked: with {entry!r} it would become far larger than a data set of its size is, or more "
+        "than {limit_mb} MB. Put it in a folder on the server and add the folder."
+    )
+
+
+class DatasetUploadTooDemanding(DatasetUploadError):
+    code = "dataset_upload_too_demanding"
+    template = (
+        "{name!r} could not be read in {seconds} s and {memory_mb} MB of memory. "
+        "Upload a part of it, or put it in a folder on the server and add the folder."
+    )
+
+
+class DownloadFailed(DatasetError):
+    code = "download_failed"
+    template = "{url!r} could not be downloaded: {reason}. Check the address and try again; what has arrived is kept."
+    exit_code = 1
+
+
+class StorageError(ChatbotError):
+    """The S3 server of data sets did not do what it was asked."""
+
+
+class StorageNotConfigured(StorageError):
+    code = "storage_not_configured"
+    template = (
+        "{reference!r} can only be on S3 or MinIO, which is not configured completely; missing: {missing}. "
+        "Set it in .env, or give a data set of this machine."
+    )
+    exit_code = 2
+
+
+class StorageKeyUnknown(StorageError):
+    code = "storage_key_unknown"
+    template = "The S3 server at {endpoint!r} does not know the access key. Check MINIO_ACCESS_KEY."
+    exit_code = 2
+
+
+class StorageSecretWrong(StorageError):
+    code = "storage_secret_wrong"
+    template = (
+        "The S3 server at {endpoint!r} knows the access key and refuses the secret that came with it. "
+        "Check MINIO_SECRET_KEY."
+    )
+    exit_code = 2
+
+
+class StorageDenied(StorageError):
+    code = "storage_denied"
+    template = (
+        "The S3 server at {endpoint!r} does not allow this access key to {action} {place!r}. "
+        "Give the key that right, or use another MINIO_ACCESS_KEY."
+    )
+    exit_code = 2
+
+
+class StorageBucketMissing(StorageError):
+    code = "storage_bucket_missing"
+    template = (
+        "The S3 server at {endpoint!r} has no bucket {bucket!r}. Create it, or check MINIO_BUCKET_NAME or the address."
+    )
+    exit_code = 2
+
+
+class StorageUnreachable(StorageError):
+    code = "storage_unreachable"
+    template = (
+        "The S3 server at {endpoint!r} cannot be reached: {reason}. Check MINIO_ENDPOINT and that the server runs."
+    )
+
+
+class StorageFailed(StorageError):
+    code = "storage_failed"
+    template = "The S3 server at {endpoint!r} failed to {action} {place!r}: {reason}. Try again."

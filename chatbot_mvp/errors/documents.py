@@ -1,0 +1,138 @@
+"""Knowledge bases: files offered as one, what is stored, their questions."""
+
+from __future__ import annotations
+
+from chatbot_mvp.errors.base import ChatbotError
+
+
+class UploadError(ChatbotError):
+    exit_code = 2
+
+
+class UploadEmpty(UploadError):
+    code = "upload_empty"
+    template = "{name!r} has no text. Choose a file with content."
+
+
+class UploadBinary(UploadError):
+    code = "upload_binary"
+    template = "{name!r} is not a text file. Save it as plain text or Markdown in UTF-8."
+
+
+class UploadTooLarge(UploadError):
+    code = "upload_too_large"
+    template = "{name!r} has {size_mb} MB; at most {limit_mb} MB are taken. Split it or upload a shorter version."
+
+
+class UploadTypeUnsupported(UploadError):
+    code = "upload_type_unsupported"
+    template = "{name!r} is not of a supported type. Use one of: {legal}."
+
+
+class UploadWrongSuffix(UploadError):
+    code = "upload_wrong_suffix"
+    template = "{name!r} is not what its name says: its content is that of a {found} file. Rename it to end in {found}."
+
+
+class UploadDamaged(UploadError):
+    code = "upload_damaged"
+    template = "{name!r} cannot be read as {kind}: {reason}. Open it where it was made and save it again."
+
+
+class UploadEncrypted(UploadError):
+    code = "upload_encrypted"
+    template = "{name!r} is protected by a password. Save a copy without one and upload that."
+
+
+class UploadScanned(UploadError):
+    code = "upload_scanned"
+    template = (
+        "{name!r} has no text in its pages ({pages}): they are images. Have their text recognised (OCR), save it as a "
+        "PDF with text, and upload that."
+    )
+
+
+class UploadTooManyPages(UploadError):
+    code = "upload_too_many_pages"
+    template = "{name!r} has {pages} pages; at most {limit} are taken (KB_MAX_PAGES). Split it or leave pages out."
+
+
+class UploadExpands(UploadError):
+    code = "upload_expands"
+    template = (
+        "{name!r} would take more than {limit_mb} MB when unpacked. No ordinary document does; save it again, or "
+        "upload its text."
+    )
+
+
+class UploadTooSlow(UploadError):
+    code = "upload_too_slow"
+    template = "{name!r} could not be read within {seconds} seconds. Split it, or upload its text."
+
+
+class UploadNoRoom(UploadError):
+    code = "upload_no_room"
+    template = (
+        "There is no room for {name!r}: the files before it fill the {limit} characters that a knowledge base may have "
+        "(KB_MAX_CHARS). Upload it as a knowledge base of its own."
+    )
+
+
+class KbNotFound(ChatbotError):
+    code = "kb_not_found"
+    template = "There is no knowledge base {kb_id!r}. Known: {legal}."
+    exit_code = 2
+
+
+class KbUnreadable(ChatbotError):
+    code = "kb_unreadable"
+    template = "The knowledge base {kb_id!r} cannot be read: {reason}. Upload the document again."
+
+
+class ConversationNotFound(ChatbotError):
+    code = "conversation_not_found"
+    template = "There is no conversation {conversation_id!r}. It may have been deleted; start another one."
+    exit_code = 2
+
+
+class KbEvaluationError(ChatbotError):
+    """Questions of a knowledge base, or what came of asking them."""
+
+    exit_code = 2
+
+
+class QuestionSetNotFound(KbEvaluationError):
+    code = "question_set_not_found"
+    template = (
+        "The knowledge base {kb_id!r} has no question set {set_id!r} that can be read. It may have been deleted; "
+        "choose another one or make a new one."
+    )
+
+
+class KbResultNotFound(KbEvaluationError):
+    code = "kb_result_not_found"
+    template = (
+        "The knowledge base {kb_id!r} has no evaluation {result_id!r} that can be read. It may have been deleted; "
+        "choose another one or start a new one."
+    )
+
+
+class NoQuestionsKept(KbEvaluationError):
+    code = "no_questions_kept"
+    template = "No question of the set {name!r} is kept, so there is nothing to ask. Keep or add at least one."
+
+
+class NothingProposed(KbEvaluationError):
+    code = "nothing_proposed"
+    template = (
+        "No question could be made from the knowledge base {kb_id!r}: its text has no headings, definitions, figures "
+        "or names. Write some by hand or import a file."
+    )
+
+
+class ProposalsUnusable(KbEvaluationError):
+    code = "proposals_unusable"
+    template = (
+        "No question of the language model's for the knowledge base {kb_id!r} could be used: {reason}. Choose another "
+        "model, or propose without one."
+    )
