@@ -12,141 +12,35 @@ from typing import Any
 
 from chatbot_mvp.admin_access import AdminAccess
 from chatbot_mvp.bench import Bench, LanguageModelFactory
-from chatbot_mvp.benchmark.causes import GoldPath
-from chatbot_mvp.benchmark.comparison import Comparison, MetricDelta, QueryChange, RunDelta
-from chatbot_mvp.benchmark.datasets.catalogue import Found
 from chatbot_mvp.benchmark.detail import RunDetails
-from chatbot_mvp.benchmark.distributions import Distribution
-from chatbot_mvp.benchmark.estimate import Estimate
-from chatbot_mvp.benchmark.kb_evaluation import KbQuestion, evaluate_kb, load_questions
-from chatbot_mvp.benchmark.leaderboard import Field, Place
-from chatbot_mvp.benchmark.plan import RunPlan
-from chatbot_mvp.benchmark.presets import RUN_PARAMETERS, Preset
-from chatbot_mvp.benchmark.query_table import QueryFilter, QueryTable
-from chatbot_mvp.benchmark.run_configuration import RunSetting
-from chatbot_mvp.benchmark.run_list import RUN_KINDS, RunFilter, RunKind, kind_of, main_metric
-from chatbot_mvp.benchmark.run_notes import NO_NOTE, NOTE_CHARS, TAG_CHARS, RunNote
-from chatbot_mvp.benchmark.word_difference import Part
-from chatbot_mvp.chat.answer import Answer, Failure
-from chatbot_mvp.chat.citations import Source
-from chatbot_mvp.chat.context import MODES, Mode, Retrieval, UserContext, other_search, with_search
-from chatbot_mvp.chat.conversations import Conversation, Turn
+from chatbot_mvp.benchmark.kb_evaluation import evaluate_kb, load_questions
+from chatbot_mvp.chat.answer import Answer
+from chatbot_mvp.chat.context import Retrieval, UserContext, other_search, with_search
 from chatbot_mvp.chat.desk import ChatDesk
-from chatbot_mvp.chat.feedback import KINDS
 from chatbot_mvp.chat.metrics_log import MetricsLog
-from chatbot_mvp.chat.profile import ChatProfile
 from chatbot_mvp.chat.prompting import PastTurn
-from chatbot_mvp.chat.records import AnswerRecord
 from chatbot_mvp.chat.service import AnswerStream, ChatService
-from chatbot_mvp.chat.turns import LiveTurn
-from chatbot_mvp.dataset_desk import Listed as ListedDataset
 from chatbot_mvp.embedding.base import Embedder
 from chatbot_mvp.embedding.registry import create_embedder
 from chatbot_mvp.errors import ChatbotError
-from chatbot_mvp.health import Health, HealthDesk, Probe
-from chatbot_mvp.jobs.manager import JobStatus
+from chatbot_mvp.health import HealthDesk, Probe
 from chatbot_mvp.kb.chunking import chunk_document
-from chatbot_mvp.kb.intake import FileState
-from chatbot_mvp.kb.parsing import SUFFIXES
 from chatbot_mvp.kb.store import KbRecord, KbStore
-from chatbot_mvp.kb_evaluation.desk import EvaluationJob, KbEvaluationDesk
-from chatbot_mvp.kb_evaluation.question_sets import QuestionSet, SetCheck, SetQuestion
-from chatbot_mvp.kb_evaluation.results import KbResult, ResultRow
-from chatbot_mvp.kb_evaluation.thresholds import Share, ThresholdFigures, curve, few_of, figures_at, suggest
-from chatbot_mvp.library import KbContents, Library, Upload
+from chatbot_mvp.kb_evaluation.desk import KbEvaluationDesk
+from chatbot_mvp.library import Library
 from chatbot_mvp.llm.base import ChatModel, Completion
 from chatbot_mvp.llm.demo import DemoModel
-from chatbot_mvp.metrics.registry import METRICS
-from chatbot_mvp.past_runs import UnfinishedRun
-from chatbot_mvp.providers import ProviderCheck, Providers, ProviderStatus
-from chatbot_mvp.ragas.config import RagasConfig
-from chatbot_mvp.ragas.rows import InputRow
+from chatbot_mvp.providers import Providers
 from chatbot_mvp.retrieval.chroma import chroma_client, delete_collections
 from chatbot_mvp.retrieval.index import forget_index
 from chatbot_mvp.retrieval.pipeline import Pipeline, build_pipeline
 from chatbot_mvp.retrieval.pool import PipelinePool
 from chatbot_mvp.retrieval.strategies import get_strategy
-from chatbot_mvp.setting_forms import GROUPS, SettingForm, form_of
 from chatbot_mvp.settings import Settings
-from chatbot_mvp.settings_desk import SettingRow, SettingsDesk
+from chatbot_mvp.settings_desk import SettingsDesk
 from chatbot_mvp.types import Chunk, Document, ProgressCallback, ignore_progress
 
-__all__ = [
-    "GROUPS",
-    "KINDS",
-    "METRICS",
-    "MODES",
-    "NOTE_CHARS",
-    "NO_NOTE",
-    "RUN_KINDS",
-    "RUN_PARAMETERS",
-    "SUFFIXES",
-    "TAG_CHARS",
-    "Answer",
-    "AnswerRecord",
-    "App",
-    "ChatProfile",
-    "Check",
-    "Comparison",
-    "Conversation",
-    "Distribution",
-    "Estimate",
-    "EvaluationJob",
-    "Failure",
-    "Field",
-    "FileState",
-    "Found",
-    "GoldPath",
-    "Health",
-    "InputRow",
-    "JobStatus",
-    "KbContents",
-    "KbQuestion",
-    "KbRecord",
-    "KbResult",
-    "ListedDataset",
-    "LiveTurn",
-    "MetricDelta",
-    "Mode",
-    "Part",
-    "PastTurn",
-    "Place",
-    "Preset",
-    "ProviderCheck",
-    "ProviderStatus",
-    "Providers",
-    "QueryChange",
-    "QueryFilter",
-    "QueryTable",
-    "QuestionSet",
-    "RagasConfig",
-    "ResultRow",
-    "RunDelta",
-    "RunFilter",
-    "RunKind",
-    "RunNote",
-    "RunPlan",
-    "RunSetting",
-    "SetCheck",
-    "SetQuestion",
-    "SettingForm",
-    "SettingRow",
-    "Share",
-    "Source",
-    "ThresholdFigures",
-    "Turn",
-    "UnfinishedRun",
-    "Upload",
-    "UserContext",
-    "build_app",
-    "curve",
-    "few_of",
-    "figures_at",
-    "form_of",
-    "kind_of",
-    "main_metric",
-    "suggest",
-]
+__all__ = ["App", "Check", "build_app"]
 
 _PIPELINES_KEPT = 32  # knowledge bases whose indexes stay in memory
 

@@ -12,7 +12,8 @@ import typer
 
 from chatbot_mvp import logs
 from chatbot_mvp.admin_password import LEAST_CHARS, hash_password
-from chatbot_mvp.app import Check, ProviderStatus
+from chatbot_mvp.app import Check
+from chatbot_mvp.app_types import ProviderStatus
 from chatbot_mvp.chat.context import Mode, UserContext
 from chatbot_mvp.cli_benchmark import benchmark
 from chatbot_mvp.cli_common import EnvOption, JsonOption, open_app, print_json

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from chatbot_mvp import logs
-from chatbot_mvp.app import Found
+from chatbot_mvp.app_types import Found
 from chatbot_mvp.benchmark.datasets import hotpotqa
 from chatbot_mvp.cli_common import EnvOption, JsonOption, VerboseOption, open_app, print_json
 from chatbot_mvp.cli_progress import ProgressLine

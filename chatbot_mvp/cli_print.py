@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from chatbot_mvp.app import RunPlan
+from chatbot_mvp.app_types import RunPlan
 from chatbot_mvp.benchmark.estimate import Amount, Estimate, PhaseEstimate, Total
 from chatbot_mvp.cli_common import print_json
 from chatbot_mvp.metrics.ranking import CONTEXT_METRICS, RANKING_METRICS

@@ -25,7 +25,8 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from chatbot_mvp import logs
-from chatbot_mvp.app import MODES, Answer, App, PastTurn, UserContext
+from chatbot_mvp.app import App
+from chatbot_mvp.app_types import MODES, Answer, PastTurn, UserContext
 from chatbot_mvp.chat.answer import Finished, Piece, Restarted
 from chatbot_mvp.chat.records import source_json
 from chatbot_mvp.chat.service import AnswerStream

@@ -10,7 +10,7 @@ import altair as alt
 import pandas as pd
 import streamlit as st
 
-from chatbot_mvp.app import AnswerRecord
+from chatbot_mvp.app_types import AnswerRecord
 from streamlit_app.ui.i18n import number, t
 
 # Told apart by those who do not see all colours (Okabe and Ito), and legible on both themes.

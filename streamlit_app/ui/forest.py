@@ -8,7 +8,7 @@ import altair as alt
 import pandas as pd
 import streamlit as st
 
-from chatbot_mvp.app import Comparison
+from chatbot_mvp.app_types import Comparison
 from streamlit_app.ui.charts import ink
 from streamlit_app.ui.i18n import number, t
 from streamlit_app.ui.metrics import interval_text, metric_label

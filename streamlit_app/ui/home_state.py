@@ -8,7 +8,7 @@ from typing import Literal
 
 import streamlit as st
 
-from chatbot_mvp.app import Health
+from chatbot_mvp.app_types import Health
 from chatbot_mvp.errors import ChatbotError
 from streamlit_app.ui.grid import card_grid
 from streamlit_app.ui.i18n import number, plain, t

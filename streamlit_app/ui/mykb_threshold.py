@@ -6,7 +6,7 @@ import altair as alt
 import pandas as pd
 import streamlit as st
 
-from chatbot_mvp.app import KbRecord, KbResult, Share, ThresholdFigures, curve, few_of, figures_at, suggest
+from chatbot_mvp.app_types import KbRecord, KbResult, Share, ThresholdFigures, curve, few_of, figures_at, suggest
 from chatbot_mvp.errors import ChatbotError
 from streamlit_app.ui.guard import admin_only, is_admin
 from streamlit_app.ui.i18n import number, t

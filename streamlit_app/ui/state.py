@@ -9,7 +9,8 @@ from typing import Any
 
 import streamlit as st
 
-from chatbot_mvp.app import App, Failure, FileState, KbRecord, build_app
+from chatbot_mvp.app import App, build_app
+from chatbot_mvp.app_types import Failure, FileState, KbRecord
 from chatbot_mvp.errors import ChatbotError
 from chatbot_mvp.settings import load_settings
 from chatbot_mvp.types import Progress

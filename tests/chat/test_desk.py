@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from chatbot_mvp.app import App, UserContext
+from chatbot_mvp.app import App
+from chatbot_mvp.app_types import UserContext
 from chatbot_mvp.benchmark.kb_evaluation import load_questions
 from chatbot_mvp.chat.conversations import ConversationStore, new_session
 from chatbot_mvp.chat.desk import ChatDesk

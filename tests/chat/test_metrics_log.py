@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from chatbot_mvp.app import App, UserContext
+from chatbot_mvp.app import App
+from chatbot_mvp.app_types import UserContext
 from chatbot_mvp.settings import Settings, load_settings
 from tests.fakes import FakeChatModel, FakeEmbedder
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from chatbot_mvp.app import UserContext
+from chatbot_mvp.app_types import UserContext
 from chatbot_mvp.benchmark.records import RAGAS, RunFolder
 from chatbot_mvp.errors import CorporaDiffer, NeedsLanguageModel, NothingToEvaluate, UnknownChoice
 from chatbot_mvp.judging.ragas import JUDGED, UNJUDGED

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from chatbot_mvp.app import App, UserContext
+from chatbot_mvp.app import App
+from chatbot_mvp.app_types import UserContext
 from chatbot_mvp.llm.base import ChatModel
 from chatbot_mvp.llm.demo import DemoModel
 from chatbot_mvp.settings import load_settings

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from chatbot_mvp.app import RagasConfig
+from chatbot_mvp.app_types import RagasConfig
 from chatbot_mvp.judging.ragas import JUDGED, UNJUDGED, load_prompts
 from chatbot_mvp.ragas.rows import rows_from
 from streamlit_app.ui.state import get_app
