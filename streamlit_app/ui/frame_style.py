@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import streamlit as st
 
-# Streamlit writes on a primary button in white, whatever its colour. The dark theme's accent is light, as it must be
-# to be read as text (a chosen option, a link): on a button it wants dark letters.
+# Streamlit writes on a primary button, and on what is chosen of several, in white, whatever the colour. The dark
+# theme's accent is light, as it must be to be read as text (a chosen option, a link): it wants dark letters on it.
 _STYLE = """<style>
-.stApp button[kind="primary"]:not(:disabled), .stApp button[kind="primaryFormSubmit"]:not(:disabled) {
+.stApp button[kind="primary"]:not(:disabled), .stApp button[kind="primaryFormSubmit"]:not(:disabled),
+.stApp [data-testid="stMultiSelect"] [data-tag] * {
   color: light-dark(#ffffff, #07201c);
 }
 </style>"""
