@@ -152,9 +152,9 @@ def test_an_address_opens_a_comparison_and_the_address_follows_what_is_chosen(da
     page = open_page("evaluation", compare=f"{one},{two},nope")
     assert "«nope»" in warnings(page)
     assert any("p (Holm)" in each.value for each in page.dataframe)
-    [other] = [box for box in page.selectbox if (box.key or "").startswith("compare-other")]
-    assert other.value == two
-    page = other.set_value(three).run()
+    [others] = [box for box in page.multiselect if (box.key or "").startswith("compare-others")]
+    assert others.value == [two]
+    page = others.set_value([three]).run()
     assert page.query_params["compare"] == f"{one},{three}"
     page = page.button_group(key="runs-view").set_value("run").run()
     assert page.query_params["run"] == three, "the newest, as none was open"

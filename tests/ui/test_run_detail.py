@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 from chatbot_mvp.setting_fields import MASK
 from streamlit_app.ui.state import get_app
-from tests.ui.test_pages import PAGES, data_dir, open_page, texts
+from tests.ui.test_pages import PAGES, data_dir, open_newest, open_page, texts
 
 __all__ = ["data_dir"]
 
@@ -43,7 +43,7 @@ def damaged_by(run_id: str, data_dir: Path, **changes: Any) -> None:
 def test_a_run_shows_spread_phases_configuration_and_trace(data_dir: Path) -> None:
     run_id = str(get_app().bench.run_now(kb_top_k=3, eval_max_queries=12)["run_id"])
     damaged_by(run_id, data_dir, groq_api_key="gsk-very-secret", llm_base_url="http://me:very-secret@host/v1")
-    page = open_page("evaluation")
+    page = open_newest()
     said = texts(page)
     for text in ("Distribución", "Tiempo y coste por fase", "Buscar", "mediana", "Subrayado continuo"):
         assert text in said + cells(page)
@@ -65,15 +65,15 @@ def test_a_run_shows_spread_phases_configuration_and_trace(data_dir: Path) -> No
 @pytest.mark.parametrize("language", ["es", "en"])
 def test_a_run_of_one_question_without_answers(data_dir: Path, language: str) -> None:
     get_app().bench.run_now(eval_max_queries=1, generation_enabled=False)
-    page = open_page("evaluation", language)
+    page = open_newest(language)
     assert not page.error
     assert ("1 de 1 preguntas" if language == "es" else "1 of 1 questions") in texts(page)
 
 
 def test_questions_are_filtered_and_the_chosen_one_is_shown(data_dir: Path) -> None:
     run_id = str(get_app().bench.run_now(kb_top_k=3, generation_enabled=False)["run_id"])
-    rows = get_app().bench.run(run_id)["per_query"]
-    page = open_page("evaluation")
+    rows = get_app().bench.past.run(run_id)["per_query"]
+    page = open_newest()
     assert questions(page) == {row["question"] for row in rows}
     page = page.text_input(key=f"search-{run_id}").set_value("año murió").run()
     wanted = {row["question"] for row in rows if "año murió" in row["question"]}
@@ -103,8 +103,7 @@ def test_five_runs_are_compared_and_a_question_is_seen_in_all_of_them(data_dir: 
         *(str(app.bench.run_now(kb_top_k=top_k, **short)["run_id"]) for top_k in (1, 3, 4)),
     ]
     alone = str(app.bench.run_now(eval_max_queries=3, generation_enabled=False)["run_id"])
-    page = open_page("evaluation")
-    page = page.selectbox[0].set_value(base).run()
+    page = open_page("evaluation", compare=base)
     choice = box(page, "compare-others-")
     assert len(choice.options) == 4
     assert "Tiene otras preguntas" in cells(page)
@@ -142,7 +141,7 @@ def test_the_chat_searches_as_a_run_did_until_it_is_told_not_to(data_dir: Path) 
     app = get_app()
     app.add_sample_kb()
     run_id = str(app.bench.run_now(retrieval_strategy="BRIDGE", kb_top_k=2, eval_max_queries=3)["run_id"])
-    page = chat_after(open_page("evaluation"), run_id)
+    page = chat_after(open_newest(), run_id)
     assert f"El chat busca con la configuración de la evaluación **BRIDGE** ({run_id})" in texts(page).replace("\\", "")
     assert "`retrieval_strategy` = BRIDGE" in texts(page).replace("\\_", "_")
     assert "una base de conocimiento no las tiene" in texts(page)
@@ -170,6 +169,6 @@ def searched_with(page: AppTest) -> list[str]:
 def test_a_run_that_the_chat_cannot_follow_says_why(data_dir: Path) -> None:
     run_id = str(get_app().bench.run_now(eval_max_queries=2)["run_id"])
     damaged_by(run_id, data_dir, retrieval_strategy="CONTEXTUAL_HYBRID")
-    page = open_page("evaluation")
+    page = open_newest()
     assert page.button(key=f"use-in-chat-{run_id}").disabled
     assert "necesita un modelo de lenguaje" in texts(page)
