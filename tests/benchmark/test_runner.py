@@ -317,7 +317,7 @@ def test_a_finished_run_has_nothing_to_resume(app: App) -> None:
 
 
 def test_an_unknown_run_is_neither_resumed_nor_shown(app: App) -> None:
-    for action in (app.bench.resume_now, app.bench.resume_run, app.bench.run):
+    for action in (app.bench.resume_now, app.bench.resume_run, app.bench.past.run):
         with pytest.raises(RunNotFound, match="nope"):
             action("nope")
 
