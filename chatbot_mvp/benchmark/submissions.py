@@ -24,7 +24,6 @@ _KEPT = (
     "usage",
     "generator",
     "judge",
-    "imported",
     "started_at",
     "finished_at",
 )
