@@ -14,32 +14,20 @@ from __future__ import annotations
 import argparse
 import os
 import shutil
-import socket
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
-import urllib.request
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from app_in_browser import chromium, serve, wait_painted
 from made_runs import make_runs
-from playwright.sync_api import BrowserContext, sync_playwright
+from playwright.sync_api import BrowserContext
 
-ROOT = Path(__file__).resolve().parents[1]
-CHROMIUM = next(
-    (path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))), None
-)
-PAGES = ("Inicio", "Evaluacion", "Chat", "Admin")
+PAGES = ("Inicio", "Evaluacion", "Chat", "Admin", "Evaluar_mi_KB")
 """In the order of the sidebar."""
-_PAINTED = """(before) => {
-  const app = document.querySelector("[data-testid='stApp']"), title = document.querySelector('h1');
-  return app && app.dataset.testScriptState === 'notRunning' && title && title.innerText !== before
-    && !document.querySelector("[data-testid='stSkeleton']");
-}"""
-"""Whether another page than the one with the title ``before`` is there."""
 
 
 def main() -> None:
@@ -54,7 +42,7 @@ def main() -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         ids = make_runs(folder, given.runs, given.queries, unfinished=5)
-        addresses = {"Inicio": "", "Chat": "Chat", "Evaluacion": "Evaluacion", "Admin": "Admin"}
+        addresses = {name: "" if name == "Inicio" else name for name in PAGES}
         if len(ids) > 1:
             addresses |= {
                 "leaderboard": "Evaluacion?view=leaderboard",
@@ -62,7 +50,7 @@ def main() -> None:
                 "comparison": f"Evaluacion?compare={ids[-1]},{ids[-2]}",
             }
         only = given.pages.split(",") if given.pages else list(addresses)
-        with _server(folder) as url:
+        with serve(folder) as url:
             load = os.getloadavg()[0]
             rows = {name: _painted(f"{url}/{addresses[name]}", given.loads) for name in only}
             clicks = _clicked(url, [name for name in only if name in PAGES], given.loads)
@@ -78,47 +66,12 @@ def main() -> None:
 
 
 @contextmanager
-def _server(data_dir: Path) -> Iterator[str]:
-    """The app over a data folder; its address."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    command = [sys.executable, "-m", "streamlit", "run", "streamlit_app/Inicio.py", "--server.port", str(port)]
-    environment = {**os.environ, "DATA_DIR": str(data_dir), "PROVIDER": "demo", "PYTHONPATH": str(ROOT)}
-    with (data_dir / "server.log").open("ab") as log:
-        process = subprocess.Popen(
-            [*command, "--server.headless", "true"], cwd=ROOT, env=environment, stdout=log, stderr=log
-        )
-        try:
-            url = f"http://127.0.0.1:{port}"
-            deadline = time.monotonic() + 60
-            while not _answers(url):
-                if time.monotonic() > deadline or process.poll() is not None:
-                    sys.exit(f"the app did not start: {log.name}")
-                time.sleep(0.2)
-            yield url
-        finally:
-            process.kill()
-            process.wait()
-
-
-def _answers(url: str) -> bool:
-    try:
-        with urllib.request.urlopen(f"{url}/_stcore/health", timeout=2):
-            return True
-    except OSError:
-        return False
-
-
-@contextmanager
 def _tabs() -> Iterator[BrowserContext]:
     """Makes tabs that share the browser's cache."""
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
+    with chromium() as browser:
         context = browser.new_context(viewport={"width": 1440, "height": 900})
         context.set_default_timeout(120_000)
         yield context
-        browser.close()
 
 
 def _painted(address: str, loads: int) -> list[float]:
@@ -129,7 +82,7 @@ def _painted(address: str, loads: int) -> list[float]:
             page = context.new_page()
             started = time.perf_counter()
             page.goto(address, wait_until="commit")
-            page.wait_for_function(_PAINTED, arg="")
+            wait_painted(page)
             seconds.append(time.perf_counter() - started)
             if page.locator("[data-testid='stException']").count():
                 sys.exit(f"{address} shows an exception")
@@ -145,14 +98,14 @@ def _clicked(url: str, names: Sequence[str], rounds: int) -> dict[str, list[floa
     with _tabs() as context:
         page = context.new_page()
         page.goto(f"{url}/{'' if names[-1] == 'Inicio' else names[-1]}")
-        page.wait_for_function(_PAINTED, arg="")
+        wait_painted(page)
         for number in range(rounds + 1):
             for name in names:
                 title = page.locator("h1").first.inner_text()
                 link = page.get_by_test_id("stSidebarNavLink").nth(PAGES.index(name))
                 started = time.perf_counter()
                 link.click()
-                page.wait_for_function(_PAINTED, arg=title)
+                wait_painted(page, title)
                 if number:
                     seconds[name].append(time.perf_counter() - started)
     return seconds

@@ -1,0 +1,77 @@
+"""The real app on a free port and a headless Chromium, for scripts that look at pages."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from playwright.sync_api import Browser, Page, sync_playwright
+
+ROOT = Path(__file__).resolve().parents[1]
+CHROMIUM = next(
+    (path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))), None
+)
+_PAINTED = """(before) => {
+  const app = document.querySelector("[data-testid='stApp']"), title = document.querySelector('h1');
+  return app && app.dataset.testScriptState === 'notRunning' && title && title.innerText !== before
+    && !document.querySelector("[data-testid='stSkeleton']");
+}"""
+
+
+@contextmanager
+def serve(data_dir: Path) -> Iterator[str]:
+    """The app over a data folder, with the provider ``demo``; its address."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    command = [sys.executable, "-m", "streamlit", "run", "streamlit_app/Inicio.py", "--server.port", str(port)]
+    environment = {**os.environ, "DATA_DIR": str(data_dir), "PROVIDER": "demo", "PYTHONPATH": str(ROOT)}
+    with (data_dir / "server.log").open("ab") as log:
+        process = subprocess.Popen(
+            [*command, "--server.headless", "true"], cwd=ROOT, env=environment, stdout=log, stderr=log
+        )
+        try:
+            url = f"http://127.0.0.1:{port}"
+            deadline = time.monotonic() + 60
+            while not _answers(url):
+                if time.monotonic() > deadline or process.poll() is not None:
+                    sys.exit(f"the app did not start: {log.name}")
+                time.sleep(0.2)
+            yield url
+        finally:
+            process.kill()
+            process.wait()
+
+
+def _answers(url: str) -> bool:
+    try:
+        with urllib.request.urlopen(f"{url}/_stcore/health", timeout=2):
+            return True
+    except OSError:
+        return False
+
+
+@contextmanager
+def chromium() -> Iterator[Browser]:
+    """A browser of its own."""
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
+        yield browser
+        browser.close()
+
+
+def wait_painted(page: Page, before: str = "") -> None:
+    """Until a page's own content is there and its script has ended.
+
+    Args:
+        before: title of the page that was there; another one is waited for.
+    """
+    page.wait_for_function(_PAINTED, arg=before)
