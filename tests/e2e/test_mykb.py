@@ -77,4 +77,4 @@ def test_questions_are_proposed_edited_asked_and_the_threshold_is_moved_and_take
     page.get_by_role("button", name="Usar 0,03 en el chat").click()
     page.get_by_text("Ahora el chat usa 0,03").wait_for()
     settle(page)
-    assert json.loads((server.data_dir / "app_settings.json").read_text("utf-8"))["kb_min_evidence"] == 0.03
+    assert json.loads((server.data_dir / "app_settings.json").read_text("utf-8"))["settings"]["kb_min_evidence"] == 0.03

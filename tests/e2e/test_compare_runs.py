@@ -39,8 +39,11 @@ def test_two_runs_are_compared_and_one_goes_into_the_chat(page, server) -> None:
     lexical = app.bench.run_now(retrieval_strategy="LEXICAL", kb_top_k=2)["run_id"]
     app.add_sample_kb()
 
-    visit(page, server, "Evaluacion")
+    visit(page, server, f"Evaluacion?run={lexical}")
     page.get_by_text("Distribución", exact=True).wait_for()
+    settle(page)
+    page.get_by_role("radio", name="Comparación").click()
+    page.get_by_role("combobox", name="Evaluación de partida").wait_for()
     settle(page)
     choose(page, "Comparada con", "BRIDGE")
     page.get_by_text("Punto relleno").wait_for()
@@ -51,6 +54,7 @@ def test_two_runs_are_compared_and_one_goes_into_the_chat(page, server) -> None:
     page.locator("strong").filter(has_text="A · LEXICAL").wait_for()
     settle(page)
 
+    page.get_by_role("radio", name="Una evaluación").click()
     page.get_by_role("button", name="Usar esta configuración en el chat").click()
     page.get_by_text("El chat busca con la configuración de la evaluación").wait_for()
     assert page.get_by_text(lexical).is_visible()

@@ -1,0 +1,100 @@
+"""The whole tour in one go: own document, question, two runs, their comparison, back to the chat, own questions."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.e2e.conftest import Server
+from tests.e2e.test_compare_runs import choose
+from tests.e2e.test_tour import DOCUMENT, ask, settle, upload, visit
+
+pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.xdist_group("e2e")]
+
+
+@pytest.fixture
+def server(tmp_path):  # type: ignore[no-untyped-def]
+    running = Server(tmp_path, RETRIEVAL_STRATEGY="LEXICAL", GENERATION_ENABLED="false")
+    running.start()
+    yield running
+    running.kill()
+
+
+def go(page, name: str) -> None:  # type: ignore[no-untyped-def]
+    page.get_by_test_id("stSidebarNav").get_by_role("link", name=name, exact=True).click()
+    page.get_by_role("heading", level=1, name=name).wait_for()
+    settle(page)
+
+
+def run_with(page, strategy: str) -> None:  # type: ignore[no-untyped-def]
+    go(page, "Administración")
+    page.get_by_role("tab", name="Evaluación").click()
+    panel = page.get_by_role("tabpanel", name="Evaluación")
+    choose(page, "Estrategia", strategy)
+    panel.get_by_role("button", name="Lanzar la evaluación").click()
+    page.get_by_text("Terminada: valle_multihop").first.wait_for(timeout=90_000)
+    settle(page)
+    page.get_by_role("button", name="Ver el resultado").first.click()
+    page.get_by_text("Curvas").wait_for()
+    settle(page)
+
+
+@pytest.fixture(autouse=True)
+def shot(page):
+    yield
+    page.screenshot(path='/work/lab_s/wt.png')
+
+
+def test_from_an_own_document_to_measured_questions_of_ones_own(page, server) -> None:  # type: ignore[no-untyped-def]
+    page.context.set_default_timeout(20_000)
+    visit(page, server)
+    go(page, "Chat")
+    upload(page, "biblioteca.md", DOCUMENT.encode())
+    page.get_by_text("está lista").wait_for()
+    settle(page)
+    ask(page, "¿Cuánto cuesta cada día de retraso?")
+    page.get_by_text("Fuentes", exact=True).wait_for()
+    settle(page)
+    page.locator("[data-testid='stChatMessage']").last.get_by_role("link").first.click()
+    mark = page.locator("details.source[open] mark").first
+    mark.wait_for()
+    assert mark.inner_text() == "Cada día de retraso cuesta quince céntimos por libro."
+
+    run_with(page, "LEXICAL")
+    run_with(page, "BRIDGE ")
+    page.get_by_text("40 de 40 puntuadas").first.wait_for()
+    page.get_by_role("radio", name="Comparación").click()
+    page.get_by_role("combobox", name="Evaluación de partida").wait_for()
+    settle(page)
+    choose(page, "Comparada con", "LEXICAL")
+    page.get_by_text("Diferencias de configuración").wait_for()
+    settle(page)
+    compared = page.url
+    print('URL', compared)
+    page.goto(compared)
+    page.wait_for_timeout(6000); page.screenshot(path='/work/lab_s/wt.png')
+    page.get_by_text("Diferencias de configuración").wait_for()
+    page.get_by_role("radio", name="Clasificación").click()
+    page.get_by_text("Puesto").first.wait_for(state="attached")
+    settle(page)
+
+    page.get_by_role("radio", name="Una evaluación").click()
+    page.get_by_role("button", name="Usar esta configuración en el chat").click()
+    page.get_by_text("El chat busca con la configuración de la evaluación").wait_for()
+    ask(page, "¿Cuántos libros puede llevarse cada lector?")
+    page.get_by_text("hasta cuatro libros").first.wait_for()
+    settle(page)
+
+    go(page, "Evaluar mi base")
+    page.locator(".st-key-mykb_propose button").click()
+    page.locator(".st-key-mykb_run").wait_for()
+    settle(page)
+    page.locator(".st-key-mykb_run button").click()
+    page.get_by_text("Cuánta evidencia exigir").wait_for()
+    settle(page)
+
+    page.get_by_role("combobox").first.click()
+    page.get_by_role("option", name="English").click()
+    page.get_by_role("link", name="Admin").wait_for()
+    settle(page)
+    go(page, "Home")
+    assert page.locator("[data-testid='stAlertContentError']").count() == 0
