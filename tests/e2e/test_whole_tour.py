@@ -29,23 +29,17 @@ def run_with(page, strategy: str) -> None:  # type: ignore[no-untyped-def]
     go(page, "Administración")
     page.get_by_role("tab", name="Evaluación").click()
     panel = page.get_by_role("tabpanel", name="Evaluación")
-    choose(page, "Estrategia", strategy)
+    choose(page, "Estrategia", f"{strategy} ·")
     panel.get_by_role("button", name="Lanzar la evaluación").click()
-    page.get_by_text("Terminada: valle_multihop").first.wait_for(timeout=90_000)
+    page.get_by_text(f"Terminada: valle_multihop · {strategy}").first.wait_for(timeout=90_000)
     settle(page)
     page.get_by_role("button", name="Ver el resultado").first.click()
     page.get_by_text("Curvas").wait_for()
     settle(page)
 
 
-@pytest.fixture(autouse=True)
-def shot(page):
-    yield
-    page.screenshot(path='/work/lab_s/wt.png')
-
-
 def test_from_an_own_document_to_measured_questions_of_ones_own(page, server) -> None:  # type: ignore[no-untyped-def]
-    page.context.set_default_timeout(20_000)
+    page.context.set_default_timeout(30_000)
     visit(page, server)
     go(page, "Chat")
     upload(page, "biblioteca.md", DOCUMENT.encode())
@@ -60,7 +54,7 @@ def test_from_an_own_document_to_measured_questions_of_ones_own(page, server) ->
     assert mark.inner_text() == "Cada día de retraso cuesta quince céntimos por libro."
 
     run_with(page, "LEXICAL")
-    run_with(page, "BRIDGE ")
+    run_with(page, "BRIDGE")
     page.get_by_text("40 de 40 puntuadas").first.wait_for()
     page.get_by_role("radio", name="Comparación").click()
     page.get_by_role("combobox", name="Evaluación de partida").wait_for()
@@ -69,9 +63,7 @@ def test_from_an_own_document_to_measured_questions_of_ones_own(page, server) ->
     page.get_by_text("Diferencias de configuración").wait_for()
     settle(page)
     compared = page.url
-    print('URL', compared)
     page.goto(compared)
-    page.wait_for_timeout(6000); page.screenshot(path='/work/lab_s/wt.png')
     page.get_by_text("Diferencias de configuración").wait_for()
     page.get_by_role("radio", name="Clasificación").click()
     page.get_by_text("Puesto").first.wait_for(state="attached")
@@ -96,5 +88,7 @@ def test_from_an_own_document_to_measured_questions_of_ones_own(page, server) ->
     page.get_by_role("option", name="English").click()
     page.get_by_role("link", name="Admin").wait_for()
     settle(page)
-    go(page, "Home")
+    page.get_by_role("link", name="Home", exact=True).click()
+    page.get_by_text("Latest runs", exact=True).first.wait_for()
+    settle(page)
     assert page.locator("[data-testid='stAlertContentError']").count() == 0
