@@ -97,6 +97,7 @@ def _to_the_forest(page: Page) -> None:
 
 def _to_the_threshold(page: Page) -> None:
     page.get_by_text("2. Resultados", exact=True).first.click()
+    page.get_by_text("Cuánta evidencia exigir").first.evaluate("heading => heading.scrollIntoView()")
 
 
 def _settle(page: Page) -> None:
