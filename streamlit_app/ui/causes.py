@@ -9,7 +9,7 @@ import altair as alt
 import pandas as pd
 import streamlit as st
 
-from streamlit_app.ui.charts import ink
+from streamlit_app.ui.charts import ink, show_chart
 from streamlit_app.ui.i18n import number, t
 from streamlit_app.ui.phases import show_phases
 
@@ -48,7 +48,7 @@ def _show_causes(result: Result) -> None:
     )
     labels = bars.mark_text(align="left", dx=4, color=ink()).encode(text="told:N")
     chart = (bars.mark_bar() + labels).properties(height=60 + 30 * len(rows), description=t("causes.title"))
-    st.altair_chart(chart, width="stretch")
+    show_chart(chart)
 
 
 def _found(result: Result) -> dict[str, int]:

@@ -11,6 +11,7 @@ import pandas as pd
 import streamlit as st
 
 from chatbot_mvp.app_types import AnswerRecord
+from streamlit_app.ui.charts import show_chart
 from streamlit_app.ui.i18n import number, t
 
 # Told apart by those who do not see all colours (Okabe and Ito), and legible on both themes.
@@ -114,7 +115,7 @@ def _breakdown(debug: Mapping[str, Any]) -> None:
     )
     st.html(_legend(names))
     height = 60 + 26 * len({row["chunk"] for row in rows})
-    st.altair_chart(bars.mark_bar().properties(height=height), width="stretch")
+    show_chart(bars.mark_bar().properties(height=height))
 
 
 def _legend(names: Sequence[str]) -> str:

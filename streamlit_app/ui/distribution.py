@@ -11,7 +11,7 @@ import streamlit as st
 
 from chatbot_mvp.app_types import Distribution
 from chatbot_mvp.errors import ChatbotError
-from streamlit_app.ui.charts import ink
+from streamlit_app.ui.charts import ink, show_chart
 from streamlit_app.ui.i18n import number, t
 from streamlit_app.ui.metrics import metric_label
 from streamlit_app.ui.state import get_app, show_error
@@ -54,7 +54,7 @@ def show_distribution(result: Result) -> None:
     timed = chosen.startswith(_TIME)
     requested = chosen in _REQUESTED
     counted = t("detail.requests" if requested else "eval.col.queries")
-    st.altair_chart(_chart(found, _label(chosen), counted, timed), width="stretch")
+    show_chart(_chart(found, _label(chosen), counted, timed))
     st.caption(_summary(found, timed))
     with st.expander(t("detail.as_table"), icon=":material/table_rows:"):
         st.dataframe(

@@ -9,7 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from chatbot_mvp.app_types import Comparison
-from streamlit_app.ui.charts import ink
+from streamlit_app.ui.charts import ink, show_chart
 from streamlit_app.ui.i18n import number, t
 from streamlit_app.ui.metrics import interval_text, metric_label
 
@@ -39,7 +39,7 @@ def show_forest(comparison: Comparison, labels: Mapping[str, str]) -> None:
     if not rows:
         st.caption(t("compare.too_few"))
         return
-    st.altair_chart(_chart(pd.DataFrame(rows), names), width="stretch")
+    show_chart(_chart(pd.DataFrame(rows), names))
     st.caption(t("compare.forest_legend"))
 
 

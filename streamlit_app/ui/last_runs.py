@@ -9,6 +9,7 @@ import altair as alt
 import pandas as pd
 import streamlit as st
 
+from streamlit_app.ui.charts import show_chart
 from streamlit_app.ui.grid import card_grid
 from streamlit_app.ui.i18n import moment, number, plain, score, t
 from streamlit_app.ui.links import open_run
@@ -59,9 +60,7 @@ def _show_group(kind: str, dataset: str, runs: Sequence[Run], position: int) -> 
         said.append(t("eval.interval", interval=interval_text(interval)))
     st.caption(" · ".join(part for part in said if part))
     if len(shown) > 1:
-        event = st.altair_chart(
-            _chart(shown, name), width="stretch", on_select="rerun", selection_mode="run", key=f"chart-{position}"
-        )
+        event = show_chart(_chart(shown, name), on_select="rerun", selection_mode="run", key=f"chart-{position}")
         for point in event.selection.get("run", []):
             open_run(str(point["run_id"]))
         st.caption(t("home.chart_help", count=number(len(shown))))

@@ -11,6 +11,7 @@ import streamlit as st
 
 from chatbot_mvp.app_types import NO_NOTE, Field, Place
 from streamlit_app.ui import links
+from streamlit_app.ui.charts import show_chart
 from streamlit_app.ui.i18n import MOMENT_FORMAT, current_language, local_time, number, score, t
 from streamlit_app.ui.metrics import interval_text, metric_help, metric_label
 from streamlit_app.ui.row_choice import choose_row
@@ -111,7 +112,7 @@ def _show_chart(places: Sequence[Place], names: Sequence[str], metric: str) -> N
         x=alt.X("low:Q", title=metric_label(metric), scale=scale, axis=alt.Axis(format=".3f", tickCount=6)), x2="high:Q"
     )
     point = base.mark_point(size=90, filled=True, opacity=1).encode(x=alt.X("value:Q", scale=scale))
-    st.altair_chart((rule + point).properties(height=60 + 26 * len(rows)), width="stretch")
+    show_chart((rule + point).properties(height=60 + 26 * len(rows)))
     if len(places) > _IN_CHART:
         st.caption(t("runs.board.first", count=number(_IN_CHART), total=number(len(places))))
 

@@ -8,6 +8,7 @@ import streamlit as st
 
 from chatbot_mvp.app_types import KbRecord, KbResult, Share, ThresholdFigures, curve, few_of, figures_at, suggest
 from chatbot_mvp.errors import ChatbotError
+from streamlit_app.ui.charts import show_chart
 from streamlit_app.ui.guard import admin_only, is_admin
 from streamlit_app.ui.i18n import number, t
 from streamlit_app.ui.mykb_rows import show_rows
@@ -197,5 +198,5 @@ def _chart(result: KbResult, threshold: float, current: float) -> None:
         .mark_rule(strokeWidth=2, strokeDash=[3, 4], color=_RULE)
         .encode(x=x)
     )
-    st.altair_chart((lines + now + chosen).properties(height=330), width="stretch")
+    show_chart((lines + now + chosen).properties(height=330))
     st.caption(t("mykb.chart_rules"))

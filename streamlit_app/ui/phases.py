@@ -9,7 +9,7 @@ import altair as alt
 import pandas as pd
 import streamlit as st
 
-from streamlit_app.ui.charts import ink
+from streamlit_app.ui.charts import ink, show_chart
 from streamlit_app.ui.i18n import duration, number, t, word
 
 _ORDER = (
@@ -30,13 +30,11 @@ def show_phases(result: Result) -> None:
         return
     st.subheader(t("detail.phases"))
     shown = {name: value for name, value in seconds.items() if value >= _SHOWN_SECONDS} or dict(seconds)
-    st.altair_chart(
-        _bars({name: shown[name] for name in _sorted(shown)}, t("detail.seconds"), duration_text), width="stretch"
-    )
+    show_chart(_bars({name: shown[name] for name in _sorted(shown)}, t("detail.seconds"), duration_text))
     costs = {name: float(spent["cost_usd"]) for name, spent in usage.items() if spent["cost_usd"]}
     if costs:
         costs = {name: costs[name] for name in _sorted(costs)}
-        st.altair_chart(_bars(costs, t("detail.cost_usd"), _dollars), width="stretch")
+        show_chart(_bars(costs, t("detail.cost_usd"), _dollars))
     elif usage:
         unpriced = any(spent["unpriced"] for spent in usage.values())
         st.caption(t("detail.cost_unknown" if unpriced else "detail.cost_nothing"))

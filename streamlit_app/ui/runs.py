@@ -12,6 +12,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from chatbot_mvp.errors import ChatbotError
+from streamlit_app.ui.charts import show_chart
 from streamlit_app.ui.chat_profile import profile_button
 from streamlit_app.ui.distribution import show_distribution
 from streamlit_app.ui.i18n import duration, moment, number, score, t
@@ -155,7 +156,7 @@ def _show_curves(result: Result) -> None:
     chart = (base.mark_line() + base.mark_point(size=70, filled=True)).properties(
         height=330, description=t("detail.curves_alt")
     )
-    st.altair_chart(chart, width="stretch")
+    show_chart(chart)
 
 
 def show_bundle(run_id: str) -> None:
