@@ -50,7 +50,7 @@ def test_times_and_distributions_are_of_all_questions(app: App, run_id: str) -> 
     spread = app.details.metric_distribution(run_id, "recall@5")
     assert spread is not None
     assert (spread.scored + spread.missing, sum(spread.counts)) == (6, 6)
-    assert spread.mean == pytest.approx(app.bench.run(run_id)["metrics"]["recall@5"])
+    assert spread.mean == pytest.approx(app.bench.past.run(run_id)["metrics"]["recall@5"])
 
 
 def test_a_table_is_made_once_and_anew_when_the_result_is(app: App, run_id: str) -> None:

@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 from chatbot_mvp.app_types import KbQuestion, KbRecord, SetQuestion
 from streamlit_app.ui.state import get_app
-from tests.ui.test_pages import data_dir, no_keys, open_page, texts  # noqa: F401
+from tests.ui.test_pages import data_dir, no_keys, open_page, sources, texts  # noqa: F401
 
 KB = "# Vacaciones\n\nCada persona dispone de 23 días.\n\n# Dietas\n\nLa dieta completa es de 48 euros.\n"
 QUESTIONS = (
@@ -184,7 +184,7 @@ def test_the_chats_own_knob_follows_a_threshold_that_is_taken(kb: KbRecord) -> N
     assert not page.exception
     assert page.slider(key=key).value == 0.37
     page = page.slider(key=key).set_value(0.8).run()
-    get_app().evidence.choose(0.2)
+    get_app().configuration.change("kb_min_evidence", 0.2)
     assert page.run().slider(key=key).value == 0.8
 
 
@@ -225,7 +225,7 @@ def test_a_question_shows_what_was_found_and_what_was_expected(kb: KbRecord) -> 
     [chosen] = [box for box in page.selectbox if box.label == "Pregunta que se muestra"]
     page = chosen.set_value(next(row for row, text in enumerate(chosen.options) if "dieta completa?" in text)).run()
     assert not page.exception
-    assert any("[1] Dietas" in box.label for box in page.expander)
+    assert any("[1] Dietas" in name for name in sources(page))
     [chosen] = [box for box in page.selectbox if box.label == "Pregunta que se muestra"]
     page = chosen.set_value(next(row for row, text in enumerate(chosen.options) if "Eiffel" in text)).run()
     assert "No se espera ningún pasaje" in texts(page)
