@@ -67,6 +67,9 @@ class _Sources(BaseSettings):
         return init_settings, env_settings, dotenv_settings, _SecretsFile(settings_cls)
 
 
+_OF_THE_MACHINE = ("local_threads", "log_format")  # they change no result: a resumed run takes those of today
+
+
 class Settings(_Sources, SettingPaths):
     """One configuration for chat and benchmark: the fields, where things lie, and what follows from several fields."""
 
@@ -166,13 +169,14 @@ class Settings(_Sources, SettingPaths):
         return _validated(lambda: Settings(_env_file=None, **{**values, **changes}))  # type: ignore[call-arg]
 
     def with_recorded(self, recorded: Mapping[str, Any]) -> Settings:
-        """These settings with the values that a run's manifest holds; secrets stay as they are here.
+        """These settings with the values that a run's manifest holds; secrets, and what only says how this machine does
+        its work, stay as they are here.
 
         Raises:
             InvalidSetting: a recorded value is not legal any more.
         """
         fields = Settings.model_fields
-        known = {name: value for name, value in recorded.items() if name in fields}
+        known = {name: value for name, value in recorded.items() if name in fields and name not in _OF_THE_MACHINE}
         return self.with_changes(
             **{name: value for name, value in known.items() if fields[name].annotation is not SecretStr}
         )

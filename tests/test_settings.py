@@ -164,6 +164,12 @@ def test_an_address_with_a_password_is_refused_unseen(clean_env: Path, monkeypat
     assert "very-secret" not in str(raised.value)
 
 
+def test_what_only_says_how_the_machine_works_is_not_taken_from_a_record(settings: Settings) -> None:
+    recorded = settings.with_changes(local_threads=1, kb_top_k=3).model_dump(mode="json", exclude={"data_dir"})
+    again = settings.with_changes(local_threads=4).with_recorded(recorded)
+    assert (again.local_threads, again.kb_top_k) == (4, 3)
+
+
 def test_changes_keep_a_key_and_recorded_settings_do_not_replace_it_by_its_mask(settings: Settings) -> None:
     own = settings.with_changes(nvidia_api_key="nvapi-secret").with_changes(retrieval_k=7)
     recorded = own.model_dump(mode="json", exclude={"data_dir"})
