@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 
@@ -14,16 +15,17 @@ from tests.e2e.test_tour import ask, settle, visit
 pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("e2e")]
 
 SERIOUS = ("serious", "critical")
-PAGES = ("", "Chat", "Evaluacion", "Admin")
+PAGES = ("", "Chat", "Evaluacion", "Evaluacion?view=leaderboard", "Admin", "Evaluar_mi_KB")
 
 
 @pytest.fixture(scope="module")
 def worked_in(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """A server whose folder holds a knowledge base, two runs with answers and an evaluation of answers."""
+    """A server whose folder holds a knowledge base with a set of questions, and two runs with answers."""
     data_dir = tmp_path_factory.mktemp("worked_in")
     settings = load_settings(data_dir=data_dir, eval_max_queries=10, provider="demo")
     app = build_app(settings)
-    app.add_sample_kb()
+    kb_id = app.add_sample_kb().kb_id
+    app.kb_evaluation.save(replace(app.kb_evaluation.propose_now(kb_id, count=8), name="propuestas"))
     for strategy in ("LEXICAL", "BRIDGE"):
         app.bench.run_now(retrieval_strategy=strategy)
     running = Server(data_dir, RETRIEVAL_STRATEGY="LEXICAL", PROVIDER="demo")
@@ -38,7 +40,8 @@ def test_no_page_has_a_serious_finding(browser, worked_in, scheme) -> None:  # t
     context.set_default_timeout(20_000)
     page = context.new_page()
     found: list[str] = []
-    for path in PAGES:
+    runs = sorted(path.name for path in (worked_in.data_dir / "results").iterdir())
+    for path in (*PAGES, f"Evaluacion?run={runs[0]}", f"Evaluacion?compare={','.join(runs)}"):
         visit(page, worked_in, path)
         found += serious(page, path)
         for tab in page.get_by_role("tab").all():
