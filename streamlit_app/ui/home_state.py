@@ -9,10 +9,10 @@ from typing import Literal
 import streamlit as st
 
 from chatbot_mvp.app_types import Health
-from chatbot_mvp.errors import ChatbotError
 from streamlit_app.ui.grid import card_grid
 from streamlit_app.ui.i18n import number, plain, t
-from streamlit_app.ui.state import PAGES, error_text, get_app, prepare_kb, show_error
+from streamlit_app.ui.kb_upload import take_sample
+from streamlit_app.ui.state import PAGES, error_text, get_app
 
 State = Literal["ok", "basic", "failed", "none", "checking"]
 _SIGNS: dict[State, tuple[str, Literal["green", "orange", "gray"]]] = {
@@ -73,15 +73,9 @@ def _show_tile(tile: Tile) -> None:
 
 
 def add_sample() -> None:
-    """Take the sample knowledge base and build its indexes, with a progress bar where it is called; then draw anew."""
-    try:
-        record = get_app().add_sample_kb()
-        st.session_state.kb_id = record.kb_id
-        prepare_kb(record)
-    except ChatbotError as error:
-        show_error(error)
-        return
-    st.rerun(scope="app")
+    """Take the sample, then draw the page anew."""
+    if take_sample() is not None:
+        st.rerun(scope="app")
 
 
 def _tried(health: Health) -> Tile:

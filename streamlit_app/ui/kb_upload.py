@@ -50,19 +50,26 @@ def upload_box(place: str) -> None:
         st.rerun()
 
 
+def take_sample() -> KbRecord | None:
+    """Make the sample the session's knowledge base, with a progress bar where it is called; None if that failed."""
+    try:
+        record = get_app().add_sample_kb()
+        st.session_state.kb_id = record.kb_id
+        prepare_kb(record)
+    except ChatbotError as error:
+        show_error(error)
+        return None
+    return record
+
+
 def sample_button() -> None:
     """The sample for those without a document at hand; it is there at once."""
     st.markdown(t("admin.sample_text"))
     if st.button(t("admin.sample"), icon=":material/library_add:", key="kb_sample"):
-        try:
-            record = get_app().add_sample_kb()
-            st.session_state.kb_id = record.kb_id
-            prepare_kb(record)
-        except ChatbotError as error:
-            show_error(error)
-            return
-        _dismiss()
-        show_added(record)
+        record = take_sample()
+        if record is not None:
+            _dismiss()
+            show_added(record)
 
 
 def show_added(record: KbRecord) -> None:

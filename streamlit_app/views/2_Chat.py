@@ -8,42 +8,22 @@ from streamlit_app.ui.answers import show_turn, watch
 from streamlit_app.ui.chat_profile import show_profile
 from streamlit_app.ui.conversation_menu import conversation_menu
 from streamlit_app.ui.i18n import number, t
-from streamlit_app.ui.kb_upload import sample_button, upload_box, upload_panel
+from streamlit_app.ui.kb_choice import choose_kb, require_kb
+from streamlit_app.ui.kb_upload import upload_box, upload_panel
 from streamlit_app.ui.knobs import ask_knobs
 from streamlit_app.ui.session import begin_conversation, current_conversation
-from streamlit_app.ui.state import active_kb, get_app, kb_names, prepare_kb, show_error
+from streamlit_app.ui.state import get_app, prepare_kb, show_error
 from streamlit_app.ui.suggestions import suggestions
 from streamlit_app.ui.tour import show_tour_in_chat
 
 st.title(t("nav.chat"))
 show_profile()
-active = active_kb()
-if active is None:
-    st.info(t("chat.no_kb"), icon=":material/info:")
-    upload, sample = st.columns([2, 1], gap="large")
-    with upload:
-        upload_box("chat")
-    with sample:
-        sample_button()
-        if active_kb() is not None:
-            st.rerun()
-    upload_panel()
-    st.stop()
-
-records = {record.kb_id: record for record in get_app().kbs()}
+active = require_kb("chat", t("chat.no_kb"))
 # Wraps where the width has no room: columns would cut the words on the buttons.
 bar = st.container(horizontal=True, vertical_alignment="bottom", key="chat-bar")
-kb_id = bar.selectbox(
-    t("chat.kb"),
-    list(records),
-    index=list(records).index(active.kb_id),
-    format_func=kb_names(list(records.values())).__getitem__,
-    width=300,
-)
+kb = choose_kb(bar, active, width=300)
 with bar.popover(t("chat.upload"), icon=":material/upload_file:"):
     upload_box("chat")
-kb = records[kb_id]
-st.session_state.kb_id, st.session_state.kb_name = kb_id, kb.kb_name
 st.session_state.chat_mode = st.session_state.get("chat_mode", "strict")
 bar.segmented_control(
     t("chat.mode"),

@@ -1,13 +1,16 @@
-"""An error that nobody expected is shown as a message, not as an exception: here it fails the test all the same."""
+"""What tests of pages have in common. An error that nobody expected is shown as a message: here it fails the test."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
+from chatbot_mvp.settings import Settings
 from streamlit_app.ui import errors
+from streamlit_app.ui.state import get_app
 
 
 class Told(logging.Handler):
@@ -31,3 +34,21 @@ def told(request: pytest.FixtureRequest, logging_as_it_was: None) -> Iterator[To
     logger.removeHandler(handler)
     if request.node.get_closest_marker("page_errors") is None:
         assert not handler.records, [record.getMessage() for record in handler.records]
+
+
+@pytest.fixture
+def data_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The folder of an App of the test's own; strategy LEXICAL, so that no test waits for vectors."""
+    monkeypatch.setenv("DATA_DIR", str(tmp_path))
+    monkeypatch.setenv("RETRIEVAL_STRATEGY", "LEXICAL")
+    get_app.clear()
+    yield tmp_path
+    get_app.clear()
+
+
+@pytest.fixture
+def no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever keys the machine has: none here."""
+    for name in Settings.model_fields:
+        if name.endswith(("_api_key", "_model_name", "_model_path")) or name == "provider":
+            monkeypatch.delenv(name.upper(), raising=False)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,14 +11,7 @@ from streamlit_app.ui.state import get_app
 from tests.benchmark.test_uploads import BEIR, packed
 from tests.ui.test_pages import open_page, texts
 
-
-@pytest.fixture(autouse=True)
-def data_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    monkeypatch.setenv("DATA_DIR", str(tmp_path))
-    monkeypatch.setenv("RETRIEVAL_STRATEGY", "LEXICAL")
-    get_app.clear()
-    yield tmp_path
-    get_app.clear()
+pytestmark = pytest.mark.usefixtures("data_dir")
 
 
 def upload(page: AppTest, name: str, content: bytes) -> AppTest:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 from streamlit.testing.v1 import AppTest
 
@@ -23,13 +20,7 @@ AUTH = {
 }
 
 
-@pytest.fixture(autouse=True)
-def data_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    monkeypatch.setenv("DATA_DIR", str(tmp_path))
-    monkeypatch.setenv("RETRIEVAL_STRATEGY", "LEXICAL")
-    get_app.clear()
-    yield tmp_path
-    get_app.clear()
+pytestmark = pytest.mark.usefixtures("data_dir")
 
 
 def signed_in_as(user: dict[str, object]) -> AppTest:

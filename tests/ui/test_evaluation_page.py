@@ -14,10 +14,10 @@ from chatbot_mvp.ragas.config import RagasConfig
 from chatbot_mvp.ragas.rows import rows_from
 from streamlit_app.ui.state import get_app
 from tests.ragas.conftest import given
-from tests.ui.test_pages import data_dir, finished_run, open_page, texts  # noqa: F401
+from tests.ui.test_pages import finished_run, open_page, texts
 
 
-def made_up(data_dir: Path, count: int, **values: Any) -> list[str]:  # noqa: F811
+def made_up(data_dir: Path, count: int, **values: Any) -> list[str]:
     """Lines of as many runs; ids, the newest first. Nothing else of them is on disk."""
     ids = []
     for number in range(count):
@@ -50,7 +50,7 @@ def warnings(page: AppTest) -> str:
     return " ".join(each.value for each in page.warning)
 
 
-def test_the_list_is_searched_filtered_and_tells_how_much_of_it_is_shown(data_dir: Path) -> None:  # noqa: F811
+def test_the_list_is_searched_filtered_and_tells_how_much_of_it_is_shown(data_dir: Path) -> None:
     ids = made_up(data_dir, 200)
     get_app().bench.past.tag(ids[3], ["línea base"])
     page = open_page("evaluation")
@@ -72,7 +72,7 @@ def test_the_list_is_searched_filtered_and_tells_how_much_of_it_is_shown(data_di
     assert not page.exception
 
 
-def test_a_chosen_run_is_tagged_noted_and_opened(data_dir: Path) -> None:  # noqa: F811
+def test_a_chosen_run_is_tagged_noted_and_opened(data_dir: Path) -> None:
     run_id = finished_run()
     page = open_page("evaluation")
     page = page.text_area(key=f"runs-note-{run_id}").input("con poca memoria").run()
@@ -89,7 +89,7 @@ def test_a_chosen_run_is_tagged_noted_and_opened(data_dir: Path) -> None:  # noq
     assert "Recall@5" in {metric.label for metric in page.metric}
 
 
-def test_two_notes_at_once_are_both_shown_and_neither_is_lost(data_dir: Path) -> None:  # noqa: F811
+def test_two_notes_at_once_are_both_shown_and_neither_is_lost(data_dir: Path) -> None:
     [run_id] = made_up(data_dir, 1)
     page = open_page("evaluation")
     get_app().bench.past.write_note(run_id, "la de otra", seen="")
@@ -102,7 +102,7 @@ def test_two_notes_at_once_are_both_shown_and_neither_is_lost(data_dir: Path) ->
     assert get_app().bench.past.notes()[run_id].note == "la de otra y la mía"
 
 
-def test_evaluations_of_answers_show_a_metric_of_their_own(data_dir: Path) -> None:  # noqa: F811
+def test_evaluations_of_answers_show_a_metric_of_their_own(data_dir: Path) -> None:
     finished_run()
     config = RagasConfig(metrics=("lexical_faithfulness",))
     get_app().bench.ragas.run_now("respuestas", rows_from(given(count=2), "x"), config)
@@ -123,7 +123,7 @@ def test_evaluations_of_answers_show_a_metric_of_their_own(data_dir: Path) -> No
     ],
 )
 def test_an_unknown_id_is_told_and_the_list_is_shown(
-    data_dir: Path,  # noqa: F811
+    data_dir: Path,
     address: dict[str, str],
     told: str,
 ) -> None:
@@ -133,7 +133,7 @@ def test_an_unknown_id_is_told_and_the_list_is_shown(
     assert len(table(page)) == 3
 
 
-def test_an_address_opens_a_run_and_tells_of_a_query_that_it_does_not_have(data_dir: Path) -> None:  # noqa: F811
+def test_an_address_opens_a_run_and_tells_of_a_query_that_it_does_not_have(data_dir: Path) -> None:
     run_id = finished_run()
     query_id = get_app().bench.past.run(run_id)["per_query"][0]["query_id"]
     page = open_page("evaluation", run=run_id, query=query_id)
@@ -144,7 +144,7 @@ def test_an_address_opens_a_run_and_tells_of_a_query_that_it_does_not_have(data_
     assert link.endswith(f"?run={run_id}&query={query_id}")
 
 
-def test_an_address_opens_a_comparison_and_the_address_follows_what_is_chosen(data_dir: Path) -> None:  # noqa: F811
+def test_an_address_opens_a_comparison_and_the_address_follows_what_is_chosen(data_dir: Path) -> None:
     bench = get_app().bench
     one, two, three = (
         str(bench.run_now(retrieval_strategy=name)["run_id"]) for name in ("LEXICAL", "BRIDGE", "LEXICAL")
@@ -161,7 +161,7 @@ def test_an_address_opens_a_comparison_and_the_address_follows_what_is_chosen(da
     assert "compare" not in page.query_params
 
 
-def test_the_leaderboard_ranks_what_can_be_compared_and_says_what_cannot(data_dir: Path) -> None:  # noqa: F811
+def test_the_leaderboard_ranks_what_can_be_compared_and_says_what_cannot(data_dir: Path) -> None:
     ids = made_up(data_dir, 30)
     line = json.loads((data_dir / "submissions.jsonl").read_text("utf-8").splitlines()[0])
     append_submission(
@@ -180,7 +180,7 @@ def test_the_leaderboard_ranks_what_can_be_compared_and_says_what_cannot(data_di
 
 
 @pytest.mark.parametrize("view", ["", "leaderboard"])
-def test_a_run_of_another_version_without_most_fields_is_listed(data_dir: Path, view: str) -> None:  # noqa: F811
+def test_a_run_of_another_version_without_most_fields_is_listed(data_dir: Path, view: str) -> None:
     lines = [{"run_id": "bare", "metrics": {}}, {"run_id": "odd", "metrics": {"m": None}, "started_at": "once"}]
     (data_dir / "submissions.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     page = open_page("evaluation", view=view) if view else open_page("evaluation")

@@ -16,9 +16,7 @@ from streamlit_app.ui import tour
 from streamlit_app.ui.last_runs import main_metric
 from streamlit_app.ui.state import get_app
 from tests.loopback import LoopbackServer
-from tests.ui.test_pages import ROOT, data_dir, no_keys, open_page, texts
-
-__all__ = ["data_dir", "no_keys"]
+from tests.ui.test_pages import ROOT, open_page, texts
 
 
 def keys(app: AppTest) -> set[str]:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -18,13 +16,7 @@ PDF = pdf([[("Gastos de viaje", 18.0), ("El kilómetro se paga a veintiséis cé
 MIME = "application/octet-stream"
 
 
-@pytest.fixture(autouse=True)
-def data_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    monkeypatch.setenv("DATA_DIR", str(tmp_path))
-    monkeypatch.setenv("RETRIEVAL_STRATEGY", "LEXICAL")
-    get_app.clear()
-    yield tmp_path
-    get_app.clear()
+pytestmark = pytest.mark.usefixtures("data_dir")
 
 
 def upload(page: AppTest, *files: tuple[str, bytes]) -> AppTest:

@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 from chatbot_mvp.app_types import KbQuestion, KbRecord, SetQuestion
 from streamlit_app.ui.state import get_app
-from tests.ui.test_pages import data_dir, no_keys, open_page, sources, texts  # noqa: F401
+from tests.ui.test_pages import open_page, sources, texts
 
 KB = "# Vacaciones\n\nCada persona dispone de 23 días.\n\n# Dietas\n\nLa dieta completa es de 48 euros.\n"
 QUESTIONS = (
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.usefixtures("data_dir", "no_keys")
 
 
 @pytest.fixture
-def kb(data_dir: Path, no_keys: None) -> KbRecord:  # noqa: F811
+def kb(data_dir: Path, no_keys: None) -> KbRecord:
     return get_app().add_kb("normas.md", KB.encode())
 
 

@@ -15,9 +15,7 @@ from chatbot_mvp.errors import KbNotFound
 from streamlit_app.ui import home_state
 from streamlit_app.ui.errors import watch_errors
 from tests.ui.conftest import Told
-from tests.ui.test_pages import ROOT, data_dir, open_page, texts
-
-__all__ = ["data_dir"]
+from tests.ui.test_pages import ROOT, open_page, texts
 
 SECRET = "sk-nobody-may-read-this"
 

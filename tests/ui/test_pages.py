@@ -6,7 +6,6 @@ import html
 import json
 import re
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from chatbot_mvp.app import build_app
-from chatbot_mvp.settings import Settings, load_settings
+from chatbot_mvp.settings import load_settings
 from streamlit_app.ui.state import get_app
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -25,23 +24,6 @@ PAGES = {
     "admin": "views/3_Admin.py",
     "mykb": "views/4_Evaluar_mi_KB.py",
 }
-
-
-@pytest.fixture
-def data_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    monkeypatch.setenv("DATA_DIR", str(tmp_path))
-    monkeypatch.setenv("RETRIEVAL_STRATEGY", "LEXICAL")
-    get_app.clear()
-    yield tmp_path
-    get_app.clear()
-
-
-@pytest.fixture
-def no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever keys the machine has: none here."""
-    for name in Settings.model_fields:
-        if name.endswith(("_api_key", "_model_name", "_model_path")) or name == "provider":
-            monkeypatch.delenv(name.upper(), raising=False)
 
 
 def open_page(name: str, language: str = "es", **address: str) -> AppTest:

@@ -17,13 +17,13 @@ from chatbot_mvp.ragas.rows import rows_from
 from streamlit_app.ui.state import get_app
 from tests.judging.judge_stub import JudgeStub
 from tests.ragas.conftest import LABELLED, given
-from tests.ui.test_pages import comparison_widgets, data_dir, no_keys, open_newest, open_page, texts  # noqa: F401
+from tests.ui.test_pages import comparison_widgets, open_newest, open_page, texts
 
 LEXICAL = RagasConfig(metrics=("lexical_faithfulness",))
 
 
 @pytest.fixture
-def judge(data_dir: Path, no_keys: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[JudgeStub]:  # noqa: F811
+def judge(data_dir: Path, no_keys: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[JudgeStub]:
     with JudgeStub(load_prompts("es"), 0.0) as stub:
         values = {"PROVIDER": "openai", "OPENAI_API_KEY": "sk-x", "OPENAI_BASE_URL": stub.url}
         for name, value in {**values, "OPENAI_MODEL_NAME": "judge"}.items():
@@ -52,8 +52,8 @@ def start(admin: AppTest) -> AppTest:
 
 @pytest.mark.parametrize(("language", "told"), [("es", "No hay juez"), ("en", "There is no judge")])
 def test_without_a_judge_the_page_says_so_and_offers_what_needs_none(
-    data_dir: Path,  # noqa: F811
-    no_keys: None,  # noqa: F811
+    data_dir: Path,
+    no_keys: None,
     language: str,
     told: str,
 ) -> None:
@@ -62,7 +62,7 @@ def test_without_a_judge_the_page_says_so_and_offers_what_needs_none(
     assert len(admin.multiselect(key="ragas_metrics").options) == len(UNJUDGED)
 
 
-def test_without_rows_nothing_is_started(data_dir: Path) -> None:  # noqa: F811
+def test_without_rows_nothing_is_started(data_dir: Path) -> None:
     admin = open_page("admin").button(key="ragas_start").click().run()
     assert "Elija primero" in admin.warning[0].value
     assert get_app().bench.jobs() == []
@@ -81,7 +81,7 @@ def test_the_answers_of_a_run_are_evaluated_from_admin(judge: JudgeStub) -> None
     assert result["scored"] == {"ragas_context_recall": [3, 3], "ragas_faithfulness": [3, 3]}
 
 
-def test_the_chats_of_the_session_are_evaluated_from_admin(data_dir: Path, no_keys: None) -> None:  # noqa: F811
+def test_the_chats_of_the_session_are_evaluated_from_admin(data_dir: Path, no_keys: None) -> None:
     app = open_page("admin")
     app.button(key="kb_sample").click().run()
     app = app.radio(key="ragas_source").set_value("chat").run()
@@ -135,8 +135,8 @@ def test_replies_that_cannot_be_read_are_shown_as_they_came(judge: JudgeStub, mo
 
 @pytest.mark.parametrize(("language", "title"), [("es", "Acuerdo con personas"), ("en", "Agreement with people")])
 def test_labels_show_agreement_with_intervals_and_errors_found(
-    data_dir: Path,  # noqa: F811
-    no_keys: None,  # noqa: F811
+    data_dir: Path,
+    no_keys: None,
     language: str,
     title: str,
 ) -> None:
@@ -151,8 +151,8 @@ def test_labels_show_agreement_with_intervals_and_errors_found(
 
 
 def test_two_systems_answers_are_compared_whatever_their_files_are_called(
-    data_dir: Path,  # noqa: F811
-    no_keys: None,  # noqa: F811
+    data_dir: Path,
+    no_keys: None,
 ) -> None:
     desk = get_app().bench.ragas
     other = [{**row, "response": "Nada de eso: 99 cosas."} for row in given(count=5)]

@@ -11,9 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 from chatbot_mvp.setting_fields import MASK
 from streamlit_app.ui.state import get_app
-from tests.ui.test_pages import PAGES, data_dir, open_newest, open_page, texts
-
-__all__ = ["data_dir"]
+from tests.ui.test_pages import PAGES, open_newest, open_page, texts
 
 QUESTION = "¿Cuántos días laborables de vacaciones hay por año?"
 
