@@ -15,7 +15,7 @@ test: lint
 	$(BIN)/python -m pytest -n 2 --dist loadgroup -m "not slow"
 
 test-all: lint
-	$(BIN)/python -m pytest -n 2 --dist loadgroup
+	HYPOTHESIS_EXAMPLES=150 $(BIN)/python -m pytest -n 2 --dist loadgroup
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .

@@ -22,7 +22,8 @@ Command = Callable[..., tuple[int, str, str]]
 """Arguments -> exit code, stdout, stderr."""
 
 # The same examples every time: a suite that is green stays green until the code changes.
-hypothesis.settings.register_profile("suite", deadline=None, max_examples=60, derandomize=True, database=None)
+_EXAMPLES = int(os.environ.get("HYPOTHESIS_EXAMPLES", "40"))  # more of them under `make test-all`
+hypothesis.settings.register_profile("suite", deadline=None, max_examples=_EXAMPLES, derandomize=True, database=None)
 hypothesis.settings.load_profile("suite")
 
 

@@ -345,7 +345,7 @@ cli.main()
 """
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)])
 def test_an_interrupt_stops_a_run_at_a_clean_place_with_130(cli: Cli, tmp_path: Path, number: signal.Signals) -> None:
     script = tmp_path / "slow.py"
     script.write_text(SLOW, "utf-8")

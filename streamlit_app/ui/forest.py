@@ -66,6 +66,7 @@ def _chart(frame: pd.DataFrame, names: list[str]) -> alt.LayerChart | alt.FacetC
         .mark_point(size=100, filled=sure, opacity=1, strokeWidth=2)
         .encode(x="delta:Q", shape=shape)
         for sure in (True, False)
+        if (frame["sure"] == sure).any()  # a layer without a mark is an image without a name to those who listen
     ]
     zero = (
         alt.Chart(pd.DataFrame({"x": [0.0]})).mark_rule(strokeDash=[4, 4], strokeWidth=1.5, color=ink()).encode(x="x:Q")

@@ -418,6 +418,7 @@ def run_cli(settings: Settings, *arguments: str) -> dict[str, Any]:
     return value
 
 
+@pytest.mark.slow
 def test_a_run_killed_with_sigkill_is_resumed_to_each_query_once_and_equal_metrics(
     settings: Settings, tmp_path: Path
 ) -> None:

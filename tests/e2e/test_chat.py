@@ -130,6 +130,7 @@ def test_a_bad_answer_becomes_a_question_and_the_conversation_can_be_taken_along
     assert "El viaje es inventado." in text
 
 
+@pytest.mark.slow
 def test_two_browsers_have_conversations_of_their_own(chat, browser, slow_server) -> None:  # type: ignore[no-untyped-def]
     ask(chat, QUESTION)
     chat.get_by_text("Fuentes", exact=True).wait_for()

@@ -33,6 +33,7 @@ def server(tmp_path):  # type: ignore[no-untyped-def]
     running.kill()
 
 
+@pytest.mark.slow
 def test_two_documents_are_uploaded_in_chat_asked_and_cited_with_file_and_page(page, server) -> None:  # type: ignore[no-untyped-def]
     visit(page, server, "Chat")
     files = [
