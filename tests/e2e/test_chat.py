@@ -155,7 +155,7 @@ def large_document(chars: int) -> str:
 
 TOPICS = (
     "vacaciones", "teletrabajo", "horas extraordinarias", "gastos de viaje", "dietas", "equipos informáticos",
-    "permisos", "vestuario", "canal de denuncias", "formación", "nómina y anticipos",
+    "permisos", "permiso sin sueldo", "canal de denuncias", "formación", "nómina y anticipos",
 )  # fmt: skip
 
 # From the key press to the first source that is drawn, by the browser's own clock.
