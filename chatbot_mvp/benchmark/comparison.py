@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 
 from chatbot_mvp.benchmark.masking import masked_settings
-from chatbot_mvp.benchmark.records import RAGAS, TREC, RunFolder, RunManifest
+from chatbot_mvp.benchmark.records import RAGAS, TREC, RunManifest
 from chatbot_mvp.errors import CorporaDiffer, NothingToCompare, QuestionsDiffer, UnknownChoice
 from chatbot_mvp.metrics.bootstrap import Floats, percentile_intervals
 from chatbot_mvp.metrics.registry import COMPARED, METRICS
@@ -98,18 +97,6 @@ class Comparison:
             name: (own, *(run.configuration.get(name, (own, own))[1] for run in self.runs))
             for name, own in base.items()
         }
-
-
-def load_runs(root: Path, run_ids: Sequence[str]) -> list[ComparedRun]:
-    """
-    Args:
-        root: the results folder.
-
-    Raises:
-        RunNotFound, RunUnreadable
-    """
-    folders = [RunFolder(root, run_id) for run_id in run_ids]
-    return [ComparedRun(folder.manifest(), folder.result()) for folder in folders]
 
 
 def compare_runs(runs: Sequence[ComparedRun], metrics: Sequence[str] = ()) -> Comparison:

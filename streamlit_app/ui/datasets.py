@@ -12,7 +12,7 @@ from chatbot_mvp.errors import ChatbotError
 from streamlit_app.ui.guard import is_admin
 from streamlit_app.ui.i18n import moment, number, plain, t
 from streamlit_app.ui.jobs import progress_text
-from streamlit_app.ui.state import get_app, show_error
+from streamlit_app.ui.state import get_app, show_error, show_failed_job
 from streamlit_app.ui.uploader import translate_uploader
 
 
@@ -261,12 +261,7 @@ def _ended(job: JobStatus) -> None:
         return
     title = _title(job)
     if job.state == "failed":
-        reason = (
-            t(f"error.{job.error_code}", **job.error_params)
-            if job.error_code
-            else t("job.failed_unknown", job_id=job.job_id)
-        )
-        st.error(t("job.failed", title=title, error=reason), icon=":material/error:")
+        show_failed_job(job, title)
     elif job.state == "done":
         st.success(t("job.done", title=title), icon=":material/check_circle:")
     else:

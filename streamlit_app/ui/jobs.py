@@ -9,7 +9,7 @@ from chatbot_mvp.errors import ChatbotError
 from streamlit_app.ui.i18n import duration, moment, number, score, t
 from streamlit_app.ui.links import open_run
 from streamlit_app.ui.metrics import metric_label
-from streamlit_app.ui.state import get_app, show_error
+from streamlit_app.ui.state import get_app, show_error, show_failed_job
 
 
 def job_panel(place: str = "") -> None:
@@ -98,12 +98,7 @@ def _show_last(jobs: list[JobStatus], place: str) -> None:
         if st.button(t("job.open"), key=f"{place}open-last", icon=":material/monitoring:"):
             open_run(ended.job_id)
     elif ended.state == "failed":
-        reason = (
-            t(f"error.{ended.error_code}", **ended.error_params)
-            if ended.error_code
-            else t("job.failed_unknown", job_id=ended.job_id)
-        )
-        st.error(t("job.failed", title=ended.title, error=reason), icon=":material/error:")
+        show_failed_job(ended)
 
 
 def _show_unfinished(place: str) -> None:

@@ -7,7 +7,7 @@ import streamlit as st
 from chatbot_mvp.app_types import SUFFIXES, FileState, KbRecord, Upload
 from chatbot_mvp.errors import ChatbotError
 from streamlit_app.ui.i18n import duration, number, plain, t
-from streamlit_app.ui.state import failure_text, get_app, prepare_kb, show_error
+from streamlit_app.ui.state import failure_text, get_app, prepare_kb, show_error, show_failed_job
 from streamlit_app.ui.uploader import translate_uploader
 
 _ICONS = {
@@ -144,12 +144,7 @@ def _ended(upload: Upload) -> None:
     job = upload.job
     record = next((record for record in get_app().kbs() if record.kb_id == upload.kb_id), None)
     if job.state == "failed":
-        reason = (
-            t(f"error.{job.error_code}", **job.error_params)
-            if job.error_code
-            else t("job.failed_unknown", job_id=job.job_id)
-        )
-        st.error(t("job.failed", title=plain(job.title), error=reason), icon=":material/error:")
+        show_failed_job(job)
     elif job.state in ("stopped", "interrupted"):
         st.warning(t(f"upload.{job.state}", title=plain(job.title)), icon=":material/block:")
     elif record is not None:

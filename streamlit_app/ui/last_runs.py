@@ -9,6 +9,7 @@ import altair as alt
 import pandas as pd
 import streamlit as st
 
+from chatbot_mvp.app_types import main_metric
 from streamlit_app.ui.charts import show_chart
 from streamlit_app.ui.grid import card_grid
 from streamlit_app.ui.i18n import moment, number, plain, score, t
@@ -20,8 +21,7 @@ from streamlit_app.ui.state import PAGES, get_app
 Run = Mapping[str, Any]
 
 _GROUPS, _RUNS = 4, 10  # shown at most: data sets, and runs of each
-_MAIN = ("recall@5", "ndcg@10", "mrr", "hit@1")
-_MAIN_RAGAS = ("faithfulness", "answer_relevancy", "factual_correctness")
+_USUAL = "recall@5"
 
 
 def show_last_runs() -> None:
@@ -40,15 +40,14 @@ def show_last_runs() -> None:
     st.page_link(PAGES["evaluation"][0], label=t("home.all_runs"), icon=PAGES["evaluation"][1])
 
 
-def main_metric(kind: str, runs: Sequence[Run]) -> str:
-    """What stands for a group of runs: the usual one, else the first that its newest has a value of; "" for none."""
-    scored = [name for name, value in runs[0]["metrics"].items() if value is not None]
-    usual = _MAIN_RAGAS if kind == RAGAS else _MAIN
-    return next((name for name in usual if name in scored), scored[0] if scored else "")
+def metric_of_group(runs: Sequence[Run]) -> str:
+    """What stands for a group of runs, with answers or without: how well they retrieve, else as the list has it."""
+    newest = runs[0]
+    return _USUAL if newest["metrics"].get(_USUAL) is not None else main_metric(newest)
 
 
 def _show_group(kind: str, dataset: str, runs: Sequence[Run], position: int) -> None:
-    name = main_metric(kind, runs)
+    name = metric_of_group(runs)
     shown = [run for run in runs if run["metrics"].get(name) is not None][:_RUNS]
     title = t("home.group_ragas", name=plain(dataset)) if kind == RAGAS else plain(dataset)
     st.markdown(f"**{title}**")

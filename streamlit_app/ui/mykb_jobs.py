@@ -9,7 +9,7 @@ import streamlit as st
 from chatbot_mvp.app_types import EvaluationJob, KbRecord
 from chatbot_mvp.errors import ChatbotError
 from streamlit_app.ui.i18n import duration, moment, number, plain, t
-from streamlit_app.ui.state import get_app, show_error
+from streamlit_app.ui.state import get_app, show_error, show_failed_job
 
 QUESTIONS, RESULTS = "questions", "results"  # the two halves of the page
 
@@ -84,12 +84,7 @@ def _live(kb: KbRecord, job_id: str) -> None:
 def _show_ended(job: EvaluationJob) -> None:
     status = job.status
     if status.state == "failed":
-        reason = (
-            t(f"error.{status.error_code}", **status.error_params)
-            if status.error_code
-            else t("job.failed_unknown", job_id=status.job_id)
-        )
-        st.error(t("job.failed", title=plain(status.title), error=reason), icon=":material/error:")
+        show_failed_job(status)
     elif status.state in ("stopped", "interrupted"):
         st.warning(t(f"mykb.ended.{job.kind}", title=plain(status.title)), icon=":material/block:")
 

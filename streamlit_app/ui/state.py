@@ -10,11 +10,11 @@ from typing import Any
 import streamlit as st
 
 from chatbot_mvp.app import App, build_app
-from chatbot_mvp.app_types import Failure, FileState, KbRecord
+from chatbot_mvp.app_types import Failure, FileState, JobStatus, KbRecord
 from chatbot_mvp.errors import ChatbotError
 from chatbot_mvp.settings import load_settings
 from chatbot_mvp.types import Progress
-from streamlit_app.ui.i18n import catalogue, current_language, duration, moment, number, t
+from streamlit_app.ui.i18n import catalogue, current_language, duration, moment, number, plain, t
 
 _FOLDER = Path(__file__).resolve().parent.parent
 
@@ -47,6 +47,24 @@ def failure_text(failure: Failure | FileState) -> str:
     """Why something failed, in the reader's language where there is a text for it."""
     key = f"error.{failure.code}"
     return t(key, **failure.params) if key in catalogue(current_language()) else failure.message
+
+
+def job_failure_text(job: JobStatus) -> str:
+    """Why a job failed, in the reader's language; of what nobody foresaw, under which name the log has it."""
+    return (
+        t(f"error.{job.error_code}", **job.error_params)
+        if job.error_code
+        else t("job.failed_unknown", job_id=job.job_id)
+    )
+
+
+def show_failed_job(job: JobStatus, title: str = "") -> None:
+    """Say which job failed and why.
+
+    Args:
+        title: as Markdown; "" for the job's own.
+    """
+    st.error(t("job.failed", title=title or plain(job.title), error=job_failure_text(job)), icon=":material/error:")
 
 
 def active_kb() -> KbRecord | None:

@@ -14,7 +14,7 @@ from streamlit_app.ui.home_state import add_sample
 from streamlit_app.ui.i18n import duration, number, plain, t
 from streamlit_app.ui.links import open_run
 from streamlit_app.ui.session import conversations
-from streamlit_app.ui.state import PAGES, active_kb, get_app, show_error
+from streamlit_app.ui.state import PAGES, active_kb, get_app, show_error, show_failed_job
 
 STEPS = ("kb", "ask", "measure", "read")
 _ICONS = {"kb": ":material/library_add:", "ask": ":material/forum:", "measure": ":material/speed:"}
@@ -183,10 +183,7 @@ def _watch(job_id: str) -> None:
 def _show_end(job: JobStatus) -> None:
     """Why the session's benchmark left no result."""
     if job.state == "failed":
-        reason = t("job.failed_unknown", job_id=job.job_id)
-        if job.error_code:
-            reason = t(f"error.{job.error_code}", **job.error_params)
-        st.error(t("job.failed", title=plain(job.title), error=reason), icon=":material/error:")
+        show_failed_job(job)
     elif job.state in ("stopped", "interrupted"):
         st.warning(t("tour.stopped"), icon=":material/block:")
 

@@ -61,8 +61,9 @@ class Server:
 
 
 @pytest.fixture
-def server(tmp_path: Path) -> Iterator[Server]:
-    running = Server(tmp_path)
+def server(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Server]:
+    """Over an empty folder, with the settings that a module names in ``SETTINGS``."""
+    running = Server(tmp_path, **getattr(request.module, "SETTINGS", {}))
     running.start()
     yield running
     running.kill()

@@ -6,7 +6,6 @@ import pytest
 
 from chatbot_mvp.admin_password import hash_password
 from tests.benchmark.test_uploads import BEIR, packed
-from tests.e2e.conftest import Server
 from tests.e2e.test_tour import settle, visit
 
 pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("e2e")]
@@ -14,12 +13,7 @@ pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("e2e")]
 PASSWORD = "la contraseña del faro"
 
 
-@pytest.fixture
-def server(tmp_path):  # type: ignore[no-untyped-def]
-    running = Server(tmp_path, RETRIEVAL_STRATEGY="LEXICAL", ADMIN_PASSWORD=hash_password(PASSWORD))
-    running.start()
-    yield running
-    running.kill()
+SETTINGS = {"RETRIEVAL_STRATEGY": "LEXICAL", "ADMIN_PASSWORD": hash_password(PASSWORD)}
 
 
 def sign_in(page, password: str) -> None:  # type: ignore[no-untyped-def]

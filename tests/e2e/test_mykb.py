@@ -6,7 +6,6 @@ import json
 
 import pytest
 
-from tests.e2e.conftest import Server
 from tests.e2e.test_tour import settle, visit
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.xdist_group("e2e")]
@@ -14,12 +13,7 @@ pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.xdist_group("e2e")]
 REWORDED = "¿En qué libro se apunta cada visita?"
 
 
-@pytest.fixture
-def server(tmp_path):  # type: ignore[no-untyped-def]
-    running = Server(tmp_path, RETRIEVAL_STRATEGY="LEXICAL")
-    running.start()
-    yield running
-    running.kill()
+SETTINGS = {"RETRIEVAL_STRATEGY": "LEXICAL"}
 
 
 def test_questions_are_proposed_edited_asked_and_the_threshold_is_moved_and_taken(page, server) -> None:  # type: ignore[no-untyped-def]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from tests.e2e.conftest import Server
 from tests.e2e.test_tour import ask, settle, visit
 from tests.kb.documents import docx_with, pdf
 
@@ -25,12 +24,7 @@ PDF = pdf(
 )
 
 
-@pytest.fixture
-def server(tmp_path):  # type: ignore[no-untyped-def]
-    running = Server(tmp_path, RETRIEVAL_STRATEGY="LEXICAL")
-    running.start()
-    yield running
-    running.kill()
+SETTINGS = {"RETRIEVAL_STRATEGY": "LEXICAL"}
 
 
 @pytest.mark.slow

@@ -4,19 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from tests.e2e.conftest import Server
 from tests.e2e.test_compare_runs import choose
 from tests.e2e.test_tour import DOCUMENT, ask, settle, upload, visit
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.xdist_group("e2e")]
 
 
-@pytest.fixture
-def server(tmp_path):  # type: ignore[no-untyped-def]
-    running = Server(tmp_path, RETRIEVAL_STRATEGY="LEXICAL", GENERATION_ENABLED="false")
-    running.start()
-    yield running
-    running.kill()
+SETTINGS = {"RETRIEVAL_STRATEGY": "LEXICAL", "GENERATION_ENABLED": "false"}
 
 
 def go(page, name: str) -> None:  # type: ignore[no-untyped-def]

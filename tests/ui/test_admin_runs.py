@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -18,12 +17,10 @@ from tests.ui.test_pages import open_page, texts
 
 
 @pytest.fixture(autouse=True)
-def data_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    monkeypatch.setenv("DATA_DIR", str(tmp_path))
+def usual_strategy(data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is set outside cannot be changed in Admin."""
+    monkeypatch.delenv("RETRIEVAL_STRATEGY")
     monkeypatch.setenv("PROVIDER", "demo")
-    get_app.clear()
-    yield tmp_path
-    get_app.clear()
 
 
 def clicked(page: AppTest, key: str) -> AppTest:

@@ -13,7 +13,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from streamlit_app.ui import tour
-from streamlit_app.ui.last_runs import main_metric
+from streamlit_app.ui.last_runs import metric_of_group
 from streamlit_app.ui.state import get_app
 from tests.loopback import LoopbackServer
 from tests.ui.test_pages import ROOT, open_page, texts
@@ -158,14 +158,14 @@ def test_runs_of_an_earlier_version_have_no_interval(data_dir: Path) -> None:
     [
         ("", {"mrr": 0.1, "recall@5": 0.2}, "recall@5"),
         ("", {"recall@5": None, "mrr": 0.1}, "mrr"),
-        ("ragas", {"mrr": 0.1, "faithfulness": 0.2}, "faithfulness"),
+        ("ragas", {"ragas_faithfulness": None, "ragas_context_recall": 0.2}, "ragas_context_recall"),
         ("ragas", {"own_metric": 0.2}, "own_metric"),
-        ("", {"recall@5": None}, ""),
+        ("", {"recall@5": None}, "recall@5"),
         ("", {}, ""),
     ],
 )
 def test_the_metric_that_stands_for_a_run(kind: str, metrics: dict[str, Any], expected: str) -> None:
-    assert main_metric(kind, [{"metrics": metrics}]) == expected
+    assert metric_of_group([{"kind": kind, "metrics": metrics}]) == expected
 
 
 def test_a_run_without_any_value_is_told_as_such(data_dir: Path) -> None:
