@@ -30,9 +30,9 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from chatbot_mvp.benchmark.records import RunFolder, read_json_lines, run_folders  # noqa: E402
-from chatbot_mvp.benchmark.submissions import read_submissions  # noqa: E402
-from chatbot_mvp.settings import Settings  # noqa: E402
+from chatbot_mvp.runs.index import read_submissions  # noqa: E402
+from chatbot_mvp.runs.records import RunFolder, read_json_lines, run_folders  # noqa: E402
+from chatbot_mvp.settings.model import Settings  # noqa: E402
 from tests.benchmark.judge_stub import ModelStub  # noqa: E402
 
 PHASES = ("retrieve", "generate", "judge")

@@ -22,9 +22,9 @@ import numpy as np
 from scipy.optimize import minimize
 
 from chatbot_mvp.app import build_app
-from chatbot_mvp.benchmark.datasets import Dataset, load_dataset
-from chatbot_mvp.kb.chunking import passage_chunk
-from chatbot_mvp.metrics.ranking import ndcg_at, recall_at
+from chatbot_mvp.datasets import Dataset, load_dataset
+from chatbot_mvp.documents.chunking import passage_chunk
+from chatbot_mvp.metrics.ranking.family import ndcg_at, recall_at
 from chatbot_mvp.retrieval.bridge.arrays import best_first
 from chatbot_mvp.retrieval.bridge.choice import POOL, STEP_FEATURES
 from chatbot_mvp.retrieval.bridge.features import FEATURES, HAND, LINK_FEATURES, OWN_FEATURES, VECTOR_FEATURES
@@ -37,8 +37,8 @@ from chatbot_mvp.retrieval.bridge.walk import (
     step_weights,
 )
 from chatbot_mvp.retrieval.bridge.weights import PATH
-from chatbot_mvp.retrieval.index import CorpusIndex, build_index
-from chatbot_mvp.settings import load_settings
+from chatbot_mvp.retrieval.indexes.corpus import CorpusIndex, build_index
+from chatbot_mvp.settings.model import load_settings
 
 RIDGE = 30.0
 FREE_SIGN = {"named_exact", "length", "link_count", "alone_new", "links"}

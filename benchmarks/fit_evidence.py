@@ -1,4 +1,4 @@
-"""Fits the weights of ``chatbot_mvp/retrieval/evidence.py`` on knowledge bases with questions they cannot answer.
+"""Fits the weights of ``retrieval/stages/evidence.py`` on knowledge bases with questions they cannot answer.
 
 python benchmarks/fit_evidence.py ../shared/datasets/xquad_es            # writes evidence_weights.json
 python benchmarks/fit_evidence.py ../shared/datasets/xquad_es --dry-run  # prints the cross-fitted figures alone
@@ -24,17 +24,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from chatbot_mvp.benchmark.kb_evaluation import KbQuestion, auroc, load_questions
+from chatbot_mvp.documents.chunking import chunk_document
 from chatbot_mvp.embedding.base import Embedder
 from chatbot_mvp.embedding.registry import create_embedder
-from chatbot_mvp.kb.chunking import chunk_document
-from chatbot_mvp.retrieval.evidence import WEIGHTS_PATH, covered_share
-from chatbot_mvp.retrieval.kb_evidence import DENSE_FEATURES, LEXICAL_FEATURES, evidence_features
+from chatbot_mvp.evaluation.kb.questions import KbQuestion, auroc, load_questions
 from chatbot_mvp.retrieval.pipeline import build_pipeline
-from chatbot_mvp.retrieval.stages import Evidence
+from chatbot_mvp.retrieval.stages.base import Evidence
+from chatbot_mvp.retrieval.stages.evidence import WEIGHTS_PATH, covered_share
+from chatbot_mvp.retrieval.stages.kb_evidence import DENSE_FEATURES, LEXICAL_FEATURES, evidence_features
 from chatbot_mvp.retrieval.strategies import get_strategy
 from chatbot_mvp.retrieval.trace import RetrievalTrace
-from chatbot_mvp.settings import Settings, load_settings
+from chatbot_mvp.settings.model import Settings, load_settings
 from chatbot_mvp.types import Document
 
 Array = npt.NDArray[np.float64]

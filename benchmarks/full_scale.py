@@ -30,13 +30,13 @@ from typing import Any
 import numpy as np
 import synthetic
 
-from chatbot_mvp.benchmark.datasets import Dataset, load_dataset
+from chatbot_mvp.datasets import Dataset, load_dataset
+from chatbot_mvp.documents.chunking import passage_chunk
 from chatbot_mvp.embedding.base import InputType, Vectors
 from chatbot_mvp.embedding.cache import VectorCache
 from chatbot_mvp.embedding.local import LocalE5
-from chatbot_mvp.kb.chunking import passage_chunk
 from chatbot_mvp.retrieval.bridge.graph import build_graph
-from chatbot_mvp.retrieval.index import vector_cache_path
+from chatbot_mvp.retrieval.indexes.corpus import vector_cache_path
 from chatbot_mvp.text import Analyzer
 
 STRATEGIES = ("LEXICAL", "SIMPLE_VECTOR", "HYBRID", "BRIDGE", "BRIDGE_HYBRID")

@@ -19,13 +19,13 @@ from pathlib import Path
 
 import numpy as np
 
-from chatbot_mvp.benchmark.kb_evaluation import load_questions
+from chatbot_mvp.documents.chunking import chunk_document
 from chatbot_mvp.embedding.base import Embedder
 from chatbot_mvp.embedding.cache import VectorCache
 from chatbot_mvp.embedding.registry import create_embedder
-from chatbot_mvp.kb.chunking import chunk_document
+from chatbot_mvp.evaluation.kb.questions import load_questions
 from chatbot_mvp.retrieval.pipeline import Pipeline, build_pipeline
-from chatbot_mvp.settings import load_settings
+from chatbot_mvp.settings.model import load_settings
 from chatbot_mvp.types import Document
 
 CHARS = 120_000

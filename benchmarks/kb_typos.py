@@ -16,8 +16,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from chatbot_mvp.app import build_app
-from chatbot_mvp.benchmark.kb_evaluation import evaluate_kb, load_questions
-from chatbot_mvp.settings import load_settings
+from chatbot_mvp.evaluation.kb.questions import evaluate_kb, load_questions
+from chatbot_mvp.settings.model import load_settings
 
 LETTERS = "abcdefghijlmnopqrstuvz"
 

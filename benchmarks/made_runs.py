@@ -20,17 +20,17 @@ import numpy as np
 import synthetic
 
 from chatbot_mvp import __version__
-from chatbot_mvp.benchmark.answering import GENERATE, RunModels
-from chatbot_mvp.benchmark.datasets import Dataset, load_dataset
-from chatbot_mvp.benchmark.preparation import PreparedRun, run_fingerprint
-from chatbot_mvp.benchmark.records import QueryRecord, RunFolder, RunManifest
-from chatbot_mvp.benchmark.retrieving import PHASE as RETRIEVE
-from chatbot_mvp.benchmark.runner import RunParts, execute
-from chatbot_mvp.benchmark.submissions import append_submission
+from chatbot_mvp.datasets import Dataset, load_dataset
 from chatbot_mvp.embedding.base import InputType, Vectors
+from chatbot_mvp.evaluation.benchmark.answering import GENERATE, RunModels
+from chatbot_mvp.evaluation.benchmark.preparation import PreparedRun, run_fingerprint
+from chatbot_mvp.evaluation.benchmark.retrieving import PHASE as RETRIEVE
+from chatbot_mvp.evaluation.benchmark.runner import RunParts, execute
 from chatbot_mvp.exports.tables import write_detail_csv, write_summary_csv
 from chatbot_mvp.llm.demo import DemoModel
-from chatbot_mvp.settings import Settings, load_settings
+from chatbot_mvp.runs.index import append_submission
+from chatbot_mvp.runs.records import QueryRecord, RunFolder, RunManifest
+from chatbot_mvp.settings.model import Settings, load_settings
 from chatbot_mvp.types import ignore_progress
 
 STRATEGIES = ("LEXICAL", "BRIDGE", "HYBRID", "BRIDGE_HYBRID")

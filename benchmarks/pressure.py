@@ -25,15 +25,15 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from chatbot_mvp.benchmark.answering import RunModels, answer  # noqa: E402
-from chatbot_mvp.benchmark.datasets import Dataset, Query  # noqa: E402
-from chatbot_mvp.benchmark.journal import Journal  # noqa: E402
-from chatbot_mvp.benchmark.preparation import PreparedRun, prepare_run  # noqa: E402
-from chatbot_mvp.benchmark.records import QueryRecord  # noqa: E402
-from chatbot_mvp.benchmark.retrieving import PHASE as RETRIEVE  # noqa: E402
-from chatbot_mvp.benchmark.spending import Spending  # noqa: E402
+from chatbot_mvp.datasets import Dataset, Query  # noqa: E402
+from chatbot_mvp.evaluation.benchmark.answering import RunModels, answer  # noqa: E402
+from chatbot_mvp.evaluation.benchmark.preparation import PreparedRun, prepare_run  # noqa: E402
+from chatbot_mvp.evaluation.benchmark.retrieving import PHASE as RETRIEVE  # noqa: E402
 from chatbot_mvp.llm.registry import create_chat_model, requests_at_once  # noqa: E402
-from chatbot_mvp.settings import Settings, load_settings  # noqa: E402
+from chatbot_mvp.runs.journal import Journal  # noqa: E402
+from chatbot_mvp.runs.records import QueryRecord  # noqa: E402
+from chatbot_mvp.runs.spending import Spending  # noqa: E402
+from chatbot_mvp.settings.model import Settings, load_settings  # noqa: E402
 from chatbot_mvp.types import Document, ignore_progress  # noqa: E402
 from tests.benchmark.judge_stub import Faults, serve  # noqa: E402
 

@@ -28,10 +28,10 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from chatbot_mvp.app import App  # noqa: E402
-from chatbot_mvp.judging.ragas import load_prompts  # noqa: E402
-from chatbot_mvp.providers import Providers  # noqa: E402
-from chatbot_mvp.ragas.rows import InputRow, rows_from  # noqa: E402
-from chatbot_mvp.settings import load_settings  # noqa: E402
+from chatbot_mvp.evaluation.ragas.rows import InputRow, rows_from  # noqa: E402
+from chatbot_mvp.judges.ragas import load_prompts  # noqa: E402
+from chatbot_mvp.llm.providers import Providers  # noqa: E402
+from chatbot_mvp.settings.model import load_settings  # noqa: E402
 from tests.fakes import FakeEmbedder  # noqa: E402
 from tests.judging.judge_stub import JudgeStub  # noqa: E402
 from tests.llm.http_stub import Request  # noqa: E402

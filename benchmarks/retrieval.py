@@ -22,10 +22,10 @@ import numpy as np
 import tantivy
 
 from chatbot_mvp.app import build_app
-from chatbot_mvp.benchmark.datasets import load_dataset
-from chatbot_mvp.kb.chunking import passage_chunk
+from chatbot_mvp.datasets import load_dataset
+from chatbot_mvp.documents.chunking import passage_chunk
 from chatbot_mvp.retrieval.pipeline import Pipeline, build_pipeline
-from chatbot_mvp.settings import load_settings
+from chatbot_mvp.settings.model import load_settings
 from chatbot_mvp.types import Document
 
 _CAPITALISED = re.compile(r"\b[A-Z][a-zà-ÿ]{2,}\b")

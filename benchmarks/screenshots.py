@@ -50,7 +50,7 @@ def main() -> None:
 def fill(folder: Path) -> list[str]:
     """What somebody has after an hour: ids of the runs, oldest first."""
     from chatbot_mvp.app import build_app
-    from chatbot_mvp.settings import load_settings
+    from chatbot_mvp.settings.model import load_settings
 
     app = build_app(load_settings(data_dir=folder, provider="demo", ui_language="es"))
     kb = app.add_sample_kb()

@@ -15,8 +15,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from chatbot_mvp.metrics.bootstrap import Floats, percentile_intervals
-from chatbot_mvp.metrics.significance import randomisation_p
+from chatbot_mvp.metrics.statistics.bootstrap import Floats, percentile_intervals
+from chatbot_mvp.metrics.statistics.significance import randomisation_p
 
 Draw = Callable[[np.random.Generator, int], tuple[Floats, Floats]]
 """(generator, pairs) -> (scores of one system, of the other), queries × pairs."""

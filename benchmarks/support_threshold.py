@@ -10,9 +10,9 @@ import tempfile
 from pathlib import Path
 
 from chatbot_mvp.app import build_app
-from chatbot_mvp.benchmark.kb_evaluation import auroc
 from chatbot_mvp.chat.verification import MIN_SUPPORT, nearness_of, verify
-from chatbot_mvp.settings import load_settings
+from chatbot_mvp.evaluation.kb.questions import auroc
+from chatbot_mvp.settings.model import load_settings
 
 CASES = Path(__file__).with_name("support_cases.json")
 

@@ -14,7 +14,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from chatbot_mvp.settings import PROJECT_ROOT, Settings
+from chatbot_mvp.settings.model import PROJECT_ROOT, Settings
 
 README, README_ES = PROJECT_ROOT / "README.md", PROJECT_ROOT / "README.es.md"
 TEMPLATE = PROJECT_ROOT / "data" / "env.example"

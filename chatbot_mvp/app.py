@@ -10,34 +10,34 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
-from chatbot_mvp.admin_access import AdminAccess
-from chatbot_mvp.bench import Bench, LanguageModelFactory
-from chatbot_mvp.benchmark.detail import RunDetails
-from chatbot_mvp.benchmark.kb_evaluation import evaluate_kb, load_questions
 from chatbot_mvp.chat.answer import Answer
+from chatbot_mvp.chat.answering import AnswerStream, ChatService
 from chatbot_mvp.chat.context import Retrieval, UserContext, other_search, with_search
-from chatbot_mvp.chat.desk import ChatDesk
 from chatbot_mvp.chat.metrics_log import MetricsLog
 from chatbot_mvp.chat.prompting import PastTurn
-from chatbot_mvp.chat.service import AnswerStream, ChatService
+from chatbot_mvp.chat.sessions import ChatDesk
+from chatbot_mvp.documents.chunking import chunk_document
 from chatbot_mvp.embedding.base import Embedder
 from chatbot_mvp.embedding.registry import create_embedder
 from chatbot_mvp.errors import ChatbotError
+from chatbot_mvp.evaluation.detail import RunDetails
+from chatbot_mvp.evaluation.kb.questions import evaluate_kb, load_questions
+from chatbot_mvp.evaluation.kb.service import KbEvaluationDesk
+from chatbot_mvp.evaluation.service import Bench, LanguageModelFactory
 from chatbot_mvp.health import HealthDesk, Probe
-from chatbot_mvp.kb.chunking import chunk_document
-from chatbot_mvp.kb.store import KbRecord, KbStore
-from chatbot_mvp.kb_evaluation.desk import KbEvaluationDesk
-from chatbot_mvp.library import Library
+from chatbot_mvp.knowledge_base.pipelines import PipelinePool
+from chatbot_mvp.knowledge_base.service import Library
+from chatbot_mvp.knowledge_base.store import KbRecord, KbStore
 from chatbot_mvp.llm.base import ChatModel, Completion
 from chatbot_mvp.llm.demo import DemoModel
-from chatbot_mvp.providers import Providers
-from chatbot_mvp.retrieval.chroma import chroma_client, delete_collections
-from chatbot_mvp.retrieval.index import forget_index
+from chatbot_mvp.llm.providers import Providers
+from chatbot_mvp.retrieval.indexes.chroma import chroma_client, delete_collections
+from chatbot_mvp.retrieval.indexes.corpus import forget_index
 from chatbot_mvp.retrieval.pipeline import Pipeline, build_pipeline
-from chatbot_mvp.retrieval.pool import PipelinePool
 from chatbot_mvp.retrieval.strategies import get_strategy
-from chatbot_mvp.settings import Settings
-from chatbot_mvp.settings_desk import SettingsDesk
+from chatbot_mvp.settings.access import AdminAccess
+from chatbot_mvp.settings.live import SettingsDesk
+from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.types import Chunk, Document, ProgressCallback, ignore_progress
 
 __all__ = ["App", "Check", "build_app"]

@@ -15,7 +15,7 @@ from types import TracebackType
 from typing import Any, TextIO
 from urllib.parse import quote
 
-from chatbot_mvp.settings import MASK, SECRETS, Settings
+from chatbot_mvp.settings.model import MASK, SECRETS, Settings
 
 _log = logging.getLogger(__name__)
 

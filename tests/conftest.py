@@ -12,10 +12,10 @@ from pathlib import Path
 import hypothesis
 import pytest
 
-from chatbot_mvp import cli as command_line
 from chatbot_mvp.app import App
+from chatbot_mvp.cli import main as command_line
 from chatbot_mvp.llm.demo import DemoModel
-from chatbot_mvp.settings import PROJECT_ROOT, Settings, load_settings
+from chatbot_mvp.settings.model import PROJECT_ROOT, Settings, load_settings
 from tests.fakes import FakeEmbedder, FakeLanguageModel
 
 Command = Callable[..., tuple[int, str, str]]

@@ -16,8 +16,8 @@ import numpy as np
 from chatbot_mvp.embedding.base import InputType, Vectors
 from chatbot_mvp.errors import ProviderError
 from chatbot_mvp.llm.base import ChatRequest, ChatStream, Completion
+from chatbot_mvp.llm.language_model import LanguageModel
 from chatbot_mvp.llm.streams import FinishedStream
-from chatbot_mvp.retrieval.language_model import LanguageModel
 from chatbot_mvp.text import Analyzer
 from chatbot_mvp.types import Chunk
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from chatbot_mvp.admin_password import PasswordGate, hash_password, reason_against
 from chatbot_mvp.errors import InvalidSetting, PasswordTriesExhausted, PasswordWrong
-from chatbot_mvp.settings import load_settings
+from chatbot_mvp.settings.model import load_settings
+from chatbot_mvp.settings.password import PasswordGate, hash_password, reason_against
 from tests.conftest import Command
 
 PASSWORD = "contraseña con ñ"

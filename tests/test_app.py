@@ -8,7 +8,7 @@ from chatbot_mvp.app import App
 from chatbot_mvp.errors import NotComparable
 from chatbot_mvp.llm.demo import DemoModel
 from chatbot_mvp.retrieval.pipeline import Pipeline, fingerprint
-from chatbot_mvp.settings import Settings
+from chatbot_mvp.settings.model import Settings
 from tests.fakes import FakeEmbedder
 
 

@@ -11,12 +11,12 @@ from types import ModuleType
 import pytest
 
 from chatbot_mvp.app import App
-from chatbot_mvp.benchmark.kb_evaluation import evaluate_kb, load_questions
+from chatbot_mvp.evaluation.kb.questions import evaluate_kb, load_questions
 from chatbot_mvp.llm.demo import DemoModel
 from chatbot_mvp.retrieval.bridge.features import LINK_FEATURES, OWN_FEATURES
 from chatbot_mvp.retrieval.bridge.weights import PATH
-from chatbot_mvp.retrieval.evidence import WEIGHTS_PATH
-from chatbot_mvp.settings import Settings
+from chatbot_mvp.retrieval.stages.evidence import WEIGHTS_PATH
+from chatbot_mvp.settings.model import Settings
 from tests.fakes import FakeEmbedder
 
 ROOT = Path(__file__).resolve().parents[1]

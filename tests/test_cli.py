@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from chatbot_mvp import cli as command_line
+from chatbot_mvp.cli import main as command_line
 from chatbot_mvp.errors import RunStopped
-from chatbot_mvp.settings import PROJECT_ROOT, Settings
+from chatbot_mvp.settings.model import PROJECT_ROOT, Settings
 from tests.benchmark.hub_stub import HubStub
 from tests.benchmark.test_hotpotqa import hub_bytes
 from tests.conftest import Command
@@ -331,7 +331,7 @@ def test_a_stop_before_there_is_a_run_names_none(
 
 SLOW = """
 import time
-from chatbot_mvp import cli
+from chatbot_mvp.cli import main as cli
 plain = cli.ProgressLine.__call__
 def slow(self, progress):
     plain(self, progress)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from chatbot_mvp.benchmark.estimate import Amount, Estimate, PhaseEstimate, PilotReport, total_of
-from chatbot_mvp.cli_print import estimate_lines, result_lines
+from chatbot_mvp.cli.printing import estimate_lines, result_lines
+from chatbot_mvp.evaluation.benchmark.estimate import Amount, Estimate, PhaseEstimate, PilotReport, total_of
 
 RESULT: dict[str, Any] = {
     "run_id": "r1",

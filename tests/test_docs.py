@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from chatbot_mvp.benchmark.causes import Cause
+from chatbot_mvp.evaluation.ragas.config import JudgeConfig, RagasConfig
 from chatbot_mvp.exports.formats import FORMATS
-from chatbot_mvp.judging.ragas import RAGAS_METRICS, RagasMetric
+from chatbot_mvp.judges.ragas import RAGAS_METRICS, RagasMetric
 from chatbot_mvp.llm.registry import PROVIDERS, Provider
 from chatbot_mvp.metrics.registry import METRICS, MetricSpec
-from chatbot_mvp.ragas.config import JudgeConfig, RagasConfig
 from chatbot_mvp.retrieval.strategies import STRATEGIES
-from chatbot_mvp.settings import Settings
+from chatbot_mvp.runs.causes import Cause
+from chatbot_mvp.settings.model import Settings
 
 ROOT = Path(__file__).resolve().parents[1]
 

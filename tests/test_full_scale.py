@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from chatbot_mvp.benchmark.datasets import load_dataset
+from chatbot_mvp.datasets import load_dataset
 from tests.test_benchmarks import script
 
 synthetic = script("synthetic")

@@ -9,8 +9,8 @@ import pytest
 
 from chatbot_mvp.app import App, build_app
 from chatbot_mvp.errors import KbNotFound
-from chatbot_mvp.library import Upload
-from chatbot_mvp.settings import Settings
+from chatbot_mvp.knowledge_base.service import Upload
+from chatbot_mvp.settings.model import Settings
 from tests.kb.documents import docx_with, pdf
 
 DOCX = docx_with(

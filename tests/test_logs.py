@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 
 from chatbot_mvp import logs
-from chatbot_mvp.cli_progress import ProgressLine, progress_event
-from chatbot_mvp.settings import PROJECT_ROOT, SECRETS, Settings, log_format
+from chatbot_mvp.cli.progress import ProgressLine, progress_event
+from chatbot_mvp.settings.model import PROJECT_ROOT, SECRETS, Settings, log_format
 from chatbot_mvp.types import Progress
 from tests.conftest import Command
 from tests.test_cli import CONTRACT
@@ -155,7 +155,7 @@ def test_a_progress_event_has_null_for_what_is_not_known() -> None:
 
 BAR = """
 from chatbot_mvp import logs
-from chatbot_mvp.cli_progress import ProgressLine
+from chatbot_mvp.cli.progress import ProgressLine
 from chatbot_mvp.types import Progress
 logs.configure("text")
 with ProgressLine() as progress:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from chatbot_mvp.app import App
 from chatbot_mvp.llm.demo import DemoModel
-from chatbot_mvp.settings import load_settings
+from chatbot_mvp.settings.model import load_settings
 from tests.fakes import FakeEmbedder
 from tests.test_benchmarks import script
 

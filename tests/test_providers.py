@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from chatbot_mvp.app import build_app
-from chatbot_mvp.app_settings import save_provider, saved_provider
 from chatbot_mvp.errors import (
     InvalidSetting,
     NeedsLanguageModel,
@@ -17,9 +16,10 @@ from chatbot_mvp.errors import (
     UnknownChoice,
 )
 from chatbot_mvp.llm.base import ChatRequest, Message
+from chatbot_mvp.llm.providers import Providers, ProviderStatus
 from chatbot_mvp.llm.registry import PROVIDERS, create_chat_model
-from chatbot_mvp.providers import Providers, ProviderStatus
-from chatbot_mvp.settings import MASK, MODEL_SETTINGS, PROJECT_ROOT, Settings, load_settings
+from chatbot_mvp.settings.model import MASK, MODEL_SETTINGS, PROJECT_ROOT, Settings, load_settings
+from chatbot_mvp.settings.saved import save_provider, saved_provider
 
 KEYS = {"gemini": "gemini_api_key", "groq": "groq_api_key", "nim": "nvidia_api_key", "openai": "openai_api_key"}
 REQUEST = ChatRequest((Message("user", "?"),))

@@ -22,8 +22,8 @@ from chatbot_mvp.app import App
 from chatbot_mvp.chat.prompting import no_evidence
 from chatbot_mvp.llm.base import ChatModel
 from chatbot_mvp.llm.demo import DemoModel
-from chatbot_mvp.serve import MAX_BODY_BYTES, build_server
-from chatbot_mvp.settings import Settings
+from chatbot_mvp.server.openai import MAX_BODY_BYTES, build_server
+from chatbot_mvp.settings.model import Settings
 from tests.chat.conftest import INSIDE, OUTSIDE, SOURCE
 from tests.fakes import FailingChatModel, FakeChatModel, FakeEmbedder, SlowChatModel
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from chatbot_mvp.setting_hints import near_misses
-from chatbot_mvp.settings import Settings
+from chatbot_mvp.settings.hints import near_misses
+from chatbot_mvp.settings.model import Settings
 
 KNOWN = [name.upper() for name in Settings.model_fields]
 

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from chatbot_mvp.app import App
 from chatbot_mvp.errors import InvalidSetting
 from chatbot_mvp.llm.demo import DemoModel
-from chatbot_mvp.settings import Settings, load_settings, misnamed_settings
+from chatbot_mvp.settings.model import Settings, load_settings, misnamed_settings
 from tests.fakes import FakeEmbedder
 
 

@@ -9,9 +9,9 @@ import pytest
 
 from chatbot_mvp.app import App, build_app
 from chatbot_mvp.errors import ChoiceNotKept, InvalidSetting
-from chatbot_mvp.setting_forms import CHANGEABLE, GROUPS, form_of
-from chatbot_mvp.settings import ADDRESSES, SECRETS, Settings, load_settings
-from chatbot_mvp.settings_desk import SettingRow, SettingsDesk
+from chatbot_mvp.settings.forms import CHANGEABLE, GROUPS, form_of
+from chatbot_mvp.settings.live import SettingRow, SettingsDesk
+from chatbot_mvp.settings.model import ADDRESSES, SECRETS, Settings, load_settings
 
 
 def row_of(desk: SettingsDesk, name: str) -> SettingRow:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatbot_mvp.kb.chunking import chunk_document
+from chatbot_mvp.documents.chunking import chunk_document
 from chatbot_mvp.text import LANGUAGES, STOP_WORDS, Analyzer, detect_language, fold, sentences
 from chatbot_mvp.types import Document
 

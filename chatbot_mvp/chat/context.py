@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from chatbot_mvp.retrieval.context import context_budget
-from chatbot_mvp.settings import Settings
+from chatbot_mvp.retrieval.stages.context import context_budget
+from chatbot_mvp.settings.model import Settings
 
 Mode = Literal["strict", "general"]
 MODES: tuple[Mode, ...] = ("strict", "general")

@@ -9,8 +9,8 @@ from typing import Literal
 from chatbot_mvp.chat.prompting import PastTurn, rewrite_messages
 from chatbot_mvp.errors import ConfigurationError, ProviderError
 from chatbot_mvp.llm.base import ChatModel, ChatOptions, ChatRequest
-from chatbot_mvp.retrieval.evidence import covered_share
 from chatbot_mvp.retrieval.pipeline import Pipeline
+from chatbot_mvp.retrieval.stages.evidence import covered_share
 from chatbot_mvp.retrieval.trace import RetrievalTrace
 from chatbot_mvp.text import fold
 

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from chatbot_mvp.embedding.registry import is_configured
 from chatbot_mvp.errors import InvalidSetting
 from chatbot_mvp.retrieval.strategies import STRATEGIES
-from chatbot_mvp.settings import SECRETS, Settings
+from chatbot_mvp.settings.model import SECRETS, Settings
 
 _SEARCH = (
     *("retrieval_strategy", "retrieval_k", "retrieval_pre_fusion_k", "retrieval_fusion", "retrieval_rrf_k"),

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from chatbot_mvp.llm.base import Message
-from chatbot_mvp.llm.fence import as_data, fence_name
+from chatbot_mvp.prompting.fence import as_data, fence_name
 from chatbot_mvp.retrieval.pipeline import fingerprint
-from chatbot_mvp.retrieval.stages import RetrievalConfig
+from chatbot_mvp.retrieval.stages.base import RetrievalConfig
 from chatbot_mvp.text import LANGUAGES
 from chatbot_mvp.types import Chunk
 

@@ -9,7 +9,7 @@ from typing import Any
 from chatbot_mvp.chat.answer import Answer, Failure
 from chatbot_mvp.chat.citations import Source
 from chatbot_mvp.chat.verification import Statement
-from chatbot_mvp.retrieval.kb_score import KbScore, score_parts
+from chatbot_mvp.retrieval.stages.kb_score import KbScore, score_parts
 from chatbot_mvp.retrieval.trace import RetrievalTrace
 from chatbot_mvp.types import Chunk
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from chatbot_mvp.retrieval.index import CorpusIndex
+from chatbot_mvp.retrieval.indexes.corpus import CorpusIndex
 from chatbot_mvp.text import Analyzer, sentences
 from chatbot_mvp.types import Chunk
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from chatbot_mvp.embedding.base import InputType, Vectors
 from chatbot_mvp.errors import MissingPackage
-from chatbot_mvp.settings import LOCAL_EMBEDDER
+from chatbot_mvp.settings.model import LOCAL_EMBEDDER
 
 _SPIN_COUNT = "500"
 """How often a thread of the engine looks for its next piece of work before it sleeps."""

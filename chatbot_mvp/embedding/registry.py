@@ -9,7 +9,7 @@ from chatbot_mvp.embedding.base import Embedder
 from chatbot_mvp.errors import ProviderNotConfigured, UnknownChoice
 from chatbot_mvp.remote.failures import Endpoint
 from chatbot_mvp.remote.http import JsonEndpoint, calls_for
-from chatbot_mvp.settings import LOCAL_EMBEDDER, Settings
+from chatbot_mvp.settings.model import LOCAL_EMBEDDER, Settings
 
 
 def _local_e5() -> Embedder:

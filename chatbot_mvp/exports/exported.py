@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from chatbot_mvp.benchmark.datasets import Dataset
-from chatbot_mvp.benchmark.records import RunManifest
+from chatbot_mvp.datasets import Dataset
 from chatbot_mvp.errors import ExportNotWritten
+from chatbot_mvp.runs.records import RunManifest
 
 
 @dataclass(frozen=True)

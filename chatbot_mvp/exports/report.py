@@ -6,9 +6,9 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from chatbot_mvp.benchmark.masking import masked_settings
 from chatbot_mvp.exports.exported import Exported, FinishedRun
 from chatbot_mvp.metrics.registry import COMPARED, METRICS
+from chatbot_mvp.runs.masking import masked_settings
 
 _EXAMPLES = 5
 _CAPTIONS = {

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from chatbot_mvp.benchmark.datasets import Dataset
-from chatbot_mvp.benchmark.records import RunFolder
-from chatbot_mvp.metrics.answer_text import AnswerCase
+from chatbot_mvp.datasets import Dataset
+from chatbot_mvp.metrics.answers.text import AnswerCase
+from chatbot_mvp.runs.records import RunFolder
 
 _RUN_COUNTS = ("abstentions", "rerank_failures", "reranker_rescue_count", "damaged_records")
 

@@ -15,8 +15,8 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from chatbot_mvp.benchmark.records import BUNDLE, RunManifest
 from chatbot_mvp.errors import BundleDamaged, BundleUnsafe
+from chatbot_mvp.runs.records import BUNDLE, RunManifest
 
 _MOST_FILES = 100
 _MOST_BYTES = 512 * 2**20  # unpacked; a run of 7,405 queries has some 50 MB

@@ -19,7 +19,7 @@ from chatbot_mvp.llm.reply_cache import CachedModel, ReplyCache
 from chatbot_mvp.llm.wire import Wire
 from chatbot_mvp.remote.failures import Endpoint
 from chatbot_mvp.remote.http import JsonEndpoint, calls_for, v1
-from chatbot_mvp.settings import MODEL_SETTINGS, Settings
+from chatbot_mvp.settings.model import MODEL_SETTINGS, Settings
 
 NVIDIA_URL = "https://integrate.api.nvidia.com/v1"
 _CONNECT_SECONDS = 10.0

@@ -6,13 +6,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from chatbot_mvp.metrics.answer_accuracy import answer_contains, generation_score, label_accuracy
-from chatbot_mvp.metrics.answer_f1 import answer_f1
-from chatbot_mvp.metrics.answer_text import AnswerCase
-from chatbot_mvp.metrics.exact_match import exact_match
-from chatbot_mvp.metrics.generation_context import reranker_rescue_count
-from chatbot_mvp.metrics.ranking import CONTEXT_METRICS, RANKING_METRICS
-from chatbot_mvp.metrics.semantic_similarity import semantic_similarity
+from chatbot_mvp.metrics.answers.accuracy import answer_contains, generation_score, label_accuracy
+from chatbot_mvp.metrics.answers.exact_match import exact_match
+from chatbot_mvp.metrics.answers.f1 import answer_f1
+from chatbot_mvp.metrics.answers.semantic_similarity import semantic_similarity
+from chatbot_mvp.metrics.answers.text import AnswerCase
+from chatbot_mvp.metrics.ranking.family import CONTEXT_METRICS, RANKING_METRICS
+from chatbot_mvp.metrics.ranking.generation_context import reranker_rescue_count
 
 Input = Literal["ranking", "context", "answer", "judged", "vectors", "run"]
 

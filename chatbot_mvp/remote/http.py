@@ -8,7 +8,7 @@ from chatbot_mvp.errors import MissingPackage
 from chatbot_mvp.remote.calls import Calls
 from chatbot_mvp.remote.failures import Endpoint, Failure, failure_of_status
 from chatbot_mvp.remote.limiter import limiter_for
-from chatbot_mvp.settings import Settings
+from chatbot_mvp.settings.model import Settings
 
 _CONNECT_SECONDS = 10.0
 

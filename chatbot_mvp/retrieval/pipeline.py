@@ -8,22 +8,22 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, fields, replace
 from pathlib import Path
 
+from chatbot_mvp.documents.chunking import CHUNKING_VERSION
 from chatbot_mvp.embedding.base import Embedder
-from chatbot_mvp.kb.chunking import CHUNKING_VERSION
+from chatbot_mvp.llm.language_model import LanguageModel, needed
 from chatbot_mvp.retrieval.bridge.graph import GRAPH_VERSION
 from chatbot_mvp.retrieval.bridge.weights import weights_key
-from chatbot_mvp.retrieval.enrichment import ContextCache, enrich
-from chatbot_mvp.retrieval.expansion import Expansion
-from chatbot_mvp.retrieval.index import CorpusIndex, build_index
-from chatbot_mvp.retrieval.language_model import LanguageModel, needed
-from chatbot_mvp.retrieval.lexical import INDEX_VERSION
-from chatbot_mvp.retrieval.llm_expansion import LlmExpansion, QueryExpander
-from chatbot_mvp.retrieval.rerank import Rerank, Reranker, make_reranker
-from chatbot_mvp.retrieval.stages import RetrievalConfig, Selection, Stage
+from chatbot_mvp.retrieval.indexes.corpus import CorpusIndex, build_index
+from chatbot_mvp.retrieval.indexes.enrichment import ContextCache, enrich
+from chatbot_mvp.retrieval.indexes.lexical import INDEX_VERSION
+from chatbot_mvp.retrieval.indexes.vector_store import VectorStoreChoice
+from chatbot_mvp.retrieval.stages.base import RetrievalConfig, Selection, Stage
+from chatbot_mvp.retrieval.stages.expansion import Expansion
+from chatbot_mvp.retrieval.stages.llm_expansion import LlmExpansion, QueryExpander
+from chatbot_mvp.retrieval.stages.rerank import Rerank, Reranker, make_reranker
 from chatbot_mvp.retrieval.strategies import get_strategy
 from chatbot_mvp.retrieval.trace import RetrievalTrace
-from chatbot_mvp.retrieval.vector_store import VectorStoreChoice
-from chatbot_mvp.settings import Settings
+from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.text import ANALYSIS_VERSION
 from chatbot_mvp.types import Chunk, ProgressCallback, ignore_progress
 

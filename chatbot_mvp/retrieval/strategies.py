@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from chatbot_mvp.errors import UnknownChoice
-from chatbot_mvp.retrieval.bridge.stage import Bridge
-from chatbot_mvp.retrieval.expansion import Expansion
-from chatbot_mvp.retrieval.kb_score import KbScore
-from chatbot_mvp.retrieval.stages import Dense, Evidence, Fusion, Lexical, Selection, Stage
-from chatbot_mvp.retrieval.stitching import Stitching
+from chatbot_mvp.retrieval.stages.base import Dense, Evidence, Fusion, Lexical, Selection, Stage
+from chatbot_mvp.retrieval.stages.bridge import Bridge
+from chatbot_mvp.retrieval.stages.expansion import Expansion
+from chatbot_mvp.retrieval.stages.kb_score import KbScore
+from chatbot_mvp.retrieval.stages.stitching import Stitching
 
 
 @dataclass(frozen=True)

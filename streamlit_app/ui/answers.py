@@ -7,7 +7,7 @@ import time
 
 import streamlit as st
 
-from chatbot_mvp.app_types import AnswerRecord, Conversation, LiveTurn, Turn
+from chatbot_mvp.api import AnswerRecord, Conversation, LiveTurn, Turn
 from streamlit_app.ui.debug import show_debug
 from streamlit_app.ui.feedback import ask_feedback
 from streamlit_app.ui.i18n import number, t

@@ -7,7 +7,7 @@ from typing import Any
 
 import streamlit as st
 
-from chatbot_mvp.app_types import Comparison, MetricDelta, QueryChange, RunDelta
+from chatbot_mvp.api import Comparison, MetricDelta, QueryChange, RunDelta
 from chatbot_mvp.errors import ChatbotError
 from streamlit_app.ui.i18n import number, plain, score, t
 from streamlit_app.ui.metrics import metric_help, metric_label

@@ -6,7 +6,7 @@ from typing import Any
 
 import streamlit as st
 
-from chatbot_mvp.app_types import ChatProfile
+from chatbot_mvp.api import ChatProfile
 from chatbot_mvp.errors import ChatbotError
 from streamlit_app.ui.configuration import value_text
 from streamlit_app.ui.i18n import plain, t

@@ -7,7 +7,7 @@ from typing import Any
 
 import streamlit as st
 
-from chatbot_mvp.app_types import Comparison
+from chatbot_mvp.api import Comparison
 from chatbot_mvp.errors import ChatbotError
 from streamlit_app.ui.changed_queries import show_changes
 from streamlit_app.ui.configuration import value_text

@@ -7,7 +7,7 @@ from typing import Any
 
 import streamlit as st
 
-from chatbot_mvp.app_types import RunSetting
+from chatbot_mvp.api import RunSetting
 from chatbot_mvp.errors import ChatbotError
 from streamlit_app.ui.i18n import number, t
 from streamlit_app.ui.state import get_app, show_error

@@ -6,7 +6,7 @@ from functools import partial
 
 import streamlit as st
 
-from chatbot_mvp.app_types import Conversation, KbRecord
+from chatbot_mvp.api import Conversation, KbRecord
 from streamlit_app.ui.guard import admin_only, is_admin
 from streamlit_app.ui.i18n import current_language, moment, t
 from streamlit_app.ui.session import choose, conversations

@@ -7,7 +7,7 @@ from typing import Any
 
 import streamlit as st
 
-from chatbot_mvp.app_types import Found, JobStatus, ListedDataset
+from chatbot_mvp.api import Found, JobStatus, ListedDataset
 from chatbot_mvp.errors import ChatbotError
 from streamlit_app.ui.guard import is_admin
 from streamlit_app.ui.i18n import moment, number, plain, t

@@ -10,7 +10,7 @@ import altair as alt
 import pandas as pd
 import streamlit as st
 
-from chatbot_mvp.app_types import AnswerRecord
+from chatbot_mvp.api import AnswerRecord
 from streamlit_app.ui.charts import show_chart
 from streamlit_app.ui.i18n import number, t
 

@@ -9,7 +9,7 @@ import altair as alt
 import pandas as pd
 import streamlit as st
 
-from chatbot_mvp.app_types import Distribution
+from chatbot_mvp.api import Distribution
 from chatbot_mvp.errors import ChatbotError
 from streamlit_app.ui.charts import ink, show_chart
 from streamlit_app.ui.i18n import number, t

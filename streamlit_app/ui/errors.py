@@ -16,7 +16,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from chatbot_mvp import logs
 from chatbot_mvp.errors import ChatbotError
-from chatbot_mvp.settings import Settings
+from chatbot_mvp.settings.model import Settings
 from streamlit_app.ui.i18n import t
 from streamlit_app.ui.state import error_text
 

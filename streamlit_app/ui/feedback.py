@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from chatbot_mvp.app_types import KINDS, Conversation, Turn
+from chatbot_mvp.api import KINDS, Conversation, Turn
 from streamlit_app.ui.i18n import t
 from streamlit_app.ui.state import get_app
 

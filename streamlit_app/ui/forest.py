@@ -8,7 +8,7 @@ import altair as alt
 import pandas as pd
 import streamlit as st
 
-from chatbot_mvp.app_types import Comparison
+from chatbot_mvp.api import Comparison
 from streamlit_app.ui.charts import ink, show_chart
 from streamlit_app.ui.i18n import number, t
 from streamlit_app.ui.metrics import interval_text, metric_label

@@ -8,7 +8,7 @@ from typing import Literal
 
 import streamlit as st
 
-from chatbot_mvp.app_types import Health
+from chatbot_mvp.api import Health
 from streamlit_app.ui.grid import card_grid
 from streamlit_app.ui.i18n import number, plain, t
 from streamlit_app.ui.kb_upload import take_sample

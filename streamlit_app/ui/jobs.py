@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from chatbot_mvp.app_types import JobStatus
+from chatbot_mvp.api import JobStatus
 from chatbot_mvp.errors import ChatbotError
 from streamlit_app.ui.i18n import duration, moment, number, score, t
 from streamlit_app.ui.links import open_run

@@ -7,7 +7,7 @@ from typing import NoReturn
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from chatbot_mvp.app_types import KbRecord
+from chatbot_mvp.api import KbRecord
 from streamlit_app.ui.i18n import t
 from streamlit_app.ui.kb_upload import sample_button, upload_box, upload_panel
 from streamlit_app.ui.state import active_kb, get_app, kb_names

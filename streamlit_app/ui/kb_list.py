@@ -6,7 +6,7 @@ import math
 
 import streamlit as st
 
-from chatbot_mvp.app_types import KbContents, KbRecord
+from chatbot_mvp.api import KbContents, KbRecord
 from chatbot_mvp.errors import ChatbotError
 from streamlit_app.ui.guard import is_admin
 from streamlit_app.ui.i18n import moment, number, plain, t

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from chatbot_mvp.app_types import SUFFIXES, FileState, KbRecord, Upload
+from chatbot_mvp.api import SUFFIXES, FileState, KbRecord, Upload
 from chatbot_mvp.errors import ChatbotError
 from streamlit_app.ui.i18n import duration, number, plain, t
 from streamlit_app.ui.state import failure_text, get_app, prepare_kb, show_error, show_failed_job

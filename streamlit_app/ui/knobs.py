@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from chatbot_mvp.app_types import KbRecord, Mode, UserContext
+from chatbot_mvp.api import KbRecord, Mode, UserContext
 from streamlit_app.ui.chat_profile import chat_retrieval
 from streamlit_app.ui.i18n import current_language, t
 from streamlit_app.ui.state import get_app

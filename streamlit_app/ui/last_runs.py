@@ -9,7 +9,7 @@ import altair as alt
 import pandas as pd
 import streamlit as st
 
-from chatbot_mvp.app_types import main_metric
+from chatbot_mvp.api import main_metric
 from streamlit_app.ui.charts import show_chart
 from streamlit_app.ui.grid import card_grid
 from streamlit_app.ui.i18n import moment, number, plain, score, t

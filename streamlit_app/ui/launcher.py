@@ -6,7 +6,7 @@ from typing import Any
 
 import streamlit as st
 
-from chatbot_mvp.app_types import RUN_PARAMETERS
+from chatbot_mvp.api import RUN_PARAMETERS
 from chatbot_mvp.errors import ChatbotError
 from streamlit_app.ui.i18n import t
 from streamlit_app.ui.plan import show_plan

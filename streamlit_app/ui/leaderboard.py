@@ -9,7 +9,7 @@ import altair as alt
 import pandas as pd
 import streamlit as st
 
-from chatbot_mvp.app_types import NO_NOTE, Field, Place
+from chatbot_mvp.api import NO_NOTE, Field, Place
 from streamlit_app.ui import links
 from streamlit_app.ui.charts import show_chart
 from streamlit_app.ui.i18n import MOMENT_FORMAT, current_language, local_time, number, score, t

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from chatbot_mvp.app_types import METRICS
+from chatbot_mvp.api import METRICS
 from streamlit_app.ui.i18n import number, t
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import streamlit as st
 
-from chatbot_mvp.app_types import EvaluationJob, KbRecord
+from chatbot_mvp.api import EvaluationJob, KbRecord
 from chatbot_mvp.errors import ChatbotError
 from streamlit_app.ui.i18n import duration, moment, number, plain, t
 from streamlit_app.ui.state import get_app, show_error, show_failed_job

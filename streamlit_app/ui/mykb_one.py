@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import streamlit as st
 
-from chatbot_mvp.app_types import KbQuestion, KbRecord, QuestionSet, SetQuestion
+from chatbot_mvp.api import KbQuestion, KbRecord, QuestionSet, SetQuestion
 from chatbot_mvp.types import Chunk
 from streamlit_app.ui.i18n import number, t
 from streamlit_app.ui.state import get_app

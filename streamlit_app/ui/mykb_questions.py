@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from chatbot_mvp.app_types import KbQuestion, KbRecord, QuestionSet, SetCheck, SetQuestion
+from chatbot_mvp.api import KbQuestion, KbRecord, QuestionSet, SetCheck, SetQuestion
 from chatbot_mvp.errors import ChatbotError
 from streamlit_app.ui.guard import admin_only, is_admin
 from streamlit_app.ui.i18n import number, plain, t

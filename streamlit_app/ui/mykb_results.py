@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from chatbot_mvp.app_types import KbRecord, KbResult, Share
+from chatbot_mvp.api import KbRecord, KbResult, Share
 from chatbot_mvp.errors import ChatbotError
 from streamlit_app.ui.guard import admin_only, is_admin
 from streamlit_app.ui.i18n import moment, number, plain, score, t

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from chatbot_mvp.app_types import KbRecord, KbResult, ResultRow
+from chatbot_mvp.api import KbRecord, KbResult, ResultRow
 from chatbot_mvp.errors import ChatbotError
 from streamlit_app.ui.i18n import number, plain, t
 from streamlit_app.ui.row_choice import choose_row

@@ -6,7 +6,7 @@ import altair as alt
 import pandas as pd
 import streamlit as st
 
-from chatbot_mvp.app_types import KbRecord, KbResult, Share, ThresholdFigures, curve, few_of, figures_at, suggest
+from chatbot_mvp.api import KbRecord, KbResult, Share, ThresholdFigures, curve, few_of, figures_at, suggest
 from chatbot_mvp.errors import ChatbotError
 from streamlit_app.ui.charts import show_chart
 from streamlit_app.ui.guard import admin_only, is_admin

@@ -6,7 +6,7 @@ from typing import Any
 
 import streamlit as st
 
-from chatbot_mvp.app_types import RunPlan
+from chatbot_mvp.api import RunPlan
 from streamlit_app.ui.i18n import duration, number, t
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from chatbot_mvp.app_types import Preset
+from chatbot_mvp.api import Preset
 from chatbot_mvp.errors import ChatbotError
 from streamlit_app.ui.guard import is_admin
 from streamlit_app.ui.i18n import plain, t

@@ -8,7 +8,7 @@ from typing import Any
 
 import streamlit as st
 
-from chatbot_mvp.app_types import GoldPath, Part
+from chatbot_mvp.api import GoldPath, Part
 from chatbot_mvp.errors import ChatbotError
 from chatbot_mvp.types import Document
 from streamlit_app.ui.i18n import number, plain, score, t, word

@@ -6,7 +6,7 @@ from pathlib import PurePath
 
 import streamlit as st
 
-from chatbot_mvp.app_types import InputRow, RagasConfig
+from chatbot_mvp.api import InputRow, RagasConfig
 from chatbot_mvp.errors import ChatbotError
 from streamlit_app.ui.i18n import current_language, number, t
 from streamlit_app.ui.metrics import metric_help, metric_label

@@ -7,7 +7,7 @@ from typing import Any
 
 import streamlit as st
 
-from chatbot_mvp.app_types import InputRow
+from chatbot_mvp.api import InputRow
 from chatbot_mvp.errors import ChatbotError
 from streamlit_app.ui.i18n import duration, number, plain, score, t, word
 from streamlit_app.ui.metrics import interval_text, metric_help, metric_label

@@ -7,7 +7,7 @@ from typing import Any
 
 import streamlit as st
 
-from chatbot_mvp.app_types import RUN_PARAMETERS, form_of
+from chatbot_mvp.api import RUN_PARAMETERS, form_of
 from streamlit_app.ui.i18n import t
 from streamlit_app.ui.metrics import metric_label
 from streamlit_app.ui.setting_field import setting_field, setting_help, widget_value

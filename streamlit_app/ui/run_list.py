@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from chatbot_mvp.app_types import NO_NOTE, RUN_KINDS, RunFilter, kind_of, main_metric
+from chatbot_mvp.api import NO_NOTE, RUN_KINDS, RunFilter, kind_of, main_metric
 from streamlit_app.ui import links
 from streamlit_app.ui.i18n import MOMENT_FORMAT, current_language, local_time, number, score, t
 from streamlit_app.ui.metrics import metric_label

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from chatbot_mvp.app_types import NO_NOTE, NOTE_CHARS
+from chatbot_mvp.api import NO_NOTE, NOTE_CHARS
 from chatbot_mvp.errors import ChatbotError
 from streamlit_app.ui.i18n import t
 from streamlit_app.ui.state import get_app, show_error

@@ -8,7 +8,7 @@ from typing import Any, cast
 import pandas as pd
 import streamlit as st
 
-from chatbot_mvp.app_types import QueryFilter, QueryTable
+from chatbot_mvp.api import QueryFilter, QueryTable
 from chatbot_mvp.errors import ChatbotError
 from streamlit_app.ui.i18n import current_language, number, score, t
 from streamlit_app.ui.metrics import metric_label

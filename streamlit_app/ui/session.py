@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from chatbot_mvp.app_types import Conversation, KbRecord, LiveTurn
+from chatbot_mvp.api import Conversation, KbRecord, LiveTurn
 from chatbot_mvp.errors import ChatbotError
 from streamlit_app.ui.state import get_app
 

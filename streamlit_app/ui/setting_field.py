@@ -6,7 +6,7 @@ from typing import Any
 
 import streamlit as st
 
-from chatbot_mvp.app_types import SettingForm
+from chatbot_mvp.api import SettingForm
 from streamlit_app.ui.i18n import t, word
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import streamlit as st
 
-from chatbot_mvp.app_types import GROUPS, SettingRow
+from chatbot_mvp.api import GROUPS, SettingRow
 from chatbot_mvp.errors import ChatbotError
 from streamlit_app.ui.guard import is_admin
 from streamlit_app.ui.i18n import plain, t

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from chatbot_mvp.app_types import Source
+from chatbot_mvp.api import Source
 from chatbot_mvp.types import Chunk
 from streamlit_app.ui.i18n import number, plain, t
 from streamlit_app.ui.state import get_app

@@ -9,10 +9,10 @@ from typing import Any
 
 import streamlit as st
 
+from chatbot_mvp.api import Failure, FileState, JobStatus, KbRecord
 from chatbot_mvp.app import App, build_app
-from chatbot_mvp.app_types import Failure, FileState, JobStatus, KbRecord
 from chatbot_mvp.errors import ChatbotError
-from chatbot_mvp.settings import load_settings
+from chatbot_mvp.settings.model import load_settings
 from chatbot_mvp.types import Progress
 from streamlit_app.ui.i18n import catalogue, current_language, duration, moment, number, plain, t
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from chatbot_mvp.app_types import KbRecord
+from chatbot_mvp.api import KbRecord
 from chatbot_mvp.errors import ChatbotError
 from streamlit_app.ui.grid import card_grid
 from streamlit_app.ui.i18n import plain

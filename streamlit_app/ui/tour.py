@@ -7,7 +7,7 @@ from typing import Any
 
 import streamlit as st
 
-from chatbot_mvp.app_types import JobStatus
+from chatbot_mvp.api import JobStatus
 from chatbot_mvp.errors import ChatbotError
 from streamlit_app.ui.grid import card_grid
 from streamlit_app.ui.home_state import add_sample

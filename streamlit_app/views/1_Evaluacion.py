@@ -7,7 +7,7 @@ from typing import Any
 
 import streamlit as st
 
-from chatbot_mvp.app_types import NO_NOTE
+from chatbot_mvp.api import NO_NOTE
 from chatbot_mvp.errors import ChatbotError
 from streamlit_app.ui import links
 from streamlit_app.ui.causes import show_causes

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from chatbot_mvp.app_types import MODES
+from chatbot_mvp.api import MODES
 from chatbot_mvp.errors import ChatbotError
 from streamlit_app.ui.answers import show_turn, watch
 from streamlit_app.ui.chat_profile import show_profile

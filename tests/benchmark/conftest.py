@@ -18,7 +18,7 @@ import pytest
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
-from chatbot_mvp.settings import Settings
+from chatbot_mvp.settings.model import Settings
 from tests.benchmark.hub_stub import HubStub
 
 KEY, SECRET = "team-key", "team-very-secret"

@@ -19,7 +19,7 @@ from http.server import BaseHTTPRequestHandler
 from multiprocessing.connection import Connection
 from typing import Any
 
-from chatbot_mvp.benchmark.generation import prompts
+from chatbot_mvp.evaluation.benchmark.generation import prompts
 from tests.loopback import LoopbackServer
 
 GENERATE, JUDGE, OTHER, EMBED = "generate", "judge", "other", "embed"

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from chatbot_mvp.app import App
-from chatbot_mvp.benchmark.records import RunFolder
 from chatbot_mvp.errors import (
     ProviderBadRequest,
     ProviderKeyRefused,
@@ -20,7 +19,8 @@ from chatbot_mvp.errors import (
 )
 from chatbot_mvp.llm.base import ChatModel, ChatRequest
 from chatbot_mvp.llm.demo import DemoModel
-from chatbot_mvp.settings import Settings
+from chatbot_mvp.runs.records import RunFolder
+from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.types import Progress
 from tests.fakes import FakeChatModel, FakeEmbedder
 

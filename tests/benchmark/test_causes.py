@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from chatbot_mvp.benchmark.causes import Cause, QueryOutcome, cause_of, fate_of, gold_paths, outcome_of_row
+from chatbot_mvp.runs.causes import Cause, QueryOutcome, cause_of, fate_of, gold_paths, outcome_of_row
 
 FOUND = QueryOutcome(frozenset("gh"), ("g", "h", "a", "b", "c"), cut=2)
 """Both gold documents in the context of two, no answer."""

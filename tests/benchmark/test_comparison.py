@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from chatbot_mvp.app import App
-from chatbot_mvp.benchmark.comparison import ComparedRun, compare_runs, why_not_comparable
-from chatbot_mvp.benchmark.records import RunManifest
 from chatbot_mvp.errors import CorporaDiffer, NothingToCompare, QuestionsDiffer, RunNotFound, UnknownChoice
+from chatbot_mvp.runs.comparison import ComparedRun, compare_runs, why_not_comparable
+from chatbot_mvp.runs.records import RunManifest
 
 Scores = dict[str, list[float | None]]
 

@@ -12,9 +12,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from chatbot_mvp.app import build_app
-from chatbot_mvp.benchmark.datasets import Dataset, load_dataset
-from chatbot_mvp.benchmark.datasets.catalogue import Catalogue, StorageState
-from chatbot_mvp.benchmark.datasets.counts import Counts
+from chatbot_mvp.datasets import Dataset, load_dataset
+from chatbot_mvp.datasets.catalogue import Catalogue, StorageState
+from chatbot_mvp.datasets.counts import Counts
 from chatbot_mvp.errors import (
     ChatbotError,
     DatasetFileMissing,
@@ -27,7 +27,7 @@ from chatbot_mvp.errors import (
     UnknownQrelDocument,
     UnknownQrelQuery,
 )
-from chatbot_mvp.settings import PROJECT_ROOT, Settings
+from chatbot_mvp.settings.model import PROJECT_ROOT, Settings
 from chatbot_mvp.text import fold
 
 Rows = list[dict[str, Any]]

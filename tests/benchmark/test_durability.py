@@ -15,9 +15,7 @@ from typing import Any
 import pytest
 
 from chatbot_mvp.app import App
-from chatbot_mvp.benchmark import task_loop
-from chatbot_mvp.benchmark.datasets import Dataset
-from chatbot_mvp.benchmark.records import read_json_lines
+from chatbot_mvp.datasets import Dataset
 from chatbot_mvp.errors import (
     BudgetWithoutPrice,
     CacheUnusable,
@@ -31,8 +29,10 @@ from chatbot_mvp.errors import (
     RunStopped,
 )
 from chatbot_mvp.jobs.manager import JobManager
-from chatbot_mvp.providers import Providers
-from chatbot_mvp.settings import Settings
+from chatbot_mvp.llm.providers import Providers
+from chatbot_mvp.runs import task_loop
+from chatbot_mvp.runs.records import read_json_lines
+from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.types import Progress, ignore_progress
 from tests.benchmark.judge_stub import EMBED, GENERATE, JUDGE, OTHER, Asked, ModelStub
 from tests.fakes import FakeEmbedder

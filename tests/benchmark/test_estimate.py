@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 
 from chatbot_mvp.app import App, build_app
-from chatbot_mvp.bench import Bench
-from chatbot_mvp.benchmark.estimate import CHARS_PER_TOKEN, Amount, Estimate, PhaseEstimate, total_of
-from chatbot_mvp.benchmark.latency import busy_seconds, share_of_time
-from chatbot_mvp.benchmark.pilot import projected, spread
-from chatbot_mvp.benchmark.records import RunFolder
 from chatbot_mvp.errors import PilotFailed, RunStopped
-from chatbot_mvp.settings import Settings
+from chatbot_mvp.evaluation.benchmark.estimate import CHARS_PER_TOKEN, Amount, Estimate, PhaseEstimate, total_of
+from chatbot_mvp.evaluation.benchmark.latency import busy_seconds, share_of_time
+from chatbot_mvp.evaluation.benchmark.pilot import projected, spread
+from chatbot_mvp.evaluation.service import Bench
+from chatbot_mvp.runs.records import RunFolder
+from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.types import Progress
 from tests.fakes import FakeEmbedder
 from tests.llm.http_stub import Fault, Response

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from chatbot_mvp.benchmark.causes import cause_of, outcome_of_row
-from chatbot_mvp.benchmark.figures import answer_metrics, context_metrics, run_figures
-from chatbot_mvp.metrics.answer_text import AnswerCase
+from chatbot_mvp.metrics.answers.text import AnswerCase
+from chatbot_mvp.runs.causes import cause_of, outcome_of_row
+from chatbot_mvp.runs.figures import answer_metrics, context_metrics, run_figures
 
 
 def row(response: str | None, answer: str, kind: str, context: list[str], **more: Any) -> dict[str, Any]:

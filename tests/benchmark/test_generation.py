@@ -6,9 +6,15 @@ import re
 
 import pytest
 
-from chatbot_mvp.benchmark.datasets import Query
-from chatbot_mvp.benchmark.generation import generation_request, is_abstention, prompts, prompts_key, tidy_answer
-from chatbot_mvp.settings import Settings
+from chatbot_mvp.datasets import Query
+from chatbot_mvp.evaluation.benchmark.generation import (
+    generation_request,
+    is_abstention,
+    prompts,
+    prompts_key,
+    tidy_answer,
+)
+from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.text import LANGUAGES
 from chatbot_mvp.types import Chunk
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from chatbot_mvp.benchmark.datasets import Dataset, download, hotpotqa, load_dataset
+from chatbot_mvp.datasets import Dataset, download, hotpotqa, load_dataset
 from chatbot_mvp.errors import ChatbotError, DatasetFileUnreadable, DownloadFailed, EmptyDataset, MissingColumn
 from chatbot_mvp.types import Progress
 from tests.benchmark.hub_stub import HubStub

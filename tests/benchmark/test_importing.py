@@ -15,9 +15,8 @@ from typing import Any
 import pytest
 
 from chatbot_mvp.app import App
-from chatbot_mvp.benchmark.datasets import Dataset, Query
-from chatbot_mvp.benchmark.trec import known_ids, read_trec
-from chatbot_mvp.cli_print import result_lines
+from chatbot_mvp.cli.printing import result_lines
+from chatbot_mvp.datasets import Dataset, Query
 from chatbot_mvp.errors import (
     BundleDamaged,
     BundleUnsafe,
@@ -29,9 +28,10 @@ from chatbot_mvp.errors import (
     TrecIdUnknown,
     TrecLineWrong,
 )
+from chatbot_mvp.evaluation.benchmark.trec import known_ids, read_trec
 from chatbot_mvp.exports import unbundle
 from chatbot_mvp.llm.demo import DemoModel
-from chatbot_mvp.settings import Settings
+from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.types import Document
 from tests.fakes import FakeEmbedder, FakeLanguageModel
 

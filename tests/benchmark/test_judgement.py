@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from chatbot_mvp.benchmark.judgement import judge
+from chatbot_mvp.evaluation.benchmark.judgement import judge
 from chatbot_mvp.llm.base import ChatRequest
 from chatbot_mvp.types import Chunk
 from tests.fakes import FakeChatModel

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from chatbot_mvp.app import App
-from chatbot_mvp.benchmark.kb_evaluation import auroc, load_questions
 from chatbot_mvp.errors import DatasetFileMissing, DatasetFileUnreadable, EmptyDataset
+from chatbot_mvp.evaluation.kb.questions import auroc, load_questions
 
 KB = "# Vacaciones\n\nCada persona dispone de 23 días.\n\n# Dietas\n\nLa dieta completa es de 48 euros.\n"
 

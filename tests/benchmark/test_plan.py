@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from chatbot_mvp.app import App
-from chatbot_mvp.benchmark.plan import CachedVectors
 from chatbot_mvp.errors import ChatbotError, DatasetNotFound, InvalidSetting, UnknownChoice
+from chatbot_mvp.evaluation.benchmark.plan import CachedVectors
 from chatbot_mvp.retrieval.strategies import STRATEGIES
 from tests.fakes import FakeEmbedder
 

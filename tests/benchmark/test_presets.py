@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from chatbot_mvp.benchmark.presets import BUILT_IN, RUN_PARAMETERS, Presets
 from chatbot_mvp.errors import ChoiceNotKept, UnknownChoice
-from chatbot_mvp.settings import Settings
+from chatbot_mvp.evaluation.benchmark.presets import BUILT_IN, RUN_PARAMETERS, Presets
+from chatbot_mvp.settings.model import Settings
 
 
 def test_every_parameter_is_a_setting_in_one_group_and_the_built_in_presets_are_legal(settings: Settings) -> None:

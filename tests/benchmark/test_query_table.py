@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from chatbot_mvp.benchmark.query_table import QueryFilter, QueryTable
+from chatbot_mvp.runs.query_table import QueryFilter, QueryTable
 
 
 def row(query_id: str, recall: float | None, **fields: Any) -> dict[str, Any]:

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from chatbot_mvp.benchmark.records import (
+from chatbot_mvp.errors import RunBusy, RunNotFound, RunUnreadable
+from chatbot_mvp.runs.records import (
     QueryRecord,
     RunFolder,
     RunManifest,
@@ -16,7 +17,6 @@ from chatbot_mvp.benchmark.records import (
     run_folders,
     write_json,
 )
-from chatbot_mvp.errors import RunBusy, RunNotFound, RunUnreadable
 
 
 def manifest(run_id: str = "run1") -> RunManifest:

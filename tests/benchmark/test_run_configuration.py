@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from chatbot_mvp.benchmark.run_configuration import GROUPS, configuration_groups
-from chatbot_mvp.settings import MASK, SECRETS, Settings
+from chatbot_mvp.runs.configuration import GROUPS, configuration_groups
+from chatbot_mvp.settings.model import MASK, SECRETS, Settings
 
 
 def recorded(settings: Settings) -> dict[str, object]:

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from chatbot_mvp.app import App
-from chatbot_mvp.benchmark.run_notes import NOTE_CHARS, TAG_CHARS, RunNote, RunNotes
 from chatbot_mvp.errors import NoteChanged, NoteNotWritten, RunNotFound
+from chatbot_mvp.runs.notes import NOTE_CHARS, TAG_CHARS, RunNote, RunNotes
 
 HERE, THERE = 20, 20
 

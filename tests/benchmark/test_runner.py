@@ -19,7 +19,6 @@ from typing import Any
 import pytest
 
 from chatbot_mvp.app import App
-from chatbot_mvp.benchmark.records import read_json_lines
 from chatbot_mvp.embedding.base import InputType, Vectors
 from chatbot_mvp.errors import (
     DatasetError,
@@ -32,9 +31,10 @@ from chatbot_mvp.errors import (
     UnknownChoice,
 )
 from chatbot_mvp.llm.demo import DemoModel
-from chatbot_mvp.metrics.ranking import RANKING_METRICS
+from chatbot_mvp.metrics.ranking.family import RANKING_METRICS
 from chatbot_mvp.retrieval.strategies import STRATEGIES
-from chatbot_mvp.settings import PROJECT_ROOT, Settings
+from chatbot_mvp.runs.records import read_json_lines
+from chatbot_mvp.settings.model import PROJECT_ROOT, Settings
 from chatbot_mvp.types import Progress
 from tests.fakes import FakeEmbedder, FakeLanguageModel
 

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from chatbot_mvp.app import App
-from chatbot_mvp.benchmark.datasets import Dataset, Query
-from chatbot_mvp.benchmark.datasets.sampling import sample
+from chatbot_mvp.datasets import Dataset, Query
+from chatbot_mvp.datasets.sampling import sample
 from chatbot_mvp.errors import InvalidSetting, RunMismatch, RunStopped
-from chatbot_mvp.settings import Settings
+from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.types import Document, Progress
 
 QUERIES, DOCUMENTS = 30, 100

@@ -14,10 +14,10 @@ from typing import Any
 import pytest
 
 from chatbot_mvp.app import build_app
-from chatbot_mvp.benchmark.datasets import load_dataset, storage
-from chatbot_mvp.benchmark.datasets.catalogue import Catalogue, StorageState
-from chatbot_mvp.benchmark.datasets.counts import Counts
-from chatbot_mvp.benchmark.datasets.storage import S3Url, Storage, etag_of, open_storage
+from chatbot_mvp.datasets import load_dataset, storage
+from chatbot_mvp.datasets.catalogue import Catalogue, StorageState
+from chatbot_mvp.datasets.counts import Counts
+from chatbot_mvp.datasets.storage import S3Url, Storage, etag_of, open_storage
 from chatbot_mvp.errors import (
     ChatbotError,
     DatasetNotFound,
@@ -29,7 +29,7 @@ from chatbot_mvp.errors import (
     StorageSecretWrong,
     StorageUnreachable,
 )
-from chatbot_mvp.settings import Settings
+from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.types import Progress
 from tests.benchmark.conftest import BUCKET, KEY, READER, READER_SECRET, SECRET, S3Server
 from tests.benchmark.test_datasets import CORPUS, QUERIES, write_beir, write_parquet

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from chatbot_mvp.benchmark.submissions import append_submission, read_submissions
+from chatbot_mvp.runs.index import append_submission, read_submissions
 
 
 def result(run_id: str, started_at: str = "2030") -> dict[str, Any]:

@@ -9,15 +9,15 @@ from pathlib import Path
 
 import pytest
 
+from chatbot_mvp.api import UserContext
 from chatbot_mvp.app import App
-from chatbot_mvp.app_types import UserContext
-from chatbot_mvp.benchmark.kb_evaluation import load_questions
 from chatbot_mvp.chat.conversations import ConversationStore, new_session
-from chatbot_mvp.chat.desk import ChatDesk
+from chatbot_mvp.chat.sessions import ChatDesk
 from chatbot_mvp.errors import ConversationNotFound
+from chatbot_mvp.evaluation.kb.questions import load_questions
 from chatbot_mvp.llm.base import ChatModel
 from chatbot_mvp.llm.demo import DemoModel
-from chatbot_mvp.settings import Settings
+from chatbot_mvp.settings.model import Settings
 from tests.chat.conftest import INSIDE, OUTSIDE, SOURCE
 from tests.fakes import FailingChatModel, FakeEmbedder, SlowChatModel
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from chatbot_mvp.api import UserContext
 from chatbot_mvp.app import App
-from chatbot_mvp.app_types import UserContext
-from chatbot_mvp.settings import Settings, load_settings
+from chatbot_mvp.settings.model import Settings, load_settings
 from tests.fakes import FakeChatModel, FakeEmbedder
 
 QUESTION = "¿Cuántos días laborables de vacaciones tiene cada persona?"

@@ -12,7 +12,7 @@ from chatbot_mvp.chat.profile import chat_profile
 from chatbot_mvp.chat.records import record_of
 from chatbot_mvp.embedding.registry import is_configured
 from chatbot_mvp.errors import InvalidSetting
-from chatbot_mvp.settings import LOCAL_EMBEDDER, Settings
+from chatbot_mvp.settings.model import LOCAL_EMBEDDER, Settings
 
 QUESTION = "¿Cuántos días laborables de vacaciones hay por año?"
 

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from chatbot_mvp.chat.answering import ChatService
 from chatbot_mvp.chat.context import Mode, UserContext
 from chatbot_mvp.chat.prompting import (
     PastTurn,
@@ -21,13 +22,12 @@ from chatbot_mvp.chat.prompting import (
     relevance_messages,
     rewrite_messages,
 )
-from chatbot_mvp.chat.service import ChatService
-from chatbot_mvp.kb.chunking import chunk_document
+from chatbot_mvp.documents.chunking import chunk_document
 from chatbot_mvp.llm.base import ChatRequest
 from chatbot_mvp.llm.demo import DemoModel
-from chatbot_mvp.llm.fence import as_data, fence_name, from_data
+from chatbot_mvp.prompting.fence import as_data, fence_name, from_data
 from chatbot_mvp.retrieval.pipeline import retrieval_config
-from chatbot_mvp.settings import Settings
+from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.text import LANGUAGES
 from chatbot_mvp.types import Chunk, Document
 from tests.chat.conftest import pipeline_of

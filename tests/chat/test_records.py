@@ -7,14 +7,14 @@ import json
 import pytest
 
 from chatbot_mvp.app import App
+from chatbot_mvp.chat.answering import ChatService
 from chatbot_mvp.chat.context import UserContext
 from chatbot_mvp.chat.records import AnswerRecord, record_of
-from chatbot_mvp.chat.service import ChatService
 from chatbot_mvp.llm.base import ChatModel
 from chatbot_mvp.llm.demo import DemoModel
-from chatbot_mvp.retrieval.kb_score import score_parts
 from chatbot_mvp.retrieval.pipeline import Pipeline
-from chatbot_mvp.settings import Settings
+from chatbot_mvp.retrieval.stages.kb_score import score_parts
+from chatbot_mvp.settings.model import Settings
 from tests.chat.conftest import INSIDE, OUTSIDE
 from tests.fakes import FailingChatModel, FakeChatModel, FakeEmbedder
 

@@ -8,14 +8,14 @@ import pytest
 
 from chatbot_mvp.app import App
 from chatbot_mvp.chat.answer import Answer, Event, Finished, Piece, Restarted, Retrieved
+from chatbot_mvp.chat.answering import GROQ_KB_TOKENS, ChatService
 from chatbot_mvp.chat.context import Mode, UserContext
 from chatbot_mvp.chat.prompting import no_evidence, no_model
-from chatbot_mvp.chat.service import GROQ_KB_TOKENS, ChatService
 from chatbot_mvp.errors import InvalidSetting
 from chatbot_mvp.llm.base import ChatModel, Grounding
 from chatbot_mvp.llm.demo import DemoModel
 from chatbot_mvp.retrieval.pipeline import Pipeline, fingerprint
-from chatbot_mvp.settings import Settings
+from chatbot_mvp.settings.model import Settings
 from tests.chat.conftest import INSIDE, OUTSIDE, SOURCE
 from tests.fakes import FailingChatModel, FakeChatModel, FakeEmbedder, SlowChatModel
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chatbot_mvp.chat.verification import MIN_SUPPORT, verify, with_citations
-from chatbot_mvp.settings import PROJECT_ROOT
+from chatbot_mvp.settings.model import PROJECT_ROOT
 from chatbot_mvp.types import Chunk
 
 PASSAGES = (

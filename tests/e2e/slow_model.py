@@ -5,7 +5,7 @@ from __future__ import annotations
 import chatbot_mvp.app
 from chatbot_mvp.app import App
 from chatbot_mvp.llm.base import ChatRequest, ChatStream
-from chatbot_mvp.settings import Settings
+from chatbot_mvp.settings.model import Settings
 from tests.fakes import FailingChatModel, SlowChatModel
 
 WORDS = "Cada lector puede llevarse hasta cuatro libros [1]. El director regala un viaje a Canarias [1]. Nada más [7]."

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from chatbot_mvp.app import build_app
-from chatbot_mvp.settings import load_settings
+from chatbot_mvp.settings.model import load_settings
 from tests.e2e.conftest import Server
 from tests.e2e.test_tour import ask, settle, visit
 

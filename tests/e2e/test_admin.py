@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from chatbot_mvp.admin_password import hash_password
+from chatbot_mvp.settings.password import hash_password
 from tests.benchmark.test_uploads import BEIR, packed
 from tests.e2e.test_tour import settle, visit
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from chatbot_mvp.kb.store import KbStore
-from chatbot_mvp.settings import PROJECT_ROOT, load_settings
+from chatbot_mvp.knowledge_base.store import KbStore
+from chatbot_mvp.settings.model import PROJECT_ROOT, load_settings
 from tests.e2e.conftest import Server
 from tests.e2e.slow_model import OPEN
 from tests.e2e.test_tour import DOCUMENT, ask, settle, upload, visit

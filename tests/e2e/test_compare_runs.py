@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
 from chatbot_mvp.app import build_app
-from chatbot_mvp.settings import load_settings
+from chatbot_mvp.settings.model import load_settings
 from tests.e2e.test_tour import ask, settle, visit
 
 pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("e2e")]

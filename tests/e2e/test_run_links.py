@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from chatbot_mvp.app import build_app
-from chatbot_mvp.settings import load_settings
+from chatbot_mvp.settings.model import load_settings
 from tests.e2e.test_tour import settle
 
 pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("e2e")]

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from chatbot_mvp.embedding.cache import VectorCache
 from chatbot_mvp.embedding.registry import create_embedder
 from chatbot_mvp.errors import RunStopped, UnknownChoice
-from chatbot_mvp.settings import LOCAL_EMBEDDER, Settings
+from chatbot_mvp.settings.model import LOCAL_EMBEDDER, Settings
 from chatbot_mvp.types import Progress
 from tests.fakes import FakeEmbedder
 

@@ -10,7 +10,7 @@ import pytest
 from chatbot_mvp.embedding.base import Embedder
 from chatbot_mvp.embedding.local import _short_waits
 from chatbot_mvp.embedding.registry import EMBEDDERS
-from chatbot_mvp.settings import LOCAL_EMBEDDER
+from chatbot_mvp.settings.model import LOCAL_EMBEDDER
 
 QUESTION = "¿Cuántos días de vacaciones tiene cada trabajador?"
 PARAPHRASE = "Los empleados disponen de 23 jornadas libres al año para descansar."

@@ -22,7 +22,7 @@ from chatbot_mvp.errors import (
 from chatbot_mvp.llm.context_length import context_chars, context_tokens
 from chatbot_mvp.remote.failures import Endpoint
 from chatbot_mvp.remote.http import JsonEndpoint, calls_for
-from chatbot_mvp.settings import Settings
+from chatbot_mvp.settings.model import Settings
 from tests.embedding.nim_stub import DIMENSIONS, MODEL, MOST_TEXTS, NimEmbeddingStub
 from tests.llm.http_stub import Fault, Response
 

@@ -16,13 +16,13 @@ import pytest
 from ir_measures import AP, RR, R, nDCG
 
 from chatbot_mvp.app import App
-from chatbot_mvp.benchmark.datasets import Dataset, Query, load_dataset
-from chatbot_mvp.benchmark.masking import masked_settings
-from chatbot_mvp.benchmark.records import RunManifest
+from chatbot_mvp.datasets import Dataset, Query, load_dataset
 from chatbot_mvp.errors import DatasetChanged, ExportNotWritten, RunNotFound, UnknownChoice
 from chatbot_mvp.exports.exported import Exported, FinishedRun, write_files
 from chatbot_mvp.exports.formats import FORMATS
-from chatbot_mvp.settings import PROJECT_ROOT
+from chatbot_mvp.runs.masking import masked_settings
+from chatbot_mvp.runs.records import RunManifest
+from chatbot_mvp.settings.model import PROJECT_ROOT
 from chatbot_mvp.types import Document
 
 SECRETS = {

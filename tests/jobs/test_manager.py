@@ -17,7 +17,7 @@ import pytest
 
 from chatbot_mvp.errors import RunBusy, UnknownChoice
 from chatbot_mvp.jobs.manager import JobManager, JobStatus
-from chatbot_mvp.settings import PROJECT_ROOT
+from chatbot_mvp.settings.model import PROJECT_ROOT
 from chatbot_mvp.types import Progress, ProgressCallback
 
 OWNER = """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from chatbot_mvp.judging.ragas import Prompts, load_prompts
+from chatbot_mvp.judges.ragas import Prompts, load_prompts
 
 
 @pytest.fixture(scope="session")

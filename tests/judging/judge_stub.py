@@ -7,7 +7,7 @@ import json
 import re
 from typing import Any
 
-from chatbot_mvp.judging.ragas import Prompts
+from chatbot_mvp.judges.ragas import Prompts
 from tests.judging.broken_json import perhaps_broken
 from tests.judging.scripted_judge import prompt_of
 from tests.llm.http_stub import Request, Response, StubServer

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from chatbot_mvp.judging.ragas import Prompts
+from chatbot_mvp.judges.ragas import Prompts
 from chatbot_mvp.llm.base import ChatRequest, ChatStream, Completion, Usage
 from chatbot_mvp.llm.streams import FinishedStream
 

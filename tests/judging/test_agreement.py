@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from chatbot_mvp.errors import DatasetFileUnreadable
-from chatbot_mvp.judging.agreement import Agreement, Estimate, LabelledRow, judge_agreement, labelled_rows, spread
-from chatbot_mvp.judging.ragas import Row, load_prompts, score_row
-from chatbot_mvp.settings import PROJECT_ROOT
+from chatbot_mvp.judges.agreement import Agreement, Estimate, LabelledRow, judge_agreement, labelled_rows, spread
+from chatbot_mvp.judges.ragas import Row, load_prompts, score_row
+from chatbot_mvp.settings.model import PROJECT_ROOT
 from chatbot_mvp.text import detect_language
 
 SAMPLES = PROJECT_ROOT / "data" / "samples"

@@ -20,8 +20,8 @@ from chatbot_mvp.errors import (
     ProviderReplyUnusable,
     ProviderUnavailable,
 )
-from chatbot_mvp.judging.asking import Asked, ask, json_schema
-from chatbot_mvp.judging.reading import Binary, Unreadable, read_reply
+from chatbot_mvp.judges.asking import Asked, ask, json_schema
+from chatbot_mvp.judges.reading import Binary, Unreadable, read_reply
 from chatbot_mvp.llm.base import ChatRequest, ChatStream, Completion, FinishReason, Message, Usage
 from chatbot_mvp.llm.streams import FinishedStream
 

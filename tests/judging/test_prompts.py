@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from chatbot_mvp.errors import PromptsUnreadable, UnknownChoice
-from chatbot_mvp.judging.ragas import load_prompts, prompt_languages, prompts_key
-from chatbot_mvp.judging.ragas import prompts as prompts_module
-from chatbot_mvp.judging.ragas.replies import REPLIES
+from chatbot_mvp.judges.ragas import load_prompts, prompt_languages, prompts_key
+from chatbot_mvp.judges.ragas import prompts as prompts_module
+from chatbot_mvp.judges.ragas.replies import REPLIES
 from chatbot_mvp.text import detect_language
 
 BUILT_IN = Path(prompts_module.__file__).parent / "prompts"

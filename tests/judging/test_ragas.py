@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from chatbot_mvp.errors import NeedsLanguageModel, UnknownChoice
-from chatbot_mvp.judging.ragas import (
+from chatbot_mvp.judges.ragas import (
     JUDGED,
     RAGAS_METRICS,
     UNJUDGED,

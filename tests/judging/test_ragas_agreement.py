@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 from chatbot_mvp.embedding.base import InputType, Vectors
-from chatbot_mvp.judging.ragas import JUDGED, RAGAS_METRICS, JudgeOptions, Prompts, Row, Scored, score_row
+from chatbot_mvp.judges.ragas import JUDGED, RAGAS_METRICS, JudgeOptions, Prompts, Row, Scored, score_row
 from tests.judging.scripted_judge import ScriptedJudge
 
 TABLE = Path(__file__).parent / "ragas_cases.json"

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from chatbot_mvp.judging.ragas import JUDGED, JudgeOptions, Prompts, Row, Scored, load_prompts, score_row
+from chatbot_mvp.judges.ragas import JUDGED, JudgeOptions, Prompts, Row, Scored, load_prompts, score_row
 from chatbot_mvp.llm.base import ChatModel
 from chatbot_mvp.llm.registry import create_chat_model
-from chatbot_mvp.settings import PROJECT_ROOT, Settings
+from chatbot_mvp.settings.model import PROJECT_ROOT, Settings
 from tests.fakes import FakeEmbedder
 from tests.judging.judge_stub import JudgeStub
 
@@ -65,8 +65,8 @@ def test_asked_only_once_the_same_judge_scores_fewer(settings: Settings, spanish
 
 
 def test_without_mending_still_fewer(settings: Settings, spanish: Prompts, monkeypatch: pytest.MonkeyPatch) -> None:
-    from chatbot_mvp.judging import asking
-    from chatbot_mvp.judging.reading import Reading, T, Unreadable
+    from chatbot_mvp.judges import asking
+    from chatbot_mvp.judges.reading import Reading, T, Unreadable
 
     def strictly(text: str, reply: type[T]) -> tuple[T, Reading]:
         try:

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatbot_mvp.kb.chunking import LIMIT_CHARS, OVERLAP_CHARS, chunk_document, passage_chunk, split_sections
-from chatbot_mvp.settings import PROJECT_ROOT
+from chatbot_mvp.documents.chunking import LIMIT_CHARS, OVERLAP_CHARS, chunk_document, passage_chunk, split_sections
+from chatbot_mvp.settings.model import PROJECT_ROOT
 from chatbot_mvp.text import sentences
 from chatbot_mvp.types import Chunk, Document
 

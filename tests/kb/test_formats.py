@@ -11,6 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from chatbot_mvp.documents.chunking import chunk_document
+from chatbot_mvp.documents.parsing import ParsedText, parse_upload
+from chatbot_mvp.documents.reading.sandbox import read_apart
 from chatbot_mvp.errors import (
     ChatbotError,
     RunStopped,
@@ -24,9 +27,6 @@ from chatbot_mvp.errors import (
     UploadTypeUnsupported,
     UploadWrongSuffix,
 )
-from chatbot_mvp.kb.chunking import chunk_document
-from chatbot_mvp.kb.parsing import ParsedText, parse_upload
-from chatbot_mvp.kb.reading.sandbox import read_apart
 from chatbot_mvp.types import Document
 from tests.kb.documents import docx_of, docx_with, locked_pdf, pdf
 
@@ -338,13 +338,13 @@ def test_a_reader_that_is_taken_over_finds_no_network_no_file_and_no_key(
     import subprocess
     import sys
 
-    from chatbot_mvp.kb.reading import sandbox
+    from chatbot_mvp.documents.reading import sandbox
 
     secret = tmp_path / "secreto.txt"
     secret.write_text("clave")
     code = f"""
 import os, socket, subprocess
-from chatbot_mvp.kb.reading import sandbox
+from chatbot_mvp.documents.reading import sandbox
 sandbox._lock_up()
 for attempt in (
     lambda: open({str(secret)!r}),

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from chatbot_mvp.kb.links import named_sections
-from chatbot_mvp.kb.passages import Passage
+from chatbot_mvp.retrieval.kb.links import named_sections
+from chatbot_mvp.retrieval.kb.passages import Passage
 from chatbot_mvp.text import Analyzer
 
 

@@ -6,8 +6,8 @@ import math
 
 import pytest
 
-from chatbot_mvp.kb.matching import PassageMatcher
-from chatbot_mvp.kb.passages import Passage
+from chatbot_mvp.retrieval.kb.matching import PassageMatcher
+from chatbot_mvp.retrieval.kb.passages import Passage
 from chatbot_mvp.text import Analyzer
 
 TEXTS = ["gato perro", "gato luna", "sol mar"]

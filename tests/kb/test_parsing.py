@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from chatbot_mvp.documents.parsing import cut_at_paragraph, parse_upload
 from chatbot_mvp.errors import UploadBinary, UploadEmpty, UploadError, UploadTooLarge, UploadTypeUnsupported
-from chatbot_mvp.kb.parsing import cut_at_paragraph, parse_upload
 
 SPANISH = "Año nuevo: ¿vacación o educación?\n"
 PNG = bytes.fromhex("89504e470d0a1a0a0000000d49484452") + bytes(range(256))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatbot_mvp.kb.chunking import LIMIT_CHARS, chunk_document
-from chatbot_mvp.kb.passages import MAX_JOINED_CHARS, join_pieces, passages_of
+from chatbot_mvp.documents.chunking import LIMIT_CHARS, chunk_document
+from chatbot_mvp.retrieval.kb.passages import MAX_JOINED_CHARS, join_pieces, passages_of
 from chatbot_mvp.types import Document
 
 SENTENCES = st.integers(1, 110)

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from chatbot_mvp.kb.chunking import chunk_document
-from chatbot_mvp.kb.parsing import ParsedText, parse_upload
-from chatbot_mvp.kb.sources import Place, join_sources, place_of
-from chatbot_mvp.kb.store import KbStore
-from chatbot_mvp.kb.suggestions import suggest_questions
+from chatbot_mvp.documents.chunking import chunk_document
+from chatbot_mvp.documents.parsing import ParsedText, parse_upload
+from chatbot_mvp.documents.sources import Place, join_sources, place_of
+from chatbot_mvp.knowledge_base.store import KbStore
+from chatbot_mvp.knowledge_base.suggestions import suggest_questions
 from chatbot_mvp.types import Document
 from tests.kb.documents import pdf
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from chatbot_mvp.kb.chunking import chunk_document
-from chatbot_mvp.kb.vocabulary import build_bm25_index
+from chatbot_mvp.documents.chunking import chunk_document
+from chatbot_mvp.retrieval.kb.vocabulary import build_bm25_index
 from chatbot_mvp.types import Document
 
 SOURCE = """# Manual

@@ -9,9 +9,9 @@ import pytest
 
 from chatbot_mvp.app import App
 from chatbot_mvp.errors import ProposalsUnusable, ProviderKeyRefused, RunStopped
-from chatbot_mvp.kb_evaluation.by_model import find_evidence
-from chatbot_mvp.providers import Providers
-from chatbot_mvp.settings import Settings
+from chatbot_mvp.evaluation.kb.by_model import find_evidence
+from chatbot_mvp.llm.providers import Providers
+from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.types import Progress
 from tests.fakes import FakeEmbedder
 from tests.kb_evaluation.question_stub import INVENTED, QuestionStub
@@ -143,7 +143,6 @@ def test_a_quoted_sentence_is_found_whatever_its_blanks_and_quotation_marks(quot
 
 
 def test_the_prompts_come_with_the_package() -> None:
-    folder = Path("chatbot_mvp/kb_evaluation")
-    listed = (Path(__file__).parents[2] / "pyproject.toml").read_text("utf-8")
-    assert '"kb_evaluation/prompts/*.toml"' in listed
-    assert (Path(__file__).parents[2] / folder / "prompts" / "es.toml").is_file()
+    root = Path(__file__).parents[2]
+    assert '"**/*.toml"' in (root / "pyproject.toml").read_text("utf-8")
+    assert (root / "chatbot_mvp/evaluation/kb/prompts/es.toml").is_file()

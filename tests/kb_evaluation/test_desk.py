@@ -10,8 +10,6 @@ from pathlib import Path
 import pytest
 
 from chatbot_mvp.app import App, build_app
-from chatbot_mvp.app_settings import save_provider, saved_provider
-from chatbot_mvp.benchmark.kb_evaluation import KbQuestion, load_questions
 from chatbot_mvp.chat.context import UserContext
 from chatbot_mvp.errors import (
     DatasetFileUnreadable,
@@ -22,9 +20,11 @@ from chatbot_mvp.errors import (
     QuestionSetNotFound,
     RunBusy,
 )
-from chatbot_mvp.kb_evaluation.desk import EvaluationJob
-from chatbot_mvp.kb_evaluation.question_sets import QuestionSet, SetQuestion
-from chatbot_mvp.settings import Settings, load_settings
+from chatbot_mvp.evaluation.kb.questions import KbQuestion, load_questions
+from chatbot_mvp.evaluation.kb.service import EvaluationJob
+from chatbot_mvp.evaluation.kb.sets import QuestionSet, SetQuestion
+from chatbot_mvp.settings.model import Settings, load_settings
+from chatbot_mvp.settings.saved import save_provider, saved_provider
 from tests.conftest import Command
 
 KB = "# Vacaciones\n\nCada persona dispone de 23 días.\n\n# Dietas\n\nLa dieta completa es de 48 euros.\n"

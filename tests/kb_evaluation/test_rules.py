@@ -6,15 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from chatbot_mvp.kb.chunking import chunk_document
-from chatbot_mvp.kb_evaluation.rules import (
-    answerable_by_rules,
-    far_by_rules,
-    near_by_rules,
-    renumbered,
-    split_count,
-)
-from chatbot_mvp.settings import PROJECT_ROOT
+from chatbot_mvp.documents.chunking import chunk_document
+from chatbot_mvp.evaluation.kb.rules import answerable_by_rules, far_by_rules, near_by_rules, renumbered, split_count
+from chatbot_mvp.settings.model import PROJECT_ROOT
 from chatbot_mvp.text import fold
 from chatbot_mvp.types import Document
 

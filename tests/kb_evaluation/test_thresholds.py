@@ -6,7 +6,7 @@ import itertools
 
 import pytest
 
-from chatbot_mvp.kb_evaluation.thresholds import Share, curve, few_of, figures_at, suggest
+from chatbot_mvp.evaluation.kb.thresholds import Share, curve, few_of, figures_at, suggest
 
 SCORES = {"answerable": [0.9, 0.8, 0.6, 0.3], "near": [0.7, 0.2], "far": [0.1, 0.0, 0.05]}
 

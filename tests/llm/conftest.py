@@ -12,7 +12,7 @@ from chatbot_mvp.llm.base import ChatModel
 from chatbot_mvp.llm.local_server import LocalServer, local_server
 from chatbot_mvp.llm.registry import PROVIDERS, create_chat_model
 from chatbot_mvp.remote import calls, limiter
-from chatbot_mvp.settings import Settings
+from chatbot_mvp.settings.model import Settings
 from tests.llm.contract_table import Cells, render
 from tests.llm.gemini_stub import MODEL as GEMINI_MODEL
 from tests.llm.gemini_stub import GeminiStub

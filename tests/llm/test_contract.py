@@ -24,9 +24,9 @@ from chatbot_mvp.errors import (
 )
 from chatbot_mvp.llm.base import ChatModel, ChatOptions, ChatRequest, Grounding, Message
 from chatbot_mvp.llm.local_server import local_server
+from chatbot_mvp.llm.providers import Providers
 from chatbot_mvp.llm.registry import PROVIDERS, create_remote_model
 from chatbot_mvp.llm.twins import acomplete, astream
-from chatbot_mvp.providers import Providers
 from chatbot_mvp.remote.limiter import limiter_for
 from tests.fakes import chunks_of, run_in_loop
 from tests.llm.conftest import CONTEXT_TOKENS, KEY, Rig, gguf

@@ -11,7 +11,7 @@ from chatbot_mvp.errors import InvalidSetting
 from chatbot_mvp.llm.base import Usage
 from chatbot_mvp.llm.prices import Prices, load_prices
 from chatbot_mvp.llm.registry import PROVIDERS
-from chatbot_mvp.settings import MODEL_SETTINGS, Settings
+from chatbot_mvp.settings.model import MODEL_SETTINGS, Settings
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from chatbot_mvp.metrics.aggregate import Aggregate, aggregate
+from chatbot_mvp.metrics.statistics.aggregate import Aggregate, aggregate
 
 
 @pytest.mark.parametrize(

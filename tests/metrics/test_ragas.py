@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import pytest
 
-from chatbot_mvp.metrics.ragas import (
+from chatbot_mvp.judges.ragas.formulas import (
     context_precision,
     context_recall,
     context_relevance,

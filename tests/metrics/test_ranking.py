@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatbot_mvp.metrics.ranking import (
+from chatbot_mvp.metrics.ranking.family import (
     RANKING_METRICS,
     applicable_metrics,
     hit_at,

@@ -10,17 +10,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from ir_measures import AP, RR, P, R, Success, nDCG
 
-from chatbot_mvp.metrics.all_gold import all_gold_at
-from chatbot_mvp.metrics.average_precision import average_precision
-from chatbot_mvp.metrics.generation_context import (
+from chatbot_mvp.metrics.ranking.all_gold import all_gold_at
+from chatbot_mvp.metrics.ranking.average_precision import average_precision
+from chatbot_mvp.metrics.ranking.family import CUTOFFS, RANKING_METRICS
+from chatbot_mvp.metrics.ranking.generation_context import (
     generation_hit,
     generation_recall,
     reranker_rescue_count,
     rescued,
 )
-from chatbot_mvp.metrics.precision import precision_at
-from chatbot_mvp.metrics.ranking import CUTOFFS, RANKING_METRICS
-from chatbot_mvp.metrics.recall import complement_recall_at
+from chatbot_mvp.metrics.ranking.precision import precision_at
+from chatbot_mvp.metrics.ranking.recall import complement_recall_at
 
 RANKING = ["a", "b", "c", "d", "e"]
 QRELS = {"b": 1, "d": 1, "x": 1, "c": 0}

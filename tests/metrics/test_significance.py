@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from chatbot_mvp.metrics.significance import EXACT_PAIRS, holm, randomisation_p
+from chatbot_mvp.metrics.statistics.significance import EXACT_PAIRS, holm, randomisation_p
 
 
 def p_of(*differences: float) -> float:

@@ -7,8 +7,8 @@ import json
 import numpy as np
 import pytest
 
-from chatbot_mvp.metrics.bootstrap import percentile_intervals
-from chatbot_mvp.metrics.summary import Scores, split, summarise
+from chatbot_mvp.metrics.statistics.bootstrap import percentile_intervals
+from chatbot_mvp.metrics.statistics.summary import Scores, split, summarise
 
 
 def test_a_failure_is_left_out_in_one_reading_and_the_worst_in_the_other() -> None:

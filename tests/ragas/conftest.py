@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from chatbot_mvp.app import App
-from chatbot_mvp.benchmark import task_loop
-from chatbot_mvp.judging.ragas import Prompts, load_prompts
-from chatbot_mvp.providers import Providers
-from chatbot_mvp.ragas.rows import InputRow, rows_from
-from chatbot_mvp.settings import PROJECT_ROOT, Settings
+from chatbot_mvp.evaluation.ragas.rows import InputRow, rows_from
+from chatbot_mvp.judges.ragas import Prompts, load_prompts
+from chatbot_mvp.llm.providers import Providers
+from chatbot_mvp.runs import task_loop
+from chatbot_mvp.settings.model import PROJECT_ROOT, Settings
 from tests.fakes import FakeEmbedder
 from tests.judging.judge_stub import JudgeStub
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from chatbot_mvp.ragas.rows import to_json_lines
+from chatbot_mvp.evaluation.ragas.rows import to_json_lines
 from tests.conftest import Command
 from tests.judging.judge_stub import JudgeStub
 from tests.ragas.conftest import given

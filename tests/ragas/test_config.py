@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from chatbot_mvp.errors import InvalidSetting, UnknownChoice
-from chatbot_mvp.judging.ragas import JUDGED, UNJUDGED
-from chatbot_mvp.ragas.config import RagasConfig, config_from, load_config
-from chatbot_mvp.ragas.preparation import chosen_metrics, judge_settings
-from chatbot_mvp.ragas.rows import rows_from
-from chatbot_mvp.settings import PROJECT_ROOT, Settings
+from chatbot_mvp.evaluation.ragas.config import RagasConfig, config_from, load_config
+from chatbot_mvp.evaluation.ragas.preparation import chosen_metrics, judge_settings
+from chatbot_mvp.evaluation.ragas.rows import rows_from
+from chatbot_mvp.judges.ragas import JUDGED, UNJUDGED
+from chatbot_mvp.settings.model import PROJECT_ROOT, Settings
 
 WHOLE = {
     "user_input": "¿Qué?",
@@ -102,7 +102,7 @@ def test_metrics_are_those_that_the_rows_have_columns_for() -> None:
 
 
 def test_a_prompt_language_that_is_not_there_says_which_are(settings: Settings, tmp_path: Path) -> None:
-    from chatbot_mvp.judging.ragas import load_prompts
+    from chatbot_mvp.judges.ragas import load_prompts
 
     with pytest.raises(UnknownChoice, match="en, es"):
         load_prompts("fr", tmp_path)

@@ -13,11 +13,11 @@ from typing import Any
 
 import pytest
 
-from chatbot_mvp.benchmark.records import read_json_lines
 from chatbot_mvp.errors import RunAlreadyFinished, RunMismatch, RunOverBudget, RunStopped
-from chatbot_mvp.ragas.config import config_from
-from chatbot_mvp.ragas.rows import InputRow, to_json_lines
-from chatbot_mvp.settings import PROJECT_ROOT, Settings
+from chatbot_mvp.evaluation.ragas.config import config_from
+from chatbot_mvp.evaluation.ragas.rows import InputRow, to_json_lines
+from chatbot_mvp.runs.records import read_json_lines
+from chatbot_mvp.settings.model import PROJECT_ROOT, Settings
 from chatbot_mvp.types import Progress, ignore_progress
 from tests.judging.judge_stub import JudgeStub
 from tests.llm.http_stub import Request, Response

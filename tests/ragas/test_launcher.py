@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from chatbot_mvp.ragas.rows import to_json_lines
-from chatbot_mvp.settings import PROJECT_ROOT, Settings
+from chatbot_mvp.evaluation.ragas.rows import to_json_lines
+from chatbot_mvp.settings.model import PROJECT_ROOT, Settings
 from tests.judging.judge_stub import JudgeStub
 from tests.ragas.conftest import app_of, given
 

@@ -11,7 +11,7 @@ import pyarrow.parquet
 import pytest
 
 from chatbot_mvp.errors import DatasetFileUnreadable, DuplicateId, EmptyDataset, MissingColumn
-from chatbot_mvp.ragas.rows import content_key, identity, read_rows, rows_from, to_csv, to_json_lines
+from chatbot_mvp.evaluation.ragas.rows import content_key, identity, read_rows, rows_from, to_csv, to_json_lines
 
 ROWS: list[dict[str, Any]] = [
     {"id": "a", "user_input": "¿Qué?", "response": "«Eso», y más.", "retrieved_contexts": ["uno", "dos"]},

@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from chatbot_mvp.app_types import UserContext
-from chatbot_mvp.benchmark.records import RAGAS, RunFolder
+from chatbot_mvp.api import UserContext
 from chatbot_mvp.errors import CorporaDiffer, NeedsLanguageModel, NothingToEvaluate, UnknownChoice
-from chatbot_mvp.judging.ragas import JUDGED, UNJUDGED
-from chatbot_mvp.ragas.config import RagasConfig, config_from
-from chatbot_mvp.ragas.rows import InputRow, read_rows, rows_from
-from chatbot_mvp.settings import Settings
+from chatbot_mvp.evaluation.ragas.config import RagasConfig, config_from
+from chatbot_mvp.evaluation.ragas.rows import InputRow, read_rows, rows_from
+from chatbot_mvp.judges.ragas import JUDGED, UNJUDGED
+from chatbot_mvp.runs.records import RAGAS, RunFolder
+from chatbot_mvp.settings.model import Settings
 from tests.judging.judge_stub import JudgeStub
 from tests.ragas.conftest import LABELLED, SAMPLE, app_of, given
 
@@ -144,7 +144,7 @@ def test_labels_of_people_give_agreement_with_intervals_and_kinds_of_errors(sett
 
 
 def test_the_fingerprint_is_of_what_scores_and_not_of_how_fast(asking: Settings, rows: Rows, tmp_path: Path) -> None:
-    from chatbot_mvp.judging.ragas import prompts
+    from chatbot_mvp.judges.ragas import prompts
 
     (tmp_path / "es").mkdir()
     for path in (Path(prompts.__file__).parent / "prompts" / "es").glob("*.toml"):

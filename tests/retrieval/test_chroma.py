@@ -17,10 +17,16 @@ from chatbot_mvp.app import App
 from chatbot_mvp.embedding.base import Vectors
 from chatbot_mvp.errors import InvalidSetting, KbNotFound, MissingPackage, RunStopped, VectorStoreUnavailable
 from chatbot_mvp.llm.demo import DemoModel
-from chatbot_mvp.retrieval.chroma import ADD_ROWS, ChromaVectors, chroma_client, collection_name, delete_collections
-from chatbot_mvp.retrieval.dense import ExactVectors
-from chatbot_mvp.retrieval.vector_store import VectorStoreChoice
-from chatbot_mvp.settings import PROJECT_ROOT, Settings
+from chatbot_mvp.retrieval.indexes.chroma import (
+    ADD_ROWS,
+    ChromaVectors,
+    chroma_client,
+    collection_name,
+    delete_collections,
+)
+from chatbot_mvp.retrieval.indexes.dense import ExactVectors
+from chatbot_mvp.retrieval.indexes.vector_store import VectorStoreChoice
+from chatbot_mvp.settings.model import PROJECT_ROOT, Settings
 from chatbot_mvp.types import Progress, ignore_progress
 from tests.fakes import FakeEmbedder
 
@@ -108,7 +114,7 @@ def test_no_more_results_than_asked_for_or_stored(tmp_path: Path, limit: int) ->
 RESTARTED = """
 import sys, numpy as np
 from pathlib import Path
-from chatbot_mvp.retrieval.chroma import ChromaVectors, chroma_client
+from chatbot_mvp.retrieval.indexes.chroma import ChromaVectors, chroma_client
 matrix = np.load(sys.argv[2])
 def fail(_):
     raise SystemExit("built again")

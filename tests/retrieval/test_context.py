@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatbot_mvp.retrieval.context import ContextChars, context_budget
+from chatbot_mvp.retrieval.stages.context import ContextChars, context_budget
 from chatbot_mvp.types import Chunk
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from chatbot_mvp.retrieval.dense import ExactVectors
+from chatbot_mvp.retrieval.indexes.dense import ExactVectors
 
 
 def lattice(seed: int, rows: int) -> np.ndarray:

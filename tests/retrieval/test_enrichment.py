@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 
 from chatbot_mvp.app import App
+from chatbot_mvp.documents.chunking import chunk_document
 from chatbot_mvp.errors import NeedsLanguageModel, RunStopped
-from chatbot_mvp.kb.chunking import chunk_document
 from chatbot_mvp.llm.demo import DemoModel
-from chatbot_mvp.retrieval.enrichment import (
+from chatbot_mvp.llm.language_model import LanguageModel
+from chatbot_mvp.retrieval.indexes.enrichment import (
     CONTEXT_CHARS,
     DOCUMENT_CHARS,
     ContextCache,
@@ -20,9 +21,9 @@ from chatbot_mvp.retrieval.enrichment import (
     enrichment_prompts,
     tidy_context,
 )
-from chatbot_mvp.retrieval.language_model import LanguageModel, prompts
 from chatbot_mvp.retrieval.pipeline import build_pipeline
-from chatbot_mvp.settings import Settings
+from chatbot_mvp.retrieval.prompts import prompts
+from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.text import LANGUAGES
 from chatbot_mvp.types import Chunk, Document, Progress
 from tests.fakes import FakeEmbedder, FakeLanguageModel, chunks_of

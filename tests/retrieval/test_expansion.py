@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from chatbot_mvp.kb.chunking import chunk_document
-from chatbot_mvp.kb.vocabulary import KbIndex, build_bm25_index
-from chatbot_mvp.retrieval.expansion import WEIGHTS, expand_query_with_kb, expansion_weights
+from chatbot_mvp.documents.chunking import chunk_document
+from chatbot_mvp.retrieval.kb.vocabulary import KbIndex, build_bm25_index
+from chatbot_mvp.retrieval.stages.expansion import WEIGHTS, expand_query_with_kb, expansion_weights
 from chatbot_mvp.retrieval.trace import RetrievalTrace
 from chatbot_mvp.types import Document
 

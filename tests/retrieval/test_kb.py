@@ -6,13 +6,13 @@ import json
 
 import pytest
 
-from chatbot_mvp.kb.chunking import chunk_document
-from chatbot_mvp.retrieval.evidence import WEIGHTS_PATH, logistic
-from chatbot_mvp.retrieval.fusion import adaptive_alpha, weighted_scores
-from chatbot_mvp.retrieval.kb_evidence import DENSE_FEATURES, LEXICAL_FEATURES, evidence_features
+from chatbot_mvp.documents.chunking import chunk_document
 from chatbot_mvp.retrieval.pipeline import Pipeline, build_pipeline
+from chatbot_mvp.retrieval.stages.evidence import WEIGHTS_PATH, logistic
+from chatbot_mvp.retrieval.stages.fusion import adaptive_alpha, weighted_scores
+from chatbot_mvp.retrieval.stages.kb_evidence import DENSE_FEATURES, LEXICAL_FEATURES, evidence_features
 from chatbot_mvp.retrieval.trace import Hit
-from chatbot_mvp.settings import Settings
+from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.types import Document
 from tests.fakes import FakeEmbedder, chunks_of
 

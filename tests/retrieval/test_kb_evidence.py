@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from chatbot_mvp.kb.chunking import chunk_document
-from chatbot_mvp.retrieval.kb_evidence import evidence_features
+from chatbot_mvp.documents.chunking import chunk_document
 from chatbot_mvp.retrieval.pipeline import build_pipeline
-from chatbot_mvp.settings import Settings
+from chatbot_mvp.retrieval.stages.kb_evidence import evidence_features
+from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.types import Document
 from tests.fakes import FakeEmbedder
 

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatbot_mvp.retrieval.index import build_index
-from chatbot_mvp.retrieval.lexical import LexicalIndex
+from chatbot_mvp.retrieval.indexes.corpus import build_index
+from chatbot_mvp.retrieval.indexes.lexical import LexicalIndex
 from chatbot_mvp.text import Analyzer
 from chatbot_mvp.types import Chunk, Progress
 from tests.fakes import chunks_of

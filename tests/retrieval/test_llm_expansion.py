@@ -6,13 +6,13 @@ from collections.abc import Callable
 
 import pytest
 
+from chatbot_mvp.documents.chunking import chunk_document
 from chatbot_mvp.errors import NeedsLanguageModel
-from chatbot_mvp.kb.chunking import chunk_document
-from chatbot_mvp.retrieval.language_model import LanguageModel
-from chatbot_mvp.retrieval.llm_expansion import MAX_WORDS
+from chatbot_mvp.llm.language_model import LanguageModel
 from chatbot_mvp.retrieval.pipeline import Pipeline, build_pipeline, fingerprint, retrieval_config
+from chatbot_mvp.retrieval.stages.llm_expansion import MAX_WORDS
 from chatbot_mvp.retrieval.trace import RetrievalTrace
-from chatbot_mvp.settings import Settings
+from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.types import Document
 from tests.fakes import FakeEmbedder, FakeLanguageModel, chunks_of
 

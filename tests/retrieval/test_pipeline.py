@@ -10,9 +10,9 @@ import pytest
 from chatbot_mvp.embedding.base import Embedder
 from chatbot_mvp.errors import UnknownChoice
 from chatbot_mvp.retrieval.pipeline import Pipeline, build_pipeline, fingerprint, retrieval_config
-from chatbot_mvp.retrieval.stages import RetrievalConfig
+from chatbot_mvp.retrieval.stages.base import RetrievalConfig
 from chatbot_mvp.retrieval.strategies import STRATEGIES
-from chatbot_mvp.settings import Settings
+from chatbot_mvp.settings.model import Settings
 from tests.fakes import FakeEmbedder, FakeLanguageModel, chunks_of
 
 LANGUAGE_MODEL = FakeLanguageModel(lambda _: "Norma de la empresa.").model

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from chatbot_mvp.retrieval.pool import PipelinePool
+from chatbot_mvp.knowledge_base.pipelines import PipelinePool
 
 
 def test_twenty_at_once_build_one() -> None:

@@ -14,17 +14,17 @@ from pydantic import SecretStr
 from chatbot_mvp.app import App
 from chatbot_mvp.errors import InvalidSetting, NeedsLanguageModel, RunOutOfQuota, RunStopped
 from chatbot_mvp.llm.demo import DemoModel
+from chatbot_mvp.llm.language_model import LanguageModel
 from chatbot_mvp.remote.calls import Calls
 from chatbot_mvp.remote.failures import Endpoint
 from chatbot_mvp.remote.http import JsonEndpoint
 from chatbot_mvp.remote.limiter import Limiter
-from chatbot_mvp.retrieval.index import CorpusIndex, build_index
-from chatbot_mvp.retrieval.language_model import LanguageModel
+from chatbot_mvp.retrieval.indexes.corpus import CorpusIndex, build_index
 from chatbot_mvp.retrieval.pipeline import build_pipeline, retrieval_config
-from chatbot_mvp.retrieval.rerank import LlmReranker, NimReranker, Rerank, RerankFailed, parse_score
-from chatbot_mvp.retrieval.stages import RetrievalConfig
+from chatbot_mvp.retrieval.stages.base import RetrievalConfig
+from chatbot_mvp.retrieval.stages.rerank import LlmReranker, NimReranker, Rerank, RerankFailed, parse_score
 from chatbot_mvp.retrieval.trace import Hit, RetrievalTrace
-from chatbot_mvp.settings import Settings
+from chatbot_mvp.settings.model import Settings
 from tests.fakes import FakeEmbedder, FakeLanguageModel, chunks_of
 from tests.retrieval.nim_stub import API_KEY, MODEL, NimStub, nim_stub
 

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from chatbot_mvp.retrieval.evidence import covered_share
-from chatbot_mvp.retrieval.index import CorpusIndex, build_index
+from chatbot_mvp.retrieval.indexes.corpus import CorpusIndex, build_index
 from chatbot_mvp.retrieval.pipeline import retrieval_config
-from chatbot_mvp.retrieval.stages import Fusion, RetrievalConfig, Selection
+from chatbot_mvp.retrieval.stages.base import Fusion, RetrievalConfig, Selection
+from chatbot_mvp.retrieval.stages.evidence import covered_share
 from chatbot_mvp.retrieval.trace import Hit, RetrievalTrace
-from chatbot_mvp.settings import Settings
+from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.types import Chunk
 from tests.fakes import chunks_of
 

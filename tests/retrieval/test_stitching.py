@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-from chatbot_mvp.kb.chunking import chunk_document
-from chatbot_mvp.retrieval.index import CorpusIndex
-from chatbot_mvp.retrieval.lexical import LexicalIndex
+from chatbot_mvp.documents.chunking import chunk_document
+from chatbot_mvp.retrieval.indexes.corpus import CorpusIndex
+from chatbot_mvp.retrieval.indexes.lexical import LexicalIndex
 from chatbot_mvp.retrieval.pipeline import build_pipeline, retrieval_config
-from chatbot_mvp.retrieval.stages import RetrievalConfig, Selection
-from chatbot_mvp.retrieval.stitching import Stitching
+from chatbot_mvp.retrieval.stages.base import RetrievalConfig, Selection
+from chatbot_mvp.retrieval.stages.stitching import Stitching
 from chatbot_mvp.retrieval.trace import Hit, RetrievalTrace
-from chatbot_mvp.settings import Settings, load_settings
+from chatbot_mvp.settings.model import Settings, load_settings
 from chatbot_mvp.text import Analyzer
 from chatbot_mvp.types import Chunk, Document
 from tests.fakes import FakeEmbedder

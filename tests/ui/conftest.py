@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from chatbot_mvp.settings import Settings
+from chatbot_mvp.settings.model import Settings
 from streamlit_app.ui import errors
 from streamlit_app.ui.state import get_app
 

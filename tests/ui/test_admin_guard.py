@@ -78,7 +78,7 @@ def test_a_wrong_password_is_refused_the_right_one_opens_and_signing_out_closes(
 def test_guessing_is_slowed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ADMIN_PASSWORD", PASSWORD)
     # As after many wrong ones: this machine may take longer to click than the first waits last.
-    monkeypatch.setattr("chatbot_mvp.admin_password._FREE_TRIES", -10)
+    monkeypatch.setattr("chatbot_mvp.settings.password._FREE_TRIES", -10)
     monkeypatch.setattr("streamlit_app.ui.guard._asker", lambda: "192.0.2.7")
     page = open_page("admin")
     enter(page, "otra cosa")

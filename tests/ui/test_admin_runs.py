@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from chatbot_mvp.app_types import RUN_PARAMETERS
-from chatbot_mvp.settings import Settings
+from chatbot_mvp.api import RUN_PARAMETERS
+from chatbot_mvp.settings.model import Settings
 from streamlit_app.ui.i18n import LANGUAGE_NAMES, catalogue
 from streamlit_app.ui.run_fields import key_of
 from streamlit_app.ui.state import get_app

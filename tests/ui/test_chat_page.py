@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from chatbot_mvp.api import UserContext
 from chatbot_mvp.app import App
-from chatbot_mvp.app_types import UserContext
 from chatbot_mvp.llm.base import ChatModel
 from chatbot_mvp.llm.demo import DemoModel
-from chatbot_mvp.settings import load_settings
+from chatbot_mvp.settings.model import load_settings
 from streamlit_app.ui import state
 from streamlit_app.ui.answers import marked, safe_markdown
 from streamlit_app.ui.state import get_app

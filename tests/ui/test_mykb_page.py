@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from chatbot_mvp.app_types import KbQuestion, KbRecord, SetQuestion
+from chatbot_mvp.api import KbQuestion, KbRecord, SetQuestion
 from streamlit_app.ui.state import get_app
 from tests.ui.test_pages import open_page, sources, texts
 

@@ -13,7 +13,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from chatbot_mvp.app import build_app
-from chatbot_mvp.settings import load_settings
+from chatbot_mvp.settings.model import load_settings
 from streamlit_app.ui.state import get_app
 
 ROOT = Path(__file__).resolve().parents[2]

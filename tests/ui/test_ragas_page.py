@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from chatbot_mvp.app_types import RagasConfig
-from chatbot_mvp.judging.ragas import JUDGED, UNJUDGED, load_prompts
-from chatbot_mvp.ragas.rows import rows_from
+from chatbot_mvp.api import RagasConfig
+from chatbot_mvp.evaluation.ragas.rows import rows_from
+from chatbot_mvp.judges.ragas import JUDGED, UNJUDGED, load_prompts
 from streamlit_app.ui.state import get_app
 from tests.judging.judge_stub import JudgeStub
 from tests.ragas.conftest import LABELLED, given

@@ -11,14 +11,14 @@ from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from chatbot_mvp.benchmark.datasets import load_dataset
-from chatbot_mvp.metrics.ranking import recall_at
+from chatbot_mvp.datasets import load_dataset
+from chatbot_mvp.metrics.ranking.family import recall_at
 from chatbot_mvp.retrieval.bridge.choice import STEP_FEATURES
 from chatbot_mvp.retrieval.bridge.features import LINK_FEATURES, OWN_FEATURES, VECTOR_FEATURES
 from chatbot_mvp.retrieval.bridge.weights import PATH, load_weights
 from chatbot_mvp.retrieval.pipeline import Pipeline, build_pipeline
 from chatbot_mvp.retrieval.strategies import STRATEGIES
-from chatbot_mvp.settings import PROJECT_ROOT, Settings
+from chatbot_mvp.settings.model import PROJECT_ROOT, Settings
 from chatbot_mvp.types import Chunk
 from tests.fakes import FakeEmbedder
 

@@ -1,0 +1,119 @@
+"""What the App takes and gives, by name: pages and commands import these from here and nothing of the core below."""
+
+from __future__ import annotations
+
+from chatbot_mvp.chat.answer import Answer, Failure
+from chatbot_mvp.chat.citations import Source
+from chatbot_mvp.chat.context import MODES, Mode, UserContext
+from chatbot_mvp.chat.conversations import Conversation, Turn
+from chatbot_mvp.chat.feedback import KINDS
+from chatbot_mvp.chat.profile import ChatProfile
+from chatbot_mvp.chat.prompting import PastTurn
+from chatbot_mvp.chat.records import AnswerRecord
+from chatbot_mvp.chat.turns import LiveTurn
+from chatbot_mvp.datasets.catalogue import Found
+from chatbot_mvp.datasets.service import Listed as ListedDataset
+from chatbot_mvp.documents.parsing import SUFFIXES
+from chatbot_mvp.evaluation.archive import UnfinishedRun
+from chatbot_mvp.evaluation.benchmark.estimate import Estimate
+from chatbot_mvp.evaluation.benchmark.plan import RunPlan
+from chatbot_mvp.evaluation.benchmark.presets import RUN_PARAMETERS, Preset
+from chatbot_mvp.evaluation.kb.questions import KbQuestion
+from chatbot_mvp.evaluation.kb.results import KbResult, ResultRow
+from chatbot_mvp.evaluation.kb.service import EvaluationJob
+from chatbot_mvp.evaluation.kb.sets import QuestionSet, SetCheck, SetQuestion
+from chatbot_mvp.evaluation.kb.thresholds import Share, ThresholdFigures, curve, few_of, figures_at, suggest
+from chatbot_mvp.evaluation.ragas.config import RagasConfig
+from chatbot_mvp.evaluation.ragas.rows import InputRow
+from chatbot_mvp.health import Health
+from chatbot_mvp.jobs.manager import JobStatus
+from chatbot_mvp.knowledge_base.intake import FileState
+from chatbot_mvp.knowledge_base.service import KbContents, Upload
+from chatbot_mvp.knowledge_base.store import KbRecord
+from chatbot_mvp.llm.providers import ProviderCheck, Providers, ProviderStatus
+from chatbot_mvp.metrics.registry import METRICS
+from chatbot_mvp.runs.causes import GoldPath
+from chatbot_mvp.runs.comparison import Comparison, MetricDelta, QueryChange, RunDelta
+from chatbot_mvp.runs.configuration import RunSetting
+from chatbot_mvp.runs.distributions import Distribution
+from chatbot_mvp.runs.leaderboard import Field, Place
+from chatbot_mvp.runs.notes import NO_NOTE, NOTE_CHARS, TAG_CHARS, RunNote
+from chatbot_mvp.runs.query_table import QueryFilter, QueryTable
+from chatbot_mvp.runs.search import RUN_KINDS, RunFilter, RunKind, kind_of, main_metric
+from chatbot_mvp.runs.word_difference import Part
+from chatbot_mvp.settings.forms import GROUPS, SettingForm, form_of
+from chatbot_mvp.settings.live import SettingRow
+
+__all__ = [
+    "GROUPS",
+    "KINDS",
+    "METRICS",
+    "MODES",
+    "NOTE_CHARS",
+    "NO_NOTE",
+    "RUN_KINDS",
+    "RUN_PARAMETERS",
+    "SUFFIXES",
+    "TAG_CHARS",
+    "Answer",
+    "AnswerRecord",
+    "ChatProfile",
+    "Comparison",
+    "Conversation",
+    "Distribution",
+    "Estimate",
+    "EvaluationJob",
+    "Failure",
+    "Field",
+    "FileState",
+    "Found",
+    "GoldPath",
+    "Health",
+    "InputRow",
+    "JobStatus",
+    "KbContents",
+    "KbQuestion",
+    "KbRecord",
+    "KbResult",
+    "ListedDataset",
+    "LiveTurn",
+    "MetricDelta",
+    "Mode",
+    "Part",
+    "PastTurn",
+    "Place",
+    "Preset",
+    "ProviderCheck",
+    "ProviderStatus",
+    "Providers",
+    "QueryChange",
+    "QueryFilter",
+    "QueryTable",
+    "QuestionSet",
+    "RagasConfig",
+    "ResultRow",
+    "RunDelta",
+    "RunFilter",
+    "RunKind",
+    "RunNote",
+    "RunPlan",
+    "RunSetting",
+    "SetCheck",
+    "SetQuestion",
+    "SettingForm",
+    "SettingRow",
+    "Share",
+    "Source",
+    "ThresholdFigures",
+    "Turn",
+    "UnfinishedRun",
+    "Upload",
+    "UserContext",
+    "curve",
+    "few_of",
+    "figures_at",
+    "form_of",
+    "kind_of",
+    "main_metric",
+    "suggest",
+]

@@ -1,0 +1,117 @@
+"""``chatbot-mvp datasets``: fetch from the public hub, list, push to S3."""
+
+from __future__ import annotations
+
+import logging
+from typing import Annotated, Any
+
+import typer
+
+from chatbot_mvp import logs
+from chatbot_mvp.api import Found
+from chatbot_mvp.cli.common import EnvOption, JsonOption, VerboseOption, open_app, print_json
+from chatbot_mvp.cli.progress import ProgressLine
+from chatbot_mvp.datasets import hotpotqa
+
+datasets = typer.Typer(no_args_is_help=True, help="Bring in, list and share data sets.")
+
+
+@datasets.command("fetch")
+def datasets_fetch(
+    name: Annotated[str, typer.Argument(help="hotpotqa")],
+    split: Annotated[str, typer.Option(help=" or ".join(hotpotqa.SPLITS))] = "validation",
+    base_url: Annotated[str, typer.Option(help="Where the hub's files are, or a copy of them")] = hotpotqa.BASE_URL,
+    force: Annotated[bool, typer.Option("--force", help="Also where the data set is there already")] = False,
+    env: EnvOption = None,
+    as_json: JsonOption = False,
+    verbose: VerboseOption = False,
+) -> None:
+    """Download a public data set into a folder under data/datasets; after a failure, go on where it broke."""
+    if name != "hotpotqa":
+        raise typer.BadParameter(f"{name!r} cannot be fetched; choose hotpotqa", param_hint="name")
+    if split not in hotpotqa.SPLITS:
+        raise typer.BadParameter(f"{split!r} is no split; choose {' or '.join(hotpotqa.SPLITS)}", param_hint="--split")
+    app = open_app(env, verbose)
+    folder = app.settings.datasets_dir / hotpotqa.name_of(split)
+    if folder.exists() and not force:
+        logs.say(f"{folder} is there already; --force fetches it again")
+        if as_json:
+            print_json({"name": folder.name, "folder": str(folder), "fetched": False})
+        return
+    with ProgressLine() as progress:
+        fetched = app.bench.data.fetch_hotpotqa(split, base_url, progress)
+    expected = hotpotqa.EXPECTED.get(split)
+    counts = (fetched.queries, fetched.documents, fetched.qrels)
+    if as_json:
+        told = {"name": fetched.name, "folder": str(fetched.folder), "fetched": True}
+        told |= dict(zip(("queries", "documents", "qrels"), counts, strict=True))
+        told |= {"expected": list(expected) if expected else None, "label_queries": fetched.labels}
+        told |= {"repeated_titles": fetched.repeated, "of_other_text": fetched.differing}
+        print_json({**told, "qrels_without_document": fetched.unresolved})
+        return
+    print(f"{fetched.folder}")
+    print(f"{_totals(counts)}; {fetched.labels:,} queries of yes or no")
+    print(f"{fetched.repeated:,} passages left out, of a title that was there ({fetched.differing:,} of another text)")
+    if fetched.unresolved:
+        print(f"{fetched.unresolved:,} qrels left out, whose document is nowhere")
+    if expected:
+        print(
+            f"expected of the public files: {_totals(expected)}{'' if counts == expected else ' - this is another set'}"
+        )
+
+
+def _totals(counts: tuple[int, int, int]) -> str:
+    return "{:,} queries, {:,} documents, {:,} qrels".format(*counts)
+
+
+@datasets.command("list")
+def datasets_list(env: EnvOption = None, as_json: JsonOption = False) -> None:
+    """Data sets that a run can be given by name: bundled, under data/datasets, and on S3."""
+    entries, problem = open_app(env).bench.data.entries()
+    if problem is not None:
+        prefix = "" if logs.is_jsonl() else "chatbot-mvp: "
+        logs.say(f"{prefix}{problem}", logging.WARNING, code=problem.code)
+    if as_json:
+        rows = [_row(found) for found in entries]
+        print_json({"datasets": rows, "storage_error": str(problem) if problem else None})
+        return
+    for found in entries:
+        counts = found.counts
+        shown = ["?" if n is None else f"{n:,}" for n in (counts.queries, counts.documents, counts.qrels)]
+        where = found.reference if found.place == "remote" else str(found.folder)
+        state = (
+            "" if found.place != "remote" else "  cached" if found.folder else f"  {found.download_bytes / 1e6:.1f} MB"
+        )
+        print(f"{found.name:<20} {found.place:<8} {shown[0]:>7} queries {shown[1]:>9} documents  {where}{state}")
+
+
+def _row(found: Found) -> dict[str, Any]:
+    return {
+        "name": found.name,
+        "place": found.place,
+        "reference": found.reference,
+        "folder": str(found.folder) if found.folder else None,
+        "queries": found.counts.queries,
+        "documents": found.counts.documents,
+        "qrels": found.counts.qrels,
+        "download_bytes": found.download_bytes,
+    }
+
+
+@datasets.command("push")
+def datasets_push(
+    name: Annotated[str, typer.Argument(help="A data set of this machine: a name or a folder")],
+    env: EnvOption = None,
+    as_json: JsonOption = False,
+    verbose: VerboseOption = False,
+) -> None:
+    """Upload a data set to s3://MINIO_BUCKET_NAME/S3_DATASETS_PREFIX/NAME/; what is there already is not sent again."""
+    address, sent, kept = open_app(env, verbose).bench.data.push(name)
+    if as_json:
+        print_json({"url": address, "sent": sent, "unchanged": kept})
+        return
+    print(address)
+    for file in sent:
+        print(f"  sent       {file}")
+    for file in kept:
+        print(f"  unchanged  {file}")

@@ -1,0 +1,206 @@
+"""Plans and results as a terminal shows them, or as the one JSON object of ``--json``."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from chatbot_mvp.api import RunPlan
+from chatbot_mvp.cli.common import print_json
+from chatbot_mvp.evaluation.benchmark.estimate import Amount, Estimate, PhaseEstimate, Total
+from chatbot_mvp.metrics.ranking.family import CONTEXT_METRICS, RANKING_METRICS
+from chatbot_mvp.metrics.registry import ANSWER_METRICS
+from chatbot_mvp.settings.fields import JUDGE_METRICS
+
+_CONTRACT = (
+    "run_id",
+    "dataset",
+    "strategy",
+    "fingerprint",
+    "queries",
+    "metrics",
+    "scored",
+    "seconds",
+    "peak_rss_mb",
+)
+_MORE = ("usage", "failures", "abstentions", "generator", "judge")
+"""Given too of a run with answers."""
+
+
+def print_plan(plan: RunPlan, hints: list[str], as_json: bool) -> None:
+    if as_json:
+        print_json({**plan.as_json(), "hints": hints})
+        return
+    unknown = "not known before the download"
+    if plan.checked:
+        state = f"checked, sha256 {(plan.dataset_sha256 or '')[:12]}"
+    else:
+        state = f"{plan.download_bytes / 1e6:.1f} MB to download, checked then"
+    lines = {
+        "data set": f"{plan.dataset} ({plan.place}: {plan.dataset_ref}); {state}",
+        "queries": f"{_count(plan.queries, unknown)} of {_count(plan.dataset_queries, unknown)}",
+        "documents": f"{_count(plan.documents, unknown)} of {_count(plan.dataset_documents, unknown)}",
+        "qrels": _count(plan.qrels, unknown),
+        "sample": ", ".join(f"{name}={value}" for name, value in plan.sampling.items()) or "the whole data set",
+        "strategy": f"{plan.strategy} (fingerprint {plan.fingerprint})",
+        "provider": plan.provider,
+        "embeddings": plan.embedding_model or "none",
+        "reranker": plan.reranker or "none",
+        "phases": " → ".join(plan.phases),
+        "cached": _cached(plan),
+        "results": f"{plan.results_dir}{os.sep}<run_id>",
+    }
+    for name, value in lines.items():
+        print(f"{name:<11} {value}")
+    for text in [*plan.warnings, *hints]:
+        print(f"{'warning':<11} {text}")
+    for line in estimate_lines(plan.estimate):
+        print(line)
+    piloted = plan.estimate.pilot if plan.estimate else None
+    print("Only the pilot was run." if piloted else "Nothing was run.")
+
+
+def estimate_lines(estimate: Estimate | None) -> list[str]:
+    """An estimate as a table, and what it rests on."""
+    if estimate is None:
+        return []
+    rows: list[tuple[str, PhaseEstimate | Total]] = [(phase.phase, phase) for phase in estimate.phases]
+    table = [["", "calls", "prompt tokens", "reply tokens", "seconds", "US dollars", ""]]
+    for name, row in [*rows, ("all", estimate.total)]:
+        amounts = [_amount(value) for value in (row.calls, row.prompt_tokens, row.completion_tokens)]
+        cost = _amount(row.cost_usd, 4, unknown="no price known")
+        table.append([name, *amounts, _amount(row.seconds, 1), cost, getattr(row, "model", "")])
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    lines = ["", f"estimate    {_basis(estimate)}"]
+    for first, *cells, model in table:
+        shown = "".join(f"  {cell:>{width}}" for cell, width in zip(cells, widths[1:-1], strict=True))
+        lines.append(f"  {first:<{widths[0]}}{shown}  {model}".rstrip())
+    return [*lines, *(f"  {note}" for note in _estimate_notes(estimate))]
+
+
+def _amount(amount: Amount | None, digits: int = 0, unknown: str = "not known") -> str:
+    if amount is None:
+        return unknown
+    text = f"{amount.expected:,.{digits}f}"
+    if amount.low is None or amount.high is None or amount.low == amount.high:
+        return text
+    return f"{text} ({amount.low:,.{digits}f}-{amount.high:,.{digits}f})"
+
+
+def _basis(estimate: Estimate) -> str:
+    if estimate.pilot is None:
+        return (
+            f"by the lengths of texts and prompts, {estimate.chars_per_token:g} characters a token; nothing was asked"
+        )
+    pilot = estimate.pilot
+    cost = "at a cost that is not known" if pilot.cost_usd is None else f"for {pilot.cost_usd:.4f} USD"
+    return (
+        f"by a pilot of {pilot.queries} of {estimate.queries} queries: {pilot.calls} calls, {pilot.tokens:,} tokens, "
+        f"{pilot.seconds:.1f} s, {cost}"
+    )
+
+
+def _estimate_notes(estimate: Estimate) -> list[str]:
+    notes = []
+    free = sum(phase.free_calls for phase in estimate.phases)
+    if free:
+        notes.append(f"{free:,} of the calls are answered from the cache: seconds and dollars are of the others")
+    if pilot := estimate.pilot:
+        notes.append("in brackets the range of about 95 %")
+        if pilot.failed:
+            notes.append(f"{pilot.failed} queries of the pilot failed and do not count")
+        if pilot.cached:
+            notes.append(
+                f"{pilot.cached} replies came from the cache; the others are counted as if they had to be paid"
+            )
+        if pilot.stand_in:
+            notes.append(f"retrieved with {pilot.stand_in}, as the contexts of the chunks are not written yet")
+    elif estimate.total.seconds is None and any(phase.seconds is None for phase in estimate.phases):
+        notes.append("seconds are known after a pilot (--pilot N) or a run with the same model")
+    if any(phase.seconds_basis == "earlier_runs" for phase in estimate.phases):
+        notes.append("seconds by the latencies of earlier runs on this machine")
+    for phase in estimate.phases:
+        if phase.price and phase.price["date"]:
+            price = phase.price
+            rate = f"{price['input']:g} in, {price['output']:g} out per million tokens"
+            notes.append(f"price of {phase.model}: {rate}, as of {price['date']}")
+    return list(dict.fromkeys(notes))
+
+
+def _count(value: int | None, unknown: str) -> str:
+    return unknown if value is None else f"{value:,}"
+
+
+def _cached(plan: RunPlan) -> str:
+    parts = ["data set" if plan.checked else "no data set"]
+    if plan.index_cached is not None:
+        parts.append("index" if plan.index_cached else "no index")
+    if plan.vectors is not None:
+        parts.append(f"{plan.vectors.cached:,} of {plan.vectors.total:,} vectors")
+    return ", ".join(parts)
+
+
+def print_result(result: dict[str, Any], as_json: bool) -> None:
+    """A finished run."""
+    if as_json:
+        names = [*_CONTRACT, *(_MORE if result.get("generator") else ())]
+        print_json({name: result[name] for name in names})
+        return
+    for line in result_lines(result):
+        print(line)
+
+
+_SECTIONS = {
+    "retrieval": RANKING_METRICS,
+    "context": CONTEXT_METRICS,
+    "answers": (*ANSWER_METRICS, "semantic_similarity"),
+    "judge": JUDGE_METRICS,
+}
+
+
+def result_lines(result: Mapping[str, Any]) -> list[str]:
+    """A finished run by sections; one of retrieval alone has no headings."""
+    lines = [f"{result['run_id']}  ({result['dataset']}, {result['strategy']}, {result['queries']} queries)"]
+    answered = bool(result.get("generator"))
+    if answered:
+        judge = result["judge"] or "none"
+        lines.append(f"  answers by {result['generator']}, judge: {judge}")
+    for section, names in _SECTIONS.items():
+        rows = [_metric_line(result, name) for name in result["metrics"] if name in names]
+        lines += [section, *rows] if rows and answered else rows
+    if answered:
+        lines += ["run", *_usage_lines(result)]
+    for name in ("reranker_rescue_count", "rerank_failures", "abstentions"):
+        if result.get(name):
+            lines.append(f"  {name:<20} {result[name]}")
+    if failures := result.get("failures"):
+        told = ", ".join(f"{phase} {count}" for phase, count in failures.items())
+        lines.append(f"  {'failures':<20} {told}; again: chatbot-mvp benchmark retry {result['run_id']}")
+    if answered:
+        told = ", ".join(f"{phase} {seconds:.1f}" for phase, seconds in result["seconds"].items())
+        lines.append(f"  {'seconds':<20} {told}")
+    return lines
+
+
+def _metric_line(result: Mapping[str, Any], name: str) -> str:
+    value, (scored, total) = result["metrics"][name], result["scored"][name]
+    # Runs that were recorded by an earlier version have neither intervals nor readings.
+    interval = result.get("intervals", {}).get(name)
+    spread = f"  [{interval[0]:.4f}, {interval[1]:.4f}]" if interval else ""
+    with_failures = result.get("readings", {}).get(name, [value, value])[1]
+    other = "" if with_failures in (None, value) else f"  {with_failures:.4f} with failures"
+    return f"  {name:<20} {'not scored' if value is None else f'{value:.4f}'}{spread}  ({scored}/{total}){other}"
+
+
+def _usage_lines(result: Mapping[str, Any]) -> list[str]:
+    usage = result["usage"]
+    lines = []
+    for name, spent in [("all", usage), *usage["phases"].items()]:
+        tokens = f"{spent['prompt_tokens']:,} + {spent['completion_tokens']:,} tokens"
+        cost = f"{spent['cost_usd']:.4f} USD"
+        if spent["unpriced"]:
+            cost = f"cost not known of {spent['unpriced']:,} calls, {cost} of the others"
+        cached = f", {spent['cached']:,} from the cache" if spent["cached"] else ""
+        lines.append(f"  {'calls, ' + name:<20} {spent['calls']:,}{cached}; {tokens}; {cost}")
+    return lines

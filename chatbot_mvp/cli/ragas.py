@@ -1,0 +1,99 @@
+"""``ragas run``: the metrics of Ragas for any data set of answers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from chatbot_mvp.cli.common import EnvOption, JsonOption, VerboseOption, open_app, print_json
+from chatbot_mvp.cli.progress import ProgressLine
+from chatbot_mvp.evaluation.ragas.config import config_from, load_config
+
+ragas = typer.Typer(no_args_is_help=True, help="Score answers of any RAG system with Ragas' metrics.")
+
+_CONTRACT = ("run_id", "dataset", "strategy", "fingerprint", "queries", "metrics", "scored", "seconds", "peak_rss_mb")
+_MORE = ("judge", "language", "repeats", "readings", "failures", "not_scored", "spread", "agreement", "usage")
+
+MetricOption = Annotated[list[str] | None, typer.Option("--metric", help="Only this one; may be repeated")]
+ConfigOption = Annotated[Path | None, typer.Option("--config", help="A config.yaml; everything in it has a default")]
+RepeatsOption = Annotated[int | None, typer.Option(min=1, max=20, help="Score each row so often, for its spread")]
+
+
+@ragas.command("run")
+def ragas_run(
+    dataset: Annotated[Path, typer.Argument(metavar="DATASET", help="JSONL, CSV or Parquet in Ragas' columns")],
+    config: ConfigOption = None,
+    metric: MetricOption = None,
+    repeats: RepeatsOption = None,
+    language: Annotated[str | None, typer.Option(help="Of the prompts; detected by default")] = None,
+    budget: Annotated[float | None, typer.Option(min=0, metavar="USD", help="Stop before it costs more")] = None,
+    env: EnvOption = None,
+    as_json: JsonOption = False,
+    verbose: VerboseOption = False,
+) -> None:
+    """Score a file. A stopped evaluation goes on with: chatbot-mvp benchmark resume RUN."""
+    if not dataset.is_file():
+        raise typer.BadParameter(f"there is no file {str(dataset)!r}", param_hint="DATASET")
+    loaded = load_config(config)
+    changes: dict[str, Any] = {"metrics": metric or None, "repeats": repeats, "language": language}
+    values = loaded.model_dump() | {name: value for name, value in changes.items() if value is not None}
+    app = open_app(env, verbose)
+    desk = app.bench.ragas
+    rows = desk.rows_of_file(dataset)
+    with ProgressLine() as progress:
+        result = desk.run_now(dataset.stem, rows, config_from(values, "the command"), progress, budget_usd=budget)
+    print_evaluation(result, as_json)
+
+
+@ragas.command("agreement")
+def ragas_agreement(
+    labels: Annotated[Path | None, typer.Argument(help="JSONL with a column label; by default the bundled one")] = None,
+    config: ConfigOption = None,
+    repeats: RepeatsOption = None,
+    env: EnvOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """How far the judge agrees with people: faithfulness of a labelled set, accuracy and Cohen's kappa."""
+    app = open_app(env)
+    desk = app.bench.ragas
+    loaded = load_config(config)
+    metric = "ragas_faithfulness" if desk.judge(loaded) else "lexical_faithfulness"
+    values = loaded.model_dump() | {"metrics": [metric]} | ({"repeats": repeats} if repeats else {})
+    path = labels or desk.sample_path()
+    with ProgressLine() as progress:
+        result = desk.run_now(path.stem, desk.rows_of_file(path), config_from(values, "the command"), progress)
+    print_evaluation(result, as_json)
+
+
+def print_evaluation(result: dict[str, Any], as_json: bool) -> None:
+    """A finished evaluation."""
+    if as_json:
+        print_json({name: result[name] for name in (*_CONTRACT, *_MORE) if name in result})
+        return
+    print(f"{result['run_id']}  ({result['dataset']}, {result['queries']} rows, judge: {result['judge'] or 'none'})")
+    for name, value in result["metrics"].items():
+        scored, total = result["scored"][name]
+        interval = result["intervals"].get(name)
+        spread = f"  [{interval[0]:.4f}, {interval[1]:.4f}]" if interval else ""
+        print(f"  {name:<46} {'not scored' if value is None else f'{value:.4f}'}{spread}  ({scored}/{total})")
+        for reason, count in result["not_scored"].get(name, {}).items():
+            print(f"    not scored: {count} × {reason}")
+        if deviation := result.get("spread", {}).get(name):
+            print(f"    spread over {result['repeats']} repeats: {deviation['deviation']:.4f}")
+    for name, agreement in result.get("agreement", {}).items():
+        accuracy, kappa = agreement["accuracy"], agreement["kappa"]
+        print(f"  {name} against people ({agreement['scored']}/{agreement['rows']} rows):")
+        print(f"    accuracy {_estimate(accuracy)}, Cohen's kappa {_estimate(kappa)}")
+    usage = result["usage"]
+    print(f"  {usage['calls']} requests, {usage['cached']} from the cache, {usage['cost_usd']:.4f} USD")
+    if result["failures"]:
+        print(f"  failed rows can be tried again: chatbot-mvp benchmark retry {result['run_id']}")
+
+
+def _estimate(value: dict[str, Any]) -> str:
+    if value["value"] is None:
+        return "not known"
+    spread = "" if value["low"] is None else f" [{value['low']:.2f}, {value['high']:.2f}]"
+    return f"{value['value']:.2f}{spread}"

@@ -1,0 +1,207 @@
+"""``chatbot-mvp benchmark``: run, resume, retry, show, list, compare, export, import."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from chatbot_mvp import logs
+from chatbot_mvp.cli.common import EnvOption, JsonOption, VerboseOption, open_app, print_json
+from chatbot_mvp.cli.printing import print_plan, print_result
+from chatbot_mvp.cli.progress import ProgressLine
+from chatbot_mvp.cli.ragas import print_evaluation
+from chatbot_mvp.exports.comparison_text import comparison_text
+from chatbot_mvp.exports.exported import write_files
+from chatbot_mvp.exports.formats import FORMATS
+from chatbot_mvp.runs.records import RAGAS
+from chatbot_mvp.runs.search import main_metric
+from chatbot_mvp.settings.model import misnamed_settings
+
+benchmark = typer.Typer(no_args_is_help=True, help="Measure a retrieval strategy on a data set.")
+
+BudgetOption = Annotated[
+    float | None,
+    typer.Option(min=0, metavar="USD", help="Stop cleanly before the run, with earlier attempts, costs more"),
+]
+
+
+def _print(result: dict[str, Any], as_json: bool) -> None:
+    """A finished run of either kind."""
+    (print_evaluation if result.get("kind") == RAGAS else print_result)(result, as_json)
+
+
+@benchmark.command("run")
+def benchmark_run(
+    dataset: Annotated[str | None, typer.Option(help="A name, a folder, or s3://bucket/…/name")] = None,
+    strategy: Annotated[str | None, typer.Option(help="Retrieval strategy")] = None,
+    env: EnvOption = None,
+    max_queries: Annotated[int | None, typer.Option(min=0, help="0 = all")] = None,
+    generation: Annotated[
+        bool | None, typer.Option("--generation/--no-generation", help="Answers by PROVIDER's model, scored")
+    ] = None,
+    budget: BudgetOption = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Check everything, print the plan, run nothing")] = False,
+    pilot: Annotated[
+        int | None,
+        typer.Option(min=1, metavar="N", help="With --dry-run: really do N queries, to tell what all will take"),
+    ] = None,
+    export: Annotated[
+        list[str] | None, typer.Option(metavar="FORMAT", help="Write it in this form too, as `export` does; repeatable")
+    ] = None,
+    as_json: JsonOption = False,
+    verbose: VerboseOption = False,
+) -> None:
+    """Run a benchmark in the foreground. Ctrl-C stops it cleanly; ``resume`` goes on."""
+    if unknown := [form for form in export or () if form not in FORMATS]:
+        raise typer.BadParameter(f"{unknown[0]!r} is none; choose {', '.join(FORMATS)}", param_hint="--export")
+    given = {
+        "mteb_dataset_name": dataset,
+        "retrieval_strategy": strategy,
+        "eval_max_queries": max_queries,
+        "generation_enabled": generation,
+    }
+    overrides = {name: value for name, value in given.items() if value is not None}
+    if pilot and not dry_run:
+        raise typer.BadParameter("a pilot is a part of an estimate; give --dry-run as well", param_hint="--pilot")
+    app = open_app(env, verbose, **overrides)
+    if dry_run:
+        plan = app.bench.plan_run()
+        if pilot:
+            with ProgressLine() as progress:
+                plan = replace(plan, estimate=app.bench.pilot(pilot, progress, budget_usd=budget))
+        print_plan(plan, [str(miss) for miss in misnamed_settings(env)], as_json)
+        return
+    with ProgressLine() as progress:
+        result = app.bench.run_now(progress, budget_usd=budget)
+    for form in export or ():
+        folder = app.settings.results_dir / result["run_id"]
+        for path in write_files(app.bench.past.export(result["run_id"], form), folder):
+            logs.say(f"written: {path}", logging.INFO)
+    _print(result, as_json)
+
+
+@benchmark.command("resume")
+def benchmark_resume(
+    run_id: str,
+    budget: BudgetOption = None,
+    env: EnvOption = None,
+    as_json: JsonOption = False,
+    verbose: VerboseOption = False,
+) -> None:
+    """Do what is missing of a stopped or killed run."""
+    app = open_app(env, verbose)
+    with ProgressLine() as progress:
+        result = app.bench.resume_now(run_id, progress, budget_usd=budget)
+    _print(result, as_json)
+
+
+@benchmark.command("retry")
+def benchmark_retry(
+    run_id: str,
+    budget: BudgetOption = None,
+    env: EnvOption = None,
+    as_json: JsonOption = False,
+    verbose: VerboseOption = False,
+) -> None:
+    """Do the failed queries of a run once more, and what is missing."""
+    app = open_app(env, verbose)
+    with ProgressLine() as progress:
+        result = app.bench.retry_now(run_id, progress, budget_usd=budget)
+    _print(result, as_json)
+
+
+@benchmark.command("show")
+def benchmark_show(run_id: str, env: EnvOption = None, as_json: JsonOption = False) -> None:
+    """Show a finished run."""
+    _print(open_app(env).bench.past.run(run_id), as_json)
+
+
+@benchmark.command("list")
+def benchmark_list(env: EnvOption = None, as_json: JsonOption = False) -> None:
+    """Finished runs, and those that can be resumed."""
+    app = open_app(env)
+    runs, damaged = app.bench.past.runs()
+    unfinished = app.bench.past.unfinished()
+    if as_json:
+        print_json(
+            {
+                "runs": runs,
+                "unfinished": [
+                    {"run_id": run.run_id, "recorded": run.recorded, "queries": run.queries} for run in unfinished
+                ],
+                "damaged_lines": damaged,
+            }
+        )
+        return
+    for row in runs:
+        name = main_metric(row)
+        value = row["metrics"].get(name)
+        shown = "-" if value is None else f"{value:.4f}"
+        print(f"{row['run_id']}  queries={row.get('queries')}  {name}={shown}")
+    for run in unfinished:
+        print(f"{run.run_id}  unfinished: {run.recorded}/{run.queries}")
+    if damaged:
+        logs.say(f"{damaged} damaged lines in {app.settings.submissions_path} were skipped", logging.WARNING)
+
+
+@benchmark.command("compare")
+def benchmark_compare(
+    run_ids: Annotated[list[str], typer.Argument(metavar="A B [C…]", help="Finished runs; the first is the base")],
+    metric: Annotated[list[str] | None, typer.Option(help="Compare by this metric; may be repeated")] = None,
+    env: EnvOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Compare runs over the same questions: deltas with intervals, p, and which questions changed."""
+    comparison = open_app(env).bench.past.compare(run_ids, metric or ())
+    if as_json:
+        print_json(comparison.to_json())
+    else:
+        print(comparison_text(comparison))
+
+
+@benchmark.command("export")
+def benchmark_export(
+    run_id: str,
+    form: Annotated[str, typer.Option("--format", help="; ".join(f"{n}: {f.summary}" for n, f in FORMATS.items()))],
+    output: Annotated[Path, typer.Option(help="Folder to write into")] = Path(),
+    env: EnvOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Write a finished run in another form."""
+    exported = open_app(env).bench.past.export(run_id, form)
+    paths = write_files(exported, output)
+    if as_json:
+        print_json({"files": [str(path) for path in paths], **exported.notes})
+        return
+    for path in paths:
+        print(path)
+    if left_out := exported.notes.get("left_out"):
+        logs.say(f"{left_out} queries without an answer were left out", logging.WARNING)
+
+
+@benchmark.command("import")
+def benchmark_import(
+    path: Annotated[Path, typer.Argument(help="A zip of `export --format zip`, or a TREC run file")],
+    dataset: Annotated[str, typer.Option(help="Of a TREC run: the data set whose judgements score it")] = "",
+    name: Annotated[str, typer.Option(help="Of a TREC run: its name in lists; by default the file's tag")] = "",
+    env: EnvOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Take in a run of another machine or another program, to show and compare it like any other."""
+    app = open_app(env)
+    with ProgressLine() as progress:
+        imported = app.bench.past.import_run(path, dataset, name, progress)
+    if as_json:
+        print_json(asdict(imported))
+        return
+    print(f"{imported.run_id}  ({imported.queries} queries)")
+    if imported.without_ranking:
+        text = f"{imported.without_ranking} queries have no line: nothing counts as retrieved for them"
+        logs.say(text, logging.WARNING)
+    if imported.left_out:
+        text = f"{imported.left_out} queries of the file are not among those of the run (EVAL_MAX_QUERIES, DEV_MODE)"
+        logs.say(text, logging.WARNING)

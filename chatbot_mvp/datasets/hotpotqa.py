@@ -1,0 +1,198 @@
+"""HotpotQA (Yang et al. 2018, distractor setting) from the public hub's Parquet files to schema v2.0."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from chatbot_mvp.datasets.download import download
+from chatbot_mvp.datasets.files import load_dataset
+from chatbot_mvp.datasets.placing import written_anew
+from chatbot_mvp.errors import DatasetFileUnreadable, EmptyDataset, MissingColumn
+from chatbot_mvp.types import Progress, ProgressCallback, ignore_progress
+
+BASE_URL = "https://huggingface.co/datasets/hotpotqa/hotpot_qa/resolve/main/distractor"
+"""Where the hub keeps the files of the distractor setting."""
+
+LICENSE = "CC BY-SA 4.0"
+
+SPLITS = {"validation": 1, "train": 2}
+"""Split -> number of files."""
+
+EXPECTED = {"validation": (7_405, 66_576, 14_810)}
+"""Split -> queries, documents and qrels that its real files give."""
+
+_COLUMNS = ("id", "question", "answer", "type", "level", "supporting_facts", "context")
+_LABELS = {"yes", "no"}
+_ROWS = 500
+"""Questions read at once: what bounds memory, with some ten passages each."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fetched:
+    """What became of a split."""
+
+    name: str
+    folder: Path
+    queries: int
+    documents: int
+    qrels: int
+    labels: int
+    """Queries that are answered by yes or no."""
+    repeated: int
+    """Passages that were left out because one of the same title was there."""
+    differing: int
+    """Of these, those whose text was another; the first one met was kept."""
+    unresolved: int
+    """Judgements left out because no passage bears the title that they name."""
+
+
+def name_of(split: str) -> str:
+    """The data set's name: ``hotpotqa`` for the validation split, which is the one to measure on."""
+    return "hotpotqa" if split == "validation" else f"hotpotqa_{split}"
+
+
+def urls(base_url: str, split: str) -> list[str]:
+    """The files of a split."""
+    total = SPLITS[split]
+    return [f"{base_url.rstrip('/')}/{split}-{number:05d}-of-{total:05d}.parquet" for number in range(total)]
+
+
+def fetch(
+    base_url: str, split: str, datasets: Path, cache: Path, progress: ProgressCallback = ignore_progress
+) -> Fetched:
+    """Download a split and write ``<datasets>/<name>/`` anew; the folder changes only when all of it is there.
+
+    Args:
+        cache: where downloads go, whole or in part.
+
+    Raises:
+        DownloadFailed
+        DatasetError: a file is not of the hub's format.
+    """
+    sources = []
+    for url in urls(base_url, split):
+        # Another address is another file, whatever its name.
+        folder = cache / hashlib.sha256(url.encode()).hexdigest()[:16]
+        target = folder / url.rpartition("/")[2]
+        download(url, target, progress)
+        sources.append(target)
+    fetched = convert(sources, datasets / name_of(split), progress)
+    for target in sources:
+        shutil.rmtree(target.parent, ignore_errors=True)
+    return fetched
+
+
+def convert(sources: list[Path], folder: Path, progress: ProgressCallback = ignore_progress) -> Fetched:
+    """Write the data set of the hub's files to ``folder``, in place of what is there.
+
+    Raises:
+        DatasetError: a file cannot be read or lacks a column; ``folder`` stays as it was.
+    """
+    tables = _Tables()
+    for number, (path, row) in enumerate(_rows(sources)):
+        tables.add(path, number, row)
+        if number % _ROWS == 0:
+            progress(Progress("convert", number, 0))
+    if not tables.queries:
+        raise EmptyDataset(path=str(sources[0]))
+    with written_anew(folder) as work:
+        qrels, unresolved = tables.write(work)
+        load_dataset(work)
+    labels = sum(query["answer_type"] == "label" for query in tables.queries)
+    counts = (len(tables.queries), len(tables.documents), qrels)
+    return Fetched(folder.name, folder, *counts, labels, tables.repeated, tables.differing, unresolved)
+
+
+@dataclass
+class _Tables:
+    """The three tables as they grow."""
+
+    documents: dict[str, dict[str, str]] = field(default_factory=dict)
+    """title -> row"""
+    queries: list[dict[str, str]] = field(default_factory=list)
+    gold: list[tuple[str, str]] = field(default_factory=list)
+    """(query id, title)"""
+    repeated: int = 0
+    differing: int = 0
+
+    def add(self, path: Path, number: int, row: Mapping[str, Any]) -> None:
+        try:
+            self._add(row)
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            reason = f"row {number + 1} is not as the hub's are ({error!r})"
+            raise DatasetFileUnreadable(path=str(path), reason=reason) from error
+
+    def _add(self, row: Mapping[str, Any]) -> None:
+        context = row["context"]
+        for title, sentences in zip(context["title"], context["sentences"], strict=True):
+            text = _joined(sentences)
+            if title in self.documents:
+                self.repeated += 1
+                self.differing += self.documents[title]["text"] != text
+            else:
+                self.documents[title] = {"doc_id": doc_id_of(title), "title": title, "text": text}
+        answer = row["answer"].strip()
+        self.queries.append(
+            {
+                "query_id": row["id"],
+                "text": row["question"].strip(),
+                "answer": answer,
+                "answer_type": "label" if answer.lower() in _LABELS else "extractive",
+                "question_type": row["type"],
+                "level": row["level"],
+            }
+        )
+        # A passage is named once for each of its sentences that support the answer.
+        self.gold += [(row["id"], title) for title in dict.fromkeys(row["supporting_facts"]["title"])]
+
+    def write(self, folder: Path) -> tuple[int, int]:
+        """(qrels written, judgements left out)."""
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        qrels = [
+            {"query_id": query_id, "doc_id": self.documents[title]["doc_id"], "score": 1}
+            for query_id, title in self.gold
+            if title in self.documents
+        ]
+        tables = {"corpus": list(self.documents.values()), "queries": self.queries, "qrels": qrels}
+        for name, rows in tables.items():
+            pq.write_table(pa.Table.from_pylist(rows), folder / f"{name}.parquet", compression="zstd")
+        return len(qrels), len(self.gold) - len(qrels)
+
+
+def doc_id_of(title: str) -> str:
+    """16 hex digits; equal in every version of the corpus."""
+    return hashlib.sha1(title.encode("utf-8", "surrogatepass"), usedforsecurity=False).hexdigest()[:16]
+
+
+def _joined(sentences: list[str]) -> str:
+    """The sentences as one text. The hub's bring their blank with them, at either end."""
+    text = ""
+    for sentence in sentences:
+        gap = " " if text and sentence and not text[-1].isspace() and not sentence[0].isspace() else ""
+        text += gap + sentence
+    return text.strip()
+
+
+def _rows(sources: list[Path]) -> Iterator[tuple[Path, dict[str, Any]]]:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    for path in sources:
+        try:
+            with pq.ParquetFile(path) as file:
+                names = file.schema_arrow.names
+                for column in _COLUMNS:
+                    if column not in names:
+                        raise MissingColumn(path=str(path), column=column, found=", ".join(names) or "-")
+                for batch in file.iter_batches(_ROWS, columns=list(_COLUMNS)):
+                    for row in batch.to_pylist():
+                        yield path, row
+        except (pa.ArrowException, OSError) as error:
+            raise DatasetFileUnreadable(path=str(path), reason=str(error).splitlines()[0]) from error

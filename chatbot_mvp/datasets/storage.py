@@ -1,0 +1,261 @@
+"""S3 or MinIO: what lies under an address, reading and writing it, with each refusal as an error of its own."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import re
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from chatbot_mvp.errors import (
+    MissingPackage,
+    StorageBucketMissing,
+    StorageDenied,
+    StorageFailed,
+    StorageKeyUnknown,
+    StorageSecretWrong,
+    StorageUnreachable,
+)
+from chatbot_mvp.settings.model import Settings
+
+_PART_BYTES = 8 * 1024 * 1024
+"""Size of a part of a large upload; a file up to it is sent at once. An ETag depends on it."""
+
+_READ_BYTES = 1024 * 1024
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class S3Url:
+    """``s3://bucket/prefix/``: a place under which objects lie."""
+
+    bucket: str
+    prefix: str
+    """Without a slash at either end; "" for the whole bucket."""
+
+    @classmethod
+    def parse(cls, text: str) -> S3Url | None:
+        """None for what is no such address."""
+        match = re.fullmatch(r"s3://([^/]+)/?(.*)", text.strip())
+        return cls(match[1], match[2].strip("/")) if match else None
+
+    def __truediv__(self, name: str) -> S3Url:
+        return S3Url(self.bucket, f"{self.prefix}/{name}" if self.prefix else name)
+
+    def __str__(self) -> str:
+        return f"s3://{self.bucket}/{self.prefix}/" if self.prefix else f"s3://{self.bucket}/"
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteFile:
+    """One object, as a listing shows it."""
+
+    path: str
+    """Relative to the address that was listed, with slashes."""
+    size: int
+    """Bytes."""
+    etag: str
+    """Without quotation marks; changes with the content."""
+
+
+class Storage:
+    """One S3 server under one access key. Safe to share between threads."""
+
+    def __init__(self, client: Any, endpoint: str) -> None:
+        """
+        Args:
+            client: boto3's client for S3.
+            endpoint: for errors; holds no secret.
+        """
+        self._client = client
+        self.endpoint = endpoint
+
+    def folders(self, url: S3Url) -> list[str]:
+        """Names one level below ``url``, sorted.
+
+        Raises:
+            StorageError
+        """
+        names: list[str] = []
+        prefix = f"{url.prefix}/" if url.prefix else ""
+        with self._told("list", url):
+            pages = self._client.get_paginator("list_objects_v2").paginate(
+                Bucket=url.bucket, Prefix=prefix, Delimiter="/"
+            )
+            for page in pages:
+                names += [item["Prefix"][len(prefix) :].strip("/") for item in page.get("CommonPrefixes", [])]
+        return sorted(names)
+
+    def files(self, url: S3Url) -> list[RemoteFile]:
+        """All objects below ``url`` that have content, sorted by path; empty if there is no such place.
+
+        Raises:
+            StorageError
+        """
+        found = []
+        prefix = f"{url.prefix}/" if url.prefix else ""
+        with self._told("list", url):
+            for page in self._client.get_paginator("list_objects_v2").paginate(Bucket=url.bucket, Prefix=prefix):
+                for item in page.get("Contents", []):
+                    path = item["Key"][len(prefix) :]
+                    if path and not path.endswith("/"):
+                        found.append(RemoteFile(path, item["Size"], item["ETag"].strip('"')))
+        return sorted(found, key=lambda file: file.path)
+
+    def tail(self, url: S3Url, file: RemoteFile, size: int) -> bytes:
+        """The last ``size`` bytes of an object, or all of a smaller one.
+
+        Raises:
+            StorageError
+        """
+        with self._told("read", url / file.path):
+            wanted = f"bytes={max(0, file.size - size)}-"
+            reply = self._client.get_object(Bucket=url.bucket, Key=(url / file.path).prefix, Range=wanted)
+            with closing(reply["Body"]) as body:
+                content: bytes = body.read()
+        return content
+
+    def read(self, url: S3Url, file: RemoteFile, begin: int) -> Iterator[bytes]:
+        """The content from byte ``begin`` on, in pieces; only of the very version that was listed.
+
+        Raises:
+            StorageError: also when the object has changed since.
+        """
+        if begin >= file.size:
+            return
+        with self._told("read", url / file.path):
+            reply = self._client.get_object(
+                Bucket=url.bucket,
+                Key=(url / file.path).prefix,
+                Range=f"bytes={begin}-",
+                IfMatch=f'"{file.etag}"',
+            )
+            with closing(reply["Body"]) as body:
+                while piece := body.read(_READ_BYTES):
+                    yield piece
+
+    def is_encrypted(self, url: S3Url, file: RemoteFile) -> bool:
+        """Whether the server keeps an object under a key of its own; its ETag says nothing of the content then.
+
+        Raises:
+            StorageError
+        """
+        with self._told("read", url / file.path):
+            head = self._client.head_object(Bucket=url.bucket, Key=(url / file.path).prefix)
+        return bool(head.get("ServerSideEncryption") or head.get("SSECustomerAlgorithm"))
+
+    def write(self, path: Path, url: S3Url, name: str) -> bool:
+        """Upload a file as ``name`` below ``url``, a large one in parts; False if an equal one is there already.
+
+        Raises:
+            StorageError
+        """
+        from boto3.s3.transfer import TransferConfig
+
+        there = {file.path: file for file in self.files(url)}.get(name)
+        if there and there.size == path.stat().st_size and there.etag == etag_of(path):
+            return False
+        # A failed upload in parts is aborted by boto3; an object is there whole or not at all.
+        config = TransferConfig(multipart_threshold=_PART_BYTES, multipart_chunksize=_PART_BYTES, max_concurrency=4)
+        with self._told("write", url / name):
+            self._client.upload_file(str(path), url.bucket, (url / name).prefix, Config=config)
+        return True
+
+    @contextmanager
+    def _told(self, action: str, url: S3Url) -> Iterator[None]:
+        """What boto3 raises inside, as an error of ours; its own texts never hold the secret."""
+        from boto3.exceptions import S3UploadFailedError
+        from botocore import exceptions
+        from urllib3.exceptions import HTTPError
+
+        try:
+            yield
+        except S3UploadFailedError as error:
+            cause = error.__cause__ or error.__context__
+            if isinstance(cause, exceptions.ClientError):
+                raise self._refusal(cause, action, url) from error
+            raise StorageFailed(endpoint=self.endpoint, action=action, place=str(url), reason=str(error)) from error
+        except exceptions.ClientError as error:
+            raise self._refusal(error, action, url) from error
+        except (exceptions.ConnectionError, exceptions.HTTPClientError) as error:
+            reason = "no answer in time" if "Timeout" in type(error).__name__ else "no connection"
+            if isinstance(error, exceptions.SSLError):
+                reason = "its certificate cannot be checked, or it does not speak https"
+            raise StorageUnreachable(endpoint=self.endpoint, reason=reason) from error
+        except (exceptions.BotoCoreError, HTTPError) as error:
+            reason = "the connection broke" if isinstance(error, HTTPError) else str(error)
+            raise StorageFailed(endpoint=self.endpoint, action=action, place=str(url), reason=reason) from error
+
+    def _refusal(self, error: Any, action: str, url: S3Url) -> Exception:
+        said = error.response.get("Error", {})
+        code = str(said.get("Code", ""))
+        _log.debug("%s of %s: %s", action, url, code)
+        if code == "InvalidAccessKeyId":
+            return StorageKeyUnknown(endpoint=self.endpoint)
+        if code == "SignatureDoesNotMatch":
+            return StorageSecretWrong(endpoint=self.endpoint)
+        if code == "NoSuchBucket":
+            return StorageBucketMissing(endpoint=self.endpoint, bucket=url.bucket)
+        if code in ("AccessDenied", "403", "AllAccessDisabled"):
+            return StorageDenied(endpoint=self.endpoint, action=action, place=str(url))
+        reason = f"{code}: {said.get('Message', '')}".strip(": ")
+        if code in ("PreconditionFailed", "412", "NoSuchKey"):
+            reason = "the object has changed since it was listed"
+        return StorageFailed(endpoint=self.endpoint, action=action, place=str(url), reason=reason)
+
+
+def open_storage(settings: Settings) -> Storage | None:
+    """The configured S3 server, not asked for anything yet; None where MINIO_ENDPOINT or a key is missing.
+
+    Raises:
+        MissingPackage: boto3 is not installed.
+    """
+    key, secret = settings.minio_access_key.get_secret_value(), settings.minio_secret_key.get_secret_value()
+    if not (settings.minio_endpoint and key and secret):
+        return None
+    try:
+        import boto3
+        from botocore.config import Config
+    except ImportError as error:
+        raise MissingPackage(feature="S3", package="boto3", command="pip install boto3") from error
+    config = Config(
+        # MinIO answers to http://host/bucket; to http://bucket.host only where a name server knows it.
+        s3={"addressing_style": "path"},
+        # Older MinIO servers refuse the checksums that newer clients add by themselves.
+        request_checksum_calculation="when_required",
+        response_checksum_validation="when_required",
+        retries={"max_attempts": 3, "mode": "standard"},
+        connect_timeout=5,
+        read_timeout=60,
+    )
+    client = boto3.client(
+        "s3",
+        endpoint_url=settings.minio_endpoint,
+        aws_access_key_id=key,
+        aws_secret_access_key=secret,
+        region_name=settings.minio_region,
+        config=config,
+    )
+    return Storage(client, settings.minio_endpoint)
+
+
+def md5_of(path: Path) -> str:
+    """The MD5 of a file, in hex."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, lambda: hashlib.md5(usedforsecurity=False)).hexdigest()
+
+
+def etag_of(path: Path) -> str:
+    """The ETag of a file uploaded by ``Storage.write``: its MD5, or that of its parts' MD5s and their number."""
+    if path.stat().st_size < _PART_BYTES:
+        return md5_of(path)
+    parts = []
+    with path.open("rb") as file:
+        while piece := file.read(_PART_BYTES):
+            parts.append(hashlib.md5(piece, usedforsecurity=False).digest())
+    return f"{hashlib.md5(b''.join(parts), usedforsecurity=False).hexdigest()}-{len(parts)}"

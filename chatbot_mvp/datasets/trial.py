@@ -1,0 +1,79 @@
+"""Loads a folder from elsewhere in a process of its own, in bounded time and memory: a few kilobytes of Parquet can
+say that they are a hundred gigabytes of text.
+
+``python -m chatbot_mvp.datasets.trial FOLDER`` answers on stdout, in JSON.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from chatbot_mvp.datasets.files import load_dataset
+from chatbot_mvp.errors import ChatbotError, DatasetUploadTooDemanding, all_errors
+
+SECONDS = 300
+MEMORY_MB = 4_000
+"""Address space of the process, where the system can limit it; HotpotQA's 66,576 documents take a quarter of it."""
+
+_ROOT = Path(__file__).resolve().parents[2]
+
+
+def try_to_load(folder: Path, name: str, seconds: int = SECONDS, memory_mb: int = MEMORY_MB) -> None:
+    """Return if the loader takes ``folder`` as it is.
+
+    Args:
+        name: of the upload, for errors.
+
+    Raises:
+        DatasetError: as the loader has it, with paths below ``folder``.
+    """
+    # A short environment: no key in it.
+    kept = ("PATH", "SYSTEMROOT", "LD_LIBRARY_PATH", "TMPDIR", "VIRTUAL_ENV")
+    environment = {key: os.environ[key] for key in kept if key in os.environ}
+    environment |= {"PYTHONPATH": str(_ROOT), "PYTHONSAFEPATH": "1", "PYTHONUTF8": "1", "OMP_NUM_THREADS": "1"}
+    command = [sys.executable, "-m", __name__, str(folder), str(memory_mb), str(seconds)]
+    try:
+        done = subprocess.run(
+            command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, timeout=seconds, check=False
+        )
+        answer = json.loads(done.stdout)
+    except (subprocess.TimeoutExpired, ValueError) as error:
+        raise DatasetUploadTooDemanding(name=name, seconds=seconds, memory_mb=memory_mb) from error
+    if answer:
+        raise _error(answer, folder)
+
+
+def _error(answer: Mapping[str, Any], folder: Path) -> ChatbotError:
+    params = dict(answer["params"])
+    if "path" in params:
+        # Where it lay for the trial helps nobody.
+        params["path"] = params["path"].removeprefix(f"{folder}{os.sep}")
+    return next(cls for cls in all_errors() if cls.code == answer["code"])(**params)
+
+
+def main() -> None:
+    folder, memory_mb, seconds = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
+    with contextlib.suppress(ImportError, OSError, ValueError):
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_AS, (memory_mb * 1_000_000, memory_mb * 1_000_000))
+        resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 5))
+    answer: dict[str, Any] = {}
+    try:
+        load_dataset(folder)
+    except ChatbotError as error:
+        if isinstance(error.__cause__, MemoryError):
+            sys.exit(1)
+        answer = {"code": error.code, "params": {name: str(value) for name, value in error.params.items()}}
+    json.dump(answer, sys.stdout)
+
+
+if __name__ == "__main__":
+    main()

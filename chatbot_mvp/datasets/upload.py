@@ -1,0 +1,135 @@
+"""A data set that somebody uploads: a zip or three Parquet files. It comes from elsewhere: nothing is believed."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import stat
+import zipfile
+import zlib
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path, PurePosixPath
+from typing import IO
+
+from chatbot_mvp.datasets.placing import written_anew
+from chatbot_mvp.datasets.trial import try_to_load
+from chatbot_mvp.errors import (
+    DatasetNameUnusable,
+    DatasetUploadDamaged,
+    DatasetUploadExpands,
+    DatasetUploadIncomplete,
+    DatasetUploadTooLarge,
+    DatasetUploadUnsafe,
+)
+
+UploadedFile = tuple[str, IO[bytes]]
+"""(its name, its content)"""
+
+EXPANSION = 8
+"""Unpacked, a data set may be this many times as large as an upload may be; texts pack to a third or a quarter."""
+
+_MOST_ENTRIES = 1_000
+_STEEP = 250
+"""Unpacked to packed, of an entry over a megabyte."""
+
+_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,59}")
+_PART = re.compile(r"(corpus|queries)\.jsonl|qrels/[^/]+\.tsv|(corpus|queries|qrels)\.parquet")
+_ABOUT = re.compile(r"README(\.md)?|LICEN[CS]E(\.\w+)?", re.IGNORECASE)
+_PARQUET = frozenset({"corpus.parquet", "queries.parquet", "qrels.parquet"})
+_BEIR = frozenset({"corpus.jsonl", "queries.jsonl"})
+
+
+def usable_name(name: str) -> str:
+    """The name as a folder may have it.
+
+    Raises:
+        DatasetNameUnusable
+    """
+    name = name.strip()
+    if not _NAME.fullmatch(name):
+        raise DatasetNameUnusable(name=name)
+    return name
+
+
+def take_upload(files: Sequence[UploadedFile], folder: Path, limit_mb: int) -> None:
+    """Check an upload and put it at ``folder``, in place of what is there, which stays if the upload is refused.
+
+    Args:
+        files: one zip, or the three Parquet files.
+
+    Raises:
+        DatasetUploadError: it is not unpacked, or not kept.
+        DatasetError: what the loader has against it.
+    """
+    shown = ", ".join(name for name, _ in files)
+    for name, content in files:
+        size = content.seek(0, 2)
+        content.seek(0)
+        if size > limit_mb * 1_000_000:
+            raise DatasetUploadTooLarge(name=name, size_mb=round(size / 1e6), limit_mb=limit_mb)
+    with written_anew(folder) as work:
+        if len(files) == 1 and files[0][0].lower().endswith(".zip"):
+            _unpack(*files[0], work, limit_mb * EXPANSION)
+        else:
+            parts = {PurePosixPath(name).name: content for name, content in files}
+            _require_parts(shown, parts)
+            for name in _PARQUET:
+                with (work / name).open("wb") as target:
+                    shutil.copyfileobj(parts[name], target)
+        try_to_load(work, shown)
+
+
+def _unpack(name: str, content: IO[bytes], work: Path, limit_mb: int) -> None:
+    try:
+        with zipfile.ZipFile(content) as archive:
+            for path, info in _parts(name, archive, limit_mb).items():
+                target = work / path
+                target.parent.mkdir(exist_ok=True)
+                with archive.open(info) as source, target.open("wb") as file:
+                    # No more than the archive states: zipfile stops there, and its sum was checked.
+                    shutil.copyfileobj(source, file)
+    # What zipfile raises for an unknown compression is NotImplementedError, for a password RuntimeError.
+    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError) as error:
+        raise DatasetUploadDamaged(name=name, reason=str(error) or type(error).__name__) from error
+
+
+def _parts(name: str, archive: zipfile.ZipFile, limit_mb: int) -> Mapping[str, zipfile.ZipInfo]:
+    """The files of the data set by their path in its folder, which may itself be in a folder of the archive."""
+    infos = [info for info in archive.infolist() if not info.is_dir()]
+    for info in infos:
+        path = PurePosixPath(info.filename)
+        leads_out = path.is_absolute() or ".." in path.parts or "\\" in info.filename or ":" in path.parts[0]
+        if leads_out or stat.S_ISLNK(info.external_attr >> 16):
+            raise DatasetUploadUnsafe(name=name, entry=info.filename)
+    if len(infos) > _MOST_ENTRIES:
+        raise DatasetUploadExpands(name=name, entry=f"{len(infos)}", limit_mb=limit_mb)
+    home = _home(info.filename for info in infos)
+    found: dict[str, zipfile.ZipInfo] = {}
+    for info in infos:
+        relative = info.filename.removeprefix(home) if info.filename.startswith(home) else ""
+        if _PART.fullmatch(relative) or _ABOUT.fullmatch(relative):
+            if relative in found:
+                raise DatasetUploadUnsafe(name=name, entry=info.filename)
+            found[relative] = info
+    for info in found.values():
+        if info.file_size > 1_000_000 and info.file_size > _STEEP * max(1, info.compress_size):
+            raise DatasetUploadExpands(name=name, entry=info.filename, limit_mb=limit_mb)
+    if sum(info.file_size for info in found.values()) > limit_mb * 1_000_000:
+        largest = max(found.values(), key=lambda info: info.file_size)
+        raise DatasetUploadExpands(name=name, entry=largest.filename, limit_mb=limit_mb)
+    _require_parts(name, found or {info.filename: info for info in infos})
+    return found
+
+
+def _home(names: Iterable[str]) -> str:
+    """The folder of the archive that holds the corpus, with its slash; "" for none."""
+    corpora = [name for name in names if PurePosixPath(name).name in ("corpus.jsonl", "corpus.parquet")]
+    shallowest = min(corpora, key=lambda name: name.count("/"), default="")
+    return shallowest.rpartition("/")[0] + "/" if "/" in shallowest else ""
+
+
+def _require_parts(name: str, parts: Mapping[str, object]) -> None:
+    names = set(parts)
+    beir = names >= _BEIR and any(part.startswith("qrels/") for part in names)
+    if not (names >= _PARQUET or beir):
+        raise DatasetUploadIncomplete(name=name, found=", ".join(sorted(names)[:8]) or "-")

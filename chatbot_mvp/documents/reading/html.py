@@ -1,0 +1,132 @@
+"""HTML to text: headings, lists and tables stay, whatever is not the page's own text goes. Nothing is fetched."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from chatbot_mvp.documents.reading.extracted import Extracted, clean_text
+from chatbot_mvp.errors import MissingPackage
+
+if TYPE_CHECKING:
+    from bs4 import BeautifulSoup, Tag
+
+_DROPPED = (
+    "script style template noscript iframe object embed applet svg math canvas audio video picture img map form button "
+    "input select textarea nav aside footer menu dialog link meta base head"
+).split()
+_DROPPED_ROLES = ("navigation", "banner", "contentinfo", "search", "menu", "dialog")
+_HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
+
+
+def read_html(content: bytes) -> Extracted:
+    """The text of an HTML page, of its ``main`` or only ``article`` if it has one.
+
+    Raises:
+        MissingPackage
+        RecursionError: tags are nested thousands deep.
+    """
+    return Extracted(html_to_text(content))
+
+
+def html_to_text(content: bytes | str) -> str:
+    """
+    Raises:
+        MissingPackage, RecursionError
+    """
+    try:
+        from bs4 import BeautifulSoup, FeatureNotFound
+        from bs4.dammit import UnicodeDammit
+    except ImportError as error:
+        raise missing("beautifulsoup4") from error
+    try:
+        # Knows which end tags may be left out; of HTML it reads neither DTDs nor external entities.
+        markup = content if isinstance(content, str) else UnicodeDammit(content, is_html=True).unicode_markup or ""
+        soup = BeautifulSoup(markup, "lxml")
+    except FeatureNotFound as error:
+        raise missing("lxml") from error
+    title = clean_text(soup.title.get_text(" ")) if soup.title else ""
+    for element in soup.find_all(_DROPPED):
+        element.decompose()
+    for element in soup.select("[hidden], [aria-hidden=true], " + ", ".join(f"[role={r}]" for r in _DROPPED_ROLES)):
+        element.decompose()
+    for element in soup.find_all("header"):
+        if not element.find(_HEADINGS):  # a page's banner; an article's has its title
+            element.decompose()
+    for mark in soup.find_all("sup", string=re.compile(r"^\s*\[\w{1,4}\]\s*$")):
+        mark.decompose()  # would be taken for a citation of ours
+    articles = soup.find_all("article")
+    body = soup.find("main") or (articles[0] if len(articles) == 1 else None)
+    root = body if body is not None and body.get_text(strip=True) else soup
+    text = soup_to_text(root)
+    if title and text and not root.find(_HEADINGS):
+        return f"# {title}\n\n{text}"
+    return text
+
+
+def soup_to_text(root: BeautifulSoup | Tag) -> str:
+    """Markdown without emphasis, links, images or escapes: what a reader sees."""
+    try:
+        from markdownify import MarkdownConverter
+    except ImportError as error:
+        raise missing("markdownify") from error
+
+    class Converter(MarkdownConverter):
+        def convert_table(self, el: Tag, text: str, parent_tags: set[str]) -> str:
+            """A table for data as a list; one for layout, or within another, as what its cells hold."""
+            if "table" in parent_tags or el.find(["table", *_HEADINGS]) or el.get("role") == "presentation":
+                return f"\n\n{text}\n\n"
+            return f"\n\n{table_rows(el)}\n\n"
+
+        def convert_tr(self, el: Tag, text: str, parent_tags: set[str]) -> str:
+            return f"\n\n{text}\n\n"
+
+        def convert_td(self, el: Tag, text: str, parent_tags: set[str]) -> str:
+            return f"\n\n{text}\n\n"
+
+        convert_th = convert_td
+
+        def convert_hr(self, el: Any, text: str, parent_tags: Any) -> str:
+            return "\n\n"
+
+    converter = Converter(
+        heading_style="atx",
+        bullets="-",
+        strip=["a", "b", "strong", "i", "em", "u", "s", "del", "code", "kbd", "samp", "sub", "sup", "q"],
+        escape_asterisks=False,
+        escape_underscores=False,
+        escape_misc=False,
+        newline_style="backslash",
+    )
+    return clean_text(converter.convert_soup(root).replace("\\\n", "\n"))
+
+
+def table_rows(table: Tag) -> str:
+    """One list item per row, each cell under its column's name: a row makes sense wherever a chunk begins.
+
+    The names are those of the row of ``th``; without one, those of the first row of a table of three columns or more.
+    """
+    rows: list[tuple[list[str], bool]] = []  # (cells, whether all are th)
+    for row in table.find_all("tr"):
+        found = row.find_all(["td", "th"])
+        cells = [clean_text(cell.get_text(" ")).replace("\n", " ") for cell in found]
+        if any(cells):
+            rows.append((cells, all(cell.name == "th" for cell in found)))
+    caption = table.find("caption")
+    lines = [clean_text(caption.get_text(" ")), ""] if caption else []
+    names: list[str] = []
+    for index, (cells, heads) in enumerate(rows):
+        if index == 0 and len(rows) > 1 and len(cells) > 1 and (heads or (len(cells) > 2 and all(cells))):
+            names = cells
+        elif len(names) == len(cells):
+            lines.append("- " + "; ".join(f"{n}: {c}" if n else c for n, c in zip(names, cells, strict=True) if c))
+        elif len(cells) == 2 and all(cells):
+            lines.append(f"- {cells[0].rstrip(':')}: {cells[1]}")
+        else:
+            lines.append("- " + "; ".join(cell for cell in cells if cell))
+    return "\n".join(lines)
+
+
+def missing(package: str) -> MissingPackage:
+    """The error for a reader whose package is not installed."""
+    return MissingPackage(feature="This kind of document", package=package, command=f"pip install {package}")

@@ -1,0 +1,121 @@
+"""PDF to text: its lines with their sizes and places, from which ``pdf_layout`` makes paragraphs and headings."""
+
+from __future__ import annotations
+
+import io
+import math
+from typing import TYPE_CHECKING, Any
+
+from chatbot_mvp.documents.reading.extracted import MAX_TEXT_CHARS, Extracted, clean_line
+from chatbot_mvp.documents.reading.html import missing
+from chatbot_mvp.documents.reading.pdf_layout import Line, OutlineEntry, compose
+from chatbot_mvp.errors import MissingPackage, UploadDamaged, UploadEncrypted, UploadExpands, UploadScanned
+from chatbot_mvp.errors import UploadTooManyPages as TooManyPages
+
+if TYPE_CHECKING:
+    from pypdf import PdfReader
+
+_MAX_OUTLINE = 5_000
+_MAX_DEPTH = 6
+
+
+def read_pdf(name: str, content: bytes, max_pages: int) -> Extracted:
+    """
+    Raises:
+        MissingPackage, UploadEncrypted, UploadTooManyPages, UploadExpands, UploadDamaged
+        UploadScanned: no page has text.
+    """
+    try:
+        from pypdf import PdfReader
+        from pypdf.errors import DependencyError, LimitReachedError, PyPdfError
+    except ImportError as error:
+        raise missing("pypdf") from error
+    try:
+        reader = PdfReader(io.BytesIO(content))
+        # Often only printing or copying is restricted, and the password for reading is empty.
+        if reader.is_encrypted and not reader.decrypt(""):
+            raise UploadEncrypted(name=name)
+        count = len(reader.pages)
+        if count > max_pages:
+            raise TooManyPages(name=name, pages=count, limit=max_pages)
+        pages: list[list[Line]] = []
+        chars = 0
+        for page in reader.pages:
+            pages.append(_lines(page))
+            chars += sum(len(line.text) for line in pages[-1])
+            if chars > MAX_TEXT_CHARS:
+                raise UploadExpands(name=name, limit_mb=MAX_TEXT_CHARS // 1_000_000)
+        outline = _outline(reader)
+    except DependencyError as error:
+        raise MissingPackage(
+            feature="An encrypted PDF", package="cryptography", command='pip install "pypdf[crypto]"'
+        ) from error
+    except LimitReachedError as error:
+        raise UploadExpands(name=name, limit_mb=75) from error
+    except PyPdfError as error:
+        raise UploadDamaged(name=name, kind=".pdf", reason=str(error) or type(error).__name__) from error
+    found = compose(pages, outline)
+    if not found.text:
+        raise UploadScanned(name=name, pages=count)
+    return found
+
+
+def _lines(page: Any) -> list[Line]:
+    """The lines of a page in the order in which it writes them."""
+    lines: list[Line] = []
+    parts: list[tuple[str, float, bool]] = []  # (text, size in points, bold) of the line being put together
+    place = (0.0, 0.0)
+
+    def close() -> None:
+        text = clean_line("".join(part for part, _, _ in parts))
+        if text:
+            sizes = [(len(part.strip()), size, bold) for part, size, bold in parts]
+            most = max(sizes)
+            lines.append(Line(text, round(most[1], 1), all(b for n, _, b in sizes if n), place[0], place[1]))
+        parts.clear()
+
+    def visit(text: str, cm: list[float], tm: list[float], font: Any, size: float) -> None:
+        nonlocal place
+        if not text:
+            return
+        scale = math.sqrt(abs((tm[0] * tm[3] - tm[1] * tm[2]) * (cm[0] * cm[3] - cm[1] * cm[2]))) or 1.0
+        points = abs(float(size or 1.0)) * scale
+        x = tm[4] * cm[0] + tm[5] * cm[2] + cm[4]
+        y = tm[4] * cm[1] + tm[5] * cm[3] + cm[5]
+        if parts and abs(y - place[1]) > 0.5 * max(points, 1.0):  # less is an index or an exponent
+            close()
+        if not parts:
+            place = (x, y)
+        bold = "bold" in str((font or {}).get("/BaseFont", "")).lower()
+        pieces = text.split("\n")
+        for index, piece in enumerate(pieces):
+            if piece:
+                parts.append((piece, points, bold))
+            if index + 1 < len(pieces):
+                close()
+                place = (x, y)
+
+    page.extract_text(visitor_text=visit)
+    close()
+    return lines
+
+
+def _outline(reader: PdfReader) -> list[OutlineEntry]:
+    """The bookmarks, flattened. A damaged outline is none: the text does not depend on it."""
+    entries: list[OutlineEntry] = []
+
+    def walk(items: list[Any], level: int) -> None:
+        for item in items:
+            if isinstance(item, list):
+                if level < _MAX_DEPTH:
+                    walk(item, level + 1)
+            elif len(entries) < _MAX_OUTLINE:
+                page = reader.get_destination_page_number(item)
+                if page is not None:
+                    entries.append(OutlineEntry(clean_line(str(item.title)), page, level))
+
+    try:
+        walk(list(reader.outline), 1)
+    except Exception:  # noqa: BLE001 -- anything can be wrong in a hostile or broken outline
+        return []
+    return entries

@@ -1,0 +1,214 @@
+"""From the lines of a PDF's pages to text: running heads out, headings marked, lines joined into paragraphs.
+
+No page marks are put into the text: a sentence that goes over the page stays one sentence, and what a page's number is
+needed for, the place of a citation, is kept beside it as offsets.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from chatbot_mvp.documents.reading.extracted import Extracted
+from chatbot_mvp.text import fold
+
+_RUNNING_SHARE = 0.4
+"""A line at one height of this share of the pages, figures aside, is a running head."""
+_RUNNING_PAGES = 3
+_STAMP = 60
+"""Characters on each page of a scan that its scanner may have put there."""
+_EDGE = 3
+"""Lines at the top, and as many at the bottom, where running heads are."""
+_HEADING_SCALE = 1.12
+"""A heading's size against that of the text."""
+_MAX_HEADING = 120
+_PROSE = 40
+"""A line of more characters is part of a paragraph."""
+_MAX_LEVELS = 4
+_GAP = 1.35
+"""A paragraph begins where the distance to the line above is this many times the usual one."""
+_FULL = 0.7
+"""A line of at least this share of the usual length goes on in the next one."""
+
+_BULLET = re.compile(r"^(?:[•▪◦‣●○■□–—*·]|-)\s+(?=\S)")
+_PAGE_NUMBER = re.compile(r"^[-–— ]*(?:\d{1,4}|[ivxlc]{1,7})(?:\s*(?:/|de|of)\s*\d{1,4})?[-–— ]*$")
+_ITEM = re.compile(r"^(?:- |\(?\d{1,3}[.)]\s|\(?[a-z][.)]\s)")
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line as the page has it."""
+
+    text: str
+    size: float
+    """Of most of its letters, in points."""
+    bold: bool
+    x: float
+    """Left end, in points."""
+    y: float
+    """In points; what counts are differences."""
+
+
+@dataclass(frozen=True)
+class OutlineEntry:
+    title: str
+    page: int
+    """From 0."""
+    level: int
+    """From 1."""
+
+
+def compose(pages: Sequence[Sequence[Line]], outline: Sequence[OutlineEntry]) -> Extracted:
+    """The text of all pages; empty if none has any."""
+    pages = _without_running_heads(pages)
+    levels = _heading_levels(pages, outline)
+    usual = _usual_length(pages)
+    parts: list[str] = []
+    starts: list[int] = []
+    length = 0
+    last: Line | None = None
+    last_level = 0
+    for number, page in enumerate(pages):
+        gap = _usual_gap(page)
+        first = True
+        for row, line in enumerate(page):
+            level = levels.get((number, row), 0)
+            text = _BULLET.sub("- ", line.text)
+            if last is None:
+                joint = ""
+            elif level and level == last_level and not first and abs(line.y - last.y) < 1.8 * line.size:
+                joint, text = " ", line.text  # a heading over two lines
+            elif level or last_level:
+                joint = "\n\n"
+            elif first:
+                joint = " " if _goes_on(last.text, text) else "\n\n"
+            else:
+                joint = _joint(last, line, text, gap, usual)
+            if level and joint != " ":
+                text = f"{'#' * level} {line.text}"
+            if joint == " " and not level and _broken_word(parts[-1], text):
+                parts[-1] = parts[-1][:-1]
+                length -= 1
+                joint = ""
+            if first:
+                starts.extend([length + len(joint)] * (number + 1 - len(starts)))
+            parts.append(joint + text)
+            length += len(parts[-1])
+            last, last_level, first = line, level, False
+    starts.extend([length] * (len(pages) - len(starts)))
+    return Extracted("".join(parts), tuple(starts), sum(not page for page in pages))
+
+
+def _without_running_heads(pages: Sequence[Sequence[Line]]) -> list[list[Line]]:
+    """Lines at the top or the bottom that come back at the same height, figures aside, and page numbers, go."""
+
+    def key(line: Line) -> tuple[str, int]:
+        return re.sub(r"\d+|\b[ivxlc]+\b", "#", fold(line.text)), round(line.y / 3)
+
+    seen = Counter(found for page in pages for found in {key(line) for line in page})
+    often = max(_RUNNING_PAGES, _RUNNING_SHARE * sum(bool(page) for page in pages))
+    kept: list[list[Line]] = []
+    for page in pages:
+        heights = sorted({line.y for line in page})
+        edges = {*heights[:_EDGE], *heights[-_EDGE:]}
+
+        def running(line: Line, edges: set[float] = edges, heights: list[float] = heights) -> bool:
+            if line.y not in edges:
+                return False
+            # The outermost line may change from chapter to chapter; a number alone there is the page's.
+            outermost = line.y in (heights[0], heights[-1])
+            return seen[key(line)] >= (_RUNNING_PAGES if outermost else often) or bool(
+                outermost and _PAGE_NUMBER.match(line.text)
+            )
+
+        rest = [line for line in page if not running(line)]
+        # Pages that are alike altogether, as of forms, have no running heads that could be told.
+        kept.append(rest if rest or len(page) <= _EDGE else list(page))
+    chars = sum(len(line.text) for page in pages for line in page)
+    if not any(kept) and chars > _STAMP * len(pages):
+        return [list(page) for page in pages]
+    return kept
+
+
+def _heading_levels(pages: Sequence[Sequence[Line]], outline: Sequence[OutlineEntry]) -> dict[tuple[int, int], int]:
+    """(page, row) -> level from 1. By the outline where its titles are found on their pages, else by size."""
+    found: dict[tuple[int, int], int] = {}
+    for entry in outline:
+        if entry.page < len(pages) and (title := _plain(entry.title)):
+            for row, line in enumerate(pages[entry.page]):
+                if _plain(line.text) == title and (entry.page, row) not in found:
+                    found[entry.page, row] = min(entry.level, 6)
+                    break
+    if outline and len(found) >= len(outline) / 2:
+        return found
+    weights: Counter[float] = Counter()
+    for page in pages:
+        for line in page:
+            weights[round(line.size * 2) / 2] += len(line.text)
+    if not weights:
+        return {}
+    body = weights.most_common(1)[0][0]
+    large = [
+        (number, row, round(line.size * 2) / 2)
+        for number, page in enumerate(pages)
+        for row, line in enumerate(page)
+        if line.size >= _HEADING_SCALE * body and _like_a_heading(line.text)
+    ]
+    order = sorted({size for _, _, size in large}, reverse=True)
+    levels = {size: min(rank, _MAX_LEVELS) for rank, size in enumerate(order, 1)}
+    found = {(number, row): levels[size] for number, row, size in large}
+    deepest = min(len(order), _MAX_LEVELS) + 1
+    for number, page in enumerate(pages):
+        gap = _usual_gap(page)
+        for row, line in enumerate(page[:-1]):
+            apart = row == 0 or abs(page[row - 1].y - line.y) > _GAP * gap
+            if line.bold and apart and len(line.text) <= 80 and (number, row) not in found:
+                following = page[row + 1]
+                # Short lines below it are the rows of a table, and it is their head.
+                if not following.bold and len(following.text) > _PROSE and _like_a_heading(line.text):
+                    found[number, row] = deepest
+    return found
+
+
+def _like_a_heading(text: str) -> bool:
+    letters = sum(char.isalpha() for char in text)
+    return letters >= 2 and len(text) <= _MAX_HEADING and text[-1] not in ".,;:"
+
+
+def _plain(text: str) -> str:
+    """For comparing: letters and figures, without a number before them."""
+    return re.sub(r"[\W_]+", " ", re.sub(r"^[\dIVXivx]+(?:\.\d+)*[.)]?\s+", "", fold(text))).strip()
+
+
+def _usual_gap(page: Sequence[Line]) -> float:
+    """The lower quartile: a short page may have more space between its paragraphs than within them."""
+    gaps = sorted(gap for a, b in pairwise(page) if 0.8 * b.size < (gap := abs(a.y - b.y)) < 8 * b.size)
+    return gaps[len(gaps) // 4] if gaps else 12.0
+
+
+def _usual_length(pages: Sequence[Sequence[Line]]) -> float:
+    lengths = sorted(len(line.text) for page in pages for line in page)
+    return lengths[int(0.8 * (len(lengths) - 1))] if lengths else 0.0
+
+
+def _joint(last: Line, line: Line, text: str, gap: float, usual: float) -> str:
+    """What stands between two lines of a page."""
+    if _ITEM.match(text):
+        return "\n"
+    if abs(last.y - line.y) > _GAP * gap and not _goes_on(last.text, text):
+        return "\n\n"
+    if len(last.text) >= _FULL * usual or _goes_on(last.text, text):
+        return " "
+    return "\n\n" if last.text[-1] in ".!?:" else "\n"
+
+
+def _goes_on(before: str, after: str) -> bool:
+    """Whether a sentence surely continues: it has not ended, and what follows begins small."""
+    return before[-1] not in ".!?:;" and after[0].islower() and len(before) > 30
+
+
+def _broken_word(before: str, after: str) -> bool:
+    return len(before) > 2 and before[-1] == "-" and before[-2].islower() and after[0].islower()

@@ -1,0 +1,156 @@
+"""Reads one hostile-until-proven-otherwise file in a process of its own: in bounded time and memory, without the
+server's keys in its environment, and with neither network nor other programs nor files outside its libraries.
+
+``python -m chatbot_mvp.documents.reading.sandbox KIND MAX_PAGES NAME`` reads the file from stdin and writes JSON.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from chatbot_mvp.documents.reading.extracted import MAX_TEXT_CHARS, Extracted
+from chatbot_mvp.errors import ChatbotError, UploadDamaged, UploadExpands, UploadTooSlow, all_errors
+
+READ_SECONDS = 120
+"""For one file."""
+MEMORY_MB = 2_000
+"""Address space of the process, where the system can limit it."""
+
+_POLL_S = 0.2
+_ROOT = Path(__file__).resolve().parents[3]
+_DENIED = ("socket.", "subprocess.", "os.exec", "os.fork", "os.posix_spawn", "os.spawn", "os.system", "os.startfile")
+_CHANGES = ("os.remove", "os.rename", "os.mkdir", "os.rmdir", "os.link", "os.symlink", "os.truncate", "shutil.")
+
+
+def read_apart(
+    kind: str,
+    name: str,
+    content: bytes,
+    max_pages: int,
+    check: Callable[[], None] = lambda: None,
+    seconds: float = READ_SECONDS,
+) -> Extracted:
+    """Read a file of ``kind`` (".pdf", ".docx", ".html").
+
+    Args:
+        check: called a few times a second; what it raises ends the reading.
+        seconds: that it may take.
+
+    Raises:
+        UploadError, MissingPackage
+    """
+    # A short environment: a reader that is taken over finds no key in it.
+    kept = ("PATH", "SYSTEMROOT", "LD_LIBRARY_PATH", "TMPDIR", "VIRTUAL_ENV")
+    environment = {key: os.environ[key] for key in kept if key in os.environ}
+    environment |= {"PYTHONPATH": str(_ROOT), "PYTHONSAFEPATH": "1", "PYTHONIOENCODING": "utf-8", "PYTHONUTF8": "1"}
+    environment["PYTHONDONTWRITEBYTECODE"] = "1"
+    command = [sys.executable, "-m", __name__, kind, str(max_pages), name]
+    deadline = time.monotonic() + seconds
+    # A file, not a pipe: a pipe holds less than most documents, and is not filled while one waits with a clock.
+    with tempfile.TemporaryFile() as given:
+        given.write(content)
+        given.seek(0)
+        process = subprocess.Popen(
+            command, stdin=given, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment
+        )
+        try:
+            while True:
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    output, _ = process.communicate(timeout=_POLL_S)
+                    break
+                check()
+                if time.monotonic() > deadline:
+                    raise UploadTooSlow(name=name, seconds=round(seconds))
+        finally:
+            if process.poll() is None:
+                process.kill()
+                process.communicate()
+    return _answer(kind, name, output, process.returncode)
+
+
+def _answer(kind: str, name: str, output: bytes, code: int) -> Extracted:
+    try:
+        answer = json.loads(output)
+    except ValueError as error:
+        raise UploadDamaged(name=name, kind=kind, reason=f"its reader ended with {code}") from error
+    if "code" in answer:
+        raise next(cls for cls in all_errors() if cls.code == answer["code"])(**answer["params"])
+    return Extracted(answer["text"], tuple(answer["page_starts"]), answer["empty_pages"])
+
+
+def _read(kind: str, name: str, content: bytes, max_pages: int) -> Extracted:
+    """
+    Raises:
+        UploadError, MissingPackage
+    """
+    from chatbot_mvp.documents.reading import docx, html, pdf
+
+    try:
+        if kind == ".pdf":
+            found = pdf.read_pdf(name, content, max_pages)
+        elif kind == ".docx":
+            found = docx.read_docx(name, content)
+        else:
+            found = html.read_html(content)
+    except ChatbotError:
+        raise
+    except MemoryError as error:
+        raise UploadExpands(name=name, limit_mb=MEMORY_MB) from error
+    except Exception as error:
+        reason = f"{type(error).__name__}: {error}".strip(": ")[:200]
+        raise UploadDamaged(name=name, kind=kind, reason=reason) from error
+    if len(found.text) > MAX_TEXT_CHARS:
+        raise UploadExpands(name=name, limit_mb=MAX_TEXT_CHARS // 1_000_000)
+    return found
+
+
+def _lock_up() -> None:
+    """From here on this process reaches nothing but the files of its libraries, and those only to read."""
+    # Whatever the system cannot limit, the parent's clock still does.
+    with contextlib.suppress(ImportError, OSError, ValueError):
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_AS, (MEMORY_MB * 1_000_000, MEMORY_MB * 1_000_000))
+        resource.setrlimit(resource.RLIMIT_CPU, (READ_SECONDS, READ_SECONDS + 5))
+    readable = [str(Path(entry).resolve()) + os.sep for entry in sys.path if entry and Path(entry).resolve() != _ROOT]
+    readable.append(str(_ROOT / "chatbot_mvp") + os.sep)
+
+    def hook(event: str, args: tuple[Any, ...]) -> None:
+        if event.startswith((*_DENIED, *_CHANGES)):
+            raise PermissionError(f"{event} is not allowed here")
+        if event == "open" and isinstance(args[0], str | bytes):
+            path = os.path.abspath(os.fsdecode(args[0]))  # noqa: PTH100 -- pathlib would open nothing, but costs more
+            mode = args[1] if len(args) > 1 and isinstance(args[1], str) else "r"
+            if set(mode) & set("wax+") or not path.startswith(tuple(readable)):
+                raise PermissionError(f"{path} may not be opened here")
+
+    sys.addaudithook(hook)
+
+
+def main() -> None:
+    kind, max_pages, name = sys.argv[1], int(sys.argv[2]), sys.argv[3]
+    content = sys.stdin.buffer.read()
+    sys.setrecursionlimit(20_000)
+    _lock_up()
+    try:
+        answer: dict[str, Any] = asdict(_read(kind, name, content, max_pages))
+    except ChatbotError as error:
+        answer = {"code": error.code, "params": error.params}
+    out = io.TextIOWrapper(sys.stdout.buffer, "utf-8", errors="surrogatepass")
+    json.dump(answer, out)  # ASCII
+    out.flush()
+
+
+if __name__ == "__main__":
+    main()

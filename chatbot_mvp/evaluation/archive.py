@@ -1,0 +1,283 @@
+"""Runs that are over, or were broken off: listed, tagged, read, ranked, compared, exported, imported."""
+
+from __future__ import annotations
+
+import threading
+import zipfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from chatbot_mvp.datasets.sampling import sample
+from chatbot_mvp.datasets.service import DatasetDesk
+from chatbot_mvp.errors import ChatbotError, DatasetChanged, NothingToImport, RunNotFound, UnknownChoice
+from chatbot_mvp.evaluation.benchmark.answering import GENERATE
+from chatbot_mvp.evaluation.benchmark.importing import ImportedRun, import_trec, keep_bundle
+from chatbot_mvp.evaluation.benchmark.retrieving import PHASE as RETRIEVE
+from chatbot_mvp.evaluation.benchmark.runner import RunParts
+from chatbot_mvp.evaluation.benchmark.trec import read_trec
+from chatbot_mvp.evaluation.ragas.results import phases_of
+from chatbot_mvp.exports.exported import Exported, FinishedRun
+from chatbot_mvp.exports.formats import FORMATS
+from chatbot_mvp.exports.unbundle import read_bundle
+from chatbot_mvp.runs.comparison import ComparedRun, Comparison, compare_runs
+from chatbot_mvp.runs.index import read_submissions
+from chatbot_mvp.runs.leaderboard import Field, Place, fields, leaderboard
+from chatbot_mvp.runs.notes import RunNote, RunNotes
+from chatbot_mvp.runs.records import RAGAS, RunFolder, RunManifest, run_folders
+from chatbot_mvp.runs.result_head import read_head
+from chatbot_mvp.runs.search import Run, RunFilter, search
+from chatbot_mvp.settings.model import Settings
+from chatbot_mvp.storage.file_cache import FileCache
+from chatbot_mvp.types import Document, ProgressCallback, ignore_progress
+
+
+@dataclass(frozen=True)
+class UnfinishedRun:
+    """A run that can be resumed."""
+
+    run_id: str
+    dataset: str
+    strategy: str
+    recorded: int
+    """Queries that need not be done again."""
+    queries: int
+    started_at: str
+
+
+_RESULTS_KEPT = 100_000_000
+"""Bytes of result files whose content stays in memory, where they take three times as much: five runs of 7,405
+queries, as many as one compares."""
+_LITTLE_KEPT = 20_000_000_000
+"""Bytes of files of which only a few figures are kept."""
+
+
+class PastRuns:
+    """Safe to share between sessions; holds nothing of one user.
+
+    What it gives of a list or a result is kept for all of them, and must not be changed.
+    """
+
+    def __init__(
+        self,
+        settings: Callable[[], Settings],
+        data: DatasetDesk,
+        active: Callable[[], set[str]],
+        parts: Callable[[], RunParts],
+    ) -> None:
+        """
+        Args:
+            settings: as they are now.
+            data: the data sets of runs.
+            active: ids of the runs that are queued or at work in the background.
+            parts: what an imported ranking is scored with.
+        """
+        self._current = settings
+        self._data = data
+        self._active = active
+        self._parts = parts
+        self._lists: FileCache[tuple[list[dict[str, Any]], int]] = FileCache(0)
+        self._results: FileCache[dict[str, Any]] = FileCache(_RESULTS_KEPT)
+        self._recorded: FileCache[int] = FileCache(_LITTLE_KEPT)
+        self._heads: FileCache[dict[str, Any]] = FileCache(_LITTLE_KEPT)
+        self._notes = RunNotes(lambda: self._settings.run_notes_path)
+        self._browsed: tuple[tuple[str, str], dict[str, Document]] | None = None
+        self._lock = threading.Lock()
+
+    @property
+    def _settings(self) -> Settings:
+        return self._current()
+
+    def runs(self) -> tuple[list[dict[str, Any]], int]:
+        """(finished runs as in submissions.jsonl, the newest first; number of damaged lines in it)."""
+        path = self._settings.submissions_path
+        runs, damaged = self._lists.get(path, lambda: read_submissions(path))
+        return list(runs), damaged
+
+    def search(self, asked: RunFilter) -> list[Run]:
+        """The finished runs that fit, the newest first."""
+        return search(self.runs()[0], self._notes.all(), asked)
+
+    def notes(self) -> Mapping[str, RunNote]:
+        """run_id -> tags and note, of the runs that have any."""
+        return self._notes.all()
+
+    def tag(self, run_id: str, add: Sequence[str] = (), remove: Sequence[str] = ()) -> RunNote:
+        """Give a run tags and take others away; tags that somebody else gives it at the same time stay.
+
+        Raises:
+            RunNotFound, NoteNotWritten
+        """
+        self._known(run_id)
+        return self._notes.tag(run_id, add, remove)
+
+    def write_note(self, run_id: str, text: str, seen: str) -> RunNote:
+        """Put a note in the place of the one that its writer saw.
+
+        Raises:
+            NoteChanged: somebody else wrote another one in the meantime; it stays.
+            RunNotFound, NoteNotWritten
+        """
+        self._known(run_id)
+        return self._notes.write(run_id, text, seen)
+
+    def fields(self) -> list[Field]:
+        """The finished runs by what they measured: only those of one field can be ranked against each other."""
+        return fields(self.runs()[0])
+
+    def leaderboard(self, field: Field, metric: str) -> list[Place]:
+        """The runs of a field by a metric, best first.
+
+        Lines of earlier versions do not tell intervals; those are read from the beginning of the results.
+        """
+        told = [
+            run if "intervals" in run else {**run, "intervals": self._intervals(run["run_id"])} for run in field.runs
+        ]
+        return leaderboard(replace(field, runs=tuple(told)), metric)
+
+    def run(self, run_id: str) -> dict[str, Any]:
+        """A finished run with its queries.
+
+        Raises:
+            RunNotFound, RunUnreadable
+        """
+        folder = RunFolder(self._settings.results_dir, run_id)
+        return self._results.get(folder.result_path, folder.result)
+
+    def compare(self, run_ids: Sequence[str], metrics: Sequence[str] = ()) -> Comparison:
+        """The first finished run against each of the others; ``metrics`` by default the registry's few.
+
+        Raises:
+            RunNotFound, RunUnreadable, NotComparable
+            UnknownChoice: a metric that the runs do not have.
+        """
+        return compare_runs([self._compared(run_id) for run_id in run_ids], metrics)
+
+    def export(self, run_id: str, form: str) -> Exported:
+        """A finished run in another form, by its name in ``FORMATS``.
+
+        Raises:
+            UnknownChoice, RunNotFound, RunUnreadable
+            DatasetError, DatasetChanged: its data set, where the texts are, is not there any more as it was.
+        """
+        if form not in FORMATS:
+            raise UnknownChoice(kind="export format", found=form, legal=", ".join(FORMATS))
+        return FORMATS[form].export(self.finished(run_id))
+
+    def import_run(
+        self, path: Path, dataset: str = "", name: str = "", progress: ProgressCallback = ignore_progress
+    ) -> ImportedRun:
+        """Take in a run that was made elsewhere: a zip of the export "zip", or a TREC run file over ``dataset``.
+
+        Args:
+            name: of a TREC run, in the place of a strategy; "" for the tag in the file.
+
+        Raises:
+            NothingToImport: neither of the two.
+            BundleDamaged, BundleUnsafe, RunExists, TrecLineWrong, TrecIdUnknown, ImportNotWritten: nothing is imported.
+            DatasetError, StorageError
+        """
+        settings = self._settings
+        if not path.is_file():
+            raise NothingToImport(path=str(path), reason="there is no such file")
+        if zipfile.is_zipfile(path) or path.suffix == ".zip":
+            if dataset or name:
+                raise NothingToImport(path=str(path), reason="a bundle has its own data set and name")
+            bundle = read_bundle(path)
+            return keep_bundle(bundle.manifest, bundle.result, bundle.files, settings, self._parts().finish)
+        if not dataset:
+            raise NothingToImport(path=str(path), reason="it is no zip, and no data set was given")
+        trec = read_trec(path)
+        found = self._data.find(dataset)
+        whole = self._data.load_found(found, progress)
+        return import_trec(trec, name, found.reference, whole, settings, self._parts(), progress)
+
+    def files(self, run_id: str) -> list[Path]:
+        """The files that a finished run offers for download."""
+        folder = self._settings.results_dir / run_id
+        forms = (f"{run_id}*.csv", f"{run_id}.json", f"{run_id}_scores.jsonl")
+        return sorted(path for form in forms for path in folder.glob(form))
+
+    def unfinished(self) -> list[UnfinishedRun]:
+        """Runs that were stopped or whose process died, the newest first."""
+        active = self._active()
+        found = []
+        for folder in run_folders(self._settings.results_dir):
+            if folder.run_id in active or folder.state() != "unfinished":
+                continue
+            try:
+                manifest = folder.manifest()
+            except ChatbotError:
+                continue
+            path = folder.path / "records.jsonl"
+            recorded = self._recorded.get(path, partial(_recorded, folder, manifest))
+            found.append(
+                UnfinishedRun(
+                    manifest.run_id,
+                    manifest.dataset,
+                    manifest.strategy,
+                    recorded,
+                    manifest.queries,
+                    manifest.started_at,
+                )
+            )
+        return found
+
+    def documents(self, run_id: str, doc_ids: Sequence[str]) -> dict[str, Document]:
+        """Documents of a run's data set by id; ids that it does not have are left out.
+
+        Raises:
+            RunNotFound, DatasetError: run or data set are not there any more.
+        """
+        manifest = RunFolder(self._settings.results_dir, run_id).manifest()
+        key = (manifest.dataset_ref, manifest.dataset_sha256)
+        with self._lock:
+            # One data set is kept for looking through a run query by query.
+            if self._browsed is None or self._browsed[0] != key:
+                dataset = self._data.load(manifest.dataset_ref)
+                self._browsed = (key, {document.doc_id: document for document in dataset.documents})
+            documents = self._browsed[1]
+        return {doc_id: documents[doc_id] for doc_id in doc_ids if doc_id in documents}
+
+    def finished(self, run_id: str) -> FinishedRun:
+        """A finished benchmark run with the data set it measured, for exports and evaluations.
+
+        Raises:
+            RunNotFound, RunUnreadable, UnknownChoice
+            DatasetError, DatasetChanged: its data set is not there any more as it was.
+        """
+        run = self._compared(run_id)
+        if run.manifest.kind == RAGAS:
+            raise UnknownChoice(kind="kind of run for this", found=RAGAS, legal="benchmark")
+        recorded = self._settings.with_recorded(run.manifest.settings_masked)
+        dataset = sample(self._data.load(run.manifest.dataset_ref), recorded).dataset
+        if dataset.sha256 != run.manifest.dataset_sha256:
+            raise DatasetChanged(name=dataset.name, run_id=run_id)
+        files = {path.name: path.read_bytes() for path in self.files(run_id)}
+        return FinishedRun(run.manifest, run.result, dataset, files)
+
+    def _compared(self, run_id: str) -> ComparedRun:
+        return ComparedRun(RunFolder(self._settings.results_dir, run_id).manifest(), self.run(run_id))
+
+    def _intervals(self, run_id: str) -> dict[str, Any]:
+        path = RunFolder(self._settings.results_dir, run_id).result_path
+        return self._heads.get(path, lambda: dict(read_head(path).get("intervals") or {}))
+
+    def _known(self, run_id: str) -> None:
+        if all(run["run_id"] != run_id for run in self.runs()[0]):
+            raise RunNotFound(run_id=run_id, folder=str(self._settings.results_dir))
+
+
+def _recorded(folder: RunFolder, manifest: RunManifest) -> int:
+    """Queries that need not be done again."""
+    phases, _ = folder.all_records()
+    return min(len(phases.get(phase, {})) for phase in _phases_of(manifest))
+
+
+def _phases_of(manifest: RunManifest) -> list[str]:
+    """Those that every query of a run passes, as far as they tell how far it came."""
+    if manifest.kind == RAGAS:
+        return phases_of(manifest.evaluation["config"]["metrics"], manifest.evaluation["config"]["repeats"])
+    return [GENERATE if manifest.generator else RETRIEVE]

@@ -1,0 +1,198 @@
+"""The phases of a run that ask models: answers and their judgements, side by side, at the providers' limits.
+
+A slow judge does not hold the generator: both have threads of their own, and an answer is handed on as it comes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from chatbot_mvp.errors import ChatbotError
+from chatbot_mvp.evaluation.benchmark import generation, judgement
+from chatbot_mvp.evaluation.benchmark.preparation import PreparedRun
+from chatbot_mvp.evaluation.benchmark.retrieving import PHASE as RETRIEVE
+from chatbot_mvp.llm.base import ChatModel
+from chatbot_mvp.runs.journal import Journal
+from chatbot_mvp.runs.records import QueryRecord
+from chatbot_mvp.runs.spending import Spending, Spent
+from chatbot_mvp.runs.task_loop import Done, Lane, TaskLoop, costed, failed_task
+from chatbot_mvp.types import Progress, ProgressCallback
+
+GENERATE, JUDGE = generation.PHASE, judgement.PHASE
+
+
+@dataclass(frozen=True)
+class RunModels:
+    """Who answers and who judges in a run."""
+
+    generator: ChatModel
+    generator_calls: int
+    """Requests at the same time, from 1."""
+    judge: ChatModel | None
+    """None: answers are not judged."""
+    judge_calls: int = 1
+    share_calls: bool = False
+    """Both are asked at one address, whose places they share."""
+
+
+def answer(
+    run: PreparedRun, journal: Journal, models: RunModels, spending: Spending, progress: ProgressCallback
+) -> dict[str, float]:
+    """Answer and judge what is missing; seconds per phase of this attempt, which run at the same time.
+
+    Raises:
+        BudgetReached, ProviderQuotaExhausted, RunGaveUp: what is recorded stays; a resume or retry does the rest.
+        ProviderError: one that no request would survive, such as a refused key.
+    """
+    return _Answering(run, journal, models, spending, progress).work()
+
+
+class _Answering:
+    """One attempt. All methods but ``_generate`` and ``_judge`` belong to the run's own thread."""
+
+    def __init__(
+        self,
+        run: PreparedRun,
+        journal: Journal,
+        models: RunModels,
+        spending: Spending,
+        progress: ProgressCallback,
+    ) -> None:
+        self._run = run
+        self._journal = journal
+        self._spending = spending
+        self._progress = progress
+        self._queries = {query.query_id: query for query in run.queries}
+        self._generator = spending.metered(GENERATE, models.generator)
+        self._judge_model = spending.metered(JUDGE, models.judge) if models.judge else None
+        self._models = models
+        self._loop: TaskLoop[str] = TaskLoop(
+            run.manifest.run_id,
+            journal,
+            spending,
+            {GENERATE: Lane(models.generator_calls, self._generate), JUDGE: Lane(models.judge_calls, self._judge)},
+        )
+        self._unjudged: list[str] = []
+        """Answers whose judgement waits for places that the generator needs."""
+        self._before = {phase: len(journal.of(phase)) for phase in (GENERATE, JUDGE)}
+        self._all_told = False
+
+    def work(self) -> dict[str, float]:
+        retrieved = self._journal.ok(RETRIEVE)
+        ready = [query_id for query_id in self._run.query_ids if query_id in retrieved]
+        with self._loop.winding_up():
+            for query_id in self._journal.missing(GENERATE, ready):
+                self._loop.give(GENERATE, query_id)
+            answered = self._journal.ok(GENERATE)
+            for query_id in self._journal.missing(JUDGE, [key for key in ready if key in answered]):
+                self._hand_on(query_id)
+            while self._loop.busy or self._unjudged:
+                self._give_unjudged()
+                self._tell()
+                self._loop.step(self._recorded)
+            self._tell()
+        phases = (GENERATE, JUDGE) if self._judge_model else (GENERATE,)
+        return {phase: self._loop.seconds(phase) for phase in phases}
+
+    # --- at work in the workers' threads
+
+    def _generate(self, query_id: str) -> Done:
+        query = self._queries[query_id]
+        with costed(self._spending, GENERATE) as spent:
+            try:
+                request = generation.generation_request(
+                    query, self._run.passages(self._context(query_id)), self._language, self._run.settings
+                )
+                completion = self._generator.complete(request)
+            except ChatbotError as error:
+                return failed_task(self._run.manifest.run_id, query_id, GENERATE, error)
+            spent.append(completion)
+        text = generation.tidy_answer(completion.text)
+        payload = {
+            "response": text,
+            "abstained": generation.is_abstention(text, self._language),
+            "model": completion.model,
+            "finish_reason": completion.finish_reason,
+            "seconds": round(completion.seconds, 4),
+            "usage": Spent.of(completion).to_json(),
+        }
+        return Done(QueryRecord(self._run.manifest.run_id, query_id, GENERATE, "ok", payload))
+
+    def _judge(self, query_id: str) -> Done:
+        assert self._judge_model is not None
+        query, response = self._queries[query_id], self._journal.of(GENERATE)[query_id].payload["response"]
+        passages = self._run.passages(self._context(query_id))
+        scores: dict[str, float | None] = {}
+        reasons, raw = {}, {}
+        passing = False
+        with costed(self._spending, JUDGE, len(self._run.settings.judge_metric_names)) as spent:
+            try:
+                for metric in self._run.settings.judge_metric_names:
+                    found = judgement.judge(self._judge_model, metric, query.text, response, passages, self._language)
+                    spent.extend(found.completions)
+                    scores[metric], reasons[metric] = found.score, found.reason
+                    if found.score is None:
+                        raw[metric] = found.raw
+                        passing = passing or found.passing
+            except ChatbotError as error:
+                return failed_task(self._run.manifest.run_id, query_id, JUDGE, error)
+        unscored = [metric for metric, score in scores.items() if score is None]
+        payload: dict[str, Any] = {"scores": scores, "reasons": reasons, "model": self._judge_model.name}
+        payload["usage"] = Spent.total(Spent.of(completion) for completion in spent).to_json()
+        if raw:
+            payload["raw"] = raw
+        error_text = f"not scored: {', '.join(unscored)}" if unscored else None
+        status: Literal["ok", "failed"] = "failed" if unscored else "ok"
+        return Done(QueryRecord(self._run.manifest.run_id, query_id, JUDGE, status, payload, error_text), passing)
+
+    def _context(self, query_id: str) -> list[str]:
+        ids: list[str] = self._journal.of(RETRIEVE)[query_id].payload["generation_doc_ids"]
+        return ids
+
+    @property
+    def _language(self) -> str:
+        return self._run.language
+
+    # --- in the run's thread
+
+    def _recorded(self, record: QueryRecord) -> None:
+        if record.phase == GENERATE and record.status == "ok":
+            self._hand_on(record.query_id)
+
+    def _hand_on(self, query_id: str) -> None:
+        """An answer goes to the judge, unless it says that there is none."""
+        if self._judge_model is not None and not self._journal.of(GENERATE)[query_id].payload["abstained"]:
+            self._unjudged.append(query_id)
+
+    def _give_unjudged(self) -> None:
+        """As many requests are on their way as may be, in either order; this one lets the generator end first."""
+        if not self._models.share_calls or self._loop.waiting(GENERATE) < self._models.generator_calls:
+            for query_id in self._unjudged:
+                self._loop.give(JUDGE, query_id)
+            self._unjudged.clear()
+
+    def _tell(self) -> None:
+        """Of the generator until it is through, then of the judge."""
+        generated = not self._loop.open(GENERATE)
+        if not (generated and self._all_told):
+            self._tell_of(GENERATE)
+            self._all_told = generated
+        if generated and self._judge_model is not None:
+            self._tell_of(JUDGE)
+
+    def _tell_of(self, phase: str) -> None:
+        done, spent = len(self._journal.of(phase)), self._spending.total
+        total = len(self._queries) if phase == GENERATE else done + self._loop.open(JUDGE) + len(self._unjudged)
+        self._progress(
+            Progress(
+                phase,
+                done,
+                total,
+                self._loop.seconds_so_far(phase),
+                self._before[phase],
+                failed=self._journal.failed(phase),
+                tokens=spent.tokens,
+                cost_usd=None if spent.unpriced else spent.cost_usd,
+            )
+        )

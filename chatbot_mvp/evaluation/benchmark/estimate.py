@@ -1,0 +1,329 @@
+"""What a run will ask of models: calls, tokens, seconds and US dollars by phase, before it spends any.
+
+Two ways to it: from the lengths of texts and prompts, without a request (here), and from a pilot (``pilot``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from chatbot_mvp.datasets import Dataset, Query
+from chatbot_mvp.documents.chunking import passage_chunk
+from chatbot_mvp.evaluation.benchmark import generation, judgement
+from chatbot_mvp.evaluation.benchmark.latency import seconds_per_call
+from chatbot_mvp.evaluation.benchmark.preparation import language_of
+from chatbot_mvp.llm.base import Message, Usage
+from chatbot_mvp.llm.prices import load_prices
+from chatbot_mvp.llm.registry import find_provider, requests_at_once
+from chatbot_mvp.retrieval.indexes.enrichment import CALLS_AT_ONCE, missing_prompts
+from chatbot_mvp.retrieval.prompts import prompts
+from chatbot_mvp.retrieval.stages.context import ContextChars, context_budget
+from chatbot_mvp.retrieval.stages.llm_expansion import SHORT_QUESTION
+from chatbot_mvp.retrieval.stages.rerank import LLM_CALLS_AT_ONCE
+from chatbot_mvp.retrieval.strategies import get_strategy
+from chatbot_mvp.settings.model import Settings
+from chatbot_mvp.types import Chunk
+
+ENRICH, RETRIEVAL, GENERATE, JUDGE = "enrich", "retrieval", generation.PHASE, judgement.PHASE
+
+CHARS_PER_TOKEN = 4.0
+"""Spanish and English prose need 3.5 to 4.5 characters for a token, by tokenizer."""
+_LABEL_TOKENS = 2  # "yes", "no"
+_UNKNOWN_ANSWER_TOKENS = 8
+_VERDICT_TOKENS = 60  # a sentence and a score in JSON
+_CONTEXT_TOKENS = 50  # one or two sentences
+_EXPANSION_TOKENS = 25
+_SCORE_TOKENS = 2
+_MEASURED = 200
+"""Prompts whose length is measured; those of a larger run are taken to be like them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Amount:
+    """An expected figure; with the range of about 95 % where a pilot gives one."""
+
+    expected: float
+    low: float | None = None
+    high: float | None = None
+
+    def plus(self, other: Amount) -> Amount:
+        low = None if self.low is None or other.low is None else self.low + other.low
+        high = None if self.high is None or other.high is None else self.high + other.high
+        return Amount(self.expected + other.expected, low, high)
+
+    def rounded(self, digits: int | None = None) -> Amount:
+        low, high = (None if value is None else round(value, digits) for value in (self.low, self.high))
+        return Amount(round(self.expected, digits), low, high)
+
+
+@dataclass(frozen=True, slots=True)
+class PhaseEstimate:
+    """What one phase asks of one model."""
+
+    phase: str
+    """"enrich" (contexts of chunks), "retrieval" (reranking and expansion), "generate" or "judge"."""
+    model: str
+    """Provider and model."""
+    calls: Amount
+    free_calls: int
+    """Of ``calls``, those whose replies the pilot has left in the cache: they cost neither money nor time any more."""
+    prompt_tokens: Amount
+    """Of all calls; so are the tokens of replies."""
+    completion_tokens: Amount
+    seconds: Amount | None
+    """With as many requests at the same time as the settings allow; None: nothing is known to go by."""
+    seconds_basis: Literal["pilot", "earlier_runs", ""]
+    cost_usd: Amount | None
+    """None: no price is known."""
+    price: dict[str, Any] | None
+    """``input`` and ``output`` (US dollars per million tokens), ``date`` and ``source``; None for no price."""
+
+
+@dataclass(frozen=True, slots=True)
+class Total:
+    """Sums over the phases. Judging goes on beside answering, so that seconds are less than a sum where it may."""
+
+    calls: Amount
+    prompt_tokens: Amount
+    completion_tokens: Amount
+    seconds: Amount | None
+    """None where they are not known of a phase. Loading, indexing and aggregating come on top."""
+    cost_usd: Amount | None
+    """None where a phase's model has no known price."""
+
+
+@dataclass(frozen=True, slots=True)
+class PilotReport:
+    """What the pilot itself took."""
+
+    queries: int
+    failed: int
+    """Of these, those that a phase failed for; the estimate rests on the others."""
+    calls: int
+    cached: int
+    """Of ``calls``, those that came from the cache; they are estimated like the others, as if they were to be paid."""
+    tokens: int
+    cost_usd: float | None
+    seconds: float
+    kept: bool
+    """Whether its replies are in the cache, so that the run has them for nothing."""
+    stand_in: str
+    """The strategy it retrieved with, where the run's own would first have had every chunk enriched; else ""."""
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """What a run will take."""
+
+    basis: Literal["lengths", "pilot"]
+    queries: int
+    phases: tuple[PhaseEstimate, ...]
+    total: Total
+    retrieve_seconds: Amount | None
+    """Of retrieval with all that it asks; None without a pilot."""
+    chars_per_token: float | None
+    """What tokens were counted by; None where the provider counted."""
+    pilot: PilotReport | None = None
+
+
+def estimate_from_lengths(dataset: Dataset, settings: Settings) -> Estimate | None:
+    """The estimate of a run over ``dataset``, from lengths alone; None for a run that asks no language model.
+
+    Args:
+        dataset: as the run measures it, cut to size.
+        settings: those of the run.
+    """
+    chunks = [passage_chunk(document) for document in dataset.documents]
+    needs = [
+        *_enrichment(chunks, language_of(dataset, settings), settings),
+        *_retrieval(chunks, dataset, settings),
+        *_answers(chunks, dataset, settings),
+    ]
+    if not needs:
+        return None
+    phases = tuple(_phase(need, settings) for need in needs)
+    return Estimate("lengths", len(dataset.queries), phases, total_of(phases), None, CHARS_PER_TOKEN)
+
+
+def total_of(phases: Sequence[PhaseEstimate], retrieve_seconds: Amount | None = None) -> Total:
+    """The sums.
+
+    Args:
+        retrieve_seconds: in place of those of the phase "retrieval", where they were measured.
+    """
+    none = Amount(0, 0, 0)
+    calls, prompt, reply = none, none, none
+    cost: Amount | None = none
+    for phase in phases:
+        calls, prompt = calls.plus(phase.calls), prompt.plus(phase.prompt_tokens)
+        reply = reply.plus(phase.completion_tokens)
+        cost = None if cost is None or phase.cost_usd is None else cost.plus(phase.cost_usd)
+    return Total(
+        calls.rounded(),
+        prompt.rounded(),
+        reply.rounded(),
+        _total_seconds(phases, retrieve_seconds),
+        None if cost is None else cost.rounded(6),
+    )
+
+
+def _total_seconds(phases: Sequence[PhaseEstimate], retrieve_seconds: Amount | None) -> Amount | None:
+    total = retrieve_seconds or Amount(0, 0, 0)
+    answering: dict[str, Amount] = {}
+    for phase in phases:
+        if phase.seconds is None:
+            return None
+        if phase.phase in (GENERATE, JUDGE):
+            # Models of one provider share its limit, those of two are asked side by side.
+            provider = phase.model.partition("/")[0]
+            answering[provider] = answering[provider].plus(phase.seconds) if provider in answering else phase.seconds
+        elif phase.phase != RETRIEVAL or retrieve_seconds is None:
+            total = total.plus(phase.seconds)
+    if answering:
+        total = total.plus(max(answering.values(), key=lambda amount: amount.expected))
+    return total.rounded(1)
+
+
+@dataclass(frozen=True, slots=True)
+class _Need:
+    """What a phase asks, as far as lengths tell."""
+
+    phase: str
+    settings: Settings
+    """Whose provider and model are asked."""
+    calls: int
+    prompt_tokens: float
+    completion_tokens: float
+    at_once: int
+
+
+def _phase(need: _Need, settings: Settings) -> PhaseEstimate:
+    each = seconds_per_call(settings.results_dir, need.settings.language_model, need.phase, need.at_once)
+    cost, price = cost_of(need.settings, need.prompt_tokens, need.completion_tokens)
+    return PhaseEstimate(
+        phase=need.phase,
+        model=need.settings.language_model,
+        calls=Amount(need.calls),
+        free_calls=0,
+        prompt_tokens=Amount(round(need.prompt_tokens)),
+        completion_tokens=Amount(round(need.completion_tokens)),
+        seconds=None if each is None else Amount(need.calls * each).rounded(1),
+        seconds_basis="" if each is None else "earlier_runs",
+        cost_usd=None if cost is None else Amount(round(cost, 6)),
+        price=price,
+    )
+
+
+def cost_of(
+    settings: Settings, prompt_tokens: float, completion_tokens: float
+) -> tuple[float | None, dict[str, Any] | None]:
+    """(US dollars, the price's row) of so many tokens to the chosen provider's model; None where no price is known."""
+    name = settings.chosen_provider
+    if not find_provider(name).has_model:
+        return 0.0, {"input": 0.0, "output": 0.0, "date": None, "source": ""}
+    prices = load_prices(settings.data_dir / "prices.toml")
+    row = prices.row(name, settings.model_of(name))
+    if row is None:
+        return None, None
+    cost = prices.cost(name, settings.model_of(name), Usage(round(prompt_tokens), round(completion_tokens)))
+    return cost, row.model_dump(mode="json", include={"input", "output", "date", "source"})
+
+
+def _enrichment(chunks: Sequence[Chunk], language: str, settings: Settings) -> list[_Need]:
+    if not get_strategy(settings.retrieval_strategy).needs_language_model:
+        return []
+    asked = missing_contexts(chunks, language, settings)
+    at_once = min(CALLS_AT_ONCE, settings.retrieval_context_batch_size, requests_at_once(settings))
+    tokens = sum(map(len, asked)) / CHARS_PER_TOKEN
+    return [_Need(ENRICH, settings, len(asked), tokens, _CONTEXT_TOKENS * len(asked), at_once)]
+
+
+def missing_contexts(chunks: Sequence[Chunk], language: str, settings: Settings) -> list[str]:
+    """The prompts of enrichment that a run has yet to ask."""
+    path, most = settings.contexts_path, settings.retrieval_context_max_tokens
+    return missing_prompts(chunks, language, settings.language_model, path, most)
+
+
+def _retrieval(chunks: Sequence[Chunk], dataset: Dataset, settings: Settings) -> list[_Need]:
+    texts, queries = prompts(language_of(dataset, settings)), dataset.queries
+    calls, prompt, reply = 0, 0.0, 0.0
+    if settings.reranker_enabled and not settings.reranker_base_url:
+        depth = min(settings.retrieval_pre_fusion_k, len(chunks))
+        calls = depth * len(queries)
+        length = len(texts["relevance"]) + _mean([len(chunk.index_text) for chunk in chunks])
+        prompt = calls * (length + _mean([len(query.text) for query in queries])) / CHARS_PER_TOKEN
+        reply = calls * _SCORE_TOKENS
+    if settings.query_expansion_llm:
+        short = [query for query in queries if len(query.text.split()) < SHORT_QUESTION]
+        calls += len(short)
+        prompt += sum(len(texts["expand_query"]) + len(query.text) for query in short) / CHARS_PER_TOKEN
+        reply += _EXPANSION_TOKENS * len(short)
+    at_once = min(LLM_CALLS_AT_ONCE, requests_at_once(settings))
+    return [_Need(RETRIEVAL, settings, calls, prompt, reply, at_once)] if calls else []
+
+
+def _answers(chunks: Sequence[Chunk], dataset: Dataset, settings: Settings) -> list[_Need]:
+    if not settings.generation_enabled or not dataset.queries:
+        return []
+    queries, language = dataset.queries, language_of(dataset, settings)
+    every = max(1, len(queries) // _MEASURED)
+    asked, judged = [], []
+    for number, query in enumerate(queries[::every]):
+        passages = _passages(chunks, settings, number * every)
+        asked.append(_chars(generation.generation_request(query, passages, language, settings).messages))
+        if settings.judge:
+            answer = query.answer or "-"
+            metrics = settings.judge_metric_names
+            judged += [_chars(judgement.judge_messages(m, query.text, answer, passages, language)) for m in metrics]
+    tokens = sum(_answer_tokens(query) for query in queries)
+    has_model = find_provider(settings.chosen_provider).has_model
+    prompt = len(queries) * _mean(asked) / CHARS_PER_TOKEN
+    needs = [
+        _Need(
+            GENERATE,
+            settings,
+            len(queries),
+            prompt if has_model else 0.0,
+            tokens if has_model else 0.0,
+            requests_at_once(settings),
+        )
+    ]
+    if settings.judge:
+        judge = settings.of_judge
+        calls = len(queries) * len(settings.judge_metric_names)
+        tokens = calls * _VERDICT_TOKENS
+        needs.append(
+            _Need(JUDGE, judge, calls, calls * _mean(judged) / CHARS_PER_TOKEN, tokens, requests_at_once(judge))
+        )
+    return needs
+
+
+def _passages(chunks: Sequence[Chunk], settings: Settings, number: int) -> list[Chunk]:
+    """Documents in the place of those that a query would find, within what a context may hold."""
+    source = sum(chunk.end for chunk in chunks)
+    budget = context_budget(source, settings.kb_max_context_chars, settings.kb_large_context_chars)
+    count = min(settings.kb_top_k, len(chunks))
+    chosen: list[Chunk] = []
+    context = ContextChars()
+    for row in range(count):
+        chunk = chunks[(number * count + row) % len(chunks)]
+        if not chosen or context.used + context.cost(chunk) <= budget:
+            chosen.append(chunk)
+            context.add(chunk)
+    return chosen
+
+
+def _answer_tokens(query: Query) -> float:
+    if query.answer_type == "label":
+        return _LABEL_TOKENS
+    return 1 + len(query.answer) / CHARS_PER_TOKEN if query.answer else _UNKNOWN_ANSWER_TOKENS
+
+
+def _chars(messages: Sequence[Message]) -> int:
+    return sum(len(message.content) for message in messages)
+
+
+def _mean(values: Sequence[int]) -> float:
+    return sum(values) / len(values) if values else 0.0

@@ -1,0 +1,150 @@
+"""Runs that were made elsewhere become runs of this machine: listed, shown, compared and exported like any other."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from chatbot_mvp import __version__
+from chatbot_mvp.datasets import Dataset
+from chatbot_mvp.datasets.sampling import sample
+from chatbot_mvp.errors import ImportNotWritten, RunExists
+from chatbot_mvp.evaluation.benchmark.preparation import PreparedRun, run_ids
+from chatbot_mvp.evaluation.benchmark.retrieving import PHASE as RETRIEVE
+from chatbot_mvp.evaluation.benchmark.runner import RunParts, execute
+from chatbot_mvp.evaluation.benchmark.trec import TrecRun, known_ids
+from chatbot_mvp.runs.records import TREC, QueryRecord, RunFolder, RunManifest, utc_now, write_json
+from chatbot_mvp.settings.model import Settings
+from chatbot_mvp.types import ProgressCallback
+
+_RECORDED = (
+    *("mteb_dataset_name", "eval_max_queries", "eval_max_corpus", "corpus_shuffle_seed"),
+    *("dev_mode", "dev_queries", "dev_corpus_size", "retrieval_k", "kb_top_k"),
+)
+"""The settings that a ranking of another program is scored by; of all others nothing is known."""
+
+
+@dataclass(frozen=True, slots=True)
+class ImportedRun:
+    """What became of an import."""
+
+    run_id: str
+    kind: str
+    """``records.BUNDLE`` or ``records.TREC``."""
+    queries: int
+    without_ranking: int = 0
+    """Queries that the file has no line of: nothing was retrieved for them."""
+    left_out: int = 0
+    """Queries of the file that the settings leave out of the run (EVAL_MAX_QUERIES, DEV_MODE)."""
+
+
+def keep_bundle(
+    manifest: RunManifest,
+    result: Mapping[str, Any],
+    files: Mapping[str, bytes],
+    settings: Settings,
+    finish: Callable[[Mapping[str, Any]], None],
+) -> ImportedRun:
+    """Keep a finished run under its own id.
+
+    Args:
+        finish: told of the result when all is written but not yet in its place.
+
+    Raises:
+        RunExists, ImportNotWritten
+    """
+    run_id = manifest.run_id
+    kept = {**result, "imported": manifest.imported}
+    with _staged(settings, run_id) as root:
+        folder = RunFolder(root, run_id)
+        folder.create(manifest)
+        for name, content in files.items():
+            (folder.path / name).write_bytes(content)
+        write_json(folder.result_path, kept)
+        finish(kept)
+    return ImportedRun(run_id, manifest.imported, manifest.queries)
+
+
+def import_trec(
+    trec: TrecRun,
+    name: str,
+    reference: str,
+    whole: Dataset,
+    settings: Settings,
+    parts: RunParts,
+    progress: ProgressCallback,
+) -> ImportedRun:
+    """Score the rankings of another program as those of a run are scored.
+
+    Args:
+        name: stands where runs have their strategy; "" for the file's own tag.
+        reference: how the data set is found again.
+        whole: the data set before it is cut to size.
+
+    Raises:
+        TrecIdUnknown: the data set has no such query or document.
+        ImportNotWritten, RunStopped
+    """
+    settings = settings.with_changes(generation_enabled=False, reranker_enabled=False, mteb_dataset_name=reference)
+    dataset = sample(whole, settings).dataset
+    rankings = known_ids(trec, whole, dataset)
+    asked = {query.query_id for query in dataset.queries}
+    label = re.sub(r"[^\w.-]+", "-", name or trec.tag).strip("-.") or TREC
+    manifest = RunManifest(
+        run_id=next(free for free in run_ids(dataset.name, label) if not (settings.results_dir / free).exists()),
+        dataset=dataset.name,
+        dataset_ref=reference,
+        dataset_sha256=dataset.sha256,
+        strategy=label,
+        settings_masked=settings.model_dump(mode="json", include=set(_RECORDED)),
+        fingerprint=hashlib.sha256(repr(sorted(rankings.items())).encode("utf-8", "surrogatepass")).hexdigest()[:12],
+        code_version=__version__,
+        queries=len(dataset.queries),
+        documents=len(dataset.documents),
+        started_at=utc_now(),
+        imported=TREC,
+    )
+    with _staged(settings, manifest.run_id) as root:
+        folder = RunFolder(root, manifest.run_id)
+        folder.create(manifest)
+        folder.append_records(_record(manifest.run_id, key, rankings.get(key, {}), settings) for key in sorted(asked))
+        execute(PreparedRun(folder, manifest, dataset, settings, 0.0), replace(parts, build=_no_pipeline), progress)
+    missing = sum(not rankings.get(query_id) for query_id in asked)
+    return ImportedRun(manifest.run_id, TREC, len(asked), missing, len(rankings.keys() - asked))
+
+
+def _record(run_id: str, query_id: str, ranking: Mapping[str, float], settings: Settings) -> QueryRecord:
+    kept = dict(list(ranking.items())[: settings.retrieval_k])
+    payload = {"doc_ids": list(kept), "scores": list(kept.values()), "evidence": None, "seconds": {}}
+    return QueryRecord(run_id, query_id, RETRIEVE, "ok", payload)
+
+
+def _no_pipeline(*_: object) -> Any:
+    raise AssertionError("every query has its ranking")
+
+
+@contextmanager
+def _staged(settings: Settings, run_id: str) -> Iterator[Path]:
+    """A root for the run's folder, which goes to its place whole at the end of the block, or not at all."""
+    place = settings.results_dir / run_id
+    if place.exists():
+        raise RunExists(run_id=run_id)
+    try:
+        settings.results_dir.mkdir(parents=True, exist_ok=True)
+        # Beside its place, so that moving it there is one step; deeper than runs are looked for.
+        root = Path(tempfile.mkdtemp(prefix=".import-", dir=settings.results_dir))
+        try:
+            yield root
+            (root / run_id).rename(place)
+        finally:
+            shutil.rmtree(root, ignore_errors=True)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise ImportNotWritten(run_id=run_id, path=str(error.filename or place), reason=reason) from error

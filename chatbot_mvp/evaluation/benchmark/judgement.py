@@ -1,0 +1,83 @@
+"""What a judge says of an answer: faithfulness and use of the context, each 0-1 or not scored with the reason.
+
+The judge reads the very passages that the generator read, all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pydantic import BaseModel, Field
+
+from chatbot_mvp.chat.prompting import numbered_passages
+from chatbot_mvp.evaluation.benchmark.generation import prompts
+from chatbot_mvp.judges.asking import ask
+from chatbot_mvp.judges.score_text import score_from_text
+from chatbot_mvp.llm.base import ChatModel, Completion, Message
+from chatbot_mvp.prompting.fence import as_data, fence_name
+from chatbot_mvp.types import Chunk
+
+PHASE = "judge"
+
+_REPLY_TOKENS = 256
+"""A score and a sentence; one that is cut, as of a model that thinks first, is asked for again with four times that."""
+_SHORT_WORDS = 3
+"""An answer of so many words states nothing by itself: it is judged together with its question."""
+_REASON_CHARS = 300
+_RAW_CHARS = 2_000
+
+
+class _Reply(BaseModel):
+    """What a judge answers with."""
+
+    reason: str = ""
+    score: float = Field(ge=0.0, le=1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """One metric's score of one answer."""
+
+    score: float | None
+    """0-1; None: not scored."""
+    reason: str
+    """The judge's, or why there is no score."""
+    raw: str
+    """The judge's last reply where there is no score; else ""."""
+    completions: tuple[Completion, ...]
+    passing: bool = False
+    """There is no score because of a failure of the provider that may be over later."""
+
+
+def judge(
+    model: ChatModel, metric: str, question: str, answer: str, passages: Sequence[Chunk], language: str
+) -> Judgement:
+    """Ask for one of the metrics of ``setting_fields.JUDGE_METRICS``.
+
+    A reply without a structure still counts where it states its score in an unmistakable way.
+
+    Raises:
+        ProviderError: one that no request would survive.
+    """
+    messages = judge_messages(metric, question, answer, passages, language)
+    asked = ask(model, messages, _Reply, max_tokens=_REPLY_TOKENS, language=language)
+    if asked.value is not None:
+        return Judgement(asked.value.score, asked.value.reason[:_REASON_CHARS], "", asked.completions)
+    score = score_from_text(asked.raw)
+    if score is not None:
+        return Judgement(score, asked.raw.strip()[:_REASON_CHARS], "", asked.completions)
+    return Judgement(None, asked.detail or asked.reason, asked.raw[:_RAW_CHARS], asked.completions, asked.passing)
+
+
+def judge_messages(
+    metric: str, question: str, answer: str, passages: Sequence[Chunk], language: str
+) -> tuple[Message, ...]:
+    """What the judge is asked."""
+    texts = prompts(language)
+    short = metric == "faithfulness" and len(answer.split()) <= _SHORT_WORDS
+    data = numbered_passages(passages)
+    fence = fence_name(data, question, answer, metric)
+    system = texts[f"judge_{metric}_short" if short else f"judge_{metric}"]
+    user = texts["judge_user"].format(fence=fence, passages=data, question=as_data(question), answer=as_data(answer))
+    return Message("system", system.format(fence=fence).strip()), Message("user", user.strip())

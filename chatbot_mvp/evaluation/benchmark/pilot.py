@@ -1,0 +1,342 @@
+"""A few queries of a run done for real, to tell what all will take. Nothing is left of it but what caches hold."""
+
+from __future__ import annotations
+
+import math
+import random
+import shutil
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from statistics import fmean, stdev
+from typing import Any, TypeVar
+
+from chatbot_mvp.documents.chunking import passage_chunk
+from chatbot_mvp.errors import PilotFailed, RunError, RunStopped
+from chatbot_mvp.evaluation.benchmark.answering import RunModels
+from chatbot_mvp.evaluation.benchmark.estimate import (
+    ENRICH,
+    GENERATE,
+    JUDGE,
+    RETRIEVAL,
+    Amount,
+    Estimate,
+    PhaseEstimate,
+    PilotReport,
+    cost_of,
+    missing_contexts,
+    total_of,
+)
+from chatbot_mvp.evaluation.benchmark.latency import seconds_per_call
+from chatbot_mvp.evaluation.benchmark.preparation import PreparedRun
+from chatbot_mvp.evaluation.benchmark.retrieving import PHASE as RETRIEVE
+from chatbot_mvp.evaluation.benchmark.runner import RunParts, execute
+from chatbot_mvp.llm.base import ChatModel, ChatRequest, Completion
+from chatbot_mvp.llm.language_model import LanguageModel
+from chatbot_mvp.llm.registry import find_provider, requests_at_once
+from chatbot_mvp.llm.wrapped import WrappedModel
+from chatbot_mvp.retrieval.indexes.enrichment import CALLS_AT_ONCE, CHARS_PER_TOKEN, ContextCache
+from chatbot_mvp.retrieval.strategies import get_strategy
+from chatbot_mvp.runs.journal import Journal
+from chatbot_mvp.runs.records import QueryRecord
+from chatbot_mvp.runs.spending import LLM_REQUEST, Spent
+from chatbot_mvp.settings.model import Settings
+from chatbot_mvp.types import ProgressCallback
+
+STAND_IN = "LEXICAL"
+"""Retrieves in a pilot whose own strategy would first have every chunk enriched by a model: it needs nothing."""
+
+T = TypeVar("T")
+Event = Mapping[str, Any]
+
+
+@contextmanager
+def pilot_folder(cache_dir: Path) -> Iterator[Path]:
+    """A place for the records of a pilot, which is gone afterwards."""
+    parent = cache_dir / "pilots"
+    parent.mkdir(parents=True, exist_ok=True)
+    folder = Path(tempfile.mkdtemp(dir=parent))
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def run_pilot(
+    whole: PreparedRun,
+    count: int,
+    parts: RunParts,
+    language_model: Callable[[Settings, Callable[[Completion], None]], LanguageModel | None],
+    progress: ProgressCallback,
+    budget_usd: float | None = None,
+) -> Estimate:
+    """Do ``count`` queries of a run as it would, and say what the whole will take.
+
+    Args:
+        whole: the run, in a folder of ``pilot_folder``.
+        parts: those of the run; neither are exports written nor is anybody told that it has finished.
+        language_model: what enrichment asks; it tells of every reply.
+        budget_usd: what the answers of the pilot may cost.
+
+    Raises:
+        PilotFailed: a budget, a quota, or a provider that does not answer.
+        RunStopped: ``progress`` asked for it.
+        ProviderError: one that no request would survive.
+    """
+    started = time.monotonic()
+    queries = spread(whole.dataset.queries, count, whole.settings.corpus_shuffle_seed)
+    run = replace(
+        whole,
+        dataset=replace(whole.dataset, queries=tuple(queries)),
+        manifest=replace(whole.manifest, queries=len(queries)),
+    )
+    enriched: list[Completion] = []
+    missing = _missing_contexts(run)
+    try:
+        if missing:
+            model = language_model(run.settings, enriched.append)
+            assert model is not None, "checked before the run was prepared"
+            asked = spread(missing, count, run.settings.corpus_shuffle_seed)
+            cache = ContextCache(run.settings.contexts_path)
+            most = CHARS_PER_TOKEN * run.settings.retrieval_context_max_tokens
+            cache.contexts(model, asked, run.settings.retrieval_context_batch_size, progress, most)
+            run = replace(run, settings=run.settings.with_changes(retrieval_strategy=STAND_IN))
+        execute(
+            run, replace(parts, models=lambda s: _unhurried(parts.models(s), s), exporters=()), progress, budget_usd
+        )
+    except RunStopped as error:
+        raise RunStopped(run_id="?") from error
+    except RunError as error:
+        reason = str(error.params.get("reason") or f"it would cost more than {budget_usd} USD.")
+        raise PilotFailed(queries=len(queries), reason=reason) from error
+    _require_replies(run)
+    return _Extrapolation(whole, run, enriched, len(missing)).estimate(time.monotonic() - started)
+
+
+def spread(items: Sequence[T], count: int, seed: int) -> list[T]:
+    """``count`` items at equal distances; the seed says where the first one is."""
+    count = min(count, len(items))
+    step = len(items) / max(1, count)
+    offset = random.Random(seed).random()
+    return [items[int((row + offset) * step)] for row in range(count)]
+
+
+def _require_replies(run: PreparedRun) -> None:
+    """A phase without a single reply tells nothing: 0 calls would be a wrong answer.
+
+    Raises:
+        PilotFailed
+    """
+    journal = Journal(run.folder)
+    for phase in (RETRIEVE, GENERATE, JUDGE):
+        records = list(journal.of(phase).values())
+        if records and all(record.status == "failed" and "usage" not in record.payload for record in records):
+            raise PilotFailed(queries=len(run.queries), reason=records[0].error)
+
+
+def _missing_contexts(run: PreparedRun) -> list[str]:
+    if not get_strategy(run.settings.retrieval_strategy).needs_language_model:
+        return []
+    chunks = [passage_chunk(document) for document in run.dataset.documents]
+    return missing_contexts(chunks, run.language, run.settings)
+
+
+def _unhurried(models: RunModels, settings: Settings) -> RunModels:
+    """``models``, asked for no more at a time than the providers take: a latency is to hold no wait for a place."""
+    places = threading.Semaphore(requests_at_once(settings))
+    generator = _Gated(models.generator, places)
+    if models.judge is None:
+        return replace(models, generator=generator)
+    own = places if models.share_calls else threading.Semaphore(requests_at_once(settings.of_judge))
+    return replace(models, generator=generator, judge=_Gated(models.judge, own))
+
+
+class _Gated(WrappedModel):
+    """Requests wait before it, and not in it, where the wait would count as theirs."""
+
+    def __init__(self, model: ChatModel, places: threading.Semaphore) -> None:
+        super().__init__(model)
+        self._places = places
+
+    def complete(self, request: ChatRequest) -> Completion:
+        with self._places:
+            return super().complete(request)
+
+
+class _Extrapolation:
+    """From what a pilot recorded to the whole run."""
+
+    def __init__(self, whole: PreparedRun, run: PreparedRun, enriched: Sequence[Completion], missing: int) -> None:
+        self._settings = whole.settings
+        self._enriched = enriched
+        self._missing = missing
+        self._total = len(whole.queries)
+        self._done = len(run.queries)
+        self._rest = self._total - self._done
+        self._stand_in = run.settings.retrieval_strategy if missing else ""
+        self._kept = self._settings.llm_cache_enabled and self._settings.llm_temperature == 0 and not missing
+        self._events = list(run.folder.read_events(LLM_REQUEST))
+        self._journal = Journal(run.folder)
+
+    def estimate(self, seconds: float) -> Estimate:
+        phases = [phase for phase in (self._enrichment(), self._retrieval()) if phase]
+        if self._settings.generation_enabled:
+            phases.append(self._answering(GENERATE, self._settings, self._records(GENERATE)))
+        if self._settings.judge:
+            phases.append(self._answering(JUDGE, self._settings.of_judge, self._judged()))
+        retrieve = self._retrieve_seconds()
+        report = self._report(seconds)
+        return Estimate("pilot", self._total, tuple(phases), total_of(phases, retrieve), retrieve, None, report)
+
+    def _report(self, seconds: float) -> PilotReport:
+        events = [spent_of(event) for event in self._events] + [Spent.of(completion) for completion in self._enriched]
+        spent = Spent.total(events)
+        failed = {
+            key
+            for phase in (RETRIEVE, GENERATE, JUDGE)
+            for key, record in self._journal.of(phase).items()
+            if record.status == "failed"
+        }
+        return PilotReport(
+            queries=self._done,
+            failed=len(failed),
+            calls=spent.calls,
+            cached=spent.cached,
+            tokens=spent.tokens,
+            cost_usd=None if spent.unpriced else round(spent.cost_usd, 6),
+            seconds=round(seconds, 1),
+            kept=self._kept,
+            stand_in=self._stand_in,
+        )
+
+    def _records(self, phase: str) -> list[Spent]:
+        """What each query took that a phase went well for."""
+        return [_usage(record) for record in self._journal.of(phase).values() if record.status == "ok"]
+
+    def _judged(self) -> list[Spent]:
+        """The same of the judge; an answer that says that there is none is not judged, and takes nothing."""
+        judged = self._journal.of(JUDGE)
+        found = []
+        for key, record in self._journal.of(GENERATE).items():
+            if record.status == "ok" and record.payload["abstained"]:
+                found.append(Spent())
+            elif key in judged and "usage" in judged[key].payload:
+                found.append(_usage(judged[key]))
+        return found
+
+    def _answering(self, phase: str, settings: Settings, samples: Sequence[Spent]) -> PhaseEstimate:
+        has_model = find_provider(settings.chosen_provider).has_model
+        free = self._done if self._kept and has_model else 0
+        return self._of(phase, settings, samples, self._rest, self._total - free, requests_at_once(settings))
+
+    def _enrichment(self) -> PhaseEstimate | None:
+        if not self._enriched:
+            return None
+        samples = [Spent.of(completion) for completion in self._enriched]
+        rest = self._missing - len(samples)
+        at_once = min(CALLS_AT_ONCE, self._settings.retrieval_context_batch_size, requests_at_once(self._settings))
+        # The contexts themselves are kept, whatever becomes of replies.
+        return self._of(ENRICH, self._settings, samples, rest, rest, at_once)
+
+    def _retrieval(self) -> PhaseEstimate | None:
+        samples = [spent_of(event) for event in self._events if event["phase"] == RETRIEVAL]
+        if not samples:
+            return None
+        share = len(samples) / self._done
+        to_pay = self._rest if self._kept else self._total
+        return self._of(RETRIEVAL, self._settings, samples, round(self._rest * share), round(to_pay * share), 1)
+
+    def _of(
+        self, phase: str, settings: Settings, samples: Sequence[Spent], rest: int, to_pay: int, at_once: int
+    ) -> PhaseEstimate:
+        """
+        Args:
+            samples: what queries (or calls) of the pilot took.
+            rest: how many of their kind the pilot has not done.
+            to_pay: how many of their kind the run will pay for.
+        """
+        calls = projected([sample.calls for sample in samples], rest)
+        prompt = projected([sample.prompt_tokens for sample in samples], rest)
+        reply = projected([sample.completion_tokens for sample in samples], rest)
+        # Also those that came from the cache: that the pilot's were there says nothing of the others.
+        costs = [cost_of(settings, sample.prompt_tokens, sample.completion_tokens)[0] for sample in samples]
+        known = [cost for cost in costs if cost is not None]
+        price = cost_of(settings, 0, 0)[1]
+        each = fmean([sample.calls for sample in samples]) if samples else 0.0
+        seconds, basis = self._seconds(phase, settings, to_pay * each, at_once)
+        return PhaseEstimate(
+            phase=phase,
+            model=settings.language_model,
+            calls=calls.rounded(),
+            free_calls=round((len(samples) + rest - to_pay) * each),
+            prompt_tokens=prompt.rounded(),
+            completion_tokens=reply.rounded(),
+            seconds=seconds,
+            seconds_basis=basis,
+            cost_usd=projected(known, to_pay, done=False).rounded(6) if price is not None else None,
+            price=price,
+        )
+
+    def _seconds(self, phase: str, settings: Settings, calls: float, at_once: int) -> tuple[Amount | None, Any]:
+        """(seconds of so many calls, what they are known by)."""
+        fresh = self._fresh(phase)
+        if not calls or not fresh:
+            if not calls:
+                return Amount(0, 0, 0), "pilot"
+            each = seconds_per_call(self._settings.results_dir, settings.language_model, phase, at_once)
+            return (None, "") if each is None else (Amount(calls * each).rounded(1), "earlier_runs")
+        mean = fmean(fresh)
+        spread_of = 2 * stdev(fresh) / mean / math.sqrt(len(fresh)) if len(fresh) > 1 and mean > 0 else 0.0
+        expected = calls * mean / at_once
+        return Amount(expected, expected * max(0.0, 1 - spread_of), expected * (1 + spread_of)).rounded(1), "pilot"
+
+    def _fresh(self, phase: str) -> list[float]:
+        """Seconds of the calls that were not answered from the cache."""
+        if phase == ENRICH:
+            return [completion.seconds for completion in self._enriched if not completion.cached]
+        return [event["seconds"] for event in self._events if event["phase"] == phase and not event["cached"]]
+
+    def _retrieve_seconds(self) -> Amount:
+        """Of the stages of the queries that the run has yet to do; all of them, as rankings are not kept."""
+        taken = [
+            sum(record.payload["seconds"].values())
+            for record in self._journal.of(RETRIEVE).values()
+            if record.status == "ok"
+        ]
+        return projected(taken, self._total, done=False).rounded(1)
+
+
+def projected(samples: Sequence[float], rest: int, *, done: bool = True) -> Amount:
+    """The sum over the samples and ``rest`` more like them, with two standard errors to either side.
+
+    Args:
+        done: whether the samples themselves count; else only the ``rest``.
+    """
+    known = sum(samples) if done else 0.0
+    if not samples or rest == 0:
+        return Amount(known, known, known)
+    expected = known + rest * fmean(samples)
+    deviation = stdev(samples) if len(samples) > 1 else 0.0
+    half = 2 * deviation * math.sqrt(rest + rest * rest / len(samples))
+    return Amount(expected, max(known, expected - half), expected + half)
+
+
+def spent_of(event: Event) -> Spent:
+    """What one ``llm_request`` took."""
+    cost = event.get("cost_usd")
+    return Spent(
+        calls=event["calls"],
+        cached=event["cached"],
+        prompt_tokens=event["prompt_tokens"],
+        completion_tokens=event["completion_tokens"],
+        cost_usd=cost or 0.0,
+        unpriced=int(cost is None),
+    )
+
+
+def _usage(record: QueryRecord) -> Spent:
+    return Spent(**record.payload["usage"])

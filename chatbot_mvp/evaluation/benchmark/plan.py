@@ -1,0 +1,186 @@
+"""What a benchmark run would do, found out without doing it: nothing is embedded, downloaded or written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from chatbot_mvp.datasets import Dataset, load_dataset
+from chatbot_mvp.datasets.catalogue import Found
+from chatbot_mvp.datasets.sampling import sample
+from chatbot_mvp.documents.chunking import passage_chunk
+from chatbot_mvp.evaluation.benchmark.estimate import Estimate, estimate_from_lengths
+from chatbot_mvp.evaluation.benchmark.preparation import language_of, run_fingerprint
+from chatbot_mvp.retrieval.indexes.corpus import is_indexed
+from chatbot_mvp.retrieval.strategies import Strategy, get_strategy
+from chatbot_mvp.settings.model import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class CachedVectors:
+    """Of the documents' vectors, how many need not be computed."""
+
+    cached: int
+    total: int
+
+
+VectorCounter = Callable[[list[str]], int]
+"""How many of these passages have their vectors in the cache."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunPlan:
+    """A run before it starts."""
+
+    dataset: str
+    dataset_ref: str
+    place: str
+    """"bundled", "local" or "remote"."""
+    folder: str | None
+    """Where its files are; None if they are to be downloaded first."""
+    download_bytes: int
+    dataset_sha256: str | None
+    """None before the files are here."""
+    checked: bool
+    """Whether files were read and checked; those that are to be downloaded were not."""
+    queries: int | None
+    """Of the run. None where that is not known without a download; so are the following three."""
+    documents: int | None
+    qrels: int | None
+    gold: int | None
+    """Distinct documents that the queries need."""
+    dataset_queries: int | None
+    """Of the whole data set."""
+    dataset_documents: int | None
+    sampling: dict[str, Any]
+    """What cuts the data set to size, by setting; empty if nothing does."""
+    strategy: str
+    fingerprint: str
+    provider: str
+    embedding_model: str | None
+    """None for a strategy without vectors."""
+    reranker: str | None
+    generator: str | None
+    """Provider and model of the answers; None for a run of retrieval only."""
+    judge: str | None
+    """Provider and model that judges them; None for nobody."""
+    phases: list[str]
+    """In their order."""
+    index_cached: bool | None
+    """None where that cannot be told before the phases that come first."""
+    vectors: CachedVectors | None
+    results_dir: str
+    """Where the run's folder would be made."""
+    warnings: list[str]
+    estimate: Estimate | None = None
+    """None for a run that asks no language model, and before the data set is here."""
+
+    def as_json(self) -> dict[str, Any]:
+        return {"dry_run": True, **asdict(self)}
+
+
+def plan_run(found: Found, settings: Settings, cached_vectors: VectorCounter) -> RunPlan:
+    """The plan of a run under ``settings``.
+
+    Raises:
+        DatasetError, InvalidSetting: the data set is here and cannot be used, or not like that.
+        UnknownChoice: the strategy is not in the registry.
+    """
+    strategy = get_strategy(settings.retrieval_strategy)
+    plan = RunPlan(
+        dataset=found.name,
+        dataset_ref=found.reference,
+        place=found.place,
+        folder=str(found.folder) if found.folder else None,
+        download_bytes=found.download_bytes,
+        dataset_sha256=None,
+        checked=False,
+        queries=_expected(found.counts.queries, settings.dev_queries, settings.eval_max_queries, settings),
+        documents=_expected(found.counts.documents, settings.dev_corpus_size, settings.eval_max_corpus, settings),
+        qrels=None if _sampling(settings) else found.counts.qrels,
+        gold=None,
+        dataset_queries=found.counts.queries,
+        dataset_documents=found.counts.documents,
+        sampling=_sampling(settings),
+        strategy=strategy.name,
+        fingerprint=run_fingerprint(settings),
+        provider=settings.language_model,
+        embedding_model=settings.embedding_model_name if strategy.needs_vectors else None,
+        reranker=settings.reranker or None,
+        generator=settings.generator or None,
+        judge=settings.judge or None,
+        phases=_phases(strategy, settings, found),
+        index_cached=None,
+        vectors=None,
+        results_dir=str(settings.results_dir),
+        warnings=[found.offline] if found.offline else [],
+    )
+    if found.folder is None:
+        return plan
+    return _with_dataset(plan, load_dataset(found.folder), strategy, settings, cached_vectors)
+
+
+def _with_dataset(
+    plan: RunPlan, whole: Dataset, strategy: Strategy, settings: Settings, cached_vectors: VectorCounter
+) -> RunPlan:
+    cut = sample(whole, settings)
+    dataset = cut.dataset
+    chunks = [passage_chunk(document) for document in dataset.documents]
+    indexed = vectors = None
+    # What such a strategy indexes is written by a language model first.
+    if not strategy.needs_language_model:
+        indexed = is_indexed(chunks, language_of(dataset, settings), settings.cache_dir)
+        if strategy.needs_vectors:
+            texts = list(dict.fromkeys(chunk.index_text for chunk in chunks))
+            vectors = CachedVectors(cached_vectors(texts), len(texts))
+    return replace(
+        plan,
+        dataset_sha256=dataset.sha256,
+        checked=True,
+        queries=len(dataset.queries),
+        documents=len(dataset.documents),
+        qrels=sum(len(dataset.qrels.get(query.query_id, {})) for query in dataset.queries),
+        gold=cut.gold,
+        dataset_queries=len(whole.queries),
+        dataset_documents=len(whole.documents),
+        index_cached=indexed,
+        vectors=vectors,
+        warnings=[*plan.warnings, *([cut.warning] if cut.warning else [])],
+        estimate=estimate_from_lengths(dataset, settings),
+    )
+
+
+def _sampling(settings: Settings) -> dict[str, Any]:
+    if settings.dev_mode:
+        names = ["dev_mode", "dev_queries", "dev_corpus_size", "corpus_shuffle_seed"]
+    else:
+        names = [name for name in ("eval_max_queries", "eval_max_corpus") if getattr(settings, name)]
+        if settings.eval_max_corpus:
+            names.append("corpus_shuffle_seed")
+    return {name.upper(): getattr(settings, name) for name in names}
+
+
+def _expected(total: int | None, in_dev_mode: int, limit: int, settings: Settings) -> int | None:
+    wanted = in_dev_mode if settings.dev_mode else limit
+    return min(total, wanted or total) if total is not None else None
+
+
+def _phases(strategy: Strategy, settings: Settings, found: Found) -> list[str]:
+    steps = {
+        "download": found.folder is None,
+        "load": True,
+        "enrich": strategy.needs_language_model,
+        "index": True,
+        "link": strategy.needs_links,
+        "embed_corpus": strategy.needs_vectors,
+        "embed_queries": strategy.needs_vectors,
+        "retrieve": True,
+        "rerank": settings.reranker_enabled,
+        "generate": settings.generation_enabled,
+        "judge": bool(settings.judge),
+        "similarity": settings.generation_enabled,
+        "aggregate": True,
+        "export": True,
+    }
+    return [name for name, needed in steps.items() if needed]

@@ -1,0 +1,101 @@
+"""Presets of a run: a few that come with the project, and those that people save."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from chatbot_mvp.errors import UnknownChoice
+from chatbot_mvp.storage.json_file import change_object, read_object
+
+RUN_PARAMETERS: Mapping[str, tuple[str, ...]] = {
+    "data": (
+        *("eval_max_queries", "dev_mode", "dev_queries", "dev_corpus_size"),
+        *("eval_max_corpus", "corpus_shuffle_seed"),
+    ),
+    "retrieval": (
+        *("retrieval_strategy", "retrieval_k", "retrieval_pre_fusion_k", "retrieval_fusion", "retrieval_rrf_k"),
+        *("retrieval_bm25_weight", "retrieval_vector_weight", "retrieval_bm25_language", "query_expansion_llm"),
+        *("retrieval_context_max_tokens", "retrieval_context_batch_size", "kb_top_k", "kb_min_score"),
+    ),
+    "reranking": ("reranker_enabled", "reranker_top_n"),
+    "answers": (
+        *("generation_enabled", "provider", "generation_max_context_chars", "llm_temperature", "llm_max_tokens"),
+        "llm_cache_enabled",
+    ),
+    "judge": ("judge_metrics", "judge_provider", "judge_model_name"),
+    "limits": ("nim_max_concurrent_requests", "nim_request_timeout", "nim_max_retries"),
+}
+"""Group -> the settings that a run's form asks for, beside its data set and budget."""
+
+_NAMES = frozenset(name for names in RUN_PARAMETERS.values() for name in names)
+
+_RETRIEVAL_ONLY = {"generation_enabled": False, "dev_mode": False, "eval_max_corpus": 0}
+
+BUILT_IN: Mapping[str, Mapping[str, Any]] = {
+    "quick": {**_RETRIEVAL_ONLY, "retrieval_strategy": "LEXICAL", "eval_max_queries": 50, "reranker_enabled": False},
+    "standard": {**_RETRIEVAL_ONLY, "eval_max_queries": 300},
+    "full": {**_RETRIEVAL_ONLY, "eval_max_queries": 0},
+    "judged": {
+        "generation_enabled": True,
+        "dev_mode": False,
+        "eval_max_corpus": 0,
+        "eval_max_queries": 100,
+        "judge_metrics": "faithfulness,context_utilization",
+    },
+}
+"""Name -> the settings that it changes; all others are as they are in effect."""
+
+LONGEST_NAME = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Preset:
+    """A run's settings under a name."""
+
+    name: str
+    changes: Mapping[str, Any]
+    own: bool
+    """Somebody saved it, and can delete it."""
+
+
+class Presets:
+    """Safe to share between sessions: everybody's presets are everybody's."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def all(self) -> list[Preset]:
+        """Those of the project, then those that were saved, by name."""
+        saved = read_object(self._path)
+        own = [
+            Preset(name, {key: value for key, value in changes.items() if key in _NAMES}, True)
+            for name, changes in sorted(saved.items())
+            if isinstance(changes, dict)
+        ]
+        return [*(Preset(name, changes, False) for name, changes in BUILT_IN.items()), *own]
+
+    def save(self, name: str, changes: Mapping[str, Any]) -> str:
+        """Keep settings of a run under a name, in place of what was kept under it; the name as it was kept.
+
+        Raises:
+            UnknownChoice: a setting that is no parameter of a run, or a name without a letter.
+            ChoiceNotKept
+        """
+        name = " ".join(name.split())[:LONGEST_NAME]
+        if not name:
+            raise UnknownChoice(kind="preset's name", found=name, legal=f"1 to {LONGEST_NAME} characters")
+        if unknown := sorted(changes.keys() - _NAMES):
+            raise UnknownChoice(kind="parameter of a run", found=unknown[0], legal=", ".join(sorted(_NAMES)))
+        change_object(self._path, lambda found: found.update({name: dict(changes)}))
+        return name
+
+    def delete(self, name: str) -> None:
+        """Forget a preset that was saved; no effect if there is none.
+
+        Raises:
+            ChoiceNotKept
+        """
+        change_object(self._path, lambda found: found.pop(name, None))

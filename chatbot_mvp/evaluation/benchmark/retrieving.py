@@ -1,0 +1,123 @@
+"""The phase of a run that asks the pipeline for each query that has no ranking yet."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from chatbot_mvp.datasets import Query
+from chatbot_mvp.errors import ChatbotError, ProviderQuotaExhausted, RunOutOfQuota
+from chatbot_mvp.evaluation.benchmark.preparation import PreparedRun
+from chatbot_mvp.remote.failures import concerns_one_request
+from chatbot_mvp.retrieval.pipeline import Pipeline
+from chatbot_mvp.retrieval.trace import Hit, RetrievalTrace
+from chatbot_mvp.runs.journal import Journal
+from chatbot_mvp.runs.records import QueryRecord
+from chatbot_mvp.types import Progress, ProgressCallback
+
+PHASE = "retrieve"
+_BATCH = 32  # queries between two fsyncs: what a crash can cost
+
+
+def retrieve(run: PreparedRun, journal: Journal, build: Callable[[], Pipeline], progress: ProgressCallback) -> None:
+    """Do what is missing.
+
+    Args:
+        build: makes the pipeline; called only if a query has no ranking.
+
+    Raises:
+        RunOutOfQuota: a provider that retrieval asks has no quota left; what is recorded stays.
+    """
+    missing = set(journal.missing(PHASE, run.query_ids))
+    if not missing:
+        return
+    pipeline = build()
+    queries = [query for query in run.queries if query.query_id in missing]
+    total, before = len(run.queries), len(run.queries) - len(missing)
+    pipeline.embed_queries([query.text for query in queries], progress)
+    started = time.monotonic()
+    progress(Progress(PHASE, before, total, 0.0, before))
+    for begin in range(0, len(queries), _BATCH):
+        batch = queries[begin : begin + _BATCH]
+        records, refused = _batch(run, pipeline, batch)
+        journal.add(records)
+        done = before + begin + len(records)
+        if refused:
+            raise RunOutOfQuota(run_id=run.manifest.run_id, done=done, total=total, reason=refused)
+        progress(Progress(PHASE, done, total, time.monotonic() - started, before, failed=journal.failed(PHASE)))
+
+
+def _batch(run: PreparedRun, pipeline: Pipeline, batch: Sequence[Query]) -> tuple[list[QueryRecord], str]:
+    """(the records of a batch, why a provider has no quota for the others; "" if that is not so)."""
+    try:
+        traces = pipeline.retrieve([query.text for query in batch])
+    except ProviderQuotaExhausted as error:
+        return [], str(error)
+    except ChatbotError as error:
+        if not concerns_one_request(error):
+            raise
+        if len(batch) == 1:
+            return [QueryRecord(run.manifest.run_id, batch[0].query_id, PHASE, "failed", {}, str(error))], ""
+        # One of them may be what the provider cannot take: the others should not be lost with it.
+        records: list[QueryRecord] = []
+        for query in batch:
+            alone, refused = _batch(run, pipeline, [query])
+            records += alone
+            if refused:
+                return records, refused
+        return records, ""
+    refused = next((reason for trace in traces if (reason := _out_of_quota(trace))), "")
+    done = [_record(run, query, trace) for query, trace in zip(batch, traces, strict=True) if not _out_of_quota(trace)]
+    return done, refused
+
+
+def _out_of_quota(trace: RetrievalTrace) -> str:
+    """Why the reranker's provider has no quota left for this query; "" if that is not so."""
+    for record in trace.records:
+        if record.notes.get("quota_exhausted"):
+            return str(record.notes["error"])
+    return ""
+
+
+def _record(run: PreparedRun, query: Query, trace: RetrievalTrace) -> QueryRecord:
+    best_of_document: dict[str, Hit] = {}
+    for hit in trace.retrieved:
+        best_of_document.setdefault(hit.chunk.doc_id, hit)
+    hits = list(best_of_document.values())[: run.settings.retrieval_k]
+    payload: dict[str, Any] = {
+        "doc_ids": [hit.chunk.doc_id for hit in hits],
+        "scores": [round(hit.score, 6) for hit in hits],
+        "evidence": trace.evidence,
+        "seconds": {record.stage: round(record.seconds, 6) for record in trace.records},
+    }
+    if gold := [doc_id for doc_id, score in run.dataset.qrels.get(query.query_id, {}).items() if score > 0]:
+        payload["gold"] = gold_ranks(trace, gold)
+    reranked = trace.hits_before_rerank is not None
+    if reranked or run.settings.generation_enabled:
+        payload["generation_doc_ids"] = list(dict.fromkeys(hit.chunk.doc_id for hit in trace.chunks_final))
+    if reranked:
+        [notes] = [record.notes for record in trace.records if record.stage == "rerank"]
+        payload["reranked"] = notes["reranked"]
+        payload["rerank_error"] = notes.get("error")
+        payload["pre_rerank_candidate_ids"] = list(trace.pre_rerank_candidate_ids)
+    return QueryRecord(run.manifest.run_id, query.query_id, PHASE, "ok", payload)
+
+
+def gold_ranks(trace: RetrievalTrace, gold: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """How far each relevant document came: ``ranks`` (document -> stage -> rank from 1, None where it is not), and
+    ``depths`` (stage -> how many documents it had). Stages in order: the retrievers, "ranking" (their one list),
+    "rerank" (of a reranked run), "context".
+
+    The walk tells of what BM25 found only the first few: the depth says so.
+    """
+    stages = {**trace.candidates, "ranking": trace.retrieved}
+    if trace.hits_before_rerank is not None:
+        stages["rerank"] = trace.hits
+    stages["context"] = trace.chunks_final
+    order = {name: list(dict.fromkeys(hit.chunk.doc_id for hit in hits)) for name, hits in stages.items()}
+    rank = {name: {doc_id: place for place, doc_id in enumerate(ids, 1)} for name, ids in order.items()}
+    return {
+        "depths": {name: len(ids) for name, ids in order.items()},
+        "ranks": {doc_id: {name: places.get(doc_id) for name, places in rank.items()} for doc_id in gold},
+    }

@@ -1,0 +1,135 @@
+"""Carries out a benchmark run, phase by phase. Each does what is not recorded yet: a resume is the same call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from chatbot_mvp.datasets import Dataset
+from chatbot_mvp.documents.chunking import passage_chunk
+from chatbot_mvp.embedding.base import Embedder
+from chatbot_mvp.embedding.cache import VectorCache
+from chatbot_mvp.evaluation.benchmark.answering import GENERATE, RunModels, answer
+from chatbot_mvp.evaluation.benchmark.preparation import PreparedRun
+from chatbot_mvp.evaluation.benchmark.results import SIMILARITY_PHASE, add_similarity, result_of, rows_of
+from chatbot_mvp.evaluation.benchmark.retrieving import PHASE as RETRIEVE
+from chatbot_mvp.evaluation.benchmark.retrieving import retrieve
+from chatbot_mvp.llm.base import Completion
+from chatbot_mvp.retrieval.indexes.corpus import vector_cache_path
+from chatbot_mvp.retrieval.indexes.enrichment import PHASE as ENRICH
+from chatbot_mvp.retrieval.pipeline import Pipeline
+from chatbot_mvp.runs.journal import Journal
+from chatbot_mvp.runs.records import RunFolder
+from chatbot_mvp.runs.session import Session, working_on
+from chatbot_mvp.runs.spending import Spending
+from chatbot_mvp.settings.model import Settings
+from chatbot_mvp.types import Chunk, Progress, ProgressCallback
+
+RETRIEVAL_CALLS = "retrieval"
+"""Under this name stands in a run's usage what enrichment, expansion and reranking asked a language model."""
+
+PipelineFactory = Callable[[Sequence[Chunk], str, Settings, ProgressCallback, Callable[[Completion], None]], Pipeline]
+"""(chunks, language, settings, progress, told of every reply of a language model) -> the pipeline over them."""
+Exporter = Callable[[RunFolder, Mapping[str, Any], Dataset], None]
+"""Writes one finished run in one form."""
+
+
+@dataclass(frozen=True)
+class RunParts:
+    """What a run is carried out with."""
+
+    build: PipelineFactory
+    embedder: Callable[[Settings], Embedder]
+    models: Callable[[Settings], RunModels]
+    exporters: Sequence[Exporter] = ()
+    finish: Callable[[Mapping[str, Any]], None] = lambda _: None
+    """Told of the whole result just before the run counts as finished; after a crash in between, told again."""
+
+
+def execute(
+    run: PreparedRun, parts: RunParts, progress: ProgressCallback, budget_usd: float | None = None
+) -> dict[str, Any]:
+    """Do what is missing of a run and write its result. Waits for its turn: one run works at a time.
+
+    Args:
+        progress: told of every step; may raise RunStopped, then what was recorded stays for a resume.
+        budget_usd: of the whole run with its earlier attempts; None for no limit.
+
+    Returns:
+        The result as it stands in ``<run_id>.json``.
+
+    Raises:
+        RunBusy: somebody else works on this run.
+        RunOutOfQuota, RunOverBudget, RunGaveUp, RunNotWritten: it ended early; what is recorded stays.
+    """
+    with working_on(
+        run.folder,
+        run.settings,
+        progress,
+        phase=GENERATE if run.settings.generation_enabled else RETRIEVE,
+        total=len(run.query_ids),
+        load_seconds=run.load_seconds,
+        budget_usd=budget_usd,
+        retry_failed=run.retry_failed,
+    ) as session:
+        return _execute(run, parts, session)
+
+
+def _execute(run: PreparedRun, parts: RunParts, session: Session) -> dict[str, Any]:
+    clock, spending, progress = session.clock, session.spending, session.progress
+    told = clock.watching(_within_budget(spending, _with_events(run.folder, progress)))
+
+    def build() -> Pipeline:
+        told(Progress("index", 0, len(run.dataset.documents)))
+        chunks = [passage_chunk(document) for document in run.dataset.documents]
+        return parts.build(
+            chunks,
+            run.language,
+            run.settings,
+            told,
+            lambda completion: spending.seen(RETRIEVAL_CALLS, completion),
+        )
+
+    with clock(RETRIEVE):
+        retrieve(run, session.journal, build, told)
+    if run.settings.generation_enabled:
+        clock.seconds |= answer(run, session.journal, parts.models(run.settings), spending, progress)
+    with clock("aggregate"):
+        progress(Progress("aggregate", 0, 1))
+        # Computed from what stands on disk alone.
+        journal = Journal(run.folder)
+        rows = rows_of(run, journal)
+    if run.settings.generation_enabled:
+        with clock(SIMILARITY_PHASE):
+            cache = VectorCache(vector_cache_path(run.settings.cache_dir))
+            add_similarity(rows, lambda: parts.embedder(run.settings), cache, progress)
+    with clock("aggregate"):
+        result = result_of(run, journal, rows)
+    with clock("export"):
+        progress(Progress("export", 0, 1))
+        for export in parts.exporters:
+            export(run.folder, result, run.dataset)
+    return session.finish(result, parts.finish)
+
+
+def _within_budget(spending: Spending, progress: ProgressCallback) -> ProgressCallback:
+    """``progress``, and a look at the budget between two batches of what retrieval asks a language model."""
+
+    def report(state: Progress) -> None:
+        if state.phase in (ENRICH, RETRIEVE) and state.done < state.total:
+            spending.step()
+        progress(state)
+
+    return report
+
+
+def _with_events(folder: RunFolder, progress: ProgressCallback) -> ProgressCallback:
+    """``progress``, and an event for each batch of texts embedded."""
+
+    def report(state: Progress) -> None:
+        if state.phase == "embed_corpus" and state.done > state.done_before:
+            folder.event("embedding_batch", done=state.done, total=state.total)
+        progress(state)
+
+    return report

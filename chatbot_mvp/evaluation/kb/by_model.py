@@ -1,0 +1,215 @@
+"""Questions of a knowledge base from a language model, each held against the text before it is proposed.
+
+What a model says of the text is checked without it: the sentence that it quotes has to stand in the chunk. A question
+that it calls unanswerable is asked of the whole knowledge base: if a passage found there answers it, it is dropped.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+import tomllib
+from collections import Counter
+from collections.abc import Callable, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel
+
+from chatbot_mvp.evaluation.kb.questions import KbQuestion
+from chatbot_mvp.evaluation.kb.sets import SetQuestion, new_question_id
+from chatbot_mvp.judges.asking import Asked, ask
+from chatbot_mvp.knowledge_base.suggestions import spread
+from chatbot_mvp.llm.base import ChatModel, Message
+from chatbot_mvp.prompting.fence import as_data, fence_name, from_data
+from chatbot_mvp.text import LANGUAGES, fold
+from chatbot_mvp.types import Chunk, Progress, ProgressCallback
+
+_PROMPTS = Path(__file__).parent / "prompts"
+_PER_CHUNK = 2
+"""Questions asked of one chunk, so that a set speaks of many of them."""
+_SHORTEST_CHUNK = 150
+_SHORTEST_EVIDENCE = 12
+_GIVE_UP = 3
+"""Chunks in a row without a reply; the provider is not likely to give the next one."""
+_POINTS = re.compile(
+    r"\b(?:el|este|del|al) (?:texto|fragmento|pasaje)\b|\bsegún (?:el|este) (?:documento|apartado)\b"
+    r"|\b(?:the|this) (?:text|passage|excerpt)\b|\baccording to (?:the|this) (?:document|section)\b",
+    re.I,
+)
+_TOKENS = 1_200
+
+Find = Callable[[str], Sequence[Chunk]]
+"""Question -> the passages that the chat would answer from."""
+
+
+class ProposedQuestion(BaseModel):
+    question: str
+    evidence: str
+
+
+class Proposals(BaseModel):
+    """What a model replies about a chunk."""
+
+    questions: list[ProposedQuestion]
+    unanswerable: list[str] = []
+
+
+class Answered(BaseModel):
+    """What a model replies when it is asked whether passages answer a question."""
+
+    evidence: str = ""
+    answered: bool
+
+
+class ModelProposer:
+    """Asks a model chunk by chunk; holds what has been found so far, also when it is stopped in the middle."""
+
+    def __init__(self, model: ChatModel, chunks: Sequence[Chunk], language: str, find: Find) -> None:
+        self._model = model
+        self._chunks = [chunk for chunk in chunks if len(chunk.text) >= _SHORTEST_CHUNK] or list(chunks)
+        self._language = language if language in LANGUAGES else "en"
+        self._find = find
+        self._seen: set[str] = set()
+        self._unchecked: list[tuple[str, Chunk]] = []
+        self._tokens = 0
+        self._cost: float | None = None
+        self.answerable: list[SetQuestion] = []
+        self.near: list[SetQuestion] = []
+        self.dropped: Counter[str] = Counter()
+        """Why proposals were left out -> how many: evidence_missing, answered_elsewhere, repeated, points_at_text,
+        no_reply (chunks, not questions)."""
+        self.trouble = ""
+        """What was wrong with the last reply that could not be used, for people."""
+
+    def run(self, answerable: int, near: int, progress: ProgressCallback) -> None:
+        """Look for so many questions of either kind.
+
+        Raises:
+            RunStopped: what was found until then is kept.
+            ProviderError: one that no request would survive.
+        """
+        self._ask_chunks(answerable, near, progress)
+        self._check_near(near, progress)
+
+    def _ask_chunks(self, answerable: int, near: int, progress: ProgressCallback) -> None:
+        started = time.monotonic()
+        # Spread over the document first; the chunks between them stand by for what is dropped.
+        rows = spread(range(len(self._chunks)), -(-answerable // _PER_CHUNK))
+        rows += [row for row in range(len(self._chunks)) if row not in set(rows)]
+        wanted_near = -(-near // max(1, min(len(rows), -(-answerable // _PER_CHUNK)))) + 1
+        silent = 0
+        for row in rows:
+            if len(self.answerable) >= answerable and len(self._unchecked) >= near:
+                break
+            chunk = self._chunks[row]
+            asked = self._asked(self._proposal_messages(chunk, wanted_near), Proposals)
+            silent = 0 if asked.value else silent + 1
+            if asked.value:
+                self._take(chunk, asked.value, answerable)
+            else:
+                self.dropped["no_reply"] += 1
+                self.trouble = asked.detail
+            self._tell(progress, "kb_propose", len(self.answerable), answerable, started)
+            if silent >= _GIVE_UP:
+                break
+        # A long run of chunks gives more than enough; those checked should be of all parts of the document.
+        self._unchecked = [self._unchecked[at] for at in spread(range(len(self._unchecked)), 2 * near)]
+
+    def _take(self, chunk: Chunk, proposals: Proposals, answerable: int) -> None:
+        for proposed in proposals.questions[:_PER_CHUNK]:
+            if len(self.answerable) >= answerable:
+                break
+            question = _one_line(proposed.question)
+            if not self._is_new(question):
+                continue
+            place = find_evidence(chunk.text, from_data(proposed.evidence))
+            if place is None:
+                self.dropped["evidence_missing"] += 1
+                continue
+            evidence = chunk.text[slice(*place)]
+            asked = KbQuestion(new_question_id(), question, "answerable", evidence, chunk.section or None)
+            self.answerable.append(SetQuestion(asked, origin="model"))
+        for text in proposals.unanswerable:
+            question = _one_line(text)
+            if self._is_new(question):
+                self._unchecked.append((question, chunk))
+
+    def _check_near(self, near: int, progress: ProgressCallback) -> None:
+        started = time.monotonic()
+        for question, chunk in self._unchecked:
+            if len(self.near) >= near:
+                return
+            passages = list(self._find(question)) or [chunk]
+            asked = self._asked(self._check_messages(question, passages), Answered)
+            if asked.value is None:
+                self.dropped["no_reply"] += 1
+                self.trouble = asked.detail
+            elif asked.value.answered and any(
+                find_evidence(passage.text, from_data(asked.value.evidence)) for passage in passages
+            ):
+                self.dropped["answered_elsewhere"] += 1
+            else:
+                kept = KbQuestion(new_question_id(), question, "near", None, chunk.section or None)
+                self.near.append(SetQuestion(kept, origin="model"))
+            self._tell(progress, "kb_propose_near", len(self.near), near, started)
+
+    def _is_new(self, question: str) -> bool:
+        key = fold(question)
+        if not question:
+            return False
+        if _POINTS.search(question):
+            self.dropped["points_at_text"] += 1
+            return False
+        if key in self._seen:
+            self.dropped["repeated"] += 1
+            return False
+        self._seen.add(key)
+        return True
+
+    def _asked(self, messages: tuple[Message, ...], reply: type[Any]) -> Asked[Any]:
+        asked = ask(self._model, messages, reply, max_tokens=_TOKENS, language=self._language)
+        usage = asked.usage
+        self._tokens += (usage.prompt_tokens or 0) + (usage.completion_tokens or 0)
+        if usage.cost_usd is not None:
+            self._cost = (self._cost or 0.0) + usage.cost_usd
+        return asked
+
+    def _tell(self, progress: ProgressCallback, phase: str, done: int, total: int, started: float) -> None:
+        seconds = time.monotonic() - started
+        progress(Progress(phase, done, total, seconds, tokens=self._tokens, cost_usd=self._cost))
+
+    def _proposal_messages(self, chunk: Chunk, near: int) -> tuple[Message, ...]:
+        texts = _texts(self._language)
+        passage, section = as_data(chunk.text), as_data(chunk.section)
+        fence = fence_name(passage, section, "propose")
+        system = texts["propose"].format(fence=fence, count=_PER_CHUNK, near=near).strip()
+        user = texts["propose_user"].format(fence=fence, passage=passage, section=section).strip()
+        return Message("system", system), Message("user", user)
+
+    def _check_messages(self, question: str, passages: Sequence[Chunk]) -> tuple[Message, ...]:
+        texts = _texts(self._language)
+        passage, asked = as_data("\n\n".join(chunk.text for chunk in passages)), as_data(question)
+        fence = fence_name(passage, asked, "check")
+        user = texts["check_user"].format(fence=fence, passage=passage, question=asked).strip()
+        return Message("system", texts["check"].format(fence=fence).strip()), Message("user", user)
+
+
+def find_evidence(text: str, quoted: str) -> tuple[int, int] | None:
+    """Where a quoted sentence stands in a text, blank space and the kind of quotation marks aside; None: nowhere."""
+    words = quoted.strip().strip("\"'«»“”… ").split()
+    if len(" ".join(words)) < _SHORTEST_EVIDENCE:
+        return None
+    pattern = r"\s+".join(re.sub(r"[\"'«»“”‘’]", "[\"'«»“”‘’]", re.escape(word)) for word in words)
+    found = re.search(pattern, text)
+    return found.span() if found else None
+
+
+def _one_line(text: str) -> str:
+    return " ".join(from_data(text).split())[:300]
+
+
+@cache
+def _texts(language: str) -> dict[str, Any]:
+    return tomllib.loads((_PROMPTS / f"{language}.toml").read_text("utf-8"))

@@ -1,0 +1,82 @@
+"""A set of proposals: by a model where there is one, else by rules; those without an answer beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+
+from chatbot_mvp.errors import ChatbotError, KbUnreadable, NothingProposed, ProposalsUnusable, ProviderError, RunStopped
+from chatbot_mvp.evaluation.kb.by_model import ModelProposer
+from chatbot_mvp.evaluation.kb.rules import answerable_by_rules, far_by_rules, near_by_rules, renumbered, split_count
+from chatbot_mvp.evaluation.kb.sets import QuestionSet, now
+from chatbot_mvp.knowledge_base.store import KbStore
+from chatbot_mvp.knowledge_base.suggestions import suggest_questions
+from chatbot_mvp.llm.base import ChatModel
+from chatbot_mvp.retrieval.pipeline import Pipeline
+from chatbot_mvp.types import Chunk, ProgressCallback
+
+_OTHER_KBS, _OF_EACH = 5, 4  # whose questions are about something else, as far as this text goes
+
+
+def make_proposals(
+    store: KbStore,
+    kb_id: str,
+    name: str,
+    count: int,
+    model: ChatModel | None,
+    pipeline_of: Callable[[str, ProgressCallback], Pipeline],
+    progress: ProgressCallback,
+) -> tuple[QuestionSet, ChatbotError | None]:
+    """(what was proposed, the stop or the provider's failure that ended it early).
+
+    Args:
+        name: of the set.
+        count: of questions, at most.
+        model: who writes them; None for rules.
+        pipeline_of: the chat's over a knowledge base; only asked for with a model.
+
+    Raises:
+        KbNotFound, KbUnreadable, NothingProposed, ProposalsUnusable
+        RunStopped, ProviderError: and nothing was found until then.
+    """
+    record, document = store.record(kb_id), store.document(kb_id)
+    answerable, near, far = split_count(count)
+    ended_by: ChatbotError | None = None
+    dropped: dict[str, int] = {}
+    trouble = ""
+    if model is not None:
+        pipeline = pipeline_of(kb_id, progress)
+        proposer = ModelProposer(model, pipeline.index.chunks, record.language, lambda q: _passages(pipeline, q))
+        try:
+            proposer.run(answerable, near, progress)
+        except (RunStopped, ProviderError) as error:
+            ended_by = error
+        questions = [*proposer.answerable, *proposer.near]
+        dropped, trouble = dict(proposer.dropped), proposer.trouble
+    else:
+        questions = answerable_by_rules(document, record.language, answerable)
+        questions += near_by_rules(document, record.language, near) if questions else []
+    if not questions and ended_by is not None:
+        raise ended_by
+    if not questions and model is not None:
+        counts = ", ".join(f"{reason} ({times})" for reason, times in dropped.items())
+        raise ProposalsUnusable(kb_id=kb_id, reason=trouble or counts)
+    if not questions:
+        raise NothingProposed(kb_id=kb_id)
+    questions += far_by_rules(document, record.language, far, _questions_elsewhere(store, kb_id, record.language))
+    return QuestionSet("", kb_id, name, record.sha256, now(), tuple(renumbered(questions)), dropped), ended_by
+
+
+def _questions_elsewhere(store: KbStore, kb_id: str, language: str) -> list[str]:
+    """What other knowledge bases of this language would answer."""
+    others = [one for one in store.records() if one.kb_id != kb_id and one.language == language]
+    found: list[str] = []
+    for record in others[:_OTHER_KBS]:
+        with suppress(KbUnreadable):
+            found += suggest_questions(store.document(record.kb_id), language, _OF_EACH)
+    return found
+
+
+def _passages(pipeline: Pipeline, question: str) -> tuple[Chunk, ...]:
+    [trace] = pipeline.retrieve([question])
+    return tuple(hit.chunk for hit in trace.chunks_final)

@@ -1,0 +1,211 @@
+"""What came of asking a question set: ``<kb>/evaluation/results/<result_id>.json``, one file each, never rewritten."""
+
+from __future__ import annotations
+
+import json
+import re
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from chatbot_mvp.errors import KbResultNotFound
+from chatbot_mvp.evaluation.kb.questions import AskedQuestion, KbQuestion, figures
+from chatbot_mvp.evaluation.kb.sets import QuestionSet, question_of, write_json
+from chatbot_mvp.evaluation.kb.thresholds import Scores, figures_at
+
+_ID = re.compile(r"[0-9A-Za-z-]{4,64}")
+
+Span = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class FoundPassage:
+    """A chunk by its place; its text is the knowledge base's."""
+
+    chunk_id: str
+    section: str
+    start: int
+    """In characters of the knowledge base's text."""
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class ResultRow:
+    """A question and what was found for it."""
+
+    question: KbQuestion
+    evidence: float
+    """0-1."""
+    found: tuple[FoundPassage, ...]
+    """What an answer would be given from, best first."""
+    places: tuple[Span, ...]
+    """Where the expected passage stands; empty where none is expected or it was not there."""
+    rank: int | None
+    """Of the first passage found that covers at least half of an expected place, from 1."""
+    seconds: float
+
+    def accepted(self, threshold: float) -> bool:
+        """Whether strict mode would answer."""
+        return self.evidence >= threshold
+
+    def right(self, threshold: float) -> bool | None:
+        """Whether strict mode does what it should; None where nobody has said whether there is an answer."""
+        kind = self.question.kind
+        return None if kind is None else self.accepted(threshold) == (kind == "answerable")
+
+
+@dataclass(frozen=True, slots=True)
+class KbResult:
+    """One run of a question set."""
+
+    result_id: str
+    kb_id: str
+    kb_sha256: str
+    set_id: str
+    set_name: str
+    started_at: str
+    """ISO 8601, UTC."""
+    fingerprint: str
+    """Of the retrieval; equal exactly when the same questions would find the same."""
+    strategy: str
+    min_evidence: float
+    """KB_MIN_EVIDENCE at the time."""
+    rows: tuple[ResultRow, ...]
+    figures: Mapping[str, Any]
+    """As ``benchmark.kb_evaluation.figures`` gives them."""
+    automatic: int = 0
+    """Of the answerable questions, those that rules made and nobody has reworded: they are easier than people's."""
+
+    @property
+    def scores(self) -> Scores:
+        """Kind -> evidence scores; questions without a kind are left out."""
+        found: dict[str, list[float]] = {}
+        for row in self.rows:
+            if row.question.kind is not None:
+                found.setdefault(row.question.kind, []).append(row.evidence)
+        return found
+
+    @property
+    def summary(self) -> dict[str, float | None]:
+        """hit@1, hit@3, mrr, accepted of the answerable and refused of the others, at the time's threshold."""
+        at = figures_at(self.scores, self.min_evidence)
+        wrong = at.wrong_answers.value
+        return {
+            "hit@1": self.figures["hit@1"],
+            "hit@3": self.figures["hit@3"],
+            "mrr": self.figures["mrr"],
+            "accepted": at.coverage.value,
+            "refused": None if wrong is None else 1 - wrong,
+        }
+
+
+def result_of(
+    result_id: str,
+    questions: QuestionSet,
+    kb_sha256: str,
+    asked: Sequence[AskedQuestion],
+    started_at: str,
+    fingerprint: str,
+    strategy: str,
+    min_evidence: float,
+) -> KbResult:
+    """The record of a run that has ended."""
+    rows = tuple(
+        ResultRow(
+            each.question,
+            round(each.evidence, 6),
+            tuple(FoundPassage(chunk.chunk_id, chunk.section, chunk.start, chunk.end) for chunk in each.found),
+            each.places,
+            each.rank,
+            round(each.seconds, 6),
+        )
+        for each in asked
+    )
+    return KbResult(
+        result_id,
+        questions.kb_id,
+        kb_sha256,
+        questions.set_id,
+        questions.name,
+        started_at,
+        fingerprint,
+        strategy,
+        min_evidence,
+        rows,
+        figures(asked, min_evidence),
+        questions.automatic,
+    )
+
+
+class KbResultStore:
+    """Reads and writes the results of all knowledge bases; they go when their knowledge base does."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self._read: dict[Path, tuple[int, KbResult]] = {}
+        """Path -> (when it was written, what was read): a page reads them each time it is drawn."""
+        self._lock = threading.Lock()
+
+    def all(self, kb_id: str) -> list[KbResult]:
+        """Those that can be read, the newest first."""
+        found = []
+        for path in sorted(self._folder(kb_id).glob("*.json"), reverse=True):
+            try:
+                found.append(self.load(kb_id, path.stem))
+            except KbResultNotFound:
+                continue
+        return found
+
+    def load(self, kb_id: str, result_id: str) -> KbResult:
+        """
+        Raises:
+            KbResultNotFound
+        """
+        if not _ID.fullmatch(result_id):
+            raise KbResultNotFound(kb_id=kb_id, result_id=result_id)
+        path = self._folder(kb_id) / f"{result_id}.json"
+        try:
+            written = path.stat().st_mtime_ns
+            with self._lock:
+                known = self._read.get(path)
+            if known is None or known[0] != written:
+                known = (written, _result(json.loads(path.read_text("utf-8"))))
+                with self._lock:
+                    self._read[path] = known
+        except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
+            raise KbResultNotFound(kb_id=kb_id, result_id=result_id) from error
+        return known[1]
+
+    def save(self, result: KbResult) -> None:
+        write_json(self._folder(result.kb_id) / f"{result.result_id}.json", asdict(result))
+
+    def delete(self, kb_id: str, result_id: str) -> None:
+        """
+        Raises:
+            KbResultNotFound
+        """
+        self.load(kb_id, result_id)
+        path = self._folder(kb_id) / f"{result_id}.json"
+        path.unlink(missing_ok=True)
+        with self._lock:
+            self._read.pop(path, None)
+
+    def _folder(self, kb_id: str) -> Path:
+        return self._root / kb_id / "evaluation" / "results"
+
+
+def _result(read: dict[str, Any]) -> KbResult:
+    rows = tuple(
+        ResultRow(
+            **{
+                **row,
+                "question": question_of(row["question"]),
+                "found": tuple(FoundPassage(**passage) for passage in row["found"]),
+                "places": tuple((start, end) for start, end in row["places"]),
+            }
+        )
+        for row in read["rows"]
+    )
+    return KbResult(**{**read, "rows": rows})

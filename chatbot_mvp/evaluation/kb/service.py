@@ -1,0 +1,329 @@
+"""Evaluations of a knowledge base for pages and commands: question sets, runs over them, both in the background."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from chatbot_mvp.chat.citations import Source
+from chatbot_mvp.errors import ChatbotError, EmptyDataset, NoQuestionsKept, RunBusy
+from chatbot_mvp.evaluation.kb.passages import expected_passages, found_passages
+from chatbot_mvp.evaluation.kb.proposals import make_proposals
+from chatbot_mvp.evaluation.kb.questions import KbQuestion, ask_questions, load_questions, parse_questions
+from chatbot_mvp.evaluation.kb.results import KbResult, KbResultStore, ResultRow, result_of
+from chatbot_mvp.evaluation.kb.sets import (
+    Origin,
+    QuestionSet,
+    QuestionSetStore,
+    SetCheck,
+    SetQuestion,
+    check_set,
+    new_question_id,
+    now,
+)
+from chatbot_mvp.jobs.manager import JobManager, JobStatus
+from chatbot_mvp.knowledge_base.store import KbStore
+from chatbot_mvp.llm.base import ChatModel
+from chatbot_mvp.retrieval.pipeline import Pipeline, fingerprint
+from chatbot_mvp.settings.model import Settings
+from chatbot_mvp.types import ProgressCallback, ignore_progress
+
+PROPOSE, RUN = "propose", "run"
+_KEPT = 20  # ended jobs whose states stay on disk
+
+
+@dataclass(frozen=True)
+class EvaluationJob:
+    """A piece of work over a knowledge base's questions."""
+
+    status: JobStatus
+    kind: str
+    """"propose" or "run"."""
+    kb_id: str
+    made: str
+    """Id of the set or the result that it makes, once it has ended well."""
+
+
+class KbEvaluationDesk:
+    """Safe to share between sessions; holds nothing of one user."""
+
+    def __init__(
+        self,
+        settings: Callable[[], Settings],
+        store: KbStore,
+        pipeline: Callable[[str, ProgressCallback], Pipeline],
+        model: Callable[[], ChatModel],
+    ) -> None:
+        """
+        Args:
+            settings: as they are now.
+            pipeline: that of a knowledge base, as the chat has it.
+            model: the provider's, for proposals.
+        """
+        self._settings = settings
+        self._store = store
+        self._pipeline = pipeline
+        self._model = model
+        self._sets = QuestionSetStore(settings().kb_dir)
+        self._results = KbResultStore(settings().kb_dir)
+        self._folder = settings().kb_evaluation_jobs_dir
+        # Its own queue: a question set does not wait for an hour's benchmark.
+        self._jobs = JobManager(self._folder)
+
+    # --- proposals
+
+    def proposer(self) -> str:
+        """Names the model that would propose questions; "" where there is none and rules do."""
+        model = self._model()
+        return "" if model.needs_evidence else model.name
+
+    def propose(self, kb_id: str, name: str, count: int, use_model: bool = True) -> str:
+        """Make a set of proposals in the background; the job's id. A stop keeps what was found until then.
+
+        Raises:
+            KbNotFound, KbUnreadable
+        """
+        self._store.record(kb_id)
+        return self._submit(
+            PROPOSE, kb_id, name, lambda made, progress: self._make_set(kb_id, name, count, use_model, made, progress)
+        )
+
+    def propose_now(
+        self, kb_id: str, count: int, use_model: bool = True, progress: ProgressCallback = ignore_progress
+    ) -> QuestionSet:
+        """Proposals in this thread; nothing is saved.
+
+        Raises:
+            KbNotFound, KbUnreadable, NothingProposed, ProposalsUnusable
+            ProviderError: one that no request would survive.
+            RunStopped: and nothing was found until then.
+        """
+        found, _ = self._proposals(kb_id, "", count, use_model, progress)
+        return found
+
+    # --- sets
+
+    def sets(self, kb_id: str) -> list[QuestionSet]:
+        """Those of a knowledge base, the newest first."""
+        return self._sets.all(kb_id)
+
+    def question_set(self, kb_id: str, set_id: str) -> QuestionSet:
+        """
+        Raises:
+            QuestionSetNotFound
+        """
+        return self._sets.load(kb_id, set_id)
+
+    def check(self, questions: QuestionSet) -> SetCheck:
+        """How a set fits its knowledge base as it is now.
+
+        Raises:
+            KbNotFound, KbUnreadable
+        """
+        record = self._store.record(questions.kb_id)
+        return check_set(questions, self._store.document(questions.kb_id).text, record.sha256)
+
+    def save(self, questions: QuestionSet) -> QuestionSet:
+        """Write a set; one without an id becomes a new one.
+
+        Raises:
+            KbNotFound, KbUnreadable
+        """
+        self._store.record(questions.kb_id)
+        return self._sets.save(replace(questions, questions=_unique_ids(questions.questions)))
+
+    def empty_set(self, kb_id: str, name: str) -> QuestionSet:
+        """A new set without questions, saved.
+
+        Raises:
+            KbNotFound, KbUnreadable
+        """
+        return self._sets.save(QuestionSet("", kb_id, name, self._store.record(kb_id).sha256))
+
+    def import_set(self, kb_id: str, name: str, content: bytes) -> QuestionSet:
+        """A new set of a question file's content, saved.
+
+        Raises:
+            KbNotFound, KbUnreadable, EmptyDataset, DatasetFileUnreadable
+        """
+        record = self._store.record(kb_id)
+        questions = _of(parse_questions(name, content), "file")
+        return self.save(QuestionSet("", kb_id, Path(name).stem, record.sha256, questions=questions))
+
+    def copy_set(self, from_kb: str, set_id: str, kb_id: str) -> QuestionSet:
+        """A set of another knowledge base, such as an earlier version, for this one; it remembers whose it was.
+
+        Raises:
+            KbNotFound, KbUnreadable, QuestionSetNotFound
+        """
+        return self.save(replace(self._sets.load(from_kb, set_id), kb_id=kb_id, set_id=""))
+
+    def accept_kb(self, questions: QuestionSet) -> QuestionSet:
+        """Say that a set has been reviewed for its knowledge base as it is now.
+
+        Raises:
+            KbNotFound, KbUnreadable
+        """
+        return self.save(replace(questions, kb_sha256=self._store.record(questions.kb_id).sha256))
+
+    def chat_questions(self, kb_id: str) -> tuple[SetQuestion, ...]:
+        """What readers of the chat have marked as questions for the evaluation; empty where there are none.
+
+        Raises:
+            DatasetFileUnreadable
+        """
+        path = self._settings().kb_dir / kb_id / "questions.jsonl"
+        try:
+            return _of(load_questions(path), "chat") if path.is_file() else ()
+        except EmptyDataset:
+            return ()
+
+    def export(self, questions: QuestionSet) -> str:
+        """The kept questions as a question file, which ``kb evaluate`` reads."""
+        return "".join(f"{question.as_line()}\n" for question in questions.kept)
+
+    def delete_set(self, kb_id: str, set_id: str) -> None:
+        """Delete a set; its results stay.
+
+        Raises:
+            QuestionSetNotFound
+        """
+        self._sets.delete(kb_id, set_id)
+
+    # --- runs
+
+    def start(self, kb_id: str, set_id: str) -> str:
+        """Ask a set's kept questions in the background; the job's id.
+
+        Raises:
+            KbNotFound, KbUnreadable, QuestionSetNotFound, NoQuestionsKept
+        """
+        self._store.record(kb_id)
+        questions = self._sets.load(kb_id, set_id)
+        if not questions.kept:
+            raise NoQuestionsKept(name=questions.name)
+        return self._submit(RUN, kb_id, questions.name, lambda made, progress: self._run(questions, made, progress))
+
+    def results(self, kb_id: str) -> list[KbResult]:
+        """Those of a knowledge base, the newest first."""
+        return self._results.all(kb_id)
+
+    def result(self, kb_id: str, result_id: str) -> KbResult:
+        """
+        Raises:
+            KbResultNotFound
+        """
+        return self._results.load(kb_id, result_id)
+
+    def delete_result(self, kb_id: str, result_id: str) -> None:
+        """
+        Raises:
+            KbResultNotFound
+        """
+        self._results.delete(kb_id, result_id)
+
+    def found(self, result: KbResult, row: ResultRow) -> tuple[Source, ...]:
+        """The passages found for a question, as ``found_passages`` gives them.
+
+        Raises:
+            KbNotFound, KbUnreadable
+        """
+        return found_passages(self._store, result, row)
+
+    def expected(self, result: KbResult, row: ResultRow) -> tuple[Source, ...]:
+        """The passage that a question expects, as ``expected_passages`` gives it.
+
+        Raises:
+            KbNotFound, KbUnreadable
+        """
+        return expected_passages(self._store, result, row)
+
+    # --- jobs
+
+    def jobs(self, kb_id: str) -> list[EvaluationJob]:
+        """Those of a knowledge base, the newest first; also after a restart."""
+        found = [_job(status) for status in self._jobs.statuses()]
+        return [job for job in found if job is not None and job.kb_id == kb_id]
+
+    def stop(self, job_id: str) -> None:
+        """Ask a job to stop at its next clean place."""
+        self._jobs.stop(job_id)
+
+    # --- the work itself
+
+    def _make_set(
+        self, kb_id: str, name: str, count: int, use_model: bool, set_id: str, progress: ProgressCallback
+    ) -> None:
+        found, ended_by = self._proposals(kb_id, name, count, use_model, progress)
+        self._sets.save(replace(found, set_id=set_id))
+        if ended_by is not None:
+            raise ended_by
+
+    def _proposals(
+        self, kb_id: str, name: str, count: int, use_model: bool, progress: ProgressCallback
+    ) -> tuple[QuestionSet, ChatbotError | None]:
+        model = self._model()
+        chosen = model if use_model and not model.needs_evidence else None
+        return make_proposals(self._store, kb_id, name, count, chosen, self._pipeline, progress)
+
+    def _run(self, questions: QuestionSet, result_id: str, progress: ProgressCallback) -> None:
+        started_at = now()
+        kb_id = questions.kb_id
+        pipeline = self._pipeline(kb_id, progress)
+        pipeline.embed_queries([question.question for question in questions.kept], progress)
+        record, document = self._store.record(kb_id), self._store.document(kb_id)
+        asked = ask_questions(pipeline, document, questions.kept, progress)
+        config = pipeline.config
+        self._results.save(
+            result_of(
+                result_id,
+                questions,
+                record.sha256,
+                asked,
+                started_at,
+                fingerprint(config),
+                config.retrieval_strategy,
+                self._settings().kb_min_evidence,
+            )
+        )
+
+    def _submit(self, kind: str, kb_id: str, title: str, work: Callable[[str, ProgressCallback], None]) -> str:
+        active = next((job for job in self.jobs(kb_id) if job.status.active), None)
+        if active is not None:
+            raise RunBusy(run_id=active.status.job_id)
+        made = datetime.now(UTC).strftime("%Y%m%dT%H%M%S%f")
+        job_id = f"{made}-{kind}-{kb_id}"
+        self._prune()
+        self._jobs.submit(job_id, title, lambda progress: work(made, progress))
+        return job_id
+
+    def _prune(self) -> None:
+        old = sorted((status for status in self._jobs.statuses() if not status.active), key=lambda s: s.job_id)
+        for status in old[: -_KEPT or None]:
+            for path in self._folder.glob(f"{status.job_id}.*"):
+                path.unlink(missing_ok=True)
+
+
+def _job(status: JobStatus) -> EvaluationJob | None:
+    made, kind, kb_id = (*status.job_id.split("-", 2), "", "")[:3]
+    return EvaluationJob(status, kind, kb_id, made) if kind in (PROPOSE, RUN) else None
+
+
+def _of(questions: Sequence[KbQuestion], origin: Origin) -> tuple[SetQuestion, ...]:
+    return tuple(SetQuestion(question, origin=origin) for question in questions)
+
+
+def _unique_ids(questions: Sequence[SetQuestion]) -> tuple[SetQuestion, ...]:
+    """A question without an id, or whose id another has, gets one of its own: a result's rows are known by them."""
+    seen: dict[str, int] = {}
+    found = []
+    for each in questions:
+        name = each.question.question_id or new_question_id()
+        each = replace(each, question=replace(each.question, question_id=name))
+        seen[name] = seen.get(name, 0) + 1
+        if seen[name] > 1:
+            each = replace(each, question=replace(each.question, question_id=f"{name}-{seen[name]}"))
+        found.append(each)
+    return tuple(found)

@@ -1,0 +1,103 @@
+"""``config.yaml`` of a Ragas evaluation. Everything has a default; without a file the settings decide."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+
+from chatbot_mvp.errors import InvalidSetting
+from chatbot_mvp.judges.ragas import RAGAS_METRICS
+from chatbot_mvp.settings.fields import PROVIDER_NAMES
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class JudgeConfig(_Part):
+    """Who judges. Keys stay in the environment."""
+
+    provider: str = ""
+    """As PROVIDER; "" for JUDGE_PROVIDER, else PROVIDER."""
+    model: str = ""
+    """"" for the provider's own setting; for ``local`` the path of a GGUF file."""
+    base_url: str = ""
+    """Of ``nim``, ``openai``, ``ollama`` and others that have one; "" for the setting."""
+    temperature: float = Field(default=0.0, ge=0.0, le=2.0)
+    max_tokens: int = Field(default=1_024, ge=16)
+    """Of a first reply; one that was cut is asked for again with more."""
+    attempts: int = Field(default=4, ge=1, le=20)
+    """Requests until a reply can be read."""
+
+    @field_validator("provider")
+    @classmethod
+    def _known(cls, value: str) -> str:
+        if value not in ("", *PROVIDER_NAMES):
+            raise ValueError(f"there is no such provider; legal: {', '.join(PROVIDER_NAMES)}")
+        return value
+
+
+class RagasConfig(_Part):
+    """What is scored, by whom and how."""
+
+    judge: JudgeConfig = JudgeConfig()
+    embedder: str = ""
+    """As EMBEDDING_MODEL_NAME; "" for the setting."""
+    metrics: tuple[str, ...] = ()
+    """Names of ``RAGAS_METRICS`` or Ragas' own class names; empty: the six with a judge, without one those that need
+    none."""
+    language: str = "auto"
+    """Of the prompts: "es", "en", one of ``prompts``, or "auto": as the rows."""
+    prompts: Path | None = None
+    """Folder of one's own prompts, ``<language>/<file>.toml``, relative to the configuration."""
+    strictness: int = Field(default=3, ge=1, le=10)
+    """Questions per response in ResponseRelevancy."""
+    concurrency: int = Field(default=0, ge=0, le=1_024)
+    """Requests at the same time; 0: NIM_MAX_CONCURRENT_REQUESTS."""
+    repeats: int = Field(default=1, ge=1, le=20)
+    """How often each row is scored; more than once gives the spread of the judge."""
+
+    @field_validator("metrics")
+    @classmethod
+    def _known_metrics(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        titles = {metric.title: name for name, metric in RAGAS_METRICS.items() if metric.title}
+        names = tuple(dict.fromkeys(titles.get(name, name) for name in value))
+        if unknown := [name for name in names if name not in RAGAS_METRICS]:
+            raise ValueError(f"there is no metric {unknown[0]!r}; legal: {', '.join(RAGAS_METRICS)}")
+        return names
+
+
+def load_config(path: Path | None) -> RagasConfig:
+    """
+    Raises:
+        InvalidSetting: no such file, no YAML, or a value that is not legal; names the place and what is legal.
+    """
+    if path is None:
+        return RagasConfig()
+    try:
+        found = yaml.safe_load(path.read_text("utf-8")) or {}
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise InvalidSetting(name=path.name, found=str(path), reason=f"it cannot be read: {error}") from error
+    config = config_from(found, path.name)
+    if config.prompts is not None and not config.prompts.is_absolute():
+        return config.model_copy(update={"prompts": (path.parent / config.prompts).resolve()})
+    return config
+
+
+def config_from(values: Any, source: str = "config.yaml") -> RagasConfig:
+    """A configuration of plain values.
+
+    Raises:
+        InvalidSetting
+    """
+    try:
+        return RagasConfig.model_validate(values)
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(str(part) for part in first["loc"]) or source
+        legal = ", ".join(RagasConfig.model_fields) if first["type"] == "extra_forbidden" else ""
+        reason = f"{first['msg']}; legal: {legal}" if legal else first["msg"]
+        raise InvalidSetting(name=f"{source}: {place}", found=first["input"], reason=reason) from error

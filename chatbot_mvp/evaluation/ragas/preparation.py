@@ -1,0 +1,238 @@
+"""Makes an evaluation of rows into a run, or opens one again if it would still be the same."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from chatbot_mvp import __version__
+from chatbot_mvp.embedding.base import Embedder
+from chatbot_mvp.errors import NeedsLanguageModel, NothingToRetry, RunAlreadyFinished, RunMismatch, UnknownChoice
+from chatbot_mvp.evaluation.benchmark.preparation import new_folder
+from chatbot_mvp.evaluation.ragas.config import RagasConfig, config_from
+from chatbot_mvp.evaluation.ragas.rows import InputRow, content_key, identity, read_rows, to_json_lines
+from chatbot_mvp.judges.ragas import (
+    JUDGED,
+    RAGAS_METRICS,
+    UNJUDGED,
+    JudgeOptions,
+    Prompts,
+    language_of,
+    load_prompts,
+    missing_columns,
+)
+from chatbot_mvp.llm.base import ChatModel
+from chatbot_mvp.runs.records import RAGAS, RunFolder, RunManifest, utc_now
+from chatbot_mvp.settings.model import MODEL_SETTINGS, Settings
+
+STRATEGY = "RAGAS"
+INPUT = "input.jsonl"
+_NOT_OF_THE_SCORE = ("concurrency", "prompts", "judge", "embedder")
+"""Of a configuration, what does not count in its fingerprint; all but the first by what they come to."""
+_ADDRESSES = {
+    "gemini": "gemini_base_url",
+    "groq": "groq_base_url",
+    "nim": "llm_base_url",
+    "openai": "openai_base_url",
+    "ollama": "ollama_base_url",
+}
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """An evaluation that exists on disk."""
+
+    folder: RunFolder
+    manifest: RunManifest
+    rows: tuple[InputRow, ...]
+    config: RagasConfig
+    settings: Settings
+    """With the judge's provider and model as the provider and its model."""
+    metrics: tuple[str, ...]
+    """In the order in which they are scored: a server that keeps what it has read of a prompt reads it once."""
+    prompts: Prompts
+    load_seconds: float
+    retry_failed: bool = False
+
+    @cached_property
+    def by_id(self) -> dict[str, InputRow]:
+        return {row.row_id: row for row in self.rows}
+
+    def options(self, repeat: int) -> JudgeOptions:
+        """Of the repetition ``repeat``, from 0."""
+        judge = self.config.judge
+        return JudgeOptions(
+            attempts=judge.attempts,
+            strictness=self.config.strictness,
+            max_tokens=judge.max_tokens,
+            temperature=judge.temperature,
+            repeat=repeat,
+        )
+
+
+@dataclass(frozen=True)
+class Judges:
+    """Who an evaluation asks."""
+
+    judge: ChatModel | None
+    """None where no metric needs one."""
+    calls: int
+    """Requests at the same time, from 1."""
+    embedder: Embedder | None
+    """None where no metric needs one."""
+
+
+def judge_settings(settings: Settings, config: RagasConfig) -> Settings:
+    """``settings`` with the configuration's judge as the provider.
+
+    Raises:
+        InvalidSetting
+    """
+    judge = config.judge
+    provider = judge.provider or settings.judge_provider or settings.chosen_provider
+    base = settings.with_changes(judge_provider=provider)
+    changes: dict[str, Any] = {"provider": provider}
+    if judge.model:
+        changes["local_model_path" if provider == "local" else MODEL_SETTINGS.get(provider, "judge_model_name")] = (
+            judge.model
+        )
+    elif base.judge_model_name and provider == (settings.judge_provider or settings.chosen_provider) in MODEL_SETTINGS:
+        changes[MODEL_SETTINGS[provider]] = base.judge_model_name
+    if judge.base_url and provider in _ADDRESSES:
+        changes[_ADDRESSES[provider]] = judge.base_url
+    if config.concurrency:
+        changes["nim_max_concurrent_requests"] = config.concurrency
+    if config.embedder:
+        changes["embedding_model_name"] = config.embedder
+    return base.with_changes(**changes)
+
+
+def chosen_metrics(config: RagasConfig, rows: Sequence[InputRow], has_judge: bool) -> tuple[str, ...]:
+    """Those that are asked for; else the six, or without a judge those that need none, as far as any row has their
+    columns."""
+    if config.metrics:
+        return config.metrics
+    usual = JUDGED if has_judge else UNJUDGED
+    return tuple(
+        name for name in usual if any(not missing_columns(RAGAS_METRICS[name], item.row) for item in rows)
+    )  # fmt: skip
+
+
+def prepare_evaluation(
+    results_dir: Path, name: str, rows: Sequence[InputRow], config: RagasConfig, settings: Settings
+) -> Evaluation:
+    """Make the run's folder, with a copy of its rows. An error leaves nothing behind.
+
+    Args:
+        settings: those of ``judge_settings``.
+
+    Raises:
+        UnknownChoice: no prompts in the language; no metric for these columns.
+        NeedsLanguageModel: a metric is asked for that needs a judge, and there is none.
+        PromptsUnreadable
+    """
+    started = time.monotonic()
+    has_judge = settings.chosen_provider != "demo"
+    metrics = chosen_metrics(config, rows, has_judge)
+    if not metrics:
+        columns = ", ".join(sorted({column for row in rows for column in row.given}))
+        raise UnknownChoice(kind="metric for the columns", found=columns, legal=", ".join(RAGAS_METRICS))
+    judged = [metric for metric in metrics if RAGAS_METRICS[metric].needs_judge]
+    if judged and not has_judge:
+        raise NeedsLanguageModel(feature=judged[0], provider=settings.chosen_provider)
+    prompts = _prompts(config, rows)
+    judge = settings.language_model if judged else ""
+    evaluation = {
+        "config": {**config.model_dump(mode="json"), "metrics": list(metrics), "language": prompts.language},
+        "rows_sha256": content_key(rows),
+    }
+    manifest = RunManifest(
+        run_id="",
+        dataset=name,
+        dataset_ref=INPUT,
+        dataset_sha256=identity(rows),
+        strategy=STRATEGY,
+        settings_masked=settings.model_dump(mode="json", exclude={"data_dir"}),
+        fingerprint=_fingerprint(evaluation["config"], prompts, judge, settings),
+        code_version=__version__,
+        queries=len(rows),
+        documents=0,
+        started_at=utc_now(),
+        judge=judge,
+        prompts=prompts.key,
+        kind=RAGAS,
+        evaluation=evaluation,
+    )
+    folder, manifest = new_folder(results_dir, manifest)
+    (folder.path / INPUT).write_bytes(to_json_lines(row.given for row in rows))
+    return Evaluation(folder, manifest, tuple(rows), config, settings, metrics, prompts, time.monotonic() - started)
+
+
+def reopen_evaluation(folder: RunFolder, settings: Settings, *, retry_failed: bool = False) -> Evaluation:
+    """An unfinished evaluation, or one with failed rows, as it was begun.
+
+    Args:
+        settings: say where things are; the judge comes from the manifest, its key from here.
+
+    Raises:
+        RunAlreadyFinished, NothingToRetry, RunMismatch
+        DatasetFileUnreadable: the copy of the rows is damaged.
+    """
+    started = time.monotonic()
+    manifest = folder.manifest()
+    if retry_failed and not folder.failed_queries():
+        raise NothingToRetry(run_id=manifest.run_id)
+    if folder.result_path.is_file() and not retry_failed:
+        raise RunAlreadyFinished(run_id=manifest.run_id)
+    settings = settings.with_recorded(manifest.settings_masked)
+    config = config_from(manifest.evaluation["config"], "manifest.json")
+    rows = read_rows(folder.path / INPUT)
+    prompts = _prompts(config, rows)
+    now = {
+        "rows_sha256": content_key(rows),
+        "code_version": __version__,
+        "prompts": prompts.key,
+        "fingerprint": _fingerprint(manifest.evaluation["config"], prompts, manifest.judge, settings),
+    }
+    for name, value in now.items():
+        then = manifest.evaluation["rows_sha256"] if name == "rows_sha256" else getattr(manifest, name)
+        if then != value:
+            raise RunMismatch(run_id=manifest.run_id, difference=f"{name} was {then!r} and is now {value!r}")
+    seconds = time.monotonic() - started
+    return Evaluation(folder, manifest, tuple(rows), config, settings, config.metrics, prompts, seconds, retry_failed)
+
+
+def judges_of(
+    evaluation: Evaluation,
+    model: Callable[[Settings], ChatModel],
+    calls: Callable[[Settings], int],
+    embedder: Callable[[str], Embedder],
+) -> Judges:
+    """What the metrics need, made.
+
+    Raises:
+        ProviderNotConfigured, MissingPackage, InvalidSetting
+    """
+    specs = [RAGAS_METRICS[name] for name in evaluation.metrics]
+    judge = model(evaluation.settings) if any(spec.needs_judge for spec in specs) else None
+    made = embedder(evaluation.settings.embedding_model_name) if any(spec.needs_embedder for spec in specs) else None
+    return Judges(judge, calls(evaluation.settings) if judge else 2, made)
+
+
+def _prompts(config: RagasConfig, rows: Sequence[InputRow]) -> Prompts:
+    language = language_of(row.row for row in rows) if config.language == "auto" else config.language
+    return load_prompts(language, config.prompts)
+
+
+def _fingerprint(config: Any, prompts: Prompts, judge: str, settings: Settings) -> str:
+    """Equal exactly when two evaluations score in the same way, whatever they score."""
+    counted = {name: value for name, value in config.items() if name not in _NOT_OF_THE_SCORE}
+    counted["judge"] = {name: config["judge"][name] for name in ("temperature", "max_tokens", "attempts")}
+    counted |= {"by": judge, "prompts": prompts.key, "embedder": settings.embedding_model_name}
+    return hashlib.sha256(json.dumps(counted, sort_keys=True).encode()).hexdigest()[:12]

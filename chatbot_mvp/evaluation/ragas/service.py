@@ -1,0 +1,245 @@
+"""Evaluations for pages and commands: from a file, a benchmark run or a chat's history; now or in the background."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+from chatbot_mvp.chat.conversations import Conversation
+from chatbot_mvp.datasets import Dataset
+from chatbot_mvp.documents.chunking import passage_chunk
+from chatbot_mvp.embedding.base import Embedder
+from chatbot_mvp.errors import NothingToEvaluate
+from chatbot_mvp.evaluation.ragas.config import RagasConfig
+from chatbot_mvp.evaluation.ragas.preparation import (
+    INPUT,
+    STRATEGY,
+    Evaluation,
+    judge_settings,
+    judges_of,
+    prepare_evaluation,
+    reopen_evaluation,
+)
+from chatbot_mvp.evaluation.ragas.results import phases_of
+from chatbot_mvp.evaluation.ragas.rows import InputRow, read_rows, rows_from
+from chatbot_mvp.evaluation.ragas.runner import execute
+from chatbot_mvp.jobs.manager import JobManager
+from chatbot_mvp.judges.ragas import JUDGED, UNJUDGED, prompt_languages
+from chatbot_mvp.llm.base import ChatModel
+from chatbot_mvp.llm.registry import requests_at_once
+from chatbot_mvp.runs.records import RAGAS, RunFolder
+from chatbot_mvp.settings.model import Settings
+from chatbot_mvp.types import ProgressCallback, ignore_progress
+
+_DEFAULTS = RagasConfig()
+
+
+class RagasDesk:
+    """Safe to share between sessions."""
+
+    def __init__(
+        self,
+        settings: Callable[[], Settings],
+        model: Callable[[Settings], ChatModel],
+        embedder: Callable[[str], Embedder],
+        jobs: JobManager,
+        finish: Callable[[Mapping[str, Any]], None],
+    ) -> None:
+        """
+        Args:
+            model: the model of the provider of some settings.
+            jobs: that of the benchmark runs, which evaluations take turns with.
+            finish: told of each finished result.
+        """
+        self._settings = settings
+        self._model = model
+        self._embedder = embedder
+        self._jobs = jobs
+        self._finish = finish
+
+    def judge(self, config: RagasConfig = _DEFAULTS) -> str:
+        """Names provider and model that would judge; "" for none.
+
+        Raises:
+            InvalidSetting
+        """
+        settings = judge_settings(self._settings(), config)
+        return "" if settings.chosen_provider == "demo" else settings.language_model
+
+    def sample_path(self) -> Path:
+        """The Spanish rows with people's labels that come with the project."""
+        return self._settings().samples_dir / "judge_es.jsonl"
+
+    def run_now(
+        self,
+        name: str,
+        rows: Sequence[InputRow],
+        config: RagasConfig = _DEFAULTS,
+        progress: ProgressCallback = ignore_progress,
+        *,
+        budget_usd: float | None = None,
+    ) -> dict[str, Any]:
+        """Evaluate rows in this thread; the result.
+
+        Args:
+            name: of the data set, as lists show it.
+
+        Raises:
+            UnknownChoice, PromptsUnreadable, InvalidSetting, ProviderNotConfigured: before anything is asked.
+        """
+        return self._execute(self._prepare(name, rows, config), progress, budget_usd)
+
+    def start(
+        self,
+        name: str,
+        rows: Sequence[InputRow],
+        config: RagasConfig = _DEFAULTS,
+        *,
+        budget_usd: float | None = None,
+    ) -> str:
+        """Queue an evaluation in the background; its run's id. Raises as ``run_now``."""
+        evaluation = self._prepare(name, rows, config)
+        run_id = evaluation.folder.run_id
+        self._jobs.submit(
+            run_id, f"{name} · {STRATEGY}", lambda progress: self._execute(evaluation, progress, budget_usd)
+        )
+        return run_id
+
+    def resume(
+        self,
+        run_id: str,
+        progress: ProgressCallback = ignore_progress,
+        *,
+        retry_failed: bool = False,
+        budget_usd: float | None = None,
+    ) -> dict[str, Any]:
+        """Score what is missing, or what failed, in this thread; the result.
+
+        Raises:
+            RunAlreadyFinished, NothingToRetry, RunMismatch
+        """
+        folder = RunFolder(self._settings().results_dir, run_id)
+        evaluation = reopen_evaluation(folder, self._settings(), retry_failed=retry_failed)
+        return self._execute(evaluation, progress, budget_usd)
+
+    def so_far(self, run_id: str) -> dict[str, tuple[float | None, int, int]]:
+        """Metric -> (mean of the scores that are there, how many, of how many); empty for a run of another kind.
+
+        Raises:
+            RunNotFound, RunUnreadable
+        """
+        folder = RunFolder(self._settings().results_dir, run_id)
+        manifest = folder.manifest()
+        if manifest.kind != RAGAS:
+            return {}
+        config = manifest.evaluation["config"]
+        phases, _ = folder.all_records()
+        found: dict[str, tuple[float | None, int, int]] = {}
+        for metric in config["metrics"]:
+            records = [
+                record for phase in phases_of([metric], config["repeats"]) for record in phases.get(phase, {}).values()
+            ]
+            values = [value for record in records if (value := record.payload.get("value")) is not None]
+            found[metric] = (fmean(values) if values else None, len(values), manifest.queries * config["repeats"])
+        return found
+
+    def languages(self) -> list[str]:
+        """Those that there are prompts in."""
+        return prompt_languages()
+
+    def metrics(self, config: RagasConfig = _DEFAULTS) -> tuple[str, ...]:
+        """Those that can be asked for: without a judge only those that need none.
+
+        Raises:
+            InvalidSetting
+        """
+        return (*JUDGED, *UNJUDGED) if self.judge(config) else UNJUDGED
+
+    def rows_of_run(self, run_id: str) -> dict[str, InputRow]:
+        """What an evaluation was given, by row id.
+
+        Raises:
+            DatasetError: its copy is not there any more.
+        """
+        rows = read_rows(RunFolder(self._settings().results_dir, run_id).path / INPUT)
+        return {row.row_id: row for row in rows}
+
+    def rows_of_file(self, path: Path) -> list[InputRow]:
+        """
+        Raises:
+            DatasetError
+        """
+        return read_rows(path)
+
+    def rows_of_upload(self, name: str, content: bytes) -> list[InputRow]:
+        """As ``rows_of_file``, of a file that is not on this machine; its name tells the format.
+
+        Raises:
+            DatasetError
+        """
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / f"upload{Path(name).suffix}"
+            path.write_bytes(content)
+            return read_rows(path, name)
+
+    def rows_of_result(self, result: Mapping[str, Any], dataset: Dataset) -> list[InputRow]:
+        """The answered queries of a benchmark run, with what their answers came from.
+
+        Raises:
+            NothingToEvaluate: the run has no answers.
+        """
+        documents = {document.doc_id: document for document in dataset.documents}
+        given = []
+        for row in result["per_query"]:
+            if row.get("response") is None:
+                continue
+            ids = row.get("generation_doc_ids", row["retrieved"])
+            chunks = [passage_chunk(documents[doc_id]) for doc_id in ids if doc_id in documents]
+            columns: dict[str, Any] = {
+                "id": row["query_id"],
+                "user_input": row["question"],
+                "response": row["response"],
+                "retrieved_contexts": [chunk.index_text for chunk in chunks],
+                "retrieved_context_ids": ids,
+                "reference_context_ids": row["gold"],
+            }
+            if row["answer"]:
+                columns["reference"] = row["answer"]
+            given.append(columns)
+        if not given:
+            raise NothingToEvaluate(source=str(result["run_id"]))
+        return rows_from(given, str(result["run_id"]))
+
+    def rows_of_conversations(self, conversations: Iterable[Conversation]) -> list[InputRow]:
+        """The questions of chats that were answered from their knowledge base, with the passages that were cited.
+
+        Raises:
+            NothingToEvaluate: there is none.
+        """
+        given = [
+            {
+                "id": f"{conversation.conversation_id}-{turn.turn_id}",
+                "user_input": turn.question,
+                "response": turn.answer.text,
+                "retrieved_contexts": [source.chunk.index_text for source in turn.answer.sources],
+            }
+            for conversation in conversations
+            for turn in conversation.turns
+            if turn.answer is not None and turn.answer.from_kb
+        ]
+        if not given:
+            raise NothingToEvaluate(source="chat")
+        return rows_from(given, "chat")
+
+    def _prepare(self, name: str, rows: Sequence[InputRow], config: RagasConfig) -> Evaluation:
+        settings = judge_settings(self._settings(), config)
+        # What is missing of judge or embedder is told before there is a run.
+        self._model(settings)
+        return prepare_evaluation(settings.results_dir, name, rows, config, settings)
+
+    def _execute(self, evaluation: Evaluation, progress: ProgressCallback, budget_usd: float | None) -> dict[str, Any]:
+        judges = judges_of(evaluation, self._model, requests_at_once, self._embedder)
+        return execute(evaluation, judges, progress, self._finish, budget_usd)

@@ -1,0 +1,43 @@
+"""ResponseRelevancy: questions made from the response alone, compared with the one that was asked."""
+
+from __future__ import annotations
+
+from chatbot_mvp.judges.ragas.formulas import response_relevancy
+from chatbot_mvp.judges.ragas.model import NotScored
+from chatbot_mvp.judges.ragas.replies import GeneratedQuestion
+from chatbot_mvp.judges.ragas.session import Session
+from chatbot_mvp.prompting.fence import from_data
+
+_TEMPERATURE = 0.3
+"""The package's where it wants several replies to one prompt."""
+
+
+def relevancy(session: Session) -> float | None:
+    """One question of several that cannot be had is left out, as in the package; not scored if none can."""
+    assert session.embedder is not None, "score_row looks for it"
+    options = session.options
+    made: list[GeneratedQuestion] = []
+    failed: NotScored | None = None
+    for number in range(options.strictness):
+        try:
+            made.append(
+                session.ask(
+                    ("answer_relevancy", "question"),
+                    GeneratedQuestion,
+                    check=lambda value: "" if value.question.strip() else "question: it is empty",
+                    temperature=max(_TEMPERATURE, options.temperature),
+                    seed=1 + options.repeat * options.strictness + number,
+                    answer=session.response,
+                )
+            )
+        except NotScored as error:
+            failed = error
+    questions = [from_data(one.question.strip()) for one in made]
+    session.detail["questions"] = [
+        {"question": question, "noncommittal": one.noncommittal} for question, one in zip(questions, made, strict=True)
+    ]
+    if failed is not None and not made:
+        raise failed
+    # All of them are questions: embedded in the same way, or equal ones would not be equal.
+    vectors = session.embedder.embed([session.question, *questions], "query")
+    return response_relevancy(vectors[0], vectors[1:], [one.noncommittal for one in made])

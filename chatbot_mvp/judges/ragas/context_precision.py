@@ -1,0 +1,30 @@
+"""LLMContextPrecision: was each passage, in its rank, of use for the answer?"""
+
+from __future__ import annotations
+
+from chatbot_mvp.judges.ragas.formulas import context_precision
+from chatbot_mvp.judges.ragas.replies import Usefulness
+from chatbot_mvp.judges.ragas.session import Session
+
+
+def without_reference(session: Session) -> float | None:
+    """Held against the system's own response."""
+    return _precision(session, session.response)
+
+
+def with_reference(session: Session) -> float | None:
+    """Held against the reference."""
+    return _precision(session, session.reference)
+
+
+def _precision(session: Session, answer: str) -> float | None:
+    judged = session.detail["verdicts"] = []
+    for context in session.contexts:
+        if not context.strip():
+            judged.append({"reason": "", "verdict": 0})
+            continue
+        said = session.ask(
+            ("context_precision", "verdict"), Usefulness, question=session.question, answer=answer, context=context
+        )
+        judged.append(said.model_dump())
+    return context_precision([verdict["verdict"] for verdict in judged])

@@ -1,0 +1,27 @@
+"""LLMContextRecall: how much of the reference is in the passages?"""
+
+from __future__ import annotations
+
+from chatbot_mvp.judges.ragas.formulas import context_recall
+from chatbot_mvp.judges.ragas.replies import Classifications
+from chatbot_mvp.judges.ragas.session import Session
+from chatbot_mvp.prompting.fence import from_data
+
+
+def recall(session: Session) -> float | None:
+    """0.0 without asking if nothing was retrieved: a judge would fall back on what it knows."""
+    if not session.context.strip():
+        session.detail["classifications"] = []
+        return 0.0
+    said = session.ask(
+        ("context_recall", "classification"),
+        Classifications,
+        check=lambda value: "" if value.classifications else "the reference has at least one statement",
+        question=session.question,
+        context=session.context,
+        answer=session.reference,
+    )
+    session.detail["classifications"] = [
+        {**one.model_dump(), "statement": from_data(one.statement)} for one in said.classifications
+    ]
+    return context_recall([one.attributed for one in said.classifications])

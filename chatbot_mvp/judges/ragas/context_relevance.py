@@ -1,0 +1,35 @@
+"""ContextRelevance (NVIDIA): two prompts rate the passages as a whole."""
+
+from __future__ import annotations
+
+from chatbot_mvp.judges.ragas.formulas import context_relevance, irrelevant_at_sight
+from chatbot_mvp.judges.ragas.model import NotScored
+from chatbot_mvp.judges.ragas.replies import Rating
+from chatbot_mvp.judges.ragas.session import Session
+
+_PROMPTS = ("first", "second")
+
+
+def relevance(session: Session) -> float | None:
+    """One rating that cannot be had is left out; not scored if neither can."""
+    session.detail["ratings"] = []
+    if irrelevant_at_sight(session.question, session.contexts):
+        return 0.0
+    ratings: list[int | None] = session.detail["ratings"]
+    failed: NotScored | None = None
+    for prompt in _PROMPTS:
+        try:
+            said = session.ask(
+                ("context_relevance", prompt),
+                Rating,
+                attempts=session.options.rating_attempts,
+                question=session.question,
+                context=session.context,
+            )
+            ratings.append(said.rating)
+        except NotScored as error:
+            ratings.append(None)
+            failed = error
+    if failed is not None and ratings == [None, None]:
+        raise failed
+    return context_relevance(*ratings)

@@ -1,0 +1,38 @@
+"""Faithfulness: the response is split into statements, and each is held against the passages."""
+
+from __future__ import annotations
+
+from chatbot_mvp.judges.ragas.formulas import faithfulness
+from chatbot_mvp.judges.ragas.model import NotScored
+from chatbot_mvp.judges.ragas.replies import NumberedVerdicts, Statements
+from chatbot_mvp.judges.ragas.session import Session
+from chatbot_mvp.prompting.fence import from_data
+
+_VERDICT_TOKENS = 80
+"""Of a verdict with its reason."""
+
+
+def faithful(session: Session) -> float | None:
+    """Without passages nothing follows from them: every statement counts 0 unasked."""
+    said = session.ask(("faithfulness", "statements"), Statements, question=session.question, answer=session.response)
+    statements = [" ".join(from_data(statement).split()) for statement in said.statements if statement.strip()]
+    if session.cut:
+        # What is left of a reply that went in circles says the same more than once.
+        statements = list(dict.fromkeys(statements))
+    session.detail["statements"] = statements
+    if not statements:
+        raise NotScored("no_statements", "the response states nothing that could be checked")
+    if not session.context.strip():
+        session.detail["verdicts"] = [{"reason": "", "verdict": 0} for _ in statements]
+        return 0.0
+    judged = session.ask(
+        ("faithfulness", "verdicts"),
+        NumberedVerdicts,
+        check=lambda value: value.problem(len(statements)),
+        max_tokens=_VERDICT_TOKENS * len(statements),
+        context=session.context,
+        statements="\n".join(f"{number}. {statement}" for number, statement in enumerate(statements, 1)),
+    )
+    verdicts = judged.in_order()
+    session.detail["verdicts"] = [{"reason": one.reason, "verdict": one.verdict} for one in verdicts]
+    return faithfulness([one.verdict for one in verdicts])

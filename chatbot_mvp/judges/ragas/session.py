@@ -1,0 +1,95 @@
+"""What a metric has at hand while it scores one row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from pydantic import BaseModel
+
+from chatbot_mvp.embedding.base import Embedder
+from chatbot_mvp.judges.asking import ask
+from chatbot_mvp.judges.ragas.model import JudgeOptions, NotScored, Row
+from chatbot_mvp.judges.ragas.prompts import Prompts
+from chatbot_mvp.llm.base import ChatModel, Completion
+
+T = TypeVar("T", bound=BaseModel)
+
+
+@dataclass(slots=True)
+class Session:
+    """Asks the judge about one row, and keeps account of it."""
+
+    row: Row
+    judge: ChatModel | None
+    embedder: Embedder | None
+    prompts: Prompts
+    options: JudgeOptions
+    detail: dict[str, Any] = field(default_factory=dict)
+    """As in ``Scored``; a metric adds to it as it goes."""
+    completions: list[Completion] = field(default_factory=list)
+    requests: int = 0
+    cut: bool = False
+
+    @property
+    def question(self) -> str:
+        return self.row.user_input or ""
+
+    @property
+    def response(self) -> str:
+        return self.row.response or ""
+
+    @property
+    def reference(self) -> str:
+        return self.row.reference or ""
+
+    @property
+    def contexts(self) -> tuple[str, ...]:
+        return tuple(self.row.retrieved_contexts or ())
+
+    @property
+    def context(self) -> str:
+        """All passages as one text."""
+        return "\n\n".join(text.strip() for text in self.contexts)
+
+    def ask(
+        self,
+        prompt: tuple[str, str],
+        reply: type[T],
+        *,
+        check: Callable[[T], str] | None = None,
+        attempts: int | None = None,
+        temperature: float | None = None,
+        seed: int | None = None,
+        max_tokens: int = 0,
+        **fields: str,
+    ) -> T:
+        """The judge's reply to a prompt; the options' values where none is given.
+
+        Args:
+            prompt: (file, prompt).
+            max_tokens: at least.
+
+        Raises:
+            NotScored: no attempt gave one.
+        """
+        assert self.judge is not None, "score_row looks for it"
+        options = self.options
+        asked = ask(
+            self.judge,
+            self.prompts.of[prompt].messages(**fields),
+            reply,
+            check=check,
+            attempts=options.attempts if attempts is None else attempts,
+            max_tokens=max(max_tokens, options.max_tokens),
+            temperature=options.temperature if temperature is None else temperature,
+            seed=(options.repeat or None) if seed is None else seed,
+            language=self.prompts.language,
+        )
+        self.completions += asked.completions
+        self.requests += asked.attempts
+        self.cut |= asked.reading == "cut"
+        if asked.value is None:
+            raise NotScored(asked.reason or "unusable_reply", asked.detail, asked.raw)
+        return asked.value

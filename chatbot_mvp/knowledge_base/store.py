@@ -1,0 +1,214 @@
+"""Knowledge bases on disk: one folder each, the source text, its files, and what is known about it."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import threading
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from chatbot_mvp.documents.chunking import chunk_document
+from chatbot_mvp.documents.parsing import ParsedText, parse_upload
+from chatbot_mvp.documents.sources import KbFile, join_sources, text_hash
+from chatbot_mvp.errors import KbNotFound, KbUnreadable, UploadEmpty
+from chatbot_mvp.text import detect_language, fold
+from chatbot_mvp.types import Document
+
+
+@dataclass(frozen=True)
+class KbRecord:
+    """What is known about a stored knowledge base."""
+
+    kb_id: str
+    kb_name: str
+    """The uploaded file's name, or the one that it was given."""
+    language: str
+    """Detected language of the text, "es" or "en"."""
+    chars: int
+    """Characters kept."""
+    original_chars: int
+    """Characters of the files."""
+    kb_truncated: bool
+    """True when the files were over the limit and cut at a paragraph."""
+    encoding: str
+    """Of the first file, as in ``ParsedText``."""
+    sha256: str
+    """Of the kept text in UTF-8."""
+    added_at: str
+    """ISO 8601, UTC."""
+    files: tuple[str, ...] = ()
+    """Names of its files in order; empty in a record of an earlier version."""
+    chunks: int = 0
+    """How many chunks its text is cut into; 0 where it has not been counted."""
+
+
+class KbStore:
+    """Reads and writes ``<root>/<kb_id>/source.txt``, ``files.json`` and ``kb.json``.
+
+    Equal text under an equal name is the same KB.
+    """
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+
+    def add(self, name: str, content: bytes, max_chars: int, max_mb: int, max_pages: int = 500) -> KbRecord:
+        """Parse and keep an upload; it becomes the newest KB.
+
+        Raises:
+            UploadError, MissingPackage: the file cannot be used; nothing that was there before is touched.
+        """
+        parsed = parse_upload(name, content, max_chars, max_mb, max_pages)
+        return self.keep([(Path(name).name, parsed)], max_chars)
+
+    def keep(self, files: Sequence[tuple[str, ParsedText]], max_chars: int, kb_name: str = "") -> KbRecord:
+        """Keep parsed files as one KB, the newest.
+
+        Args:
+            files: (file's name, what was read), at least one.
+            kb_name: by default the first file's, and how many more there are.
+
+        Raises:
+            UploadEmpty: there is no text.
+        """
+        first = files[0][0]
+        text, kept = join_sources(files, max_chars)
+        if not kept:
+            raise UploadEmpty(name=first)
+        named = kb_name.strip() or (first if len(files) == 1 else f"{first} +{len(files) - 1}")
+        sha = text_hash(text)
+        slug = re.sub(r"[^a-z0-9]+", "-", fold(Path(first).stem)).strip("-")[:40] or "kb"
+        kb_id = f"{slug}-{sha[:8]}"
+        if not kb_name and (known := self._known(kb_id)) is not None:
+            named = known.kb_name  # it may have been renamed
+        record = KbRecord(
+            kb_id=kb_id,
+            kb_name=named,
+            language=detect_language(text),
+            chars=len(text),
+            original_chars=max(len(text), sum(parsed.original_chars for _, parsed in files)),
+            kb_truncated=len(kept) < len(files) or any(file.cut for file in kept),
+            encoding=files[0][1].encoding,
+            sha256=sha,
+            added_at=datetime.now(UTC).isoformat(timespec="milliseconds"),
+            files=tuple(file.name for file in kept),
+            chunks=len(chunk_document(Document(kb_id, Path(first).stem, text))),
+        )
+        folder = self._root / record.kb_id
+        folder.mkdir(parents=True, exist_ok=True)
+        # kb.json last: a folder without it is no KB, so a crash in between leaves nothing half-made in the list.
+        _write(folder / "source.txt", text)
+        _write(folder / "files.json", json.dumps([asdict(file) for file in kept], ensure_ascii=False))
+        self._write_record(record)
+        return record
+
+    def rename(self, kb_id: str, kb_name: str) -> KbRecord:
+        """Give a KB another name; its id, and all that hangs on it, stays.
+
+        Raises:
+            KbNotFound, KbUnreadable
+        """
+        record = replace(self.record(kb_id), kb_name=kb_name)
+        self._write_record(record)
+        return record
+
+    def recount(self, kb_id: str) -> None:
+        """Count the chunks again; how a text is cut may have changed since it came.
+
+        Raises:
+            KbNotFound, KbUnreadable
+        """
+        chunks = len(chunk_document(self.document(kb_id)))
+        self._write_record(replace(self.record(kb_id), chunks=chunks))
+
+    def files(self, kb_id: str) -> tuple[KbFile, ...]:
+        """The files of a KB in order; one for a KB of an earlier version.
+
+        Raises:
+            KbNotFound, KbUnreadable
+        """
+        record = self.record(kb_id)
+        path = self._root / kb_id / "files.json"
+        if not path.is_file():
+            name = record.kb_name
+            cut = record.kb_truncated
+            return (KbFile(name, 0, record.chars, record.original_chars, cut, record.encoding, record.sha256),)
+        try:
+            rows = json.loads(path.read_text("utf-8"))
+            return tuple(KbFile(**{**row, "page_starts": tuple(row["page_starts"])}) for row in rows)
+        except (ValueError, TypeError, KeyError, OSError) as error:
+            raise KbUnreadable(kb_id=kb_id, reason=str(error)) from error
+
+    def records(self) -> list[KbRecord]:
+        """All readable KBs, the newest first."""
+        found = []
+        for path in self._root.glob("*/kb.json"):
+            try:
+                found.append(self.record(path.parent.name))
+            except (KbNotFound, KbUnreadable):
+                continue
+        return sorted(found, key=lambda record: (record.added_at, record.kb_id), reverse=True)
+
+    def record(self, kb_id: str) -> KbRecord:
+        """
+        Raises:
+            KbNotFound, KbUnreadable
+        """
+        path = self._root / kb_id / "kb.json"
+        if not re.fullmatch(r"[a-z0-9-]+", kb_id) or not path.is_file():
+            known = ", ".join(sorted(p.parent.name for p in self._root.glob("*/kb.json"))) or "-"
+            raise KbNotFound(kb_id=kb_id, legal=known)
+        try:
+            read = json.loads(path.read_text("utf-8"))
+            return KbRecord(**{**read, "files": tuple(read.get("files", ()))})
+        except (ValueError, TypeError, AttributeError, OSError) as error:
+            raise KbUnreadable(kb_id=kb_id, reason=str(error)) from error
+
+    def document(self, kb_id: str) -> Document:
+        """The KB's text as one document.
+
+        Raises:
+            KbNotFound, KbUnreadable
+        """
+        record = self.record(kb_id)
+        try:
+            # newline="": offsets count the characters that were stored, whatever the platform's line ends.
+            with (self._root / kb_id / "source.txt").open(encoding="utf-8", newline="") as file:
+                text = file.read()
+        except (OSError, UnicodeDecodeError) as error:
+            raise KbUnreadable(kb_id=kb_id, reason=str(error)) from error
+        # Not the name that it was given: sections are searched by their titles, and a new name changes no index.
+        title = Path((*record.files, record.kb_name)[0]).stem
+        return Document(doc_id=kb_id, title=title, text=text, source=record.kb_name)
+
+    def delete(self, kb_id: str) -> None:
+        """
+        Raises:
+            KbNotFound
+        """
+        self.record(kb_id)
+        shutil.rmtree(self._root / kb_id)
+
+    def _known(self, kb_id: str) -> KbRecord | None:
+        try:
+            return self.record(kb_id)
+        except (KbNotFound, KbUnreadable):
+            return None
+
+    def _write_record(self, record: KbRecord) -> None:
+        path = self._root / record.kb_id / "kb.json"
+        _write(path, json.dumps(asdict(record), ensure_ascii=False, indent=2))
+
+
+def _write(path: Path, text: str) -> None:
+    """Atomic: a reader sees the old file or the new one, never half of it."""
+    partial = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}")
+    with partial.open("w", encoding="utf-8", newline="") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    partial.replace(path)

@@ -1,0 +1,129 @@
+"""Questions that a knowledge base should answer, by rules: from its definitions and its headings."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from chatbot_mvp.documents.chunking import Section, split_sections
+from chatbot_mvp.text import STOP_WORDS, Analyzer, fold
+from chatbot_mvp.types import Document
+
+_MIN_BODY = 60
+"""A section of fewer characters has little to ask about."""
+_MAX_HEADING = 70
+
+# Of stop words alone: any other word would be looked for in the text, and strict mode would refuse its own suggestion.
+ABOUT = {"es": "¿Qué hay sobre {topic}?", "en": "What is there about {topic}?"}
+WHAT_IS = {"es": "¿Qué es {topic}?", "en": "What is {topic}?"}
+_LIST = {"es": "¿Cuáles son {topic}?", "en": "What are {topic}?"}
+
+_DEFINITION = {
+    "es": re.compile(
+        r"(?:^|[.\n]\s*)((?:El|La|Un|Una)\s+[\wáéíóúñü]+(?:\s+(?:de|del|de la)\s+[\wáéíóúñü]+|\s+[\wáéíóúñü]+)?)"
+        r"\s+es\s+(?:un|una|el|la)\s+\w+"
+    ),
+    "en": re.compile(r"(?:^|[.\n]\s*)((?:The|A|An)\s+\w+(?:\s+\w+)?)\s+is\s+(?:a|an|the)\s+\w+"),
+}
+# A heading that names several things asks for them by itself.
+_PLURAL = {
+    "es": (re.compile(r"^(requisitos|pasos|plazos|tipos|ventajas|funciones|obligaciones|derechos|horarios|tarifas|"
+                      r"condiciones|normas|objetivos|causas|síntomas|sanciones|multas)\b", re.I),
+           {"requisitos": "los", "pasos": "los", "plazos": "los", "tipos": "los", "horarios": "los", "derechos": "los",
+            "objetivos": "los", "síntomas": "los"}),
+    "en": (re.compile(r"^(requirements|steps|deadlines|types|benefits|duties|rights|rules|fees|conditions|goals|"
+                      r"causes|symptoms|penalties|opening hours)\b", re.I), {}),
+}  # fmt: skip
+_HOW = {"es": re.compile(r"^cómo\s+\S", re.I), "en": re.compile(r"^how\s+to\s+\S", re.I)}
+_NUMBER = re.compile(r"^(?:(?:art[íi]culo|article|cap[íi]tulo|chapter|secci[óo]n|section|anexo|annex|t[íi]tulo)\s+)?"
+                     r"(?:\d+(?:\.\d+)*|[IVXLC]+)[.):ª-]*\s+[-–—]?\s*", re.I)  # fmt: skip
+_EMPTY = frozenset(
+    fold(word)
+    for word in """introducción índice contenido resumen conclusión conclusiones anexo anexos general generalidades
+    otros varios notas referencias bibliografía prólogo portada introduction contents summary conclusion conclusions
+    appendix overview general other others miscellaneous notes references bibliography foreword abstract
+    index faq""".split()
+)
+
+
+def suggest_questions(document: Document, language: str, limit: int) -> tuple[str, ...]:
+    """Up to ``limit`` questions, each of another section, in the order of the text and spread over it.
+
+    Those that name their topic in two words or more come before the others: they are surer to be answered.
+
+    Args:
+        language: "es" or "en".
+    """
+    language = language if language in ABOUT else "en"
+    sections = split_sections(document.text)
+    asked: dict[str, tuple[str, bool]] = {}  # the same question of two sections is one
+    for section in sections:
+        # A document's introduction stands under its title, which says too little of what can be asked.
+        title = len(sections) > 2 and is_title(document.text[: section.start])
+        if not title and (question := section_question(document.text, section, language)):
+            sure = len(Analyzer(language).terms(question)) > 1
+            asked.setdefault(fold(question), (question, sure))
+    questions = list(asked.values())
+    first = spread([row for row, (_, sure) in enumerate(questions) if sure], limit)
+    others = spread([row for row, (_, sure) in enumerate(questions) if not sure], limit - len(first))
+    return tuple(questions[row][0] for row in sorted(first + others))
+
+
+def is_title(before: str) -> bool:
+    """Whether a heading that stands behind ``before`` is a document's first."""
+    last = before.rstrip().rpartition("\n")[2]
+    return not last or last.startswith("# ")
+
+
+def spread(rows: Sequence[int], limit: int) -> list[int]:
+    if len(rows) <= limit:
+        return list(rows)
+    return [rows[round(at * (len(rows) - 1) / max(1, limit - 1))] for at in range(limit)]
+
+
+def heading_topic(heading: str, language: str) -> str:
+    """What a heading is about, without its number; "" for one that says too little ("Introduction") or too much."""
+    topic = _NUMBER.sub("", heading).strip(" .:;-–—\"'«»*_`")
+    return topic if len(topic) <= _MAX_HEADING and any(word not in _EMPTY for word in _words(topic, language)) else ""
+
+
+def _words(topic: str, language: str) -> list[str]:
+    return [word for word in re.findall(r"[^\W\d_]+", fold(topic)) if word not in STOP_WORDS[language]]
+
+
+def section_question(text: str, section: Section, language: str) -> str:
+    """The question of a section; "" if it has none that is worth asking."""
+    body = text[section.body_start : section.end]
+    if not section.path or len(body.strip()) < _MIN_BODY:
+        return ""
+    heading = section.path.rsplit(" > ", 1)[-1].strip()
+    if heading.endswith("?") and len(heading) <= 2 * _MAX_HEADING:
+        return heading if language == "en" or heading.startswith("¿") else f"¿{heading}"
+    topic = heading_topic(heading, language)
+    if not topic:
+        return ""
+    words = _words(topic, language)
+    if _HOW[language].match(topic):
+        return (
+            f"¿{_capital(topic)}?" if language == "es" else f"{_capital(topic).replace('How to', 'How does one', 1)}?"
+        )
+    pattern, articles = _PLURAL[language]
+    if found := pattern.match(topic):
+        article = articles.get(found.group(1).lower(), "las") if language == "es" else "the"
+        return _LIST[language].format(topic=f"{article} {small(topic)}")
+    if defined := _DEFINITION[language].search(body):
+        name = defined.group(1)
+        # Only of what the section is about; a definition in passing is of little interest.
+        if set(re.findall(r"[^\W\d_]{4,}", fold(name))) & set(words):
+            return WHAT_IS[language].format(topic=small(name))
+    return ABOUT[language].format(topic=small(topic))
+
+
+def small(text: str) -> str:
+    """With a small first letter, unless it is a name in capitals or of capitals."""
+    second = text[1:2]
+    return text if second.isupper() else text[0].lower() + text[1:]
+
+
+def _capital(text: str) -> str:
+    return text[0].upper() + text[1:]

@@ -1,0 +1,43 @@
+"""Right or wrong by the kind of answer that a question asks for, and RAG_P's one figure per answer."""
+
+from __future__ import annotations
+
+from chatbot_mvp.metrics.answers.exact_match import exact_match
+from chatbot_mvp.metrics.answers.f1 import answer_f1
+from chatbot_mvp.metrics.answers.text import AnswerCase, first_label, normalise
+
+
+def label_accuracy(case: AnswerCase) -> float | None:
+    """Of a yes/no question: 1.0 if the first yes or no of the answer is the reference's, else 0.0 (RAG_P's accuracy).
+
+    "Yes, both are." counts as yes. A label that is neither yes nor no must match exactly. None for other questions,
+    without an answer or without a reference; 0.0 for an answer without a label.
+    """
+    if not case.scorable or not case.is_label:
+        return None
+    gold = first_label(case.gold, alone=True)
+    return exact_match(case) if gold is None else float(first_label(case.response or "") == gold)
+
+
+def answer_contains(case: AnswerCase) -> float | None:
+    """Of an extractive question: 1.0 if the normalised reference stands in the normalised answer, word for word.
+
+    An exact match contains it too. It forgives the sentence around an answer, which F1 punishes, and also a list of
+    guesses, which F1 does not forgive: read them together. None for yes/no questions, without an answer, or for a
+    reference without words; 0.0 for an empty answer.
+    """
+    if not case.scorable or case.is_label:
+        return None
+    gold = normalise(case.gold, case.language)
+    return float(f" {gold} " in f" {normalise(case.response or '', case.language)} ") if gold else None
+
+
+def generation_score(case: AnswerCase) -> float | None:
+    """RAG_P's primary metric: accuracy of yes/no questions, F1 of all others. Range 0-1; None as theirs."""
+    return label_accuracy(case) if case.is_label else answer_f1(case)
+
+
+def answered_right(case: AnswerCase) -> bool | None:
+    """Whether an answer counts as right when the cause of a failure is looked for; None when it cannot be told."""
+    score = label_accuracy(case) if case.is_label else answer_contains(case)
+    return None if score is None else score == 1.0

@@ -1,0 +1,229 @@
+"""All that is built once for a corpus and searched many times; kept on disk by content."""
+
+from __future__ import annotations
+
+import gc
+import hashlib
+import math
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+from filelock import FileLock
+
+from chatbot_mvp.embedding.base import Embedder, Vectors
+from chatbot_mvp.embedding.cache import VectorCache
+from chatbot_mvp.retrieval.bridge.graph import GRAPH_VERSION, MentionGraph, build_graph
+from chatbot_mvp.retrieval.indexes.dense import ExactVectors
+from chatbot_mvp.retrieval.indexes.lexical import INDEX_VERSION, LexicalIndex
+from chatbot_mvp.retrieval.indexes.vector_store import VectorStore, VectorStoreChoice
+from chatbot_mvp.retrieval.kb.vocabulary import KbIndex, build_bm25_index
+from chatbot_mvp.text import Analyzer
+from chatbot_mvp.types import Chunk, Progress, ProgressCallback, ignore_progress
+
+
+@dataclass(frozen=True)
+class DenseSide:
+    """What a strategy with vectors needs: the corpus' vectors and the means to embed a question."""
+
+    vectors: VectorStore
+    """One row for each chunk."""
+    embedder: Embedder
+    cache: VectorCache
+    batch_size: int
+    windows: ExactVectors | None = None
+    """Of a knowledge base: one row for each sentence window, in the order of its matcher."""
+    sentences: ExactVectors | None = None
+    """Of a knowledge base: one row for each sentence, in the order of its matcher."""
+
+
+@dataclass(frozen=True)
+class CorpusIndex:
+    """The chunks of a corpus and their indexes. Row numbers are positions in ``chunks``."""
+
+    chunks: Sequence[Chunk]
+    lexical: LexicalIndex
+    dense: DenseSide | None
+    graph: MentionGraph | None = None
+    """Who mentions whom; None for a strategy without links."""
+    kb: KbIndex | None = None
+    """Of chunks that were cut from longer documents; None for a corpus of whole passages."""
+
+    @property
+    def analyzer(self) -> Analyzer:
+        return self.lexical.analyzer
+
+    @cached_property
+    def source_chars(self) -> int:
+        """Length of the indexed sources, in characters up to the end of each document's last chunk."""
+        ends: dict[str, int] = {}
+        for chunk in self.chunks:
+            ends[chunk.doc_id] = max(chunk.end, ends.get(chunk.doc_id, 0))
+        return sum(ends.values())
+
+    @cached_property
+    def row_of(self) -> dict[str, int]:
+        """Chunk id -> row."""
+        return {chunk.chunk_id: row for row, chunk in enumerate(self.chunks)}
+
+    def idf(self, term: str) -> float:
+        """Inverse document frequency as in BM25: ln(1 + (N - n + 0.5) / (n + 0.5)); at its highest for n = 0."""
+        if self.graph is not None:
+            return self.graph.idf_of(term)
+        n = self.lexical.document_frequency(term)
+        return math.log(1 + (len(self.chunks) - n + 0.5) / (n + 0.5))
+
+    def terms_present(self, terms: Iterable[str], chunks: Sequence[Chunk]) -> list[set[str]]:
+        """For each chunk, those of the terms that it or its heading has."""
+        if self.graph is not None:
+            return self.graph.terms_present(terms, [self.row_of[chunk.chunk_id] for chunk in chunks])
+        return [set(terms).intersection(self.analyzer.terms(chunk.index_text)) for chunk in chunks]
+
+
+@contextmanager
+def _without_collector() -> Iterator[None]:
+    """Millions of objects are made that all stay: looking through them for garbage again and again took half the time.
+
+    For the whole process, which the others in it do not notice: what is not in a cycle is freed as ever.
+    """
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
+@_without_collector()
+def build_index(
+    chunks: Sequence[Chunk],
+    language: str,
+    cache_dir: Path,
+    embedder: Callable[[], Embedder] | None,
+    batch_size: int,
+    progress: ProgressCallback = ignore_progress,
+    with_links: bool = False,
+    store: VectorStoreChoice | None = None,
+    indexed: Sequence[Chunk] | None = None,
+) -> CorpusIndex:
+    """Build or load the indexes of ``chunks``.
+
+    Args:
+        embedder: makes the embedding model; None for a strategy without vectors.
+        batch_size: texts embedded in one call.
+        progress: told of the phases "index", "link" and "embed_corpus"; may raise to stop, what is done stays cached.
+        with_links: build the mention graph too.
+        store: where the vectors go; None for exact search.
+        indexed: row for row what is indexed in place of ``chunks``; ``chunks`` are what is found all the same.
+    """
+    analyzer = Analyzer(language)
+    kb = None
+    sources = chunks if indexed is None else indexed
+    if any(chunk.chunk_id != chunk.doc_id for chunk in chunks):
+        kb = build_bm25_index(chunks, language, _contexts(chunks, sources))
+        chunks = sources = kb.chunks
+        if kb.contexts:
+            sources = [
+                replace(chunk, text=f"{said}\n{chunk.text}") for chunk, said in zip(chunks, kb.contexts, strict=True)
+            ]
+    folder = _folder(cache_dir, sources, analyzer)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    lexical = LexicalIndex.open(folder, analyzer)
+    if lexical is None:
+        # Two processes on the same corpus: the second waits and finds it built.
+        with FileLock(f"{folder}.lock"):
+            lexical = LexicalIndex.open(folder, analyzer) or LexicalIndex.build(sources, analyzer, folder, progress)
+    # The sections of one document do not name each other as documents do: a KB is ranked by its paragraphs.
+    graph = _graph(chunks, analyzer, folder, progress) if with_links and kb is None else None
+    if embedder is None:
+        return CorpusIndex(chunks, lexical, None, graph, kb)
+    progress(Progress("embed_corpus", 0, len(chunks)))
+    model = embedder()
+    cache = VectorCache(vector_cache_path(cache_dir))
+    choice = store or VectorStoreChoice()
+    if kb is None:
+        texts = [chunk.index_text for chunk in sources]
+        matrix = cache.embed(model, texts, "passage", batch_size, progress, "embed_corpus")
+        vectors = choice.make(matrix, model.model_id, progress)
+        return CorpusIndex(chunks, lexical, DenseSide(vectors, model, cache, batch_size), graph)
+    texts = [*kb.matcher.window_texts, *kb.matcher.sentence_texts]
+    embedded = cache.embed(model, texts, "passage", batch_size, progress, "embed_corpus")
+    windows, sentences = np.split(embedded, [len(kb.matcher.window_texts)])
+    vectors = choice.make(_chunk_vectors(windows, kb), model.model_id, progress)
+    side = DenseSide(vectors, model, cache, batch_size, ExactVectors(windows), ExactVectors(sentences))
+    return CorpusIndex(chunks, lexical, side, graph, kb)
+
+
+def forget_index(chunks: Sequence[Chunk], language: str, cache_dir: Path, embedder: Embedder | None) -> None:
+    """Delete what ``build_index`` keeps on disk for a knowledge base: its inverted index, and the vectors of its texts.
+
+    What a language model wrote about its chunks stays: it was paid for.
+
+    Args:
+        embedder: whose vectors; None for a strategy without.
+    """
+    analyzer = Analyzer(language)
+    kb = build_bm25_index(chunks, language)
+    folder = _folder(cache_dir, kb.chunks, analyzer)
+    if folder.is_dir():
+        with FileLock(f"{folder}.lock"):
+            shutil.rmtree(folder, ignore_errors=True)
+    path = vector_cache_path(cache_dir)
+    if embedder is not None and path.is_file():
+        texts = [*kb.matcher.window_texts, *kb.matcher.sentence_texts]
+        VectorCache(path).forget(embedder.model_id, texts, "passage")
+
+
+def vector_cache_path(cache_dir: Path) -> Path:
+    """The file that holds all vectors."""
+    return cache_dir / "vectors.sqlite"
+
+
+def is_indexed(chunks: Sequence[Chunk], language: str, cache_dir: Path) -> bool:
+    """Whether ``build_index`` would find the inverted index of a corpus of whole passages in the cache."""
+    analyzer = Analyzer(language)
+    return LexicalIndex.is_complete(_folder(cache_dir, chunks, analyzer))
+
+
+def _folder(cache_dir: Path, chunks: Sequence[Chunk], analyzer: Analyzer) -> Path:
+    return cache_dir / "indexes" / _content_key(chunks, analyzer)
+
+
+def _contexts(chunks: Sequence[Chunk], indexed: Sequence[Chunk]) -> list[str]:
+    """What ``indexed`` says before the text of each chunk; empty where it says nothing of any."""
+    found = [other.text.removesuffix(chunk.text).strip() for chunk, other in zip(chunks, indexed, strict=True)]
+    return found if any(found) else []
+
+
+def _graph(chunks: Sequence[Chunk], analyzer: Analyzer, folder: Path, progress: ProgressCallback) -> MentionGraph:
+    progress(Progress("link", 0, 2 * len(chunks)))  # before its work, so that its time is its own
+    path = folder / f"mentions-{GRAPH_VERSION}.npz"
+    with FileLock(f"{folder}.lock"):
+        try:
+            return MentionGraph.load(path)
+        except (OSError, ValueError, KeyError):  # none yet, or what a crash left
+            graph = build_graph(chunks, analyzer, progress)
+            graph.save(path)
+            return graph
+
+
+def _chunk_vectors(windows: Vectors, kb: KbIndex) -> Vectors:
+    """Shape (chunks, dimensions): the mean direction of each chunk's windows."""
+    sums = np.zeros((len(kb.chunks), windows.shape[1]), dtype=np.float32)
+    for vector, passage in zip(windows, kb.matcher.window_passage, strict=True):
+        for position in kb.matcher.passages[passage].hits:
+            sums[position] += vector
+    normalized: Vectors = sums / np.maximum(np.linalg.norm(sums, axis=1, keepdims=True), 1e-9)
+    return normalized
+
+
+def _content_key(chunks: Sequence[Chunk], analyzer: Analyzer) -> str:
+    digest = hashlib.sha256(f"{INDEX_VERSION} {analyzer.key}".encode())
+    for chunk in chunks:
+        digest.update(f"\x00{chunk.chunk_id}\x01{chunk.index_text}".encode("utf-8", "surrogatepass"))
+    return digest.hexdigest()[:24]

@@ -1,0 +1,146 @@
+"""The paragraphs of a knowledge base, found again in its chunks, and the chunks that belong together.
+
+A question is answered by a paragraph, not by the chunk that a paragraph was packed into, so paragraphs are what is
+matched. A paragraph that was too long for one chunk is in pieces; here the pieces become one chunk again.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+from chatbot_mvp.documents.chunking import LIMIT_CHARS
+from chatbot_mvp.text import sentences
+from chatbot_mvp.types import Chunk
+
+MAX_JOINED_CHARS = 4 * LIMIT_CHARS
+"""A paragraph whose pieces are longer together stays in pieces: it would be the whole context."""
+WINDOW_SENTENCES = 2
+
+_PARAGRAPH = re.compile(r"(?:[^\n]|\n(?![ \t]*\n))+")
+_BLANK_LINE = re.compile(r"\s*\n[ \t]*\n")
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """One paragraph, in one or several chunks."""
+
+    section: str
+    text: str
+    start: int
+    """Offset in the source."""
+    hits: tuple[int, ...]
+    """Positions of the (joined) chunks that have all of it."""
+    windows: tuple[tuple[int, int], ...]
+    """(start, end) in ``text`` of every WINDOW_SENTENCES sentences in a row; at least one."""
+    context: str = ""
+    """What is said of the place of its chunk in the document; matched like the heading, never shown."""
+
+    @property
+    def sentences(self) -> list[tuple[int, int]]:
+        """(start, end) in ``text`` of each sentence; at least one."""
+        return _sentences(self.text)
+
+
+def join_pieces(chunks: Sequence[Chunk]) -> list[Chunk]:
+    """The chunks in order, those that are pieces of one split paragraph as one contiguous chunk.
+
+    Pieces are told from their offsets: the next one begins before or where this one ends, and no blank line lies there.
+    """
+    joined: list[Chunk] = []
+    group: list[Chunk] = []
+    for chunk in chunks:
+        if group and _continues(group[-1], chunk):
+            # A chunk in which one split paragraph ends and the next one begins is a piece of both.
+            if len(group) > 1 and re.search(r"\n[ \t]*\n", group[-1].text[group[-2].end - group[-1].start :]):
+                joined.extend(_one(group))
+                group = [group[-1]]
+            group.append(chunk)
+        else:
+            joined.extend(_one(group))
+            group = [chunk]
+    joined.extend(_one(group))
+    return joined
+
+
+def join_contexts(joined: Sequence[Chunk], chunks: Sequence[Chunk], contexts: Sequence[str]) -> list[str]:
+    """Row for row of ``joined`` the contexts of the ``chunks`` that it is made of, a blank between them."""
+    return [
+        " ".join(
+            context
+            for chunk, context in zip(chunks, contexts, strict=True)
+            if context and chunk.doc_id == whole.doc_id and whole.start <= chunk.start and chunk.end <= whole.end
+        )
+        for whole in joined
+    ]
+
+
+def passages_of(chunks: Sequence[Chunk], contexts: Sequence[str] = ()) -> list[Passage]:
+    """The paragraphs of (joined) chunks in order, each once however many chunks have it.
+
+    Args:
+        contexts: row for row the contexts of ``chunks``; empty where there are none.
+    """
+    context_of = contexts or [""] * len(chunks)
+    places: dict[tuple[str, int, int], list[int]] = {}
+    for position, chunk in enumerate(chunks):
+        for match in _PARAGRAPH.finditer(chunk.text):
+            piece = match.group()
+            if text := piece.strip():
+                start = chunk.start + match.start() + len(piece) - len(piece.lstrip())
+                places.setdefault((chunk.doc_id, start, start + len(text)), []).append(position)
+    # What a chunk repeats or begins of a paragraph that another chunk has whole is no paragraph of its own.
+    first: dict[tuple[str, int], int] = {}
+    last: dict[tuple[str, int], int] = {}
+    for doc_id, start, end in places:
+        first[doc_id, end] = min(start, first.get((doc_id, end), start))
+        last[doc_id, start] = max(end, last.get((doc_id, start), end))
+    found = []
+    for (doc_id, start, end), positions in sorted(places.items(), key=lambda item: (item[1][0], item[0][1])):
+        chunk = chunks[positions[0]]
+        text = chunk.text[start - chunk.start : end - chunk.start]
+        whole = first[doc_id, end] == start and last[doc_id, start] == end
+        if whole and text.strip("#*_ ") != chunk.section.rpartition(" > ")[2]:
+            hits = tuple(positions)
+            found.append(Passage(chunk.section, text, start, hits, _windows(text), context_of[hits[0]]))
+    if not found:  # headings are all there is
+        return [
+            Passage(chunk.section, chunk.text, chunk.start, (row,), _windows(chunk.text), context_of[row])
+            for row, chunk in enumerate(chunks)
+        ]
+    return found
+
+
+def _windows(text: str) -> tuple[tuple[int, int], ...]:
+    spans = _sentences(text)
+    last = len(spans) - 1
+    return tuple((start, spans[min(row + WINDOW_SENTENCES - 1, last)][1]) for row, (start, _) in enumerate(spans))
+
+
+def _sentences(text: str) -> list[tuple[int, int]]:
+    return sentences(text) or [(0, len(text))]
+
+
+def _continues(one: Chunk, following: Chunk) -> bool:
+    if (one.doc_id, one.section) != (following.doc_id, following.section):
+        return False
+    return one.start < following.start <= one.end < following.end and _within_paragraph(following, one.end)
+
+
+def _within_paragraph(chunk: Chunk, offset: int) -> bool:
+    """Whether the text of ``chunk`` goes on at ``offset`` without a blank line."""
+    rest = chunk.text[offset - chunk.start :]
+    return bool(rest.strip()) and not _BLANK_LINE.match(rest)
+
+
+def _one(group: list[Chunk]) -> list[Chunk]:
+    if len(group) < 2 or group[-1].end - group[0].start > MAX_JOINED_CHARS:
+        return group
+    text = group[0].text
+    for before, chunk in pairwise(group):
+        text += chunk.text[before.end - chunk.start :]
+    first = group[0]
+    number = group[-1].chunk_id.rpartition(":")[2]
+    return [replace(first, chunk_id=f"{first.chunk_id}-{number}", text=text, end=group[-1].end)]

@@ -1,0 +1,179 @@
+"""The stages a strategy is made of. Each takes a trace and returns the next one, with its time and notes."""
+
+from __future__ import annotations
+
+import time
+from abc import ABC, abstractmethod
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from chatbot_mvp.retrieval.indexes.corpus import CorpusIndex
+from chatbot_mvp.retrieval.stages.context import ContextChars, context_budget
+from chatbot_mvp.retrieval.stages.evidence import evidence_score
+from chatbot_mvp.retrieval.stages.fusion import adaptive_alpha, weighted_scores
+from chatbot_mvp.retrieval.trace import Hit, RetrievalTrace, StageRecord
+
+
+@dataclass(frozen=True)
+class RetrievalConfig:
+    """Every knob of a pipeline; the fields are the settings, or properties of them, of the same names."""
+
+    retrieval_strategy: str
+    retrieval_k: int
+    retrieval_pre_fusion_k: int
+    retrieval_fusion: str
+    retrieval_rrf_k: int
+    retrieval_bm25_weight: float
+    retrieval_vector_weight: float
+    embedding_model_name: str
+    embedding_kind: str
+    kb_top_k: int
+    kb_min_score: float
+    kb_max_context_chars: int
+    kb_large_context_chars: int
+    vector_store: str
+    reranker: str
+    reranker_top_n: int
+    query_expansion_llm: bool
+    retrieval_context_max_tokens: int
+    language_model: str
+
+
+class Stage(ABC):
+    """One step of a pipeline. Subclasses give ``apply``; a stage that gains from batches overrides ``run_batch``."""
+
+    name = ""
+
+    def __init__(self, index: CorpusIndex, config: RetrievalConfig) -> None:
+        self.index = index
+        self.config = config
+
+    @classmethod
+    def serves(cls, index: CorpusIndex) -> bool:
+        """False where the stage would have nothing to do, whatever the question: a pipeline leaves it out."""
+        return True
+
+    @abstractmethod
+    def apply(self, trace: RetrievalTrace) -> tuple[RetrievalTrace, dict[str, Any]]:
+        """The next trace, and notes for its record."""
+
+    def run(self, trace: RetrievalTrace) -> RetrievalTrace:
+        """Apply the stage to one trace and record its time."""
+        started = time.perf_counter()
+        following, notes = self.apply(trace)
+        return following.with_record(StageRecord(self.name, time.perf_counter() - started, notes))
+
+    def run_batch(self, traces: Sequence[RetrievalTrace]) -> list[RetrievalTrace]:
+        """Apply the stage to many traces; equal to ``run`` on each."""
+        return [self.run(trace) for trace in traces]
+
+    def _candidates(self, trace: RetrievalTrace, found: list[tuple[int, float]], signal: str) -> RetrievalTrace:
+        hits = tuple(
+            Hit(self.index.chunks[row], score, {signal: score, f"{signal}_rank": float(rank)})
+            for rank, (row, score) in enumerate(found, 1)
+        )
+        return replace(trace, candidates={**trace.candidates, signal: hits}, hits=hits)
+
+
+class Lexical(Stage):
+    """BM25 candidates under the signal ``bm25``."""
+
+    name = "lexical"
+
+    def apply(self, trace: RetrievalTrace) -> tuple[RetrievalTrace, dict[str, Any]]:
+        query = trace.query_expanded or trace.query
+        found = self.index.lexical.search(query, self.config.retrieval_pre_fusion_k)
+        return self._candidates(trace, found, "bm25"), {"found": len(found)}
+
+
+class Dense(Stage):
+    """Nearest vectors under the signal ``vector`` (cosine)."""
+
+    name = "dense"
+
+    def apply(self, trace: RetrievalTrace) -> tuple[RetrievalTrace, dict[str, Any]]:
+        return self._search([trace])[0]
+
+    def run_batch(self, traces: Sequence[RetrievalTrace]) -> list[RetrievalTrace]:
+        """One embedding call for the queries that are not cached and one matrix product; the time is shared out."""
+        started = time.perf_counter()
+        results = self._search(traces)
+        share = (time.perf_counter() - started) / max(1, len(traces))
+        return [trace.with_record(StageRecord(self.name, share, notes)) for trace, notes in results]
+
+    def _search(self, traces: Sequence[RetrievalTrace]) -> list[tuple[RetrievalTrace, dict[str, Any]]]:
+        side = self.index.dense
+        assert side is not None, "a strategy with vectors is built with an embedder"
+        vectors = side.cache.embed(side.embedder, [trace.query for trace in traces], "query", side.batch_size)
+        found = side.vectors.search(vectors, self.config.retrieval_pre_fusion_k)
+        return [
+            (replace(self._candidates(trace, rows, "vector"), query_vector=vector), {"found": len(rows)})
+            for trace, rows, vector in zip(traces, found, vectors, strict=True)
+        ]
+
+
+class Fusion(Stage):
+    """Makes one list of the candidates of several retrievers. Ties break by chunk id.
+
+    ``retrieval_fusion`` "rrf": score(d) = sum over retrievers of weight / (k + rank(d)) (Cormack et al. 2009).
+    "weighted": (1 - alpha) x keyword score + alpha x vector score, each brought to 0-1; alpha grows with
+    the question.
+    """
+
+    name = "fusion"
+
+    def apply(self, trace: RetrievalTrace) -> tuple[RetrievalTrace, dict[str, Any]]:
+        notes: dict[str, Any] = {}
+        if self.config.retrieval_fusion == "weighted":
+            notes["alpha"] = round(adaptive_alpha(trace.query), 3)
+            weighted = weighted_scores(trace.candidates, adaptive_alpha(trace.query))
+        weights = {"bm25": self.config.retrieval_bm25_weight, "vector": self.config.retrieval_vector_weight}
+        scores: dict[str, float] = defaultdict(float)
+        signals: dict[str, dict[str, float]] = defaultdict(dict)
+        chunks = {}
+        for source, hits in trace.candidates.items():
+            for rank, hit in enumerate(hits, 1):
+                scores[hit.chunk.chunk_id] += weights[source] / (self.config.retrieval_rrf_k + rank)
+                signals[hit.chunk.chunk_id].update(hit.signals)
+                chunks[hit.chunk.chunk_id] = hit.chunk
+        if self.config.retrieval_fusion == "weighted":
+            scores = weighted
+        ranked = sorted(scores, key=lambda chunk_id: (-scores[chunk_id], chunk_id))
+        fused = tuple(Hit(chunks[chunk_id], scores[chunk_id], signals[chunk_id]) for chunk_id in ranked)
+        return replace(trace, hits=fused), {"fused": len(fused), **notes}
+
+
+class Selection(Stage):
+    """The first ``kb_top_k`` hits that score enough and fit the context budget become ``chunks_final``."""
+
+    name = "selection"
+
+    def apply(self, trace: RetrievalTrace) -> tuple[RetrievalTrace, dict[str, Any]]:
+        usual, large = self.config.kb_max_context_chars, self.config.kb_large_context_chars
+        budget = context_budget(self.index.source_chars, usual, large)
+        chosen: list[Hit] = []
+        context = ContextChars()
+        best = trace.hits[0].score if trace.hits else 0.0
+        for hit in trace.hits[: self.config.kb_top_k]:
+            # A reranker's logits may be negative, and without a least score that says nothing.
+            relative = max(0.0, hit.score / best) if best > 0 else 0.0
+            if relative < self.config.kb_min_score or (chosen and context.used + context.cost(hit.chunk) > budget):
+                continue
+            chosen.append(hit)
+            context.add(hit.chunk)
+        following = replace(
+            trace, chunks_final=tuple(chosen), context_chars_used=context.used, context_chars_budget=budget
+        )
+        return following, {"kept": len(chosen)}
+
+
+class Evidence(Stage):
+    """Judges how well the chosen chunks cover the question."""
+
+    name = "evidence"
+
+    def apply(self, trace: RetrievalTrace) -> tuple[RetrievalTrace, dict[str, Any]]:
+        score, notes = evidence_score(trace, self.index)
+        return replace(trace, evidence=score), notes

@@ -1,0 +1,63 @@
+"""The walk as a stage of a pipeline."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from chatbot_mvp.retrieval.bridge.walk import LEXICAL_CANDIDATES, VECTOR_CANDIDATES, BridgeWalk, Cosine, Ranking
+from chatbot_mvp.retrieval.bridge.weights import load_weights
+from chatbot_mvp.retrieval.indexes.corpus import CorpusIndex
+from chatbot_mvp.retrieval.stages.base import RetrievalConfig, Stage
+from chatbot_mvp.retrieval.trace import Hit, RetrievalTrace
+
+_NOTHING = np.zeros(0, np.int64)
+_SHOWN = 10
+"""Of the first search, the hits that the trace shows."""
+
+
+class Bridge(Stage):
+    """Ranks what BM25 and the vectors find and what that mentions or is mentioned by.
+
+    The first hits together cover the question. BM25 counts each term by the better of its scores in title and text.
+    A knowledge base has no links: what BM25 finds there is handed on.
+    """
+
+    name = "bridge"
+
+    def __init__(self, index: CorpusIndex, config: RetrievalConfig) -> None:
+        super().__init__(index, config)
+        self._walk = (
+            BridgeWalk(index.graph, index.analyzer, load_weights(config.retrieval_strategy)) if index.graph else None
+        )
+        if self._walk is not None:
+            self._walk.warm_up()
+        reranked = config.retrieval_pre_fusion_k if config.reranker else 0
+        # Making a hit of every candidate would cost as much as ranking them.
+        self._kept = max(config.retrieval_k, config.kb_top_k, reranked)
+
+    def apply(self, trace: RetrievalTrace) -> tuple[RetrievalTrace, dict[str, Any]]:
+        if self._walk is None:
+            found = self.index.lexical.search(trace.query, LEXICAL_CANDIDATES)
+            return self._candidates(trace, found, "bm25"), {"found": len(found)}
+        nearest = _NOTHING
+        cosine: Cosine | None = None
+        if trace.query_vector is not None and self.index.dense is not None:
+            vectors, query_vector = self.index.dense.vectors, trace.query_vector
+            near = trace.candidates["vector"][:VECTOR_CANDIDATES]
+            nearest = np.array([self.index.row_of[hit.chunk.chunk_id] for hit in near], np.int64)
+            cosine = lambda rows: vectors.similarities(query_vector, rows)  # noqa: E731
+        ranking = self._walk.rank(trace.query, nearest, cosine, self._kept)
+        rows, scores = ranking.found
+        shown = list(zip(rows[:_SHOWN].tolist(), scores[:_SHOWN].tolist(), strict=True))
+        following = replace(self._candidates(trace, shown, "bm25"), hits=self._hits(ranking))
+        return following, {"candidates": ranking.candidates, "added_by_names_and_links": ranking.added}
+
+    def _hits(self, ranking: Ranking) -> tuple[Hit, ...]:
+        columns = [values.tolist() for values in ranking.signals.values()]
+        return tuple(
+            Hit(self.index.chunks[row], score, dict(zip(ranking.signals, values, strict=True)))
+            for row, score, *values in zip(ranking.rows.tolist(), ranking.relative.tolist(), *columns, strict=True)
+        )

@@ -1,0 +1,75 @@
+"""Optional: further words for a short question, from a language model. If it fails, the question stays as it is."""
+
+from __future__ import annotations
+
+import sqlite3
+from dataclasses import dataclass, replace
+from typing import Any
+
+from chatbot_mvp.errors import ChatbotError
+from chatbot_mvp.llm.language_model import LanguageModel
+from chatbot_mvp.retrieval.indexes.corpus import CorpusIndex
+from chatbot_mvp.retrieval.indexes.enrichment import ContextCache
+from chatbot_mvp.retrieval.prompts import prompts
+from chatbot_mvp.retrieval.stages.base import RetrievalConfig, Stage
+from chatbot_mvp.retrieval.trace import RetrievalTrace
+
+SHORT_QUESTION = 5
+"""Words; a question with as many says enough by itself."""
+MAX_WORDS = 8
+"""Of a reply; a model that goes on must not drown the question."""
+
+
+@dataclass(frozen=True)
+class QueryExpander:
+    """Asks for words, each question once: replies are kept under model, language and question."""
+
+    model: LanguageModel
+    cache: ContextCache
+
+    def words(self, question: str, language: str) -> str:
+        """The model's reply on one line.
+
+        Raises:
+            ChatbotError, OSError: there is none.
+            sqlite3.Error: the cache cannot be read or written.
+        """
+        # The prompt tells the language, and so does the key that is made of it.
+        prompt = prompts(language)["expand_query"].format(question=question)
+        return self.cache.contexts(self.model, [prompt], 1)[0]
+
+
+class LlmExpansion(Stage):
+    """Adds up to 8 words to the expansion of a question of fewer than 5, each with the note ``llm: word``.
+
+    The record's notes: ``added``; ``asked``, whether the question was short enough; ``failed``, 1 when no reply came,
+    with the ``error``.
+    """
+
+    name = "llm_expansion"
+
+    def __init__(self, index: CorpusIndex, config: RetrievalConfig, expander: QueryExpander) -> None:
+        super().__init__(index, config)
+        self._expander = expander
+
+    def apply(self, trace: RetrievalTrace) -> tuple[RetrievalTrace, dict[str, Any]]:
+        analyzer = self.index.analyzer
+        known = set(analyzer.terms(f"{trace.query} {trace.query_expanded}"))
+        if not known or len(trace.query.split()) >= SHORT_QUESTION:
+            return trace, {"asked": False, "added": 0, "failed": 0}
+        try:
+            reply = self._expander.words(trace.query, analyzer.language)
+        except (ChatbotError, OSError, sqlite3.Error) as error:
+            return trace, {"asked": True, "added": 0, "failed": 1, "error": str(error)}
+        added: dict[str, str] = {}
+        for word, term in analyzer.content_words(reply):
+            if term not in known and len(added) < MAX_WORDS:
+                added.setdefault(term, word)
+        if not added:
+            return trace, {"asked": True, "added": 0, "failed": 0}
+        following = replace(
+            trace,
+            query_expanded=" ".join([trace.query_expanded or trace.query, *added.values()]),
+            expansion_notes=(*trace.expansion_notes, *(f"llm: {word}" for word in added.values())),
+        )
+        return following, {"asked": True, "added": len(added), "failed": 0}

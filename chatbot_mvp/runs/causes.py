@@ -1,0 +1,187 @@
+"""Why a question of a run went wrong: the first place on its way where what it needed was lost."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from chatbot_mvp.metrics.answers.accuracy import answered_right
+from chatbot_mvp.metrics.answers.text import AnswerCase
+
+
+class Cause(StrEnum):
+    """In the order of the way that a question takes; the value stands in run records and catalogue keys."""
+
+    OK = "ok"
+    """Answered right or, in a run without answers, with all gold documents in the context."""
+    NOT_RETRIEVED = "not_retrieved"
+    """A gold document is not among the candidates."""
+    BELOW_CUT = "below_cut"
+    """A gold document is a candidate, too low for the context, and no reranker lifted it."""
+    LOST_IN_RERANKING = "lost_in_reranking"
+    """A gold document stood high enough for the context, and the reranker put it lower."""
+    ANSWERED_WRONG = "answered_wrong"
+    """All gold documents were in the context; the answer is wrong."""
+    UNKNOWN_WRONGLY = "unknown_wrongly"
+    """All gold documents were in the context; the answer is "I don't know"."""
+    JUDGE_FAILED = "judge_failed"
+    """Answered, and nothing could tell whether it is right."""
+    NOT_SCORED = "not_scored"
+    """The query failed before it could be scored, or there is nothing to score it against."""
+
+
+@dataclass(frozen=True, slots=True)
+class QueryOutcome:
+    """What became of one question. The fields of the answer stay at their defaults in a run without generation."""
+
+    gold: frozenset[str]
+    """Relevant documents."""
+    candidates: tuple[str, ...]
+    """Documents before reranking, the best first, as deep as they are known."""
+    cut: int
+    """So many documents fit into the context."""
+    context: tuple[str, ...] | None = None
+    """Documents that reached the context; None: the first ``cut`` candidates."""
+    reranked: bool = False
+    answered: bool = False
+    """There is an answer, be it "I don't know"."""
+    right: bool | None = None
+    """None: nothing could tell."""
+    abstained: bool = False
+    """The answer is "I don't know"."""
+    judge_failed: bool = False
+    failed: bool = False
+    """A phase of the query failed."""
+
+
+def cause_of(outcome: QueryOutcome) -> Cause:
+    """The cause; where several gold documents were lost, the earliest place.
+
+    A right answer is ok whatever was retrieved, and an "I don't know" without the evidence is a failure of retrieval,
+    not of the answer.
+    """
+    if outcome.failed:
+        return Cause.NOT_SCORED
+    if outcome.answered and outcome.right:
+        return Cause.OK
+    if outcome.answered and outcome.right is None and outcome.judge_failed and not outcome.abstained:
+        return Cause.JUDGE_FAILED
+    if not outcome.gold:
+        return Cause.NOT_SCORED
+    if lost := _lost(outcome):
+        return lost
+    if not outcome.answered:
+        return Cause.OK
+    if outcome.abstained:
+        return Cause.UNKNOWN_WRONGLY
+    return Cause.NOT_SCORED if outcome.right is None else Cause.ANSWERED_WRONG
+
+
+def _lost(outcome: QueryOutcome) -> Cause | None:
+    high = set(outcome.candidates[: outcome.cut])
+    missing = outcome.gold - (high if outcome.context is None else set(outcome.context))
+    if not missing:
+        return None
+    if missing - set(outcome.candidates):
+        return Cause.NOT_RETRIEVED
+    # Without a reranker a high candidate can still be missing: a context is also limited in characters.
+    return Cause.BELOW_CUT if missing - high or not outcome.reranked else Cause.LOST_IN_RERANKING
+
+
+def outcome_of_row(row: Mapping[str, Any], cut: int, language: str) -> QueryOutcome:
+    """The outcome of a row of ``per_query`` in ``<run_id>.json``.
+
+    Args:
+        row: read are ``gold``, ``retrieved`` and, where they are there, ``candidates`` (all that a reranker got),
+            ``generation_doc_ids``, ``reranked``, ``response``, ``abstained``, ``judge_failed``, ``failed``.
+        cut: documents that fit into a context.
+        language: of the answers.
+    """
+    context = row.get("generation_doc_ids")
+    response = row.get("response")
+    right = answered_right(AnswerCase(response, row.get("answer", ""), row.get("answer_type", ""), language))
+    abstained = bool(row.get("abstained"))
+    return QueryOutcome(
+        gold=frozenset(row["gold"]),
+        candidates=tuple(dict.fromkeys([*row["retrieved"], *row.get("candidates", ())])),
+        cut=cut,
+        context=None if context is None else tuple(context),
+        reranked=bool(row.get("reranked")),
+        answered=response is not None,
+        # The no of "no lo sé" is not the answer no.
+        right=False if abstained else right,
+        abstained=abstained,
+        judge_failed=bool(row.get("judge_failed")),
+        failed=bool(row.get("failed")),
+    )
+
+
+class Fate(StrEnum):
+    """Where one relevant document of a question was lost, in the order of its way; keys of the catalogues."""
+
+    IN_CONTEXT = "in_context"
+    """It reached the context."""
+    NOT_FOUND = "not_found"
+    """No retriever has it among its candidates."""
+    LOST_IN_FUSION = "lost_in_fusion"
+    """A retriever found it, and the one list of all does not have it."""
+    BELOW_CUT = "below_cut"
+    """In the list, too low for the context, and no reranker lifted it."""
+    LOST_IN_RERANKING = "lost_in_reranking"
+    """High enough before the reranker, too low after it."""
+    LEFT_OUT = "left_out"
+    """High enough, and the context had no room for it, or its score was under the least."""
+
+
+@dataclass(frozen=True, slots=True)
+class GoldPath:
+    """One relevant document's way through the stages of its question."""
+
+    doc_id: str
+    ranks: Mapping[str, int | None]
+    """Stage -> rank from 1, None where it is not; stages as in ``retrieving.gold_ranks``, those that are known."""
+    fate: Fate
+
+
+def gold_paths(row: Mapping[str, Any], payload: Mapping[str, Any], cut: int, reranker: bool) -> list[GoldPath]:
+    """The ways of a question's relevant documents.
+
+    Args:
+        row: of ``per_query``; read where ``payload`` is of an earlier version or gone: the ranking as deep as it was
+            kept, and the context.
+        payload: of the retrieval record; {} without one.
+        cut: documents that fit into a context.
+        reranker: whether the run had one.
+    """
+    recorded = payload.get("gold", {}).get("ranks", {})
+    paths = []
+    for doc_id in row["gold"]:
+        ranks = recorded.get(doc_id) or _known_ranks(row, payload, doc_id, cut)
+        paths.append(GoldPath(doc_id, ranks, fate_of(ranks, cut, reranker)))
+    return paths
+
+
+def fate_of(ranks: Mapping[str, int | None], cut: int, reranker: bool) -> Fate:
+    """Where a document with these ranks was lost, the earliest place."""
+    if ranks.get("context"):
+        return Fate.IN_CONTEXT
+    place = ranks.get("ranking")
+    if place is None:
+        retrievers = [rank for stage, rank in ranks.items() if stage not in ("ranking", "rerank", "context")]
+        return Fate.LOST_IN_FUSION if any(retrievers) else Fate.NOT_FOUND
+    if reranker:
+        after = ranks.get("rerank")
+        if after is not None and after <= cut:
+            return Fate.LEFT_OUT
+        return Fate.LOST_IN_RERANKING if place <= cut else Fate.BELOW_CUT
+    return Fate.BELOW_CUT if place > cut else Fate.LEFT_OUT
+
+
+def _known_ranks(row: Mapping[str, Any], payload: Mapping[str, Any], doc_id: str, cut: int) -> dict[str, int | None]:
+    before = list(dict.fromkeys([*row["retrieved"], *payload.get("pre_rerank_candidate_ids", ())]))
+    context = row.get("generation_doc_ids")
+    reached = row["retrieved"][:cut] if context is None else context
+    lists = {"ranking": before, "context": reached}
+    return {stage: ids.index(doc_id) + 1 if doc_id in ids else None for stage, ids in lists.items()}

@@ -1,0 +1,275 @@
+"""Two or more runs over the same questions, metric by metric and query by query."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from chatbot_mvp.errors import CorporaDiffer, NothingToCompare, QuestionsDiffer, UnknownChoice
+from chatbot_mvp.metrics.registry import COMPARED, METRICS
+from chatbot_mvp.metrics.statistics.bootstrap import Floats, percentile_intervals
+from chatbot_mvp.metrics.statistics.significance import holm, randomisation_p
+from chatbot_mvp.runs.masking import masked_settings
+from chatbot_mvp.runs.records import RAGAS, TREC, RunManifest
+
+_EQUAL = 1e-9  # a difference below it is rounding
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedRun:
+    """One side of a comparison: a finished run and its manifest."""
+
+    manifest: RunManifest
+    result: Mapping[str, Any]
+    """As in ``<run_id>.json``."""
+
+    @property
+    def run_id(self) -> str:
+        return self.manifest.run_id
+
+
+@dataclass(frozen=True, slots=True)
+class QueryChange:
+    """One question whose score is not the same."""
+
+    query_id: str
+    question: str
+    base: float
+    other: float
+
+
+@dataclass(frozen=True, slots=True)
+class MetricDelta:
+    """One metric of one run against the base."""
+
+    metric: str
+    base: float | None
+    """Mean over the queries that both runs scored, as all figures here."""
+    other: float | None
+    delta: float | None
+    """other - base."""
+    interval: tuple[float, float] | None
+    """95 % percentile bootstrap of the delta over queries; None below two pairs."""
+    p: float | None
+    """Two-sided paired randomisation test; None without pairs."""
+    p_holm: float | None
+    """Corrected over all metrics and runs of the comparison."""
+    pairs: int
+    """Queries that both runs scored."""
+    total: int
+    """Queries of the runs."""
+    improved: tuple[QueryChange, ...]
+    """Queries that the other run does better, the largest change first; for a complement, those that are lower."""
+    worsened: tuple[QueryChange, ...]
+    equal: int
+
+
+@dataclass(frozen=True, slots=True)
+class RunDelta:
+    """One run against the base."""
+
+    run_id: str
+    metrics: tuple[MetricDelta, ...]
+    configuration: dict[str, tuple[Any, Any]]
+    """What differs: setting (or fingerprint, code_version) -> (base, other); secrets are masked."""
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """What ``benchmark compare`` tells."""
+
+    base: str
+    dataset: str
+    queries: int
+    runs: tuple[RunDelta, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @property
+    def configuration(self) -> dict[str, tuple[Any, ...]]:
+        """Setting -> its value in the base and in each other run, in their order; only what is not the same in all."""
+        base = {name: values[0] for run in self.runs for name, values in run.configuration.items()}
+        return {
+            name: (own, *(run.configuration.get(name, (own, own))[1] for run in self.runs))
+            for name, own in base.items()
+        }
+
+
+def compare_runs(runs: Sequence[ComparedRun], metrics: Sequence[str] = ()) -> Comparison:
+    """The first run against each of the others.
+
+    Args:
+        metrics: names; by default those of ``COMPARED`` that both runs have.
+
+    Raises:
+        NothingToCompare: fewer than two runs, or one of them twice.
+        CorporaDiffer, QuestionsDiffer: a difference between the runs would not be one of their configurations.
+        UnknownChoice: a metric that the runs do not have.
+    """
+    ids = [run.run_id for run in runs]
+    if len(set(ids)) < 2 or len(set(ids)) != len(ids):
+        raise NothingToCompare(runs=", ".join(ids) or "-")
+    base, *others = runs
+    for other in others:
+        _refuse_different(base, other)
+    names = _names(runs, metrics)
+    columns = [(other, name) for other in others for name in names]
+    pairs = [_pairs(base, other, name) for other, name in columns]
+    differences = np.stack([after - before for before, after in pairs], axis=1)
+    intervals = percentile_intervals(differences)
+    p_values = [None if np.isnan(p) else float(p) for p in randomisation_p(differences)]
+    corrected = holm(p_values)
+    questions = _questions(base)
+    deltas = [
+        _delta(name, before, after, questions, _interval(intervals[column]), p_values[column], corrected[column])
+        for column, ((_, name), (before, after)) in enumerate(zip(columns, pairs, strict=True))
+    ]
+    return Comparison(
+        base=base.run_id,
+        dataset=base.manifest.dataset,
+        queries=len(questions),
+        runs=tuple(
+            RunDelta(
+                other.run_id,
+                tuple(deltas[row * len(names) : (row + 1) * len(names)]),
+                configuration_changes(base.manifest, other.manifest),
+            )
+            for row, other in enumerate(others)
+        ),
+    )
+
+
+def configuration_changes(base: RunManifest, other: RunManifest) -> dict[str, tuple[Any, Any]]:
+    """What differs between the configurations; a setting that one run's version did not have is None there.
+
+    Compared as they may be shown: another key, or another folder with a model of the same name, is no difference.
+    """
+    one, two = (
+        {**masked_settings(m.settings_masked), "fingerprint": m.fingerprint, "code_version": m.code_version}
+        for m in (base, other)
+    )
+    names = {**one, **two}
+    if TREC in (base.imported, other.imported):
+        # Of a ranking of another program nothing is known that would make a setting of ours a difference.
+        names = {name: None for name in names if name in one and name in two}
+    return {name: (one.get(name), two.get(name)) for name in names if one.get(name) != two.get(name)}
+
+
+Line = Mapping[str, Any]
+"""A run as in ``submissions.jsonl``."""
+
+Mismatch = Literal["kind", "dataset", "documents", "questions"]
+
+
+def why_not_comparable(base: Line, other: Line) -> Mismatch | None:
+    """The first thing that sets two runs apart beside their configuration, as far as their lines tell; None if none.
+
+    Quick, for lists of many runs; ``compare_runs`` looks closer.
+    """
+    if base.get("kind") != other.get("kind"):
+        return "kind"
+    if base.get("kind") == RAGAS:
+        # The same questions, whatever the file of a system's answers is called.
+        return None if base.get("dataset_sha256") == other.get("dataset_sha256") else "questions"
+    if base.get("dataset") != other.get("dataset"):
+        return "dataset"
+    for name, mismatch in _SIZES:
+        if base.get(name) != other.get(name):
+            return mismatch
+    return None
+
+
+_SIZES: tuple[tuple[str, Mismatch], ...] = (
+    ("queries", "questions"),
+    ("documents", "documents"),
+    ("dataset_sha256", "documents"),
+)
+
+
+def _refuse_different(base: ComparedRun, other: ComparedRun) -> None:
+    one, two = base.manifest, other.manifest
+    if (one.dataset_sha256, one.documents) != (two.dataset_sha256, two.documents):
+        raise CorporaDiffer(
+            base=one.run_id,
+            other=two.run_id,
+            base_dataset=f"{one.dataset}, {one.documents}, {one.dataset_sha256[:12]}",
+            other_dataset=f"{two.dataset}, {two.documents}, {two.dataset_sha256[:12]}",
+        )
+    here, there = set(_questions(base)), set(_questions(other))
+    if here != there:
+        raise QuestionsDiffer(
+            base=one.run_id, other=two.run_id, only_base=len(here - there), only_other=len(there - here)
+        )
+
+
+def _names(runs: Sequence[ComparedRun], asked: Sequence[str]) -> list[str]:
+    common = [name for name in runs[0].result["metrics"] if all(name in run.result["metrics"] for run in runs)]
+    for name in asked:
+        if name not in common:
+            raise UnknownChoice(kind="metric", found=name, legal=", ".join(common) or "-")
+    names = list(dict.fromkeys(asked)) or [name for name in COMPARED if name in common]
+    if not names:
+        raise NothingToCompare(runs=", ".join(run.run_id for run in runs))
+    return names
+
+
+def _questions(run: ComparedRun) -> dict[str, str]:
+    """query_id -> text, by id: the order decides which random sign or draw a query meets."""
+    rows = sorted(run.result["per_query"], key=lambda row: row["query_id"])
+    return {row["query_id"]: row["question"] for row in rows}
+
+
+def _pairs(base: ComparedRun, other: ComparedRun, name: str) -> tuple[Floats, Floats]:
+    """The scores of both runs by query id; NaN in both where either has none."""
+    scores = [{row["query_id"]: row["metrics"].get(name) for row in run.result["per_query"]} for run in (base, other)]
+    table = np.array(
+        [
+            [np.nan, np.nan] if None in (pair := [side[query_id] for side in scores]) else pair
+            for query_id in _questions(base)
+        ],
+        dtype=np.float64,
+    ).reshape(-1, 2)
+    return table[:, 0], table[:, 1]
+
+
+def _delta(
+    name: str,
+    before: Floats,
+    after: Floats,
+    questions: Mapping[str, str],
+    interval: tuple[float, float] | None,
+    p: float | None,
+    p_holm: float | None,
+) -> MetricDelta:
+    known = np.flatnonzero(~np.isnan(before))
+    ids = list(questions)
+    gain = after - before if METRICS[name].higher_is_better else before - after
+    changed = sorted(
+        (row for row in known if abs(gain[row]) > _EQUAL), key=lambda row: (-round(float(abs(gain[row])), 9), ids[row])
+    )
+    changes = {
+        row: QueryChange(ids[row], questions[ids[row]], float(before[row]), float(after[row])) for row in changed
+    }
+    means = (float(before[known].mean()), float(after[known].mean())) if len(known) else (None, None)
+    return MetricDelta(
+        metric=name,
+        base=means[0],
+        other=means[1],
+        delta=float((after - before)[known].mean()) if len(known) else None,
+        interval=interval,
+        p=p,
+        p_holm=p_holm,
+        pairs=len(known),
+        total=len(ids),
+        improved=tuple(changes[row] for row in changed if gain[row] > 0),
+        worsened=tuple(changes[row] for row in changed if gain[row] < 0),
+        equal=len(known) - len(changed),
+    )
+
+
+def _interval(pair: Floats) -> tuple[float, float] | None:
+    return None if np.isnan(pair).any() else (float(pair[0]), float(pair[1]))

@@ -1,0 +1,79 @@
+"""From the rows of a run's queries to its figures, and a row's metrics."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from chatbot_mvp.metrics.answers.text import AnswerCase
+from chatbot_mvp.metrics.ranking.family import CONTEXT_METRICS
+from chatbot_mvp.metrics.ranking.generation_context import reranker_rescue_count
+from chatbot_mvp.metrics.registry import ANSWER_METRICS, METRICS
+from chatbot_mvp.metrics.statistics.summary import SPLITS, Scores, Summary, split, summarise
+from chatbot_mvp.runs.causes import Cause
+
+Row = Mapping[str, Any]
+
+
+def context_metrics(context: Sequence[str] | None, qrels: Mapping[str, int]) -> dict[str, float | None]:
+    """The metrics of what reached the generator; none of them in a run without a reranker (``context`` is None)."""
+    return {} if context is None else {name: function(context, qrels) for name, function in CONTEXT_METRICS.items()}
+
+
+def answer_metrics(case: AnswerCase) -> dict[str, float | None]:
+    """The metrics of an answer that apply to its kind of question; all None when there is no answer."""
+    other = "answer_contains" if case.is_label else "accuracy"
+    return {name: function(case) for name, function in ANSWER_METRICS.items() if name != other}
+
+
+def run_figures(per_query: Sequence[Row]) -> dict[str, Any]:
+    """The aggregates of ``<run_id>.json``; which metrics there are is taken from the rows.
+
+    Returns:
+        ``metrics`` (mean over the scored queries), ``scored`` ([scored, total]), ``readings`` ([failures left out,
+        failures as the worst value]), ``intervals`` ([low, high] or None), ``splits`` (field -> value -> metric ->
+        mean, scored, total, interval), ``causes`` (cause -> queries), and ``reranker_rescue_count`` of a reranked run.
+    """
+    found = {name for row in per_query for name in row["metrics"]}
+    names = [name for name in METRICS if name in found]
+    rows = [Scores(row["metrics"], _lacks(row), {field: row.get(field) or "" for field in SPLITS}) for row in per_query]
+    totals = summarise(rows, names)
+    causes = Counter(row["cause"] for row in per_query if "cause" in row)
+    figures = {
+        "metrics": {name: total.mean for name, total in totals.items()},
+        "scored": {name: [total.scored, total.total] for name, total in totals.items()},
+        "readings": {name: [total.mean, total.mean_with_failures] for name, total in totals.items()},
+        "intervals": {name: _pair(total) for name, total in totals.items()},
+        "splits": {
+            field: {
+                value: {name: _cell(total) for name, total in summaries.items()} for value, summaries in groups.items()
+            }
+            for field, groups in split(rows, names).items()
+        },
+        "causes": {cause.value: causes[cause.value] for cause in Cause},
+    }
+    reranked = [row for row in per_query if row.get("reranked") is not None]
+    if reranked:
+        figures["reranker_rescue_count"] = reranker_rescue_count(
+            (row["retrieved"], row["generation_doc_ids"], dict.fromkeys(row["gold"], 1)) for row in reranked
+        )
+    return figures
+
+
+def _lacks(row: Row) -> bool:
+    """Whether a score that the row has not is a failure."""
+    return bool(row.get("failed") or row.get("judge_failed"))
+
+
+def _pair(summary: Summary) -> list[float] | None:
+    return None if summary.interval is None else list(summary.interval)
+
+
+def _cell(summary: Summary) -> dict[str, Any]:
+    return {
+        "mean": summary.mean,
+        "scored": summary.scored,
+        "total": summary.total,
+        "interval": _pair(summary),
+    }

@@ -1,0 +1,56 @@
+"""What a run has recorded, in memory and on disk at once: what is missing, and what comes to it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from chatbot_mvp.runs.records import QueryRecord, RunFolder
+
+
+class Journal:
+    """The records of one run. For the thread that holds the run."""
+
+    def __init__(self, folder: RunFolder, *, forget_failed: bool = False) -> None:
+        """
+        Args:
+            forget_failed: take failed queries for missing, so that they are done again.
+        """
+        self._folder = folder
+        phases, self.damaged = folder.all_records()
+        self._phases = {
+            phase: {key: record for key, record in records.items() if record.status == "ok" or not forget_failed}
+            for phase, records in phases.items()
+        }
+
+    def of(self, phase: str) -> dict[str, QueryRecord]:
+        """query_id -> its record."""
+        return self._phases.setdefault(phase, {})
+
+    def missing(self, phase: str, query_ids: Iterable[str]) -> list[str]:
+        """Those that have no record of a phase, in the order given."""
+        known = self.of(phase)
+        return [query_id for query_id in query_ids if query_id not in known]
+
+    def ok(self, phase: str) -> set[str]:
+        """Queries for which a phase went well."""
+        return {query_id for query_id, record in self.of(phase).items() if record.status == "ok"}
+
+    def failed(self, phase: str) -> int:
+        """How many queries a phase failed for."""
+        return sum(record.status == "failed" for record in self.of(phase).values())
+
+    def add(self, records: Sequence[QueryRecord]) -> None:
+        """Write records; once this returns, they survive a crash.
+
+        Raises:
+            RunNotWritten
+        """
+        if not records:
+            return
+        self._folder.append_records(records)
+        rows: list[dict[str, Any]] = []
+        for record in records:
+            self.of(record.phase)[record.query_id] = record
+            rows.append({"query_id": record.query_id, "phase": record.phase, "status": record.status})
+        self._folder.events("query_result", rows)

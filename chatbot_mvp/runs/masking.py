@@ -1,0 +1,46 @@
+"""A configuration that may be shown and leave the house: no secrets, no credentials, no folders of this machine."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import PurePosixPath, PureWindowsPath
+from typing import Any
+from urllib.parse import urlsplit, urlunsplit
+
+from chatbot_mvp.runs.records import RunManifest
+from chatbot_mvp.settings.model import MASK, SECRETS
+
+_SECRET_NAME = re.compile(r"(?:^|_)(?:api_?key|access_?key|secret\w*|token|password|credential\w*)$", re.IGNORECASE)
+
+
+def masked_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings of a manifest once more through the sieve, as an older or edited file may hold anything."""
+    return {name: _masked(name, value) for name, value in settings.items()}
+
+
+def configuration(manifest: RunManifest) -> dict[str, Any]:
+    """A manifest without ``dataset_ref``, which may be a folder of this machine; the data set's hash tells more."""
+    values = asdict(manifest)
+    del values["dataset_ref"]
+    return {**values, "settings_masked": masked_settings(manifest.settings_masked)}
+
+
+def _masked(name: str, value: Any) -> Any:
+    if not isinstance(value, str) or not value:
+        return value
+    if name in SECRETS or _SECRET_NAME.search(name):
+        return MASK
+    if "://" in value:
+        return _address(value)
+    if value.startswith(("/", "~")):
+        return PurePosixPath(value).name
+    return PureWindowsPath(value).name if re.match(r"[A-Za-z]:\\", value) else value
+
+
+def _address(value: str) -> str:
+    """Scheme, host, port and path: user, password and query may be credentials."""
+    parts = urlsplit(value)
+    host = parts.netloc.rpartition("@")[2]
+    return urlunsplit((parts.scheme, host, parts.path, "", ""))

@@ -1,0 +1,117 @@
+"""Tags and a note that people give a run: ``data/run_notes.jsonl``, one line per change, appended and never rewritten.
+
+A change says what was added and what taken away, so that two people who tag a run at the same time both have their
+tags; a note says which text it takes the place of, so that nobody writes over what they have not seen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from filelock import FileLock, Timeout
+
+from chatbot_mvp.errors import NoteChanged, NoteNotWritten
+from chatbot_mvp.runs.records import append_json_lines, read_json_lines, utc_now
+from chatbot_mvp.storage.file_cache import FileCache
+from chatbot_mvp.text import fold
+
+TAG_CHARS, NOTE_CHARS = 40, 2_000
+"""The longest tag and note; what is beyond is cut off."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunNote:
+    """What people say of a run."""
+
+    tags: tuple[str, ...] = ()
+    """In the order in which they were given; none twice, whatever its case and accents."""
+    note: str = ""
+
+
+NO_NOTE = RunNote()
+
+
+class RunNotes:
+    """Safe to use from threads and processes."""
+
+    def __init__(self, path: Callable[[], Path]) -> None:
+        self._path = path
+        self._cache: FileCache[Mapping[str, RunNote]] = FileCache(0)
+
+    def all(self) -> Mapping[str, RunNote]:
+        """run_id -> its tags and note, of the runs that have any. Damaged lines are left out."""
+        path = self._path()
+        return self._cache.get(path, lambda: _read(path))
+
+    def tag(self, run_id: str, add: Iterable[str] = (), remove: Iterable[str] = ()) -> RunNote:
+        """Give and take tags; what the run has then.
+
+        Raises:
+            NoteNotWritten
+        """
+        line = {"add": _tidy(add), "remove": _tidy(remove)}
+        return self._append(run_id, lambda _: line)
+
+    def write(self, run_id: str, text: str, seen: str) -> RunNote:
+        """Put a note in the place of the one that its writer saw; "" for none.
+
+        Raises:
+            NoteChanged: it is another one by now, which stays.
+            NoteNotWritten
+        """
+
+        def line(now: RunNote) -> dict[str, Any]:
+            if now.note != seen:
+                raise NoteChanged(run_id=run_id, found=now.note)
+            return {"note": text.strip()[:NOTE_CHARS]}
+
+        return self._append(run_id, line)
+
+    def _append(self, run_id: str, line: Callable[[RunNote], Mapping[str, Any]]) -> RunNote:
+        path = self._path()
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with FileLock(path.with_name(f".{path.name}.lock"), timeout=10):
+                # Read anew: the last change may be of another process, and of this instant.
+                now = _read(path).get(run_id, NO_NOTE)
+                row = {"time": utc_now(), "run_id": run_id, **line(now)}
+                append_json_lines(path, [row])
+        except (OSError, Timeout) as error:
+            reason = getattr(error, "strerror", None) or str(error)
+            raise NoteNotWritten(run_id=run_id, path=str(path), reason=reason) from error
+        return _changed(now, row)
+
+
+def _read(path: Path) -> dict[str, RunNote]:
+    rows, _ = read_json_lines(path)
+    found: dict[str, RunNote] = {}
+    for row in rows:
+        run_id = row.get("run_id")
+        if isinstance(run_id, str):
+            found[run_id] = _changed(found.get(run_id, NO_NOTE), row)
+    return found
+
+
+def _changed(before: RunNote, row: Mapping[str, Any]) -> RunNote:
+    if isinstance(row.get("note"), str):
+        return replace(before, note=row["note"])
+    add, remove = _tidy(row.get("add")), {fold(tag) for tag in _tidy(row.get("remove"))}
+    kept = [tag for tag in before.tags if fold(tag) not in remove]
+    return replace(before, tags=_once([*kept, *add]))
+
+
+def _once(tags: Iterable[str]) -> tuple[str, ...]:
+    found: dict[str, str] = {}
+    for tag in tags:
+        found.setdefault(fold(tag), tag)
+    return tuple(found.values())
+
+
+def _tidy(tags: object) -> list[str]:
+    """On one line, without blanks at the ends, not too long; whatever is no text is left out."""
+    if not isinstance(tags, Iterable) or isinstance(tags, str):
+        return []
+    return [tidy for tag in tags if isinstance(tag, str) and (tidy := " ".join(tag.split())[:TAG_CHARS].strip())]

@@ -1,0 +1,124 @@
+"""The questions of one run, made ready once for being looked through many times."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from chatbot_mvp.metrics.registry import METRICS
+from chatbot_mvp.metrics.statistics.summary import SPLITS
+from chatbot_mvp.text import fold
+
+Row = Mapping[str, Any]
+
+Only = Literal["all", "lost", "missed", "failed"]
+"""lost: with a cause other than ok. missed: with a relevant document that was not retrieved. failed: a phase failed."""
+
+
+@dataclass(frozen=True, slots=True)
+class QueryFilter:
+    """Which questions are wanted; all conditions hold together."""
+
+    only: Only = "all"
+    cause: str = ""
+    """"" for all, as in the following."""
+    field: str = ""
+    """One of ``SPLITS``."""
+    value: str = ""
+    """Of ``field``."""
+    metric: str = ""
+    low: float = 0.0
+    high: float = 1.0
+    """Both ends belong to it; a question without a score for ``metric`` does not."""
+    text: str = ""
+    """Words that question, reference or answer hold, all of them, wherever and however accented."""
+
+
+class QueryTable:
+    """Read only, and so safe to share between sessions."""
+
+    def __init__(self, result: Mapping[str, Any]) -> None:
+        """``result`` is of a finished run, as in ``<run_id>.json``."""
+        self.result = result
+        self.rows: list[Row] = sorted(result["per_query"], key=_badness)
+        """Those with the most to learn from first."""
+        known = {name for row in self.rows for name in row["metrics"]}
+        self.metrics = [name for name in METRICS if name in known]
+        """Metrics that a question has a value of, in the registry's order."""
+        self._position = {row["query_id"]: position for position, row in enumerate(self.rows)}
+        self._values = {
+            name: np.array([_number(row["metrics"].get(name)) for row in self.rows], dtype=np.float64)
+            for name in self.metrics
+        }
+        self._causes = np.array([row.get("cause") or "" for row in self.rows], dtype=object)
+        self._fields = {field: np.array([row.get(field) or "" for row in self.rows], dtype=object) for field in SPLITS}
+        self._flags = {
+            "lost": np.array([row.get("cause", "ok") != "ok" for row in self.rows], dtype=bool),
+            "missed": np.array([self.found(row) < len(set(row["gold"])) for row in self.rows], dtype=bool),
+            "failed": np.array([bool(row.get("failed") or row.get("judge_failed")) for row in self.rows], dtype=bool),
+        }
+        self._texts = [
+            fold(f"{row['question']} {row.get('answer') or ''} {row.get('response') or ''}") for row in self.rows
+        ]
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def position(self, query_id: str) -> int | None:
+        """Where a question is in ``rows``."""
+        return self._position.get(query_id)
+
+    def counts(self) -> dict[str, int]:
+        """``Only`` -> questions."""
+        return {"all": len(self.rows), **{name: int(flags.sum()) for name, flags in self._flags.items()}}
+
+    def causes(self) -> dict[str, int]:
+        """Cause -> questions; empty for a run of a version that did not tell causes."""
+        return {str(cause): count for cause, count in Counter(self._causes.tolist()).items() if cause}
+
+    def fields(self) -> dict[str, list[str]]:
+        """Field of ``SPLITS`` -> its values; only those that tell questions apart."""
+        found = {field: sorted({str(value) for value in values if value}) for field, values in self._fields.items()}
+        return {field: values for field, values in found.items() if len(values) > 1}
+
+    @staticmethod
+    def found(row: Row) -> int:
+        """Relevant documents that were retrieved."""
+        return len(set(row["gold"]) & set(row["retrieved"]))
+
+    def values(self, metric: str) -> list[float | None]:
+        """The scores of a metric in the order of ``rows``; None is not scored."""
+        return [None if np.isnan(value) else float(value) for value in self._values[metric]]
+
+    def select(self, wanted: QueryFilter) -> list[int]:
+        """Positions in ``rows``, ascending."""
+        keep = np.ones(len(self.rows), dtype=bool)
+        if wanted.only != "all":
+            keep &= self._flags[wanted.only]
+        if wanted.cause:
+            keep &= self._causes == wanted.cause
+        if wanted.field and wanted.value:
+            keep &= self._fields[wanted.field] == wanted.value
+        if wanted.metric:
+            values = self._values[wanted.metric]
+            with np.errstate(invalid="ignore"):
+                keep &= (values >= wanted.low - _ROUNDING) & (values <= wanted.high + _ROUNDING)
+        found = np.flatnonzero(keep).tolist()
+        words = fold(wanted.text).split()
+        return [row for row in found if all(word in self._texts[row] for word in words)] if words else found
+
+
+_ROUNDING = 1e-9
+
+
+def _badness(row: Row) -> tuple[float, float, str]:
+    metrics = row["metrics"]
+    return metrics.get("recall@5") or 0.0, metrics.get("mrr") or 0.0, row["query_id"]
+
+
+def _number(value: float | None) -> float:
+    return float("nan") if value is None else float(value)

@@ -1,0 +1,277 @@
+"""Frozen settings: the only reader of the environment, of ``.env`` and of ``.streamlit/secrets.toml``.
+
+The environment wins over ``.env``, which wins over ``.streamlit/secrets.toml``, which wins over the defaults.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import tomllib
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Literal
+
+from dotenv import dotenv_values
+from pydantic import SecretStr, ValidationError
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource
+
+from chatbot_mvp.errors import InvalidSetting
+from chatbot_mvp.settings.fields import (
+    ADDRESSES,
+    AUTO,
+    LEAST_CONTEXT_CHARS,
+    LOCAL_EMBEDDER,
+    MASK,
+    MODEL_SETTINGS,
+    PROJECT_ROOT,
+    SECRETS,
+    names_of,
+)
+from chatbot_mvp.settings.hints import NearMiss, legal_values, near_misses
+from chatbot_mvp.settings.paths import SettingPaths
+
+__all__ = [
+    "AUTO",
+    "LEAST_CONTEXT_CHARS",
+    "LOCAL_EMBEDDER",
+    "MASK",
+    "MODEL_SETTINGS",
+    "PROJECT_ROOT",
+    "SECRETS",
+    "Settings",
+    "load_settings",
+    "log_format",
+    "misnamed_settings",
+    "where_set",
+]
+
+_log = logging.getLogger(__name__)
+
+SECRETS_FILE = Path(".streamlit") / "secrets.toml"
+
+
+class _Sources(BaseSettings):
+    """Where values come from, the first wins: arguments, environment, ``.env``, ``secrets.toml``."""
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        return init_settings, env_settings, dotenv_settings, _SecretsFile(settings_cls)
+
+
+_OF_THE_MACHINE = ("local_threads", "log_format")  # they change no result: a resumed run takes those of today
+
+
+class Settings(_Sources, SettingPaths):
+    """One configuration for chat and benchmark: the fields, where things lie, and what follows from several fields."""
+
+    @property
+    def chosen_provider(self) -> str:
+        """The provider by name, with "auto" resolved."""
+        if self.provider != AUTO:
+            return self.provider
+        keyed = self.gemini_api_key.get_secret_value() or self.google_api_key.get_secret_value()
+        return "gemini" if keyed else "demo"
+
+    @property
+    def language_model(self) -> str:
+        """Names provider and model ("groq/llama-3.3-70b-versatile"); the provider alone where it has no model."""
+        provider = self.chosen_provider
+        model = self.model_of(provider)
+        return f"{provider}/{model}" if model else provider
+
+    def model_of(self, provider: str) -> str:
+        """The model that a provider is asked for; "" for one without."""
+        if provider == "local":
+            return Path(self.local_model_path).stem
+        return str(getattr(self, MODEL_SETTINGS[provider])) if provider in MODEL_SETTINGS else ""
+
+    @property
+    def generator(self) -> str:
+        """Names provider and model of a run's answers; "" for a run without."""
+        return self.language_model if self.generation_enabled else ""
+
+    @property
+    def judge(self) -> str:
+        """Names provider and model of a run's judge; "" for no judgements: there are none to make, or no model."""
+        if not (self.generation_enabled and self.judge_metrics):
+            return ""
+        judging = self.of_judge
+        return "" if judging.chosen_provider == "demo" else judging.language_model
+
+    @property
+    def of_judge(self) -> Settings:
+        """These settings with the judge's provider and model as the provider and its model."""
+        provider = self.judge_provider or self.chosen_provider
+        changes = {"provider": provider}
+        if self.judge_model_name and provider in MODEL_SETTINGS:
+            changes[MODEL_SETTINGS[provider]] = self.judge_model_name
+        return self.with_changes(**changes)
+
+    @property
+    def judge_metric_names(self) -> list[str]:
+        """``judge_metrics`` as names."""
+        return names_of(self.judge_metrics)
+
+    @property
+    def embedding_kind(self) -> str:
+        """What an endpoint is told beside the text; "" for a model that is no endpoint's."""
+        own = self.embedding_model_name == LOCAL_EMBEDDER or not self.embedding_base_url
+        return "" if own else self.embedding_model_type
+
+    @property
+    def reranker(self) -> str:
+        """Names what puts the candidates in order once more ("nim:MODEL", "llm:PROVIDER/MODEL"); "" for nothing."""
+        if not self.reranker_enabled:
+            return ""
+        return f"nim:{self.reranker_model_name}" if self.reranker_base_url else f"llm:{self.language_model}"
+
+    @property
+    def storage_missing(self) -> list[str]:
+        """The variables without which the S3 server cannot be asked; empty when all are set."""
+        return [name for name, value in self._storage.items() if not value]
+
+    @property
+    def storage_begun(self) -> bool:
+        """Whether any of the variables of the S3 server is set."""
+        return any(self._storage.values())
+
+    @property
+    def _storage(self) -> dict[str, str]:
+        return {
+            "MINIO_ENDPOINT": self.minio_endpoint,
+            "MINIO_ACCESS_KEY": self.minio_access_key.get_secret_value(),
+            "MINIO_SECRET_KEY": self.minio_secret_key.get_secret_value(),
+            "MINIO_BUCKET_NAME": self.minio_bucket_name,
+        }
+
+    def with_changes(self, **changes: Any) -> Settings:
+        """These settings with some values replaced, validated again.
+
+        Raises:
+            InvalidSetting: a value is not legal.
+        """
+        for name, value in changes.items():
+            if name not in Settings.model_fields:
+                raise InvalidSetting(name=name.upper(), found=value, reason="there is no such setting")
+        values = self.model_dump()
+        if "kb_max_context_chars" in changes:
+            values["kb_large_context_chars"] = changes["kb_max_context_chars"]
+        # _env_file is an argument of pydantic-settings that its type stubs do not know.
+        return _validated(lambda: Settings(_env_file=None, **{**values, **changes}))  # type: ignore[call-arg]
+
+    def with_recorded(self, recorded: Mapping[str, Any]) -> Settings:
+        """These settings with the values that a run's manifest holds; secrets, and what only says how this machine does
+        its work, stay as they are here.
+
+        Raises:
+            InvalidSetting: a recorded value is not legal any more.
+        """
+        fields = Settings.model_fields
+        known = {name: value for name, value in recorded.items() if name in fields and name not in _OF_THE_MACHINE}
+        return self.with_changes(
+            **{name: value for name, value in known.items() if fields[name].annotation is not SecretStr}
+        )
+
+
+class _SecretsFile(PydanticBaseSettingsSource):
+    """Top-level keys of ``.streamlit/secrets.toml``, in either case."""
+
+    def get_field_value(self, field: Any, field_name: str) -> tuple[Any, str, bool]:
+        raise NotImplementedError  # pydantic-settings asks for it; only __call__ is used
+
+    def __call__(self) -> dict[str, Any]:
+        try:
+            found = tomllib.loads(SECRETS_FILE.read_text("utf-8"))
+        except FileNotFoundError:
+            return {}
+        except (OSError, ValueError) as error:
+            # tomllib's message holds no value, only a place.
+            raise InvalidSetting(name=str(SECRETS_FILE), found="", reason=f"it cannot be read: {error}") from None
+        fields = self.settings_cls.model_fields
+        return {name.lower(): value for name, value in found.items() if name.lower() in fields and value != ""}
+
+
+def load_settings(env_file: Path | None = None, **overrides: Any) -> Settings:
+    """Read the environment, ``.env`` (or ``env_file``) and ``.streamlit/secrets.toml``; ``overrides`` win over all.
+
+    A name that looks like one of ours and is none is logged as a warning.
+
+    Raises:
+        InvalidSetting: names the variable, what was found and what is legal.
+    """
+    if env_file is not None and not env_file.is_file():
+        raise InvalidSetting(name="--env", found=str(env_file), reason="there is no such file")
+    for miss in misnamed_settings(env_file):
+        _log.warning("%s", miss)
+    path = env_file or Path(".env")
+    # As above: the stubs do not know _env_file.
+    return _validated(lambda: Settings(_env_file=path, **overrides))  # type: ignore[call-arg]
+
+
+def where_set() -> dict[str, Literal["environment", "dotenv", "secrets"]]:
+    """Setting -> the place of the value that wins, for those that are set in a place that is read at the start."""
+    places: dict[str, Literal["environment", "dotenv", "secrets"]] = {}
+    with suppress(InvalidSetting):
+        places |= dict.fromkeys(_SecretsFile(Settings)(), "secrets")
+    # A file that is not text was told of at the start.
+    with suppress(OSError, ValueError):
+        written = dotenv_values(".env") if Path(".env").is_file() else {}
+        places |= dict.fromkeys((name.lower() for name, value in written.items() if value), "dotenv")
+    places |= dict.fromkeys((name.lower() for name, value in os.environ.items() if value), "environment")
+    return {name: place for name, place in places.items() if name in Settings.model_fields}
+
+
+class _LogFormat(_Sources):
+    """LOG_FORMAT alone, from the same places."""
+
+    model_config = Settings.model_config
+
+    log_format: Literal["text", "jsonl"] = "text"
+
+
+def log_format(env_file: Path | None = None) -> str:
+    """LOG_FORMAT, which is needed to tell what is wrong with the others; "text" where it cannot be read."""
+    try:
+        # As above: the stubs do not know _env_file.
+        return _LogFormat(_env_file=env_file or Path(".env")).log_format  # type: ignore[call-arg]
+    except (ValidationError, InvalidSetting, OSError, ValueError):
+        return "text"
+
+
+def misnamed_settings(env_file: Path | None = None) -> list[NearMiss]:
+    """Names in the environment and in ``.env`` (or ``env_file``) that are none of ours and look like one."""
+    known = [name.upper() for name in Settings.model_fields]
+    path = env_file or Path(".env")
+    # A file that is not text is told by pydantic-settings, which reads it next.
+    with suppress(OSError, ValueError):
+        written = dotenv_values(path) if path.is_file() else {}
+        return [
+            *near_misses(os.environ, known, "environment", own_file=False),
+            *near_misses(written, known, path.name, own_file=True),
+        ]
+    return []
+
+
+def _validated(build: Any) -> Settings:
+    try:
+        settings: Settings = build()
+    except ValidationError as error:
+        first = error.errors()[0]
+        field = str(first["loc"][0]).lower()
+        info = Settings.model_fields.get(field)
+        legal = legal_values(info.annotation, info.metadata) if info else ""
+        reason = f"{first['msg']}; legal: {legal}" if legal and "legal:" not in first["msg"] else first["msg"]
+        if field in (*SECRETS, *ADDRESSES):
+            # pydantic's own error shows the value.
+            raise InvalidSetting(name=field.upper(), found=MASK, reason=reason) from None
+        raise InvalidSetting(name=field.upper(), found=first["input"], reason=reason) from error
+    return settings
