@@ -33,7 +33,7 @@ sys.path.insert(0, str(ROOT))
 from chatbot_mvp.runs.index import read_submissions  # noqa: E402
 from chatbot_mvp.runs.records import RunFolder, read_json_lines, run_folders  # noqa: E402
 from chatbot_mvp.settings.model import Settings  # noqa: E402
-from tests.benchmark.judge_stub import ModelStub  # noqa: E402
+from tests.evaluation.benchmark.judge_stub import ModelStub  # noqa: E402
 
 PHASES = ("retrieve", "generate", "judge")
 BEFORE = "start-up"

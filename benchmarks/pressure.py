@@ -35,7 +35,7 @@ from chatbot_mvp.runs.records import QueryRecord  # noqa: E402
 from chatbot_mvp.runs.spending import Spending  # noqa: E402
 from chatbot_mvp.settings.model import Settings, load_settings  # noqa: E402
 from chatbot_mvp.types import Document, ignore_progress  # noqa: E402
-from tests.benchmark.judge_stub import Faults, serve  # noqa: E402
+from tests.evaluation.benchmark.judge_stub import Faults, serve  # noqa: E402
 
 REQUESTS_PER_TRY = 4  # NIM_MAX_RETRIES and the first
 TRIES = 3

@@ -31,7 +31,7 @@ sys.path.insert(0, str(ROOT))
 warnings.filterwarnings("ignore")
 os.environ["RAGAS_DO_NOT_TRACK"] = "true"  # it would post to its makers with every prompt
 
-from tests.judging.broken_json import perhaps_broken  # noqa: E402
+from tests.judges.broken_json import perhaps_broken  # noqa: E402
 
 Case = dict[str, Any]
 """metric; row: its columns; judge: the scripted verdicts, in no package's format; vectors: text -> whole numbers."""

@@ -33,7 +33,7 @@ from chatbot_mvp.judges.ragas import load_prompts  # noqa: E402
 from chatbot_mvp.llm.providers import Providers  # noqa: E402
 from chatbot_mvp.settings.model import load_settings  # noqa: E402
 from tests.fakes import FakeEmbedder  # noqa: E402
-from tests.judging.judge_stub import JudgeStub  # noqa: E402
+from tests.judges.judge_stub import JudgeStub  # noqa: E402
 from tests.llm.http_stub import Request  # noqa: E402
 
 SAMPLE = ROOT / "data" / "samples" / "ragas_es.jsonl"

@@ -4,13 +4,13 @@ from pathlib import Path
 
 import streamlit as st
 
-from streamlit_app.ui.errors import begin_log, watch_errors
-from streamlit_app.ui.frame_style import frame_style
-from streamlit_app.ui.guard import sign_out_button
-from streamlit_app.ui.i18n import LANGUAGE_NAMES, choose_language, t
-from streamlit_app.ui.session import keep_session
-from streamlit_app.ui.state import PAGES, get_app
-from streamlit_app.ui.tour import keep_tour
+from streamlit_app.home.tour import keep_tour
+from streamlit_app.shared.errors import begin_log, watch_errors
+from streamlit_app.shared.frame_style import frame_style
+from streamlit_app.shared.guard import sign_out_button
+from streamlit_app.shared.i18n import LANGUAGE_NAMES, choose_language, t
+from streamlit_app.shared.session import keep_session
+from streamlit_app.shared.state import PAGES, get_app
 
 st.set_page_config(page_title="Chatbot MVP", page_icon="📚", layout="wide")
 watch_errors()

@@ -18,8 +18,8 @@ from chatbot_mvp import logs
 from chatbot_mvp.cli.progress import ProgressLine, progress_event
 from chatbot_mvp.settings.model import PROJECT_ROOT, SECRETS, Settings, log_format
 from chatbot_mvp.types import Progress
+from tests.cli.test_main import CONTRACT
 from tests.conftest import Command
-from tests.test_cli import CONTRACT
 
 Captured = pytest.CaptureFixture[str]
 RUN = ["benchmark", "run", "--strategy", "LEXICAL", "--max-queries", "3"]

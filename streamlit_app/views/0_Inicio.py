@@ -2,11 +2,11 @@
 
 import streamlit as st
 
-from streamlit_app.ui.home_state import show_state
-from streamlit_app.ui.i18n import t
-from streamlit_app.ui.last_runs import show_last_runs
-from streamlit_app.ui.providers import providers_table
-from streamlit_app.ui.tour import show_tour
+from streamlit_app.admin.providers import providers_table
+from streamlit_app.home.last_runs import show_last_runs
+from streamlit_app.home.tiles import show_state
+from streamlit_app.home.tour import show_tour
+from streamlit_app.shared.i18n import t
 
 st.title(t("home.title"))
 st.markdown(t("home.what"))

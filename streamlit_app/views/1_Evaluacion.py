@@ -9,19 +9,20 @@ import streamlit as st
 
 from chatbot_mvp.api import NO_NOTE
 from chatbot_mvp.errors import ChatbotError
-from streamlit_app.ui import links
-from streamlit_app.ui.causes import show_causes
-from streamlit_app.ui.comparison import show_comparison
-from streamlit_app.ui.configuration import show_configuration
-from streamlit_app.ui.i18n import number, t
-from streamlit_app.ui.leaderboard import show_leaderboard
-from streamlit_app.ui.ragas_result import show_evaluation
-from streamlit_app.ui.run_list import keep_filters, show_list
-from streamlit_app.ui.run_notes import show_note
-from streamlit_app.ui.run_queries import show_queries
-from streamlit_app.ui.run_table import show_table
-from streamlit_app.ui.runs import RAGAS, run_names, show_bundle, show_curves, show_failures, show_tiles
-from streamlit_app.ui.state import PAGES, get_app, show_error
+from streamlit_app.evaluation.causes import show_causes
+from streamlit_app.evaluation.comparison import show_comparison
+from streamlit_app.evaluation.leaderboard import show_leaderboard
+from streamlit_app.evaluation.ragas_result import show_evaluation
+from streamlit_app.evaluation.run_list import keep_filters, show_list
+from streamlit_app.evaluation.run_notes import show_note
+from streamlit_app.evaluation.run_queries import show_queries
+from streamlit_app.evaluation.run_summary import show_bundle, show_curves, show_failures, show_tiles
+from streamlit_app.evaluation.run_table import show_table
+from streamlit_app.shared import links
+from streamlit_app.shared.configuration import show_configuration
+from streamlit_app.shared.i18n import number, t
+from streamlit_app.shared.runs import RAGAS, run_names
+from streamlit_app.shared.state import PAGES, get_app, show_error
 
 _ICONS = {
     "list": ":material/list:",

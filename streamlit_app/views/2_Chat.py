@@ -4,17 +4,17 @@ import streamlit as st
 
 from chatbot_mvp.api import MODES
 from chatbot_mvp.errors import ChatbotError
-from streamlit_app.ui.answers import show_turn, watch
-from streamlit_app.ui.chat_profile import show_profile
-from streamlit_app.ui.conversation_menu import conversation_menu
-from streamlit_app.ui.i18n import number, t
-from streamlit_app.ui.kb_choice import choose_kb, require_kb
-from streamlit_app.ui.kb_upload import upload_box, upload_panel
-from streamlit_app.ui.knobs import ask_knobs
-from streamlit_app.ui.session import begin_conversation, current_conversation
-from streamlit_app.ui.state import get_app, prepare_kb, show_error
-from streamlit_app.ui.suggestions import suggestions
-from streamlit_app.ui.tour import show_tour_in_chat
+from streamlit_app.chat.answers import show_turn, watch
+from streamlit_app.chat.conversation_menu import conversation_menu
+from streamlit_app.chat.knobs import ask_knobs
+from streamlit_app.chat.suggestions import suggestions
+from streamlit_app.home.tour import show_tour_in_chat
+from streamlit_app.knowledge_bases.choice import choose_kb, require_kb
+from streamlit_app.knowledge_bases.upload import upload_box, upload_panel
+from streamlit_app.shared.chat_profile import show_profile
+from streamlit_app.shared.i18n import number, t
+from streamlit_app.shared.session import begin_conversation, current_conversation
+from streamlit_app.shared.state import get_app, prepare_kb, show_error
 
 st.title(t("nav.chat"))
 show_profile()

@@ -2,16 +2,16 @@
 
 import streamlit as st
 
-from streamlit_app.ui.datasets import datasets_section
-from streamlit_app.ui.guard import require_admin
-from streamlit_app.ui.i18n import t
-from streamlit_app.ui.jobs import job_panel
-from streamlit_app.ui.kb_list import kb_list
-from streamlit_app.ui.kb_upload import sample_button, upload_box, upload_panel
-from streamlit_app.ui.launcher import launcher
-from streamlit_app.ui.providers import cache_section, providers_section
-from streamlit_app.ui.ragas_launcher import ragas_launcher
-from streamlit_app.ui.settings_section import settings_section
+from streamlit_app.admin.datasets import datasets_section
+from streamlit_app.admin.launcher import launcher
+from streamlit_app.admin.providers import cache_section, providers_section
+from streamlit_app.admin.ragas_launcher import ragas_launcher
+from streamlit_app.admin.settings_section import settings_section
+from streamlit_app.knowledge_bases.listing import kb_list
+from streamlit_app.knowledge_bases.upload import sample_button, upload_box, upload_panel
+from streamlit_app.shared.guard import require_admin
+from streamlit_app.shared.i18n import t
+from streamlit_app.shared.jobs import job_panel
 
 
 def kb_section() -> None:

@@ -3,12 +3,12 @@
 import streamlit as st
 
 from chatbot_mvp.errors import ChatbotError
-from streamlit_app.ui.i18n import t
-from streamlit_app.ui.kb_choice import choose_kb, require_kb
-from streamlit_app.ui.mykb_jobs import QUESTIONS, RESULTS, job_panel, take_ended
-from streamlit_app.ui.mykb_questions import show_questions
-from streamlit_app.ui.mykb_results import show_results
-from streamlit_app.ui.state import show_error
+from streamlit_app.knowledge_bases.choice import choose_kb, require_kb
+from streamlit_app.mykb.jobs import QUESTIONS, RESULTS, job_panel, take_ended
+from streamlit_app.mykb.questions import show_questions
+from streamlit_app.mykb.results import show_results
+from streamlit_app.shared.i18n import t
+from streamlit_app.shared.state import show_error
 
 st.title(t("nav.mykb"))
 st.markdown(t("mykb.about"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from chatbot_mvp.settings.password import hash_password
-from tests.benchmark.test_uploads import BEIR, packed
+from tests.datasets.test_uploads import BEIR, packed
 from tests.e2e.test_tour import settle, visit
 
 pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("e2e")]

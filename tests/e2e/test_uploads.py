@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from tests.documents.made import docx_with, pdf
 from tests.e2e.test_tour import ask, settle, visit
-from tests.kb.documents import docx_with, pdf
 
 pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("e2e")]
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from chatbot_mvp.settings.model import Settings
-from streamlit_app.ui import errors
-from streamlit_app.ui.state import get_app
+from streamlit_app.shared import errors
+from streamlit_app.shared.state import get_app
 
 
 class Told(logging.Handler):

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from streamlit_app.ui.state import get_app
-from tests.benchmark.test_uploads import BEIR, packed
+from streamlit_app.shared.state import get_app
+from tests.datasets.test_uploads import BEIR, packed
 from tests.ui.test_pages import open_page, texts
 
 pytestmark = pytest.mark.usefixtures("data_dir")

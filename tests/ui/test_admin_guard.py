@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from streamlit_app.ui.state import get_app
+from streamlit_app.shared.state import get_app
 from tests.ui.test_pages import PAGES, ROOT, open_page, texts
 
 PASSWORD = "una contraseña larga"
@@ -79,7 +79,7 @@ def test_guessing_is_slowed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ADMIN_PASSWORD", PASSWORD)
     # As after many wrong ones: this machine may take longer to click than the first waits last.
     monkeypatch.setattr("chatbot_mvp.settings.password._FREE_TRIES", -10)
-    monkeypatch.setattr("streamlit_app.ui.guard._asker", lambda: "192.0.2.7")
+    monkeypatch.setattr("streamlit_app.shared.guard._asker", lambda: "192.0.2.7")
     page = open_page("admin")
     enter(page, "otra cosa")
     enter(page, PASSWORD)
@@ -103,7 +103,7 @@ def test_an_identity_provider_opens_for_the_people_named(
     monkeypatch: pytest.MonkeyPatch, user: dict[str, object], opens: bool, said: str
 ) -> None:
     monkeypatch.setenv("ADMIN_EMAILS", "ana@example.org, luis@example.org")
-    monkeypatch.setattr("streamlit_app.ui.guard.find_spec", lambda name: object())
+    monkeypatch.setattr("streamlit_app.shared.guard.find_spec", lambda name: object())
     page = signed_in_as(user)
     assert is_open(page) == opens
     assert said in texts(page)

@@ -10,9 +10,9 @@ from streamlit.testing.v1 import AppTest
 
 from chatbot_mvp.api import RUN_PARAMETERS
 from chatbot_mvp.settings.model import Settings
-from streamlit_app.ui.i18n import LANGUAGE_NAMES, catalogue
-from streamlit_app.ui.run_fields import key_of
-from streamlit_app.ui.state import get_app
+from streamlit_app.admin.run_fields import key_of
+from streamlit_app.shared.i18n import LANGUAGE_NAMES, catalogue
+from streamlit_app.shared.state import get_app
 from tests.ui.test_pages import open_page, texts
 
 

@@ -14,7 +14,7 @@ from chatbot_mvp.llm.registry import PROVIDERS
 from chatbot_mvp.metrics.registry import METRICS
 from chatbot_mvp.retrieval.strategies import STRATEGIES
 from chatbot_mvp.runs.causes import Cause
-from streamlit_app.ui.i18n import LANGUAGE_NAMES, catalogue
+from streamlit_app.shared.i18n import LANGUAGE_NAMES, catalogue
 
 ROOT = Path(__file__).resolve().parents[2] / "streamlit_app"
 

@@ -15,9 +15,9 @@ from chatbot_mvp.app import App
 from chatbot_mvp.llm.base import ChatModel
 from chatbot_mvp.llm.demo import DemoModel
 from chatbot_mvp.settings.model import load_settings
-from streamlit_app.ui import state
-from streamlit_app.ui.answers import marked, safe_markdown
-from streamlit_app.ui.state import get_app
+from streamlit_app.chat.answers import marked, safe_markdown
+from streamlit_app.shared import state
+from streamlit_app.shared.state import get_app
 from tests.fakes import FailingChatModel, FakeChatModel, FakeEmbedder
 from tests.ui.test_pages import open_page, sources, texts
 

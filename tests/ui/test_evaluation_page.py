@@ -12,8 +12,8 @@ from streamlit.testing.v1 import AppTest
 from chatbot_mvp.evaluation.ragas.config import RagasConfig
 from chatbot_mvp.evaluation.ragas.rows import rows_from
 from chatbot_mvp.runs.index import append_submission
-from streamlit_app.ui.state import get_app
-from tests.ragas.conftest import given
+from streamlit_app.shared.state import get_app
+from tests.evaluation.ragas.conftest import given
 from tests.ui.test_pages import finished_run, open_page, texts
 
 

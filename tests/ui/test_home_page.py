@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from streamlit_app.ui import tour
-from streamlit_app.ui.last_runs import metric_of_group
-from streamlit_app.ui.state import get_app
+from streamlit_app.home import tour
+from streamlit_app.home.last_runs import metric_of_group
+from streamlit_app.shared.state import get_app
 from tests.loopback import LoopbackServer
 from tests.ui.test_pages import ROOT, open_page, texts
 

@@ -7,8 +7,8 @@ import time
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from streamlit_app.ui.state import get_app
-from tests.kb.documents import docx_with, pdf
+from streamlit_app.shared.state import get_app
+from tests.documents.made import docx_with, pdf
 from tests.ui.test_pages import open_page, sources, texts
 
 DOCX = docx_with(("Heading 1", "Ayuda de comedor"), ("Normal", "La empresa paga once euros por cada día de comedor."))

@@ -10,7 +10,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from chatbot_mvp.api import KbQuestion, KbRecord, SetQuestion
-from streamlit_app.ui.state import get_app
+from streamlit_app.shared.state import get_app
 from tests.ui.test_pages import open_page, sources, texts
 
 KB = "# Vacaciones\n\nCada persona dispone de 23 días.\n\n# Dietas\n\nLa dieta completa es de 48 euros.\n"

@@ -12,8 +12,8 @@ from streamlit.testing.v1 import AppTest
 
 from chatbot_mvp import logs
 from chatbot_mvp.errors import KbNotFound
-from streamlit_app.ui import home_state
-from streamlit_app.ui.errors import watch_errors
+from streamlit_app.home import tiles as home_state
+from streamlit_app.shared.errors import watch_errors
 from tests.ui.conftest import Told
 from tests.ui.test_pages import ROOT, open_page, texts
 

@@ -14,7 +14,7 @@ from streamlit.testing.v1 import AppTest
 
 from chatbot_mvp.app import build_app
 from chatbot_mvp.settings.model import load_settings
-from streamlit_app.ui.state import get_app
+from streamlit_app.shared.state import get_app
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = {

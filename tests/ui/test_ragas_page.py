@@ -14,9 +14,9 @@ from streamlit.testing.v1 import AppTest
 from chatbot_mvp.api import RagasConfig
 from chatbot_mvp.evaluation.ragas.rows import rows_from
 from chatbot_mvp.judges.ragas import JUDGED, UNJUDGED, load_prompts
-from streamlit_app.ui.state import get_app
-from tests.judging.judge_stub import JudgeStub
-from tests.ragas.conftest import LABELLED, given
+from streamlit_app.shared.state import get_app
+from tests.evaluation.ragas.conftest import LABELLED, given
+from tests.judges.judge_stub import JudgeStub
 from tests.ui.test_pages import comparison_widgets, open_newest, open_page, texts
 
 LEXICAL = RagasConfig(metrics=("lexical_faithfulness",))
@@ -123,7 +123,7 @@ def test_an_evaluation_is_shown_with_tiles_rows_and_what_was_judged(judge: Judge
 
 
 def test_replies_that_cannot_be_read_are_shown_as_they_came(judge: JudgeStub, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tests.judging.judge_stub.perhaps_broken", lambda *_: "No sabría decirle.")
+    monkeypatch.setattr("tests.judges.judge_stub.perhaps_broken", lambda *_: "No sabría decirle.")
     get_app().bench.ragas.run_now(
         "roto", rows_from(given(count=2), "x"), RagasConfig(metrics=("ragas_context_recall",))
     )

@@ -10,7 +10,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from chatbot_mvp.settings.fields import MASK
-from streamlit_app.ui.state import get_app
+from streamlit_app.shared.state import get_app
 from tests.ui.test_pages import PAGES, open_newest, open_page, texts
 
 QUESTION = "¿Cuántos días laborables de vacaciones hay por año?"

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from chatbot_mvp.knowledge_base.store import KbStore
-from streamlit_app.ui.state import get_app
+from streamlit_app.shared.state import get_app
 from tests.ui.test_evaluation_page import made_up
 from tests.ui.test_pages import PAGES, open_page
 

@@ -1,0 +1,286 @@
+"""The data sets: which there are, what each holds, bringing in more, sharing and deleting."""
+
+from __future__ import annotations
+
+from pathlib import PurePath
+from typing import Any
+
+import streamlit as st
+
+from chatbot_mvp.api import Found, JobStatus, ListedDataset
+from chatbot_mvp.errors import ChatbotError
+from streamlit_app.shared.guard import is_admin
+from streamlit_app.shared.i18n import moment, number, plain, t
+from streamlit_app.shared.jobs import progress_text
+from streamlit_app.shared.state import get_app, show_error, show_failed_job
+from streamlit_app.shared.uploader import translate_uploader
+
+
+def datasets_section() -> None:
+    """The whole tab."""
+    translate_uploader(t("admin.data.choose"))
+    _said()
+    _job_panel()
+    data = get_app().bench.data
+    listed = {entry.found.reference: entry for entry in data.here()}
+    remote = {found.reference: found for found in _remote()}
+    st.dataframe(
+        [*(_row(entry.found, entry) for entry in listed.values()), *(_row(found, None) for found in remote.values())],
+        hide_index=True,
+        width="stretch",
+        column_config={
+            t("admin.data.col.name"): st.column_config.TextColumn(width="medium"),
+            t("admin.data.col.license"): st.column_config.TextColumn(width="medium"),
+            t("admin.data.col.where"): st.column_config.TextColumn(width="medium"),
+        },
+    )
+    names = {reference: entry.found.name for reference, entry in listed.items()}
+    names |= {reference: found.name for reference, found in remote.items()}
+    chosen = st.selectbox(
+        t("admin.data.look"),
+        list(names),
+        index=None,
+        format_func=names.__getitem__,
+        placeholder=t("admin.choose"),
+        key="data_look",
+    )
+    if chosen:
+        _one(chosen, listed.get(chosen))
+    st.subheader(t("admin.data.add"))
+    upload, more = st.columns(2, gap="large")
+    with upload:
+        _upload()
+    with more:
+        _folder()
+        _fetch()
+
+
+def _row(found: Found, entry: ListedDataset | None) -> dict[str, Any]:
+    counts = found.counts
+    place = "linked" if entry and entry.linked else found.place
+    return {
+        t("admin.data.col.name"): found.name,
+        t("admin.data.col.place"): t(f"admin.data.place.{place}"),
+        t("admin.data.col.queries"): _count(counts.queries),
+        t("admin.data.col.documents"): _count(counts.documents),
+        t("admin.data.col.qrels"): _count(counts.qrels),
+        t("admin.data.col.splits"): ", ".join(entry.splits) if entry and entry.splits else "–",
+        t("admin.data.col.license"): (entry.license if entry else "") or t("admin.data.not_stated"),
+        t("admin.data.col.where"): str(found.folder.resolve()) if entry and found.folder else found.reference,
+    }
+
+
+def _count(value: int | None) -> str:
+    return "–" if value is None else number(value)
+
+
+def _remote() -> list[Found]:
+    """Those on S3 as they were when somebody last asked: a server that does not answer would hold up every rerun."""
+    data = get_app().bench.data
+    if not data.uses_storage:
+        return []
+    known = data.remote()
+    text, ask = st.columns([5, 2], vertical_alignment="center")
+    text.caption(
+        t("admin.data.s3_at", when=moment(known.at), count=number(len(known.found))) if known else t("admin.data.s3")
+    )
+    if ask.button(t("admin.data.s3_ask"), icon=":material/cloud_sync:", key="data_s3", width="stretch"):
+        with st.spinner(t("admin.data.s3_asking")):
+            data.remote(ask=True)
+        st.rerun()
+    if known and known.problem:
+        show_error(known.problem)
+    return list(known.found) if known else []
+
+
+def _one(reference: str, entry: ListedDataset | None) -> None:
+    data = get_app().bench.data
+    with st.container(border=True):
+        try:
+            with st.spinner(t("admin.data.reading")):
+                details = data.details(reference)
+        except ChatbotError as error:
+            show_error(error)
+            details = None
+        else:
+            if details is None:
+                st.caption(t("admin.data.not_here"))
+        if details:
+            facts = [
+                t("admin.data.size", queries=number(details.queries), documents=number(details.documents)),
+                t("admin.data.answered", count=number(details.answered)),
+                t("admin.data.language", language=t(f"lang.{details.language}")),
+            ]
+            for kinds in (details.types, details.levels):
+                facts += [f"{plain(name)} {number(count)}" for name, count in kinds.items()]
+            st.markdown(" · ".join(facts))
+            st.dataframe(
+                [
+                    {
+                        t("admin.data.col.question"): query.question,
+                        t("admin.data.col.answer"): query.answer or "–",
+                        t("admin.data.col.gold"): " · ".join(query.gold),
+                    }
+                    for query in details.preview
+                ],
+                hide_index=True,
+                width="stretch",
+                column_config={t("admin.data.col.question"): st.column_config.TextColumn(width="large")},
+            )
+        _actions(reference, entry)
+
+
+def _actions(reference: str, entry: ListedDataset | None) -> None:
+    if entry is None:
+        return
+    data = get_app().bench.data
+    push, delete, _ = st.columns([2, 2, 3])
+    if data.uses_storage and push.button(
+        t("admin.data.push"), icon=":material/cloud_upload:", key="data_push", width="stretch"
+    ):
+        _start(lambda: data.start_push(reference))
+    if entry.own and delete.button(
+        t("admin.data.unlink" if entry.linked else "admin.data.delete"),
+        icon=":material/delete:",
+        key="data_delete",
+        width="stretch",
+    ):
+        _confirm_delete(entry)
+
+
+def _confirm_delete(entry: ListedDataset) -> None:
+    @st.dialog(t("admin.data.delete_title"))
+    def dialog() -> None:
+        name = plain(entry.found.name)
+        st.markdown(t("admin.data.unlink_sure" if entry.linked else "admin.data.delete_sure", name=name))
+        if st.button(t("admin.data.delete_yes"), type="primary", key="data_delete_yes") and is_admin():
+            try:
+                get_app().bench.data.delete(entry.found.name)
+            except ChatbotError as error:
+                show_error(error)
+                return
+            _say(t("admin.data.deleted", name=entry.found.name))
+            st.rerun()
+
+    dialog()
+
+
+def _upload() -> None:
+    limit = get_app().settings.dataset_max_upload_mb
+    # A new key after each upload that was taken: the box is empty again.
+    count = st.session_state.get("data_uploads", 0)
+    files = st.file_uploader(
+        t("admin.data.upload", limit_mb=number(limit)),
+        accept_multiple_files=True,
+        # Above the limit, so that a larger file is refused in the reader's language.
+        max_upload_size=limit + 50,
+        key=f"data_upload-{count}",
+        help=t("admin.data.upload_help"),
+    )
+    usual = PurePath(files[0].name).stem if len(files) == 1 else ""
+    name = st.text_input(
+        t("admin.data.name"), usual, key=f"data_name-{count}-{usual}", max_chars=60, help=t("admin.data.name_help")
+    )
+    if st.button(t("admin.data.upload_go"), icon=":material/upload:", key="data_upload_go", disabled=not files):
+        try:
+            with st.spinner(t("admin.data.checking")):
+                kept = get_app().bench.data.upload([(file.name, file) for file in files], name)
+        except ChatbotError as error:
+            show_error(error)
+            return
+        st.session_state.data_uploads = count + 1
+        _say(t("admin.data.added", name=kept))
+        st.rerun()
+
+
+def _folder() -> None:
+    path = st.text_input(t("admin.data.folder"), key="data_folder", help=t("admin.data.folder_help"))
+    if st.button(t("admin.data.folder_go"), icon=":material/create_new_folder:", key="data_folder_go"):
+        if not path.strip():
+            st.warning(t("admin.folder_missing"), icon=":material/folder_off:")
+            return
+        try:
+            with st.spinner(t("admin.data.checking")):
+                kept = get_app().bench.data.add_folder(path.strip())
+        except ChatbotError as error:
+            show_error(error)
+            return
+        _say(t("admin.data.added", name=kept))
+        st.rerun()
+
+
+def _fetch() -> None:
+    data = get_app().bench.data
+    there = "hotpotqa" in data.names()
+    st.markdown(t("admin.data.hotpotqa_there" if there else "admin.data.hotpotqa"))
+    if st.button(
+        t("admin.data.fetch_again" if there else "admin.data.fetch"), icon=":material/download:", key="data_fetch"
+    ):
+        _start(data.start_fetch)
+
+
+def _start(begin: Any) -> None:
+    try:
+        begin()
+    except ChatbotError as error:
+        show_error(error)
+        return
+    st.rerun()
+
+
+def _job_panel() -> None:
+    active = any(job.active for job in get_app().bench.data.jobs())
+    st.fragment(_live_jobs, run_every="1s" if active else None)(active)
+
+
+def _live_jobs(was_active: bool) -> None:
+    jobs = get_app().bench.data.jobs()
+    running = [job for job in jobs if job.active]
+    if was_active and not running:
+        st.rerun()
+    for job in running:
+        with st.container(border=True):
+            st.markdown(f"**{_title(job)}** · {t(f'job.state.{job.state}')}")
+            if job.phase:
+                st.progress(min(1.0, job.done / job.total) if job.total else 0.0, progress_text(job))
+            if st.button(
+                t("job.stop"),
+                key=f"data_stop-{job.job_id}",
+                icon=":material/stop_circle:",
+                disabled=job.state == "stopping",
+            ):
+                get_app().bench.data.stop(job.job_id)
+                st.rerun()
+    if jobs and not running:
+        _ended(jobs[0])
+
+
+def _ended(job: JobStatus) -> None:
+    """How the latest one ended, until somebody puts it away."""
+    if st.session_state.get("data_job_seen") == job.updated_at:
+        return
+    title = _title(job)
+    if job.state == "failed":
+        show_failed_job(job, title)
+    elif job.state == "done":
+        st.success(t("job.done", title=title), icon=":material/check_circle:")
+    else:
+        st.info(t("admin.data.stopped", title=title), icon=":material/block:")
+    if st.button(t("upload.dismiss"), key="data_dismiss", type="tertiary"):
+        st.session_state.data_job_seen = job.updated_at
+        st.rerun()
+
+
+def _title(job: JobStatus) -> str:
+    kind = job.job_id.partition("-")[0]
+    return t(f"admin.data.job.{kind}", name=plain(job.title))
+
+
+def _say(text: str) -> None:
+    st.session_state.data_said = text
+
+
+def _said() -> None:
+    """What an action had to say, after the rerun that shows its result."""
+    if text := st.session_state.pop("data_said", ""):
+        st.success(plain(text), icon=":material/check_circle:")

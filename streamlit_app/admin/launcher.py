@@ -1,0 +1,111 @@
+"""Where a benchmark run is chosen and started."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import streamlit as st
+
+from chatbot_mvp.api import RUN_PARAMETERS
+from chatbot_mvp.errors import ChatbotError
+from streamlit_app.admin.plan import show_plan
+from streamlit_app.admin.presets import preset_bar
+from streamlit_app.admin.run_fields import begin_fields, changed, field, value
+from streamlit_app.shared.i18n import t
+from streamlit_app.shared.state import get_app, show_error
+
+_ALWAYS_SEEN = ("retrieval_strategy", "eval_max_queries", "generation_enabled", "judge_metrics")
+_ICONS = {
+    "data": ":material/dataset:",
+    "retrieval": ":material/search:",
+    "reranking": ":material/sort:",
+    "answers": ":material/chat:",
+    "judge": ":material/gavel:",
+    "limits": ":material/speed:",
+}
+
+
+def launcher() -> None:
+    """Choose a data set, a preset or parameters, and start."""
+    begin_fields()
+    preset_bar()
+    left, right = st.columns(2)
+    with left:
+        reference = _dataset()
+        field("retrieval_strategy")
+    with right:
+        field("eval_max_queries")
+        _answers()
+    for group, names in RUN_PARAMETERS.items():
+        with st.expander(t(f"admin.run.{group}"), icon=_ICONS[group]):
+            _group(group, [name for name in names if name not in _ALWAYS_SEEN])
+    _start(reference)
+
+
+def _group(group: str, names: list[str]) -> None:
+    if group == "judge":
+        field("judge_metrics")
+    if group == "limits":
+        st.number_input(
+            t("admin.budget"), min_value=0.0, value=0.0, step=0.5, help=t("admin.budget_help"), key="run_budget"
+        )
+    for start in range(0, len(names), 3):
+        # A line of its own for every three: on a narrow page they stand below each other in their order.
+        for column, name in zip(st.columns(3, vertical_alignment="bottom"), names[start : start + 3], strict=False):
+            with column:
+                field(name)
+
+
+def _start(reference: str) -> None:
+    changes: dict[str, Any] = {**changed(), "mteb_dataset_name": reference}
+    # Nothing is spent where no model answers.
+    budget = st.session_state.run_budget if value("generation_enabled") else 0.0
+    start, check, _ = st.columns([1.3, 1.6, 3])
+    started = start.button(
+        t("admin.start"), type="primary", icon=":material/play_arrow:", key="run_start", width="stretch"
+    )
+    checked = check.button(t("admin.estimate"), icon=":material/request_quote:", key="run_plan", width="stretch")
+    if (started or checked) and not reference:
+        st.warning(t("admin.folder_missing"), icon=":material/folder_off:")
+        return
+    try:
+        if started:
+            with st.spinner(t("admin.starting")):
+                get_app().bench.start_run(budget_usd=float(budget) or None, **changes)
+        elif checked:
+            with st.spinner(t("admin.estimating")):
+                show_plan(get_app().bench.plan_run(**changes))
+    except ChatbotError as error:
+        show_error(error)
+
+
+def _dataset() -> str:
+    """A name, an address on S3 or a folder; "" while none is given."""
+    data = get_app().bench.data
+    folder_choice = t("admin.folder_choice")
+    remote = data.remote()
+    known = [*data.names(), *(found.reference for found in (remote.found if remote else ()))]
+    chosen = st.selectbox(t("admin.dataset"), [*known, folder_choice], key="run_dataset", help=t("admin.dataset_help"))
+    if chosen != folder_choice:
+        return chosen
+    return st.text_input(t("admin.folder"), placeholder=t("admin.folder_hint"), key="run_folder").strip()
+
+
+def _answers() -> None:
+    """The two switches of answers and judge."""
+    settings = get_app().settings.with_changes(
+        generation_enabled=True,
+        provider=value("provider"),
+        judge_provider=value("judge_provider"),
+        judge_model_name=value("judge_model_name"),
+        judge_metrics="faithfulness",
+    )
+    generate = st.toggle(
+        t("admin.generate", model=settings.language_model), help=t("admin.generate_help"), key="run_generate"
+    )
+    if not generate:
+        return
+    if not settings.judge:
+        st.caption(t("admin.no_judge"))
+        return
+    st.toggle(t("admin.judge", model=settings.judge), help=t("admin.judge_help"), key="run_judge")

@@ -1,0 +1,111 @@
+"""The providers: a table for the home page, and for Admin the choice of the one that answers."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from chatbot_mvp.api import ProviderStatus
+from chatbot_mvp.errors import ChatbotError
+from streamlit_app.shared.guard import is_admin
+from streamlit_app.shared.i18n import number, t
+from streamlit_app.shared.state import error_text, get_app, show_error
+
+
+def _shown() -> list[ProviderStatus]:
+    """Those that are configured, and those that are always offered."""
+    return [status for status in get_app().providers.statuses() if status.configured or status.always_shown]
+
+
+def _state(status: ProviderStatus) -> str:
+    if not status.configured:
+        return t("providers.missing", missing=status.missing)
+    if status.check is None:
+        return t("providers.untried")
+    return t("providers.reachable") if status.check.reachable else t("providers.unreachable")
+
+
+def _latency(status: ProviderStatus) -> str:
+    seconds = status.check.seconds if status.check else None
+    return "–" if seconds is None else t("providers.milliseconds", count=number(1_000 * seconds))
+
+
+def providers_table() -> None:
+    """One row per provider; trying them is a click, since it goes over the network. The results stay."""
+    if st.button(t("providers.try_all"), icon=":material/network_check:", key="providers-try"):
+        with st.spinner(t("providers.trying")):
+            get_app().providers.check_configured()
+    rows = _shown()
+    st.dataframe(
+        [
+            {
+                t("providers.col.name"): f"{status.name} ✓" if status.chosen else status.name,
+                t("providers.col.model"): status.model or "–",
+                t("providers.col.state"): _state(status),
+                t("providers.col.latency"): _latency(status),
+            }
+            for status in rows
+        ],
+        hide_index=True,
+        width="stretch",
+    )
+    _show_failures(rows)
+
+
+def _show_failures(rows: list[ProviderStatus]) -> None:
+    for status in rows:
+        if status.check and status.check.error:
+            st.caption(error_text(status.check.error))
+
+
+def providers_section() -> None:
+    """Every provider that can be chosen, what is missing for the others, and whether they answer."""
+    providers = get_app().providers
+    st.caption(t("providers.about"))
+    if providers.fixed:
+        st.info(t("providers.fixed", name=providers.settings.provider), icon=":material/lock:")
+    for status in _shown():
+        with st.container(border=True):
+            text, use, check = st.columns([6, 1.6, 1.4], vertical_alignment="center")
+            mark = f" · :green-badge[{t('providers.chosen')}]" if status.chosen else ""
+            text.markdown(f"**{status.name}**{mark} · {t(f'provider.{status.name}')}")
+            parts = [status.model, _state(status)]
+            if status.check and status.check.seconds is not None:
+                parts.append(_latency(status))
+            text.caption(" · ".join(part for part in parts if part))
+            if status.note:
+                text.caption(f":orange[{t(f'providers.note.{status.note}')}]")
+            blocked = providers.fixed or not status.configured or status.chosen
+            if use.button(t("providers.use"), key=f"provider-{status.name}", disabled=blocked, width="stretch"):
+                _choose(status.name)
+            if check.button(
+                t("providers.try"), key=f"try-{status.name}", disabled=not status.configured, width="stretch"
+            ):
+                with st.spinner(t("providers.trying")):
+                    providers.check(status.name)
+                st.rerun()
+            _show_failures([status])
+
+
+def _choose(name: str) -> None:
+    try:
+        get_app().providers.choose(name)
+    except ChatbotError as error:
+        show_error(error)
+        return
+    st.rerun()
+
+
+def cache_section() -> None:
+    """How many replies are kept, and a way to forget them."""
+    cache = get_app().providers.reply_cache()
+    text, clear = st.columns([6, 3], vertical_alignment="center")
+    enabled = get_app().settings.llm_cache_enabled
+    text.caption(t("providers.cache", count=number(len(cache))) if enabled else t("providers.cache_off"))
+    if (
+        clear.button(
+            t("providers.cache_clear"), key="cache-clear", icon=":material/delete_sweep:", disabled=not len(cache)
+        )
+        and is_admin()
+    ):
+        cache.clear()
+        st.rerun()

@@ -1,0 +1,110 @@
+"""Where an evaluation of answers is chosen and started."""
+
+from __future__ import annotations
+
+from pathlib import PurePath
+
+import streamlit as st
+
+from chatbot_mvp.api import InputRow, RagasConfig
+from chatbot_mvp.errors import ChatbotError
+from streamlit_app.shared.i18n import current_language, number, t
+from streamlit_app.shared.metrics import metric_help, metric_label
+from streamlit_app.shared.runs import run_names
+from streamlit_app.shared.session import conversations
+from streamlit_app.shared.state import active_kb, get_app, show_error
+
+_SOURCES = ("upload", "run", "chat")
+_SUFFIXES = ("jsonl", "csv", "parquet")
+
+Source = tuple[str, str]  # (its kind, which one: a run's id)
+
+
+def ragas_launcher() -> None:
+    """Choose rows, metrics and how they are judged, and start."""
+    st.caption(t("ragas.about"))
+    left, right = st.columns(2, gap="large")
+    with left:
+        source = _source()
+    with right:
+        config = _config()
+        limit = st.number_input(
+            t("admin.budget"), min_value=0.0, value=0.0, step=0.5, help=t("admin.budget_help"), key="ragas_budget"
+        )
+    if st.button(t("ragas.start"), type="primary", icon=":material/play_arrow:", key="ragas_start"):
+        if source is None:
+            st.warning(t("ragas.nothing"), icon=":material/upload_file:")
+            return
+        try:
+            with st.spinner(t("admin.starting")):
+                name, rows = _rows(*source)
+                get_app().bench.ragas.start(name, rows, config, budget_usd=float(limit) or None)
+        except ChatbotError as error:
+            show_error(error)
+
+
+def _source() -> Source | None:
+    """What is to be evaluated; None while nothing is chosen."""
+    kind = st.radio(t("ragas.source"), _SOURCES, format_func=lambda name: t(f"ragas.source.{name}"), key="ragas_source")
+    if kind == "upload":
+        file = st.file_uploader(t("ragas.upload"), type=list(_SUFFIXES), key="ragas_upload")
+        st.caption(t("ragas.columns"))
+        return (kind, "") if file else None
+    if kind == "run":
+        runs = [run for run in get_app().bench.past.runs()[0] if run.get("generator")]
+        if not runs:
+            st.info(t("ragas.no_runs"), icon=":material/info:")
+            return None
+        names = run_names(runs, ("dataset", "strategy"))
+        return kind, str(st.selectbox(t("ragas.run"), list(names), format_func=names.__getitem__, key="ragas_run"))
+    kb = active_kb()
+    turns = sum(len(conversation.turns) for conversation in conversations(kb)) if kb else 0
+    if kb is None or not turns:
+        st.info(t("ragas.no_chat"), icon=":material/info:")
+        return None
+    st.caption(t("ragas.chat", name=kb.kb_name, count=number(turns)))
+    return kind, kb.kb_name
+
+
+def _rows(kind: str, which: str) -> tuple[str, list[InputRow]]:
+    """(the data set's name, its rows)."""
+    bench = get_app().bench
+    kb = active_kb()
+    if kind == "run":
+        return which, bench.evaluate_run(which)
+    if kind == "chat" and kb is not None:
+        return f"chat · {kb.kb_name}", bench.ragas.rows_of_conversations(conversations(kb))
+    file = st.session_state.ragas_upload
+    return PurePath(file.name).stem, bench.ragas.rows_of_upload(file.name, file.getvalue())
+
+
+def _config() -> RagasConfig:
+    desk = get_app().bench.ragas
+    judge = desk.judge()
+    if judge:
+        st.markdown(t("ragas.judge", model=judge))
+    else:
+        st.info(t("ragas.no_judge"), icon=":material/gavel:")
+    names = desk.metrics()
+    metrics = st.multiselect(
+        t("ragas.metrics"),
+        names,
+        format_func=metric_label,
+        placeholder=t("ragas.usual"),
+        help="\n".join(f"- **{metric_label(name)}**: {metric_help(name)}" for name in names),
+        key="ragas_metrics",
+    )
+    language, repeats = st.columns(2)
+    with language:
+        chosen = st.selectbox(
+            t("ragas.language"),
+            ["auto", *desk.languages()],
+            format_func=lambda name: t(f"lang.{name}") if name != "auto" else t("ragas.auto"),
+            help=t("ragas.language_help"),
+            key=f"ragas_language_{current_language()}",
+        )
+    with repeats:
+        times = st.number_input(
+            t("ragas.repeats"), min_value=1, max_value=20, value=1, help=t("ragas.repeats_help"), key="ragas_repeats"
+        )
+    return RagasConfig(metrics=tuple(metrics), language=str(chosen), repeats=int(times))

@@ -1,0 +1,130 @@
+"""The parameters of a run as widgets: what each shows at first, which count under the others, what was changed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import streamlit as st
+
+from chatbot_mvp.api import RUN_PARAMETERS, form_of
+from streamlit_app.admin.setting_field import setting_field, setting_help, widget_value
+from streamlit_app.shared.i18n import t
+from streamlit_app.shared.metrics import metric_label
+from streamlit_app.shared.state import get_app
+
+JUDGED = ("faithfulness", "context_utilization")
+_KEYS = {
+    "retrieval_strategy": "run_strategy",
+    "eval_max_queries": "run_max_queries",
+    "generation_enabled": "run_generate",
+}
+
+
+def key_of(name: str) -> str:
+    """The key of a parameter's widget."""
+    return _KEYS.get(name, f"run_{name}")
+
+
+def begin_fields() -> None:
+    """Give every widget its first value, the setting in effect, where it has none yet."""
+    for names in RUN_PARAMETERS.values():
+        for name in names:
+            key, usual = key_of(name), _usual(name)
+            # A setting that was changed meanwhile shows where nobody had touched the parameter.
+            before = st.session_state.setdefault(f"{key}-usual", usual)
+            touched = key in st.session_state and st.session_state[key] != before
+            st.session_state[f"{key}-usual"] = usual
+            # Written again, the value of a widget that is not drawn now outlives this run of the script.
+            st.session_state[key] = st.session_state[key] if touched else usual
+    judging = bool(get_app().settings.judge_metrics)
+    st.session_state.run_judge = st.session_state.get("run_judge", judging)
+
+
+def fill_fields(changes: Mapping[str, Any]) -> None:
+    """Show the settings in effect with these changes.
+
+    Raises:
+        InvalidSetting: one of them is not legal any more.
+    """
+    settings = get_app().settings.with_changes(**changes)
+    for names in RUN_PARAMETERS.values():
+        for name in names:
+            st.session_state[key_of(name)] = _shown(name, getattr(settings, name))
+    st.session_state.run_judge = bool(settings.judge_metrics)
+    if not settings.judge_metrics:
+        st.session_state[key_of("judge_metrics")] = list(JUDGED)
+
+
+def changed() -> dict[str, Any]:
+    """The parameters that differ from the settings in effect."""
+    settings = get_app().settings
+    values = {name: value(name) for names in RUN_PARAMETERS.values() for name in names}
+    return {name: found for name, found in values.items() if found != getattr(settings, name)}
+
+
+def value(name: str) -> Any:
+    """What a parameter's widget holds, as the setting has it."""
+    found = st.session_state[key_of(name)]
+    if name == "judge_metrics":
+        return ",".join(item for item in JUDGED if item in found) if st.session_state.run_judge else ""
+    return found
+
+
+def field(name: str) -> None:
+    """Draw a parameter's widget."""
+    key, label = key_of(name), t(f"admin.label.{name}")
+    disabled = not counts(name)
+    if name == "retrieval_strategy":
+        _choice(name, list(get_app().bench.strategies()), lambda item: f"{item} · {t(f'strategy.{item}')}")
+    elif name in ("provider", "judge_provider"):
+        able = [status.name for status in get_app().providers.statuses() if status.configured]
+        _choice(name, able if name == "provider" else ["", *able], lambda item: item or t("admin.same_provider"))
+    elif name == "judge_metrics":
+        st.multiselect(label, JUDGED, format_func=metric_label, key=key, help=setting_help(name), disabled=disabled)
+    else:
+        setting_field(form_of(name), label, key, disabled=disabled)
+
+
+def counts(name: str) -> bool:
+    """Whether a parameter has any effect under the others."""
+    strategy = str(st.session_state[key_of("retrieval_strategy")])
+    fused = strategy in ("HYBRID", "CONTEXTUAL_HYBRID")
+    sampled, generated = bool(value("dev_mode")), bool(value("generation_enabled"))
+    judged = generated and bool(st.session_state.run_judge)
+    needs = {
+        "eval_max_queries": not sampled,
+        "eval_max_corpus": not sampled,
+        "corpus_shuffle_seed": sampled or value("eval_max_corpus") > 0,
+        "dev_queries": sampled,
+        "dev_corpus_size": sampled,
+        "retrieval_fusion": fused,
+        "reranker_top_n": bool(value("reranker_enabled")),
+    }
+    needs |= dict.fromkeys(("retrieval_context_max_tokens", "retrieval_context_batch_size"), "CONTEXTUAL" in strategy)
+    ranks = ("retrieval_rrf_k", "retrieval_bm25_weight", "retrieval_vector_weight")
+    needs |= dict.fromkeys(ranks, fused and value("retrieval_fusion") == "rrf")
+    answers = set(RUN_PARAMETERS["answers"]) - {"generation_enabled", "provider", "llm_cache_enabled"}
+    needs |= dict.fromkeys(answers, generated)
+    needs |= dict.fromkeys(RUN_PARAMETERS["judge"], judged)
+    return needs.get(name, True)
+
+
+def _choice(name: str, options: list[str], shown: Any) -> None:
+    key = key_of(name)
+    # A choice that is not offered here any more stays in sight, and the run says what is wrong with it.
+    if st.session_state[key] not in options:
+        options = [*options, st.session_state[key]]
+    label = t(f"admin.label.{name}")
+    st.selectbox(label, options, format_func=shown, key=key, help=setting_help(name), disabled=not counts(name))
+
+
+def _usual(name: str) -> Any:
+    found = _shown(name, getattr(get_app().settings, name))
+    return found or list(JUDGED) if name == "judge_metrics" else found
+
+
+def _shown(name: str, found: Any) -> Any:
+    if name == "judge_metrics":
+        return [item for item in JUDGED if item in str(found).split(",")]
+    return widget_value(form_of(name), found)

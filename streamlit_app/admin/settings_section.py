@@ -1,0 +1,159 @@
+"""The settings in effect: what each is, where it comes from, and changing those that may be changed meanwhile."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import streamlit as st
+
+from chatbot_mvp.api import GROUPS, SettingRow
+from chatbot_mvp.errors import ChatbotError
+from streamlit_app.admin.setting_field import choice_text, setting_field, setting_help, widget_value
+from streamlit_app.shared.guard import is_admin
+from streamlit_app.shared.i18n import plain, t
+from streamlit_app.shared.state import get_app, show_error
+
+
+def settings_section() -> None:
+    """Search, the table, and one setting to change."""
+    st.caption(t("admin.settings.about"))
+    rows = get_app().configuration.rows()
+    search, group, origin = st.columns([3, 2, 2], vertical_alignment="bottom")
+    wanted = search.text_input(
+        t("admin.settings.search"), placeholder=t("admin.settings.search_hint"), key="settings_search"
+    ).casefold()
+    groups = ["", *GROUPS]
+    chosen_group = group.selectbox(
+        t("admin.settings.group"),
+        groups,
+        format_func=lambda name: t(f"admin.group.{name or 'all'}"),
+        key="settings_group",
+    )
+    changed_only = origin.toggle(t("admin.settings.changed_only"), key="settings_changed")
+    shown = [
+        row
+        for row in rows
+        if all(part in _searched(row) for part in wanted.split())
+        and chosen_group in ("", row.form.group)
+        and not (changed_only and row.source == "default")
+    ]
+    if not shown:
+        st.info(t("admin.settings.none"), icon=":material/search_off:")
+        return
+    st.dataframe(
+        [
+            {
+                t("admin.settings.col.variable"): row.form.variable,
+                t("admin.settings.col.value"): _value(row),
+                t("admin.settings.col.source"): t(f"admin.source.{row.source}"),
+                t("admin.settings.col.meaning"): setting_help(row.form.name),
+                t("admin.settings.col.group"): t(f"admin.group.{row.form.group}"),
+            }
+            for row in shown
+        ],
+        hide_index=True,
+        width="stretch",
+        height=min(440, 38 + 35 * len(shown)),
+        column_config={
+            t("admin.settings.col.variable"): st.column_config.TextColumn(width=250),
+            t("admin.settings.col.value"): st.column_config.TextColumn(width=170),
+            t("admin.settings.col.meaning"): st.column_config.TextColumn(width="large"),
+        },
+    )
+    by_name = {row.form.name: row for row in shown}
+    # Not the one of before, where the search has left it out.
+    if st.session_state.get("settings_one") not in by_name:
+        st.session_state.settings_one = None
+    name = st.selectbox(
+        t("admin.settings.one"),
+        list(by_name),
+        index=None,
+        format_func=str.upper,
+        placeholder=t("admin.choose"),
+        key="settings_one",
+    )
+    if name:
+        _one(by_name[name])
+
+
+def _searched(row: SettingRow) -> str:
+    parts = (row.form.variable, setting_help(row.form.name), t(f"admin.group.{row.form.group}"), _value(row))
+    return " ".join(parts).casefold()
+
+
+def _value(row: SettingRow) -> str:
+    if row.form.kind == "secret":
+        return t("admin.settings.set" if row.is_set else "admin.settings.not_set")
+    if isinstance(row.value, bool):
+        return t("admin.settings.yes" if row.value else "admin.settings.no")
+    return str(row.value)
+
+
+def _one(row: SettingRow) -> None:
+    form = row.form
+    with st.container(border=True):
+        st.markdown(f"**{form.variable}** · {plain(setting_help(form.name))}")
+        if not row.changeable:
+            outside = row.source not in ("default", "admin")
+            st.caption(t("admin.settings.outside" if outside else "admin.settings.at_start", variable=form.variable))
+            return
+        key = f"setting-{form.name}"
+        current = widget_value(form, row.value)
+        # The value in effect until somebody types; a change elsewhere shows here too.
+        if st.session_state.get(f"{key}-base") != current:
+            st.session_state[f"{key}-base"] = st.session_state[key] = current
+        st.session_state.setdefault(key, current)
+        field, save, reset = st.columns([4, 1.5, 2], vertical_alignment="bottom")
+        with field:
+            value = _field(row, key)
+        if save.button(
+            t("admin.settings.save"),
+            icon=":material/save:",
+            key="settings_save",
+            width="stretch",
+            disabled=value == current,
+        ):
+            _change(form.name, value)
+        if row.source == "admin" and reset.button(
+            t("admin.settings.reset"), icon=":material/restart_alt:", key="settings_reset", width="stretch"
+        ):
+            _reset(form.name)
+        st.caption(t("admin.settings.default", value=_shown_default(row)))
+
+
+def _field(row: SettingRow, key: str) -> Any:
+    if row.form.name == "retrieval_strategy":
+        strategies = list(get_app().bench.strategies())
+        if st.session_state[key] not in strategies:
+            strategies.append(st.session_state[key])
+        return st.selectbox(t("admin.settings.col.value"), strategies, key=key)
+    return setting_field(row.form, t("admin.settings.col.value"), key)
+
+
+def _shown_default(row: SettingRow) -> str:
+    default = row.form.default
+    if isinstance(default, bool):
+        return t("admin.settings.yes" if default else "admin.settings.no")
+    return plain(choice_text(str(default)) if row.form.kind == "choice" else str(default)) or "–"
+
+
+def _change(name: str, value: Any) -> None:
+    if not is_admin():
+        return
+    try:
+        get_app().configuration.change(name, value)
+    except ChatbotError as error:
+        show_error(error)
+        return
+    st.rerun()
+
+
+def _reset(name: str) -> None:
+    if not is_admin():
+        return
+    try:
+        get_app().configuration.reset(name)
+    except ChatbotError as error:
+        show_error(error)
+        return
+    st.rerun()

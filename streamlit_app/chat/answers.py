@@ -1,0 +1,148 @@
+"""Shows turns of a conversation: the question, the answer with what it rests on, and answers on their way."""
+
+from __future__ import annotations
+
+import re
+import time
+
+import streamlit as st
+
+from chatbot_mvp.api import AnswerRecord, Conversation, LiveTurn, Turn
+from streamlit_app.chat.debug import show_debug
+from streamlit_app.chat.feedback import ask_feedback
+from streamlit_app.shared.i18n import number, t
+from streamlit_app.shared.sources import show_sources, source_link
+from streamlit_app.shared.state import failure_text, get_app
+
+_FRAME_S = 0.04  # as often as a person sees a difference
+_ALMOST_DONE_S = 0.05  # an answer this near is shown whole, without a flash of what was found
+
+_CITATION = re.compile(r"\\?\[(\d+)\\?\]")  # as it stands, or with its brackets escaped
+_LIST_MARK = re.compile(r"\s*(?:(?:[-*+•]|\d+[.)])\s+)?")
+
+
+def show_turn(conversation: Conversation, turn: Turn, debug: bool) -> None:
+    """A turn that has ended."""
+    with st.chat_message("user"):
+        st.text(turn.question)
+    with st.chat_message("assistant"):
+        if turn.answer is None:
+            if turn.text:
+                st.markdown(safe_markdown(turn.text))
+            reason = t("chat.failed", error=failure_text(turn.failure)) if turn.failure else t("chat.interrupted")
+            st.warning(reason, icon=":material/warning:")
+            return
+        show_answer(turn.answer, f"source-{turn.turn_id}")
+        ask_feedback(conversation, turn)
+        if debug:
+            show_debug(turn.answer)
+
+
+def show_answer(answer: AnswerRecord, anchor: str) -> None:
+    """Text with its unsupported sentences marked, what is to be said about it, sources.
+
+    Args:
+        anchor: unique on the page; a citation in the text leads to its source by it.
+    """
+    if answer.failure:
+        st.warning(t("chat.fallback", error=failure_text(answer.failure)), icon=":material/cloud_off:")
+    st.markdown(linked(marked(answer), answer, anchor))
+    if answer.unsupported:
+        said = t(
+            "chat.unsupported_one" if answer.unsupported == 1 else "chat.unsupported",
+            count=answer.unsupported,
+        )
+        st.caption(f":orange[:material/warning:] {said}")
+    if not answer.from_kb and not answer.abstained:
+        st.caption(f":blue[:material/info:] {t('chat.not_from_kb')}")
+    if answer.finish_reason in ("cancelled", "length"):
+        st.caption(f":gray[:material/content_cut:] {t(f'chat.finish.{answer.finish_reason}')}")
+    st.caption(" · ".join(_facts(answer)))
+    if answer.sources:
+        st.markdown(f"**{t('chat.sources')}**")
+        show_sources(answer.sources, anchor)
+
+
+def watch(conversation: Conversation, turn: Turn, live: LiveTurn, debug: bool) -> None:
+    """A turn on its way, drawn until it ends; leaving does not stop it."""
+    place = st.empty()
+    with place.container():
+        with st.chat_message("user"):
+            st.text(turn.question)
+        with st.chat_message("assistant"):
+            text, found, button = st.empty(), st.empty(), st.empty()
+            progress = live.wait(0, 0.0)
+            if not live.join(_ALMOST_DONE_S):
+                text.caption(t("chat.searching"))
+                button.button(
+                    t("chat.stop"),
+                    key=f"stop-{turn.turn_id}",
+                    icon=":material/stop_circle:",
+                    on_click=get_app().desk.stop,
+                    args=(conversation.session, conversation.conversation_id),
+                )
+            shown = False
+            while not live.join(0.0):
+                if progress.found and not shown:
+                    shown = True
+                    with found.container():
+                        st.caption(t("chat.found"))
+                        show_sources(progress.found)
+                if progress.text:
+                    text.markdown(f"{safe_markdown(progress.text)} ▌")
+                elif progress.found is not None:
+                    text.caption(t("chat.writing"))
+                time.sleep(_FRAME_S)
+                progress = live.wait(progress.version, 0.5)
+    ended = get_app().desk.conversation(conversation.session, conversation.conversation_id)
+    with place.container():
+        show_turn(ended, ended.turn(turn.turn_id), debug)
+
+
+def safe_markdown(text: str) -> str:
+    """A model's words as Markdown that fetches nothing and reads no formula into amounts of money."""
+    return text.replace("![", "!\\[").replace("$", r"\$")
+
+
+def linked(text: str, answer: AnswerRecord, anchor: str) -> str:
+    """Markdown with its citations made links to their sources; a number without a source stays as it is."""
+    numbers = {source.number for source in answer.sources}
+
+    def link(match: re.Match[str]) -> str:
+        cited = int(match[1])
+        return source_link(cited, anchor) if cited in numbers else match[0]
+
+    return _CITATION.sub(link, text)
+
+
+def marked(answer: AnswerRecord) -> str:
+    """The answer's text with its unsupported sentences on a coloured ground."""
+    parts, position = [], 0
+    for statement in answer.statements:
+        if statement.supported or statement.start < position:
+            continue
+        sentence = answer.text[statement.start : statement.end]
+        mark = _LIST_MARK.match(sentence)
+        skip = mark.end() if mark else 0
+        parts.append(safe_markdown(answer.text[position : statement.start + skip]))
+        words = " ".join(sentence[skip:].split()).replace("[", "\\[").replace("]", "\\]")
+        parts.append(f":orange-background[{safe_markdown(words)}] :orange[:material/warning:]" if words else "")
+        position = statement.end
+    return "".join(parts) + safe_markdown(answer.text[position:])
+
+
+def _facts(answer: AnswerRecord) -> list[str]:
+    facts = []
+    if answer.model:
+        facts.append(t("chat.model_demo") if answer.model == "demo" else t("chat.model", name=answer.model))
+    if answer.cached:
+        facts.append(t("chat.cached"))
+    facts.append(t("chat.evidence", score=number(answer.evidence, 2)))
+    if answer.decided_by == "relevance" and answer.relevance is not None:
+        facts.append(t("chat.relevance", score=number(answer.relevance, 0)))
+    elif answer.decided_by == "undecided":
+        facts.append(t("chat.undecided"))
+    if answer.search_how:
+        facts.append(t(f"chat.followup.{answer.search_how}"))
+    facts.append(t("chat.seconds", seconds=number(answer.seconds, 2)))
+    return facts

@@ -1,0 +1,55 @@
+"""Thumbs under an answer; a thumb down asks what is wrong and can become a question of the benchmark."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from chatbot_mvp.api import KINDS, Conversation, Turn
+from streamlit_app.shared.i18n import t
+from streamlit_app.shared.state import get_app
+
+_UNKNOWN = "unknown"
+
+
+def ask_feedback(conversation: Conversation, turn: Turn) -> None:
+    """The thumbs as they were last set, and after a thumb down a form."""
+    key = f"thumbs-{turn.turn_id}"
+    rated = turn.feedback
+    st.feedback(
+        "thumbs",
+        key=key,
+        default=None if rated is None else int(rated.good),
+        on_change=_rate,
+        args=(conversation, turn, key),
+    )
+    if rated is not None and not rated.good:
+        with st.popover(t("feedback.tell"), icon=":material/edit_note:"):
+            _form(conversation, turn)
+
+
+def _rate(conversation: Conversation, turn: Turn, key: str) -> None:
+    value = st.session_state.get(key)
+    if value is not None:
+        note = turn.feedback.note if turn.feedback else ""
+        get_app().desk.rate(conversation.session, conversation.conversation_id, turn.turn_id, bool(value), note)
+
+
+def _form(conversation: Conversation, turn: Turn) -> None:
+    with st.form(f"feedback-{turn.turn_id}", border=False):
+        note = st.text_area(t("feedback.note"), turn.feedback.note if turn.feedback else "", max_chars=2_000)
+        add = st.checkbox(t("feedback.add"), help=t("feedback.add_help"))
+        kind = st.selectbox(t("feedback.kind"), [_UNKNOWN, *KINDS], format_func=lambda name: t(f"feedback.kind.{name}"))
+        answer = st.text_input(t("feedback.answer"), max_chars=1_000)
+        sent = st.form_submit_button(t("feedback.send"), type="primary")
+    if not sent:
+        return
+    desk = get_app().desk
+    place = (conversation.session, conversation.conversation_id, turn.turn_id)
+    desk.rate(*place, False, note)
+    if not add:
+        st.success(t("feedback.thanks"), icon=":material/check_circle:")
+        return
+    chosen = next((name for name in KINDS if name == kind), None)
+    added = desk.add_question(*place, chosen, answer)
+    path = desk.questions_path(conversation.kb_id)
+    st.success(t("feedback.added" if added else "feedback.known", path=path), icon=":material/check_circle:")

@@ -1,0 +1,62 @@
+"""The knobs of a question, above the settings."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from chatbot_mvp.api import KbRecord, Mode, UserContext
+from streamlit_app.shared.chat_profile import chat_retrieval
+from streamlit_app.shared.i18n import current_language, t
+from streamlit_app.shared.state import get_app
+
+_NAMES = ("kb_top_k", "kb_min_score", "kb_max_context_chars", "kb_min_evidence", "chat_max_tokens")
+
+
+def ask_knobs(kb: KbRecord, mode: Mode) -> tuple[UserContext, bool]:
+    """Draw the popover; (the knobs as they stand, whether to show how answers came about)."""
+    retrieval = chat_retrieval()
+    defaults = get_app().chat_defaults(kb.kb_id, retrieval)
+    for name in _NAMES:
+        # Written again, a widget's value outlives a visit to another page.
+        # One that was left alone follows its setting.
+        key, default = _key(kb, name), getattr(defaults, name)
+        before = st.session_state.get(f"{key}-default", default)
+        value = st.session_state.get(key, before)
+        st.session_state[key] = default if value == before else value
+        st.session_state[f"{key}-default"] = default
+    with st.popover(t("knobs.title"), icon=":material/tune:", width="stretch"):
+        st.slider(t("knobs.top_k"), 1, 50, key=_key(kb, "kb_top_k"), help="kb_top_k")
+        st.slider(t("knobs.min_score"), 0.0, 1.0, step=0.05, key=_key(kb, "kb_min_score"), help="kb_min_score")
+        st.number_input(
+            t("knobs.context"),
+            min_value=500,
+            max_value=max(50_000, defaults.kb_max_context_chars or 0),
+            step=500,
+            key=_key(kb, "kb_max_context_chars"),
+            help="kb_max_context_chars",
+        )
+        st.slider(t("knobs.evidence"), 0.0, 1.0, step=0.05, key=_key(kb, "kb_min_evidence"), help="kb_min_evidence")
+        st.number_input(
+            t("knobs.max_tokens"),
+            min_value=0,
+            max_value=32_000,
+            step=100,
+            key=_key(kb, "chat_max_tokens"),
+            help=t("knobs.max_tokens_help"),
+        )
+        st.button(t("knobs.reset"), icon=":material/restart_alt:", type="tertiary", on_click=_reset, args=(kb,))
+        st.divider()
+        st.session_state.chat_debug = st.session_state.get("chat_debug", False)
+        debug = st.toggle(t("knobs.debug"), key="chat_debug")
+    moved = {name: st.session_state[_key(kb, name)] for name in _NAMES}
+    chosen = UserContext(mode, current_language(), **moved, retrieval=retrieval)
+    return chosen.beyond(defaults), debug
+
+
+def _key(kb: KbRecord, name: str) -> str:
+    return f"knob-{name}-{kb.kb_id}"
+
+
+def _reset(kb: KbRecord) -> None:
+    for name in _NAMES:
+        st.session_state.pop(_key(kb, name), None)

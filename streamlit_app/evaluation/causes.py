@@ -1,0 +1,55 @@
+"""Where the questions of a run were lost: a chart."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import altair as alt
+import pandas as pd
+import streamlit as st
+
+from streamlit_app.evaluation.phases import show_phases
+from streamlit_app.shared.charts import ink, show_chart
+from streamlit_app.shared.i18n import number, t
+
+Result = Mapping[str, Any]
+
+
+def show_causes(result: Result) -> None:
+    """Where questions were lost, beside where the time and the money went."""
+    if not _found(result):
+        show_phases(result)
+        return
+    causes, phases = st.columns(2, gap="large")
+    with causes:
+        _show_causes(result)
+    with phases:
+        show_phases(result)
+
+
+def _show_causes(result: Result) -> None:
+    """Questions per cause, in the order of their way."""
+    found = _found(result)
+    st.subheader(t("causes.title"), help=t("causes.help"))
+    rows = [{"cause": t(f"cause.{cause}"), "queries": count, "told": number(count)} for cause, count in found.items()]
+    bars = alt.Chart(pd.DataFrame(rows)).encode(
+        x=alt.X("queries:Q", title=t("eval.col.queries"), axis=alt.Axis(tickMinStep=1, format="d")),
+        y=alt.Y(
+            "cause:N",
+            title=None,
+            sort=[str(row["cause"]) for row in rows],
+            axis=alt.Axis(labelLimit=220, labelOverlap=False),
+        ),
+        tooltip=[
+            alt.Tooltip("cause:N", title=t("causes.cause")),
+            alt.Tooltip("queries:Q", title=t("eval.col.queries")),
+        ],
+    )
+    labels = bars.mark_text(align="left", dx=4, color=ink()).encode(text="told:N")
+    chart = (bars.mark_bar() + labels).properties(height=60 + 30 * len(rows), description=t("causes.title"))
+    show_chart(chart)
+
+
+def _found(result: Result) -> dict[str, int]:
+    return {cause: count for cause, count in result.get("causes", {}).items() if count}

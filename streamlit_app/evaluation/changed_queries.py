@@ -1,0 +1,150 @@
+"""The questions that a run of a comparison does better or worse, and one of them in all runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import streamlit as st
+
+from chatbot_mvp.api import Comparison, MetricDelta, QueryChange, RunDelta
+from chatbot_mvp.errors import ChatbotError
+from streamlit_app.shared.i18n import number, plain, score, t
+from streamlit_app.shared.metrics import metric_help, metric_label
+from streamlit_app.shared.state import get_app, show_error
+
+_LISTED = 500  # questions of one list for the keyboard, the largest change first
+
+
+@st.fragment
+def show_changes(comparison: Comparison, labels: Mapping[str, str]) -> None:
+    """Improved and worsened questions of a metric and run of choice."""
+    st.markdown(f"**{t('compare.changes')}**")
+    which, by = st.columns(2)
+    runs = {run.run_id: run for run in comparison.runs}
+    # A key per comparison: the choice belongs to it.
+    about = "-".join((comparison.base, *runs))
+    run_id = which.selectbox(
+        t("compare.changes_of"), list(runs), format_func=labels.__getitem__, key=f"compare-run-{about}"
+    )
+    run: RunDelta = runs[run_id]
+    by_name = {m.metric: m for m in run.metrics}
+    changing = [name for name, m in by_name.items() if m.improved or m.worsened]
+    name = by.selectbox(
+        t("compare.changes_by"),
+        list(by_name),
+        index=list(by_name).index(changing[0]) if changing else 0,
+        format_func={metric: metric_label(metric) for metric in by_name}.__getitem__,
+        key=f"compare-metric-{about}",
+        help=t("compare.help"),
+    )
+    metric = by_name[name]
+    st.caption(metric_help(metric.metric))
+    key = f"{about}-{run_id}-{name}"
+    _show_lists(metric, labels[comparison.base], labels[run_id], key)
+    changes = {change.query_id: change for change in (*metric.improved[:_LISTED], *metric.worsened[:_LISTED])}
+    if not changes:
+        st.caption(t("compare.nothing_changed"))
+        return
+    kept = st.session_state.get(f"compare-query-{key}")
+    if kept is not None and kept not in changes:
+        every = (*metric.improved, *metric.worsened)
+        changes |= {change.query_id: change for change in every if change.query_id == kept}
+    chosen = st.selectbox(
+        t("compare.query"),
+        list(changes),
+        index=None,
+        format_func={query_id: _told(change) for query_id, change in changes.items()}.__getitem__,
+        placeholder=t("compare.query_hint"),
+        key=f"compare-query-{key}",
+    )
+    if chosen is not None:
+        _show_query(comparison, metric, changes[chosen], labels)
+
+
+def _told(change: QueryChange) -> str:
+    return f"{change.question or change.query_id} · {change.query_id} · {score(change.base)} → {score(change.other)}"
+
+
+def _show_lists(metric: MetricDelta, base: str, other: str, key: str) -> None:
+    heads = (
+        ("improved", t("compare.improved", count=number(len(metric.improved))), metric.improved),
+        ("worsened", t("compare.worsened", count=number(len(metric.worsened))), metric.worsened),
+    )
+    for column, (kind, head, changes) in zip(st.columns(2, gap="large"), heads, strict=True):
+        with column:
+            icon = ":green[:material/trending_up:]" if kind == "improved" else ":orange[:material/trending_down:]"
+            st.markdown(f"{icon} **{head}**")
+            if changes:
+                _show_list(changes, base, other, f"{kind}-{key}", f"compare-query-{key}")
+
+
+def _show_list(changes: Sequence[QueryChange], base: str, other: str, key: str, chosen_key: str) -> None:
+    def picked() -> None:
+        selected = st.session_state[key]["selection"]["rows"]
+        if selected and selected[0] < len(changes):
+            st.session_state[chosen_key] = changes[selected[0]].query_id
+
+    st.dataframe(
+        [
+            {
+                t("eval.col.question"): change.question or change.query_id,
+                base: score(change.base),
+                other: score(change.other),
+            }
+            for change in changes
+        ],
+        hide_index=True,
+        width="stretch",
+        height=min(260, 38 + 36 * len(changes)),
+        on_select=picked,
+        selection_mode="single-row",
+        key=key,
+        column_config={t("eval.col.question"): st.column_config.TextColumn(width="medium")},
+    )
+
+
+def _show_query(comparison: Comparison, metric: MetricDelta, change: QueryChange, labels: Mapping[str, str]) -> None:
+    """One question in every run of the comparison."""
+    run_ids = [comparison.base, *(run.run_id for run in comparison.runs)]
+    try:
+        rows = {run_id: get_app().details.row(run_id, change.query_id) for run_id in run_ids}
+    except ChatbotError as error:
+        show_error(error)
+        return
+    with st.container(border=True):
+        st.markdown(f"**{t('eval.col.question')}:** {plain(change.question or change.query_id)}")
+        if answer := rows[comparison.base].get("answer"):
+            st.markdown(f"**{t('eval.answer')}:** {plain(str(answer))}")
+        titles = _titles(comparison.base, rows[comparison.base].get("gold", ()))
+        for column, run_id in zip(st.columns(len(run_ids), gap="medium"), run_ids, strict=True):
+            with column:
+                _show_side(run_id, rows[run_id], metric.metric, labels[run_id], titles)
+
+
+def _titles(run_id: str, doc_ids: Sequence[str]) -> dict[str, str]:
+    """What the documents are called; nothing where the data set is gone."""
+    try:
+        found = get_app().bench.past.documents(run_id, doc_ids) if doc_ids else {}
+    except ChatbotError:
+        return {}
+    return {doc_id: document.title for doc_id, document in found.items() if document.title}
+
+
+def _show_side(run_id: str, row: Mapping[str, Any], metric: str, label: str, titles: Mapping[str, str]) -> None:
+    st.markdown(f"**{plain(label)}**")
+    st.metric(metric_label(metric), score(row["metrics"].get(metric)))
+    if row.get("cause"):
+        st.caption(t(f"cause.{row['cause']}"))
+    if row.get("response"):
+        st.markdown(f"{t('eval.col.response')}: {plain(str(row['response']))}")
+    if "gold" not in row:  # an evaluation of answers
+        return
+    try:
+        paths = get_app().details.gold_paths(run_id, row)
+    except ChatbotError:
+        return
+    for path in paths:
+        place = path.ranks.get("ranking")
+        rank = t("detail.rank", rank=number(place)) if place else t("detail.absent")
+        st.caption(f"{plain(titles.get(path.doc_id, path.doc_id))}: {rank} · {t(f'detail.fate.{path.fate.value}')}")

@@ -1,0 +1,214 @@
+"""Two to five finished runs of one data set side by side: which, what differs, how sure that is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import streamlit as st
+
+from chatbot_mvp.api import Comparison
+from chatbot_mvp.errors import ChatbotError
+from streamlit_app.evaluation.changed_queries import show_changes
+from streamlit_app.evaluation.forest import SIGNIFICANT, show_forest
+from streamlit_app.shared.configuration import value_text
+from streamlit_app.shared.i18n import number, plain, score, t
+from streamlit_app.shared.metrics import interval_text, metric_label
+from streamlit_app.shared.runs import RAGAS, run_names
+from streamlit_app.shared.state import get_app, show_error
+
+OTHERS = 4  # runs beside the base: more lines than that nobody tells apart
+
+# Session keys: the chosen base (a widget's), the ids that were told last, and the run that the page showed then.
+_BASE = "compare-base"
+_TOLD = "compare-told"
+_SHOWN = "compare-shown"
+
+Run = Mapping[str, Any]
+
+
+def show_comparison(
+    runs: Sequence[Run],
+    shown: Run,
+    first: Sequence[str] = (),
+    chosen: Callable[[Sequence[str]], None] = lambda _: None,
+) -> None:
+    """Choose a base and up to four other runs, then what differs between them.
+
+    Args:
+        runs: those that there are, as in ``submissions.jsonl``.
+        shown: the run that the page shows, which is the base until somebody chooses.
+        first: ids that the address asks for, the base first; followed whenever they are others than those told last.
+        chosen: told of the ids as they stand, the base first, at every turn.
+    """
+    st.subheader(t("compare.title"))
+    if len(runs) < 2:
+        st.caption(t("compare.none"))
+        return
+    ids = _choose(runs, shown, first)
+    st.session_state[_TOLD] = tuple(ids)
+    chosen(ids)
+    if len(ids) < 2:
+        return
+    try:
+        with st.spinner(t("compare.working")):
+            comparison = get_app().details.compare(ids)
+    except ChatbotError as error:
+        show_error(error)
+        return
+    by_id = {str(run["run_id"]): run for run in runs}
+    labels = _labels([by_id[run_id] for run_id in ids])
+    _show_who([by_id[run_id] for run_id in ids], labels)
+    _show_verdict(comparison, labels)
+    show_forest(comparison, labels)
+    _show_table(comparison, labels)
+    show_changes(comparison, labels)
+    _show_configuration(comparison, labels)
+
+
+def _choose(runs: Sequence[Run], shown: Run, first: Sequence[str]) -> list[str]:
+    """The ids of the runs to compare, the base first; the base alone as long as no other is chosen."""
+    by_id = {str(run["run_id"]): run for run in runs}
+    names = _names(runs)
+    wanted = _settle_base(by_id, str(shown["run_id"]), first)
+    left, right = st.columns([2, 3])
+    base: str = left.selectbox(t("compare.base"), list(by_id), format_func=names.__getitem__, key=_BASE)
+    reasons = {
+        run_id: get_app().details.why_not_comparable(by_id[base], run)
+        for run_id, run in by_id.items()
+        if run_id != base
+    }
+    alike = [run_id for run_id, reason in reasons.items() if reason is None]
+    # A key per base: with another one other runs can be chosen. What can stay, stays.
+    others_key = f"compare-others-{base}"
+    if others_key not in st.session_state or wanted[:1] == [base]:
+        kept = wanted or st.session_state.get(_TOLD, ())
+        st.session_state[others_key] = [run_id for run_id in kept if run_id in alike][:OTHERS]
+    others = right.multiselect(
+        t("compare.others"),
+        alike,
+        format_func=names.__getitem__,
+        placeholder=t("compare.choose") if alike else t("compare.nothing_alike"),
+        key=others_key,
+        max_selections=OTHERS,
+        disabled=not alike,
+    )
+    if not alike:
+        st.caption(t("compare.none"))
+    if unlike := {run_id: reason for run_id, reason in reasons.items() if reason is not None}:
+        with st.expander(t("compare.unlike", count=number(len(unlike))), icon=":material/block:"):
+            st.dataframe(
+                [
+                    {t("compare.col.run"): names[run_id], t("compare.col.why"): t(f"compare.why.{reason}")}
+                    for run_id, reason in unlike.items()
+                ],
+                hide_index=True,
+                width="stretch",
+            )
+    return [base, *others]
+
+
+def _settle_base(by_id: Mapping[str, Run], shown: str, first: Sequence[str]) -> list[str]:
+    """Put the base into its widget where the address or the shown run has become another; the ids to begin with."""
+    told = [run_id for run_id in st.session_state.get(_TOLD, ()) if run_id in by_id]
+    asked = [run_id for run_id in first if run_id in by_id]
+    moved = st.session_state.get(_SHOWN) != shown
+    st.session_state[_SHOWN] = shown
+    if asked and (asked != told or _BASE not in st.session_state):
+        wanted = asked
+    elif not asked and moved and shown not in told:
+        wanted = [shown]
+    elif _BASE not in st.session_state:
+        wanted = told if shown in told else [shown]
+    else:
+        return []
+    st.session_state[_BASE] = wanted[0]
+    return wanted
+
+
+def _names(runs: Sequence[Run]) -> dict[str, str]:
+    benchmarks = run_names([run for run in runs if run.get("kind") != RAGAS], ("dataset", "strategy", "fingerprint"))
+    answers = run_names([run for run in runs if run.get("kind") == RAGAS], ("dataset", "judge", "fingerprint"))
+    return benchmarks | answers
+
+
+def _labels(runs: Sequence[Run]) -> dict[str, str]:
+    """run_id -> a letter and its strategy, or whose answers it evaluated; short enough for a legend."""
+    return {
+        str(run["run_id"]): f"{letter} · {run.get('dataset' if run.get('kind') == RAGAS else 'strategy')}"
+        for letter, run in zip("ABCDE", runs, strict=False)
+    }
+
+
+def _show_who(runs: Sequence[Run], labels: Mapping[str, str]) -> None:
+    names = _names(runs)
+    for place, run in enumerate(runs):
+        run_id = str(run["run_id"])
+        role = f" ({t('compare.is_base')})" if place == 0 else ""
+        st.caption(f"**{plain(labels[run_id][0])}**{role}: {plain(names[run_id])}")
+
+
+def _show_verdict(comparison: Comparison, labels: Mapping[str, str]) -> None:
+    for run in comparison.runs:
+        differing = [metric_label(m.metric) for m in run.metrics if m.p_holm is not None and m.p_holm < SIGNIFICANT]
+        said = t("compare.differs", metrics=", ".join(differing)) if differing else t("compare.no_difference")
+        st.markdown(f"{plain(labels[run.run_id])}: {said}" if len(comparison.runs) > 1 else said)
+
+
+def _show_table(comparison: Comparison, labels: Mapping[str, str]) -> None:
+    rows = []
+    several = len(comparison.runs) > 1
+    for place, _ in enumerate(comparison.runs[0].metrics):
+        for run in comparison.runs:
+            m = run.metrics[place]
+            rows.append(
+                {
+                    t("eval.metric"): metric_label(m.metric),
+                    **({t("compare.col.run"): labels[run.run_id]} if several else {}),
+                    t("compare.col.base"): score(m.base),
+                    t("compare.col.other"): score(m.other),
+                    t("compare.col.delta"): signed(m.delta),
+                    t("compare.col.interval"): interval_text(m.interval, signed=True),
+                    t("compare.col.p"): _p(m.p),
+                    t("compare.col.p_holm"): _p(m.p_holm),
+                    t("compare.col.improved"): len(m.improved),
+                    t("compare.col.worsened"): len(m.worsened),
+                    t("compare.col.equal"): m.equal,
+                    t("compare.col.scored"): f"{number(m.pairs)}/{number(m.total)}",
+                }
+            )
+    st.dataframe(
+        rows,
+        hide_index=True,
+        width="stretch",
+        column_config={t("compare.col.p_holm"): st.column_config.TextColumn(help=t("compare.p_help"))},
+    )
+    st.caption(t("compare.method"))
+
+
+def _show_configuration(comparison: Comparison, labels: Mapping[str, str]) -> None:
+    st.markdown(f"**{t('compare.configuration')}**")
+    table = comparison.configuration
+    if not table:
+        st.caption(t("compare.same_configuration"))
+        return
+    heads = [labels[comparison.base], *(labels[run.run_id] for run in comparison.runs)]
+    st.dataframe(
+        [
+            {t("compare.col.setting"): name.upper(), **dict(zip(heads, map(value_text, values), strict=True))}
+            for name, values in table.items()
+        ],
+        hide_index=True,
+        width="stretch",
+    )
+
+
+def signed(value: float | None) -> str:
+    """A difference: +0,125."""
+    return "–" if value is None else ("+" if value > 0 else "") + number(value, 3)
+
+
+def _p(value: float | None) -> str:
+    if value is None:
+        return "–"
+    return f"< {number(0.001, 3)}" if value < 0.001 else number(value, 3)

@@ -1,0 +1,135 @@
+"""How the values of a run's questions spread: a metric of choice, or the time they took."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import altair as alt
+import pandas as pd
+import streamlit as st
+
+from chatbot_mvp.api import Distribution
+from chatbot_mvp.errors import ChatbotError
+from streamlit_app.shared.charts import ink, show_chart
+from streamlit_app.shared.i18n import number, t
+from streamlit_app.shared.metrics import metric_label
+from streamlit_app.shared.state import get_app, show_error
+
+_FIRST = ("generation_score", "recall@5", "ndcg@10", "mrr")
+# What may have been timed -> the phase that a run of it has.
+_TIMES = {"search": "retrieve", "generate": "generate", "judge": "judge"}
+_TIME = "time:"
+_REQUESTED = (f"{_TIME}generate", f"{_TIME}judge")  # timed by the request
+_GAP = 0.04  # of a bar's width, on either side
+
+Result = Mapping[str, Any]
+
+
+@st.fragment
+def show_distribution(result: Result) -> None:
+    """A histogram of the chosen metric over the questions, or of seconds."""
+    run_id = str(result["run_id"])
+    st.subheader(t("detail.distribution"))
+    try:
+        names = get_app().details.table(run_id).metrics
+    except ChatbotError as error:
+        show_error(error)
+        return
+    options = [*names, *(_TIME + name for name, phase in _TIMES.items() if result["seconds"].get(phase))]
+    if not options:
+        return
+    first = next((name for name in _FIRST if name in options), options[0])
+    chosen = st.selectbox(
+        t("detail.distribution_of"),
+        options,
+        index=options.index(first),
+        format_func={name: _label(name) for name in options}.__getitem__,
+        key=f"distribution-{run_id}",
+    )
+    found = _found(run_id, chosen)
+    if found is None:
+        st.caption(t("detail.distribution_none"))
+        return
+    timed = chosen.startswith(_TIME)
+    requested = chosen in _REQUESTED
+    counted = t("detail.requests" if requested else "eval.col.queries")
+    show_chart(_chart(found, _label(chosen), counted, timed))
+    st.caption(_summary(found, timed))
+    with st.expander(t("detail.as_table"), icon=":material/table_rows:"):
+        st.dataframe(
+            [
+                {t("detail.interval"): _range(found, row, timed), counted: count}
+                for row, count in enumerate(found.counts)
+            ],
+            hide_index=True,
+            width="stretch",
+        )
+
+
+def _found(run_id: str, chosen: str) -> Distribution | None:
+    details = get_app().details
+    if chosen.startswith(_TIME):
+        return details.latencies(run_id).get(chosen.removeprefix(_TIME))
+    return details.metric_distribution(run_id, chosen)
+
+
+def _label(name: str) -> str:
+    return t(f"detail.timed.{name.removeprefix(_TIME)}") if name.startswith(_TIME) else metric_label(name)
+
+
+def _chart(found: Distribution, name: str, counted: str, timed: bool) -> alt.LayerChart | alt.FacetChart:
+    gap = _GAP * (found.edges[1] - found.edges[0])
+    rows = [
+        {
+            "low": found.edges[row] + gap,
+            "high": found.edges[row + 1] - gap,
+            "none": 0,
+            "count": count,
+            "told": _range(found, row, timed),
+        }
+        for row, count in enumerate(found.counts)
+    ]
+    scale = alt.Scale(domain=[found.edges[0], found.edges[-1]], nice=False)
+    bars = (
+        alt.Chart(pd.DataFrame(rows))
+        .mark_rect()
+        .encode(
+            x=alt.X("low:Q", title=name, scale=scale, axis=alt.Axis(grid=False)),
+            x2="high:Q",
+            y=alt.Y("count:Q", title=counted, axis=alt.Axis(tickMinStep=1, format="d")),
+            y2="none:Q",
+            tooltip=[
+                alt.Tooltip("told:N", title=name),
+                alt.Tooltip("count:Q", title=counted),
+            ],
+        )
+    )
+    middle = (
+        alt.Chart(pd.DataFrame({"median": [min(found.quantiles[1], found.edges[-1])]}))
+        .mark_rule(strokeDash=[5, 3], strokeWidth=2, color=ink())
+        .encode(x="median:Q")
+    )
+    return alt.layer(bars, middle, height=235, description=t("detail.distribution_alt", metric=name))
+
+
+def _range(found: Distribution, row: int, timed: bool) -> str:
+    digits = _digits(found, timed)
+    return f"{number(found.edges[row], digits)} – {number(found.edges[row + 1], digits)}"
+
+
+def _digits(found: Distribution, timed: bool) -> int:
+    """Enough to tell two edges apart."""
+    if not timed:
+        return 1 if found.edges[-1] <= 1 else 0
+    return 1 if found.edges[-1] >= 5 else 3
+
+
+def _summary(found: Distribution, timed: bool) -> str:
+    low, median, high = (number(value, 3) for value in found.quantiles)
+    parts = [t("detail.quantiles", mean=number(found.mean, 3), median=median, low=low, high=high)]
+    if found.missing:
+        parts.append(t("detail.unscored", count=number(found.missing)))
+    if found.above:
+        parts.append(t("detail.above", count=number(found.above), limit=number(found.edges[-1], _digits(found, timed))))
+    return " ".join(parts)

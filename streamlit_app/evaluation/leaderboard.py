@@ -1,0 +1,143 @@
+"""Runs over the same data, best first by a metric."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import altair as alt
+import pandas as pd
+import streamlit as st
+
+from chatbot_mvp.api import NO_NOTE, Field, Place
+from streamlit_app.shared import links
+from streamlit_app.shared.charts import show_chart
+from streamlit_app.shared.i18n import MOMENT_FORMAT, current_language, local_time, number, score, t
+from streamlit_app.shared.metrics import interval_text, metric_help, metric_label
+from streamlit_app.shared.row_choice import choose_row
+from streamlit_app.shared.runs import RAGAS, run_names
+from streamlit_app.shared.state import get_app
+
+_IN_CHART = 15  # more would be a wall of lines
+
+
+def show_leaderboard() -> None:
+    """Choose what was measured and a metric; then the runs, and one of them to open."""
+    past = get_app().bench.past
+    fields = past.fields()
+    left, right = st.columns(2)
+    position = left.selectbox(
+        t("runs.board.field"),
+        range(len(fields)),
+        format_func=lambda at: _field_text(fields[at]),
+        key="runs-board-field",
+        help=t("runs.board.field_help"),
+    )
+    field = fields[position]
+    metric = right.selectbox(
+        t("eval.metric"), field.metrics, format_func=metric_label, key=f"runs-board-metric-{field.sha256}-{field.kind}"
+    )
+    if metric is None:  # runs without a single metric
+        st.info(t("runs.board.nothing"), icon=":material/info:")
+        return
+    st.caption(metric_help(metric))
+    _tell_others(field, fields)
+    places = past.leaderboard(field, metric)
+    names = list(run_names([place.run for place in places], ("strategy",)).values())
+    _show_chart(places, names, metric)
+    position = choose_row(
+        _table(places, metric),
+        lambda at: names[at],
+        f"runs-board-{field.sha256}-{field.kind}-{metric}",
+        title=t("runs.choose"),
+        columns=_columns(),
+    )
+    st.button(
+        t("runs.open"),
+        key="runs-board-open",
+        type="primary",
+        icon=":material/monitoring:",
+        on_click=links.write_run,
+        args=(places[position].run["run_id"],),
+    )
+
+
+def _field_text(field: Field) -> str:
+    return t(
+        "runs.board.ragas_field" if field.kind == RAGAS else "runs.board.a_field",
+        dataset=field.dataset,
+        queries=number(field.queries or 0),
+        documents=number(field.documents or 0),
+        runs=number(len(field.runs)),
+    )
+
+
+def _tell_others(field: Field, fields: Sequence[Field]) -> None:
+    """Say of runs with the same name that they are not among these, and why."""
+    others = sum(
+        len(other.runs)
+        for other in fields
+        if other is not field and (other.dataset, other.kind) == (field.dataset, field.kind)
+    )
+    if others:
+        st.info(t("runs.board.others", count=number(others), dataset=field.dataset), icon=":material/difference:")
+
+
+def _show_chart(places: Sequence[Place], names: Sequence[str], metric: str) -> None:
+    shown = [(name, place.value, place.interval) for name, place in zip(names, places, strict=True)][:_IN_CHART]
+    # A run of an earlier version has no interval in the list: its point stands alone.
+    rows = [
+        {"run": name, "kind": metric, "value": value, **dict(zip(("low", "high"), ends or (value, value), strict=True))}
+        for name, value, ends in shown
+        if value is not None
+    ]
+    if len(rows) < 2:
+        return
+    frame = pd.DataFrame(rows)
+    axis = alt.Axis(labelOverlap=False, labelLimit=320)
+    base = alt.Chart(frame).encode(
+        y=alt.Y("run:N", title=None, axis=axis, sort=[str(row["run"]) for row in rows]),
+        color=alt.Color("kind:N", legend=None),  # one colour, the theme's, on light and dark
+        tooltip=[
+            alt.Tooltip("run:N", title=t("runs.choose")),
+            alt.Tooltip("value:Q", title=metric_label(metric), format=".3f"),
+            alt.Tooltip("low:Q", title=t("compare.col.low"), format=".3f"),
+            alt.Tooltip("high:Q", title=t("compare.col.high"), format=".3f"),
+        ],
+    )
+    low, high = float(frame["low"].min()), float(frame["high"].max())
+    around = (high - low) * 0.05 or 0.01
+    scale = alt.Scale(domain=[low - around, high + around], zero=False)
+    rule = base.mark_rule(strokeWidth=3, opacity=0.5).encode(
+        x=alt.X("low:Q", title=metric_label(metric), scale=scale, axis=alt.Axis(format=".3f", tickCount=6)), x2="high:Q"
+    )
+    point = base.mark_point(size=90, filled=True, opacity=1).encode(x=alt.X("value:Q", scale=scale))
+    show_chart((rule + point).properties(height=60 + 26 * len(rows)))
+    if len(places) > _IN_CHART:
+        st.caption(t("runs.board.first", count=number(_IN_CHART), total=number(len(places))))
+
+
+def _table(places: Sequence[Place], metric: str) -> list[dict[str, Any]]:
+    notes = get_app().bench.past.notes()
+    return [
+        {
+            t("runs.board.rank"): place.rank,
+            t("eval.col.strategy"): place.run.get("strategy"),
+            t("runs.col.model"): place.run.get("generator") or place.run.get("judge") or "",
+            metric_label(metric): score(place.value),
+            t("table.interval"): interval_text(place.interval),
+            t("table.scored"): f"{number(place.scored)}/{number(place.total)}",
+            t("eval.col.when"): local_time(str(place.run.get("started_at", ""))),
+            t("runs.tags"): list(notes.get(place.run["run_id"], NO_NOTE).tags),
+        }
+        for place in places
+    ]
+
+
+def _columns() -> dict[str, Any]:
+    config = st.column_config
+    return {
+        t("runs.board.rank"): config.NumberColumn(width=70),
+        t("eval.col.when"): config.DatetimeColumn(format=MOMENT_FORMAT[current_language()], width=130),
+        t("runs.tags"): config.ListColumn(),
+    }

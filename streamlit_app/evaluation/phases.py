@@ -1,0 +1,97 @@
+"""Where the time and the money of a run went, phase by phase."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import altair as alt
+import pandas as pd
+import streamlit as st
+
+from streamlit_app.shared.charts import ink, show_chart
+from streamlit_app.shared.i18n import duration, number, t, word
+
+_ORDER = (
+    *("load", "index", "enrich", "link", "embed_corpus", "embed_queries", "retrieve", "retrieval"),
+    *("generate", "judge", "similarity", "score", "aggregate", "export"),
+)
+_SHOWN_SECONDS = 0.05  # less cannot be seen in a bar
+_ROOM = 1.25  # of the longest bar, for the figure behind it
+
+Result = Mapping[str, Any]
+
+
+def show_phases(result: Result) -> None:
+    """Seconds per phase, what its requests cost, and both in a table."""
+    seconds: Mapping[str, float] = result.get("seconds", {})
+    usage: Mapping[str, Mapping[str, Any]] = result.get("usage", {}).get("phases", {})
+    if not seconds:
+        return
+    st.subheader(t("detail.phases"))
+    shown = {name: value for name, value in seconds.items() if value >= _SHOWN_SECONDS} or dict(seconds)
+    show_chart(_bars({name: shown[name] for name in _sorted(shown)}, t("detail.seconds"), duration_text))
+    costs = {name: float(spent["cost_usd"]) for name, spent in usage.items() if spent["cost_usd"]}
+    if costs:
+        costs = {name: costs[name] for name in _sorted(costs)}
+        show_chart(_bars(costs, t("detail.cost_usd"), _dollars))
+    elif usage:
+        unpriced = any(spent["unpriced"] for spent in usage.values())
+        st.caption(t("detail.cost_unknown" if unpriced else "detail.cost_nothing"))
+    with st.expander(t("detail.as_table"), icon=":material/table_rows:"):
+        names = _sorted({**seconds, **usage})
+        st.dataframe([_row(name, seconds, usage) for name in names], hide_index=True, width="stretch")
+
+
+def duration_text(seconds: float) -> str:
+    """As ``duration``, finer where whole seconds would say too little."""
+    if seconds < 0.1:
+        return f"{number(1_000 * seconds, 0 if seconds >= 0.01 else 1)} ms"
+    return f"{number(seconds, 1 if seconds >= 1 else 2)} s" if seconds < 10 else duration(seconds)
+
+
+def _row(name: str, seconds: Mapping[str, float], usage: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
+    spent = usage.get(name)
+    tokens = spent["prompt_tokens"] + spent["completion_tokens"] if spent else 0
+    cost = "–"
+    if spent:
+        cost = t("eval.cost_unknown") if spent["unpriced"] else _dollars(spent["cost_usd"])
+    return {
+        t("detail.phase_name"): word("detail.phase", name),
+        t("detail.time"): duration_text(seconds[name]) if name in seconds else "–",
+        t("detail.requests"): number(spent["calls"]) if spent else "–",
+        t("detail.cached"): number(spent["cached"]) if spent else "–",
+        t("detail.tokens"): number(tokens) if spent else "–",
+        t("eval.cost"): cost,
+    }
+
+
+def _bars(values: Mapping[str, float], title: str, text: Any) -> alt.LayerChart | alt.FacetChart:
+    rows = [
+        {"phase": word("detail.phase", name), "value": value, "text": text(value)} for name, value in values.items()
+    ]
+    bars = alt.Chart(pd.DataFrame(rows)).encode(
+        x=alt.X(
+            "value:Q",
+            title=title,
+            axis=alt.Axis(tickCount=5),
+            scale=alt.Scale(domain=[0, 1.18 * max(values.values()) or 1.0]),
+        ),
+        y=alt.Y(
+            "phase:N",
+            title=None,
+            sort=[row["phase"] for row in rows],
+            axis=alt.Axis(labelLimit=180, labelOverlap=False),
+        ),
+        tooltip=[alt.Tooltip("phase:N", title=t("detail.phase_name")), alt.Tooltip("text:N", title=title)],
+    )
+    labels = bars.mark_text(align="left", dx=4, color=ink()).encode(text="text:N")
+    return alt.layer(bars.mark_bar(), labels, height=60 + 30 * len(rows), description=title)
+
+
+def _sorted(names: Mapping[str, Any]) -> list[str]:
+    return sorted(names, key=lambda name: (_ORDER.index(name) if name in _ORDER else len(_ORDER), name))
+
+
+def _dollars(value: float) -> str:
+    return t("job.cost", cost=number(value, 4 if 0 < value < 0.1 else 2))

@@ -1,0 +1,201 @@
+"""One query of a run: its answer against the reference, the way of each document it needs, what the judge said."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import streamlit as st
+
+from chatbot_mvp.api import GoldPath, Part
+from chatbot_mvp.errors import ChatbotError
+from chatbot_mvp.types import Document
+from streamlit_app.evaluation.phases import duration_text
+from streamlit_app.shared.i18n import number, plain, score, t, word
+from streamlit_app.shared.metrics import metric_label
+from streamlit_app.shared.state import get_app
+
+_SHOWN_OF_ANSWER = (
+    *("generation_score", "f1", "exact_match", "accuracy", "answer_contains"),
+    *("faithfulness", "context_utilization", "semantic_similarity"),
+)
+_SHOWN_AT_FIRST = 8  # documents of a ranking
+_COLOURS = {"in_context": "green", "left_out": "orange", "below_cut": "orange", "lost_in_reranking": "orange"}
+
+# Told apart by a line as well as by colour: solid under what only the answer says, dotted under what it lacks.
+_STYLE = """<style>
+.worddiff {line-height: 1.7; overflow-wrap: anywhere; white-space: pre-wrap;}
+.worddiff mark {background: #fde68a; color: #1c1f1e; border-radius: 3px; padding: 0 3px;
+  text-decoration: underline; text-decoration-thickness: 2px; text-underline-offset: 3px;}
+.worddiff mark.lacking {text-decoration-style: dotted;}
+</style>"""
+
+Result = Mapping[str, Any]
+Row = Mapping[str, Any]
+
+
+def show_query(result: Result, row: Row) -> None:
+    """Everything that is known of one query of a benchmark run."""
+    with st.container(border=True):
+        st.markdown(f"**{t('eval.col.question')}:** {plain(row['question'])}")
+        st.caption(" · ".join(_facts(row)))
+        if result.get("generator"):
+            _show_answer(row)
+        elif row["answer"]:
+            st.markdown(f"**{t('eval.answer')}:** {plain(row['answer'])}")
+        documents = _documents(result, row)
+        retrieved, gold = st.columns([3, 2], gap="large")
+        with gold:
+            _show_gold(result, row, documents)
+        with retrieved:
+            _show_retrieved(row, documents)
+        _show_trace(result, row)
+
+
+def _facts(row: Row) -> list[str]:
+    facts = [str(row["query_id"]), *(str(row[name]) for name in ("question_type", "answer_type", "level") if row[name])]
+    if cause := row.get("cause"):
+        facts.append(f"{t('causes.cause')}: {t(f'cause.{cause}')}")
+    return [plain(fact) for fact in facts]
+
+
+def _documents(result: Result, row: Row) -> dict[str, Document]:
+    try:
+        return get_app().bench.past.documents(result["run_id"], [*row["retrieved"], *row["gold"]])
+    except ChatbotError:
+        st.caption(t("eval.texts_gone"))
+        return {}
+
+
+def _show_answer(row: Row) -> None:
+    """What was answered beside the reference, what it scored, and what the judge said of it."""
+    expected, given = st.columns(2, gap="large")
+    if row["response"] is None:
+        expected.markdown(f"**{t('eval.answer')}:** {plain(row['answer'])}")
+        given.markdown(f"**{t('eval.col.response')}:** :red-badge[{t('eval.not_answered')}]")
+        given.caption(plain(str(row.get("error") or "")))
+        return
+    mark = f" :orange-badge[{t('eval.abstained')}]" if row["abstained"] else ""
+    # "I don't know" shares no words with anything: there is nothing to compare.
+    compared = bool(row["answer"]) and not row["abstained"]
+    reference, answer = get_app().details.word_difference(row) if compared else ((), ())
+    with expected:
+        st.markdown(f"**{t('eval.answer')}**")
+        st.html(_STYLE + _marked(reference, lacking=True) if compared else _unmarked(row["answer"] or "–"))
+    with given:
+        st.markdown(f"**{t('eval.col.response')}**{mark}")
+        st.html(_STYLE + _marked(answer, lacking=False) if compared else _unmarked(row["response"]))
+    if compared:
+        same = all(part.shared for part in (*reference, *answer))
+        st.caption(t("detail.same_words" if same else "detail.word_legend"))
+    metrics = row["metrics"]
+    names = [name for name in _SHOWN_OF_ANSWER if name in metrics]
+    st.caption(" · ".join(f"{metric_label(name)}: {score(metrics[name])}" for name in names))
+    for name, reason in row.get("judge_reasons", {}).items():
+        st.markdown(f"> **{metric_label(name)}**, {t('eval.judge_says')}: {plain(' '.join(str(reason).split()))}")
+
+
+def _marked(parts: Sequence[Part], lacking: bool) -> str:
+    """A text with the stretches that the other one does not have; ``lacking`` for the reference."""
+    label = html.escape(t("detail.lacking" if lacking else "detail.added"), quote=True)
+    kind = "lacking" if lacking else "added"
+    pieces = []
+    for part in parts:
+        words = part.text.lstrip()
+        blank, shown = part.text[: len(part.text) - len(words)], html.escape(words)
+        pieces.append(blank + (shown if part.shared else f'<mark class="{kind}" title="{label}">{shown}</mark>'))
+    return f'<div class="worddiff">{"".join(pieces)}</div>'
+
+
+def _unmarked(text: str) -> str:
+    return f'{_STYLE}<div class="worddiff">{html.escape(text)}</div>'
+
+
+def _show_retrieved(row: Row, documents: Mapping[str, Document]) -> None:
+    st.markdown(f"**{t('eval.retrieved')}**")
+    every = len(row["retrieved"]) <= _SHOWN_AT_FIRST or st.toggle(
+        t("detail.all_retrieved", count=number(len(row["retrieved"]))), key="detail-all-retrieved"
+    )
+    shown = row["retrieved"] if every else row["retrieved"][:_SHOWN_AT_FIRST]
+    for rank, doc_id in enumerate(shown, 1):
+        hit = doc_id in row["gold"]
+        mark = ":green[:material/check_circle:]" if hit else ":gray[:material/remove:]"
+        read = f" :blue-badge[{t('eval.in_context')}]" if doc_id in row.get("generation_doc_ids", ()) else ""
+        with st.expander(f"{mark} {rank}. {_title(documents, doc_id)}{read}"):
+            st.text(documents[doc_id].text if doc_id in documents else doc_id)
+
+
+def _show_gold(result: Result, row: Row, documents: Mapping[str, Document]) -> None:
+    st.markdown(f"**{t('eval.gold')}**")
+    try:
+        paths = get_app().details.gold_paths(result["run_id"], row)
+    except ChatbotError:
+        paths = []
+    for path in paths:
+        colour = _COLOURS.get(path.fate.value, "red")
+        st.markdown(f"{_title(documents, path.doc_id)}  \n:{colour}-badge[{t(f'detail.fate.{path.fate.value}')}]")
+        st.caption(_way(path))
+        if path.doc_id in documents:
+            with st.expander(t("detail.passage"), icon=":material/article:"):
+                st.text(documents[path.doc_id].text)
+
+
+def _way(path: GoldPath) -> str:
+    """ "BM25: 3 → vectores: – → lista conjunta: 5 → contexto: 2"."""
+    places = [
+        f"{word('detail.stage', stage)}: {t('detail.rank', rank=number(rank)) if rank else t('detail.absent')}"
+        for stage, rank in path.ranks.items()
+    ]
+    return " → ".join(places)
+
+
+def _show_trace(result: Result, row: Row) -> None:
+    """What the run recorded of the query, phase by phase; read when somebody looks at the query."""
+    with st.expander(t("detail.trace"), icon=":material/troubleshoot:"):
+        try:
+            records = get_app().details.records(result["run_id"], row["query_id"])
+        except ChatbotError:
+            records = {}
+        if not records:
+            st.caption(t("detail.no_trace"))
+            return
+        for phase, record in records.items():
+            st.markdown(f"**{word('detail.phase', phase)}**" + ("" if record.status == "ok" else " :red-badge[✕]"))
+            if record.error:
+                st.caption(plain(record.error))
+            facts = _recorded(record.payload)
+            if facts:
+                st.dataframe(
+                    [{t("debug.name"): name, t("debug.value"): value} for name, value in facts.items()],
+                    hide_index=True,
+                    width="stretch",
+                )
+
+
+def _recorded(payload: Mapping[str, Any]) -> dict[str, str]:
+    """Name -> value of what is not shown above already."""
+    facts: dict[str, str] = {}
+    seconds = payload.get("seconds")
+    if isinstance(seconds, Mapping):
+        facts |= {word("detail.stage", stage): duration_text(value) for stage, value in seconds.items()}
+    elif seconds is not None:
+        facts[t("detail.time")] = duration_text(seconds)
+    for stage, depth in payload.get("gold", {}).get("depths", {}).items():
+        facts[t("detail.depth", stage=word("detail.stage", stage))] = number(depth)
+    if payload.get("evidence") is not None:
+        facts[t("detail.evidence")] = number(payload["evidence"], 3)
+    if payload.get("scores") and isinstance(payload["scores"], list):
+        facts[t("detail.scores")] = " · ".join(number(value, 3) for value in payload["scores"][:10])
+    for name in ("model", "finish_reason", "rerank_error"):
+        if payload.get(name):
+            facts[t(f"detail.recorded.{name}")] = str(payload[name])
+    if usage := payload.get("usage"):
+        facts[t("detail.tokens")] = number(usage["prompt_tokens"] + usage["completion_tokens"])
+    for name, reply in (payload.get("raw") or {}).items():
+        facts[t("detail.raw", metric=metric_label(name))] = str(reply)
+    return facts
+
+
+def _title(documents: Mapping[str, Document], doc_id: str) -> str:
+    return plain(documents[doc_id].title if doc_id in documents and documents[doc_id].title else doc_id)

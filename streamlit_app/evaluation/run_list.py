@@ -1,0 +1,148 @@
+"""The list of finished runs: search, filters, one of them with its tags and note."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from chatbot_mvp.api import NO_NOTE, RUN_KINDS, RunFilter, kind_of, main_metric
+from streamlit_app.evaluation.run_notes import show_note
+from streamlit_app.shared import links
+from streamlit_app.shared.i18n import MOMENT_FORMAT, current_language, local_time, number, score, t
+from streamlit_app.shared.metrics import metric_label
+from streamlit_app.shared.row_choice import choose_row
+from streamlit_app.shared.runs import run_names
+from streamlit_app.shared.state import get_app
+
+Run = Mapping[str, Any]
+
+_FILTERS = ("runs-search", "runs-datasets", "runs-kinds", "runs-with-tags")
+_RANKING = ("recall@5", "ndcg@10")
+
+
+def keep_filters() -> None:
+    """For every run of the page: a search is still there when somebody comes back to the list."""
+    for key in _FILTERS:
+        if key in st.session_state:
+            st.session_state[key] = st.session_state[key]
+
+
+def show_list(runs: Sequence[Run]) -> None:
+    """Search, the table, and the chosen run below it."""
+    asked = _filter(runs)
+    found = get_app().bench.past.search(asked)
+    if not found:
+        st.info(t("runs.no_match"), icon=":material/search_off:")
+        st.button(t("runs.clear"), icon=":material/filter_alt_off:", on_click=_clear)
+        return
+    if len(found) < len(runs):
+        st.caption(t("runs.found", count=number(len(found)), total=number(len(runs))))
+    names = list(run_names(found, ("dataset", "strategy")).values())
+    table = pd.DataFrame(_table(found))
+    position = choose_row(table, names.__getitem__, f"runs-table-{asked}", title=t("runs.choose"), columns=_columns())
+    _show_chosen(found[position])
+
+
+def _filter(runs: Sequence[Run]) -> RunFilter:
+    search, more = st.columns([4, 1], vertical_alignment="bottom")
+    text = search.text_input(
+        t("runs.search"),
+        placeholder=t("runs.search_hint"),
+        key="runs-search",
+        icon=":material/search:",
+    )
+    active = sum(bool(st.session_state.get(key)) for key in _FILTERS[1:])
+    label = t("runs.filters_on", count=number(active)) if active else t("runs.filters")
+    with more.popover(label, icon=":material/filter_list:", width="stretch"):
+        names = sorted({str(run["dataset"]) for run in runs if run.get("dataset")})
+        datasets = st.multiselect(
+            t("eval.col.dataset"), names, key="runs-datasets", placeholder=t("runs.any"), width=320
+        )
+        kinds = st.multiselect(
+            t("runs.kind"),
+            RUN_KINDS,
+            format_func=lambda name: t(f"runs.kind.{name}"),
+            key="runs-kinds",
+            placeholder=t("runs.any"),
+        )
+        given = {tag for note in get_app().bench.past.notes().values() for tag in note.tags}
+        tags = st.multiselect(
+            t("runs.tags"), sorted(given, key=str.casefold), key="runs-with-tags", placeholder=t("runs.any")
+        )
+    return RunFilter(text, tuple(datasets), tuple(kinds), tuple(tags))
+
+
+def _clear() -> None:
+    for key in _FILTERS:
+        st.session_state[key] = "" if key == "runs-search" else []
+
+
+def _table(runs: Sequence[Run]) -> dict[str, list[Any]]:
+    """Column by column: a heading is looked up once, not once per run."""
+    notes = get_app().bench.past.notes()
+    table: dict[str, list[Any]] = {
+        t("eval.col.when"): [local_time(str(run.get("started_at", ""))) for run in runs],
+        t("eval.col.dataset"): [run.get("dataset") for run in runs],
+        t("eval.col.strategy"): [run.get("strategy") for run in runs],
+        t("eval.col.queries"): [run.get("queries") for run in runs],
+        **{metric_label(name): [_value(run, name) for run in runs] for name in _RANKING},
+    }
+    if any(kind_of(run) != "retrieval" for run in runs):
+        labels = {name: metric_label(name) for name in {main_metric(run) for run in runs}}
+        table[t("runs.col.answers")] = [_answers(run, labels) for run in runs]
+        table[t("runs.col.model")] = [run.get("generator") or run.get("judge") or "" for run in runs]
+    given = [notes.get(run["run_id"], NO_NOTE) for run in runs]
+    if any(note != NO_NOTE for note in given):
+        table[t("runs.tags")] = [list(note.tags) for note in given]
+        table[t("runs.note")] = [note.note for note in given]
+    return table
+
+
+def _value(run: Run, name: str) -> str:
+    """A score; a dash where the metric does not apply, which is not the same as not scored."""
+    return score(run["metrics"][name]) if name in run["metrics"] else "–"
+
+
+def _answers(run: Run, labels: Mapping[str, str]) -> str:
+    """The main metric of a run with answers or of an evaluation of answers, with its name."""
+    name = main_metric(run)
+    if not name or kind_of(run) == "retrieval":
+        return "–"
+    return f"{score(run['metrics'][name])} · {labels[name]}"
+
+
+def _columns() -> dict[str, Any]:
+    config = st.column_config
+    return {
+        t("eval.col.when"): config.DatetimeColumn(format=MOMENT_FORMAT[current_language()], width=130),
+        t("eval.col.queries"): config.NumberColumn(format="%d", width="small"),
+        t("runs.col.answers"): config.TextColumn(help=t("runs.answers_help")),
+        t("runs.tags"): config.ListColumn(),
+        t("runs.note"): config.TextColumn(width="medium"),
+    }
+
+
+def _show_chosen(run: Run) -> None:
+    with st.container(border=True):
+        show_note(run["run_id"])
+        opened, compared, _ = st.columns([1, 1, 2])
+        opened.button(
+            t("runs.open"),
+            key="runs-open",
+            type="primary",
+            icon=":material/monitoring:",
+            width="stretch",
+            on_click=links.write_run,
+            args=(run["run_id"],),
+        )
+        compared.button(
+            t("runs.compare"),
+            key="runs-compare",
+            icon=":material/compare_arrows:",
+            width="stretch",
+            on_click=links.write_comparison,
+            args=([run["run_id"]],),
+        )

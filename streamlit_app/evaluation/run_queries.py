@@ -1,0 +1,209 @@
+"""The queries of a run: filters, a table, and the choice of one, which is then shown in full."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, cast
+
+import pandas as pd
+import streamlit as st
+
+from chatbot_mvp.api import QueryFilter, QueryTable
+from chatbot_mvp.errors import ChatbotError
+from streamlit_app.evaluation.query_detail import show_query
+from streamlit_app.shared.i18n import current_language, number, score, t
+from streamlit_app.shared.metrics import metric_label
+from streamlit_app.shared.state import get_app, show_error
+
+_COLUMNS = ("recall@5", "ndcg@10", "mrr")
+_ANSWER_COLUMNS = ("recall@5", "generation_score", "faithfulness")
+_ONLY = ("all", "lost", "missed", "failed")
+# Questions that the list for the keyboard offers: more nobody goes through, and each costs at every click.
+_LISTED = 500
+
+Result = Mapping[str, Any]
+
+
+@st.fragment
+def show_queries(result: Result, first: str = "", chosen: Callable[[str], None] = lambda _: None) -> None:
+    """Filters and a table of all queries, then one of them in full.
+
+    Args:
+        first: id of the query that the address asks for; "" for none. Followed whenever it becomes another one.
+        chosen: told of the id of a query when somebody chooses it.
+    """
+    run_id = str(result["run_id"])
+    st.subheader(t("eval.queries"))
+    try:
+        table = get_app().details.table(run_id)
+        version = get_app().details.version(run_id)
+    except ChatbotError as error:
+        show_error(error)
+        return
+    asked = _asked(table, run_id, first)
+    positions = table.select(_ask_filter(table, run_id))
+    if asked is not None and asked not in positions:
+        positions = sorted([*positions, asked])
+    st.caption(t("detail.shown_queries", shown=number(len(positions)), total=number(len(table))))
+    if not positions:
+        st.info(t("detail.no_query"), icon=":material/filter_alt_off:")
+        return
+    names = _labels(version, table)
+    frame = _frame((*version, current_language()), table, bool(result.get("generator")))
+    position = _choose(run_id, table, positions, frame, names, chosen)
+    show_query(result, table.rows[position])
+
+
+def _asked(table: QueryTable, run_id: str, first: str) -> int | None:
+    """The position that the address asks for, where it has not been followed yet."""
+    followed = f"followed-{run_id}"
+    if not first or st.session_state.get(followed) == first:
+        return None
+    st.session_state[followed] = first
+    position = table.position(first)
+    if position is not None:
+        st.session_state[f"query-{run_id}"] = position
+    return position
+
+
+def _ask_filter(table: QueryTable, run_id: str) -> QueryFilter:
+    """The filters that this run's questions can be told apart by."""
+    counts, causes, fields = table.counts(), table.causes(), table.fields()
+    text, only = st.columns([3, 4], vertical_alignment="bottom")
+    words = text.text_input(
+        t("detail.search"), key=f"search-{run_id}", placeholder=t("detail.search_hint"), icon=":material/search:"
+    )
+    kinds = [name for name in _ONLY if name == "all" or counts[name]]
+    wanted = only.segmented_control(
+        t("detail.show"),
+        kinds,
+        default="all",
+        format_func={name: f"{t(f'detail.only.{name}')} ({number(counts[name])})" for name in kinds}.__getitem__,
+        key=f"only-{run_id}",
+    )
+    cause, group, metric, span = st.columns(4, vertical_alignment="bottom")
+    found = cause.selectbox(
+        t("causes.filter"),
+        sorted(causes, key=lambda name: -causes[name]),
+        index=None,
+        format_func={name: f"{t(f'cause.{name}')} ({number(causes[name])})" for name in causes}.__getitem__,
+        placeholder=t("causes.all"),
+        key=f"cause-{run_id}",
+    )
+    groups = [(field, value) for field, values in fields.items() for value in values]
+    kind = group.selectbox(
+        t("detail.group_filter"),
+        groups,
+        index=None,
+        format_func={pair: f"{t(f'table.by.{pair[0]}')}: {pair[1]}" for pair in groups}.__getitem__,
+        placeholder=t("causes.all"),
+        key=f"group-{run_id}",
+        disabled=not groups,
+    )
+    name = metric.selectbox(
+        t("detail.metric_filter"),
+        table.metrics,
+        index=None,
+        format_func={name: metric_label(name) for name in table.metrics}.__getitem__,
+        placeholder=t("detail.any_metric"),
+        key=f"metric-{run_id}",
+    )
+    low, high = span.slider(
+        t("detail.range"), 0.0, 1.0, (0.0, 1.0), 0.05, key=f"range-{run_id}-{name}", disabled=name is None
+    )
+    field, value = kind or ("", "")
+    return QueryFilter(
+        only=cast(Any, wanted or "all"),
+        cause=found or "",
+        field=field,
+        value=value,
+        metric=name or "",
+        low=low,
+        high=high,
+        text=words,
+    )
+
+
+def _choose(
+    run_id: str,
+    table: QueryTable,
+    positions: Sequence[int],
+    frame: pd.DataFrame,
+    names: Sequence[str],
+    tell: Callable[[str], None],
+) -> int:
+    """The position of the chosen query: by the mouse in the table, by the keyboard in the list below it."""
+    key = f"query-{run_id}"
+    kept = st.session_state.get(key)
+    if kept not in set(positions):
+        kept = positions[0]
+    rows_key = f"rows-{run_id}-{hash(tuple(positions))}"
+
+    def chosen() -> None:
+        query_id = str(table.rows[st.session_state[key]]["query_id"])
+        # Followed already: the address will say what is chosen here.
+        st.session_state[f"followed-{run_id}"] = query_id
+        tell(query_id)
+
+    def picked() -> None:
+        selected = st.session_state[rows_key]["selection"]["rows"]
+        if selected and selected[0] < len(positions):
+            st.session_state[key] = positions[selected[0]]
+            chosen()
+
+    st.dataframe(
+        frame.iloc[list(positions)],
+        hide_index=True,
+        width="stretch",
+        height=min(320, 38 + 35 * len(positions)),
+        on_select=picked,
+        selection_mode="single-row",
+        key=rows_key,
+        column_config={t("eval.col.question"): st.column_config.TextColumn(width="large")},
+    )
+    offered = list(positions[:_LISTED])
+    if kept not in offered:
+        offered.append(kept)
+    st.session_state[key] = kept
+    st.selectbox(
+        t("eval.query"),
+        offered,
+        format_func=names.__getitem__,
+        key=key,
+        on_change=chosen,
+        help=t("detail.listed", count=number(_LISTED)) if len(positions) > _LISTED else None,
+    )
+    return int(st.session_state[key])
+
+
+@st.cache_data(max_entries=8, show_spinner=False)
+def _labels(version: tuple[Any, ...], _table: QueryTable) -> list[str]:
+    """A text per query; two that look alike have their ids as well: a choice is told to the server by its text."""
+    seen: set[str] = set()
+    names = []
+    for row in _table.rows:
+        text = row["question"] or row["query_id"]
+        names.append(f"{text} · {row['query_id']}" if text in seen else text)
+        seen.add(text)
+    return names
+
+
+@st.cache_data(max_entries=8, show_spinner=False)
+def _frame(version: tuple[Any, ...], _table: QueryTable, answered: bool) -> pd.DataFrame:
+    """The table in the reader's language, which ``version`` names; made once per run."""
+    wanted = _ANSWER_COLUMNS if answered else _COLUMNS
+    names = [name for name in wanted if name in _table.metrics]
+    rows = _table.rows
+    columns: dict[str, list[Any]] = {
+        t("eval.col.question"): [row["question"] or row["query_id"] for row in rows],
+        t("eval.col.type"): [row["question_type"] for row in rows],
+        t("eval.col.gold_found"): [f"{_table.found(row)}/{len(row['gold'])}" for row in rows],
+    }
+    if answered:
+        columns[t("eval.answer")] = [row["answer"] for row in rows]
+        columns[t("eval.col.response")] = [row["response"] for row in rows]
+    for name in names:
+        columns[metric_label(name)] = [score(row["metrics"].get(name)) for row in rows]
+    if _table.causes():
+        columns[t("causes.cause")] = [t(f"cause.{row['cause']}") for row in rows]
+    return pd.DataFrame(columns)

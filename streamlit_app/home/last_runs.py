@@ -1,0 +1,117 @@
+"""The last finished runs of each data set as a small chart of one metric with its interval; a click opens a run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import altair as alt
+import pandas as pd
+import streamlit as st
+
+from chatbot_mvp.api import main_metric
+from streamlit_app.shared.charts import show_chart
+from streamlit_app.shared.grid import card_grid
+from streamlit_app.shared.i18n import moment, number, plain, score, t
+from streamlit_app.shared.links import open_run
+from streamlit_app.shared.metrics import interval_text, metric_help, metric_label
+from streamlit_app.shared.runs import RAGAS, run_names
+from streamlit_app.shared.state import PAGES, get_app
+
+Run = Mapping[str, Any]
+
+_GROUPS, _RUNS = 4, 10  # shown at most: data sets, and runs of each
+_USUAL = "recall@5"
+
+
+def show_last_runs() -> None:
+    """A card for each of the data sets that were measured last; what to do where there is none."""
+    runs, _ = get_app().bench.past.runs()
+    groups: dict[tuple[str, str], list[Run]] = {}
+    for run in runs:
+        groups.setdefault((str(run.get("kind", "")), str(run.get("dataset"))), []).append(run)
+    if not groups:
+        st.info(t("home.no_runs"), icon=":material/info:")
+        return
+    with card_grid("home-runs", narrowest=320):
+        for position, ((kind, dataset), found) in enumerate(list(groups.items())[:_GROUPS]):
+            with st.container(border=True, height="stretch", key=f"runs-{position}"):
+                _show_group(kind, dataset, found, position)
+    st.page_link(PAGES["evaluation"][0], label=t("home.all_runs"), icon=PAGES["evaluation"][1])
+
+
+def metric_of_group(runs: Sequence[Run]) -> str:
+    """What stands for a group of runs, with answers or without: how well they retrieve, else as the list has it."""
+    newest = runs[0]
+    return _USUAL if newest["metrics"].get(_USUAL) is not None else main_metric(newest)
+
+
+def _show_group(kind: str, dataset: str, runs: Sequence[Run], position: int) -> None:
+    name = metric_of_group(runs)
+    shown = [run for run in runs if run["metrics"].get(name) is not None][:_RUNS]
+    title = t("home.group_ragas", name=plain(dataset)) if kind == RAGAS else plain(dataset)
+    st.markdown(f"**{title}**")
+    newest = runs[0]
+    value = newest["metrics"].get(name)
+    st.metric(metric_label(name) if name else t("home.no_metric"), score(value), help=metric_help(name) or None)
+    said = [plain(str(newest.get("strategy") or "")), moment(str(newest.get("started_at", "")))]
+    if interval := newest.get("intervals", {}).get(name):
+        said.append(t("eval.interval", interval=interval_text(interval)))
+    st.caption(" · ".join(part for part in said if part))
+    if len(shown) > 1:
+        event = show_chart(_chart(shown, name), on_select="rerun", selection_mode="run", key=f"chart-{position}")
+        for point in event.selection.get("run", []):
+            open_run(str(point["run_id"]))
+        st.caption(t("home.chart_help", count=number(len(shown))))
+    names = {run_id: text.rstrip(" ·") for run_id, text in run_names(runs[:_RUNS], ("strategy",)).items()}
+    chosen = st.selectbox(
+        t("home.run_of", name=dataset),
+        list(names),
+        format_func=names.__getitem__,
+        key=f"run-choice-{position}",
+        label_visibility="collapsed",
+    )
+    if st.button(t("job.open"), key=f"open-run-{position}", icon=":material/monitoring:", width="stretch"):
+        open_run(chosen)
+
+
+def _chart(runs: Sequence[Run], name: str) -> alt.LayerChart | alt.FacetChart:
+    """The oldest on the left; a bar to the value, a rule over its interval."""
+    rows: list[dict[str, Any]] = []
+    for run in reversed(runs):
+        interval = run.get("intervals", {}).get(name)
+        low, high = interval or (None, None)
+        rows.append(
+            {
+                "run_id": run["run_id"],
+                "value": run["metrics"][name],
+                "low": low,
+                "high": high,
+                "when": moment(str(run.get("started_at", ""))),
+                "metric": metric_label(name),
+                "strategy": str(run.get("strategy") or "–"),
+                "said": f"{score(run['metrics'][name])} ({interval_text(interval)})",
+            }
+        )
+    chosen = alt.selection_point(name="run", fields=["run_id"], on="click")
+    base = alt.Chart(pd.DataFrame(rows)).encode(
+        x=alt.X("run_id:N", sort=None, title=None, axis=alt.Axis(labels=False, ticks=False)),
+        color=alt.Color("metric:N", legend=None),  # the theme's first, which is another in the dark
+        tooltip=[
+            alt.Tooltip("when:N", title=t("eval.col.when")),
+            alt.Tooltip("strategy:N", title=t("eval.col.strategy")),
+            alt.Tooltip("said:N", title=metric_label(name)),
+        ],
+    )
+    # A metric that may exceed 1 keeps its bars inside of the chart.
+    scale = alt.Scale(domain=[0, max([1.0, *(float(row["high"] or row["value"] or 0) for row in rows)])])
+    bars = base.mark_bar(cursor="pointer", cornerRadiusEnd=3).encode(
+        y=alt.Y("value:Q", title=None, scale=scale, axis=alt.Axis(tickCount=3)),
+        opacity=alt.condition(chosen, alt.value(0.45), alt.value(0.25)),
+    )
+    rules = (
+        base.transform_filter("datum.low != null")
+        .mark_rule(strokeWidth=3)
+        .encode(y=alt.Y("low:Q", title=None), y2=alt.Y2("high:Q"))
+    )
+    return alt.layer(bars.add_params(chosen), rules).properties(height=130)

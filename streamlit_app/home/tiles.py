@@ -1,0 +1,119 @@
+"""What is configured and answers, as tiles: a sign, a word, and the next step. Nothing here waits for an answer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import streamlit as st
+
+from chatbot_mvp.api import Health
+from streamlit_app.knowledge_bases.upload import take_sample
+from streamlit_app.shared.grid import card_grid
+from streamlit_app.shared.i18n import number, plain, t
+from streamlit_app.shared.state import PAGES, error_text, get_app
+
+State = Literal["ok", "basic", "failed", "none", "checking"]
+_SIGNS: dict[State, tuple[str, Literal["green", "orange", "gray"]]] = {
+    "ok": (":material/check_circle:", "green"),
+    "basic": (":material/info:", "orange"),
+    "failed": (":material/warning:", "orange"),
+    "none": (":material/radio_button_unchecked:", "gray"),
+    "checking": (":material/hourglass_top:", "gray"),
+}
+_NAMES_SHOWN = 3
+
+
+@dataclass(frozen=True)
+class Tile:
+    """One part of the product."""
+
+    name: str  # of the texts ``home.tile.<name>``
+    state: State
+    detail: str  # markdown
+    page: str  # where the next step is taken, a key of PAGES
+    step: str  # of the texts ``home.step.<step>``
+
+
+def show_state() -> None:
+    """The tiles; they refresh themselves only while something is being tried."""
+    busy = _busy(get_app().health.states())
+    st.fragment(_show_tiles, run_every="1s" if busy else None)(busy)
+
+
+def _show_tiles(was_busy: bool) -> None:
+    states = get_app().health.states()
+    if _busy(states) != was_busy:
+        st.rerun()  # with the timer or without it
+    with card_grid("home-tiles"):
+        for tile in [*(_tried(health) for health in states), _kbs(), _datasets()]:
+            with st.container(border=True, height="stretch", key=f"tile-{tile.name}"):
+                _show_tile(tile)
+    if any(health.state == "failed" for health in states):
+        st.button(t("home.again"), icon=":material/refresh:", type="tertiary", on_click=get_app().health.forget)
+
+
+def _busy(states: Sequence[Health]) -> bool:
+    return any(health.state == "checking" for health in states)
+
+
+def _show_tile(tile: Tile) -> None:
+    icon, colour = _SIGNS[tile.state]
+    st.markdown(f"**{t(f'home.tile.{tile.name}')}**")
+    st.badge(t(f"home.word.{tile.state}"), icon=icon, color=colour)
+    st.caption(tile.detail)
+    if (
+        tile.name == "kb"
+        and tile.state == "none"
+        and st.button(t("admin.sample"), key="home-sample", icon=":material/library_add:")
+    ):
+        add_sample()
+    st.page_link(PAGES[tile.page][0], label=t(f"home.step.{tile.step}"), icon=":material/arrow_forward:")
+
+
+def add_sample() -> None:
+    """Take the sample, then draw the page anew."""
+    if take_sample() is not None:
+        st.rerun(scope="app")
+
+
+def _tried(health: Health) -> Tile:
+    """Provider, embedder or storage."""
+    state: State = health.state
+    detail = plain(health.identity)
+    step = {"provider": "providers", "embedder": "measure", "storage": "measure"}[health.name]
+    if health.name == "provider" and health.identity == "demo" and state == "ok":
+        return Tile("provider", "basic", t("home.provider_demo"), "admin", "configure")
+    if state == "ok" and health.seconds is not None:
+        detail += f" · {t('providers.milliseconds', count=number(1_000 * health.seconds))}"
+    if state == "failed":
+        detail += f" · {plain(error_text(health.error)) if health.error else t('home.no_answer')}"
+        step = "configure" if health.name == "provider" else "look"
+    return Tile(health.name, state, detail, "admin", step)
+
+
+def _kbs() -> Tile:
+    records = get_app().kbs()
+    if not records:
+        return Tile("kb", "none", t("home.kb_none"), "chat", "upload")
+    newest = plain(records[0].kb_name)
+    size = t("home.kb_chars", name=newest, chars=number(records[0].chars))
+    if len(records) > 1:
+        size = t("home.kb_count", count=number(len(records)), name=newest)
+    return Tile("kb", "ok", size, "chat", "ask")
+
+
+def _datasets() -> Tile:
+    app = get_app()
+    names = app.bench.data.names()
+    own = [name for name in names if not (app.settings.samples_dir / name).is_dir()]
+    if not names:
+        return Tile("datasets", "none", t("home.datasets_none"), "admin", "add_dataset")
+    if not own:
+        return Tile("datasets", "basic", t("home.datasets_sample", name=plain(names[0])), "admin", "add_dataset")
+    shown = ", ".join(plain(name) for name in own[:_NAMES_SHOWN])
+    more = len(own) - _NAMES_SHOWN
+    if more > 0:
+        shown = t("home.datasets_more", names=shown, count=number(more))
+    return Tile("datasets", "ok", shown, "admin", "measure")

@@ -1,0 +1,197 @@
+"""The guided first run: sample knowledge base, question, benchmark, result. What is there decides how far one is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import streamlit as st
+
+from chatbot_mvp.api import JobStatus
+from chatbot_mvp.errors import ChatbotError
+from streamlit_app.home.tiles import add_sample
+from streamlit_app.shared.grid import card_grid
+from streamlit_app.shared.i18n import duration, number, plain, t
+from streamlit_app.shared.links import open_run
+from streamlit_app.shared.session import conversations
+from streamlit_app.shared.state import PAGES, active_kb, get_app, show_error, show_failed_job
+
+STEPS = ("kb", "ask", "measure", "read")
+_ICONS = {"kb": ":material/library_add:", "ask": ":material/forum:", "measure": ":material/speed:"}
+
+SAMPLE_DATASET = "valle_multihop"
+_SAMPLE_RUN: dict[str, Any] = {
+    "mteb_dataset_name": SAMPLE_DATASET,
+    "retrieval_strategy": "BRIDGE",
+    "generation_enabled": False,
+}  # seconds on any machine, and free whatever provider is chosen: it needs neither vectors nor a model
+
+
+@dataclass(frozen=True)
+class TourState:
+    """How far the guided first run has come, as the data folder and this session tell."""
+
+    done: frozenset[str]
+    job: JobStatus | None  # the benchmark that is under way, or how the session's own ended
+    result: str  # the run to look at; "" before there is one
+
+    @property
+    def next(self) -> str:
+        """The first step that is not done; "" for none."""
+        return next((step for step in STEPS if step not in self.done), "")
+
+
+def tour_state() -> TourState:
+    """Looked up anew each time, so that a reload or another session's work changes nothing."""
+    app = get_app()
+    records = app.kbs()
+    runs = app.bench.past.runs()[0]
+    own = st.session_state.get("tour_run", "")
+    jobs = [job for job in app.bench.jobs() if job.active or job.job_id == own]
+    job = next((job for job in jobs if job.job_id == own), jobs[0] if jobs else None)
+    done = set()
+    if records:
+        done.add("kb")
+    if any(conversation.turns for record in records for conversation in conversations(record)):
+        done.add("ask")
+    if runs:
+        done.add("measure")
+    if "measure" in done and st.session_state.get("tour_read"):
+        done.add("read")
+    finished = [str(run["run_id"]) for run in runs]
+    return TourState(frozenset(done), job, own if own in finished else finished[0] if finished else "")
+
+
+def keep_tour() -> None:
+    """On every page: whether the tour is wanted stands in the address, so that a reload finds it as it was."""
+    given = st.query_params.get("tour")
+    if "tour" not in st.session_state and given in ("on", "off"):
+        st.session_state.tour = given
+    if wanted := st.session_state.get("tour"):
+        st.query_params["tour"] = wanted
+
+
+def show_tour() -> None:
+    """The steps with one button for the next; or, for those who know their way, a button that brings them back."""
+    state = tour_state()
+    wanted = st.session_state.get("tour")
+    if wanted == "off" or (wanted is None and {"kb", "measure"} <= state.done):
+        st.button(t("tour.show"), key="tour-show", icon=":material/tour:", type="tertiary", on_click=_begin_again)
+        return
+    with st.container(border=True, key="tour"):
+        title, close = st.columns([5, 1.4], vertical_alignment="center")
+        title.subheader(t("tour.title"), anchor=False)
+        close.button(t("tour.dismiss"), key="tour-dismiss", icon=":material/close:", type="tertiary", on_click=_dismiss)
+        st.progress(len(state.done) / len(STEPS), t("tour.done", done=len(state.done), total=len(STEPS)))
+        with card_grid("tour-steps", narrowest=190):
+            for position, step in enumerate(STEPS):
+                with st.container(key=f"tour-step-{step}"):
+                    _show_step(position, step, state)
+        if not state.next:
+            st.success(t("tour.finished"), icon=":material/celebration:")
+
+
+def show_tour_in_chat(asked: bool) -> None:
+    """One line that says how to go on from here; nothing outside of the tour."""
+    if st.session_state.get("tour") != "on":
+        return
+    with st.container(border=True, horizontal=True, vertical_alignment="center", key="tour-in-chat"):
+        st.markdown(f":material/tour: {t('tour.chat_asked' if asked else 'tour.chat_ready')}")
+        if asked and st.button(t("tour.go_on"), key="tour-go-on", icon=":material/arrow_forward:", type="primary"):
+            st.switch_page(PAGES["home"][0])
+
+
+def _show_step(position: int, step: str, state: TourState) -> None:
+    if step in state.done:
+        st.badge(t("tour.state.done"), icon=":material/check_circle:", color="green")
+    elif step == state.next:
+        st.badge(t("tour.state.now"), icon=":material/arrow_circle_right:", color="blue")
+    else:
+        st.badge(t("tour.state.later"), icon=":material/radio_button_unchecked:", color="gray")
+    st.markdown(f"**{number(position + 1)}. {t(f'tour.{step}.title')}**")
+    st.caption(t(f"tour.{step}.text"))
+    if step == state.next:
+        _show_action(step, state)
+
+
+def _show_action(step: str, state: TourState) -> None:
+    """The one primary button; while the benchmark runs, its progress in the button's place."""
+    if state.job is not None and state.job.active and step in ("measure", "read"):
+        st.fragment(_watch, run_every="1s")(state.job.job_id)
+        return
+    if step == "measure" and state.job is not None:
+        _show_end(state.job)
+    if not st.button(
+        t(f"tour.{step}.button"),
+        key=f"tour-go-{step}",
+        type="primary",
+        icon=_ICONS.get(step, ":material/monitoring:"),
+        width="stretch",
+    ):
+        return
+    st.session_state.tour = "on"
+    keep_tour()
+    if step == "kb":
+        add_sample()
+    elif step == "ask":
+        _ask()
+    elif step == "measure":
+        _measure()
+    else:
+        st.session_state.tour_read = True
+        open_run(state.result)
+
+
+def _ask() -> None:
+    """To the chat, with a question that the knowledge base answers already in its input."""
+    record = active_kb()
+    if record is None:
+        return  # deleted by somebody since this page was drawn
+    try:
+        questions = get_app().suggested_questions(record.kb_id)
+    except ChatbotError as error:
+        show_error(error)
+        return
+    if questions:
+        st.session_state.chat_draft = questions[0]
+    st.switch_page(PAGES["chat"][0])
+
+
+def _measure() -> None:
+    try:
+        st.session_state.tour_run = get_app().bench.start_run(**_SAMPLE_RUN)
+    except ChatbotError as error:
+        show_error(error)
+        return
+    st.rerun()
+
+
+def _watch(job_id: str) -> None:
+    job = next((job for job in get_app().bench.jobs() if job.job_id == job_id), None)
+    if job is None or not job.active:
+        st.rerun()
+        return
+    said = [plain(job.title)]
+    if job.phase:
+        said.append(t(f"phase.{job.phase}", done=number(job.done), total=number(job.total)))
+    if job.seconds_left is not None:
+        said.append(t("job.left", time=duration(job.seconds_left)))
+    share = min(1.0, job.done / job.total) if job.total else 0.0
+    st.progress(share, " · ".join(said))
+
+
+def _show_end(job: JobStatus) -> None:
+    """Why the session's benchmark left no result."""
+    if job.state == "failed":
+        show_failed_job(job)
+    elif job.state in ("stopped", "interrupted"):
+        st.warning(t("tour.stopped"), icon=":material/block:")
+
+
+def _dismiss() -> None:
+    st.session_state.tour = "off"
+
+
+def _begin_again() -> None:
+    st.session_state.tour = "on"
+    st.session_state.pop("tour_read", None)

@@ -1,0 +1,159 @@
+"""The knowledge bases that there are: what is known of each, what it holds, and what can be done with it."""
+
+from __future__ import annotations
+
+import math
+
+import streamlit as st
+
+from chatbot_mvp.api import KbContents, KbRecord
+from chatbot_mvp.errors import ChatbotError
+from streamlit_app.knowledge_bases.upload import follow
+from streamlit_app.shared.guard import is_admin
+from streamlit_app.shared.i18n import moment, number, plain, t
+from streamlit_app.shared.sources import place_text, show_passage
+from streamlit_app.shared.state import PAGES, active_kb, get_app, show_error
+
+_PER_PAGE = 10
+
+
+def kb_list() -> None:
+    """Every stored knowledge base, the newest first."""
+    records = get_app().kbs()
+    current = active_kb()
+    if not records:
+        st.caption(t("admin.kb_empty"))
+    for record in records:
+        with st.container(border=True):
+            _entry(record, current is not None and record.kb_id == current.kb_id)
+
+
+def _entry(record: KbRecord, active: bool) -> None:
+    text, use, look, more = st.columns([5, 1.6, 1.7, 1.5], vertical_alignment="center")
+    mark = f" · :green-badge[{t('admin.kb_active')}]" if active else ""
+    text.markdown(f"**{plain(record.kb_name)}**{mark}")
+    text.caption(" · ".join(_facts(record)))
+    if use.button(t("admin.kb_use"), key=f"use-{record.kb_id}", icon=":material/forum:", width="stretch"):
+        st.session_state.kb_id, st.session_state.kb_name = record.kb_id, record.kb_name
+        st.switch_page(PAGES["chat"][0])
+    opened = st.session_state.get("kb_open") == record.kb_id
+    look.button(
+        t("admin.kb_close" if opened else "admin.kb_look"),
+        key=f"look-{record.kb_id}",
+        icon=":material/visibility_off:" if opened else ":material/visibility:",
+        width="stretch",
+        on_click=_open,
+        args=("" if opened else record.kb_id,),
+    )
+    with more.popover(t("admin.kb_more"), width="stretch"):
+        _actions(record)
+    if record.kb_truncated:
+        st.warning(
+            t("kb.truncated", kept=number(record.chars), original=number(record.original_chars)),
+            icon=":material/content_cut:",
+        )
+    if opened:
+        try:
+            _show(record, get_app().library.contents(record.kb_id))
+        except ChatbotError as error:
+            show_error(error)
+
+
+def _facts(record: KbRecord) -> list[str]:
+    facts = [
+        t(
+            "admin.kb_line",
+            chars=number(record.chars),
+            language=t(f"lang.{record.language}"),
+            when=moment(record.added_at),
+        )
+    ]
+    if record.chunks:
+        facts.insert(0, t("admin.kb_chunks", count=number(record.chunks)))
+    if len(record.files) > 1:
+        facts.insert(0, t("admin.kb_files", count=number(len(record.files))))
+    return facts
+
+
+def _open(kb_id: str) -> None:
+    st.session_state.kb_open = kb_id
+
+
+def _actions(record: KbRecord) -> None:
+    name = st.text_input(t("admin.kb_name"), record.kb_name, max_chars=120, key=f"name-{record.kb_id}")
+    unchanged = not name.strip() or name == record.kb_name
+    if st.button(
+        t("admin.kb_rename"),
+        key=f"rename-{record.kb_id}",
+        icon=":material/edit:",
+        width="stretch",
+        disabled=unchanged,
+    ):
+        try:
+            get_app().library.rename(record.kb_id, name)
+            st.rerun()
+        except ChatbotError as error:
+            show_error(error)
+    if st.button(
+        t("admin.kb_reindex"),
+        key=f"reindex-{record.kb_id}",
+        icon=":material/refresh:",
+        help=t("admin.kb_reindex_help"),
+        width="stretch",
+    ):
+        try:
+            follow(get_app().library.reindex(record.kb_id))
+            st.rerun()
+        except ChatbotError as error:
+            show_error(error)
+    if st.button(t("admin.kb_delete"), key=f"delete-{record.kb_id}", icon=":material/delete:", width="stretch"):
+        confirm_delete(record)
+
+
+def _show(record: KbRecord, contents: KbContents) -> None:
+    """Its files, what it repeats, and its chunks page by page."""
+    if len(contents.files) > 1 or contents.files[0].page_starts:
+        st.dataframe(
+            {
+                t("kb.file"): [file.name for file in contents.files],
+                t("kb.pages"): [number(len(file.page_starts)) if file.page_starts else "" for file in contents.files],
+                t("kb.chars"): [number(file.end - file.start) for file in contents.files],
+                t("kb.note"): [t("upload.cut") if file.cut else "" for file in contents.files],
+            },
+            hide_index=True,
+            width="stretch",
+        )
+    if contents.repeated:
+        with st.expander(t("kb.repeated", count=number(len(contents.repeated))), icon=":material/content_copy:"):
+            for repeated in contents.repeated[:_PER_PAGE]:
+                st.caption(f"{t('kb.times', count=number(repeated.times))} · {plain(repeated.chunk.section)}")
+                show_passage(repeated.chunk, ())
+    else:
+        st.caption(t("kb.no_repeats"))
+    pages = math.ceil(len(contents.chunks) / _PER_PAGE)
+    page = 1
+    if pages > 1:
+        label = t("kb.chunk_page", pages=number(pages))
+        page = int(st.number_input(label, 1, pages, 1, key=f"page-{record.kb_id}", width=260))
+    first = (page - 1) * _PER_PAGE
+    for row, chunk in enumerate(contents.chunks[first : first + _PER_PAGE], first + 1):
+        with st.expander(f"{number(row)} · {plain(chunk.section)}"):
+            show_passage(chunk, ())
+            st.caption(place_text(chunk, ()))
+
+
+def confirm_delete(record: KbRecord) -> None:
+    """Ask before anything goes."""
+
+    @st.dialog(t("admin.kb_delete_title"))
+    def dialog() -> None:
+        st.markdown(t("admin.kb_delete_sure", name=plain(record.kb_name)))
+        if st.button(t("admin.kb_delete"), type="primary", key="delete-yes") and is_admin():
+            try:
+                get_app().delete_kb(record.kb_id)
+            except ChatbotError as error:
+                show_error(error)
+                return
+            st.rerun()
+
+    dialog()

@@ -1,0 +1,191 @@
+"""Files into a knowledge base, on whatever page: the place to drop them, and how far each of them is."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from chatbot_mvp.api import SUFFIXES, FileState, KbRecord, Upload
+from chatbot_mvp.errors import ChatbotError
+from streamlit_app.shared.i18n import duration, number, plain, t
+from streamlit_app.shared.state import failure_text, get_app, prepare_kb, show_error, show_failed_job
+from streamlit_app.shared.uploader import translate_uploader
+
+_ICONS = {
+    "waiting": ":gray[:material/schedule:]",
+    "reading": ":blue[:material/hourglass_top:]",
+    "read": ":blue[:material/article:]",
+    "indexing": ":blue[:material/manage_search:]",
+    "indexed": ":green[:material/check_circle:]",
+    "failed": ":red[:material/error:]",
+    "duplicate": ":orange[:material/content_copy:]",
+    "stopped": ":gray[:material/block:]",
+}
+
+
+def upload_box(place: str) -> None:
+    """Where files are dropped. They are taken at once, all of one drop as one knowledge base.
+
+    ``place`` tells the boxes of different pages apart.
+    """
+    limits = get_app().settings
+    translate_uploader(t("admin.upload_button"))
+    # A new key after each drop: the box is empty again, and a rerun takes nothing twice.
+    count = st.session_state.get("kb_drops", 0)
+    files = st.file_uploader(
+        t(
+            "admin.upload",
+            suffixes=" ".join(SUFFIXES),
+            limit_mb=limits.kb_max_upload_mb,
+            max_pages=number(limits.kb_max_pages),
+            max_chars=number(limits.kb_max_chars),
+        ),
+        accept_multiple_files=True,
+        key=f"kb_upload-{place}-{count}",
+        help=t("admin.upload_help"),
+    )
+    if files:
+        st.session_state.kb_drops = count + 1
+        st.session_state.kb_job = get_app().library.take([(file.name, file.getvalue()) for file in files])
+        st.session_state.kb_job_taken = False
+        st.rerun()
+
+
+def take_sample() -> KbRecord | None:
+    """Make the sample the session's knowledge base, with a progress bar where it is called; None if that failed."""
+    try:
+        record = get_app().add_sample_kb()
+        st.session_state.kb_id = record.kb_id
+        prepare_kb(record)
+    except ChatbotError as error:
+        show_error(error)
+        return None
+    return record
+
+
+def sample_button() -> None:
+    """The sample for those without a document at hand; it is there at once."""
+    st.markdown(t("admin.sample_text"))
+    if st.button(t("admin.sample"), icon=":material/library_add:", key="kb_sample"):
+        record = take_sample()
+        if record is not None:
+            _dismiss()
+            show_added(record)
+
+
+def show_added(record: KbRecord) -> None:
+    """Say that a knowledge base is ready."""
+    st.success(
+        t(
+            "admin.kb_added",
+            name=plain(record.kb_name),
+            chars=number(record.chars),
+            language=t(f"lang.{record.language}"),
+        ),
+        icon=":material/check_circle:",
+    )
+
+
+def follow(job_id: str) -> None:
+    """Show this job from now on."""
+    st.session_state.kb_job, st.session_state.kb_job_taken = job_id, False
+
+
+def upload_panel() -> None:
+    """The session's latest job over a knowledge base, or one that is under way; live while it is."""
+    job_id = st.session_state.get("kb_job", "")
+    upload = get_app().library.upload(job_id) if job_id else None
+    if upload is None:
+        # After a reload the session does not know its job any more.
+        under_way = get_app().library.uploads()
+        upload = under_way[0] if under_way else None
+    if upload is None:
+        return
+    take_result(upload)
+    st.fragment(_panel, run_every="1s" if upload.job.active else None)(upload.job.job_id, upload.job.active)
+
+
+def take_result(upload: Upload) -> None:
+    """Make the knowledge base of an upload that has ended the session's own, once."""
+    if upload.job.active or not upload.kb_id or st.session_state.get("kb_job_taken", True):
+        return
+    st.session_state.kb_job_taken = True
+    if upload.files and st.session_state.get("kb_id") != upload.kb_id:
+        st.session_state.kb_id = upload.kb_id
+        st.rerun()  # what is above was drawn for the one before
+
+
+def _panel(job_id: str, was_active: bool) -> None:
+    upload = get_app().library.upload(job_id)
+    if upload is None or (was_active and not upload.job.active):
+        st.rerun()
+        return
+    with st.container(border=True, key="kb-upload-panel"):
+        if upload.job.active:
+            _under_way(upload)
+        else:
+            _ended(upload)
+
+
+def _under_way(upload: Upload) -> None:
+    job = upload.job
+    st.markdown(f"**{plain(job.title)}** · {t(f'job.state.{job.state}')}")
+    if job.phase and job.total:
+        text = t(f"phase.{job.phase}", done=number(job.done), total=number(job.total))
+        if job.seconds_left is not None:
+            text += f" · {t('job.left', time=duration(job.seconds_left))}"
+        st.progress(min(1.0, job.done / job.total), text)
+    _files(upload.files)
+    if st.button(t("job.stop"), key="kb_stop", icon=":material/stop_circle:", disabled=job.state == "stopping"):
+        get_app().library.stop(job.job_id)
+        st.rerun()
+
+
+def _ended(upload: Upload) -> None:
+    job = upload.job
+    record = next((record for record in get_app().kbs() if record.kb_id == upload.kb_id), None)
+    if job.state == "failed":
+        show_failed_job(job)
+    elif job.state in ("stopped", "interrupted"):
+        st.warning(t(f"upload.{job.state}", title=plain(job.title)), icon=":material/block:")
+    elif record is not None:
+        show_added(record)
+    elif len(upload.files) == 1 and upload.files[0].stage == "failed":
+        st.error(failure_text(upload.files[0]), icon=":material/error:")
+    else:
+        st.warning(t("upload.nothing"), icon=":material/warning:")
+    if len(upload.files) > 1 or any(file.stage == "indexed" and _notes(file) for file in upload.files):
+        _files(upload.files)
+    st.button(t("upload.dismiss"), key="kb_dismiss", type="tertiary", on_click=_dismiss)
+
+
+def _dismiss() -> None:
+    st.session_state.pop("kb_job", None)
+
+
+def _files(files: tuple[FileState, ...]) -> None:
+    """One line for each file: what has become of it, and why."""
+    for file in files:
+        if file.stage == "failed":  # the reason names the file
+            st.markdown(f"{_ICONS[file.stage]} {plain(failure_text(file))}")
+            continue
+        said = [t(f"upload.stage.{file.stage}")]
+        if file.stage == "duplicate":
+            said = [t("upload.same_as", name=plain(file.same_as))]
+        elif file.chars:
+            said += _size(file)
+        said += _notes(file)
+        st.markdown(f"{_ICONS[file.stage]} **{plain(file.name)}** · {' · '.join(said)}")
+
+
+def _size(file: FileState) -> list[str]:
+    chars = t("upload.chars", chars=number(file.chars))
+    return [t("upload.pages", pages=number(file.pages)), chars] if file.pages else [chars]
+
+
+def _notes(file: FileState) -> list[str]:
+    notes = []
+    if file.cut:
+        notes.append(t("upload.cut"))
+    if file.empty_pages:
+        notes.append(t("upload.empty_pages", count=number(file.empty_pages), pages=number(file.pages)))
+    return notes

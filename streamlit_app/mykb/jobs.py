@@ -1,0 +1,111 @@
+"""Proposals and runs of a knowledge base's questions under way, and how the latest ended."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import streamlit as st
+
+from chatbot_mvp.api import EvaluationJob, KbRecord
+from chatbot_mvp.errors import ChatbotError
+from streamlit_app.shared.i18n import duration, moment, number, plain, t
+from streamlit_app.shared.state import get_app, show_error, show_failed_job
+
+QUESTIONS, RESULTS = "questions", "results"  # the two halves of the page
+
+
+def follow(job_id: str) -> None:
+    """Go to what this job makes, once it has ended."""
+    st.session_state.mykb_job = job_id
+
+
+def choose_set(set_id: str) -> None:
+    """Show this set of questions."""
+    st.session_state.mykb_set = set_id
+    st.session_state.mykb_step = QUESTIONS
+
+
+def take_ended(kb: KbRecord) -> None:
+    """If the job that this session began has ended, choose what it made; before any widget of the page is drawn."""
+    followed = st.session_state.get("mykb_job")
+    job = next((job for job in get_app().kb_evaluation.jobs(kb.kb_id) if job.status.job_id == followed), None)
+    if job is None or job.status.active:
+        return
+    del st.session_state.mykb_job
+    if job.kind == "run" and job.status.state == "done":
+        st.session_state.mykb_result, st.session_state.mykb_step = job.made, RESULTS
+    elif job.kind == "propose" and any(one.set_id == job.made for one in get_app().kb_evaluation.sets(kb.kb_id)):
+        choose_set(job.made)
+
+
+def job_panel(kb: KbRecord) -> None:
+    """The work under way, live while there is any; else why the latest did not end well."""
+    jobs = get_app().kb_evaluation.jobs(kb.kb_id)
+    if not jobs:
+        return
+    if jobs[0].status.active:
+        # After a reload the session does not know what it began.
+        st.session_state.mykb_job = jobs[0].status.job_id
+        st.fragment(_live, run_every="1s")(kb, jobs[0].status.job_id)
+    else:
+        _show_ended(jobs[0])
+
+
+def busy(kb: KbRecord) -> bool:
+    """Whether something is under way for this knowledge base: one thing at a time."""
+    return any(job.status.active for job in get_app().kb_evaluation.jobs(kb.kb_id))
+
+
+def _live(kb: KbRecord, job_id: str) -> None:
+    job = next((job for job in get_app().kb_evaluation.jobs(kb.kb_id) if job.status.job_id == job_id), None)
+    if job is None or not job.status.active:
+        # The whole page once more, with what was made and without the timer.
+        st.rerun()
+        return
+    status = job.status
+    with st.container(border=True, key="mykb-job"):
+        st.markdown(f"**{plain(status.title)}** · {t(f'mykb.job.{job.kind}')} · {t(f'job.state.{status.state}')}")
+        if status.phase:
+            parts = [t(f"phase.{status.phase}", done=number(status.done), total=number(status.total))]
+            if status.seconds_left is not None:
+                parts.append(t("job.left", time=duration(status.seconds_left)))
+            if status.tokens:
+                parts.append(t("job.tokens", count=number(status.tokens)))
+            if status.cost_usd:
+                parts.append(t("job.cost", cost=number(status.cost_usd, 4)))
+            st.progress(min(1.0, status.done / status.total) if status.total else 0.0, " · ".join(parts))
+        if st.button(
+            t("job.stop"), key="mykb_stop", icon=":material/stop_circle:", disabled=status.state == "stopping"
+        ):
+            get_app().kb_evaluation.stop(job_id)
+            st.rerun()
+
+
+def _show_ended(job: EvaluationJob) -> None:
+    status = job.status
+    if status.state == "failed":
+        show_failed_job(status)
+    elif status.state in ("stopped", "interrupted"):
+        st.warning(t(f"mykb.ended.{job.kind}", title=plain(status.title)), icon=":material/block:")
+
+
+def set_names(sets: Iterable[tuple[str, str, str]]) -> dict[str, str]:
+    """Id -> name and moment of each (id, name, moment); two that look alike have the ends of their ids as well.
+
+    A selection is told to the server by its text, so that equal texts would be one choice.
+    """
+    names: dict[str, str] = {}
+    for key, name, when in sets:
+        text = t("mykb.set_label", name=name, when=moment(when))
+        names[key] = f"{text} · {key[-6:]}" if text in names.values() else text
+    return names
+
+
+def run_set(kb: KbRecord, set_id: str) -> None:
+    """Ask a set's questions in the background."""
+    try:
+        follow(get_app().kb_evaluation.start(kb.kb_id, set_id))
+    except ChatbotError as error:
+        show_error(error)
+        return
+    st.rerun()

@@ -1,0 +1,99 @@
+"""Ways to a new set of questions: proposed, from a file, from another knowledge base, or empty."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from chatbot_mvp.api import KbRecord
+from chatbot_mvp.errors import ChatbotError
+from streamlit_app.mykb.jobs import busy, follow
+from streamlit_app.shared.i18n import number, plain, t
+from streamlit_app.shared.state import get_app, kb_names, show_error
+from streamlit_app.shared.uploader import translate_uploader
+
+_COUNTS = (12, 20, 40, 60, 80, 120, 200)
+_USUAL = 40
+
+
+def new_set(kb: KbRecord, first: bool) -> None:
+    """An expander with every way; open where there is no set yet."""
+    with st.expander(t("mykb.new"), icon=":material/add_circle:", expanded=first):
+        propose, upload, copy, empty = st.tabs([t(f"mykb.new.{way}") for way in ("propose", "file", "copy", "empty")])
+        with propose:
+            _propose(kb)
+        with upload:
+            _upload(kb)
+        with copy:
+            _copy(kb)
+        with empty:
+            _empty(kb)
+
+
+def _propose(kb: KbRecord) -> None:
+    desk = get_app().kb_evaluation
+    model = desk.proposer()
+    st.markdown(t("mykb.by_model", model=plain(model)) if model else t("mykb.by_rules"))
+    name, count = st.columns(2)
+    named = name.text_input(t("mykb.name"), t("mykb.name_usual"), max_chars=80, key="mykb_name")
+    many = count.select_slider(
+        t("mykb.count"), _COUNTS, _USUAL, format_func=number, help=t("mykb.count_help"), key="mykb_count"
+    )
+    use_model = bool(model) and st.toggle(t("mykb.use_model", model=plain(model)), value=True, key="mykb_use_model")
+    if st.button(t("mykb.propose"), type="primary", icon=":material/lightbulb:", key="mykb_propose", disabled=busy(kb)):
+        try:
+            follow(desk.propose(kb.kb_id, named.strip() or t("mykb.name_usual"), int(many), use_model))
+        except ChatbotError as error:
+            show_error(error)
+            return
+        st.rerun()
+
+
+def _upload(kb: KbRecord) -> None:
+    translate_uploader(t("admin.upload_button"))
+    # A new key after each file: a rerun takes nothing twice.
+    taken = st.session_state.get("mykb_files", 0)
+    file = st.file_uploader(t("mykb.file"), type=["jsonl"], key=f"mykb_file-{taken}", help=t("mykb.file_help"))
+    if file is None:
+        return
+    try:
+        made = get_app().kb_evaluation.import_set(kb.kb_id, file.name, file.getvalue())
+    except ChatbotError as error:
+        show_error(error)
+        return
+    st.session_state.mykb_files = taken + 1
+    _show_made(made.set_id)
+
+
+def _copy(kb: KbRecord) -> None:
+    app = get_app()
+    records = app.kbs()
+    kbs = kb_names(records)
+    others = {
+        (record.kb_id, one.set_id): t("mykb.copy_label", kb=kbs[record.kb_id], name=one.name)
+        for record in records
+        if record.kb_id != kb.kb_id
+        for one in app.kb_evaluation.sets(record.kb_id)
+    }
+    st.caption(t("mykb.copy_help"))
+    if not others:
+        st.caption(t("mykb.copy_none"))
+        return
+    chosen = st.selectbox(t("mykb.copy_which"), list(others), format_func=others.__getitem__, key="mykb_copy_which")
+    if st.button(t("mykb.copy"), icon=":material/content_copy:", key="mykb_copy"):
+        try:
+            made = app.kb_evaluation.copy_set(*chosen, kb.kb_id)
+        except ChatbotError as error:
+            show_error(error)
+            return
+        _show_made(made.set_id)
+
+
+def _empty(kb: KbRecord) -> None:
+    named = st.text_input(t("mykb.name"), t("mykb.name_own"), max_chars=80, key="mykb_empty_name")
+    if st.button(t("mykb.empty"), icon=":material/note_add:", key="mykb_empty"):
+        _show_made(get_app().kb_evaluation.empty_set(kb.kb_id, named.strip() or t("mykb.name_own")).set_id)
+
+
+def _show_made(set_id: str) -> None:
+    st.session_state.mykb_take_set = set_id
+    st.rerun()

@@ -1,0 +1,228 @@
+"""The questions of a set: reviewed in a table or one by one, saved, exported, asked."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from chatbot_mvp.api import KbQuestion, KbRecord, QuestionSet, SetCheck, SetQuestion
+from chatbot_mvp.errors import ChatbotError
+from streamlit_app.mykb.jobs import busy, run_set, set_names
+from streamlit_app.mykb.new_set import new_set
+from streamlit_app.mykb.one_question import edit_one
+from streamlit_app.shared.guard import admin_only, is_admin
+from streamlit_app.shared.i18n import number, plain, t
+from streamlit_app.shared.state import get_app, show_error
+
+KIND_NAMES = ("answerable", "near", "far", "unknown")
+_ROWS_SHOWN = 12
+
+
+def show_questions(kb: KbRecord) -> None:
+    """Ways to a new set, then the chosen one."""
+    desk = get_app().kb_evaluation
+    sets = {one.set_id: one for one in desk.sets(kb.kb_id)}
+    new_set(kb, first=not sets)
+    if not sets:
+        return
+    # Set by name in the state, which a widget that is gone for a while would lose.
+    taken = st.session_state.pop("mykb_take_set", None) or st.session_state.get("mykb_set")
+    st.session_state.mykb_set = taken if taken in sets else next(iter(sets))
+    names = set_names((one.set_id, one.name, one.changed_at) for one in sets.values())
+    chosen = st.selectbox(
+        t("mykb.set"),
+        list(sets),
+        index=list(sets).index(st.session_state.mykb_set),
+        format_func=names.__getitem__,
+    )
+    st.session_state.mykb_set = chosen
+    _show_set(kb, sets[chosen])
+
+
+def _show_set(kb: KbRecord, questions: QuestionSet) -> None:
+    desk = get_app().kb_evaluation
+    check = desk.check(questions)
+    _show_state(questions, check)
+    edited = _table(questions, check)
+    changed = edited.questions != questions.questions
+    if changed:
+        st.caption(f":orange[:material/edit:] {t('mykb.unsaved')}")
+    save, run, export, more = st.columns([1.2, 1.4, 1.2, 1.2])
+    if save.button(t("mykb.save"), icon=":material/save:", key="mykb_save", disabled=not changed, width="stretch"):
+        _save(edited)
+    if run.button(
+        t("mykb.run", count=number(len(edited.kept))),
+        type="primary",
+        icon=":material/play_arrow:",
+        key="mykb_run",
+        disabled=busy(kb) or not edited.kept,
+        width="stretch",
+    ):
+        saved = desk.save(edited) if changed else questions
+        run_set(kb, saved.set_id)
+    export.download_button(
+        t("mykb.export"),
+        desk.export(edited),
+        f"{questions.name}.jsonl",
+        icon=":material/download:",
+        help=t("mykb.export_help"),
+        disabled=not edited.kept,
+        width="stretch",
+    )
+    with more.popover(t("admin.kb_more"), width="stretch"):
+        _actions(kb, questions, edited)
+    with st.expander(t("mykb.one"), icon=":material/edit_note:"):
+        if (made := edit_one(kb, edited)) is not None:
+            _save(made)
+
+
+def _show_state(questions: QuestionSet, check: SetCheck) -> None:
+    """How many of each kind, and what does not fit the document."""
+    counts = questions.counts()
+    parts = [f"{t(f'mykb.kind.{kind}')}: {number(counts[kind])}" for kind in KIND_NAMES if counts[kind]]
+    st.caption(t("mykb.counts", parts=" · ".join(parts)) if parts else t("mykb.counts_none"))
+    if dropped := {reason: count for reason, count in questions.dropped.items() if count}:
+        told = ", ".join(f"{t(f'mykb.dropped.{reason}')} ({number(count)})" for reason, count in dropped.items())
+        st.caption(t("mykb.dropped", parts=told))
+    if questions.automatic:
+        st.caption(t("mykb.rules_note"))
+    if check.lost:
+        st.warning(t("mykb.lost", count=number(len(check.lost))), icon=":material/find_in_page:")
+    if check.kb_changed:
+        st.warning(t("mykb.kb_changed"), icon=":material/difference:")
+        if st.button(t("mykb.accept_kb"), icon=":material/done_all:", key="mykb_accept"):
+            get_app().kb_evaluation.accept_kb(questions)
+            st.rerun()
+
+
+def _table(questions: QuestionSet, check: SetCheck) -> QuestionSet:
+    """The set as the table has it now."""
+    kinds = {kind: t(f"mykb.kind.{kind}") for kind in KIND_NAMES}
+    by_id = {each.question.question_id: each for each in questions.questions}
+    frame = pd.DataFrame(
+        [
+            {
+                "keep": each.keep,
+                "question": each.question.question,
+                "kind": kinds[each.question.kind or "unknown"],
+                "paragraph": each.question.paragraph or "",
+                "heading": each.question.heading or "",
+                "place": t(f"mykb.place.{_place(each, check)}"),
+                "origin": t(f"mykb.origin.{each.origin}"),
+                "id": each.question.question_id,
+            }
+            for each in questions.questions
+        ],
+        columns=["keep", "question", "kind", "paragraph", "heading", "place", "origin", "id"],
+    ).astype({"keep": bool})
+    column = st.column_config
+    shown: pd.DataFrame = st.data_editor(
+        frame,
+        # What was typed belongs to this state of the set: once it is saved, the table begins anew.
+        key=f"mykb-table-{questions.set_id}-{questions.changed_at}",
+        num_rows="dynamic",
+        hide_index=True,
+        width="stretch",
+        height=min(_ROWS_SHOWN, len(frame) + 2) * 36 + 4,
+        column_config={
+            "keep": column.CheckboxColumn(t("mykb.col.keep"), default=True, width="small"),
+            "question": column.TextColumn(t("mykb.col.question"), required=True, width="large", max_chars=500),
+            "kind": column.SelectboxColumn(
+                t("mykb.col.kind"),
+                options=list(kinds.values()),
+                default=kinds["answerable"],
+                required=True,
+                help=t("mykb.col.kind_help"),
+            ),
+            "paragraph": column.TextColumn(t("mykb.col.paragraph"), width="large", help=t("mykb.col.paragraph_help")),
+            "heading": column.TextColumn(t("mykb.col.heading")),
+            "place": column.TextColumn(t("mykb.col.place"), disabled=True, width="small"),
+            "origin": column.TextColumn(t("mykb.col.origin"), disabled=True, width="small"),
+            "id": None,
+        },
+    )
+    kind_of = {label: kind for kind, label in kinds.items()}
+    rows = [_row(row, by_id, kind_of) for row in shown.to_dict("records")]
+    return replace(questions, questions=tuple(row for row in rows if row is not None))
+
+
+def _row(row: dict[Any, Any], by_id: dict[str, SetQuestion], kind_of: dict[str, str]) -> SetQuestion | None:
+    """A question as the table has it; None for a row without text."""
+    text = " ".join(_text(row["question"]).split())
+    if not text:
+        return None
+    before = by_id.get(_text(row["id"]))
+    kind = kind_of.get(_text(row["kind"]), "answerable")
+    paragraph = _text(row["paragraph"])
+    question = KbQuestion(
+        before.question.question_id if before else "",
+        text if before is None or text != " ".join(before.question.question.split()) else before.question.question,
+        None if kind == "unknown" else kind,
+        paragraph or None,
+        _text(row["heading"]) or None,
+        before.question.answers if before else (),
+    )
+    keep = bool(row["keep"])
+    return before.changed_to(question, keep) if before else SetQuestion(question, keep)
+
+
+def _text(value: object) -> str:
+    """A cell that nobody has filled is None or NaN."""
+    return value if isinstance(value, str) else ""
+
+
+def _place(each: SetQuestion, check: SetCheck) -> str:
+    if each.question.kind != "answerable" and not each.question.paragraph:
+        return "not_needed"
+    if not each.question.paragraph:
+        return "none"
+    return "lost" if each.question.question_id in check.lost else "found"
+
+
+def _actions(kb: KbRecord, questions: QuestionSet, edited: QuestionSet) -> None:
+    desk = get_app().kb_evaluation
+    name = st.text_input(t("mykb.name"), questions.name, max_chars=80, key=f"mykb-name-{questions.set_id}")
+    if st.button(t("admin.kb_rename"), icon=":material/edit:", key="mykb_rename", width="stretch") and name.strip():
+        _save(replace(edited, name=name.strip()))
+    try:
+        from_chat = desk.chat_questions(kb.kb_id)
+    except ChatbotError as error:
+        show_error(error)
+        from_chat = ()
+    if from_chat and st.button(
+        t("mykb.from_chat", count=number(len(from_chat))),
+        icon=":material/forum:",
+        key="mykb_from_chat",
+        help=t("mykb.from_chat_help"),
+        width="stretch",
+    ):
+        _save(edited.with_added(from_chat))
+    if st.button(t("mykb.delete"), icon=":material/delete:", key="mykb_delete", width="stretch", **admin_only()):
+        _confirm_delete(questions)
+
+
+def _save(questions: QuestionSet) -> None:
+    try:
+        get_app().kb_evaluation.save(questions)
+    except ChatbotError as error:
+        show_error(error)
+        return
+    st.rerun()
+
+
+def _confirm_delete(questions: QuestionSet) -> None:
+    @st.dialog(t("mykb.delete_title"))
+    def dialog() -> None:
+        st.markdown(t("mykb.delete_sure", name=plain(questions.name)))
+        if st.button(t("mykb.delete"), type="primary", key="mykb_delete_yes") and is_admin():
+            try:
+                get_app().kb_evaluation.delete_set(questions.kb_id, questions.set_id)
+            except ChatbotError as error:
+                show_error(error)
+                return
+            st.rerun()
+
+    dialog()

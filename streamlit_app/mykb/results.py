@@ -1,0 +1,141 @@
+"""Results of a knowledge base's questions: all of them, one in figures, one against another."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from chatbot_mvp.api import KbRecord, KbResult, Share
+from chatbot_mvp.errors import ChatbotError
+from streamlit_app.mykb.jobs import set_names
+from streamlit_app.mykb.threshold import judge, of_text, percent, span_text
+from streamlit_app.shared.guard import admin_only, is_admin
+from streamlit_app.shared.i18n import moment, number, plain, score, t
+from streamlit_app.shared.state import get_app, show_error
+
+_FIGURES = ("hit@1", "hit@3", "mrr", "accepted", "refused")
+_NOTHING = ""
+_TILE_PX = 182  # wide enough for its name; as many beside each other as there is room for
+
+
+def show_results(kb: KbRecord) -> None:
+    """The list, the chosen one's figures, then its threshold and its questions."""
+    results = {result.result_id: result for result in get_app().kb_evaluation.results(kb.kb_id)}
+    if not results:
+        st.info(t("mykb.no_results"), icon=":material/info:")
+        return
+    st.session_state.mykb_result = _known(st.session_state.get("mykb_result"), results)
+    names = set_names((one.result_id, one.set_name, one.started_at) for one in results.values())
+    names[_NOTHING] = t("mykb.compare_none")
+    which, against = st.columns(2)
+    chosen = which.selectbox(
+        t("mykb.result"),
+        list(results),
+        index=list(results).index(st.session_state.mykb_result),
+        format_func=names.__getitem__,
+    )
+    st.session_state.mykb_result = chosen
+    result = results[chosen]
+    others = [one for one in results if one != chosen]
+    compared = against.selectbox(
+        t("mykb.compare"),
+        [_NOTHING, *others],
+        format_func=names.__getitem__,
+        disabled=not others,
+        key=f"mykb-compare-{chosen}",
+    )
+    _show_tiles(result, results.get(compared or _NOTHING))
+    _show_identity(kb, result, results.get(compared or _NOTHING))
+    st.fragment(judge)(kb, result)
+    if len(results) > 1:
+        _show_all(list(results.values()))
+    if st.button(t("mykb.result_delete"), icon=":material/delete:", key="mykb_result_delete", **admin_only()):
+        _confirm_delete(result)
+
+
+def _known(result_id: str | None, results: dict[str, KbResult]) -> str:
+    return result_id if result_id in results else next(iter(results))
+
+
+def _show_tiles(result: KbResult, compared: KbResult | None) -> None:
+    summary, scored = result.summary, result.figures["scored"]
+    counts = {kind: len(values) for kind, values in result.scores.items()}
+    totals = {
+        "accepted": counts.get("answerable", 0),
+        "refused": counts.get("near", 0) + counts.get("far", 0),
+    }
+    row = st.container(horizontal=True)
+    for name in _FIGURES:
+        value, total = summary[name], totals.get(name, scored)
+        delta = None
+        if compared is not None and value is not None and (other := compared.summary[name]) is not None:
+            delta = _signed(value - other, name)
+        shown = score(value) if name == "mrr" or value is None else percent(value)
+        with row.container(border=True, width=_TILE_PX, height="stretch"):
+            st.metric(t(f"mykb.figure.{name}"), shown, delta, help=t(f"mykb.figure_help.{name}"))
+            if name == "mrr":
+                st.caption(t("mykb.of_questions", count=number(total)))
+            elif value is not None:
+                share = Share(round(value * total), total)
+                st.caption(of_text(share))
+                st.caption(span_text(share))
+
+
+def _signed(delta: float, name: str) -> str:
+    text = number(abs(delta), 3) if name == "mrr" else t("mykb.points", points=number(100 * abs(delta)))
+    return f"{'-' if delta < 0 else '+'}{text}"
+
+
+def _show_identity(kb: KbRecord, result: KbResult, compared: KbResult | None) -> None:
+    st.caption(
+        t(
+            "mykb.identity",
+            strategy=result.strategy,
+            fingerprint=result.fingerprint,
+            threshold=number(result.min_evidence, 2),
+            when=moment(result.started_at),
+        )
+    )
+    if result.kb_sha256 != kb.sha256:
+        st.warning(t("mykb.result_of_other_text"), icon=":material/difference:")
+    if compared is None:
+        return
+    if {row.question.question for row in result.rows} != {row.question.question for row in compared.rows}:
+        st.caption(f":orange[:material/warning:] {t('mykb.other_questions')}")
+    if result.fingerprint != compared.fingerprint:
+        st.caption(t("mykb.other_configuration", one=result.fingerprint, two=compared.fingerprint))
+
+
+def _show_all(results: Sequence[KbResult]) -> None:
+    with st.expander(t("mykb.all_results", count=number(len(results))), icon=":material/history:"):
+        rows = []
+        for result in results:
+            summary = result.summary
+            row = {
+                t("eval.col.when"): moment(result.started_at),
+                t("mykb.set"): result.set_name,
+                t("eval.col.queries"): len(result.rows),
+            }
+            for name in _FIGURES:
+                value = summary[name]
+                row[t(f"mykb.figure.{name}")] = score(value) if name == "mrr" or value is None else percent(value)
+            row[t("mykb.col.threshold")] = number(result.min_evidence, 2)
+            row[t("mykb.col.fingerprint")] = result.fingerprint
+            rows.append(row)
+        st.dataframe(rows, hide_index=True, width="stretch")
+
+
+def _confirm_delete(result: KbResult) -> None:
+    @st.dialog(t("mykb.result_delete"))
+    def dialog() -> None:
+        st.markdown(t("mykb.result_sure", name=plain(result.set_name), when=moment(result.started_at)))
+        if st.button(t("mykb.result_delete"), type="primary", key="mykb_result_yes") and is_admin():
+            try:
+                get_app().kb_evaluation.delete_result(result.kb_id, result.result_id)
+            except ChatbotError as error:
+                show_error(error)
+                return
+            st.rerun()
+
+    dialog()

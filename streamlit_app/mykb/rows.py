@@ -1,0 +1,119 @@
+"""The questions of a result at a threshold: a table with a filter, then one with what was found and expected."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from chatbot_mvp.api import KbRecord, KbResult, ResultRow
+from chatbot_mvp.errors import ChatbotError
+from streamlit_app.shared.i18n import number, plain, t
+from streamlit_app.shared.row_choice import choose_row
+from streamlit_app.shared.sources import place_text, show_passage, show_sources
+from streamlit_app.shared.state import get_app, show_error
+
+_FILTERS = ("all", "wrong_refusals", "wrong_answers", "not_first")
+
+
+def show_rows(kb: KbRecord, result: KbResult, threshold: float) -> None:
+    """The table, what went wrong first, and one question in full."""
+    st.subheader(t("eval.queries"))
+    # Without counts: a choice is told to the server by its text, which must not change with the threshold.
+    names = {name: t(f"mykb.filter.{name}") for name in _FILTERS}
+    chosen = st.segmented_control(
+        t("mykb.filter"),
+        _FILTERS,
+        default="all",
+        required=True,
+        key=f"mykb-filter-{result.result_id}",
+        format_func=names.__getitem__,
+    )
+    rows = [row for row in result.rows if _matches(row, chosen, threshold)]
+    rows.sort(key=lambda row: _to_learn_from(row, threshold))
+    if not rows:
+        st.success(t("mykb.filter_none"), icon=":material/check_circle:")
+        return
+    table = [
+        {
+            t("eval.col.question"): row.question.question,
+            t("mykb.col.kind"): t(f"mykb.kind.{row.question.kind or 'unknown'}"),
+            t("mykb.col.evidence"): number(row.evidence, 2),
+            t("mykb.col.decision"): t("mykb.accepted" if row.accepted(threshold) else "mykb.refused"),
+            t("mykb.col.right"): _verdict(row, threshold),
+            t("mykb.col.rank"): _rank(row),
+        }
+        for row in rows
+    ]
+    st.caption(t("mykb.filter_count", count=number(len(rows)), total=number(len(result.rows))))
+    position = choose_row(
+        table, lambda index: rows[index].question.question, f"mykb-rows-{result.result_id}-{chosen}", "large"
+    )
+    _show_row(kb, result, rows[position], threshold)
+
+
+def _to_learn_from(row: ResultRow, threshold: float) -> tuple[bool, bool, float, str]:
+    """Sorts what went wrong to the front, then what was decided by a hair."""
+    first = not row.places or row.rank == 1
+    return row.right(threshold) is not False, first, abs(row.evidence - threshold), row.question.question_id
+
+
+def _matches(row: ResultRow, name: str | None, threshold: float) -> bool:
+    kind, accepted = row.question.kind, row.accepted(threshold)
+    match name:
+        case "wrong_refusals":
+            return kind == "answerable" and not accepted
+        case "wrong_answers":
+            return kind in ("near", "far") and accepted
+        case "not_first":
+            return bool(row.places) and row.rank != 1
+        case _:
+            return True
+
+
+def _verdict(row: ResultRow, threshold: float) -> str:
+    right = row.right(threshold)
+    return "–" if right is None else t("mykb.right" if right else "mykb.wrong")
+
+
+def _rank(row: ResultRow) -> str:
+    if not row.places:
+        return "–"
+    return t("mykb.rank", rank=number(row.rank)) if row.rank else t("mykb.rank_none")
+
+
+def _show_row(kb: KbRecord, result: KbResult, row: ResultRow, threshold: float) -> None:
+    with st.container(border=True):
+        st.markdown(f"**{plain(row.question.question)}**")
+        accepted, right = row.accepted(threshold), row.right(threshold)
+        kind = t(f"mykb.kind.{row.question.kind or 'unknown'}")
+        badges = [f":blue-badge[{kind}]"]
+        badges.append(f":gray-badge[{t('mykb.accepted' if accepted else 'mykb.refused')}]")
+        if right is not None:
+            badges.append(f":green-badge[{t('mykb.right')}]" if right else f":red-badge[{t('mykb.wrong')}]")
+        st.markdown(" ".join(badges))
+        st.caption(
+            t("mykb.evidence_of", evidence=number(row.evidence, 2), threshold=number(threshold, 2))
+            + (f" · {t('mykb.col.rank')}: {_rank(row)}" if row.places else "")
+        )
+        try:
+            found = get_app().kb_evaluation.found(result, row)
+            expected = get_app().kb_evaluation.expected(result, row)
+        except ChatbotError as error:
+            show_error(error)
+            return
+        left, side = st.columns([3, 2], gap="large")
+        with left:
+            st.markdown(f"**{t('mykb.found')}**")
+            if found:
+                show_sources(found)
+            else:
+                st.caption(t("mykb.found_none" if result.kb_sha256 == kb.sha256 else "mykb.result_of_other_text"))
+        with side:
+            st.markdown(f"**{t('mykb.expected')}**")
+            for source in expected:
+                show_passage(source.chunk, source.highlights)
+                st.caption(place_text(source.chunk, source.highlights))
+            if not expected:
+                lost = row.question.paragraph
+                st.caption(t("mykb.expected_lost") if lost else t("mykb.expected_none"))
+            if row.question.answers:
+                st.caption(f"{t('eval.answer')}: {plain('; '.join(row.question.answers))}")

@@ -1,0 +1,202 @@
+"""Strict mode over the evidence threshold: a chart, a slider, the figures at it, and a way to take it."""
+
+from __future__ import annotations
+
+import altair as alt
+import pandas as pd
+import streamlit as st
+
+from chatbot_mvp.api import KbRecord, KbResult, Share, ThresholdFigures, curve, few_of, figures_at, suggest
+from chatbot_mvp.errors import ChatbotError
+from streamlit_app.mykb.rows import show_rows
+from streamlit_app.shared.charts import show_chart
+from streamlit_app.shared.guard import admin_only, is_admin
+from streamlit_app.shared.i18n import number, t
+from streamlit_app.shared.state import get_app, show_error
+
+_SETTING = "kb_min_evidence"
+_LINES = ("coverage", "wrong_refusals", "wrong_answers")
+_TOLERANCES = (0.0, 0.01, 0.02, 0.05, 0.1, 0.2)
+_USUAL = 0.05
+_RULE = "#7d8580"  # seen on light and on dark ground
+
+
+def judge(kb: KbRecord, result: KbResult) -> None:
+    """Threshold and questions; drawn again by themselves when the threshold moves."""
+    st.subheader(t("mykb.threshold_title"))
+    scores = result.scores
+    current = get_app().settings.kb_min_evidence
+    if not scores:
+        st.info(t("mykb.no_kinds"), icon=":material/info:")
+        show_rows(kb, result, current)
+        return
+    st.caption(t("mykb.threshold_about"))
+    answerable = len(scores.get("answerable", ()))
+    if 2 * result.automatic > answerable:
+        told = t("mykb.automatic", count=number(result.automatic), total=number(answerable))
+        st.warning(told, icon=":material/auto_fix_high:")
+    key = f"mykb-threshold-{result.result_id}"
+    # Written again, a widget's value outlives a visit to another page.
+    st.session_state[key] = st.session_state.get(key, round(current, 2))
+    controls, picture = st.columns([2, 3], gap="large")
+    with controls:
+        threshold = float(st.slider(t("mykb.threshold"), 0.0, 1.0, step=0.01, key=key))
+        st.caption(t("mykb.threshold_now", value=number(current, 2)))
+        _suggestion(result, key, current)
+        _take(threshold, current)
+    with picture:
+        _chart(result, threshold, current)
+    at = figures_at(scores, threshold)
+    _tiles(at)
+    for kind, count in few_of(scores):
+        st.caption(f":orange[:material/info:] {t(f'mykb.few.{kind}', count=number(count))}")
+    if get_app().kb_evaluation.proposer():
+        st.caption(t("mykb.doubt", low=number(get_app().settings.kb_doubt_evidence, 2)))
+    show_rows(kb, result, threshold)
+
+
+def percent(value: float) -> str:
+    """0.934 as a person reads it: 93 %."""
+    return t("mykb.percent", value=number(100 * value))
+
+
+def of_text(share: Share) -> str:
+    return t("mykb.of", count=number(share.count), total=number(share.total))
+
+
+def span_text(share: Share) -> str:
+    """The interval of a share, or a dash."""
+    if share.interval is None:
+        return "–"
+    low, high = share.interval
+    return t("mykb.interval", low=number(100 * low), high=percent(high))
+
+
+def _tiles(at: ThresholdFigures) -> None:
+    for column, name in zip(st.columns(len(_LINES)), _LINES, strict=True):
+        share: Share = getattr(at, name)
+        with column, st.container(border=True, height="stretch"):
+            shown = t("common.not_scored") if share.value is None else percent(share.value)
+            st.metric(t(f"mykb.line.{name}"), shown, help=t(f"mykb.line_help.{name}"))
+            if share.total:
+                st.caption(f"{of_text(share)} · {span_text(share)}")
+            if name == "wrong_answers":
+                kinds = [
+                    f"{t(f'mykb.kind.{kind}')}: {of_text(part)}" for kind, part in at.by_kind.items() if part.total
+                ]
+                st.caption(" · ".join(kinds))
+
+
+def _suggestion(result: KbResult, key: str, current: float) -> None:
+    names = {value: percent(value) for value in _TOLERANCES}
+    tolerance = st.select_slider(
+        t("mykb.tolerance"),
+        _TOLERANCES,
+        _USUAL,
+        format_func=names.__getitem__,
+        help=t("mykb.tolerance_help"),
+        key="mykb_tolerance",
+    )
+    found = suggest(result.scores, float(tolerance))
+    if found is None:
+        st.caption(t("mykb.no_suggestion"))
+        return
+    figures, (low, high) = found.figures, found.range
+    st.markdown(
+        t(
+            "mykb.suggestion",
+            value=number(figures.threshold, 2),
+            answered=of_text(figures.coverage),
+            wrong=of_text(figures.wrong_answers),
+        )
+    )
+    st.caption(
+        t(
+            "mykb.suggestion_range",
+            low=number(low, 2),
+            high=number(high, 2),
+            span=span_text(figures.wrong_answers),
+        )
+    )
+    if low <= current <= high:
+        st.caption(f":green[:material/check_circle:] {t('mykb.suggestion_current', value=number(current, 2))}")
+    st.button(
+        t("mykb.see_suggestion", value=number(figures.threshold, 2)),
+        icon=":material/moving:",
+        key="mykb_see",
+        on_click=_move,
+        args=(key, figures.threshold),
+    )
+
+
+def _move(key: str, threshold: float) -> None:
+    st.session_state[key] = threshold
+
+
+def _take(threshold: float, current: float) -> None:
+    fixed = not get_app().configuration.changeable(_SETTING)
+    if fixed:
+        st.caption(f":material/lock: {t('mykb.fixed')}")
+    guarded = admin_only(t("mykb.apply_help"))
+    if st.button(
+        t("mykb.apply", value=number(threshold, 2)),
+        type="primary",
+        icon=":material/check:",
+        key="mykb_apply",
+        disabled=guarded["disabled"] or fixed or abs(threshold - current) < 0.005,
+        help=guarded["help"],
+    ):
+        apply_threshold(threshold)
+
+
+def apply_threshold(threshold: float) -> None:
+    """Make a threshold that of strict mode, for everybody, from now on."""
+    if not is_admin():
+        return
+    try:
+        get_app().configuration.change(_SETTING, threshold)
+    except ChatbotError as error:
+        show_error(error)
+        return
+    st.toast(t("mykb.applied", value=number(threshold, 2)), icon=":material/check_circle:")
+    st.rerun()
+
+
+def _chart(result: KbResult, threshold: float, current: float) -> None:
+    labels = {name: t(f"mykb.line.{name}") for name in _LINES}
+    frame = pd.DataFrame(
+        [
+            {"threshold": point.threshold, "line": labels[name], "share": share.value, "text": of_text(share)}
+            for point in curve(result.scores)
+            for name in _LINES
+            if (share := getattr(point, name)).value is not None
+        ]
+    )
+    scale = alt.Scale(domain=list(labels.values()))
+    # One below the other: side by side they would be cut on a telephone.
+    legend = alt.Legend(orient="top", direction="vertical", columns=1, labelLimit=260)
+    x = alt.X("threshold:Q", title=t("mykb.threshold"), scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(grid=False))
+    lines = (
+        alt.Chart(frame)
+        .mark_line(strokeWidth=2.5, interpolate="step-after")
+        .encode(
+            x=x,
+            y=alt.Y("share:Q", title=None, scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(format=".0%")),
+            color=alt.Color("line:N", title=None, scale=scale, legend=legend),
+            strokeDash=alt.StrokeDash("line:N", title=None, scale=scale, legend=legend),
+            tooltip=[
+                alt.Tooltip("line:N", title=t("mykb.chart_line")),
+                alt.Tooltip("threshold:Q", title=t("mykb.threshold"), format=".2f"),
+                alt.Tooltip("share:Q", title=t("eval.value"), format=".0%"),
+                alt.Tooltip("text:N", title=t("mykb.chart_count")),
+            ],
+        )
+    )
+    chosen = alt.Chart(pd.DataFrame({"threshold": [threshold]})).mark_rule(strokeWidth=3, color=_RULE).encode(x=x)
+    now = (
+        alt.Chart(pd.DataFrame({"threshold": [current]}))
+        .mark_rule(strokeWidth=2, strokeDash=[3, 4], color=_RULE)
+        .encode(x=x)
+    )
+    show_chart((lines + now + chosen).properties(height=330))
+    st.caption(t("mykb.chart_rules"))

@@ -1,0 +1,72 @@
+"""The configuration of a run in full, in groups, what is not as usual first."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import streamlit as st
+
+from chatbot_mvp.api import RunSetting
+from chatbot_mvp.errors import ChatbotError
+from streamlit_app.shared.i18n import number, t
+from streamlit_app.shared.state import get_app, show_error
+
+Result = Mapping[str, Any]
+
+
+@st.fragment
+def show_configuration(result: Result) -> None:
+    """Fingerprint, versions, then every setting beside its default; secrets are not there at all."""
+    run_id = str(result["run_id"])
+    try:
+        manifest, groups = get_app().details.manifest(run_id), get_app().details.configuration(run_id)
+    except ChatbotError as error:
+        show_error(error)
+        return
+    changed = sum(row.changed for rows in groups.values() for row in rows)
+    with st.expander(f"{t('detail.configuration')} · {manifest.fingerprint}", icon=":material/fingerprint:"):
+        st.caption(t("detail.fingerprint_help"))
+        facts = {
+            t("detail.fingerprint"): manifest.fingerprint,
+            t("detail.code_version"): manifest.code_version,
+            t("detail.dataset_hash"): manifest.dataset_sha256[:16],
+            t("detail.prompts"): manifest.prompts,
+        }
+        st.markdown(" · ".join(f"{name}: `{value}`" for name, value in facts.items() if value))
+        only = st.toggle(t("detail.only_changed", count=number(changed)), value=changed > 0, key=f"changed-{run_id}")
+        for group, rows in groups.items():
+            shown = [row for row in rows if row.changed or not only]
+            if shown:
+                st.markdown(f"**{t(f'detail.group.{group}')}**")
+                _show_group(shown)
+
+
+def _show_group(rows: Sequence[RunSetting]) -> None:
+    st.dataframe(
+        [
+            {
+                t("compare.col.setting"): row.name.upper(),
+                t("eval.value"): value_text(row.value),
+                t("detail.default"): value_text(row.default),
+                t("detail.state"): t("detail.changed" if row.changed else "detail.as_default"),
+            }
+            for row in rows
+        ],
+        hide_index=True,
+        width="stretch",
+    )
+
+
+def value_text(value: object) -> str:
+    """A setting's value as a person reads it; a dash for none or an empty one."""
+    if value is None or value == "":
+        return "–"
+    if isinstance(value, bool):
+        return t("compare.yes" if value else "compare.no")
+    if isinstance(value, float):
+        # As many decimals as it has: 0.5 is no 0.500.
+        return number(value, min(6, len(f"{value:.6f}".rstrip("0").partition(".")[2])))
+    if isinstance(value, int):
+        return number(value)
+    return str(value)

@@ -1,0 +1,133 @@
+"""Who may use Admin and whatever deletes. The one place that pages ask.
+
+Signing in by password lives in the session's state, by OIDC in Streamlit's own cookie; the address holds neither.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib.util import find_spec
+from typing import Any, TypedDict
+
+import streamlit as st
+from streamlit.errors import StreamlitSecretNotFoundError
+
+from chatbot_mvp.errors import ChatbotError
+from streamlit_app.shared.i18n import plain, t
+from streamlit_app.shared.state import get_app, show_error
+
+_SIGNED_IN = "admin_signed_in"
+
+
+def is_protected() -> bool:
+    """Whether anybody has to sign in at all."""
+    return get_app().access.has_password or bool(_oidc())
+
+
+def is_admin() -> bool:
+    """Whether this session may change and delete what is everybody's."""
+    if not is_protected() or st.session_state.get(_SIGNED_IN, False):
+        return True
+    return (
+        bool(_oidc()) and _logged_in() and get_app().access.allows(st.user.get("email"), st.user.get("email_verified"))
+    )
+
+
+class AdminOnly(TypedDict):
+    """Of a button: what says that it needs an administrator."""
+
+    disabled: bool
+    help: str | None
+
+
+def admin_only(explained: str | None = None) -> AdminOnly:
+    """For a button that changes or deletes what is everybody's; what it does asks ``is_admin`` once more, since a
+    disabled button can still be pressed by a message of one's own.
+
+    Args:
+        explained: the button's help where it can be pressed.
+    """
+    allowed = is_admin()
+    return {"disabled": not allowed, "help": explained if allowed else t("admin.guard.needed")}
+
+
+def require_admin() -> None:
+    """Ask who is not signed in to do so, and end the page there; say so where nobody has to."""
+    if not is_protected():
+        st.caption(f":material/lock_open: {t('admin.guard.open')}", help=t("admin.guard.how"))
+        return
+    if is_admin():
+        return
+    with st.container(border=True, width=460, key="admin-sign-in"):
+        st.subheader(t("admin.guard.title"))
+        if get_app().access.has_password:
+            _ask_password()
+        if _oidc():
+            _ask_provider()
+    st.stop()
+
+
+def sign_out_button() -> None:
+    """For who is signed in, on every page."""
+    if not is_protected() or not is_admin():
+        return
+    st.button(
+        t("admin.guard.sign_out"), icon=":material/logout:", key="admin-sign-out", type="tertiary", on_click=_sign_out
+    )
+
+
+def _sign_out() -> None:
+    st.session_state.pop(_SIGNED_IN, None)
+    if _oidc() and _logged_in():
+        # Its redirect takes the cookie away; a rerun of ours would overtake it.
+        st.logout()
+
+
+def _ask_password() -> None:
+    with st.form("admin-password-form", clear_on_submit=True, border=False):
+        given = st.text_input(
+            t("admin.guard.password"), type="password", autocomplete="current-password", key="admin-password"
+        )
+        sent = st.form_submit_button(t("admin.guard.sign_in"), type="primary", icon=":material/login:")
+    if not sent:
+        return
+    try:
+        get_app().access.check_password(given, _asker())
+    except ChatbotError as error:
+        show_error(error)
+        return
+    st.session_state[_SIGNED_IN] = True
+    st.rerun()
+
+
+def _asker() -> str:
+    return st.context.ip_address or ""
+
+
+def _ask_provider() -> None:
+    if find_spec("authlib") is None:
+        st.warning(t("admin.guard.authlib"), icon=":material/deployed_code:")
+        return
+    if not get_app().access.has_emails:
+        st.warning(t("admin.guard.no_emails"), icon=":material/group_off:")
+    if _logged_in():
+        st.markdown(t("admin.guard.refused", email=plain(str(st.user.get("email") or "–"))))
+        st.button(t("admin.guard.other"), icon=":material/logout:", key="admin-oidc-out", on_click=st.logout)
+        return
+    for name in _oidc():
+        label = t("admin.guard.oidc_named", name=name) if name else t("admin.guard.oidc")
+        st.button(label, icon=":material/key:", key=f"admin-oidc-{name}", on_click=st.login, args=(name or None,))
+
+
+def _oidc() -> list[str]:
+    """The providers under ``[auth]`` in secrets.toml; "" for the one without a name."""
+    try:
+        auth: Mapping[str, Any] = st.secrets.get("auth", {})
+    except StreamlitSecretNotFoundError:
+        return []
+    named = [name for name, value in auth.items() if isinstance(value, Mapping)]
+    return ["", *named] if "client_id" in auth else named
+
+
+def _logged_in() -> bool:
+    return bool(st.user.get("is_logged_in", False))

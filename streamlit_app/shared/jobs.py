@@ -1,0 +1,122 @@
+"""The panel of background jobs: live progress, stop, resume."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from chatbot_mvp.api import JobStatus
+from chatbot_mvp.errors import ChatbotError
+from streamlit_app.shared.i18n import duration, moment, number, score, t
+from streamlit_app.shared.links import open_run
+from streamlit_app.shared.metrics import metric_label
+from streamlit_app.shared.state import get_app, show_error, show_failed_job
+
+
+def job_panel(place: str = "") -> None:
+    """Active jobs with their progress, then runs that can be resumed. Refreshes itself only while a job is active.
+
+    Args:
+        place: tells the widgets of two panels on one page apart.
+    """
+    active = any(job.active for job in get_app().bench.jobs())
+    st.fragment(_live_panel, run_every="1s" if active else None)(active, place)
+
+
+def _live_panel(was_active: bool, place: str) -> None:
+    jobs = get_app().bench.jobs()
+    running = [job for job in jobs if job.active]
+    if was_active and not running:
+        # The last job ended: draw the whole page again, with its result and without the timer.
+        st.rerun()
+    # The one at work first, then the queue in its order.
+    waiting = sorted((job for job in running if job.state == "queued"), key=lambda job: job.job_id)
+    for job in [job for job in running if job.state != "queued"] + waiting:
+        _show_active(job, place)
+    _show_last(jobs, place)
+    _show_unfinished(place)
+    if not running:
+        st.caption(t("job.none"))
+
+
+def _show_active(job: JobStatus, place: str) -> None:
+    with st.container(border=True):
+        st.markdown(f"**{job.title}** · {t(f'job.state.{job.state}')}")
+        if job.phase:
+            st.progress(min(1.0, job.done / job.total) if job.total else 0.0, progress_text(job))
+        _show_means(job)
+        waiting = job.state == "queued"
+        if st.button(
+            t("job.unqueue" if waiting else "job.stop"),
+            key=f"{place}stop-{job.job_id}",
+            icon=":material/playlist_remove:" if waiting else ":material/stop_circle:",
+            disabled=job.state == "stopping",
+        ):
+            get_app().bench.stop_run(job.job_id)
+            st.rerun()
+
+
+def _show_means(job: JobStatus) -> None:
+    """Of an evaluation of answers, the scores that are there."""
+    try:
+        means = get_app().bench.ragas.so_far(job.job_id)
+    except ChatbotError:
+        return
+    if any(scored for _, scored, _ in means.values()):
+        parts = [
+            t("job.mean", metric=metric_label(name), value=score(value), scored=number(scored), total=number(total))
+            for name, (value, scored, total) in means.items()
+            if scored
+        ]
+        st.caption(t("job.so_far", means=" · ".join(parts)))
+
+
+def progress_text(job: JobStatus) -> str:
+    """Phase, how far it is, how fast, what is left, and what it has taken."""
+    in_bytes = job.phase == "download"
+    done, total = (number(value / 1e6, 1) if in_bytes else number(value) for value in (job.done, job.total))
+    parts = [t(f"phase.{job.phase}", done=done, total=total if job.total else "?")]
+    if job.rate is not None and not in_bytes:
+        parts.append(t("job.rate", rate=number(job.rate, 1)))
+    if job.seconds_left is not None:
+        parts.append(t("job.left", time=duration(job.seconds_left)))
+    if job.failed:
+        parts.append(t("job.failures", count=number(job.failed)))
+    if job.tokens:
+        parts.append(t("job.tokens", count=number(job.tokens)))
+    if job.cost_usd:
+        parts.append(t("job.cost", cost=number(job.cost_usd, 4)))
+    return " · ".join(parts)
+
+
+def _show_last(jobs: list[JobStatus], place: str) -> None:
+    """How the latest job ended, if it did not simply stop."""
+    ended = max((job for job in jobs if not job.active), key=lambda job: job.updated_at, default=None)
+    if ended is None:
+        return
+    if ended.state == "done":
+        st.success(t("job.done", title=ended.title), icon=":material/check_circle:")
+        if st.button(t("job.open"), key=f"{place}open-last", icon=":material/monitoring:"):
+            open_run(ended.job_id)
+    elif ended.state == "failed":
+        show_failed_job(ended)
+
+
+def _show_unfinished(place: str) -> None:
+    for run in get_app().bench.past.unfinished():
+        with st.container(border=True):
+            st.markdown(f"**{run.dataset} · {run.strategy}**")
+            st.caption(
+                t(
+                    "job.unfinished",
+                    when=moment(run.started_at),
+                    recorded=number(run.recorded),
+                    queries=number(run.queries),
+                )
+            )
+            if st.button(t("job.resume"), key=f"{place}resume-{run.run_id}", icon=":material/play_circle:"):
+                try:
+                    get_app().bench.resume_run(run.run_id)
+                except ChatbotError as error:
+                    show_error(error)
+                else:
+                    st.rerun()

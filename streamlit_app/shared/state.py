@@ -1,0 +1,112 @@
+"""What the pages share: the App (one per server), the pages' addresses, and the session's knowledge base."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+
+from chatbot_mvp.api import Failure, FileState, JobStatus, KbRecord
+from chatbot_mvp.app import App, build_app
+from chatbot_mvp.errors import ChatbotError
+from chatbot_mvp.settings.model import load_settings
+from chatbot_mvp.types import Progress
+from streamlit_app.shared.i18n import catalogue, current_language, duration, moment, number, plain, t
+
+_FOLDER = Path(__file__).resolve().parent.parent
+
+PAGES = {
+    "home": (str(_FOLDER / "views" / "0_Inicio.py"), ":material/home:"),
+    "evaluation": (str(_FOLDER / "views" / "1_Evaluacion.py"), ":material/monitoring:"),
+    "chat": (str(_FOLDER / "views" / "2_Chat.py"), ":material/forum:"),
+    "admin": (str(_FOLDER / "views" / "3_Admin.py"), ":material/tune:"),
+    "mykb": (str(_FOLDER / "views" / "4_Evaluar_mi_KB.py"), ":material/fact_check:"),
+}
+
+
+@st.cache_resource(show_spinner=False)
+def get_app() -> App:
+    """One App for all sessions of this server: it owns the job thread and the indexes, and nothing of one user."""
+    return build_app(load_settings())
+
+
+def error_text(error: ChatbotError) -> str:
+    """What failed, in the reader's language."""
+    return t(f"error.{error.code}", **error.params)
+
+
+def show_error(error: ChatbotError) -> None:
+    """Say what failed in the reader's language."""
+    st.error(error_text(error), icon=":material/error:")
+
+
+def failure_text(failure: Failure | FileState) -> str:
+    """Why something failed, in the reader's language where there is a text for it."""
+    key = f"error.{failure.code}"
+    return t(key, **failure.params) if key in catalogue(current_language()) else failure.message
+
+
+def job_failure_text(job: JobStatus) -> str:
+    """Why a job failed, in the reader's language; of what nobody foresaw, under which name the log has it."""
+    return (
+        t(f"error.{job.error_code}", **job.error_params)
+        if job.error_code
+        else t("job.failed_unknown", job_id=job.job_id)
+    )
+
+
+def show_failed_job(job: JobStatus, title: str = "") -> None:
+    """Say which job failed and why.
+
+    Args:
+        title: as Markdown; "" for the job's own.
+    """
+    st.error(t("job.failed", title=title or plain(job.title), error=job_failure_text(job)), icon=":material/error:")
+
+
+def active_kb() -> KbRecord | None:
+    """The session's knowledge base: the chosen one, else the newest (so that a reload finds it again)."""
+    records = get_app().kbs()
+    chosen = st.session_state.get("kb_id")
+    return next((record for record in records if record.kb_id == chosen), records[0] if records else None)
+
+
+def kb_names(records: Sequence[KbRecord]) -> dict[str, str]:
+    """kb_id -> its name; versions of one document, which share theirs, have the moment when they came as well.
+
+    A selection is told to the server by its text, so that equal texts would be one choice.
+    """
+    counts = Counter(record.kb_name for record in records)
+    return {
+        record.kb_id: record.kb_name
+        if counts[record.kb_name] == 1
+        else f"{record.kb_name} · {moment(record.added_at)} · {record.kb_id[-4:]}"
+        for record in records
+    }
+
+
+def prepare_kb(record: KbRecord, retrieval: tuple[tuple[str, Any], ...] = ()) -> None:
+    """Build the indexes of a knowledge base with a progress bar; nothing is shown when they are there already.
+
+    Args:
+        retrieval: the session's search where it is not the settings' own, as in ``UserContext``.
+    """
+    bar = st.empty()
+
+    def show(progress: Progress) -> None:
+        if progress.total and progress.done < progress.total:
+            text = t(f"phase.{progress.phase}", done=number(progress.done), total=number(progress.total))
+            if progress.seconds_left is not None:
+                text += f" · {t('job.left', time=duration(progress.seconds_left))}"
+            bar.progress(progress.done / progress.total, text)
+
+    pipeline = get_app().kb_pipeline(record.kb_id, show, retrieval)
+    bar.empty()
+    if st.session_state.get("kb_prepared") != record.sha256:
+        st.session_state.kb_prepared = record.sha256
+        st.session_state.kb_name = record.kb_name
+        st.session_state.kb_text = get_app().kb_document(record.kb_id).text
+        st.session_state.kb_chunks, st.session_state.kb_index = pipeline.index.chunks, pipeline.index.kb

@@ -1,0 +1,399 @@
+"""The command line: one JSON object on stdout, everything else on stderr, exit codes that tell."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from chatbot_mvp.cli import main as command_line
+from chatbot_mvp.errors import RunStopped
+from chatbot_mvp.settings.model import PROJECT_ROOT, Settings
+from tests.conftest import Command
+from tests.datasets.hub_stub import HubStub
+from tests.datasets.test_hotpotqa import hub_bytes
+
+CONTRACT = {
+    "run_id",
+    "dataset",
+    "strategy",
+    "fingerprint",
+    "queries",
+    "metrics",
+    "scored",
+    "seconds",
+    "peak_rss_mb",
+}
+RUN = ("benchmark", "run", "--strategy", "LEXICAL", "--max-queries", "5", "--no-generation")
+KB = "# Manual\n\n## Vacaciones\n\nCada persona dispone de 23 días laborables de vacaciones.\n"
+
+
+class Done(NamedTuple):
+    """How a command ended."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+class Cli:
+    """Runs the command in a folder of its own, over an empty data folder.
+
+    In this process, since a process of its own takes seconds to start; ``process`` starts one.
+    """
+
+    def __init__(self, folder: Path, command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.folder = folder
+        self.data = folder / "data"
+        self.env = {"DATA_DIR": str(self.data), "RETRIEVAL_STRATEGY": "LEXICAL"}
+        self._command = command
+        self._monkeypatch = monkeypatch
+        monkeypatch.chdir(folder)
+
+    def __call__(self, *arguments: str, code: int = 0) -> Done:
+        for name, value in self.env.items():
+            self._monkeypatch.setenv(name, value)
+        done = Done(*self._command(*arguments))
+        assert done.returncode == code, done.stderr
+        return done
+
+    def process(self, *arguments: str, code: int = 0) -> Done:
+        done = subprocess.run(
+            [sys.executable, "-m", "chatbot_mvp.cli", *arguments],
+            cwd=self.folder,
+            env=self.environment(),
+            capture_output=True,
+            encoding="utf-8",
+            timeout=60,
+            check=False,
+        )
+        assert done.returncode == code, done.stderr
+        return Done(done.returncode, done.stdout, done.stderr)
+
+    def environment(self) -> dict[str, str]:
+        """Of a process: no setting but the own ones."""
+        settings = {name.upper() for name in Settings.model_fields}
+        return {name: value for name, value in os.environ.items() if name.upper() not in settings} | self.env
+
+    def json(self, *arguments: str) -> dict[str, Any]:
+        """The one JSON object on stdout."""
+        return one_object(self(*arguments, "--json"))
+
+
+def one_object(done: Done) -> dict[str, Any]:
+    assert len(done.stdout.splitlines()) == 1
+    value = json.loads(done.stdout)
+    assert isinstance(value, dict)
+    return value
+
+
+@pytest.fixture
+def cli(tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch) -> Cli:
+    return Cli(tmp_path, command, monkeypatch)
+
+
+@pytest.fixture
+def hub() -> Iterator[HubStub]:
+    with HubStub() as server:
+        yield server
+
+
+def test_a_run_prints_exactly_the_contract_and_show_and_list_the_same(cli: Cli) -> None:
+    result = one_object(cli.process(*RUN, "--json"))
+    assert set(result) == CONTRACT
+    assert (result["dataset"], result["strategy"], result["queries"]) == ("valle_multihop", "LEXICAL", 5)
+    assert {"recall@5", "hit@1", "mrr", "ndcg@10"} <= set(result["metrics"])
+    assert set(map(tuple, result["scored"].values())) == {(5, 5)}
+    assert cli.json("benchmark", "show", result["run_id"]) == result
+    listed = cli.json("benchmark", "list")
+    assert [run["run_id"] for run in listed["runs"]] == [result["run_id"]]
+    assert listed["runs"][0]["metrics"] == result["metrics"]
+    assert (listed["unfinished"], listed["damaged_lines"]) == ([], 0)
+
+
+def test_one_command_answers_scores_and_exports(cli: Cli, tmp_path: Path) -> None:
+    done = cli("benchmark", "run", "--strategy", "LEXICAL", "--max-queries", "5", "--export", "ragas", "--json")
+    result = json.loads(done.stdout)
+    assert result["generator"] == "demo"
+    assert {"generation_score", "answer_contains", "semantic_similarity"} <= set(result["metrics"])
+    [path] = (tmp_path / "data" / "results").glob("*/*_ragas.jsonl")
+    rows = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+    assert len(rows) == 5
+    assert {"user_input", "response", "retrieved_contexts", "reference"} == set(rows[0])
+
+
+def test_without_json_a_run_prints_its_metrics_and_progress_goes_to_stderr(cli: Cli) -> None:
+    done = cli(*RUN, "-v")
+    assert "recall@5" in done.stdout
+    assert "(5/5)" in done.stdout
+    assert "retrieve: 5/5" in done.stderr
+    assert "retrieve:" not in done.stdout
+
+
+def test_nothing_has_run_yet(cli: Cli) -> None:
+    assert cli.json("benchmark", "list") == {"runs": [], "unfinished": [], "damaged_lines": 0}
+
+
+def test_a_damaged_line_is_told_by_list_and_left_in_the_file(cli: Cli) -> None:
+    cli.data.mkdir()
+    path = cli.data / "submissions.jsonl"
+    path.write_text("{torn\n", "utf-8")
+    assert cli.json("benchmark", "list")["damaged_lines"] == 1
+    assert "1 damaged" in cli("benchmark", "list").stderr
+    assert path.read_text("utf-8") == "{torn\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("benchmark", "run", "--strategy", "MAGIC"), "LEXICAL, SIMPLE_VECTOR, HYBRID"),
+        (("benchmark", "run", "--dataset", "nope"), "'nope'"),
+        (("benchmark", "run", "--max-queries", "-1"), "--max-queries"),
+        (("benchmark", "run", "--budget", "-1"), "--budget"),
+        (("benchmark", "run", "--export", "paper"), "markdown"),
+        (("benchmark", "run", "--env", "nope.env"), "nope.env"),
+        (("benchmark", "run", "--dry-run", "--dataset", "nope"), "'nope'"),
+        (("benchmark", "run", "--dry-run", "--dataset", "s3://lakehouse/some/uno"), "MINIO_ENDPOINT"),
+        (("datasets", "fetch", "hotpotqa", "--split", "test"), "validation or train"),
+        (("benchmark", "run", "--nonsense"), "--nonsense"),
+        (("benchmark", "show", "nope"), "'nope'"),
+        (("benchmark", "resume", "nope"), "'nope'"),
+        (("kb", "ask", "nope.md", "¿qué?"), "nope.md"),
+        (("nonsense",), "nonsense"),
+    ],
+)
+def test_bad_usage_ends_with_2_one_message_on_stderr_and_nothing_written(
+    cli: Cli, arguments: tuple[str, ...], said: str
+) -> None:
+    done = cli(*arguments, code=2)
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr
+    assert done.stdout == ""
+    assert not (cli.data / "results").exists()
+
+
+def test_bad_usage_of_a_process_is_told_alike(cli: Cli) -> None:
+    arguments = ("benchmark", "run", "--strategy", "MAGIC")
+    alone, here = cli.process(*arguments, code=2), cli(*arguments, code=2)
+    assert (alone.stdout, alone.stderr) == (here.stdout, here.stderr)
+
+
+@pytest.mark.parametrize(
+    ("name", "content"), [("vacio.md", b""), ("foto.txt", b"\x89PNG\x00\x01"), ("informe.pdf", b"texto")]
+)
+def test_a_document_that_cannot_be_used_ends_with_2_and_its_name(
+    cli: Cli, tmp_path: Path, name: str, content: bytes
+) -> None:
+    (tmp_path / name).write_bytes(content)
+    done = cli("kb", "ask", name, "¿qué?", "--json", code=2)
+    assert f"chatbot-mvp: '{name}'" in done.stderr
+    assert done.stdout == ""
+
+
+def test_a_finished_run_that_is_resumed_ends_with_1(cli: Cli) -> None:
+    run_id = cli.json(*RUN)["run_id"]
+    done = cli("benchmark", "resume", run_id, "--json", code=1)
+    assert run_id in done.stderr
+    assert done.stdout == ""
+
+
+def test_a_damaged_result_ends_with_1(cli: Cli) -> None:
+    run_id = cli.json(*RUN)["run_id"]
+    (cli.data / "results" / run_id / f"{run_id}.json").write_text("{", "utf-8")
+    assert run_id in cli("benchmark", "show", run_id, "--json", code=1).stderr
+
+
+def test_settings_come_from_the_env_file(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "small.env").write_text("EVAL_MAX_QUERIES=3\nRETRIEVAL_K=2\n", "utf-8")
+    result = cli.json("benchmark", "run", "--env", "small.env")
+    assert result["queries"] == 3
+    assert [name for name in result["metrics"] if name.startswith("recall")] == ["recall@1", "recall@2"]
+
+
+def test_a_question_is_answered_from_the_document_with_offsets_into_it(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "manual.md").write_text(KB, "utf-8")
+    answer = cli.json("kb", "ask", "manual.md", "¿De cuántos días de vacaciones dispone cada persona?")
+    assert "23 días laborables" in answer["answer"]
+    assert (answer["abstained"], answer["model"], answer["kb_truncated"]) == (False, "demo", False)
+    [source] = answer["sources"]
+    assert [KB[start:end] for start, end in source["highlights"]] == [
+        "Cada persona dispone de 23 días laborables de vacaciones."
+    ]
+
+
+def test_a_strict_question_without_evidence_is_no_failure(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "manual.md").write_text(KB, "utf-8")
+    answer = cli.json("kb", "ask", "manual.md", "¿Qué altura tiene la torre Eiffel?", "--mode", "strict")
+    assert (answer["abstained"], answer["sources"], answer["model"]) == (True, [], None)
+
+
+def test_a_question_file_is_evaluated_into_one_object(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "manual.md").write_text(KB, "utf-8")
+    paragraph = "Cada persona dispone de 23 días laborables de vacaciones."
+    line = {"id": "a", "question": "¿De cuántos días de vacaciones dispone cada persona?", "kind": "answerable"}
+    (tmp_path / "q.jsonl").write_text(json.dumps({**line, "paragraph": paragraph}) + "\n", "utf-8")
+    result = cli.json("kb", "evaluate", "manual.md", "q.jsonl")
+    assert result["questions"] == {"answerable": 1}
+    assert (result["hit@1"], result["hit@3"], result["auroc"]) == (1.0, 1.0, {"near": None, "far": None})
+    assert set(result) >= {"accepted", "seconds_per_question_p50", "seconds_per_question_p95"}
+
+
+def test_a_bad_line_of_a_question_file_ends_with_2(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "manual.md").write_text(KB, "utf-8")
+    (tmp_path / "q.jsonl").write_text('{"question": "¿?"}\n{nope\n', "utf-8")
+    assert "line 2" in cli("kb", "evaluate", "manual.md", "q.jsonl", code=2).stderr
+
+
+def test_a_mode_that_does_not_exist_ends_with_2(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "manual.md").write_text(KB, "utf-8")
+    assert "strict or general" in cli("kb", "ask", "manual.md", "¿?", "--mode", "loose", code=2).stderr
+
+
+def test_doctor_tells_what_answers(cli: Cli) -> None:
+    checks = cli.json("doctor")
+    assert set(checks) == {"settings", "provider", "embedder", "data", "providers"}
+    providers = checks.pop("providers")
+    assert [name for name, check in checks.items() if not check["ok"]] == []
+    assert {name for name, status in providers.items() if status["configured"]} == {"demo"}
+    assert providers["demo"]["reachable"]
+    assert "GEMINI_API_KEY" in providers["gemini"]["missing"]
+
+
+def test_doctor_tells_who_does_not_answer_what_is_misspelt_and_never_a_key(cli: Cli) -> None:
+    cli.env |= {"OPENAI_API_KEY": "sk-very-secret", "OPENAI_BASE_URL": "http://127.0.0.1:1/v1", "PROVIDER": "openai"}
+    cli.env |= {"NIM_TIMEOUT": "3"}
+    done = cli("doctor")
+    assert "NO  settings: NIM_TIMEOUT (environment) is no setting; did you mean NIM_REQUEST_TIMEOUT?" in done.stdout
+    assert "* openai" in done.stdout
+    assert "NO answer" in done.stdout
+    assert "missing: GROQ_API_KEY" in done.stdout
+    assert "sk-very-secret" not in done.stdout + done.stderr
+
+
+def test_a_dry_run_prints_the_plan_and_writes_nothing(cli: Cli) -> None:
+    cli.env |= {"NIM_TIMEOUT": "3", "EVAL_MAX_CORPUS": "70"}
+    plan = cli.json("benchmark", "run", "--dry-run", "--max-queries", "5")
+    assert (plan["dry_run"], plan["dataset"], plan["place"], plan["checked"]) == (
+        True,
+        "valle_multihop",
+        "bundled",
+        True,
+    )
+    assert (plan["queries"], plan["documents"], plan["dataset_queries"], plan["dataset_documents"]) == (5, 70, 40, 80)
+    assert plan["sampling"] == {"EVAL_MAX_QUERIES": 5, "EVAL_MAX_CORPUS": 70, "CORPUS_SHUFFLE_SEED": 42}
+    phases = ["load", "index", "retrieve", "generate", "similarity", "aggregate", "export"]
+    assert plan["phases"] == phases
+    assert (plan["index_cached"], plan["vectors"]) == (False, None)
+    assert plan["hints"] == ["NIM_TIMEOUT (environment) is no setting; did you mean NIM_REQUEST_TIMEOUT?"]
+    cli.env |= {"DEV_MODE": "true", "DEV_QUERIES": "20", "DEV_CORPUS_SIZE": "5"}
+    assert "DEV_CORPUS_SIZE=5" in cli("benchmark", "run", "--dry-run", code=2).stderr
+    cli.env |= {"DEV_CORPUS_SIZE": "60"}
+    told = cli("benchmark", "run", "--dry-run").stdout
+    assert [text for text in ("20 of 40", "60 of 80", "NIM_TIMEOUT", "Nothing was run.") if text not in told] == []
+    assert not cli.data.exists()
+
+
+def test_hotpotqa_is_fetched_and_listed_by_its_name(cli: Cli, hub: HubStub) -> None:
+    hub.files["distractor/validation-00000-of-00001.parquet"] = hub_bytes()
+    fetch = ("datasets", "fetch", "hotpotqa", "--base-url", f"{hub.url}/distractor")
+    fetched = cli.json(*fetch)
+    assert (fetched["queries"], fetched["documents"], fetched["qrels"], fetched["label_queries"]) == (3, 5, 5, 2)
+    assert fetched["expected"] == [7405, 66576, 14810]
+    rows = {row["name"]: row for row in cli.json("datasets", "list")["datasets"]}
+    assert rows.keys() == {"valle_multihop", "hotpotqa"}
+    assert (rows["hotpotqa"]["place"], rows["hotpotqa"]["documents"]) == ("local", 5)
+    hub.files.clear()
+    assert "is there already" in cli(*fetch).stderr
+    assert "no such file" in cli(*fetch, "--force", code=1).stderr
+
+
+def test_a_stop_before_there_is_a_run_names_none(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def stopped() -> None:
+        raise RunStopped(run_id="?")
+
+    monkeypatch.setattr(command_line, "cli", stopped)
+    with pytest.raises(SystemExit) as raised:
+        command_line.main()
+    assert raised.value.code == 130
+    said = capsys.readouterr().err
+    assert "stopped; what was done is kept" in said
+    assert "resume" not in said
+
+
+SLOW = """
+import time
+from chatbot_mvp.cli import main as cli
+plain = cli.ProgressLine.__call__
+def slow(self, progress):
+    plain(self, progress)
+    if progress.phase == "retrieve":
+        print("at work", flush=True)
+        for _ in range(200):
+            time.sleep(0.05)
+            plain(self, progress)
+cli.ProgressLine.__call__ = slow
+cli.main()
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)])
+def test_an_interrupt_stops_a_run_at_a_clean_place_with_130(cli: Cli, tmp_path: Path, number: signal.Signals) -> None:
+    script = tmp_path / "slow.py"
+    script.write_text(SLOW, "utf-8")
+    process = subprocess.Popen(
+        [sys.executable, str(script), *RUN],
+        cwd=tmp_path,
+        env={**cli.environment(), "PYTHONPATH": str(PROJECT_ROOT)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        encoding="utf-8",
+    )
+    try:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "at work\n"
+        process.send_signal(number)
+        _, stderr = process.communicate(timeout=20)
+    finally:
+        process.kill()
+        process.wait(timeout=10)
+    assert process.returncode == 130
+    assert "was stopped" in stderr
+    assert "Traceback" not in stderr
+    [unfinished] = cli.json("benchmark", "list")["unfinished"]
+    assert cli.json("benchmark", "resume", unfinished["run_id"])["queries"] == 5
+
+
+def test_runs_are_compared_as_one_object_and_as_a_table(cli: Cli) -> None:
+    one = cli.json(*RUN)["run_id"]
+    two = cli.json("benchmark", "run", "--strategy", "BRIDGE", "--max-queries", "5", "--no-generation")["run_id"]
+    found = cli.json("benchmark", "compare", one, two)
+    assert (found["base"], found["queries"], [run["run_id"] for run in found["runs"]]) == (one, 5, [two])
+    told = cli("benchmark", "compare", one, two, "--metric", "mrr", "--metric", "recall@5").stdout
+    assert "retrieval_strategy: LEXICAL -> BRIDGE" in told
+    assert [line.split()[0] for line in told.splitlines() if line.startswith(("  mrr", "  recall"))] == [
+        "mrr",
+        "recall@5",
+    ]
+    other = cli.json("benchmark", "run", "--max-queries", "3", "--no-generation")["run_id"]
+    assert "same questions" in cli("benchmark", "compare", one, other, code=2).stderr
+    assert "nothing to compare" in cli("benchmark", "compare", one, code=2).stderr
+
+
+def test_a_run_is_exported_into_the_folder_that_was_asked_for(cli: Cli, tmp_path: Path) -> None:
+    run_id = cli.json(*RUN)["run_id"]
+    done = cli.json("benchmark", "export", run_id, "--format", "trec", "--output", "out")
+    assert [Path(path).suffix for path in done["files"]] == [".run", ".qrels"]
+    assert all((tmp_path / path).is_file() for path in done["files"])
+    told = cli("benchmark", "export", run_id, "--format", "ragas", "--output", "out")
+    assert told.stdout.strip() == f"out/{run_id}_ragas.jsonl"
+    assert "5 queries without an answer were left out" in told.stderr
+    assert "trec, json, beir" in cli("benchmark", "export", run_id, "--format", "pdf", code=2).stderr

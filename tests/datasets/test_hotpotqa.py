@@ -1,0 +1,220 @@
+"""From the hub's files to schema v2.0, over real HTTP; a connection that breaks costs only what was lost."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from chatbot_mvp.datasets import Dataset, download, hotpotqa, load_dataset
+from chatbot_mvp.errors import ChatbotError, DatasetFileUnreadable, DownloadFailed, EmptyDataset, MissingColumn
+from chatbot_mvp.types import Progress
+from tests.datasets.hub_stub import HubStub
+
+FILE = "validation-00000-of-00001.parquet"
+
+Rows = list[dict[str, Any]]
+
+
+def row(number: int, answer: str, gold: list[str], context: dict[str, list[str]], **changes: Any) -> dict[str, Any]:
+    return {
+        "id": f"q{number}",
+        "question": f"¿Pregunta {number}?",
+        "answer": answer,
+        "type": "comparison" if answer in ("yes", "no") else "bridge",
+        "level": "hard",
+        "supporting_facts": {"title": gold, "sent_id": list(range(len(gold)))},
+        "context": {"title": list(context), "sentences": list(context.values())},
+        **changes,
+    }
+
+
+ROWS: Rows = [
+    row(
+        1,
+        "Ana Ruiz",
+        ["Molino de Arriba", "Río Seco", "Río Seco"],
+        {
+            "Molino de Arriba": ["El molino es de 1712.", " Lo mandó hacer Ana Ruiz."],
+            "Río Seco": ["El río Seco nace en la sierra. ", "Pasa por el molino."],
+            "Otro": ["Nada", "que ver."],
+        },
+    ),
+    row(2, "yes", ["Río Seco", "Puente"], {"Río Seco": ["El río Seco, otra vez."], "Puente": ["Es de piedra."]}),
+    row(3, "No ", ["Puente", "Nadie"], {"Puente": ["Es de piedra."], "Vacío": [""]}),
+]
+
+
+def hub_bytes(rows: Rows = ROWS, **options: Any) -> bytes:
+    target = io.BytesIO()
+    pq.write_table(pa.Table.from_pylist(rows), target, **options)
+    return target.getvalue()
+
+
+@pytest.fixture(autouse=True)
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(download.time, "sleep", lambda seconds: None)
+
+
+def fetch(hub: HubStub, folder: Path, **options: Any) -> hotpotqa.Fetched:
+    return hotpotqa.fetch(f"{hub.url}/distractor", "validation", folder / "datasets", folder / "cache", **options)
+
+
+def text_of(dataset: Dataset, title: str) -> str:
+    return next(document.text for document in dataset.documents if document.title == title)
+
+
+def test_the_hubs_file_becomes_a_checked_data_set(hub: HubStub, tmp_path: Path) -> None:
+    hub.files[f"distractor/{FILE}"] = hub_bytes(row_group_size=2)
+    fetched = fetch(hub, tmp_path)
+    dataset = load_dataset(tmp_path / "datasets" / "hotpotqa")
+    assert (fetched.name, fetched.queries, fetched.documents, fetched.qrels) == ("hotpotqa", 3, 5, 5)
+    assert [document.title for document in dataset.documents] == [
+        *("Molino de Arriba", "Río Seco", "Otro", "Puente", "Vacío")
+    ]
+    assert text_of(dataset, "Molino de Arriba") == "El molino es de 1712. Lo mandó hacer Ana Ruiz."
+    assert text_of(dataset, "Río Seco") == "El río Seco nace en la sierra. Pasa por el molino."
+    assert text_of(dataset, "Otro") == "Nada que ver."
+    gold = {title: hotpotqa.doc_id_of(title) for title in ("Molino de Arriba", "Río Seco", "Puente")}
+    assert dataset.qrels["q1"] == {gold["Molino de Arriba"]: 1, gold["Río Seco"]: 1}
+    assert dataset.qrels["q3"] == {gold["Puente"]: 1}
+    assert [path.name for path in (tmp_path / "datasets").iterdir()] == ["hotpotqa"]
+    assert [path for path in (tmp_path / "cache").rglob("*") if path.is_file()] == []
+
+
+def test_answers_of_yes_or_no_are_labels_and_all_columns_are_kept(hub: HubStub, tmp_path: Path) -> None:
+    hub.files[f"distractor/{FILE}"] = hub_bytes()
+    fetched = fetch(hub, tmp_path)
+    queries = load_dataset(fetched.folder).queries
+    assert [(q.answer, q.answer_type) for q in queries] == [
+        ("Ana Ruiz", "extractive"),
+        ("yes", "label"),
+        ("No", "label"),
+    ]
+    assert (queries[0].question_type, queries[1].question_type, queries[0].level) == ("bridge", "comparison", "hard")
+    assert fetched.labels == 2
+
+
+def test_what_was_left_out_is_counted(hub: HubStub, tmp_path: Path) -> None:
+    hub.files[f"distractor/{FILE}"] = hub_bytes()
+    fetched = fetch(hub, tmp_path)
+    assert (fetched.repeated, fetched.differing, fetched.unresolved) == (2, 1, 1)
+
+
+def test_document_ids_are_those_of_the_known_corpus(shared_datasets: Path) -> None:
+    documents = load_dataset(shared_datasets / "hotpotqa").documents
+    assert all(document.doc_id == hotpotqa.doc_id_of(document.title) for document in documents)
+
+
+def test_a_cut_connection_is_resumed_where_it_broke(hub: HubStub, tmp_path: Path) -> None:
+    content = hub.files[f"distractor/{FILE}"] = hub_bytes()
+    hub.cuts.extend([1_000, 500])
+    assert fetch(hub, tmp_path).queries == 3
+    assert hub.ranges == ["", "bytes=1000-", "bytes=1500-"]
+    assert len(content) > 1_500
+
+
+def test_a_stopped_download_goes_on_at_the_next_fetch(hub: HubStub, tmp_path: Path) -> None:
+    hub.files[f"distractor/{FILE}"] = hub_bytes()
+    hub.cuts.extend([700, 0, 0, 0])
+    with pytest.raises(DownloadFailed, match="700 bytes are here"):
+        fetch(hub, tmp_path)
+    assert not (tmp_path / "datasets").exists()
+    hub.ranges.clear()
+    assert fetch(hub, tmp_path).queries == 3
+    assert hub.ranges == ["bytes=700-"]
+
+
+def test_another_version_behind_the_address_is_fetched_from_its_start(hub: HubStub, tmp_path: Path) -> None:
+    hub.files[f"distractor/{FILE}"] = hub_bytes(ROWS[:1])
+    hub.cuts.extend([700, 0, 0, 0])
+    with pytest.raises(DownloadFailed):
+        fetch(hub, tmp_path)
+    hub.files[f"distractor/{FILE}"] = hub_bytes()
+    assert fetch(hub, tmp_path).queries == 3
+
+
+def test_a_server_without_ranges_is_asked_again_from_the_start(hub: HubStub, tmp_path: Path) -> None:
+    hub.files[f"distractor/{FILE}"] = hub_bytes()
+    hub.ignores_ranges = True
+    hub.cuts.append(1_000)
+    assert fetch(hub, tmp_path).queries == 3
+
+
+def test_a_busy_server_is_asked_again(hub: HubStub, tmp_path: Path) -> None:
+    hub.files[f"distractor/{FILE}"] = hub_bytes()
+    hub.statuses.extend([503, 429])
+    assert fetch(hub, tmp_path).queries == 3
+
+
+@pytest.mark.parametrize(("status", "said"), [(404, "no such file"), (401, "401"), (403, "403")])
+def test_a_refusal_is_told_at_once_with_the_address(hub: HubStub, tmp_path: Path, status: int, said: str) -> None:
+    hub.statuses.extend([status] * 4)
+    with pytest.raises(DownloadFailed, match=said) as raised:
+        fetch(hub, tmp_path)
+    assert f"{hub.url}/distractor/{FILE}" in str(raised.value)
+    assert len(hub.statuses) == 3
+
+
+@pytest.mark.parametrize("base_url", ["http://127.0.0.1:1", "ftp://127.0.0.1", "nowhere"])
+def test_an_address_that_does_not_answer_is_told(tmp_path: Path, base_url: str) -> None:
+    with pytest.raises(DownloadFailed, match=base_url):
+        hotpotqa.fetch(base_url, "validation", tmp_path / "datasets", tmp_path / "cache")
+
+
+def test_bytes_that_are_not_the_file_are_thrown_away(hub: HubStub, tmp_path: Path) -> None:
+    hub.files[f"distractor/{FILE}"] = hub_bytes()
+    hub.checksum = "0" * 64
+    with pytest.raises(DownloadFailed, match="checksum"):
+        fetch(hub, tmp_path)
+    assert list((tmp_path / "cache").rglob("*.part")) == []
+
+
+@pytest.mark.parametrize(
+    ("content", "error", "said"),
+    [
+        (b"PAR1 but no more PAR1", DatasetFileUnreadable, FILE),
+        (hub_bytes([{key: value for key, value in ROWS[0].items() if key != "context"}]), MissingColumn, "context"),
+        (hub_bytes([{**ROWS[0], "context": "text"}]), DatasetFileUnreadable, "row 1"),
+        (hub_bytes([ROWS[0], {**ROWS[1], "answer": None}]), DatasetFileUnreadable, "row 2"),
+        (hub_bytes(ROWS[:1] * 2), ChatbotError, "q1"),
+    ],
+    ids=["no Parquet", "no context", "context is text", "no answer", "an id twice"],
+)
+def test_a_file_of_another_form_is_named_and_the_data_set_stays_as_it_was(
+    hub: HubStub, tmp_path: Path, content: bytes, error: type[ChatbotError], said: str
+) -> None:
+    hub.files[f"distractor/{FILE}"] = hub_bytes()
+    before = load_dataset(fetch(hub, tmp_path).folder).sha256
+    hub.files[f"distractor/{FILE}"] = content
+    with pytest.raises(error, match=said):
+        fetch(hub, tmp_path)
+    assert load_dataset(tmp_path / "datasets" / "hotpotqa").sha256 == before
+    assert [path.name for path in (tmp_path / "datasets").iterdir()] == ["hotpotqa"]
+
+
+def test_a_file_without_questions_is_refused(hub: HubStub, tmp_path: Path) -> None:
+    target = io.BytesIO()
+    pq.write_table(pa.Table.from_pylist(ROWS).slice(0, 0), target)
+    hub.files[f"distractor/{FILE}"] = target.getvalue()
+    with pytest.raises(EmptyDataset):
+        fetch(hub, tmp_path)
+
+
+def test_a_split_of_several_files_is_one_data_set(hub: HubStub, tmp_path: Path) -> None:
+    for number, rows in enumerate((ROWS[:1], ROWS[1:])):
+        hub.files[f"train-0000{number}-of-00002.parquet"] = hub_bytes(rows)
+    fetched = hotpotqa.fetch(hub.url, "train", tmp_path / "datasets", tmp_path / "cache")
+    assert (fetched.name, fetched.queries, fetched.documents) == ("hotpotqa_train", 3, 5)
+
+
+def test_progress_is_told_in_bytes(hub: HubStub, tmp_path: Path) -> None:
+    content = hub.files[f"distractor/{FILE}"] = hub_bytes()
+    seen: list[Progress] = []
+    fetch(hub, tmp_path, progress=seen.append)
+    last = [progress for progress in seen if progress.phase == "download"][-1]
+    assert (last.done, last.total) == (len(content), len(content))

@@ -1,0 +1,127 @@
+"""One source text of several files, and back to the file and page of any place in it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from chatbot_mvp.documents.chunking import chunk_document
+from chatbot_mvp.documents.parsing import ParsedText, parse_upload
+from chatbot_mvp.documents.sources import Place, join_sources, place_of
+from chatbot_mvp.knowledge_base.store import KbStore
+from chatbot_mvp.knowledge_base.suggestions import suggest_questions
+from chatbot_mvp.types import Document
+from tests.documents.made import pdf
+
+MANUAL = "# Manual\n\n## Horario\n\nSe abre a las nueve.\n\n```\n# no es un título\n```\n"
+AVISOS = "# Avisos\n\nEl lunes se cierra.\n"
+
+
+def text_of(name: str, text: str) -> tuple[str, ParsedText]:
+    return name, parse_upload(name, text.encode(), 10_000, 1)
+
+
+def test_each_file_stands_under_its_name_and_its_headings_below() -> None:
+    text, files = join_sources([text_of("manual.md", MANUAL), text_of("avisos.md", AVISOS)], 10_000)
+    assert text == (
+        "# manual.md\n\n## Manual\n\n### Horario\n\nSe abre a las nueve.\n\n```\n# no es un título\n```"
+        "\n\n# avisos.md\n\n## Avisos\n\nEl lunes se cierra."
+    )
+    chunks = chunk_document(Document("kb", "kb", text))
+    assert [chunk.section for chunk in chunks] == ["manual.md > Manual > Horario", "avisos.md > Avisos"]
+    for chunk, name in zip(chunks, ("manual.md", "avisos.md"), strict=True):
+        assert chunk.text == text[chunk.start : chunk.end]
+        assert place_of(files, chunk.start) == Place(name, None)
+    assert not any(file.cut for file in files)
+
+
+def test_a_single_file_is_its_own_text() -> None:
+    text, [file] = join_sources([text_of("manual.md", MANUAL)], 10_000)
+    assert text == MANUAL
+    assert (file.start, file.end) == (0, len(MANUAL))
+
+
+def test_the_page_of_a_place_is_known_in_a_pdf_among_other_files() -> None:
+    pages = [[("Vacaciones", 18.0), ("Son veintitrés días.", 11.0)], [("Dietas", 18.0), ("Son treinta euros.", 11.0)]]
+    content = pdf([*pages, [("Ropa", 18.0), ("Dos batas al año.", 11.0)]])
+    parsed = parse_upload("guia.pdf", content, 10_000, 1)
+    text, files = join_sources([text_of("avisos.md", AVISOS), ("guia.pdf", parsed)], 10_000)
+    for page, said in enumerate(("Son veintitrés", "Son treinta", "Dos batas"), 1):
+        assert place_of(files, text.index(said)) == Place("guia.pdf", page)
+    assert place_of(files, text.index("El lunes")) == Place("avisos.md", None)
+
+
+def test_what_finds_no_room_is_left_out_and_the_last_that_does_is_marked_as_cut() -> None:
+    long = "Primer párrafo largo.\n\n" * 30
+    given = [text_of("a.md", AVISOS), text_of("b.md", long), text_of("c.md", MANUAL)]
+    text, files = join_sources(given, 200)
+    assert len(text) <= 200
+    assert [(file.name, file.cut) for file in files] == [("a.md", False), ("b.md", True)]
+
+
+def test_a_kb_of_several_files_is_kept_renamed_and_read_again(tmp_path: Path) -> None:
+    store = KbStore(tmp_path)
+    record = store.keep([text_of("manual.md", MANUAL), text_of("avisos.md", AVISOS)], 10_000)
+    assert (record.kb_name, record.files, record.chunks) == ("manual.md +1", ("manual.md", "avisos.md"), 2)
+    before = store.document(record.kb_id)
+    renamed = store.rename(record.kb_id, "Normas v2.1")
+    assert store.records() == [renamed]
+    # The same sections under the same titles: a name changes no index.
+    assert store.document(record.kb_id).title == before.title
+    again = store.keep([text_of("manual.md", MANUAL), text_of("avisos.md", AVISOS)], 10_000)
+    assert again.kb_name == "Normas v2.1"
+    assert [file.name for file in KbStore(tmp_path).files(record.kb_id)] == ["manual.md", "avisos.md"]
+
+
+def test_a_kb_of_an_earlier_version_has_one_file(tmp_path: Path) -> None:
+    store = KbStore(tmp_path)
+    record = store.add("manual.md", MANUAL.encode(), 10_000, 1)
+    folder = tmp_path / record.kb_id
+    (folder / "files.json").unlink()
+    path = folder / "kb.json"
+    lines = path.read_text("utf-8")
+    start = lines.index(',\n  "files"')
+    path.write_text(lines[:start] + "\n}", "utf-8")
+    [file] = store.files(record.kb_id)
+    assert (file.name, file.start, file.end) == ("manual.md", 0, len(MANUAL))
+    assert store.record(record.kb_id).files == ()
+
+
+BODY = "\n\nAquí se explica con detalle todo lo que hace falta saber de este asunto y de sus casos.\n\n"
+
+
+@pytest.mark.parametrize(
+    ("language", "heading", "question"),
+    [
+        ("es", "Gastos de viaje", "¿Qué hay sobre gastos de viaje?"),
+        ("es", "3.2. Bajas médicas", "¿Qué hay sobre bajas médicas?"),
+        ("es", "¿Cuándo se cobra?", "¿Cuándo se cobra?"),
+        ("es", "Cómo pedir un permiso", "¿Cómo pedir un permiso?"),
+        ("es", "Requisitos de acceso", "¿Cuáles son los requisitos de acceso?"),
+        ("es", "Plazos", "¿Cuáles son los plazos?"),
+        ("es", "Tarifas especiales", "¿Cuáles son las tarifas especiales?"),
+        ("es", "IVA y tasas", "¿Qué hay sobre IVA y tasas?"),
+        ("es", "Introducción", None),
+        ("en", "Travel expenses", "What is there about travel expenses?"),
+        ("en", "Requirements", "What are the requirements?"),
+        ("en", "How to apply", "How does one apply?"),
+        ("en", "Overview", None),
+    ],
+)
+def test_a_heading_becomes_a_question(language: str, heading: str, question: str | None) -> None:
+    text = f"# Guía{BODY}## {heading}{BODY}## 1.{BODY}"
+    asked = suggest_questions(Document("d", "d", text), language, 4)
+    assert list(asked) == ([question] if question else [])
+
+
+def test_what_is_defined_is_asked_for() -> None:
+    text = f"# Guía{BODY}## El anticipo\n\nEl anticipo es una parte de la nómina que se cobra antes del día de pago."
+    assert suggest_questions(Document("d", "d", text + BODY + "## 1." + BODY), "es", 4) == ("¿Qué es el anticipo?",)
+
+
+def test_questions_are_spread_over_the_text_and_at_most_as_many_as_asked_for() -> None:
+    text = "# Guía" + BODY + "".join(f"## Asunto {name} del centro{BODY}" for name in "abcdefghij")
+    asked = suggest_questions(Document("d", "d", text), "es", 4)
+    assert [question.split()[4] for question in asked] == ["a", "d", "g", "j"]
+    assert suggest_questions(Document("d", "d", "Sin títulos."), "es", 4) == ()
