@@ -5,13 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+from chatbot_mvp.retrieval.search import OtherSearch, with_search
 from chatbot_mvp.retrieval.stages.context import context_budget
 from chatbot_mvp.settings.model import Settings
 
 Mode = Literal["strict", "general"]
 MODES: tuple[Mode, ...] = ("strict", "general")
-Retrieval = tuple[tuple[str, Any], ...]
-"""(setting, value) of a search, as ``ChatProfile.retrieval`` has them."""
 _KNOBS = (
     "kb_top_k",
     "kb_min_score",
@@ -41,7 +40,7 @@ class UserContext:
     """0-1."""
     chat_max_tokens: int | None = None
     """Longest answer (tokens); 0: as LLM_MAX_TOKENS says, 700 with groq and a knowledge base."""
-    retrieval: Retrieval = ()
+    retrieval: OtherSearch = ()
     """The search where it is not to be the settings' own; the knobs above win over it."""
 
     @classmethod
@@ -75,27 +74,3 @@ class UserContext:
         changed = {name: value for name, value in given.items() if value != getattr(settings, name)}
         # Equal to a setting it changes nothing, not even the larger budget of a large source.
         return settings.with_changes(**changed) if changed else settings
-
-
-def other_search(settings: Settings, retrieval: Retrieval) -> Retrieval:
-    """What of ``retrieval`` asks for a pipeline of its own, by name.
-
-    Not what is as in ``settings``, nor what is selected of the hits, which differs from question to question over one
-    index (``Pipeline.with_selection``).
-    """
-    return tuple(
-        sorted(
-            (name, value)
-            for name, value in retrieval
-            if not name.startswith("kb_") and value != getattr(settings, name, None)
-        )
-    )
-
-
-def with_search(settings: Settings, retrieval: Retrieval) -> Settings:
-    """``settings`` with another search, as ``UserContext.retrieval`` describes it.
-
-    Raises:
-        InvalidSetting: there is no such setting, or its value is not legal.
-    """
-    return settings.with_changes(**dict(retrieval)) if retrieval else settings
