@@ -37,5 +37,5 @@ class Dataset:
 
     @cached_property
     def language(self) -> str:
-        """"es" or "en", detected from the first 200 documents."""
+        """Language of the first 200 documents, "es" or "en"."""
         return detect_language("\n".join(document.text for document in self.documents[:200]))
