@@ -1,4 +1,4 @@
-"""Answers a question from a pipeline's evidence, or says plainly that the evidence does not suffice."""
+"""Answer a question from the passages that a pipeline finds, or reply that the evidence does not suffice."""
 
 from __future__ import annotations
 
@@ -30,21 +30,26 @@ from chatbot_mvp.text import LANGUAGES, fold
 from chatbot_mvp.types import Chunk
 
 GROQ_KB_TOKENS = 700
-"""Longest answer of Groq from a knowledge base, unless somebody says otherwise."""
+"""Default token limit of Groq's answers from a knowledge base."""
 
 
 class ChatService:
-    """One model, any pipeline. Keeps no state between questions; safe to share between threads."""
+    """Answers questions over any pipeline with one model. Stateless; safe to share between threads."""
 
     def __init__(self, model: ChatModel, settings: Settings, fallback: ChatModel) -> None:
-        """``fallback`` answers from the evidence when ``model`` fails."""
+        """
+        Args:
+            model: the provider's model.
+            settings: defaults of every question.
+            fallback: answers from the evidence if ``model`` fails.
+        """
         self._model = model
         self._settings = settings
         self._fallback = fallback
 
     @property
     def model_name(self) -> str:
-        """The provider's model, as shown beside an answer."""
+        """Name of the provider's model, as displayed with an answer."""
         return self._model.name
 
     def ask(
@@ -53,11 +58,11 @@ class ChatService:
         """Retrieve, judge the evidence, and answer.
 
         Args:
-            context: the knobs of this question.
+            context: the options of this question; None for the settings' values.
             history: the conversation so far, oldest first.
 
         Raises:
-            InvalidSetting: a knob is out of its range.
+            InvalidSetting: an option is out of its range.
         """
         answer = None
         for event in AnswerStream(self, pipeline, question, context or UserContext(), history, streamed=False):
@@ -74,17 +79,17 @@ class ChatService:
         history: Sequence[PastTurn] = (),
         done: Callable[[Answer], None] = lambda _: None,
     ) -> AnswerStream:
-        """As ``ask``, but told as it happens: what was found, the answer's pieces, at last the whole answer.
+        """Answer as ``ask`` does, as a stream of events: the passages found, the text in pieces, the whole answer.
 
         Args:
-            done: gets the answer as well, just before the stream hands it out.
+            done: called with the answer just before the stream yields it.
         """
         return AnswerStream(self, pipeline, question, context or UserContext(), history, streamed=True, done=done)
 
 
 @dataclass(frozen=True, slots=True)
 class _Case:
-    """All that is settled before a model is asked."""
+    """Everything that is known before a model is asked."""
 
     pipeline: Pipeline
     question: str
@@ -96,18 +101,20 @@ class _Case:
 
     @property
     def passages(self) -> tuple[Chunk, ...]:
-        """What the answer is to come from; empty where the evidence does not suffice."""
+        """The passages to answer from; empty if the evidence does not suffice."""
         return tuple(hit.chunk for hit in self.search.trace.chunks_final) if self.decision.enough else ()
 
     @property
     def language(self) -> str:
-        """Of the knowledge base."""
+        """Language of the knowledge base."""
         return self.pipeline.index.analyzer.language
 
 
 class AnswerStream:
-    """The events of one answer, in order: Retrieved, then Pieces (Restarted between them if the provider fails), then
-    Finished. To be iterated once."""
+    """Iterates over the events of one answer: Retrieved, then Pieces, then Finished. Can be iterated once.
+
+    If the provider fails, Restarted comes between the Pieces.
+    """
 
     def __init__(
         self,
@@ -128,7 +135,7 @@ class AnswerStream:
         self._cancelled = threading.Event()
 
     def cancel(self) -> None:
-        """Stop the model from any thread; the iteration then ends with what has come so far as the answer."""
+        """Stop the model, from any thread. The iteration then ends with the text so far as the answer."""
         self._cancelled.set()
         if self._stream is not None:
             self._stream.close()
@@ -155,7 +162,7 @@ class AnswerStream:
         if decision.enough or (not strict and not model.needs_evidence):
             try:
                 completion = yield from self._complete(model, request)
-            except (ProviderError, ConfigurationError) as error:  # the latter: its package or its file is not there
+            except (ProviderError, ConfigurationError) as error:  # the latter: a package or model file is missing
                 failure = Failure.of(error)
                 yield Restarted(failure)
                 if decision.enough:
@@ -165,7 +172,7 @@ class AnswerStream:
         yield Finished(answer)
 
     def _complete(self, model: ChatModel, request: ChatRequest) -> Generator[Event, None, Completion]:
-        """Yields the pieces and returns the completion; a model that was cancelled gives what it had."""
+        """Yield the pieces and return the completion, which is partial if the answer was cancelled."""
         if not self._streamed:
             return model.complete(request)
         self._stream = model.stream(request)
@@ -177,7 +184,7 @@ class AnswerStream:
                 if self._cancelled.is_set():
                     break
         except ProviderError:
-            # A connection that is closed under a reader may end in an error: it was asked for.
+            # Closing the connection during a read may raise; after a cancellation this is expected.
             if not self._cancelled.is_set():
                 raise
         finally:
@@ -210,7 +217,7 @@ def _answer(
     text, sources, statements = _checked(case, completion) if completion else ("", (), ())
     abstained = not text or (bool(passages) and _declines(text))
     if abstained and completion is not None and completion.finish_reason == "cancelled":
-        abstained = False  # stopped before its first word
+        abstained = False  # the user stopped the answer before its first word
     elif abstained:
         wanted_model = case.context.mode == "general" and not passages
         text = (no_model if wanted_model else no_evidence)(language)
@@ -234,9 +241,9 @@ def _answer(
 
 
 def _checked(case: _Case, completion: Completion) -> tuple[str, tuple[Source, ...], tuple[Statement, ...]]:
-    """The text with only citations of passages, the passages cited, and what supports each sentence."""
+    """Return (the text with valid citations only, the cited passages, the support of each sentence)."""
     passages, language = case.passages, case.language
-    if completion.quotes is not None:  # letter for letter from the passages, brackets of their own included
+    if completion.quotes is not None:  # verbatim from the passages, whose brackets are no citations
         return completion.text, quoted_sources(completion.quotes, passages), _quoted(completion, passages)
     text = clean_citations(from_data(completion.text), len(passages))
     if not passages:
@@ -259,6 +266,6 @@ def _quoted(completion: Completion, passages: Sequence[Chunk]) -> tuple[Statemen
 
 
 def _declines(text: str) -> bool:
-    """Whether a model says, in the words it was given, that the passages hold no answer."""
+    """Return whether a model replied, with the phrase from its prompt, that the passages contain no answer."""
     said = fold(text).strip(" .\"'«»“”*")
     return any(said.startswith(fold(no_evidence(name)).rstrip(".")) for name in LANGUAGES)

@@ -1,4 +1,4 @@
-"""Answers on their way, each in a thread of its own: whoever asked may leave and come back."""
+"""Produce answers in background threads, so that a user can leave the page and come back."""
 
 from __future__ import annotations
 
@@ -20,26 +20,27 @@ log = logging.getLogger(__name__)
 _SAVE_EVERY_S = 0.1
 
 Write = Callable[[dict[str, Any], bool], None]
-"""Gets a line of the conversation, and whether it must be on disk at once."""
+"""Saves a line of the conversation; the second argument says whether it must be on disk at once."""
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far an answer is."""
+    """The state of a running answer."""
 
     version: int = 0
-    """Grows with each change."""
+    """Increases with each change."""
     found: tuple[Source, ...] | None = None
     """The passages found, numbered as the answer will cite them; None while the search runs."""
     text: str = ""
+    """The text received so far."""
     failure: Failure | None = None
-    """Of the provider, when the built-in model has taken over."""
+    """The provider's failure, if the built-in model has taken over."""
     done: bool = False
-    """The answer, or why there is none, is in the conversation."""
+    """True once the answer, or its failure, is saved in the conversation."""
 
 
 class LiveTurn:
-    """One answer on its way."""
+    """One running answer."""
 
     def __init__(self, turn_id: str) -> None:
         self.turn_id = turn_id
@@ -49,18 +50,18 @@ class LiveTurn:
         self._cancelled = False
 
     def wait(self, seen: int, timeout: float) -> Progress:
-        """How far it is, as soon as that is further than version ``seen``, or after ``timeout`` seconds."""
+        """Wait until the progress is newer than version ``seen``, at most ``timeout`` seconds, and return it."""
         with self._changed:
             self._changed.wait_for(lambda: self._progress.version > seen, timeout)
             return self._progress
 
     def join(self, timeout: float) -> bool:
-        """Whether it has ended, after at most ``timeout`` seconds of waiting for that."""
+        """Wait at most ``timeout`` seconds for the end; return whether the answer has ended."""
         with self._changed:
             return self._changed.wait_for(lambda: self._progress.done, timeout)
 
     def cancel(self) -> None:
-        """Stop the model; what has come so far is the answer."""
+        """Stop the model. The text so far becomes the answer."""
         with self._changed:
             self._cancelled = True
             stream = self._stream
@@ -68,7 +69,7 @@ class LiveTurn:
             stream.cancel()
 
     def run(self, ask: Callable[[], AnswerStream], write: Write) -> None:
-        """Produce the answer and write it down; never raises."""
+        """Produce the answer and save it. Failures are saved too; this method never raises them."""
         try:
             self._produce(ask, write)
         except ChatbotError as error:
@@ -123,14 +124,14 @@ class LiveTurn:
 
 
 class TurnRegistry:
-    """The answers on their way in this process. Those of one conversation follow each other."""
+    """The running answers of this process. Answers of one conversation run one after the other."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._live: dict[str, list[LiveTurn]] = {}
 
     def begin(self, conversation: str, turn_id: str, work: Callable[[LiveTurn], None]) -> LiveTurn:
-        """Run ``work`` in a thread, after what the conversation has under way already."""
+        """Run ``work`` in a thread, after the answers that the conversation already has running."""
         live = LiveTurn(turn_id)
         with self._lock:
             before = list(self._live.get(conversation, ()))
@@ -149,11 +150,11 @@ class TurnRegistry:
                     if not left:
                         del self._live[conversation]
 
-        # A daemon: the server's exit does not wait for a model; what had come is on disk.
+        # A daemon thread, so that the server's exit does not wait for a model. Text received so far is on disk.
         threading.Thread(target=run, name=f"turn-{turn_id}", daemon=True).start()
         return live
 
     def live(self, conversation: str) -> tuple[LiveTurn, ...]:
-        """What the conversation has under way, in order."""
+        """Return the conversation's running answers, in order."""
         with self._lock:
             return tuple(self._live.get(conversation, ()))

@@ -56,7 +56,7 @@ class MetricSpec:
 
     @property
     def family(self) -> str:
-        """The name without its cutoff. The keys of its texts are ``metric_label.<family>``, ``metric_help.<family>``."""
+        """The name without its cutoff, as in the text keys ``metric_label.<family>`` and ``metric_help.<family>``."""
         return self.name.partition("@")[0]
 
     @property
