@@ -10,7 +10,7 @@ _SHOWN = 5  # changed questions shown per direction; the JSON has all of them
 
 
 def comparison_text(comparison: Comparison) -> str:
-    """Format for each run: a table of metrics, the questions that changed most by the first metric, changed settings."""
+    """Format for each run: a table of metrics, the questions that changed most by the first one, changed settings."""
     lines = [f"base {comparison.base}  ({comparison.dataset}, {comparison.queries} queries)"]
     for run in comparison.runs:
         lines += ["", run.run_id, *_table(run.metrics), *_changes(run.metrics[0]), *_configuration(run)]
