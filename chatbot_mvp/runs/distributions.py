@@ -16,7 +16,7 @@ class Distribution:
     """Values of one quantity, one per query or request."""
 
     edges: tuple[float, ...]
-    """Edges of the intervals, ascending, one more than ``counts``. Intervals include their lower edge, the last both."""
+    """Ascending edges of the intervals, one more than ``counts``. Intervals include their lower edge, the last both."""
     counts: tuple[int, ...]
     """Number of values in each interval."""
     scored: int
