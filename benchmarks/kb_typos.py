@@ -1,4 +1,4 @@
-"""How many paragraphs are still found when one word of each question is misspelt.
+"""Measure how many paragraphs are still found if one word of each question is misspelt.
 
 python benchmarks/kb_typos.py ../shared/datasets/xquad_es [STRATEGY] [SEED]
 

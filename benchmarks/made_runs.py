@@ -1,8 +1,7 @@
-"""Finished runs with made-up figures, as many and as large as asked for: what lists and pages are measured on.
+"""Create any number of finished runs with random figures, to measure lists and pages.
 
-A few are carried out by the runner itself, over records of retrieval and answers by lot, so that their files are what a
-run leaves. The others are copies of these under ids, dates, strategies and means of their own. **Their figures mean
-nothing.**
+The runner itself carries out a few of them over random retrieval records and answers, so that their files have the real
+form. The others are copies with different ids, dates, strategies and means. **Their figures mean nothing.**
 """
 
 from __future__ import annotations

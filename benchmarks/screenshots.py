@@ -1,9 +1,9 @@
-"""Takes the pictures of README.md from the running app: a new folder, the bundled sample, its own figures.
+"""Take the screenshots of README.md from the running app, with new data made from the bundled samples.
 
     python benchmarks/screenshots.py [FOLDER]        # docs/img by default
 
 Fills a temporary data folder through the App (the sample knowledge base, three runs, questions of the knowledge base),
-starts the app on a free port, opens the pages in headless Chromium and keeps what a person sees.
+starts the app on a free port, opens the pages in headless Chromium and saves screenshots.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How well the support score tells what the sample handbook says from what it does not: ``support_cases.json``.
+"""Measure how well the support score separates supported from unsupported statements (``support_cases.json``).
 
 python benchmarks/support_threshold.py
 """

@@ -45,7 +45,7 @@ class Answering:
         """Answer a question from a knowledge base; the first question builds its indexes.
 
         Args:
-            context: the knobs of this question.
+            context: the options of this question; None for the settings' values.
             history: the conversation so far, oldest first.
 
         Raises:

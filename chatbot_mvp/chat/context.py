@@ -1,4 +1,4 @@
-"""What a person may set for one question, above the settings (``user_context``)."""
+"""The options that a user may set for one question; they override the settings (``user_context``)."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ _KNOBS = (
 
 @dataclass(frozen=True, slots=True)
 class UserContext:
-    """The knobs of one question; None leaves the setting of the same name as it is."""
+    """The options of one question. None keeps the setting of the same name."""
 
     mode: Mode = "strict"
     language: str = "es"
-    """Of the fixed replies, "es" or "en"."""
+    """Language of the fixed replies, "es" or "en"."""
     kb_top_k: int | None = None
-    """Chunks that may reach the answer, 1-50."""
+    """Maximum number of selected chunks, 1-50."""
     kb_min_score: float | None = None
-    """0-1, relative to the best chunk's."""
+    """Minimum score of a chunk relative to the best one, 0-1."""
     kb_max_context_chars: int | None = None
-    """Budget of the context in characters, from 500; holds for large sources too."""
+    """Budget of the context in characters, from 500, also for large sources."""
     kb_min_evidence: float | None = None
-    """0-1."""
+    """Evidence from which a question is answered, 0-1."""
     kb_doubt_evidence: float | None = None
-    """0-1."""
+    """Evidence from which a model is asked in case of doubt, 0-1."""
     chat_max_tokens: int | None = None
     """Longest answer (tokens); 0: as LLM_MAX_TOKENS says, 700 with groq and a knowledge base."""
     retrieval: OtherSearch = ()
@@ -45,7 +45,7 @@ class UserContext:
 
     @classmethod
     def defaults(cls, settings: Settings, source_chars: int) -> UserContext:
-        """Every knob as the settings have it for a knowledge base of so many characters."""
+        """Return the settings' values of all options, for a knowledge base of ``source_chars`` characters."""
         return cls(
             language=settings.ui_language,
             kb_top_k=settings.kb_top_k,
@@ -59,18 +59,18 @@ class UserContext:
         )
 
     def beyond(self, defaults: UserContext) -> UserContext:
-        """These knobs, None where they are as in ``defaults``: what nobody moved is left to the settings."""
+        """Return these options with None for those equal to ``defaults``, so that the settings decide those."""
         same: dict[str, Any] = {name: None for name in _KNOBS if getattr(self, name) == getattr(defaults, name)}
         return replace(self, **same)
 
     def over(self, settings: Settings) -> Settings:
-        """``settings`` with these knobs in place of theirs.
+        """Return ``settings`` overridden by these options.
 
         Raises:
-            InvalidSetting: a knob is out of its range.
+            InvalidSetting: an option is out of its range.
         """
         settings = with_search(settings, self.retrieval)
         given: dict[str, Any] = {name: value for name in _KNOBS if (value := getattr(self, name)) is not None}
         changed = {name: value for name, value in given.items() if value != getattr(settings, name)}
-        # Equal to a setting it changes nothing, not even the larger budget of a large source.
+        # An option equal to its setting changes nothing, so that large sources keep their larger budget.
         return settings.with_changes(**changed) if changed else settings

@@ -27,19 +27,19 @@ class ChatSessions:
         self._answering = answering
 
     def new_session(self) -> str:
-        """A name for a session that has none; who knows it can read its conversations."""
+        """Create a session name. Everyone who knows it can read the session's conversations."""
         return new_session()
 
     def is_session(self, name: str) -> bool:
-        """Whether ``name`` could be a session's."""
+        """Return whether ``name`` has the form of a session name."""
         return is_session(name)
 
     def start(self, session: str, kb_id: str, kb_name: str) -> str:
-        """Begin a conversation with a knowledge base; its id."""
+        """Start a conversation with a knowledge base and return its id."""
         return self._store.start(session, kb_id, kb_name)
 
     def begin(self, session: str, conversation_id: str, question: str, context: UserContext) -> LiveTurn:
-        """Ask. The answer comes in the background and is written down as it comes, whoever watches.
+        """Ask a question. The answer is produced and saved in the background, even if the page is closed.
 
         Raises:
             ConversationNotFound
@@ -52,17 +52,17 @@ class ChatSessions:
         return turn
 
     def under_way(self, session: str, conversation_id: str) -> tuple[LiveTurn, ...]:
-        """The answers on their way, in order."""
+        """Return the running answers, in order."""
         self._store.load(session, conversation_id)
         return self._turns.live(conversation_id)
 
     def stop(self, session: str, conversation_id: str) -> None:
-        """Stop the answers on their way; what has come stays."""
+        """Stop the running answers. Text received so far stays."""
         for live in self.under_way(session, conversation_id):
             live.cancel()
 
     def conversation(self, session: str, conversation_id: str) -> Conversation:
-        """A conversation with the state of each turn.
+        """Return a conversation with the state of each turn.
 
         Raises:
             ConversationNotFound
@@ -70,12 +70,12 @@ class ChatSessions:
         return self.watched(session, conversation_id)[0]
 
     def watched(self, session: str, conversation_id: str) -> tuple[Conversation, dict[str, LiveTurn]]:
-        """A conversation, and by its id each turn of it that is "running".
+        """Return a conversation, and turn id -> live turn for its running turns.
 
         Raises:
             ConversationNotFound
         """
-        # Asked before the file is read: a turn that ends in between is then read as ended.
+        # Query the live turns before reading the file: a turn that ends in between is then read as ended.
         live = {live.turn_id: live for live in self._turns.live(conversation_id)}
         found = self._store.load(session, conversation_id)
         turns = tuple(
@@ -86,18 +86,18 @@ class ChatSessions:
         return replace(found, turns=turns), running
 
     def conversations(self, session: str, kb_id: str) -> list[Conversation]:
-        """A session's conversations with a knowledge base, the newest first."""
+        """List a session's conversations with a knowledge base, newest first."""
         return self._store.list(session, kb_id)
 
     def delete(self, session: str, conversation_id: str) -> None:
-        """Stop what is under way and delete the conversation's file."""
+        """Stop running answers and delete the conversation's file."""
         self.stop(session, conversation_id)
         for live in self._turns.live(conversation_id):
-            live.join(_LAST_WORDS_S)  # what is written after the file has gone would begin it anew
+            live.join(_LAST_WORDS_S)  # a later write would create the file again
         self._store.delete(session, conversation_id)
 
     def rate(self, session: str, conversation_id: str, turn_id: str, good: bool, note: str = "") -> None:
-        """Keep a thumb up or down, with a note; a later one takes the place of an earlier one.
+        """Save a rating (thumb up or down) with a note. A later rating replaces an earlier one.
 
         Raises:
             ConversationNotFound
@@ -107,13 +107,13 @@ class ChatSessions:
         self._store.append(session, conversation_id, entry, durable=True)
 
     def questions_path(self, kb_id: str) -> Path:
-        """The question file that a knowledge base's readers have filled; ``kb evaluate`` accepts it."""
+        """Return the path of the questions that users added to a knowledge base, in the format of ``kb evaluate``."""
         return self._kb_dir / kb_id / "questions.jsonl"
 
     def add_question(
         self, session: str, conversation_id: str, turn_id: str, kind: Kind | None, answer: str = ""
     ) -> bool:
-        """Make a turn's question one of the knowledge base's benchmark; False if it is one already.
+        """Add a turn's question to the knowledge base's benchmark; return False if it is already there.
 
         Raises:
             ConversationNotFound
@@ -123,7 +123,7 @@ class ChatSessions:
         return add_question(self.questions_path(conversation.kb_id), turn, kind, answer)
 
     def export(self, session: str, conversation_id: str, form: str, language: str) -> str:
-        """The conversation as "markdown" or "json".
+        """Return the conversation as "markdown" or "json".
 
         Raises:
             ConversationNotFound

@@ -25,17 +25,18 @@ _SAVE_EVERY_S = 0.1
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far an answer is."""
+    """The state of a running answer."""
 
     version: int = 0
-    """Grows with each change."""
+    """Increases with each change."""
     found: tuple[Source, ...] | None = None
     """The passages found, numbered as the answer will cite them; None while the search runs."""
     text: str = ""
+    """The text received so far."""
     failure: Failure | None = None
-    """Of the provider, when the built-in model has taken over."""
+    """The provider's failure, if the built-in model has taken over."""
     done: bool = False
-    """The answer, or why there is none, is in the conversation."""
+    """True once the answer, or its failure, is saved in the conversation."""
 
 
 class LiveTurn:
@@ -54,18 +55,18 @@ class LiveTurn:
         self._cancelled = False
 
     def wait(self, seen: int, timeout: float) -> Progress:
-        """How far it is, as soon as that is further than version ``seen``, or after ``timeout`` seconds."""
+        """Wait until the progress is newer than version ``seen``, at most ``timeout`` seconds, and return it."""
         with self._changed:
             self._changed.wait_for(lambda: self._progress.version > seen, timeout)
             return self._progress
 
     def join(self, timeout: float) -> bool:
-        """Whether it has ended, after at most ``timeout`` seconds of waiting for that."""
+        """Wait at most ``timeout`` seconds for the end; return whether the answer has ended."""
         with self._changed:
             return self._changed.wait_for(lambda: self._progress.done, timeout)
 
     def cancel(self) -> None:
-        """Stop the model; what has come so far is the answer."""
+        """Stop the model. The text so far becomes the answer."""
         with self._changed:
             self._cancelled = True
             stream = self._stream
@@ -166,6 +167,6 @@ class TurnRegistry:
                     del self._live[conversation]
 
     def live(self, conversation: str) -> tuple[LiveTurn, ...]:
-        """What the conversation has under way, in order."""
+        """Return the conversation's running answers, in order."""
         with self._lock:
             return tuple(self._live.get(conversation, ()))
