@@ -39,9 +39,9 @@ class UserContext:
     kb_doubt_evidence: float | None = None
     """Evidence from which a model is asked in case of doubt, 0-1."""
     chat_max_tokens: int | None = None
-    """Longest answer (tokens); 0: as LLM_MAX_TOKENS says, 700 with groq and a knowledge base."""
+    """Token limit of the answer. 0 means LLM_MAX_TOKENS, or 700 with groq and a knowledge base."""
     retrieval: OtherSearch = ()
-    """The search where it is not to be the settings' own; the knobs above win over it."""
+    """Search settings that differ from the defaults. The options above take precedence."""
 
     @classmethod
     def defaults(cls, settings: Settings, source_chars: int) -> UserContext:

@@ -30,12 +30,12 @@ from chatbot_mvp.text import LANGUAGES, fold
 from chatbot_mvp.types import Chunk
 
 GROQ_KB_TOKENS = 700
-"""Longest answer of Groq from a knowledge base, unless somebody says otherwise."""
+"""Default token limit of Groq's answers from a knowledge base."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Case:
-    """All that is settled before a model is asked."""
+    """Everything that is known before a model is asked."""
 
     pipeline: Pipeline
     question: str
@@ -47,18 +47,20 @@ class _Case:
 
     @property
     def passages(self) -> tuple[Chunk, ...]:
-        """What the answer is to come from; empty where the evidence does not suffice."""
+        """The passages to answer from; empty if the evidence does not suffice."""
         return tuple(hit.chunk for hit in self.search.trace.chunks_final) if self.decision.enough else ()
 
     @property
     def language(self) -> str:
-        """Of the knowledge base."""
+        """Language of the knowledge base."""
         return self.pipeline.index.analyzer.language
 
 
 class AnswerStream:
-    """The events of one answer, in order: Retrieved, then Pieces (Restarted between them if the provider fails), then
-    Finished. To be iterated once."""
+    """Iterates over the events of one answer: Retrieved, then Pieces, then Finished. Can be iterated once.
+
+    If the provider fails, Restarted comes between the Pieces.
+    """
 
     def __init__(
         self,
@@ -77,13 +79,13 @@ class AnswerStream:
         Args:
             model: writes the answer.
             fallback: answers from the evidence if ``model`` fails.
-            context: the knobs of this question.
+            context: the options of this question; None for the settings' values.
             history: the conversation so far, oldest first.
             streamed: whether the model is asked for its text piece by piece.
             done: called with the answer just before the stream hands it out.
 
         Raises:
-            InvalidSetting: a knob is out of its range.
+            InvalidSetting: an option is out of its range.
         """
         self._model, self._fallback = model, fallback
         self._settings = context.over(settings)
@@ -94,7 +96,7 @@ class AnswerStream:
         self._cancelled = threading.Event()
 
     def cancel(self) -> None:
-        """Stop the model from any thread; the iteration then ends with what has come so far as the answer."""
+        """Stop the model, from any thread. The iteration then ends with the text so far as the answer."""
         self._cancelled.set()
         if self._stream is not None:
             self._stream.close()
@@ -121,7 +123,7 @@ class AnswerStream:
         if decision.enough or (not strict and not model.needs_evidence):
             try:
                 completion = yield from self._complete(model, request)
-            except (ProviderError, ConfigurationError) as error:  # the latter: its package or its file is not there
+            except (ProviderError, ConfigurationError) as error:  # the latter: a package or model file is missing
                 failure = Failure.of(error)
                 yield Restarted(failure)
                 if decision.enough:
@@ -131,7 +133,7 @@ class AnswerStream:
         yield Finished(answer)
 
     def _complete(self, model: ChatModel, request: ChatRequest) -> Generator[Event, None, Completion]:
-        """Yields the pieces and returns the completion; a model that was cancelled gives what it had."""
+        """Yield the pieces and return the completion, which is partial if the answer was cancelled."""
         if not self._streamed:
             return model.complete(request)
         self._stream = model.stream(request)
@@ -143,7 +145,7 @@ class AnswerStream:
                 if self._cancelled.is_set():
                     break
         except ProviderError:
-            # A connection that is closed under a reader may end in an error: it was asked for.
+            # Closing the connection during a read may raise; after a cancellation this is expected.
             if not self._cancelled.is_set():
                 raise
         finally:
@@ -176,7 +178,7 @@ def _answer(
     text, sources, statements = _checked(case, completion) if completion else ("", (), ())
     abstained = not text or (bool(passages) and _declines(text))
     if abstained and completion is not None and completion.finish_reason == "cancelled":
-        abstained = False  # stopped before its first word
+        abstained = False  # the user stopped the answer before its first word
     elif abstained:
         wanted_model = case.context.mode == "general" and not passages
         text = (no_model if wanted_model else no_evidence)(language)
@@ -200,9 +202,9 @@ def _answer(
 
 
 def _checked(case: _Case, completion: Completion) -> tuple[str, tuple[Source, ...], tuple[Statement, ...]]:
-    """The text with only citations of passages, the passages cited, and what supports each sentence."""
+    """Return (the text with valid citations only, the cited passages, the support of each sentence)."""
     passages, language = case.passages, case.language
-    if completion.quotes is not None:  # letter for letter from the passages, brackets of their own included
+    if completion.quotes is not None:  # verbatim from the passages, whose brackets are no citations
         return completion.text, quoted_sources(completion.quotes, passages), _quoted(completion, passages)
     text = clean_citations(from_data(completion.text), len(passages))
     if not passages:
@@ -225,6 +227,6 @@ def _quoted(completion: Completion, passages: Sequence[Chunk]) -> tuple[Statemen
 
 
 def _declines(text: str) -> bool:
-    """Whether a model says, in the words it was given, that the passages hold no answer."""
+    """Return whether a model replied, with the phrase from its prompt, that the passages contain no answer."""
     said = fold(text).strip(" .\"'«»“”*")
     return any(said.startswith(fold(no_evidence(name)).rstrip(".")) for name in LANGUAGES)

@@ -33,6 +33,7 @@ class Progress:
     """The passages found, numbered as the answer will cite them; None while the search runs."""
     text: str = ""
     """The text received so far."""
+    """The text received so far."""
     failure: Failure | None = None
     """The provider's failure, if the built-in model has taken over."""
     done: bool = False
@@ -151,7 +152,7 @@ class TurnRegistry:
         with self._lock:
             earlier = list(self._live.get(conversation, ()))
             self._live.setdefault(conversation, []).append(turn)
-        # A daemon: the server's exit does not wait for a model; what had come is on disk.
+        # A daemon thread, so that the server's exit does not wait for a model. Text received so far is on disk.
         thread = threading.Thread(
             target=self._run, args=(conversation, turn, earlier), name=f"turn-{turn.turn_id}", daemon=True
         )
