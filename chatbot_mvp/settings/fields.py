@@ -65,7 +65,7 @@ class SettingFields(BaseSettings):
 
     admin_password: SecretStr = Field(
         SecretStr(""),
-        description="Password for Admin and for deleting, or the hash that `chatbot-mvp hash-password` prints; empty: none.",
+        description="Password for Admin and for deleting, or its hash by `chatbot-mvp hash-password`; empty: none.",
     )
     admin_emails: str = Field(
         "",
@@ -100,8 +100,8 @@ class SettingFields(BaseSettings):
         0.05,
         ge=0.0,
         le=1.0,
-        description="From this evidence score up to halfway between KB_MIN_EVIDENCE and 1, strict mode asks the provider's "
-        "model whether the passages are relevant (0-1); the value of KB_MIN_EVIDENCE turns this off.",
+        description="From this evidence score up to halfway between KB_MIN_EVIDENCE and 1, strict mode asks the "
+        "provider's model whether the passages are relevant (0-1); the value of KB_MIN_EVIDENCE turns this off.",
     )
     chat_max_tokens: int = Field(
         0,
@@ -194,7 +194,7 @@ class SettingFields(BaseSettings):
         8,
         ge=1,
         le=256,
-        description="Chunks whose contexts CONTEXTUAL_HYBRID requests from a language model at the same time.",
+        description="Chunk contexts that CONTEXTUAL_HYBRID requests at the same time.",
     )
 
     retrieval_context_max_tokens: int = Field(
@@ -229,17 +229,17 @@ class SettingFields(BaseSettings):
         "S3_DATASETS_PREFIX.",
     )
     eval_max_queries: int = Field(
-        0, ge=0, description="Number of queries of a run, taken from the start of the data set; 0 = all."
+        0, ge=0, description="Number of queries of a run, the first of the data set; 0 = all."
     )
     eval_max_corpus: int = Field(
         0,
         ge=0,
-        description="Number of documents of a run: first those that its queries need, then others after a shuffle; 0 = all.",
+        description="Number of documents of a run: first those that its queries need, then others, shuffled; 0 = all.",
     )
     corpus_shuffle_seed: int = Field(
         42,
         ge=-1,
-        description="Seed of the shuffle of EVAL_MAX_CORPUS and DEV_MODE; -1 = no shuffle, in the files' order.",
+        description="Shuffle seed of EVAL_MAX_CORPUS and DEV_MODE; -1 = no shuffle, in the files' order.",
     )
     dev_mode: bool = Field(
         False,

@@ -52,4 +52,4 @@ def settings() -> str:
 
 
 def settings_spanish() -> str:
-    return _settings("es", ("variable", "valor de fábrica", "Administración", "significado"), "sí")
+    return _settings("es", ("variable", "valor por defecto", "Administración", "significado"), "sí")
