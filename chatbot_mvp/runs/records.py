@@ -39,18 +39,21 @@ class RunManifest:
     """What a run measures. A resume refuses to go on if any of it is not the same any more."""
 
     run_id: str
+    """Time of the start, data set and strategy."""
     dataset: str
     """The data set's name."""
     dataset_ref: str
-    """How it is found again: a name here, an absolute folder, or ``s3://bucket/…/name/``."""
+    """Where a resume finds the data set: a name here, an absolute folder, or ``s3://bucket/…/name/``."""
     dataset_sha256: str
-    """Of its files; of files and sample where documents or queries were left out (``datasets.sampling``)."""
+    """Hash of the files; of files and sample if documents or queries were left out (``datasets.sampling``)."""
     strategy: str
+    """The retrieval strategy."""
     settings_masked: dict[str, Any]
-    """The settings at the start; secrets as "***"."""
+    """All settings at the start; secrets as "***"."""
     fingerprint: str
-    """Of the retrieval pipeline; with answers, of prompts, models and judge as well."""
+    """Names the retrieval pipeline; in runs with answers also prompts, models and judge."""
     code_version: str
+    """Version of the code that made the run."""
     queries: int
     """Queries of the run, after ``EVAL_MAX_QUERIES`` or ``DEV_MODE``."""
     documents: int
@@ -58,17 +61,17 @@ class RunManifest:
     started_at: str
     """ISO 8601, UTC."""
     generator: str = ""
-    """Provider and model of the answers; "" for a run of retrieval only, and so for the following two."""
+    """Provider and model of the answers; "" for a run of retrieval only."""
     judge: str = ""
     """Provider and model of the judgements; "" without any."""
     prompts: str = ""
     """Names the prompts of generation and judging, by versions and a hash of their files."""
     imported: str = ""
-    """``BUNDLE`` for a run of another machine, ``TREC`` for one of another program; "" for a run of this machine."""
+    """"bundle" for a run of another machine, "trec" for one of another program; "" for a run of this machine."""
     kind: str = BENCHMARK
-    """``BENCHMARK`` or ``RAGAS``."""
+    """"benchmark" or "ragas"."""
     evaluation: dict[str, Any] = field(default_factory=dict)
-    """Of a Ragas evaluation: its configuration and the hash of its rows."""
+    """Configuration of a Ragas evaluation and the hash of its rows; {} for a benchmark."""
 
 
 @dataclass(frozen=True)
@@ -76,11 +79,17 @@ class QueryRecord:
     """What one phase gave for one query."""
 
     run_id: str
+    """The run that the record belongs to."""
     query_id: str
+    """Id of the query; in a Ragas evaluation, of the row."""
     phase: str
+    """What was done, e.g. "retrieve"; in a Ragas evaluation, metric and repetition."""
     status: Literal["ok", "failed"]
+    """"ok" or "failed"."""
     payload: dict[str, Any]
+    """The outcome of the phase; of a failure, its code."""
     error: str | None = None
+    """Message of a failure."""
 
 
 RunState = Literal["finished", "running", "unfinished"]

@@ -65,7 +65,7 @@ class SettingFields(BaseSettings):
 
     admin_password: SecretStr = Field(
         SecretStr(""),
-        description="Password for Admin and for deleting, or its hash by `chatbot-mvp hash-password`; empty: none.",
+        description="Password of Admin and of what deletes, or its hash by `chatbot-mvp hash-password`; empty: none.",
     )
     admin_emails: str = Field(
         "",
@@ -81,7 +81,7 @@ class SettingFields(BaseSettings):
         0.0,
         ge=0.0,
         le=1.0,
-        description="Drop chunks that score less than this share of the best one (0-1).",
+        description="Chunks that score less, relative to the best one, are dropped (0-1).",
     )
     kb_max_context_chars: int = Field(
         4_000, ge=LEAST_CONTEXT_CHARS, description="Budget of the context given to a model (characters)."
@@ -89,8 +89,7 @@ class SettingFields(BaseSettings):
     kb_large_context_chars: int = Field(
         6_000,
         ge=LEAST_CONTEXT_CHARS,
-        description="Budget of the context for sources over 40,000 characters (characters); KB_MAX_CONTEXT_CHARS, when "
-        "set, applies to all sources.",
+        description="The same for sources over 40,000 characters; KB_MAX_CONTEXT_CHARS, when set, holds for all.",
     )
     kb_min_evidence: float = Field(
         0.5, ge=0.0, le=1.0, description="Strict mode answers from this evidence score on (0-1)."
@@ -100,8 +99,8 @@ class SettingFields(BaseSettings):
         0.05,
         ge=0.0,
         le=1.0,
-        description="From this evidence score up to halfway between KB_MIN_EVIDENCE and 1, strict mode asks the "
-        "provider's model whether the passages are relevant (0-1); the value of KB_MIN_EVIDENCE turns this off.",
+        description="From this evidence score on, up to halfway between KB_MIN_EVIDENCE and 1, strict mode asks the "
+        "provider's model whether the passages are relevant (0-1; as high as KB_MIN_EVIDENCE: it is never asked).",
     )
     chat_max_tokens: int = Field(
         0,
@@ -114,7 +113,7 @@ class SettingFields(BaseSettings):
     )
     log_queries: bool = Field(False, description="Write the questions themselves into logs/retrieval_metrics.jsonl.")
     serve_token: SecretStr = Field(
-        SecretStr(""), description="Bearer token that `chatbot-mvp serve` requires; empty: a random one at each start."
+        SecretStr(""), description="Bearer token that `chatbot-mvp serve` asks for; empty: made up at each start."
     )
 
     provider: str = Field(
@@ -123,7 +122,7 @@ class SettingFields(BaseSettings):
         "`gemini` if it has a key, else `demo`.",
     )
     gemini_api_key: SecretStr = Field(SecretStr(""), description="Key for `gemini`.")
-    google_api_key: SecretStr = Field(SecretStr(""), description="Key for `gemini`, used if GEMINI_API_KEY is empty.")
+    google_api_key: SecretStr = Field(SecretStr(""), description="The same; used where GEMINI_API_KEY is empty.")
     gemini_model_name: str = Field("gemini-2.5-flash", min_length=1, description="Model of `gemini`.")
     gemini_base_url: str = Field("https://generativelanguage.googleapis.com", description="Address of `gemini`.")
     groq_api_key: SecretStr = Field(SecretStr(""), description="Key for `groq`.")
@@ -155,7 +154,7 @@ class SettingFields(BaseSettings):
         True, description="Keep replies at temperature 0 in DATA_DIR/cache/replies.sqlite and give them again for free."
     )
     nim_max_concurrent_requests: int = Field(
-        32, ge=1, le=1_024, description="Requests sent to one provider at the same time, NIM or not."
+        32, ge=1, le=1_024, description="Requests that one provider, NIM or not, gets at the same time."
     )
     nim_request_timeout: float = Field(
         120, gt=0, le=3_600, description="Longest wait for a provider, NIM or not (seconds)."
@@ -172,8 +171,8 @@ class SettingFields(BaseSettings):
     )
     embedding_model_type: Literal["asymmetric", "symmetric"] = Field(
         "asymmetric",
-        description="`asymmetric` sends `input_type` query or passage to that endpoint, as NIM requires; `symmetric` "
-        "sends none.",
+        description="Whether that endpoint is told `input_type` query or passage (`asymmetric`, as NIM asks for) or "
+        "not (`symmetric`).",
     )
     embedding_batch_size: int = Field(32, ge=1, le=1_024, description="Texts embedded in one call.")
 
@@ -191,10 +190,7 @@ class SettingFields(BaseSettings):
     retrieval_bm25_weight: float = Field(0.5, ge=0.0, description="Weight of BM25 in the fusion.")
     retrieval_vector_weight: float = Field(0.5, ge=0.0, description="Weight of the vectors in the fusion.")
     retrieval_context_batch_size: int = Field(
-        8,
-        ge=1,
-        le=256,
-        description="Chunk contexts that CONTEXTUAL_HYBRID requests at the same time.",
+        8, ge=1, le=256, description="Chunks whose context CONTEXTUAL_HYBRID asks a language model for at once."
     )
 
     retrieval_context_max_tokens: int = Field(
@@ -208,7 +204,7 @@ class SettingFields(BaseSettings):
     )
 
     query_expansion_llm: bool = Field(
-        False, description="Ask PROVIDER's model for more words if a question has fewer than 5."
+        False, description="Ask PROVIDER's model for further words where a question has fewer than 5."
     )
 
     vector_store: Literal["auto", "exact", "chroma"] = Field(
@@ -216,7 +212,7 @@ class SettingFields(BaseSettings):
     )
     chroma_host: str = Field("", description="host:port of a ChromaDB server; empty: files in DATA_DIR/chroma.")
 
-    reranker_enabled: bool = Field(False, description="Rerank the candidates before the answer.")
+    reranker_enabled: bool = Field(False, description="Put the candidates in order once more before the answer.")
     reranker_base_url: str = Field(
         "", description="NIM with a ranking model, e.g. http://host:9000/v1; empty: PROVIDER's model scores 0-10."
     )
@@ -228,23 +224,19 @@ class SettingFields(BaseSettings):
         description="Data set of a benchmark run: a name, a folder, or s3://bucket/…/name; a name may also stand under "
         "S3_DATASETS_PREFIX.",
     )
-    eval_max_queries: int = Field(
-        0, ge=0, description="Number of queries of a run, the first of the data set; 0 = all."
-    )
+    eval_max_queries: int = Field(0, ge=0, description="Queries of a run, the first of the data set; 0 = all.")
     eval_max_corpus: int = Field(
         0,
         ge=0,
-        description="Number of documents of a run: first those that its queries need, then others, shuffled; 0 = all.",
+        description="Documents of a run, those that its queries need first and the others after a shuffle; 0 = all.",
     )
     corpus_shuffle_seed: int = Field(
-        42,
-        ge=-1,
-        description="Shuffle seed of EVAL_MAX_CORPUS and DEV_MODE; -1 = no shuffle, in the files' order.",
+        42, ge=-1, description="Seed of what EVAL_MAX_CORPUS and DEV_MODE pick; -1 = no shuffle, in the files' order."
     )
     dev_mode: bool = Field(
         False,
         description="Run on a sample: DEV_QUERIES random queries, all their gold documents, others up to "
-        "DEV_CORPUS_SIZE. EVAL_MAX_QUERIES and EVAL_MAX_CORPUS are ignored then.",
+        "DEV_CORPUS_SIZE. EVAL_MAX_QUERIES and EVAL_MAX_CORPUS do not count then.",
     )
     dev_queries: int = Field(200, ge=1, description="Queries of DEV_MODE.")
     dev_corpus_size: int = Field(4_000, ge=1, description="Documents of DEV_MODE, gold ones and others.")
@@ -274,10 +266,10 @@ class SettingFields(BaseSettings):
     )
     judge_metrics: str = Field(
         "faithfulness,context_utilization",
-        description="Metrics that a judge scores in runs with answers, separated by commas; empty: none.",
+        description="What a language model scores of the answers of a run, separated by commas; empty: nothing.",
     )
-    judge_provider: str = Field("", description="Provider that judges answers of runs; empty: PROVIDER.")
-    judge_model_name: str = Field("", description="Model of the judge; empty: the model of its provider.")
+    judge_provider: str = Field("", description="Who judges answers of runs, as PROVIDER; empty: PROVIDER.")
+    judge_model_name: str = Field("", description="Model of the judge; empty: the one that its provider's own names.")
     log_format: Literal["text", "jsonl"] = Field(
         "text", description="Log lines as text or as JSON objects, the latter with the events of a run."
     )

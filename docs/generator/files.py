@@ -13,7 +13,6 @@ from pydantic import BaseModel
 from chatbot_mvp.datasets.model import Dataset, Query
 from chatbot_mvp.evaluation.benchmark import generation, judgement, presets, retrieving
 from chatbot_mvp.evaluation.kb.questions import KbQuestion
-from chatbot_mvp.evaluation.ragas import runner as ragas_runner
 from chatbot_mvp.evaluation.ragas.config import JudgeConfig, RagasConfig
 from chatbot_mvp.exports.formats import FORMATS
 from chatbot_mvp.exports.tables import write_detail_csv, write_summary_csv
@@ -40,7 +39,7 @@ def record_fields() -> str:
 def record_phases() -> str:
     rows = [
         (code(module.PHASE), one_line((module.__doc__ or "").split("\n\n")[0]), code(_file(module.__name__)))
-        for module in (retrieving, generation, judgement, ragas_runner)
+        for module in (retrieving, generation, judgement)
     ]
     return table(("phase", "what it does", "file"), rows)
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from chatbot_mvp.settings.fields import PROJECT_ROOT
 from chatbot_mvp.settings.forms import CHANGEABLE, GROUPS, SettingForm, form_of
 from chatbot_mvp.settings.model import Settings
-from docs.generator.markdown import catalogue, code, table
+from docs.generator.markdown import ROOT, catalogue, code, table
 
 
 def _legal(form: SettingForm) -> str:
@@ -27,7 +26,7 @@ def _default(form: SettingForm) -> str:
         return ""
     if isinstance(form.default, bool):
         return code(str(form.default).lower())
-    return code(str(form.default).removeprefix(f"{PROJECT_ROOT}/"))
+    return code(str(form.default).removeprefix(f"{ROOT}/"))
 
 
 def _settings(language: str, head: Sequence[str], changeable: str) -> str:

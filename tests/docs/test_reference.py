@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -40,7 +41,9 @@ def row(text: str, first: str) -> str:
 
 @pytest.mark.parametrize("script", ["docs/generate_reference.py", "benchmarks/write_settings.py"])
 def test_what_is_generated_is_up_to_date(script: str) -> None:
-    check = subprocess.run([sys.executable, ROOT / script, "--check"], capture_output=True, text=True)
+    # Without PYTHONPATH a script would import the installed package, which may be another checkout's.
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    check = subprocess.run([sys.executable, ROOT / script, "--check"], capture_output=True, text=True, env=environment)
     assert check.returncode == 0, check.stdout + check.stderr
 
 
