@@ -31,11 +31,13 @@ from chatbot_mvp.knowledge_base.intake import FileState
 from chatbot_mvp.knowledge_base.service import KbContents, Upload
 from chatbot_mvp.knowledge_base.store import KbRecord
 from chatbot_mvp.llm.providers import ProviderCheck, Providers, ProviderStatus
-from chatbot_mvp.metrics.registry import METRICS
+from chatbot_mvp.metrics.registry import JUDGE_METRICS
+from chatbot_mvp.metrics.spec import shown_in
 from chatbot_mvp.runs.causes import GoldPath
 from chatbot_mvp.runs.comparison import Comparison, MetricDelta, QueryChange, RunDelta
 from chatbot_mvp.runs.configuration import RunSetting
 from chatbot_mvp.runs.distributions import Distribution
+from chatbot_mvp.runs.known_metrics import METRICS
 from chatbot_mvp.runs.leaderboard import Field, Place
 from chatbot_mvp.runs.notes import NO_NOTE, NOTE_CHARS, TAG_CHARS, RunNote
 from chatbot_mvp.runs.query_table import QueryFilter, QueryTable
@@ -46,6 +48,7 @@ from chatbot_mvp.settings.live import SettingRow
 
 __all__ = [
     "GROUPS",
+    "JUDGE_METRICS",
     "KINDS",
     "METRICS",
     "MODES",
@@ -115,5 +118,6 @@ __all__ = [
     "form_of",
     "kind_of",
     "main_metric",
+    "shown_in",
     "suggest",
 ]

@@ -9,6 +9,7 @@ from typing import Any, Literal
 from pydantic import Field, SecretStr, ValidationInfo, field_serializer, field_validator, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from chatbot_mvp.metrics.registry import JUDGE_METRICS, METRICS
 from chatbot_mvp.settings.password import reason_against
 
 PROJECT_ROOT = Path(__file__).resolve().parents[2]
@@ -37,8 +38,7 @@ LEAST_CONTEXT_CHARS = 500
 
 PROVIDER_NAMES = (*MODEL_SETTINGS, "local", "demo")
 
-JUDGE_METRICS = ("faithfulness", "context_utilization")
-"""What a judge can score of an answer in a run."""
+DEFAULT_JUDGE_METRICS = ",".join(name for name in JUDGE_METRICS if METRICS[name].judged_by_default)
 
 
 _KEYS = (
@@ -265,7 +265,7 @@ class SettingFields(BaseSettings):
         "than the model can read, where its server tells.",
     )
     judge_metrics: str = Field(
-        "faithfulness,context_utilization",
+        DEFAULT_JUDGE_METRICS,
         description="What a language model scores of the answers of a run, separated by commas; empty: nothing.",
     )
     judge_provider: str = Field("", description="Who judges answers of runs, as PROVIDER; empty: PROVIDER.")
