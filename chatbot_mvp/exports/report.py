@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from chatbot_mvp.exports.exported import Exported, FinishedRun
+from chatbot_mvp.exports.base import Exported, FinishedRun
 from chatbot_mvp.runs.known_metrics import COMPARED, METRICS
 from chatbot_mvp.runs.masking import masked_settings
 
