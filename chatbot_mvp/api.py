@@ -33,6 +33,7 @@ from chatbot_mvp.knowledge_base.store import KbRecord
 from chatbot_mvp.llm.providers import ProviderCheck, Providers, ProviderStatus
 from chatbot_mvp.metrics.registry import JUDGE_METRICS
 from chatbot_mvp.metrics.spec import shown_in
+from chatbot_mvp.retrieval.strategies import STRATEGIES
 from chatbot_mvp.runs.causes import GoldPath
 from chatbot_mvp.runs.comparison import Comparison, MetricDelta, QueryChange, RunDelta
 from chatbot_mvp.runs.configuration import RunSetting
@@ -56,6 +57,7 @@ __all__ = [
     "NO_NOTE",
     "RUN_KINDS",
     "RUN_PARAMETERS",
+    "STRATEGIES",
     "SUFFIXES",
     "TAG_CHARS",
     "Answer",

@@ -7,7 +7,7 @@ from typing import Any
 
 import streamlit as st
 
-from chatbot_mvp.api import JUDGE_METRICS, RUN_PARAMETERS, form_of
+from chatbot_mvp.api import JUDGE_METRICS, RUN_PARAMETERS, STRATEGIES, form_of
 from streamlit_app.admin.setting_field import setting_field, setting_help, widget_value
 from streamlit_app.shared.i18n import t
 from streamlit_app.shared.metrics import metric_label
@@ -89,8 +89,8 @@ def field(name: str) -> None:
 
 def counts(name: str) -> bool:
     """Whether a parameter has any effect under the others."""
-    strategy = str(st.session_state[key_of("retrieval_strategy")])
-    fused = strategy in ("HYBRID", "CONTEXTUAL_HYBRID")
+    strategy = STRATEGIES.get(str(st.session_state[key_of("retrieval_strategy")]))
+    knobs = strategy.knobs if strategy else frozenset()
     sampled, generated = bool(value("dev_mode")), bool(value("generation_enabled"))
     judged = generated and bool(st.session_state.run_judge)
     needs = {
@@ -99,12 +99,12 @@ def counts(name: str) -> bool:
         "corpus_shuffle_seed": sampled or value("eval_max_corpus") > 0,
         "dev_queries": sampled,
         "dev_corpus_size": sampled,
-        "retrieval_fusion": fused,
         "reranker_top_n": bool(value("reranker_enabled")),
     }
-    needs |= dict.fromkeys(("retrieval_context_max_tokens", "retrieval_context_batch_size"), "CONTEXTUAL" in strategy)
-    ranks = ("retrieval_rrf_k", "retrieval_bm25_weight", "retrieval_vector_weight")
-    needs |= dict.fromkeys(ranks, fused and value("retrieval_fusion") == "rrf")
+    needs |= {knob: knob in knobs for other in STRATEGIES.values() for knob in other.knobs}
+    by_rank = value("retrieval_fusion") == "rrf"
+    for knob in ("retrieval_rrf_k", "retrieval_bm25_weight", "retrieval_vector_weight"):
+        needs[knob] = needs[knob] and by_rank
     answers = set(RUN_PARAMETERS["answers"]) - {"generation_enabled", "provider", "llm_cache_enabled"}
     needs |= dict.fromkeys(answers, generated)
     needs |= dict.fromkeys(RUN_PARAMETERS["judge"], judged)
