@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import partial
+from functools import partial, update_wrapper
 
 from chatbot_mvp.exports.answers import to_hotpotqa, to_ragas
 from chatbot_mvp.exports.base import ExportFormat
@@ -30,7 +30,8 @@ def zip_of(rows: tuple[ExportFormat, ...]) -> ExportFormat:
     left_out = ", ".join(row.name.upper() for row in rows if row.not_in_zip)
     summary = f"all of these{f' but {left_out}' if left_out else ''}, with configuration, hashes and versions"
     parts = tuple(row for row in rows if not row.not_in_zip)
-    return ExportFormat("zip", partial(to_zip, parts=parts), summary, not_in_zip="it is the zip itself")
+    export = update_wrapper(partial(to_zip, parts=parts), to_zip)
+    return ExportFormat("zip", export, summary, not_in_zip="it is the zip itself")
 
 
 FORMATS: dict[str, ExportFormat] = {row.name: row for row in (*_ROWS, zip_of(_ROWS))}

@@ -62,7 +62,7 @@ def metrics_of(takes: Input) -> dict[str, MetricSpec]:
 
 
 def ranking_metrics(depth: int) -> dict[str, MetricSpec]:
-    """The metrics that a ranking of ``depth`` documents can be scored with: a cutoff beyond it would be a lie."""
+    """The metrics that a ranking of ``depth`` documents can be scored with: those without a cutoff beyond it."""
     return {name: spec for name, spec in metrics_of("ranking").items() if spec.k is None or spec.k <= depth}
 
 
