@@ -19,7 +19,7 @@ from chatbot_mvp.evaluation.benchmark.retrieving import PHASE as RETRIEVE
 from chatbot_mvp.evaluation.benchmark.runner import RunParts
 from chatbot_mvp.evaluation.benchmark.trec import read_trec
 from chatbot_mvp.evaluation.ragas.results import phases_of
-from chatbot_mvp.exports.exported import Exported, FinishedRun
+from chatbot_mvp.exports.base import Exported, FinishedRun
 from chatbot_mvp.exports.formats import FORMATS
 from chatbot_mvp.exports.unbundle import read_bundle
 from chatbot_mvp.jobs.manager import JobManager
