@@ -222,7 +222,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--cases", type=int, default=32, help="random cases per metric")
     parser.add_argument("--output", type=Path, default=ROOT / "tests" / "judging" / "ragas_cases.json")
-    parser.add_argument("--broken", type=float, help="share of replies (0-1) with broken JSON; prints and writes nothing")
+    parser.add_argument("--broken", type=float, help="share of replies (0-1) with broken JSON; only prints")
     arguments = parser.parse_args()
     cases = list(cases_of(arguments.seed, arguments.cases))
     if arguments.broken is not None:
