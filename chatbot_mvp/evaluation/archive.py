@@ -1,4 +1,4 @@
-"""Runs that are over, or were broken off: listed, tagged, read, ranked, compared, exported, imported."""
+"""List, tag, read, rank, compare, export and import finished and unfinished runs."""
 
 from __future__ import annotations
 
@@ -55,9 +55,9 @@ _LITTLE_KEPT = 20_000_000_000
 
 
 class PastRuns:
-    """Safe to share between sessions; holds nothing of one user.
+    """The operations on past runs. Safe to share between sessions; holds no data of a single user.
 
-    What it gives of a list or a result is kept for all of them, and must not be changed.
+    Lists and results are cached and shared by all sessions, so callers must not change them.
     """
 
     def __init__(
@@ -69,10 +69,10 @@ class PastRuns:
     ) -> None:
         """
         Args:
-            settings: as they are now.
+            settings: returns the current settings.
             data: the data sets of runs.
-            active: ids of the runs that are queued or at work in the background.
-            parts: what an imported ranking is scored with.
+            active: returns the ids of the runs that are queued or running in the background.
+            parts: returns the parts with which an imported ranking is scored.
         """
         self._current = settings
         self._data = data
@@ -91,13 +91,13 @@ class PastRuns:
         return self._current()
 
     def runs(self) -> tuple[list[dict[str, Any]], int]:
-        """(finished runs as in submissions.jsonl, the newest first; number of damaged lines in it)."""
+        """Return (finished runs as in submissions.jsonl, newest first; number of its damaged lines)."""
         path = self._settings.submissions_path
         runs, damaged = self._lists.get(path, lambda: read_submissions(path))
         return list(runs), damaged
 
     def search(self, asked: RunFilter) -> list[Run]:
-        """The finished runs that fit, the newest first."""
+        """List the finished runs that match the filter, newest first."""
         return search(self.runs()[0], self._notes.all(), asked)
 
     def notes(self) -> Mapping[str, RunNote]:
@@ -105,7 +105,7 @@ class PastRuns:
         return self._notes.all()
 
     def tag(self, run_id: str, add: Sequence[str] = (), remove: Sequence[str] = ()) -> RunNote:
-        """Give a run tags and take others away; tags that somebody else gives it at the same time stay.
+        """Add tags to a run and remove others. Tags that another user adds at the same time stay.
 
         Raises:
             RunNotFound, NoteNotWritten
@@ -114,23 +114,23 @@ class PastRuns:
         return self._notes.tag(run_id, add, remove)
 
     def write_note(self, run_id: str, text: str, seen: str) -> RunNote:
-        """Put a note in the place of the one that its writer saw.
+        """Replace the note ``seen`` of a run by ``text``.
 
         Raises:
-            NoteChanged: somebody else wrote another one in the meantime; it stays.
+            NoteChanged: another user has changed the note in the meantime; it stays.
             RunNotFound, NoteNotWritten
         """
         self._known(run_id)
         return self._notes.write(run_id, text, seen)
 
     def fields(self) -> list[Field]:
-        """The finished runs by what they measured: only those of one field can be ranked against each other."""
+        """Group the finished runs by the data that they measured. Only runs of one group can be ranked."""
         return fields(self.runs()[0])
 
     def leaderboard(self, field: Field, metric: str) -> list[Place]:
-        """The runs of a field by a metric, best first.
+        """Rank the runs of a field by a metric, best first.
 
-        Lines of earlier versions do not tell intervals; those are read from the beginning of the results.
+        Lines of earlier versions have no intervals; those are read from the result files.
         """
         told = [
             run if "intervals" in run else {**run, "intervals": self._intervals(run["run_id"])} for run in field.runs
@@ -147,7 +147,7 @@ class PastRuns:
         return self._results.get(folder.result_path, folder.result)
 
     def compare(self, run_ids: Sequence[str], metrics: Sequence[str] = ()) -> Comparison:
-        """The first finished run against each of the others; ``metrics`` by default the registry's few.
+        """Compare the first finished run with each of the others, by default by the metrics of ``COMPARED``.
 
         Raises:
             RunNotFound, RunUnreadable, NotComparable
@@ -156,7 +156,7 @@ class PastRuns:
         return compare_runs([self._compared(run_id) for run_id in run_ids], metrics)
 
     def export(self, run_id: str, form: str) -> Exported:
-        """A finished run in another form, by its name in ``FORMATS``.
+        """Export a finished run in a format of ``FORMATS``.
 
         Raises:
             UnknownChoice, RunNotFound, RunUnreadable
@@ -169,13 +169,13 @@ class PastRuns:
     def import_run(
         self, path: Path, dataset: str = "", name: str = "", progress: ProgressCallback = ignore_progress
     ) -> ImportedRun:
-        """Take in a run that was made elsewhere: a zip of the export "zip", or a TREC run file over ``dataset``.
+        """Import a run from elsewhere: a zip of the export "zip", or a TREC run file over ``dataset``.
 
         Args:
-            name: of a TREC run, in the place of a strategy; "" for the tag in the file.
+            name: name of a TREC run, displayed instead of a strategy; "" for the tag in the file.
 
         Raises:
-            NothingToImport: neither of the two.
+            NothingToImport: the file is neither of the two.
             BundleDamaged, BundleUnsafe, RunExists, TrecLineWrong, TrecIdUnknown, ImportNotWritten: nothing is imported.
             DatasetError, StorageError
         """
@@ -201,7 +201,7 @@ class PastRuns:
         return sorted(path for form in forms for path in folder.glob(form))
 
     def unfinished(self) -> list[UnfinishedRun]:
-        """Runs that were stopped or whose process died, the newest first."""
+        """List the runs that were stopped or whose process died, newest first."""
         active = self._active()
         found = []
         for folder in run_folders(self._settings.results_dir):

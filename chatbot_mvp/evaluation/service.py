@@ -1,4 +1,4 @@
-"""The benchmark's half of the App: runs in the foreground and in the background."""
+"""The App's operations on runs: plan, estimate, start, resume, retry and stop, in the foreground or background."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.types import ProgressCallback, ignore_progress
 
 LanguageModelFactory = Callable[[Settings, Callable[[Completion], None]], LanguageModel | None]
-"""(settings, told of every reply) -> what retrieval may ask; None for a provider without a model."""
+"""(settings, callback for every reply) -> the language model for retrieval; None if the provider has none."""
 
 
 class Bench:
@@ -72,7 +72,7 @@ class Bench:
         return self._current()
 
     def plan_run(self, **changes: Any) -> RunPlan:
-        """What a benchmark run would do; ``changes`` are settings by name. Runs nothing, writes nothing.
+        """Plan a benchmark run; ``changes`` are settings by name. Executes and writes nothing.
 
         Raises:
             ConfigurationError, DatasetError, StorageError: as the run would.
@@ -85,9 +85,9 @@ class Bench:
         )
 
     def estimate(self, **changes: Any) -> Estimate | None:
-        """What a run would ask of models, by the lengths of texts and prompts; asks and writes nothing.
+        """Estimate a run's model requests from the lengths of texts and prompts. Sends and writes nothing.
 
-        None for a run that asks no model, and where the data set would have to be downloaded first.
+        None if the run asks no model, or if the data set would have to be downloaded first.
 
         Raises:
             ConfigurationError, DatasetError, StorageError: as the run would.
@@ -102,9 +102,9 @@ class Bench:
         budget_usd: float | None = None,
         **changes: Any,
     ) -> Estimate:
-        """The same by really doing a few of its queries; replies that may be kept come for nothing in the run itself.
+        """Estimate a run by executing a few of its queries. Cached replies are reused by the run itself.
 
-        Leaves no run. Indexes, vectors and the data set's copy stay, as the run would have made them.
+        Leaves no run behind. Indexes, vectors and the data set's copy stay cached for the run.
 
         Raises:
             ConfigurationError, DatasetError, StorageError, ProviderError: as the run would.

@@ -1,4 +1,4 @@
-"""Carries out a benchmark run, phase by phase. Each does what is not recorded yet: a resume is the same call."""
+"""Execute a benchmark run phase by phase. Each phase does only what is not recorded, so a resume is the same call."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.types import Chunk, Progress, ProgressCallback
 
 RETRIEVAL_CALLS = "retrieval"
-"""Under this name stands in a run's usage what enrichment, expansion and reranking asked a language model."""
+"""Name in a run's usage for the language model requests of enrichment, expansion and reranking."""
 
 PipelineFactory = Callable[[Sequence[Chunk], str, Settings, ProgressCallback, Callable[[Completion], None]], Pipeline]
 """(chunks, language, settings, progress, told of every reply of a language model) -> the pipeline over them."""
@@ -44,7 +44,7 @@ class RunParts:
     models: Callable[[Settings], RunModels]
     exporters: Sequence[Exporter] = ()
     finish: Callable[[Mapping[str, Any]], None] = lambda _: None
-    """Told of the whole result just before the run counts as finished; after a crash in between, told again."""
+    """Called with the whole result just before the run counts as finished; called again after a crash in between."""
 
 
 def execute(
