@@ -221,8 +221,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--cases", type=int, default=32, help="random cases per metric")
-    parser.add_argument("--output", type=Path, default=ROOT / "tests" / "judging" / "ragas_cases.json")
-    parser.add_argument("--broken", type=float, help="share of replies (0-1) with broken JSON; only prints")
+    parser.add_argument("--output", type=Path, default=ROOT / "tests" / "judges" / "ragas_cases.json")
+    parser.add_argument("--broken", type=float, help="share of replies (0-1) with broken JSON; writes nothing")
     arguments = parser.parse_args()
     cases = list(cases_of(arguments.seed, arguments.cases))
     if arguments.broken is not None:

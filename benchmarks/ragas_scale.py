@@ -27,12 +27,10 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from chatbot_mvp.app import App  # noqa: E402
 from chatbot_mvp.evaluation.ragas.rows import InputRow, rows_from  # noqa: E402
 from chatbot_mvp.judges.ragas import load_prompts  # noqa: E402
-from chatbot_mvp.llm.providers import Providers  # noqa: E402
 from chatbot_mvp.settings.model import load_settings  # noqa: E402
-from tests.fakes import FakeEmbedder  # noqa: E402
+from tests.fakes import fake_app  # noqa: E402
 from tests.judges.judge_stub import JudgeStub  # noqa: E402
 from tests.llm.http_stub import Request  # noqa: E402
 
@@ -107,12 +105,10 @@ def measure(rows: int, latency: float, calls: int) -> Figures:
                 llm_cache_enabled=False,
                 nim_max_concurrent_requests=calls,
             )
-            providers = Providers(settings)
-            embedder = FakeEmbedder()
-            app = App(settings, lambda _: embedder, providers.current, providers.language_model, providers)
+            app = fake_app(settings)
             given = many_rows(rows)
             began = time.process_time()
-            result = app.bench.ragas.run_now("many", given)
+            result = app.ragas.run_now("many", given)
             cpu = time.process_time() - began
         requests = result["usage"]["calls"]
         scored = sum(count for count, _ in result["scored"].values())

@@ -5,13 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+from chatbot_mvp.retrieval.search import OtherSearch, with_search
 from chatbot_mvp.retrieval.stages.context import context_budget
 from chatbot_mvp.settings.model import Settings
 
 Mode = Literal["strict", "general"]
 MODES: tuple[Mode, ...] = ("strict", "general")
-Retrieval = tuple[tuple[str, Any], ...]
-"""(setting, value) pairs of a search, as in ``ChatProfile.retrieval``."""
 _KNOBS = (
     "kb_top_k",
     "kb_min_score",
@@ -41,7 +40,7 @@ class UserContext:
     """Evidence from which a model is asked in case of doubt, 0-1."""
     chat_max_tokens: int | None = None
     """Token limit of the answer. 0 means LLM_MAX_TOKENS, or 700 with groq and a knowledge base."""
-    retrieval: Retrieval = ()
+    retrieval: OtherSearch = ()
     """Search settings that differ from the defaults. The options above take precedence."""
 
     @classmethod
@@ -75,27 +74,3 @@ class UserContext:
         changed = {name: value for name, value in given.items() if value != getattr(settings, name)}
         # An option equal to its setting changes nothing, so that large sources keep their larger budget.
         return settings.with_changes(**changed) if changed else settings
-
-
-def other_search(settings: Settings, retrieval: Retrieval) -> Retrieval:
-    """Return the pairs of ``retrieval`` that require a separate pipeline, sorted by name.
-
-    Leaves out values equal to ``settings``, and the selection settings (``kb_…``), which ``Pipeline.with_selection``
-    applies to an existing pipeline.
-    """
-    return tuple(
-        sorted(
-            (name, value)
-            for name, value in retrieval
-            if not name.startswith("kb_") and value != getattr(settings, name, None)
-        )
-    )
-
-
-def with_search(settings: Settings, retrieval: Retrieval) -> Settings:
-    """Return ``settings`` with the search settings of ``retrieval``.
-
-    Raises:
-        InvalidSetting: there is no such setting, or its value is not legal.
-    """
-    return settings.with_changes(**dict(retrieval)) if retrieval else settings

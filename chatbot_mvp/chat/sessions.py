@@ -1,41 +1,30 @@
-"""Manage the conversations and running answers of all chat sessions, separated by session."""
+"""The chat's sessions: each one's conversations, kept apart from all others', and the answers being made."""
 
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
-from chatbot_mvp.chat.answering import AnswerStream
+from chatbot_mvp.chat.answering import Answering
 from chatbot_mvp.chat.context import UserContext
 from chatbot_mvp.chat.conversations import Conversation, ConversationStore, Turn, is_session, moment, new_session
 from chatbot_mvp.chat.feedback import Kind, add_question
-from chatbot_mvp.chat.prompting import PastTurn
 from chatbot_mvp.chat.transcripts import as_json, as_markdown
 from chatbot_mvp.chat.turns import LiveTurn, TurnRegistry
-
-Ask = Callable[[str, str, UserContext, Sequence[PastTurn]], AnswerStream]
-"""(kb_id, question, options, history) -> the answer's events."""
+from chatbot_mvp.settings.live import LiveSettings
 
 _LAST_WORDS_S = 10.0
 
 
-class ChatDesk:
+class ChatSessions:
     """Conversations of all sessions. Safe to share between threads."""
 
-    def __init__(self, conversations: Path, kb_dir: Path, ask: Ask) -> None:
-        """
-        Args:
-            conversations: folder of the files.
-            kb_dir: folder of the knowledge bases, for their question files.
-            ask: starts an answer.
-        """
-        self._store = ConversationStore(conversations)
+    def __init__(self, live: LiveSettings, answering: Answering) -> None:
+        self._store = ConversationStore(live.current.conversations_dir)
         self._turns = TurnRegistry()
-        self._kb_dir = kb_dir
-        self._ask = ask
+        self._kb_dir = live.current.kb_dir
+        self._answering = answering
 
     def new_session(self) -> str:
         """Create a session name. Everyone who knows it can read the session's conversations."""
@@ -55,23 +44,12 @@ class ChatDesk:
         Raises:
             ConversationNotFound
         """
-        conversation = self._store.load(session, conversation_id)
-        turn_id = secrets.token_hex(6)
-
-        def write(entry: dict[str, Any], durable: bool) -> None:
-            self._store.append(session, conversation_id, entry, durable)
-
-        entry = {"type": "question", "turn": turn_id, "question": question, "mode": context.mode, "at": moment()}
-        write(entry, False)
-
-        def work(live: LiveTurn) -> None:
-            def ask() -> AnswerStream:
-                history = self._store.load(session, conversation_id).history
-                return self._ask(conversation.kb_id, question, context, history)
-
-            live.run(ask, write)
-
-        return self._turns.begin(conversation_id, turn_id, work)
+        conversation = self._store.open(session, conversation_id)
+        turn = LiveTurn(secrets.token_hex(6), question, context, conversation, self._answering)
+        entry = {"type": "question", "turn": turn.turn_id, "question": question, "mode": context.mode, "at": moment()}
+        conversation.append(entry, durable=False)
+        self._turns.begin(conversation_id, turn)
+        return turn
 
     def under_way(self, session: str, conversation_id: str) -> tuple[LiveTurn, ...]:
         """Return the running answers, in order."""

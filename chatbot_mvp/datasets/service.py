@@ -19,7 +19,7 @@ from chatbot_mvp.datasets.storage import S3Url, open_storage
 from chatbot_mvp.datasets.upload import UploadedFile, take_upload, usable_name
 from chatbot_mvp.errors import DatasetNameTaken, DatasetNotFound, DatasetNotOwn, StorageError
 from chatbot_mvp.jobs.manager import JobManager, JobStatus
-from chatbot_mvp.settings.model import Settings
+from chatbot_mvp.settings.live import LiveSettings
 from chatbot_mvp.types import Progress, ProgressCallback, ignore_progress
 
 _DETAILS_KEPT = 16
@@ -51,15 +51,11 @@ class RemoteList:
     """Time of the listing, ISO 8601, UTC."""
 
 
-class DatasetDesk:
-    """The operations on data sets. Safe to share between sessions; holds no data of a single user."""
+class DatasetService:
+    """The data sets of this machine and of S3. Safe to share between sessions; holds nothing of one user."""
 
-    def __init__(self, settings: Callable[[], Settings]) -> None:
-        """
-        Args:
-            settings: returns the current settings.
-        """
-        self._current = settings
+    def __init__(self, live: LiveSettings) -> None:
+        self._live = live
         self._details: OrderedDict[object, DatasetDetails] = OrderedDict()
         self._asked: RemoteList | None = None
         self._lock = threading.Lock()
@@ -156,7 +152,7 @@ class DatasetDesk:
         """
         name = usable_name(name)
         self._refuse_name(name, replaceable=True)
-        settings = self._current()
+        settings = self._live.current
         settings.datasets_dir.mkdir(parents=True, exist_ok=True)
         take_upload(files, settings.datasets_dir / name, settings.dataset_max_upload_mb)
         return name
@@ -173,7 +169,7 @@ class DatasetDesk:
         load_dataset(folder)
         name = usable_name(folder.name)
         self._refuse_name(name, replaceable=False)
-        place = self._current().datasets_dir / name
+        place = self._live.current.datasets_dir / name
         place.parent.mkdir(parents=True, exist_ok=True)
         place.symlink_to(folder, target_is_directory=True)
         return name
@@ -184,7 +180,7 @@ class DatasetDesk:
         Raises:
             DatasetNotOwn: it was not added by a user.
         """
-        home = self._current().datasets_dir
+        home = self._live.current.datasets_dir
         if name not in {listed.found.name for listed in self.here() if listed.own}:
             raise DatasetNotOwn(name=name, folder=str(home))
         place = home / name
@@ -212,7 +208,7 @@ class DatasetDesk:
             DownloadFailed: a file could not be downloaded.
             DatasetError: a file is not in the hub's format; an earlier copy stays.
         """
-        settings = self._current()
+        settings = self._live.current
         return hotpotqa.fetch(base_url, split, settings.datasets_dir, settings.cache_dir / "downloads", progress)
 
     def push(self, reference: str, progress: ProgressCallback = ignore_progress) -> tuple[str, list[str], list[str]]:
@@ -274,12 +270,12 @@ class DatasetDesk:
 
     @cached_property
     def _jobs(self) -> JobManager:
-        # A separate queue, so that a download does not wait for a long benchmark.
-        return JobManager(self._current().data_jobs_dir)
+        # Its own queue: a download does not wait for an hour's benchmark.
+        return JobManager(self._live.current.data_jobs_dir)
 
     @cached_property
     def _catalogue(self) -> Catalogue:
-        settings = self._current()
+        settings = self._live.current
         home = S3Url(settings.minio_bucket_name, settings.s3_datasets_prefix) if settings.minio_bucket_name else None
         state = StorageState(open_storage(settings), home, tuple(settings.storage_missing), settings.storage_begun)
         return Catalogue(settings.samples_dir, settings.datasets_dir, settings.cache_dir / "datasets", state)

@@ -37,13 +37,13 @@ NO_NOTE = RunNote()
 class RunNotes:
     """Safe to use from threads and processes."""
 
-    def __init__(self, path: Callable[[], Path]) -> None:
+    def __init__(self, path: Path) -> None:
         self._path = path
         self._cache: FileCache[Mapping[str, RunNote]] = FileCache(0)
 
     def all(self) -> Mapping[str, RunNote]:
-        """Return run_id -> tags and note, for runs that have any. Damaged lines are skipped."""
-        path = self._path()
+        """run_id -> its tags and note, of the runs that have any. Damaged lines are left out."""
+        path = self._path
         return self._cache.get(path, lambda: _read(path))
 
     def tag(self, run_id: str, add: Iterable[str] = (), remove: Iterable[str] = ()) -> RunNote:
@@ -71,7 +71,7 @@ class RunNotes:
         return self._append(run_id, line)
 
     def _append(self, run_id: str, line: Callable[[RunNote], Mapping[str, Any]]) -> RunNote:
-        path = self._path()
+        path = self._path
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             with FileLock(path.with_name(f".{path.name}.lock"), timeout=10):

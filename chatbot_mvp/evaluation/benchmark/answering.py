@@ -14,10 +14,13 @@ from chatbot_mvp.evaluation.benchmark import generation, judgement
 from chatbot_mvp.evaluation.benchmark.preparation import PreparedRun
 from chatbot_mvp.evaluation.benchmark.retrieving import PHASE as RETRIEVE
 from chatbot_mvp.llm.base import ChatModel
+from chatbot_mvp.llm.providers import Providers
+from chatbot_mvp.llm.registry import address_of, requests_at_once
 from chatbot_mvp.runs.journal import Journal
 from chatbot_mvp.runs.records import QueryRecord
 from chatbot_mvp.runs.spending import Spending, Spent
 from chatbot_mvp.runs.task_loop import Done, Lane, TaskLoop, costed, failed_task
+from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.types import Progress, ProgressCallback
 
 GENERATE, JUDGE = generation.PHASE, judgement.PHASE
@@ -35,6 +38,22 @@ class RunModels:
     judge_calls: int = 1
     share_calls: bool = False
     """True if both have one address and therefore share its limit of concurrent requests."""
+
+
+def run_models(settings: Settings, providers: Providers) -> RunModels:
+    """The models that a run's settings name, and how many requests each may have under way.
+
+    Raises:
+        UnknownChoice, ProviderNotConfigured, MissingPackage, InvalidSetting: the generator or the judge cannot be used.
+    """
+    judging = settings.of_judge if settings.judge else None
+    return RunModels(
+        providers.model(settings),
+        requests_at_once(settings),
+        providers.model(judging) if judging else None,
+        requests_at_once(judging) if judging else 1,
+        share_calls=judging is not None and address_of(judging) == address_of(settings),
+    )
 
 
 def answer(
@@ -162,7 +181,7 @@ class _Answering:
             self._hand_on(record.query_id)
 
     def _hand_on(self, query_id: str) -> None:
-        """Pass an answer to the judge, unless it is an "I don't know"."""
+        """An answer goes to the judge, unless it says that there is none."""
         if self._judge_model is not None and not self._journal.of(GENERATE)[query_id].payload["abstained"]:
             self._unjudged.append(query_id)
 
