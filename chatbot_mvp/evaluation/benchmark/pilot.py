@@ -72,17 +72,17 @@ def run_pilot(
     progress: ProgressCallback,
     budget_usd: float | None = None,
 ) -> Estimate:
-    """Do ``count`` queries of a run as it would, and say what the whole will take.
+    """Execute ``count`` queries of a run, and extrapolate to the whole run.
 
     Args:
         whole: the run, in a folder of ``pilot_folder``.
         parts: the parts of the run. The pilot writes no exports and is not added to the list of runs.
-        budget_usd: what the answers of the pilot may cost.
+        budget_usd: limit for the pilot's answers, in US dollars; None for no limit.
 
     Raises:
-        PilotFailed: a budget, a quota, or a provider that does not answer.
-        RunStopped: ``progress`` asked for it.
-        ProviderError: one that no request would survive.
+        PilotFailed: the budget or quota did not suffice, or the provider does not answer.
+        RunStopped: ``progress`` raised it.
+        ProviderError: every request would fail.
     """
     started = time.monotonic()
     queries = spread(whole.dataset.queries, count, whole.settings.corpus_shuffle_seed)
