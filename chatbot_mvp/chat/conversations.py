@@ -7,8 +7,6 @@ cannot be read is counted and skipped.
 
 from __future__ import annotations
 
-import json
-import os
 import re
 import secrets
 import threading
@@ -22,6 +20,8 @@ from chatbot_mvp.chat.answer import Failure
 from chatbot_mvp.chat.prompting import PastTurn
 from chatbot_mvp.chat.records import AnswerRecord
 from chatbot_mvp.errors import ConversationNotFound
+from chatbot_mvp.storage.clock import utc_now
+from chatbot_mvp.storage.jsonl import append_lines, parsed_lines
 
 _SESSION = re.compile(r"[0-9a-z]{16,64}")
 _CONVERSATION = re.compile(r"[0-9a-z-]{8,64}")
@@ -120,7 +120,7 @@ class ConversationStore:
         """
         now = datetime.now(UTC)
         conversation_id = f"{now:%Y%m%d-%H%M%S}-{now.microsecond // 1_000:03d}-{secrets.token_hex(3)}"
-        entry = {"type": "conversation", "kb_id": kb_id, "kb_name": kb_name, "at": moment()}
+        entry = {"type": "conversation", "kb_id": kb_id, "kb_name": kb_name, "at": utc_now()}
         self.append(session, conversation_id, entry)
         return conversation_id
 
@@ -131,17 +131,8 @@ class ConversationStore:
             ConversationNotFound: a name that is none of ours.
         """
         path = self._path(session, conversation_id)
-        line = json.dumps(entry, ensure_ascii=False).encode("utf-8", "replace") + b"\n"
-        with self._lock:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            with path.open("ab+") as file:
-                # A crash may have left half a line: what follows must not be lost with it.
-                if file.seek(0, os.SEEK_END) and (file.seek(-1, os.SEEK_END), file.read(1))[1] != b"\n":
-                    line = b"\n" + line
-                file.write(line)
-                if durable:
-                    file.flush()
-                    os.fsync(file.fileno())
+        path.parent.mkdir(parents=True, exist_ok=True)
+        append_lines(path, [entry], sync=durable)
 
     def load(self, session: str, conversation_id: str) -> Conversation:
         """
@@ -154,10 +145,10 @@ class ConversationStore:
             kept = self._read.get(path)
             if kept and kept[0] == size:
                 return kept[1]
-            lines = path.read_bytes()[:size].split(b"\n")
+            rows, damaged = parsed_lines(path.read_bytes()[:size])
         except OSError as error:
             raise ConversationNotFound(conversation_id=conversation_id) from error
-        conversation = _folded(Conversation(session, conversation_id, "", "", ""), lines)
+        conversation = _folded(Conversation(session, conversation_id, "", "", "", damaged=damaged), rows)
         with self._lock:
             self._read[path] = (size, conversation)
             while len(self._read) > 256:
@@ -187,19 +178,11 @@ class ConversationStore:
         return self._root / session / f"{conversation_id}.jsonl"
 
 
-def moment() -> str:
-    """Now, as files have it: ISO 8601, UTC, to the millisecond."""
-    return datetime.now(UTC).isoformat(timespec="milliseconds")
-
-
-def _folded(conversation: Conversation, lines: list[bytes]) -> Conversation:
+def _folded(conversation: Conversation, rows: list[dict[str, Any]]) -> Conversation:
     turns: dict[str, Turn] = {}
-    damaged = 0
-    for line in lines:
-        if not line.strip():
-            continue
+    damaged = conversation.damaged
+    for entry in rows:
         try:
-            entry = json.loads(line)
             if entry["type"] == "conversation":
                 conversation = replace(
                     conversation, kb_id=entry["kb_id"], kb_name=entry["kb_name"], started_at=entry["at"]

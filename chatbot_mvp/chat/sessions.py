@@ -10,11 +10,12 @@ from typing import Any
 
 from chatbot_mvp.chat.answering import AnswerStream
 from chatbot_mvp.chat.context import UserContext
-from chatbot_mvp.chat.conversations import Conversation, ConversationStore, Turn, is_session, moment, new_session
+from chatbot_mvp.chat.conversations import Conversation, ConversationStore, Turn, is_session, new_session
 from chatbot_mvp.chat.feedback import Kind, add_question
 from chatbot_mvp.chat.prompting import PastTurn
 from chatbot_mvp.chat.transcripts import as_json, as_markdown
 from chatbot_mvp.chat.turns import LiveTurn, TurnRegistry
+from chatbot_mvp.storage.clock import utc_now
 
 Ask = Callable[[str, str, UserContext, Sequence[PastTurn]], AnswerStream]
 """(kb_id, question, knobs, history) -> the answer's events."""
@@ -60,7 +61,7 @@ class ChatDesk:
         def write(entry: dict[str, Any], durable: bool) -> None:
             self._store.append(session, conversation_id, entry, durable)
 
-        entry = {"type": "question", "turn": turn_id, "question": question, "mode": context.mode, "at": moment()}
+        entry = {"type": "question", "turn": turn_id, "question": question, "mode": context.mode, "at": utc_now()}
         write(entry, False)
 
         def work(live: LiveTurn) -> None:
@@ -124,7 +125,7 @@ class ChatDesk:
             ConversationNotFound
         """
         self._store.load(session, conversation_id).turn(turn_id)
-        entry = {"type": "feedback", "turn": turn_id, "good": good, "note": note.strip(), "at": moment()}
+        entry = {"type": "feedback", "turn": turn_id, "good": good, "note": note.strip(), "at": utc_now()}
         self._store.append(session, conversation_id, entry, durable=True)
 
     def questions_path(self, kb_id: str) -> Path:

@@ -7,7 +7,6 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 
@@ -20,6 +19,8 @@ from chatbot_mvp.datasets.upload import UploadedFile, take_upload, usable_name
 from chatbot_mvp.errors import DatasetNameTaken, DatasetNotFound, DatasetNotOwn, StorageError
 from chatbot_mvp.jobs.manager import JobManager, JobStatus
 from chatbot_mvp.settings.model import Settings
+from chatbot_mvp.storage.clock import utc_now
+from chatbot_mvp.storage.files import recover_folders
 from chatbot_mvp.types import Progress, ProgressCallback, ignore_progress
 
 _DETAILS_KEPT = 16
@@ -95,7 +96,7 @@ class DatasetDesk:
                 found = tuple(self._catalogue.entries_remote())
             except StorageError as error:
                 problem = error
-            self._asked = RemoteList(found, problem, datetime.now(UTC).isoformat(timespec="seconds"))
+            self._asked = RemoteList(found, problem, utc_now())
         return self._asked
 
     def details(self, reference: str) -> DatasetDetails | None:
@@ -278,4 +279,5 @@ class DatasetDesk:
         settings = self._current()
         home = S3Url(settings.minio_bucket_name, settings.s3_datasets_prefix) if settings.minio_bucket_name else None
         state = StorageState(open_storage(settings), home, tuple(settings.storage_missing), settings.storage_begun)
+        recover_folders(settings.datasets_dir)
         return Catalogue(settings.samples_dir, settings.datasets_dir, settings.cache_dir / "datasets", state)

@@ -6,9 +6,8 @@ import json
 import secrets
 import threading
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path, PurePath
 
 from chatbot_mvp.documents.chunking import chunk_document
@@ -19,6 +18,8 @@ from chatbot_mvp.knowledge_base.intake import FileState, Intake
 from chatbot_mvp.knowledge_base.store import KbStore
 from chatbot_mvp.knowledge_base.suggestions import suggest_questions
 from chatbot_mvp.settings.model import Settings
+from chatbot_mvp.storage.clock import sortable_stamp
+from chatbot_mvp.storage.files import write_json
 from chatbot_mvp.text import fold
 from chatbot_mvp.types import Chunk, Progress, ProgressCallback
 
@@ -211,8 +212,7 @@ class Library:
         work: Callable[[str, ProgressCallback], None],
         states: Sequence[FileState],
     ) -> str:
-        moment = datetime.now(UTC).strftime("%Y%m%dT%H%M%S%f")
-        job_id = f"{moment}-{kind}-{secrets.token_hex(3)}"
+        job_id = f"{sortable_stamp()}-{kind}-{secrets.token_hex(3)}"
         self._folder.mkdir(parents=True, exist_ok=True)
         self._prune()
         self._write(job_id, states, "")
@@ -228,12 +228,8 @@ class Library:
             return Upload(status, (), "")
 
     def _write(self, job_id: str, states: Sequence[FileState], kb_id: str) -> None:
-        path = self._path(job_id)
-        partial = path.with_suffix(".partial")
-        entry: Mapping[str, object] = {"kb_id": kb_id, "files": [state.as_dict() for state in states]}
-        with self._lock:
-            partial.write_text(json.dumps(entry, ensure_ascii=False), "utf-8")
-            partial.replace(path)
+        entry = {"kb_id": kb_id, "files": [state.as_dict() for state in states]}
+        write_json(self._path(job_id), entry, indent=None, durable=False)
 
     def _prune(self) -> None:
         old = sorted((status for status in self._jobs.statuses() if not status.active), key=lambda s: s.job_id)

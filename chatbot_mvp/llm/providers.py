@@ -6,7 +6,6 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from datetime import UTC, datetime
 
 from chatbot_mvp.errors import ChatbotError, InvalidSetting, ProviderNotConfigured
 from chatbot_mvp.llm.base import ChatModel, ChatOptions, ChatRequest, ChatStream, Completion, Message
@@ -15,6 +14,7 @@ from chatbot_mvp.llm.registry import PROVIDERS, create_chat_model, create_remote
 from chatbot_mvp.llm.reply_cache import ReplyCache
 from chatbot_mvp.settings.model import AUTO, Settings
 from chatbot_mvp.settings.saved import save_provider, saved_provider
+from chatbot_mvp.storage.clock import utc_now
 
 _CHECK_SECONDS = 10.0
 _MODEL_FIELDS = {
@@ -125,7 +125,7 @@ class Providers:
                 seconds = model.check(min(_CHECK_SECONDS, self._given.nim_request_timeout))
         except ChatbotError as failure:
             error = failure
-        check = ProviderCheck(error is None, seconds, error, datetime.now(UTC).isoformat(timespec="seconds"))
+        check = ProviderCheck(error is None, seconds, error, utc_now())
         with self._lock:
             self._checks[name] = check
         return check

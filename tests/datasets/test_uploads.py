@@ -16,6 +16,7 @@ import pytest
 from chatbot_mvp import errors
 from chatbot_mvp.app import App
 from chatbot_mvp.datasets import hotpotqa
+from chatbot_mvp.datasets.service import DatasetDesk
 from chatbot_mvp.datasets.trial import try_to_load
 from chatbot_mvp.errors import ChatbotError
 from tests.datasets.hub_stub import HubStub
@@ -209,6 +210,14 @@ def test_what_was_uploaded_can_be_deleted(app: App) -> None:
     app.bench.data.upload([("costa.zip", packed(BEIR))], "costa")
     app.bench.data.delete("costa")
     assert kept(app) == []
+
+
+def test_a_data_set_whose_replacement_was_killed_is_there_at_the_next_start(app: App) -> None:
+    app.bench.data.upload([("costa.zip", packed(BEIR))], "costa")
+    folder = app.settings.datasets_dir / "costa"
+    folder.rename(folder.with_name(".costa.0123456789ab.old"))  # as a kill between the two renames leaves it
+    assert "costa" in DatasetDesk(lambda: app.settings).names()
+    assert kept(app) == ["costa"]
 
 
 def finished(app: App) -> dict[str, str]:

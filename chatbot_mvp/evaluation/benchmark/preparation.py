@@ -18,8 +18,9 @@ from chatbot_mvp.documents.chunking import passage_chunk
 from chatbot_mvp.errors import NothingToRetry, RunAlreadyFinished, RunMismatch
 from chatbot_mvp.evaluation.benchmark.generation import prompts_key
 from chatbot_mvp.retrieval.pipeline import fingerprint, retrieval_config
-from chatbot_mvp.runs.records import RunFolder, RunManifest, utc_now
+from chatbot_mvp.runs.records import RunFolder, RunManifest
 from chatbot_mvp.settings.model import LEAST_CONTEXT_CHARS, Settings
+from chatbot_mvp.storage.clock import utc_now
 from chatbot_mvp.types import Chunk
 
 _log = logging.getLogger(__name__)

@@ -31,8 +31,8 @@ from chatbot_mvp.errors import (
 from chatbot_mvp.jobs.manager import JobManager
 from chatbot_mvp.llm.providers import Providers
 from chatbot_mvp.runs import task_loop
-from chatbot_mvp.runs.records import read_json_lines
 from chatbot_mvp.settings.model import Settings
+from chatbot_mvp.storage.jsonl import read_lines
 from chatbot_mvp.types import Progress, ignore_progress
 from tests.evaluation.benchmark.judge_stub import EMBED, GENERATE, JUDGE, OTHER, Asked, ModelStub
 from tests.fakes import FakeEmbedder
@@ -97,7 +97,7 @@ def ends_with(
 
 def lines(settings: Settings, run_id: str) -> Counter[tuple[str, str, str]]:
     """(phase, query, status) -> lines of records.jsonl."""
-    rows, _ = read_json_lines(settings.results_dir / run_id / "records.jsonl")
+    rows, _ = read_lines(settings.results_dir / run_id / "records.jsonl")
     return Counter((row["phase"], row["query_id"], row["status"]) for row in rows)
 
 
@@ -535,7 +535,7 @@ def test_runs_of_two_processes_work_one_after_the_other_and_a_waiting_one_can_be
     assert [process.wait(60) for process in processes] == [0, 0]
     spans = []
     for path in results.glob("*/events.jsonl"):
-        rows, _ = read_json_lines(path)
+        rows, _ = read_lines(path)
         times = {row["event"]: row["time"] for row in rows}
         spans.append((times["run_start"], times["run_complete"]))
     spans.sort()

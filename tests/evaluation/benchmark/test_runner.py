@@ -33,8 +33,8 @@ from chatbot_mvp.errors import (
 from chatbot_mvp.llm.demo import DemoModel
 from chatbot_mvp.metrics.ranking.family import RANKING_METRICS
 from chatbot_mvp.retrieval.strategies import STRATEGIES
-from chatbot_mvp.runs.records import read_json_lines
 from chatbot_mvp.settings.model import PROJECT_ROOT, Settings
+from chatbot_mvp.storage.jsonl import read_lines
 from chatbot_mvp.types import Progress
 from tests.fakes import FakeEmbedder, FakeLanguageModel
 
@@ -86,7 +86,7 @@ def in_mid_run(progress: Progress) -> bool:
 
 
 def recorded_queries(app_settings: Settings, run_id: str) -> list[str]:
-    rows, _ = read_json_lines(app_settings.results_dir / run_id / "records.jsonl")
+    rows, _ = read_lines(app_settings.results_dir / run_id / "records.jsonl")
     return [row["query_id"] for row in rows]
 
 
@@ -161,7 +161,7 @@ def test_a_limit_beyond_the_data_set_means_all(app: App) -> None:
 
 def test_a_finished_run_is_one_line_in_the_submissions(app: App) -> None:
     results = [app.bench.run_now(retrieval_strategy="LEXICAL", eval_max_queries=n) for n in (3, 4)]
-    rows, damaged = read_json_lines(app.settings.submissions_path)
+    rows, damaged = read_lines(app.settings.submissions_path)
     assert [row["run_id"] for row in rows] == [result["run_id"] for result in results]
     assert damaged == 0
     runs, _ = app.bench.past.runs()
@@ -244,7 +244,7 @@ def test_a_stopped_run_resumes_to_what_an_unbroken_run_gives(settings: Settings,
     unbroken = new_app(settings.with_changes(data_dir=tmp_path / "other")).bench.run_now(retrieval_strategy=strategy)
     assert resumed["metrics"] == unbroken["metrics"]
     assert rankings(resumed) == rankings(unbroken)
-    events, _ = read_json_lines(settings.results_dir / run_id / "events.jsonl")
+    events, _ = read_lines(settings.results_dir / run_id / "events.jsonl")
     assert [(event["event"], event.get("resumed")) for event in events if event["event"] == "run_start"] == [
         ("run_start", False),
         ("run_start", True),

@@ -16,8 +16,8 @@ import pytest
 from chatbot_mvp.errors import RunAlreadyFinished, RunMismatch, RunOverBudget, RunStopped
 from chatbot_mvp.evaluation.ragas.config import config_from
 from chatbot_mvp.evaluation.ragas.rows import InputRow, to_json_lines
-from chatbot_mvp.runs.records import read_json_lines
 from chatbot_mvp.settings.model import PROJECT_ROOT, Settings
+from chatbot_mvp.storage.jsonl import read_lines
 from chatbot_mvp.types import Progress, ignore_progress
 from tests.evaluation.ragas.conftest import app_of, given
 from tests.judges.judge_stub import JudgeStub
@@ -61,7 +61,7 @@ def test_a_stopped_evaluation_goes_on_with_exactly_what_is_missing(
     assert 10 <= sum(scored for _, scored, _ in so_far.values()) < 32
     assert so_far["ragas_nv_context_relevance"] == (None, 0, 8)
     resumed = app_of(asking).bench.resume_now(run_id)
-    records, _ = read_json_lines(asking.results_dir / run_id / "records.jsonl")
+    records, _ = read_lines(asking.results_dir / run_id / "records.jsonl")
     assert len({(row["phase"], row["query_id"]) for row in records}) == len(records) == 32
     bodies = [request.body for request in stub.requests]
     assert len(bodies) == len(set(bodies)), "nothing was asked twice"
