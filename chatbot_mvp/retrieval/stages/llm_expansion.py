@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -31,8 +30,7 @@ class QueryExpander:
         """The model's reply on one line.
 
         Raises:
-            ChatbotError, OSError: there is none.
-            sqlite3.Error: the cache cannot be read or written.
+            ChatbotError, OSError: there is no reply, or the cache cannot be read or written.
         """
         # The prompt tells the language, and so does the key that is made of it.
         prompt = prompts(language)["expand_query"].format(question=question)
@@ -59,7 +57,7 @@ class LlmExpansion(Stage):
             return trace, {"asked": False, "added": 0, "failed": 0}
         try:
             reply = self._expander.words(trace.query, analyzer.language)
-        except (ChatbotError, OSError, sqlite3.Error) as error:
+        except (ChatbotError, OSError) as error:
             return trace, {"asked": True, "added": 0, "failed": 1, "error": str(error)}
         added: dict[str, str] = {}
         for word, term in analyzer.content_words(reply):
