@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 import secrets
-import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -22,6 +21,7 @@ from chatbot_mvp.chat.records import AnswerRecord
 from chatbot_mvp.errors import ConversationNotFound
 from chatbot_mvp.storage.clock import utc_now
 from chatbot_mvp.storage.jsonl import append_lines, parsed_lines
+from chatbot_mvp.storage.lru import BoundedCache
 
 _SESSION = re.compile(r"[0-9a-z]{16,64}")
 _CONVERSATION = re.compile(r"[0-9a-z-]{8,64}")
@@ -108,8 +108,7 @@ class ConversationStore:
 
     def __init__(self, root: Path) -> None:
         self._root = root
-        self._lock = threading.Lock()
-        self._read: dict[Path, tuple[int, Conversation]] = {}
+        self._read: BoundedCache[Path, tuple[int, Conversation]] = BoundedCache(256)
         """Path -> (size when read, what was read): a page reads its conversation each time it is drawn."""
 
     def start(self, session: str, kb_id: str, kb_name: str) -> str:
@@ -149,10 +148,7 @@ class ConversationStore:
         except OSError as error:
             raise ConversationNotFound(conversation_id=conversation_id) from error
         conversation = _folded(Conversation(session, conversation_id, "", "", "", damaged=damaged), rows)
-        with self._lock:
-            self._read[path] = (size, conversation)
-            while len(self._read) > 256:
-                self._read.pop(next(iter(self._read)))
+        self._read.put(path, (size, conversation))
         return conversation
 
     def list(self, session: str, kb_id: str) -> list[Conversation]:
@@ -168,9 +164,8 @@ class ConversationStore:
             ConversationNotFound
         """
         path = self._path(session, conversation_id)
-        with self._lock:
-            self._read.pop(path, None)
-            path.unlink(missing_ok=True)
+        path.unlink(missing_ok=True)
+        self._read.drop(lambda kept: kept == path)
 
     def _path(self, session: str, conversation_id: str) -> Path:
         if not is_session(session) or not _CONVERSATION.fullmatch(conversation_id):

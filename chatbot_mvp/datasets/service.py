@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import threading
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -21,6 +19,7 @@ from chatbot_mvp.jobs.manager import JobManager, JobStatus
 from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.storage.clock import utc_now
 from chatbot_mvp.storage.files import recover_folders
+from chatbot_mvp.storage.lru import BoundedCache
 from chatbot_mvp.types import Progress, ProgressCallback, ignore_progress
 
 _DETAILS_KEPT = 16
@@ -59,9 +58,8 @@ class DatasetDesk:
             settings: as they are now.
         """
         self._current = settings
-        self._details: OrderedDict[object, DatasetDetails] = OrderedDict()
+        self._details: BoundedCache[tuple[object, ...], DatasetDetails] = BoundedCache(_DETAILS_KEPT)
         self._asked: RemoteList | None = None
-        self._lock = threading.Lock()
 
     # --- what is there
 
@@ -110,13 +108,7 @@ class DatasetDesk:
             return None
         files = [path for path in dataset_files(folder) if path.is_file()]
         key = (folder, *((path.name, path.stat().st_size, path.stat().st_mtime_ns) for path in files))
-        with self._lock:
-            if key not in self._details:
-                self._details[key] = read_details(folder)
-            self._details.move_to_end(key)
-            while len(self._details) > _DETAILS_KEPT:
-                self._details.popitem(last=False)
-            return self._details[key]
+        return self._details.get_or_build(key, lambda: read_details(folder))
 
     def find(self, reference: str) -> Found:
         """A data set by a name, a folder, or an address on S3.

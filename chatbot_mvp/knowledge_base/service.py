@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import secrets
-import threading
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -83,7 +82,6 @@ class Library:
         self._jobs = JobManager(self._folder)
         self._files: dict[str, tuple[KbFile, ...]] = {}
         self._suggested: dict[tuple[str, str, int], tuple[str, ...]] = {}
-        self._lock = threading.Lock()
 
     # --- files into a knowledge base
 
