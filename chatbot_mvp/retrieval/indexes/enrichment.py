@@ -14,7 +14,7 @@ from itertools import groupby
 from pathlib import Path
 
 from chatbot_mvp.llm.language_model import LanguageModel
-from chatbot_mvp.retrieval.prompts import prompts
+from chatbot_mvp.retrieval.prompting import PROMPTS
 from chatbot_mvp.storage.sqlite_cache import SqliteCache
 from chatbot_mvp.types import Chunk, Progress, ProgressCallback, ignore_progress
 
@@ -128,7 +128,7 @@ def enrich(
 
 def enrichment_prompts(chunks: Sequence[Chunk], language: str) -> Iterator[str]:
     """One prompt per chunk, in order: with its document where that has several chunks, else with its title."""
-    templates = prompts(language)
+    templates = PROMPTS.texts(language)
     for _, group in groupby(chunks, key=lambda chunk: chunk.doc_id):
         parts = list(group)
         source = _source(parts) if len(parts) > 1 else None

@@ -9,7 +9,7 @@ from chatbot_mvp.errors import ChatbotError
 from chatbot_mvp.llm.language_model import LanguageModel
 from chatbot_mvp.retrieval.indexes.corpus import CorpusIndex
 from chatbot_mvp.retrieval.indexes.enrichment import ContextCache
-from chatbot_mvp.retrieval.prompts import prompts
+from chatbot_mvp.retrieval.prompting import PROMPTS
 from chatbot_mvp.retrieval.stages.base import RetrievalConfig, Stage
 from chatbot_mvp.retrieval.trace import RetrievalTrace
 
@@ -33,7 +33,7 @@ class QueryExpander:
             ChatbotError, OSError: there is no reply, or the cache cannot be read or written.
         """
         # The prompt tells the language, and so does the key that is made of it.
-        prompt = prompts(language)["expand_query"].format(question=question)
+        prompt = PROMPTS.texts(language)["expand_query"].format(question=question)
         return self.cache.contexts(self.model, [prompt], 1)[0]
 
 
