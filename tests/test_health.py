@@ -8,13 +8,11 @@ import time
 from chatbot_mvp.app import App
 from chatbot_mvp.errors import ProviderNotConfigured
 from chatbot_mvp.health import Health, HealthDesk, Probe
+from tests.waiting import wait_until
 
 
 def settled(desk: HealthDesk) -> list[Health]:
-    deadline = time.monotonic() + 5
-    while any(health.state == "checking" for health in desk.states()):
-        assert time.monotonic() < deadline
-        time.sleep(0.005)
+    wait_until(lambda: all(health.state != "checking" for health in desk.states()), 5, "every check", 0.005)
     return desk.states()
 
 

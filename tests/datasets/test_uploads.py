@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import stat
-import time
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -20,6 +19,7 @@ from chatbot_mvp.datasets.service import DatasetDesk
 from chatbot_mvp.datasets.trial import try_to_load
 from chatbot_mvp.errors import ChatbotError
 from tests.datasets.hub_stub import HubStub
+from tests.waiting import wait_for_jobs
 
 BEIR = {
     "corpus.jsonl": '{"_id": "d1", "title": "Faro", "text": "El faro se encendió en 1901."}\n'
@@ -221,10 +221,7 @@ def test_a_data_set_whose_replacement_was_killed_is_there_at_the_next_start(app:
 
 
 def finished(app: App) -> dict[str, str]:
-    deadline = time.monotonic() + 30
-    while any(job.active for job in app.bench.data.jobs()):
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+    wait_for_jobs(app.bench.data.jobs)
     return {job.job_id: job.state for job in app.bench.data.jobs()}
 
 

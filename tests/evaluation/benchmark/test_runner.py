@@ -10,7 +10,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -37,6 +36,7 @@ from chatbot_mvp.settings.model import PROJECT_ROOT, Settings
 from chatbot_mvp.storage.jsonl import read_lines
 from chatbot_mvp.types import Progress
 from tests.fakes import FakeEmbedder, FakeLanguageModel
+from tests.waiting import wait_until
 
 QUERIES = 40
 """Of the bundled data set; more than one batch of records."""
@@ -335,17 +335,8 @@ def test_progress_tells_the_phases_in_order_and_ends_at_the_total(app: App) -> N
 # --- in the background
 
 
-def wait_for(condition: Callable[[], Any], seconds: float = 20) -> Any:
-    limit = time.monotonic() + seconds
-    while time.monotonic() < limit:
-        if value := condition():
-            return value
-        time.sleep(0.01)
-    raise AssertionError("the condition did not come true in time")
-
-
 def ended(app: App, run_id: str) -> Any:
-    return wait_for(lambda: next((job for job in app.bench.jobs() if job.job_id == run_id and not job.active), None))
+    return wait_until(lambda: next((job for job in app.bench.jobs() if job.job_id == run_id and not job.active), None))
 
 
 def test_a_run_in_the_background_gives_what_one_in_the_foreground_gives(settings: Settings) -> None:
@@ -384,7 +375,7 @@ def test_runs_stopped_at_work_or_before_their_turn_are_resumed_by_the_same_app(s
     assert {run.run_id for run in app.bench.past.unfinished()} == {at_work, waiting}
     for run_id in (at_work, waiting):
         app.bench.resume_run(run_id)
-        assert wait_for(lambda run_id=run_id: ended(app, run_id)).state == "done"
+        assert wait_until(lambda run_id=run_id: ended(app, run_id)).state == "done"
     assert {run["run_id"]: run["queries"] for run in app.bench.past.runs()[0]} == {at_work: QUERIES, waiting: QUERIES}
 
 
@@ -431,8 +422,8 @@ def test_a_run_killed_with_sigkill_is_resumed_to_each_query_once_and_equal_metri
         stderr=subprocess.DEVNULL,
     )
     try:
-        [path] = wait_for(lambda: list(settings.results_dir.glob("*/records.jsonl")))
-        wait_for(lambda: path.read_bytes().endswith(b"\n"))
+        [path] = wait_until(lambda: list(settings.results_dir.glob("*/records.jsonl")))
+        wait_until(lambda: path.read_bytes().endswith(b"\n"))
         run_id = path.parent.name
         assert new_app(settings).bench.past.unfinished() == []  # somebody is at work on it
         process.send_signal(signal.SIGKILL)

@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -22,6 +21,7 @@ from chatbot_mvp.types import Progress, ignore_progress
 from tests.evaluation.ragas.conftest import app_of, given
 from tests.judges.judge_stub import JudgeStub
 from tests.llm.http_stub import Request, Response
+from tests.waiting import wait_until
 
 Rows = Callable[[int], list[InputRow]]
 METRICS = ["LLMContextPrecisionWithReference", "LLMContextRecall", "Faithfulness", "ContextRelevance"]
@@ -93,11 +93,8 @@ def test_killed_with_sigkill_an_evaluation_ends_as_an_unbroken_one(
         [sys.executable, "-m", "chatbot_mvp.cli", "ragas", "run", str(data), *metrics],
         cwd=tmp_path, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
     )  # fmt: skip
-    deadline = time.monotonic() + 60
-    while len(stub.requests) < 30:
-        assert process.poll() is None
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+    wait_until(lambda: len(stub.requests) >= 30 or process.poll() is not None, 60, "30 requests")
+    assert process.poll() is None
     process.kill()
     process.wait(10)
     stub.piece_delay = 0.0
