@@ -86,8 +86,6 @@ class SetCheck:
     """The text is not the one that the questions were made for."""
     lost: tuple[str, ...]
     """Ids of the questions whose expected passage is not in the text, letter for letter."""
-    without_passage: tuple[str, ...]
-    """Ids of the answerable questions that expect no passage: whether it is found is not scored."""
 
 
 def check_set(questions: QuestionSet, text: str, sha256: str) -> SetCheck:
@@ -96,7 +94,6 @@ def check_set(questions: QuestionSet, text: str, sha256: str) -> SetCheck:
     return SetCheck(
         questions.kb_sha256 != sha256,
         tuple(one.question_id for one in asked if one.paragraph and not places_of(text, one.paragraph)),
-        tuple(one.question_id for one in asked if one.kind == "answerable" and not one.paragraph),
     )
 
 
