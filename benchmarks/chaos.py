@@ -30,8 +30,9 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from chatbot_mvp.runs.index import read_submissions  # noqa: E402
-from chatbot_mvp.runs.records import RunFolder, read_json_lines, run_folders  # noqa: E402
+from chatbot_mvp.runs.records import RunFolder, run_folders  # noqa: E402
 from chatbot_mvp.settings.model import Settings  # noqa: E402
+from chatbot_mvp.storage.jsonl import read_lines  # noqa: E402
 from tests.evaluation.benchmark.judge_stub import ModelStub  # noqa: E402
 
 PHASES = ("retrieve", "generate", "judge")
@@ -217,7 +218,7 @@ def _differences(unbroken: RunFolder, run: RunFolder) -> list[str]:
 
 def _records(run: RunFolder) -> dict[str, Counter[str]]:
     """Phase -> query -> how many lines say that it went well."""
-    rows, _ = read_json_lines(run.path / "records.jsonl")
+    rows, _ = read_lines(run.path / "records.jsonl")
     counts: dict[str, Counter[str]] = {phase: Counter() for phase in PHASES}
     for row in rows:
         if row["status"] == "ok":

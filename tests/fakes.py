@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import re
 import threading
 import unicodedata
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar
+from typing import Any, TypeVar
 
-import anyio
 import numpy as np
 
 from chatbot_mvp.app import App
@@ -203,10 +203,10 @@ class FakeLanguageModel:
         return LanguageModel("fake", self.ask)
 
 
-def run_in_loop(main: Callable[[], Awaitable[T]]) -> T:
+def run_in_loop(main: Callable[[], Coroutine[Any, Any, T]]) -> T:
     """What a coroutine gives, run in an event loop of its own thread: the browser driver keeps one in the main one."""
     with ThreadPoolExecutor(1) as pool:
-        return pool.submit(anyio.run, main).result()
+        return pool.submit(asyncio.run, main()).result()
 
 
 def chunks_of(*texts: str) -> list[Chunk]:

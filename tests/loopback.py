@@ -2,9 +2,25 @@
 
 from __future__ import annotations
 
+import socket
 import threading
+from contextlib import ExitStack
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
+
+
+def free_ports(count: int) -> list[int]:
+    """Ports of 127.0.0.1 that nothing listens on, all different."""
+    with ExitStack() as stack:
+        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
+        for each in sockets:
+            each.bind(("127.0.0.1", 0))
+        return [each.getsockname()[1] for each in sockets]
+
+
+def free_port() -> int:
+    """A port of 127.0.0.1 that nothing listens on."""
+    return free_ports(1)[0]
 
 
 class LoopbackServer(ThreadingHTTPServer):

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from chatbot_mvp.app import App
 from chatbot_mvp.errors import ProviderNotConfigured
 from chatbot_mvp.health import Health, HealthChecks, Probe
+from tests.waiting import wait_until
 
 
 class Given:
@@ -19,10 +20,7 @@ class Given:
 
 
 def settled(desk: HealthChecks) -> list[Health]:
-    deadline = time.monotonic() + 5
-    while any(health.state == "checking" for health in desk.states()):
-        assert time.monotonic() < deadline
-        time.sleep(0.005)
+    wait_until(lambda: all(health.state != "checking" for health in desk.states()), 5, "every check", 0.005)
     return desk.states()
 
 

@@ -6,11 +6,8 @@ Lines by ``type``: ``conversation`` (first line), then for each turn ``question`
 
 from __future__ import annotations
 
-import json
-import os
 import re
 import secrets
-import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -21,6 +18,9 @@ from chatbot_mvp.chat.answer import Failure
 from chatbot_mvp.chat.prompting import PastTurn
 from chatbot_mvp.chat.records import AnswerRecord
 from chatbot_mvp.errors import ConversationNotFound
+from chatbot_mvp.storage.clock import utc_now
+from chatbot_mvp.storage.jsonl import append_lines, parsed_lines
+from chatbot_mvp.storage.lru import BoundedCache
 
 _SESSION = re.compile(r"[0-9a-z]{16,64}")
 _CONVERSATION = re.compile(r"[0-9a-z-]{8,64}")
@@ -46,7 +46,7 @@ class Turn:
     asked_at: str
     """ISO 8601, UTC."""
     state: TurnState = "interrupted"
-    """A turn without an end is read from disk as "interrupted". ``ChatDesk`` marks those in progress as "running"."""
+    """A turn that has no end on disk is "interrupted". ``ChatSessions`` marks those in progress as "running"."""
     text: str = ""
     """The text received so far; ``answer.text`` once there is an answer."""
     answer: AnswerRecord | None = None
@@ -108,8 +108,7 @@ class ConversationStore:
 
     def __init__(self, root: Path) -> None:
         self._root = root
-        self._lock = threading.Lock()
-        self._read: dict[Path, tuple[int, Conversation]] = {}
+        self._read: BoundedCache[Path, tuple[int, Conversation]] = BoundedCache(256)
         """Cache: path -> (file size, conversation). A page reads its conversation on every rerun."""
 
     def start(self, session: str, kb_id: str, kb_name: str) -> str:
@@ -120,7 +119,7 @@ class ConversationStore:
         """
         now = datetime.now(UTC)
         conversation_id = f"{now:%Y%m%d-%H%M%S}-{now.microsecond // 1_000:03d}-{secrets.token_hex(3)}"
-        entry = {"type": "conversation", "kb_id": kb_id, "kb_name": kb_name, "at": moment()}
+        entry = {"type": "conversation", "kb_id": kb_id, "kb_name": kb_name, "at": utc_now()}
         self.append(session, conversation_id, entry)
         return conversation_id
 
@@ -131,17 +130,8 @@ class ConversationStore:
             ConversationNotFound: a name has an illegal form.
         """
         path = self._path(session, conversation_id)
-        line = json.dumps(entry, ensure_ascii=False).encode("utf-8", "replace") + b"\n"
-        with self._lock:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            with path.open("ab+") as file:
-                # A crash may have left an incomplete line: start a new one, so that this line stays readable.
-                if file.seek(0, os.SEEK_END) and (file.seek(-1, os.SEEK_END), file.read(1))[1] != b"\n":
-                    line = b"\n" + line
-                file.write(line)
-                if durable:
-                    file.flush()
-                    os.fsync(file.fileno())
+        path.parent.mkdir(parents=True, exist_ok=True)
+        append_lines(path, [entry], sync=durable)
 
     def load(self, session: str, conversation_id: str) -> Conversation:
         """Read a conversation.
@@ -155,21 +145,18 @@ class ConversationStore:
             kept = self._read.get(path)
             if kept and kept[0] == size:
                 return kept[1]
-            lines = path.read_bytes()[:size].split(b"\n")
+            rows, damaged = parsed_lines(path.read_bytes()[:size])
         except OSError as error:
             raise ConversationNotFound(conversation_id=conversation_id) from error
-        conversation = _folded(Conversation(session, conversation_id, "", "", ""), lines)
-        with self._lock:
-            self._read[path] = (size, conversation)
-            while len(self._read) > 256:
-                self._read.pop(next(iter(self._read)))
+        conversation = _folded(Conversation(session, conversation_id, "", "", "", damaged=damaged), rows)
+        self._read.put(path, (size, conversation))
         return conversation
 
     def open(self, session: str, conversation_id: str) -> OpenConversation:
         """A conversation to write answers to.
 
         Raises:
-            ConversationNotFound
+            ConversationNotFound: there is no such conversation.
         """
         return OpenConversation(self, session, conversation_id, self.load(session, conversation_id).kb_id)
 
@@ -187,9 +174,8 @@ class ConversationStore:
             ConversationNotFound: a name has an illegal form.
         """
         path = self._path(session, conversation_id)
-        with self._lock:
-            self._read.pop(path, None)
-            path.unlink(missing_ok=True)
+        path.unlink(missing_ok=True)
+        self._read.drop(lambda kept: kept == path)
 
     def _path(self, session: str, conversation_id: str) -> Path:
         if not is_session(session) or not _CONVERSATION.fullmatch(conversation_id):
@@ -219,19 +205,11 @@ class OpenConversation:
         return self._store.load(*self._key).history
 
 
-def moment() -> str:
-    """Return the current time as in the files: ISO 8601, UTC, in milliseconds."""
-    return datetime.now(UTC).isoformat(timespec="milliseconds")
-
-
-def _folded(conversation: Conversation, lines: list[bytes]) -> Conversation:
+def _folded(conversation: Conversation, rows: list[dict[str, Any]]) -> Conversation:
     turns: dict[str, Turn] = {}
-    damaged = 0
-    for line in lines:
-        if not line.strip():
-            continue
+    damaged = conversation.damaged
+    for entry in rows:
         try:
-            entry = json.loads(line)
             if entry["type"] == "conversation":
                 conversation = replace(
                     conversation, kb_id=entry["kb_id"], kb_name=entry["kb_name"], started_at=entry["at"]

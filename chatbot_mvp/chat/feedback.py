@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-import json
-import os
 import threading
 from pathlib import Path
 from typing import Literal
 
 from chatbot_mvp.chat.conversations import Turn
+from chatbot_mvp.storage.jsonl import append_lines
 
 Kind = Literal["answerable", "near", "far"]
 KINDS: tuple[Kind, ...] = ("answerable", "near", "far")
@@ -42,10 +41,5 @@ def add_question(path: Path, turn: Turn, kind: Kind | None, answer: str = "") ->
         if f'"id": "{question_id}"' in before:
             return False
         path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("a", encoding="utf-8", errors="replace") as file:
-            file.write(
-                ("\n" if before and not before.endswith("\n") else "") + json.dumps(entry, ensure_ascii=False) + "\n"
-            )
-            file.flush()
-            os.fsync(file.fileno())
+        append_lines(path, [entry])
     return True

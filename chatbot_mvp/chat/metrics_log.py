@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import logging
-import threading
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from chatbot_mvp.chat.answer import Answer
 from chatbot_mvp.retrieval.trace import RetrievalTrace
+from chatbot_mvp.storage.clock import utc_now
+from chatbot_mvp.storage.jsonl import append_lines
 from chatbot_mvp.text import fold
 
 log = logging.getLogger(__name__)
@@ -27,15 +26,12 @@ class MetricsLog:
         """
         self._path = path
         self._log_queries = log_queries
-        self._lock = threading.Lock()
 
     def append(self, kb_id: str, question: str, answer: Answer, model_name: str) -> None:
-        line = json.dumps(self._entry(kb_id, question, answer, model_name), ensure_ascii=False) + "\n"
+        entry = self._entry(kb_id, question, answer, model_name)
         try:
-            with self._lock:
-                self._path.parent.mkdir(parents=True, exist_ok=True)
-                with self._path.open("a", encoding="utf-8", errors="replace") as file:
-                    file.write(line)
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            append_lines(self._path, [entry], sync=False)
         except OSError as error:
             log.warning("the metrics of a question could not be written to %s: %s", self._path, error)
 
@@ -43,7 +39,7 @@ class MetricsLog:
         trace, decision = answer.trace, answer.decision
         reranked = trace.hits_before_rerank is not None
         entry = {
-            "timestamp": datetime.now(UTC).isoformat(timespec="milliseconds"),
+            "timestamp": utc_now(),
             "query_hash": hashlib.sha256(fold(question).encode("utf-8", "replace")).hexdigest()[:16],
             "kb_id": kb_id,
             "mode": answer.mode,

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import hashlib
-import tomllib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 from chatbot_mvp.llm.base import Message
 from chatbot_mvp.prompting.fence import as_data, fence_name
+from chatbot_mvp.prompting.loader import PromptFolder
 from chatbot_mvp.retrieval.pipeline import fingerprint
 from chatbot_mvp.retrieval.stages.base import RetrievalConfig
-from chatbot_mvp.text import LANGUAGES
 from chatbot_mvp.types import Chunk
 
-_FOLDER = Path(__file__).parent / "prompts"
+PROMPTS = PromptFolder(Path(__file__).parent / "prompts")
 _TURNS_SHOWN = 2
 _TURN_CHARS = 600
 """Characters of an earlier question or answer in a prompt. They only serve to resolve references ("and that one?")."""
@@ -33,34 +31,20 @@ class PastTurn:
     """The query that was searched; "" if it was the question itself."""
 
 
-@cache
-def prompts(language: str) -> dict[str, Any]:
-    """Return name -> template, and ``version``; English if the language has no file."""
-    chosen = language if language in LANGUAGES else "en"
-    return tomllib.loads((_FOLDER / f"{chosen}.toml").read_text("utf-8"))
-
-
-@cache
-def prompts_key() -> str:
-    """Return a key of the prompts of all languages, from versions and a hash of the files ("es1-en1-5b2c9f")."""
-    digest = hashlib.sha256(b"".join((_FOLDER / f"{name}.toml").read_bytes() for name in LANGUAGES)).hexdigest()
-    return "-".join([*(f"{name}{prompts(name)['version']}" for name in LANGUAGES), digest[:6]])
-
-
 def chat_fingerprint(config: RetrievalConfig, model_name: str) -> str:
     """Return 12 hex digits that identify a chat's pipeline configuration, prompts and model."""
-    identity = f"{fingerprint(config)} {prompts_key()} {model_name}"
+    identity = f"{fingerprint(config)} {PROMPTS.key} {model_name}"
     return hashlib.sha256(identity.encode()).hexdigest()[:12]
 
 
 def no_evidence(language: str) -> str:
     """Return the fixed reply of strict mode."""
-    return str(prompts(language)["no_evidence"])
+    return str(PROMPTS.texts(language)["no_evidence"])
 
 
 def no_model(language: str) -> str:
     """Return the fixed reply of general mode, if neither the evidence nor a model can answer."""
-    return str(prompts(language)["no_model"])
+    return str(PROMPTS.texts(language)["no_model"])
 
 
 def distinct_texts(passages: Sequence[Chunk]) -> list[str]:
@@ -87,7 +71,7 @@ def grounded_messages(
     question: str, passages: Sequence[Chunk], language: str, history: Sequence[PastTurn] = ()
 ) -> tuple[Message, ...]:
     """Build the prompt for an answer from ``passages``, which are cited by their numbers from 1."""
-    texts = prompts(language)
+    texts = PROMPTS.texts(language)
     data = numbered_passages(passages)
     fence = fence_name(data, question)
     user = texts["grounded_user"].format(
@@ -99,7 +83,7 @@ def grounded_messages(
 
 def open_messages(question: str, language: str, history: Sequence[PastTurn] = ()) -> tuple[Message, ...]:
     """Build the prompt for an answer without the knowledge base."""
-    texts = prompts(language)
+    texts = PROMPTS.texts(language)
     fence = fence_name(question, *(turn.answer for turn in history))
     user = texts["open_user"].format(conversation=_conversation(history, texts, fence), question=question)
     return Message("system", texts["open_system"].format(fence=fence).strip()), Message("user", user.strip())
@@ -107,7 +91,7 @@ def open_messages(question: str, language: str, history: Sequence[PastTurn] = ()
 
 def relevance_messages(question: str, passages: Sequence[Chunk], language: str) -> tuple[Message, ...]:
     """Build the prompt that asks how well ``passages`` answer a question, from 0 to 10."""
-    texts = prompts(language)
+    texts = PROMPTS.texts(language)
     data = numbered_passages(passages)
     fence = fence_name(data, question, "relevance")
     user = texts["grounded_user"].format(fence=fence, passages=data, conversation="", question=question)
@@ -116,7 +100,7 @@ def relevance_messages(question: str, passages: Sequence[Chunk], language: str) 
 
 def rewrite_messages(question: str, language: str, history: Sequence[PastTurn]) -> tuple[Message, ...]:
     """Build the prompt that asks to rewrite a follow-up question so that it stands alone."""
-    texts = prompts(language)
+    texts = PROMPTS.texts(language)
     fence = fence_name(question, *(turn.answer for turn in history), "rewrite")
     user = texts["open_user"].format(conversation=_conversation(history, texts, fence), question=question)
     return Message("system", texts["rewrite_system"].format(fence=fence).strip()), Message("user", user.strip())
@@ -136,7 +120,7 @@ def _one_line(heading: str) -> str:
     return as_data(" ".join(heading.replace(" > ", " / ").split()))
 
 
-def _conversation(history: Sequence[PastTurn], texts: dict[str, Any], fence: str) -> str:
+def _conversation(history: Sequence[PastTurn], texts: Mapping[str, Any], fence: str) -> str:
     # Fence the conversation too, since an earlier answer may repeat text of the knowledge base.
     turns = [
         texts["turn"]

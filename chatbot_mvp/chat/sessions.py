@@ -8,11 +8,12 @@ from pathlib import Path
 
 from chatbot_mvp.chat.answering import Answering
 from chatbot_mvp.chat.context import UserContext
-from chatbot_mvp.chat.conversations import Conversation, ConversationStore, Turn, is_session, moment, new_session
+from chatbot_mvp.chat.conversations import Conversation, ConversationStore, Turn, is_session, new_session
 from chatbot_mvp.chat.feedback import Kind, add_question
 from chatbot_mvp.chat.transcripts import as_json, as_markdown
 from chatbot_mvp.chat.turns import LiveTurn, TurnRegistry
 from chatbot_mvp.settings.live import LiveSettings
+from chatbot_mvp.storage.clock import utc_now
 
 _LAST_WORDS_S = 10.0
 
@@ -46,7 +47,7 @@ class ChatSessions:
         """
         conversation = self._store.open(session, conversation_id)
         turn = LiveTurn(secrets.token_hex(6), question, context, conversation, self._answering)
-        entry = {"type": "question", "turn": turn.turn_id, "question": question, "mode": context.mode, "at": moment()}
+        entry = {"type": "question", "turn": turn.turn_id, "question": question, "mode": context.mode, "at": utc_now()}
         conversation.append(entry, durable=False)
         self._turns.begin(conversation_id, turn)
         return turn
@@ -103,7 +104,7 @@ class ChatSessions:
             ConversationNotFound
         """
         self._store.load(session, conversation_id).turn(turn_id)
-        entry = {"type": "feedback", "turn": turn_id, "good": good, "note": note.strip(), "at": moment()}
+        entry = {"type": "feedback", "turn": turn_id, "good": good, "note": note.strip(), "at": utc_now()}
         self._store.append(session, conversation_id, entry, durable=True)
 
     def questions_path(self, kb_id: str) -> Path:

@@ -11,8 +11,8 @@ from typing import Any
 
 from chatbot_mvp.datasets.download import download
 from chatbot_mvp.datasets.files import load_dataset
-from chatbot_mvp.datasets.placing import written_anew
 from chatbot_mvp.errors import DatasetFileUnreadable, EmptyDataset, MissingColumn
+from chatbot_mvp.storage.files import replaced_folder
 from chatbot_mvp.types import Progress, ProgressCallback, ignore_progress
 
 BASE_URL = "https://huggingface.co/datasets/hotpotqa/hotpot_qa/resolve/main/distractor"
@@ -100,7 +100,7 @@ def convert(sources: list[Path], folder: Path, progress: ProgressCallback = igno
             progress(Progress("convert", number, 0))
     if not tables.queries:
         raise EmptyDataset(path=str(sources[0]))
-    with written_anew(folder) as work:
+    with replaced_folder(folder) as work:
         qrels, unresolved = tables.write(work)
         load_dataset(work)
     labels = sum(query["answer_type"] == "label" for query in tables.queries)

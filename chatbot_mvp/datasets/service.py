@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import shutil
-import threading
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 
@@ -20,6 +17,9 @@ from chatbot_mvp.datasets.upload import UploadedFile, take_upload, usable_name
 from chatbot_mvp.errors import DatasetNameTaken, DatasetNotFound, DatasetNotOwn, StorageError
 from chatbot_mvp.jobs.manager import JobManager, JobStatus
 from chatbot_mvp.settings.live import LiveSettings
+from chatbot_mvp.storage.clock import utc_now
+from chatbot_mvp.storage.files import recover_folders
+from chatbot_mvp.storage.lru import BoundedCache
 from chatbot_mvp.types import Progress, ProgressCallback, ignore_progress
 
 _DETAILS_KEPT = 16
@@ -56,9 +56,8 @@ class DatasetService:
 
     def __init__(self, live: LiveSettings) -> None:
         self._live = live
-        self._details: OrderedDict[object, DatasetDetails] = OrderedDict()
+        self._details: BoundedCache[tuple[object, ...], DatasetDetails] = BoundedCache(_DETAILS_KEPT)
         self._asked: RemoteList | None = None
-        self._lock = threading.Lock()
 
     # --- listing and loading
 
@@ -93,7 +92,7 @@ class DatasetService:
                 found = tuple(self._catalogue.entries_remote())
             except StorageError as error:
                 problem = error
-            self._asked = RemoteList(found, problem, datetime.now(UTC).isoformat(timespec="seconds"))
+            self._asked = RemoteList(found, problem, utc_now())
         return self._asked
 
     def details(self, reference: str) -> DatasetDetails | None:
@@ -107,13 +106,7 @@ class DatasetService:
             return None
         files = [path for path in dataset_files(folder) if path.is_file()]
         key = (folder, *((path.name, path.stat().st_size, path.stat().st_mtime_ns) for path in files))
-        with self._lock:
-            if key not in self._details:
-                self._details[key] = read_details(folder)
-            self._details.move_to_end(key)
-            while len(self._details) > _DETAILS_KEPT:
-                self._details.popitem(last=False)
-            return self._details[key]
+        return self._details.get_or_build(key, lambda: read_details(folder))
 
     def find(self, reference: str) -> Found:
         """Find a data set by name, folder, or address on S3.
@@ -278,4 +271,5 @@ class DatasetService:
         settings = self._live.current
         home = S3Url(settings.minio_bucket_name, settings.s3_datasets_prefix) if settings.minio_bucket_name else None
         state = StorageState(open_storage(settings), home, tuple(settings.storage_missing), settings.storage_begun)
+        recover_folders(settings.datasets_dir)
         return Catalogue(settings.samples_dir, settings.datasets_dir, settings.cache_dir / "datasets", state)

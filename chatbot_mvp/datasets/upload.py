@@ -11,7 +11,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import IO
 
-from chatbot_mvp.datasets.placing import written_anew
 from chatbot_mvp.datasets.trial import try_to_load
 from chatbot_mvp.errors import (
     DatasetNameUnusable,
@@ -21,6 +20,7 @@ from chatbot_mvp.errors import (
     DatasetUploadTooLarge,
     DatasetUploadUnsafe,
 )
+from chatbot_mvp.storage.files import replaced_folder
 
 UploadedFile = tuple[str, IO[bytes]]
 """(file name, content)"""
@@ -68,7 +68,7 @@ def take_upload(files: Sequence[UploadedFile], folder: Path, limit_mb: int) -> N
         content.seek(0)
         if size > limit_mb * 1_000_000:
             raise DatasetUploadTooLarge(name=name, size_mb=round(size / 1e6), limit_mb=limit_mb)
-    with written_anew(folder) as work:
+    with replaced_folder(folder) as work:
         if len(files) == 1 and files[0][0].lower().endswith(".zip"):
             _unpack(*files[0], work, limit_mb * EXPANSION)
         else:

@@ -4,21 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import random
-import sqlite3
-import threading
 import time
-import weakref
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
 from chatbot_mvp.embedding.base import Embedder, InputType, Vectors
-from chatbot_mvp.errors import CacheUnusable
+from chatbot_mvp.storage.sqlite_cache import SqliteCache
 from chatbot_mvp.types import Progress, ProgressCallback, ignore_progress
-
-_LOOKUP = 500  # SQLite's parameters in one statement
 
 
 class VectorCache:
@@ -29,20 +23,9 @@ class VectorCache:
         Raises:
             CacheUnusable
         """
-        self._path = path
-        self._lock = threading.Lock()
-        with usable(path):
-            path.parent.mkdir(parents=True, exist_ok=True)
-            # One connection for good: closing the last one copies the journal into the file and waits for the disk,
-            # which took a question longer than its embedding.
-            self._connection = sqlite3.connect(path, timeout=60, check_same_thread=False)
-            weakref.finalize(self, self._connection.close)
-            with self._connection:
-                self._connection.execute("PRAGMA journal_mode=WAL")
-                self._connection.execute("PRAGMA synchronous=NORMAL")
-                self._connection.execute(
-                    "CREATE TABLE IF NOT EXISTS vectors (key BLOB PRIMARY KEY, vector BLOB NOT NULL) WITHOUT ROWID"
-                )
+        columns = "(key BLOB PRIMARY KEY, vector BLOB NOT NULL) WITHOUT ROWID"
+        self._cache: SqliteCache[bytes] = SqliteCache(path, "vectors", columns)
+        self._cache.open()
 
     def embed(
         self,
@@ -68,7 +51,7 @@ class VectorCache:
         for row, key in enumerate(keys):
             row_of.setdefault(key, row)
         waiting = dict(row_of)
-        for found in self._read(row_of):
+        for found in self._cache.read(row_of):
             rows = [waiting.pop(key) for key, _ in found]
             result[rows] = np.frombuffer(b"".join(vector for _, vector in found), np.float32).reshape(len(rows), -1)
         cached = len(row_of) - len(waiting)
@@ -81,7 +64,7 @@ class VectorCache:
         done = cached
         for batch in batches:
             vectors = embedder.embed([texts[row] for _, row in batch], input_type)
-            self._write({key: vector.tobytes() for (key, _), vector in zip(batch, vectors, strict=True)})
+            self._cache.write({key: vector.tobytes() for (key, _), vector in zip(batch, vectors, strict=True)})
             result[[row for _, row in batch]] = vectors
             done += len(batch)
             progress(Progress(phase, done, total, time.monotonic() - started, cached))
@@ -91,42 +74,11 @@ class VectorCache:
 
     def count(self, model_id: str, texts: Sequence[str], input_type: InputType) -> int:
         """How many distinct texts need not be embedded."""
-        return sum(map(len, self._read({_key(model_id, input_type, text) for text in texts})))
+        return sum(map(len, self._cache.read({_key(model_id, input_type, text) for text in texts})))
 
     def forget(self, model_id: str, texts: Sequence[str], input_type: InputType) -> None:
         """Delete the vectors of ``texts``; the next ``embed`` computes them anew."""
-        keys = [(_key(model_id, input_type, text),) for text in texts]
-        with self._lock, self._connection:
-            self._connection.executemany("DELETE FROM vectors WHERE key = ?", keys)
-
-    def _read(self, keys: Iterable[bytes]) -> Iterator[list[tuple[bytes, bytes]]]:
-        """(key, vector) of those that are there, some at a time: all at once would be as much memory again."""
-        wanted = sorted(keys)
-        for begin in range(0, len(wanted), _LOOKUP):
-            part = wanted[begin : begin + _LOOKUP]
-            marks = ",".join("?" * len(part))
-            with self._lock, usable(self._path):
-                rows = self._connection.execute(f"SELECT key, vector FROM vectors WHERE key IN ({marks})", part)
-                found = rows.fetchall()
-            if found:
-                yield found
-
-    def _write(self, fresh: Mapping[bytes, bytes]) -> None:
-        with self._lock, usable(self._path), self._connection:
-            self._connection.executemany("INSERT OR REPLACE INTO vectors VALUES (?, ?)", fresh.items())
-
-
-@contextmanager
-def usable(path: Path) -> Iterator[None]:
-    """Tells of a cache on disk whatever SQLite or the system has against it.
-
-    Raises:
-        CacheUnusable
-    """
-    try:
-        yield
-    except (sqlite3.Error, OSError) as error:
-        raise CacheUnusable(path=str(path), reason=str(error)) from error
+        self._cache.delete(_key(model_id, input_type, text) for text in texts)
 
 
 def _key(model_id: str, input_type: InputType, text: str) -> bytes:

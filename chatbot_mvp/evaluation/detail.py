@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
-from collections.abc import Callable, Hashable, Mapping, Sequence
-from typing import Any, TypeVar, cast
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any
 
 from chatbot_mvp.chat.profile import ChatProfile, chat_profile
 from chatbot_mvp.errors import RunUnreadable
@@ -23,6 +21,7 @@ from chatbot_mvp.runs.spending import LLM_REQUEST
 from chatbot_mvp.runs.word_difference import Part, word_difference
 from chatbot_mvp.settings.live import LiveSettings
 from chatbot_mvp.settings.model import Settings
+from chatbot_mvp.storage.lru import BoundedCache
 from chatbot_mvp.text import detect_language
 
 Version = tuple[str, int, int]
@@ -34,8 +33,6 @@ _TABLES_KEPT = 5
 """As many as a comparison has; a table of 7,405 questions takes some 60 MB."""
 _SMALL_KEPT = 64
 
-Kept = TypeVar("Kept")
-
 
 class RunDetails:
     """Safe to share between sessions; holds nothing of one user, and nothing that changes."""
@@ -44,8 +41,8 @@ class RunDetails:
         self._live = live
         self._providers = providers
         self._archive = archive
-        self._tables = _Keeper(_TABLES_KEPT)
-        self._small = _Keeper(_SMALL_KEPT)
+        self._tables: BoundedCache[Version, QueryTable] = BoundedCache(_TABLES_KEPT)
+        self._small: BoundedCache[Hashable, Any] = BoundedCache(_SMALL_KEPT)
 
     def version(self, run_id: str) -> Version:
         """What a page may keep its own things of a run under.
@@ -67,7 +64,7 @@ class RunDetails:
         Raises:
             RunNotFound, RunUnreadable
         """
-        return self._tables.get(self.version(run_id), lambda: QueryTable(self._archive.run(run_id)))
+        return self._tables.get_or_build(self.version(run_id), lambda: QueryTable(self._archive.run(run_id)))
 
     def row(self, run_id: str, query_id: str) -> Mapping[str, Any]:
         """A question of a finished run, of whatever kind, as in ``per_query``.
@@ -129,7 +126,8 @@ class RunDetails:
                     seconds.setdefault(str(event["phase"]), []).append(float(event["seconds"]))
             return {name: found for name, values in seconds.items() if (found := distribution(values))}
 
-        return self._small.get(("latencies", *self.version(run_id)), read)
+        found: dict[str, Distribution] = self._small.get_or_build(("latencies", *self.version(run_id)), read)
+        return found
 
     def records(self, run_id: str, query_id: str) -> dict[str, QueryRecord]:
         """Phase -> what it recorded of a question; empty for a run that came without its records.
@@ -138,7 +136,8 @@ class RunDetails:
             RunNotFound
         """
         key = ("records", *self.version(run_id), query_id)
-        return self._small.get(key, lambda: self._folder(run_id).records_of(query_id))
+        found: dict[str, QueryRecord] = self._small.get_or_build(key, lambda: self._folder(run_id).records_of(query_id))
+        return found
 
     def gold_paths(self, run_id: str, row: Mapping[str, Any]) -> list[GoldPath]:
         """Where each relevant document of a question was lost.
@@ -166,7 +165,9 @@ class RunDetails:
         def compared() -> Comparison:
             return compare_runs([ComparedRun(self.manifest(run_id), self._archive.run(run_id)) for run_id in run_ids])
 
-        return self._small.get(("compare", *(self.version(run_id) for run_id in run_ids)), compared)
+        key = ("compare", *(self.version(run_id) for run_id in run_ids))
+        found: Comparison = self._small.get_or_build(key, compared)
+        return found
 
     @staticmethod
     def why_not_comparable(base: Line, other: Line) -> Mismatch | None:
@@ -194,35 +195,3 @@ class RunDetails:
 
     def _folder(self, run_id: str) -> RunFolder:
         return RunFolder(self._live.current.results_dir, run_id)
-
-
-class _Keeper:
-    """The values used last, each made once however many ask at the same time."""
-
-    def __init__(self, kept: int) -> None:
-        self._kept = kept
-        self._values: OrderedDict[Hashable, Any] = OrderedDict()
-        self._lock = threading.Lock()
-        self._making: dict[Hashable, threading.Lock] = {}
-
-    def found(self, key: Hashable) -> Any:
-        with self._lock:
-            if key in self._values:
-                self._values.move_to_end(key)
-            return self._values.get(key)
-
-    def get(self, key: Hashable, make: Callable[[], Kept]) -> Kept:
-        if (value := self.found(key)) is not None:
-            return cast(Kept, value)
-        with self._lock:
-            making = self._making.setdefault(key, threading.Lock())
-        with making:
-            if (value := self.found(key)) is not None:
-                return cast(Kept, value)
-            made = make()
-            with self._lock:
-                self._making.pop(key, None)
-                self._values[key] = made
-                while len(self._values) > self._kept:
-                    self._values.popitem(last=False)
-        return made

@@ -10,6 +10,7 @@ from typing import Any
 from chatbot_mvp.datasets import Dataset
 from chatbot_mvp.errors import ExportNotWritten
 from chatbot_mvp.runs.records import RunManifest
+from chatbot_mvp.storage.files import write_atomically
 
 
 @dataclass(frozen=True)
@@ -64,7 +65,7 @@ def write_files(exported: Exported, folder: Path) -> list[Path]:
         path = folder / name
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(content)
+            write_atomically(path, content)
         except OSError as error:
             raise ExportNotWritten(path=str(path), reason=error.strerror or str(error)) from error
         paths.append(path)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 from chatbot_mvp.datasets import Dataset
 from chatbot_mvp.metrics.answers.text import AnswerCase
 from chatbot_mvp.runs.records import RunFolder
+from chatbot_mvp.storage.files import write_atomically
 
 _RUN_COUNTS = ("abstentions", "rerank_failures", "reranker_rescue_count", "damaged_records")
 
@@ -62,7 +64,8 @@ def write_detail_csv(folder: RunFolder, result: Mapping[str, Any], dataset: Data
 
 def _write(path: Path, rows: list[dict[str, Any]]) -> None:
     """Write rows as CSV. None (not scored, or not part of the run) becomes an empty cell."""
-    with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, fieldnames=list(rows[0]))
-        writer.writeheader()
-        writer.writerows(rows)
+    text = io.StringIO(newline="")
+    writer = csv.DictWriter(text, fieldnames=list(rows[0]))
+    writer.writeheader()
+    writer.writerows(rows)
+    write_atomically(path, text.getvalue())

@@ -8,12 +8,10 @@ from __future__ import annotations
 
 import json
 import logging
-import os
 import threading
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
-from datetime import UTC, datetime
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Literal
@@ -21,6 +19,8 @@ from typing import Literal
 from filelock import FileLock, Timeout
 
 from chatbot_mvp.errors import ChatbotError, RunBusy, RunStopped
+from chatbot_mvp.storage.clock import utc_now
+from chatbot_mvp.storage.files import write_json
 from chatbot_mvp.types import Progress, ProgressCallback
 
 log = logging.getLogger(__name__)
@@ -183,11 +183,9 @@ class JobManager:
             lock.release()
 
     def _write(self, status: JobStatus) -> None:
-        status = replace(status, updated_at=datetime.now(UTC).isoformat(timespec="milliseconds"))
-        path = self._path(status.job_id, "json")
-        partial = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}")
-        partial.write_text(json.dumps(asdict(status), ensure_ascii=False), "utf-8")
-        partial.replace(path)
+        status = replace(status, updated_at=utc_now())
+        # Progress is written several times a second, and is worth nothing after a power failure.
+        write_json(self._path(status.job_id, "json"), asdict(status), indent=None, durable=False)
 
     def _path(self, job_id: str, suffix: str) -> Path:
         return self._folder / f"{job_id}.{suffix}"

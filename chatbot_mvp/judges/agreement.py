@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from chatbot_mvp.errors import DatasetFileUnreadable
 from chatbot_mvp.judges.ragas.model import Row
 from chatbot_mvp.metrics.statistics.bootstrap import LEVEL, RESAMPLES, SEED
 
@@ -81,29 +78,6 @@ class Spread:
     """Sample standard deviation (n - 1)."""
     low: float | None
     high: float | None
-
-
-def labelled_rows(path: Path) -> list[LabelledRow]:
-    """Read a JSONL file with ``id``, Ragas' columns, ``label`` (faithful or unfaithful) and ``error``.
-
-    Raises:
-        DatasetFileUnreadable: the file is missing, or a line lacks a column or has an unknown label.
-    """
-    found = []
-    try:
-        for number, line in enumerate(path.read_text("utf-8").splitlines(), 1):
-            if not line.strip():
-                continue
-            try:
-                data = json.loads(line)
-                row = Row(data["user_input"], data["response"], tuple(data["retrieved_contexts"]))
-                found.append(LabelledRow(str(data["id"]), row, _LABELS[data["label"]], data.get("error") or ""))
-            except (ValueError, KeyError, TypeError) as error:
-                reason = f"line {number}: {error!r}"
-                raise DatasetFileUnreadable(path=str(path), reason=reason) from error
-    except (OSError, UnicodeDecodeError) as error:
-        raise DatasetFileUnreadable(path=str(path), reason=str(error)) from error
-    return found
 
 
 def labelled_row(row_id: str, row: Row, given: Mapping[str, Any]) -> LabelledRow | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -19,14 +18,14 @@ from chatbot_mvp.errors import (
 )
 from chatbot_mvp.judges.reading import Reading, Unreadable, ends_in_the_middle, read_reply, repeats_itself, until_cut
 from chatbot_mvp.llm.base import ChatModel, ChatOptions, ChatRequest, Completion, Message, Usage
+from chatbot_mvp.prompting.loader import PromptFolder
 from chatbot_mvp.remote.failures import OF_ONE_REQUEST, PASSING
-from chatbot_mvp.text import LANGUAGES
 
 T = TypeVar("T", bound=BaseModel)
 Reason = Literal["", "unusable_reply", "provider"]
 """Why there is no value. unusable_reply: no attempt gave a readable reply; provider: the request failed."""
 
-_PROMPTS = Path(__file__).parent / "prompts"
+_PROMPTS = PromptFolder(Path(__file__).parent / "prompts")
 _ABOUT_SCHEMA = re.compile(r"response.?(?:format|schema|mime)|json.?(?:schema|object|mode)|structured", re.I)
 _TAKES_NO_SCHEMA: set[str] = set()
 """Names of models whose provider refused a JSON schema in this process. Without this memory every request would be
@@ -156,7 +155,7 @@ def ask(
 
 def correction(language: str) -> str:
     """Return the template of the message after an unreadable reply; English for an unknown language."""
-    return str(_texts(language)["correction"])
+    return str(_PROMPTS.texts(language)["correction"])
 
 
 def total_usage(completions: Iterable[Completion]) -> Usage:
@@ -187,12 +186,6 @@ def json_schema(reply: type[BaseModel]) -> Mapping[str, Any]:
 
     result: dict[str, Any] = inlined(schema)
     return result
-
-
-@cache
-def _texts(language: str) -> dict[str, Any]:
-    chosen = language if language in LANGUAGES else "en"
-    return tomllib.loads((_PROMPTS / f"{chosen}.toml").read_text("utf-8"))
 
 
 N = TypeVar("N", int, float)

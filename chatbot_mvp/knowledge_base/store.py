@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import shutil
-import threading
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
-from datetime import UTC, datetime
 from pathlib import Path
 
 from chatbot_mvp.documents.chunking import chunk_document
 from chatbot_mvp.documents.parsing import ParsedText, parse_upload
 from chatbot_mvp.documents.sources import KbFile, join_sources, text_hash
 from chatbot_mvp.errors import KbNotFound, KbUnreadable, UploadEmpty
+from chatbot_mvp.storage.clock import utc_now
+from chatbot_mvp.storage.files import write_atomically, write_json
 from chatbot_mvp.text import detect_language, fold
 from chatbot_mvp.types import Document
 
@@ -95,15 +94,15 @@ class KbStore:
             kb_truncated=len(kept) < len(files) or any(file.cut for file in kept),
             encoding=files[0][1].encoding,
             sha256=sha,
-            added_at=datetime.now(UTC).isoformat(timespec="milliseconds"),
+            added_at=utc_now(),
             files=tuple(file.name for file in kept),
             chunks=len(chunk_document(Document(kb_id, Path(first).stem, text))),
         )
         folder = self._root / record.kb_id
         folder.mkdir(parents=True, exist_ok=True)
         # Write kb.json last: a folder without it is not listed, so a crash leaves no incomplete KB in the list.
-        _write(folder / "source.txt", text)
-        _write(folder / "files.json", json.dumps([asdict(file) for file in kept], ensure_ascii=False))
+        write_atomically(folder / "source.txt", text)
+        write_atomically(folder / "files.json", json.dumps([asdict(file) for file in kept], ensure_ascii=False))
         self._write_record(record)
         return record
 
@@ -204,15 +203,4 @@ class KbStore:
             return None
 
     def _write_record(self, record: KbRecord) -> None:
-        path = self._root / record.kb_id / "kb.json"
-        _write(path, json.dumps(asdict(record), ensure_ascii=False, indent=2))
-
-
-def _write(path: Path, text: str) -> None:
-    """Write a file atomically: readers see the old content or the new one, never a part."""
-    partial = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}")
-    with partial.open("w", encoding="utf-8", newline="") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    partial.replace(path)
+        write_json(self._root / record.kb_id / "kb.json", asdict(record))

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import json
 import secrets
-import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path, PurePath
 
 from chatbot_mvp.errors import ChatbotError
@@ -15,6 +13,8 @@ from chatbot_mvp.jobs.manager import JobManager, JobState, JobStatus
 from chatbot_mvp.knowledge_base.intake import FileState, Intake
 from chatbot_mvp.knowledge_base.service import KnowledgeBases
 from chatbot_mvp.settings.live import LiveSettings
+from chatbot_mvp.storage.clock import sortable_stamp
+from chatbot_mvp.storage.files import write_json
 from chatbot_mvp.types import Progress, ProgressCallback
 
 _KEPT = 20  # ended jobs whose states stay on disk
@@ -40,7 +40,6 @@ class Uploads:
         self._folder = live.current.kb_jobs_dir
         # Its own queue: an upload does not wait for an hour's benchmark.
         self._jobs = JobManager(self._folder)
-        self._lock = threading.Lock()
 
     def take(self, files: Sequence[tuple[str, bytes]], kb_name: str = "") -> str:
         """Make one knowledge base of one or more files, in the background; the job's id.
@@ -120,8 +119,7 @@ class Uploads:
         work: Callable[[str, ProgressCallback], None],
         states: Sequence[FileState],
     ) -> str:
-        moment = datetime.now(UTC).strftime("%Y%m%dT%H%M%S%f")
-        job_id = f"{moment}-{kind}-{secrets.token_hex(3)}"
+        job_id = f"{sortable_stamp()}-{kind}-{secrets.token_hex(3)}"
         self._folder.mkdir(parents=True, exist_ok=True)
         self._prune()
         self._write(job_id, states, "")
@@ -137,12 +135,8 @@ class Uploads:
             return Upload(status, (), "")
 
     def _write(self, job_id: str, states: Sequence[FileState], kb_id: str) -> None:
-        path = self._path(job_id)
-        partial = path.with_suffix(".partial")
-        entry: Mapping[str, object] = {"kb_id": kb_id, "files": [state.as_dict() for state in states]}
-        with self._lock:
-            partial.write_text(json.dumps(entry, ensure_ascii=False), "utf-8")
-            partial.replace(path)
+        entry = {"kb_id": kb_id, "files": [state.as_dict() for state in states]}
+        write_json(self._path(job_id), entry, indent=None, durable=False)
 
     def _prune(self) -> None:
         old = sorted((status for status in self._jobs.statuses() if not status.active), key=lambda s: s.job_id)

@@ -6,7 +6,6 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from datetime import UTC, datetime
 
 from chatbot_mvp.errors import ChatbotError, ProviderNotConfigured
 from chatbot_mvp.llm.base import ChatModel, ChatOptions, ChatRequest, ChatStream, Completion, Message, ignore_reply
@@ -16,6 +15,7 @@ from chatbot_mvp.llm.reply_cache import ReplyCache
 from chatbot_mvp.settings.fields import PROVIDER_SETTINGS
 from chatbot_mvp.settings.live import LiveSettings
 from chatbot_mvp.settings.model import Settings
+from chatbot_mvp.storage.clock import utc_now
 
 _CHECK_SECONDS = 10.0
 _MODEL_FIELDS = {
@@ -111,7 +111,7 @@ class Providers:
                 seconds = create_remote_model(settings).check(min(_CHECK_SECONDS, settings.nim_request_timeout))
         except ChatbotError as failure:
             error = failure
-        check = ProviderCheck(error is None, seconds, error, datetime.now(UTC).isoformat(timespec="seconds"))
+        check = ProviderCheck(error is None, seconds, error, utc_now())
         with self._lock:
             self._checks[name] = check
         return check

@@ -5,15 +5,15 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-import sqlite3
 import time
 from collections.abc import Iterator
-from contextlib import closing
 from dataclasses import asdict, replace
 from pathlib import Path
 
+from chatbot_mvp.errors import CacheUnusable
 from chatbot_mvp.llm.base import ChatModel, ChatRequest, ChatStream, Completion, Usage
 from chatbot_mvp.llm.streams import FinishedStream
+from chatbot_mvp.storage.sqlite_cache import SqliteCache
 
 _LOG = logging.getLogger(__name__)
 _KEY_VERSION = 1
@@ -25,17 +25,15 @@ class ReplyCache:
     """One SQLite file. Safe for several threads and processes."""
 
     def __init__(self, path: Path) -> None:
-        self._path = path
+        columns = "(key BLOB PRIMARY KEY, reply TEXT NOT NULL)"
+        self._cache: SqliteCache[str] = SqliteCache(path, "replies", columns)
 
     def get(self, key: bytes) -> Completion | None:
         """The reply kept under a key, as a hit: cost 0, its own tokens, no seconds yet."""
-        if not self._path.is_file():
+        found = [reply for rows in self._cache.read([key]) for _, reply in rows]
+        if not found:
             return None
-        with closing(self._connect()) as connection:
-            row = connection.execute("SELECT reply FROM replies WHERE key = ?", (key,)).fetchone()
-        if row is None:
-            return None
-        kept = json.loads(row[0])
+        kept = json.loads(found[0])
         usage = Usage(kept["prompt_tokens"], kept["completion_tokens"], cost_usd=0.0)
         return Completion(kept["text"], kept["model"], 0.0, kept["finish_reason"], usage, cached=True)
 
@@ -50,29 +48,14 @@ class ReplyCache:
             "prompt_tokens": completion.usage.prompt_tokens,
             "completion_tokens": completion.usage.completion_tokens,
         }
-        with closing(self._connect()) as connection, connection:
-            connection.execute("INSERT OR REPLACE INTO replies VALUES (?, ?)", (key, json.dumps(reply)))
+        self._cache.write({key: json.dumps(reply)})
 
     def clear(self) -> int:
         """Forget every reply; how many there were."""
-        if not self._path.is_file():
-            return 0
-        with closing(self._connect()) as connection, connection:
-            return connection.execute("DELETE FROM replies").rowcount
+        return self._cache.clear()
 
     def __len__(self) -> int:
-        if not self._path.is_file():
-            return 0
-        with closing(self._connect()) as connection:
-            return int(connection.execute("SELECT count(*) FROM replies").fetchone()[0])
-
-    def _connect(self) -> sqlite3.Connection:
-        self._path.parent.mkdir(parents=True, exist_ok=True)
-        connection = sqlite3.connect(self._path, timeout=60)
-        connection.execute("PRAGMA journal_mode=WAL")
-        connection.execute("PRAGMA synchronous=NORMAL")
-        connection.execute("CREATE TABLE IF NOT EXISTS replies (key BLOB PRIMARY KEY, reply TEXT NOT NULL)")
-        return connection
+        return len(self._cache)
 
 
 class CachedModel:
@@ -127,7 +110,7 @@ def _found(cache: ReplyCache, key: bytes) -> Completion | None:
     """What is kept under a key; None too where the file cannot be read: an answer is worth more than a cache."""
     try:
         return cache.get(key)
-    except (sqlite3.Error, OSError, ValueError, KeyError) as error:
+    except (CacheUnusable, ValueError, KeyError) as error:
         _LOG.warning("the cache of replies cannot be read: %s", error)
         return None
 
@@ -135,7 +118,7 @@ def _found(cache: ReplyCache, key: bytes) -> Completion | None:
 def _keep(cache: ReplyCache, key: bytes, completion: Completion) -> None:
     try:
         cache.put(key, completion)
-    except (sqlite3.Error, OSError) as error:
+    except CacheUnusable as error:
         _LOG.warning("the cache of replies cannot be written: %s", error)
 
 

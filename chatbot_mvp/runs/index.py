@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from chatbot_mvp.runs.records import append_json_lines, read_json_lines
+from chatbot_mvp.storage.jsonl import append_lines, read_lines
 
 _KEPT = (
     "run_id",
@@ -32,12 +32,12 @@ _KEPT = (
 def append_submission(path: Path, result: Mapping[str, Any]) -> None:
     """Append the line of a finished run."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    append_json_lines(path, [{name: result[name] for name in _KEPT if name in result}])
+    append_lines(path, [{name: result[name] for name in _KEPT if name in result}])
 
 
 def read_submissions(path: Path) -> tuple[list[dict[str, Any]], int]:
     """Return (distinct runs, newest first; number of unusable lines). Does not change the file."""
-    rows, damaged = read_json_lines(path)
+    rows, damaged = read_lines(path)
     by_id: dict[str, dict[str, Any]] = {}
     for row in rows:
         if isinstance(row.get("run_id"), str) and isinstance(row.get("metrics"), dict):

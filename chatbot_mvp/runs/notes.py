@@ -14,8 +14,9 @@ from typing import Any
 from filelock import FileLock, Timeout
 
 from chatbot_mvp.errors import NoteChanged, NoteNotWritten
-from chatbot_mvp.runs.records import append_json_lines, read_json_lines, utc_now
+from chatbot_mvp.storage.clock import utc_now
 from chatbot_mvp.storage.file_cache import FileCache
+from chatbot_mvp.storage.jsonl import append_lines, read_lines
 from chatbot_mvp.text import fold
 
 TAG_CHARS, NOTE_CHARS = 40, 2_000
@@ -78,7 +79,7 @@ class RunNotes:
                 # Read again inside the lock: another process may have changed the file just now.
                 now = _read(path).get(run_id, NO_NOTE)
                 row = {"time": utc_now(), "run_id": run_id, **line(now)}
-                append_json_lines(path, [row])
+                append_lines(path, [row])
         except (OSError, Timeout) as error:
             reason = getattr(error, "strerror", None) or str(error)
             raise NoteNotWritten(run_id=run_id, path=str(path), reason=reason) from error
@@ -86,7 +87,7 @@ class RunNotes:
 
 
 def _read(path: Path) -> dict[str, RunNote]:
-    rows, _ = read_json_lines(path)
+    rows, _ = read_lines(path)
     found: dict[str, RunNote] = {}
     for row in rows:
         run_id = row.get("run_id")

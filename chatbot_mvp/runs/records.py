@@ -11,19 +11,19 @@ from __future__ import annotations
 
 import json
 import logging
-import os
 import re
-import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
 
 from filelock import FileLock, Timeout
 
 from chatbot_mvp.errors import RunBusy, RunNotBegun, RunNotFound, RunNotWritten, RunUnreadable
+from chatbot_mvp.storage.clock import utc_now
+from chatbot_mvp.storage.files import write_json
+from chatbot_mvp.storage.jsonl import append_lines, read_lines
 
 _log = logging.getLogger(__name__)
 
@@ -97,7 +97,6 @@ class RunFolder:
         self._renewing = self.path / ".renewing"
         # Two seconds: a page that looks at the state holds the lock for a moment.
         self._lock = FileLock(self.path / ".lock", timeout=2)
-        self._writing = threading.Lock()
 
     def create(self, manifest: RunManifest) -> None:
         """Create the folder and write the manifest.
@@ -184,7 +183,7 @@ class RunFolder:
     def all_records(self) -> tuple[dict[str, dict[str, QueryRecord]], int]:
         """Return (phase -> query_id -> its last record, number of damaged lines)."""
         found: dict[str, dict[str, QueryRecord]] = {}
-        rows, damaged = read_json_lines(self._records)
+        rows, damaged = read_lines(self._records)
         for row in rows:
             try:
                 record = QueryRecord(**row)
@@ -241,14 +240,12 @@ class RunFolder:
 
     def read_events(self, name: str) -> Iterator[dict[str, Any]]:
         """Return the events of one kind, in order. Damaged lines are skipped."""
-        rows, _ = read_json_lines(self.path / "events.jsonl")
+        rows, _ = read_lines(self.path / "events.jsonl")
         return (row for row in rows if row.get("event") == name)
 
     def _append(self, path: Path, rows: list[dict[str, Any]], sync: bool) -> None:
         try:
-            # Several threads write events, and their lines must not mix.
-            with self._writing:
-                append_json_lines(path, rows, sync)
+            append_lines(path, rows, sync)
         except OSError as error:
             raise RunNotWritten(run_id=self.run_id, path=path.name, reason=error.strerror or str(error)) from error
 
@@ -275,57 +272,3 @@ def run_folders(root: Path) -> list[RunFolder]:
     """List all runs with a manifest, newest first."""
     names = sorted((path.parent.name for path in root.glob("*/manifest.json")), reverse=True)
     return [RunFolder(root, name) for name in names]
-
-
-def append_json_lines(path: Path, rows: list[dict[str, Any]], sync: bool = True) -> None:
-    """Append rows to a JSON Lines file. An incomplete last line, left by a crash, is ended first."""
-    data = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows).encode()
-    with path.open("ab+") as file:
-        if file.tell() > 0:
-            file.seek(-1, os.SEEK_END)
-            if file.read(1) != b"\n":
-                data = b"\n" + data
-        file.write(data)
-        file.flush()
-        if sync:
-            os.fsync(file.fileno())
-
-
-def read_json_lines(path: Path) -> tuple[list[dict[str, Any]], int]:
-    """Return (rows that are JSON objects, number of other lines). The file is not changed."""
-    rows: list[dict[str, Any]] = []
-    damaged = 0
-    if not path.is_file():
-        return rows, damaged
-    for line in path.read_bytes().split(b"\n"):
-        if not line.strip():
-            continue
-        row = None
-        with suppress(ValueError):
-            row = json.loads(line)
-        if isinstance(row, dict):
-            rows.append(row)
-        else:
-            damaged += 1
-    return rows, damaged
-
-
-def write_json(path: Path, value: dict[str, Any]) -> None:
-    """Write a JSON file atomically, with fsync."""
-    partial = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}")
-    try:
-        with partial.open("w", encoding="utf-8") as file:
-            file.write(
-                json.dumps(value, ensure_ascii=False, indent=2)
-            )  # at once: a large result has millions of pieces
-            file.flush()
-            os.fsync(file.fileno())
-        partial.replace(path)
-    except OSError:
-        # On a full disk the partial file would take the space that the next attempt needs.
-        partial.unlink(missing_ok=True)
-        raise
-
-
-def utc_now() -> str:
-    return datetime.now(UTC).isoformat(timespec="milliseconds")

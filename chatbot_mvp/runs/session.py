@@ -22,9 +22,10 @@ from chatbot_mvp.errors import (
 )
 from chatbot_mvp.runs.journal import Journal
 from chatbot_mvp.runs.queue import my_turn
-from chatbot_mvp.runs.records import RunFolder, utc_now
+from chatbot_mvp.runs.records import RunFolder
 from chatbot_mvp.runs.spending import BudgetReached, Spending
 from chatbot_mvp.settings.model import Settings
+from chatbot_mvp.storage.clock import utc_now
 from chatbot_mvp.types import Progress, ProgressCallback
 
 _OF_THE_DISK = {

@@ -90,7 +90,7 @@ class Spending:
         self._closed = False
         self._changed = threading.Condition()
         for event in folder.read_events(LLM_REQUEST):
-            spent = _of_event(event)
+            spent = spent_of(event)
             self._phases[event["phase"]] = self._phases.get(event["phase"], Spent()).plus(spent)
             self._dearest_request = max(self._dearest_request, spent.cost_usd)
         self._stepped = Spent.total(self._phases.values()).cost_usd
@@ -202,6 +202,7 @@ class Spending:
             self._changed.notify_all()
 
 
-def _of_event(event: Mapping[str, Any]) -> Spent:
+def spent_of(event: Mapping[str, Any]) -> Spent:
+    """What one ``llm_request`` event says that it took; of a request without a price, 1 counts as unpriced."""
     spent = Spent(**{name: event[name] for name in asdict(Spent()) if event.get(name) is not None})
     return replace(spent, unpriced=int(event.get("cost_usd") is None))

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from chatbot_mvp.storage.json_file import change_object, read_object
+from chatbot_mvp.storage.json_object import change_object, read_object
 
 
 def saved_provider(path: Path) -> str:

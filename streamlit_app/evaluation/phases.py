@@ -17,7 +17,6 @@ _ORDER = (
     *("generate", "judge", "similarity", "score", "aggregate", "export"),
 )
 _SHOWN_SECONDS = 0.05  # less cannot be seen in a bar
-_ROOM = 1.25  # of the longest bar, for the figure behind it
 
 Result = Mapping[str, Any]
 

@@ -11,13 +11,12 @@ from hypothesis import strategies as st
 
 from chatbot_mvp.chat.context import Mode, UserContext
 from chatbot_mvp.chat.prompting import (
+    PROMPTS,
     PastTurn,
     chat_fingerprint,
     distinct_texts,
     grounded_messages,
     open_messages,
-    prompts,
-    prompts_key,
     relevance_messages,
     rewrite_messages,
 )
@@ -161,9 +160,9 @@ def test_what_is_sent_covers_each_character_of_the_passages_once(spans: list[tup
 
 @pytest.mark.parametrize("language", list(LANGUAGES))
 def test_every_language_has_every_prompt_with_its_placeholders(language: str) -> None:
-    names = {name: set(re.findall(r"\{(\w+)\}", str(text))) for name, text in prompts(language).items()}
-    assert names == {name: set(re.findall(r"\{(\w+)\}", str(text))) for name, text in prompts("es").items()}
-    assert isinstance(prompts(language)["version"], int)
+    names = {name: set(re.findall(r"\{(\w+)\}", str(text))) for name, text in PROMPTS.texts(language).items()}
+    assert names == {name: set(re.findall(r"\{(\w+)\}", str(text))) for name, text in PROMPTS.texts("es").items()}
+    assert isinstance(PROMPTS.texts(language)["version"], int)
     chunk = Chunk("a", "d", "S", "Texto.", 0, 6)
     for messages in (
         grounded_messages("q", [chunk], language, [PastTurn("a", "b")]),
@@ -178,9 +177,10 @@ def test_the_prompts_are_part_of_the_chats_fingerprint(settings: Settings, monke
     config = retrieval_config(settings)
     before = chat_fingerprint(config, "demo")
     assert before == chat_fingerprint(config, "demo") != chat_fingerprint(config, "gemini/x")
-    monkeypatch.setattr("chatbot_mvp.chat.prompting.prompts_key", lambda: "es2-en1-other")
+    monkeypatch.setattr(PROMPTS, "key", "es2-en1-other")
     assert chat_fingerprint(config, "demo") != before
-    assert re.fullmatch(r"es\d+-en\d+-[0-9a-f]{6}", prompts_key())
+    monkeypatch.undo()
+    assert re.fullmatch(r"es\d+-en\d+-[0-9a-f]{6}", PROMPTS.key)
 
 
 def test_the_words_of_a_document_in_braces_do_not_disturb_a_prompt(settings: Settings) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import threading
-import time
 from pathlib import Path
 
 import pytest
@@ -20,6 +19,7 @@ from chatbot_mvp.llm.demo import DemoModel
 from chatbot_mvp.settings.model import Settings
 from tests.chat.conftest import INSIDE, OUTSIDE, SOURCE
 from tests.fakes import FailingChatModel, FakeChatModel, FakeEmbedder, SlowChatModel, fake_app
+from tests.waiting import wait_until
 
 SESSION = "0123456789abcdef"
 WORDS = "Cada persona dispone de 23 días laborables de vacaciones. [1]"
@@ -82,8 +82,7 @@ def test_stop_keeps_what_has_come(settings: Settings) -> None:
     model = SlowChatModel(WORDS * 40, 0.02)
     desk, conversation_id = begun(app_of(settings, model))
     [live] = desk.under_way(SESSION, conversation_id)
-    while not live.wait(0, 0.01).text:
-        pass
+    wait_until(lambda: live.wait(0, 0.01).text, 20, "the first piece", 0)
     desk.stop(SESSION, conversation_id)
     assert live.join(5.0)
     [turn] = desk.conversation(SESSION, conversation_id).turns
@@ -195,11 +194,9 @@ def test_twenty_sessions_at_once_each_get_their_own_answer_and_history(settings:
         thread.start()
     for thread in threads:
         thread.join()
-    deadline = time.monotonic() + 60
+    talks = list(zip(sessions, conversations, strict=True))
+    wait_until(lambda: not any(app.chat.under_way(*talk) for talk in talks), 60, "the last answer")
     for n in range(20):
-        while app.chat.under_way(sessions[n], conversations[n]):
-            assert time.monotonic() < deadline
-            time.sleep(0.02)
         turns = app.chat.conversation(sessions[n], conversations[n]).turns
         assert [f"{place[n]} abre a las {n + 3} horas" in turn.text for turn in turns] == [True, True]
 

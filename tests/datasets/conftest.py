@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-import socket
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,6 +18,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from chatbot_mvp.settings.model import Settings
 from tests.datasets.hub_stub import HubStub
+from tests.loopback import free_ports
 
 KEY, SECRET = "team-key", "team-very-secret"
 READER, READER_SECRET = "reader-key", "reader-very-secret"
@@ -51,14 +50,6 @@ class S3Server:
             if path.is_file():
                 key = f"{prefix}/{folder.name}/{path.relative_to(folder).as_posix()}"
                 self.client.put_object(Bucket=BUCKET, Key=key, Body=path.read_bytes())
-
-
-def free_ports(count: int) -> list[int]:
-    with ExitStack() as stack:
-        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
-        for each in sockets:
-            each.bind(("127.0.0.1", 0))
-        return [each.getsockname()[1] for each in sockets]
 
 
 @pytest.fixture(scope="session")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import stat
-import time
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -16,9 +15,11 @@ import pytest
 from chatbot_mvp import errors
 from chatbot_mvp.app import App
 from chatbot_mvp.datasets import hotpotqa
+from chatbot_mvp.datasets.service import DatasetService
 from chatbot_mvp.datasets.trial import try_to_load
 from chatbot_mvp.errors import ChatbotError
 from tests.datasets.hub_stub import HubStub
+from tests.waiting import wait_for_jobs
 
 BEIR = {
     "corpus.jsonl": '{"_id": "d1", "title": "Faro", "text": "El faro se encendió en 1901."}\n'
@@ -211,11 +212,16 @@ def test_what_was_uploaded_can_be_deleted(app: App) -> None:
     assert kept(app) == []
 
 
+def test_a_data_set_whose_replacement_was_killed_is_there_at_the_next_start(app: App) -> None:
+    app.datasets.upload([("costa.zip", packed(BEIR))], "costa")
+    folder = app.settings.datasets_dir / "costa"
+    folder.rename(folder.with_name(".costa.0123456789ab.old"))  # as a kill between the two renames leaves it
+    assert "costa" in DatasetService(app.live).names()
+    assert kept(app) == ["costa"]
+
+
 def finished(app: App) -> dict[str, str]:
-    deadline = time.monotonic() + 30
-    while any(job.active for job in app.datasets.jobs()):
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+    wait_for_jobs(app.datasets.jobs)
     return {job.job_id: job.state for job in app.datasets.jobs()}
 
 

@@ -5,15 +5,16 @@ from __future__ import annotations
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import sys
-import time
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from tests.loopback import free_port
+from tests.waiting import wait_until
 
 ROOT = Path(__file__).resolve().parents[2]
 CHROMIUM = next(
@@ -29,9 +30,7 @@ class Server:
         self.data_dir = data_dir
         self._start = start or ("-m", "streamlit")
         self._environment = environment
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            self.port = probe.getsockname()[1]
+        self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         self.log = data_dir / "server.log"
         self._process: subprocess.Popen[bytes] | None = None
@@ -43,14 +42,17 @@ class Server:
             self._process = subprocess.Popen(
                 [*command, "--server.port", str(self.port)], cwd=ROOT, env=environment, stdout=log, stderr=log
             )
-        deadline = time.monotonic() + 60
-        while time.monotonic() < deadline:
-            try:
-                with urllib.request.urlopen(f"{self.url}/_stcore/health", timeout=2):
-                    return
-            except OSError:
-                time.sleep(0.2)
-        raise AssertionError(f"the server did not answer:\n{self.log.read_text()}")
+        try:
+            wait_until(self._answers, 60, "an answer of the server", 0.2)
+        except AssertionError as error:
+            raise AssertionError(f"{error}:\n{self.log.read_text()}") from error
+
+    def _answers(self) -> bool:
+        try:
+            with urllib.request.urlopen(f"{self.url}/_stcore/health", timeout=2):
+                return True
+        except OSError:
+            return False
 
     def kill(self) -> None:
         """As a power cut would: no clean-up of any kind."""

@@ -11,7 +11,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -19,6 +18,7 @@ from chatbot_mvp.errors import RunBusy, UnknownChoice
 from chatbot_mvp.jobs.manager import JobManager, JobStatus
 from chatbot_mvp.settings.model import PROJECT_ROOT
 from chatbot_mvp.types import Progress, ProgressCallback
+from tests.waiting import wait_until
 
 OWNER = """
 import sys, time
@@ -66,21 +66,12 @@ def gate() -> Iterator[Gate]:
     gate.gate.set()
 
 
-def wait_for(condition: Callable[[], Any], seconds: float = 20) -> Any:
-    limit = time.monotonic() + seconds
-    while time.monotonic() < limit:
-        if value := condition():
-            return value
-        time.sleep(0.01)
-    raise AssertionError("the condition did not come true in time")
-
-
 def in_state(manager: JobManager, job_id: str, *states: str) -> JobStatus:
     def look() -> JobStatus | None:
         status = manager.status(job_id)
         return status if status and status.state in states else None
 
-    status: JobStatus = wait_for(look)
+    status: JobStatus = wait_until(look)
     return status
 
 
@@ -298,7 +289,7 @@ def test_a_job_whose_process_was_killed_is_interrupted_and_can_be_submitted_agai
     owner = start_owner(tmp_path, folder)
     manager = JobManager(folder)
     try:
-        wait_for(lambda: in_state(manager, "job1", "running").total)
+        wait_until(lambda: in_state(manager, "job1", "running").total)
         owner.send_signal(signal.SIGKILL)
         owner.wait(timeout=10)
     finally:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from chatbot_mvp.errors import PromptsUnreadable, UnknownChoice
-from chatbot_mvp.judges.ragas import load_prompts, prompt_languages, prompts_key
+from chatbot_mvp.judges.ragas import load_prompts, prompt_languages
 from chatbot_mvp.judges.ragas import prompts as prompts_module
 from chatbot_mvp.judges.ragas.replies import REPLIES
 from chatbot_mvp.text import detect_language
@@ -52,15 +52,15 @@ def test_both_languages_have_the_same_shape() -> None:
 
 
 def test_the_key_names_language_versions_and_text(tmp_path: Path) -> None:
-    assert prompts_key("es").startswith("es-1.1.1.1.1-")
-    assert prompts_key("es") != prompts_key("en")
-    assert prompts_key("es", tmp_path) == prompts_key("es")
+    assert load_prompts("es").key.startswith("es-1.1.1.1.1-")
+    assert load_prompts("es").key != load_prompts("en").key
+    assert load_prompts("es", tmp_path).key == load_prompts("es").key
     write(tmp_path, OWN)
-    assert prompts_key("es", tmp_path).startswith("es-7.1.1.1.1-")
+    assert load_prompts("es", tmp_path).key.startswith("es-7.1.1.1.1-")
     write(tmp_path, OWN.replace("Responde", "Contesta"))
-    again = prompts_key("es", tmp_path)
+    again = load_prompts("es", tmp_path).key
     write(tmp_path, OWN)
-    assert again != prompts_key("es", tmp_path)
+    assert again != load_prompts("es", tmp_path).key
 
 
 def test_a_file_of_ones_own_replaces_the_built_in_one(tmp_path: Path) -> None:

@@ -56,3 +56,19 @@ def test_a_build_that_fails_leaves_nothing_behind() -> None:
         with pytest.raises(ValueError, match="no"):
             pool.get(("kb", "1"), fail)
     assert pool.get(("kb", "1"), lambda: "built") == "built"  # type: ignore[arg-type,return-value]
+
+
+@pytest.mark.parametrize("clears", [False, True])
+def test_a_pipeline_whose_knowledge_base_is_dropped_while_it_is_built_is_not_kept(clears: bool) -> None:
+    pool = PipelinePool(2)
+
+    def build() -> Any:
+        # As another session deletes or indexes the knowledge base anew.
+        if clears:
+            pool.clear()
+        else:
+            pool.drop("kb")
+        return "of the text before"
+
+    assert pool.get(("kb", "1"), build) == "of the text before"
+    assert pool.get(("kb", "1"), lambda: "built") == "built"  # type: ignore[arg-type,return-value,comparison-overlap]

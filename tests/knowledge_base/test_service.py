@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 
 import pytest
@@ -12,6 +11,7 @@ from chatbot_mvp.errors import KbNotFound
 from chatbot_mvp.knowledge_base.uploads import Upload
 from chatbot_mvp.settings.model import Settings
 from tests.documents.made import docx_with, pdf
+from tests.waiting import wait_until
 
 DOCX = docx_with(
     ("Heading 1", "Ayuda de comedor"),
@@ -26,11 +26,11 @@ def app(tmp_path: Path) -> App:
 
 
 def wait(app: App, job_id: str) -> Upload:
-    deadline = time.monotonic() + 60
-    while (upload := app.uploads.upload(job_id)) is None or upload.job.active:
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
-    return upload
+    def ended() -> Upload | None:
+        upload = app.uploads.upload(job_id)
+        return None if upload is None or upload.job.active else upload
+
+    return wait_until(ended, 60, "the end of the upload")
 
 
 def test_files_of_one_upload_are_one_kb_and_each_has_its_state(app: App) -> None:
@@ -59,8 +59,7 @@ def test_an_upload_of_nothing_that_can_be_used_leaves_no_kb(app: App) -> None:
 def test_a_stop_leaves_nothing_and_says_so_of_each_file(app: App) -> None:
     many = pdf([[("Una línea de texto cualquiera para leer", 11.0)] * 45] * 400)
     job_id = app.uploads.take([("largo.pdf", many), ("comedor.docx", DOCX)])
-    while app.uploads.uploads()[0].files[0].stage == "waiting":
-        time.sleep(0.02)
+    wait_until(lambda: app.uploads.uploads()[0].files[0].stage != "waiting", 60, "the first file's turn")
     app.uploads.stop(job_id)
     upload = wait(app, job_id)
     assert upload.job.state == "stopped"
@@ -74,7 +73,7 @@ def test_a_stop_while_indexing_deletes_what_was_kept(app: App, monkeypatch: pyte
     def build(kb_id: str, progress: object) -> None:
         raise RunStopped(run_id=kb_id)
 
-    monkeypatch.setattr(app.kbs.records, "pipeline", build)
+    monkeypatch.setattr(app.kbs, "pipeline", build)
     upload = wait(app, app.uploads.take([("comedor.docx", DOCX)]))
     assert (upload.job.state, upload.files[0].stage, app.kbs.records()) == ("stopped", "stopped", [])
 

@@ -6,18 +6,15 @@ import threading
 import time
 from collections.abc import Callable, Generator, Sequence
 
-import anyio
 import pytest
 
 from chatbot_mvp.errors import ProviderReplyUnusable, ProviderUnavailable
 from chatbot_mvp.llm.base import ChatRequest, Message
 from chatbot_mvp.llm.remote_model import RemoteModel
-from chatbot_mvp.llm.twins import acomplete, astream
 from chatbot_mvp.llm.wire import Delta
 from chatbot_mvp.remote.calls import Calls
 from chatbot_mvp.remote.failures import Endpoint, Failure
 from chatbot_mvp.remote.limiter import Limiter
-from tests.fakes import run_in_loop
 
 REQUEST = ChatRequest((Message("user", "?"),))
 
@@ -104,38 +101,6 @@ def test_a_reader_that_goes_away_frees_the_slot() -> None:
     del stream
     assert wire.closed.wait(2)
     assert limiter.running == 0
-
-
-def test_a_cancelled_task_frees_the_connection() -> None:
-    model, wire, limiter = model_of(slowly)
-
-    async def main() -> None:
-        stream = await astream(model, REQUEST)
-        with anyio.move_on_after(0.15):
-            async for _ in stream:
-                pass
-        assert stream.completion.finish_reason == "cancelled"
-
-    run_in_loop(main)
-    assert wire.closed.wait(2)
-    assert limiter.running == 0
-
-
-def test_twins_run_side_by_side_in_one_loop() -> None:
-    def one() -> Generator[Delta, None, None]:
-        time.sleep(0.2)
-        yield Delta("x", "stop")
-
-    model, _, _ = model_of(one, concurrency=4)
-
-    async def main() -> float:
-        started = time.monotonic()
-        async with anyio.create_task_group() as group:
-            for _ in range(4):
-                group.start_soon(acomplete, model, REQUEST)
-        return time.monotonic() - started
-
-    assert run_in_loop(main) < 0.7
 
 
 def test_a_stream_is_begun_anew_only_while_nothing_was_shown() -> None:

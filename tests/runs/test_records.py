@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
@@ -12,11 +11,10 @@ from chatbot_mvp.runs.records import (
     QueryRecord,
     RunFolder,
     RunManifest,
-    append_json_lines,
-    read_json_lines,
     run_folders,
-    write_json,
 )
+from chatbot_mvp.storage.files import write_json
+from chatbot_mvp.storage.jsonl import read_lines
 
 
 def manifest(run_id: str = "run1") -> RunManifest:
@@ -95,31 +93,7 @@ def test_a_damaged_line_is_skipped_counted_and_left_in_the_file(run: RunFolder, 
 def test_blank_lines_are_no_damage(tmp_path: Path) -> None:
     path = tmp_path / "x.jsonl"
     path.write_bytes(b'\n{"a": 1}\n  \n\n{"a": 2}')
-    assert read_json_lines(path) == ([{"a": 1}, {"a": 2}], 0)
-
-
-def test_a_line_separator_inside_a_text_does_not_end_the_line(tmp_path: Path) -> None:
-    path = tmp_path / "x.jsonl"
-    rows = [{"text": "uno\u2028dos\x85tres\x0ccuatro\r\ncinco"}]
-    append_json_lines(path, rows)
-    assert read_json_lines(path) == (rows, 0)
-
-
-def test_appending_nothing_changes_nothing(tmp_path: Path) -> None:
-    path = tmp_path / "x.jsonl"
-    append_json_lines(path, [{"a": 1}])
-    append_json_lines(path, [])
-    assert path.read_text("utf-8") == '{"a": 1}\n'
-
-
-def test_a_json_file_is_there_whole_or_as_it_was(tmp_path: Path) -> None:
-    """A value that cannot be written, in its middle, leaves the old file and nothing that looks like one."""
-    path = tmp_path / "x.json"
-    write_json(path, {"a": "ñ"})
-    with pytest.raises(TypeError):
-        write_json(path, {"a": 1, "b": object()})
-    assert json.loads(path.read_text("utf-8")) == {"a": "ñ"}
-    assert list(tmp_path.glob("*.json")) == [path]
+    assert read_lines(path) == ([{"a": 1}, {"a": 2}], 0)
 
 
 def test_a_manifest_is_read_back_as_it_was_written(run: RunFolder) -> None:
@@ -174,7 +148,7 @@ def test_a_second_worker_on_a_run_is_refused_and_the_first_keeps_it(run: RunFold
 def test_events_tell_the_story_in_order(run: RunFolder) -> None:
     run.event("run_start", resumed=False)
     run.event("run_complete")
-    rows, damaged = read_json_lines(run.path / "events.jsonl")
+    rows, damaged = read_lines(run.path / "events.jsonl")
     assert [(row["event"], row["run_id"]) for row in rows] == [("run_start", "run1"), ("run_complete", "run1")]
     assert damaged == 0
 

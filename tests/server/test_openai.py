@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import os
-import socket
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -26,6 +24,8 @@ from chatbot_mvp.server.openai import MAX_BODY_BYTES, build_server
 from chatbot_mvp.settings.model import Settings
 from tests.chat.conftest import INSIDE, OUTSIDE, SOURCE
 from tests.fakes import FailingChatModel, FakeChatModel, FakeEmbedder, SlowChatModel, fake_app
+from tests.loopback import free_port
+from tests.waiting import wait_until
 
 TOKEN = "prueba-de-token"
 WORDS = "Cada persona dispone de 23 días laborables de vacaciones."
@@ -33,18 +33,13 @@ WORDS = "Cada persona dispone de 23 días laborables de vacaciones."
 
 @contextmanager
 def running(app: App) -> Iterator[str]:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = free_port()
     server = uvicorn.Server(
         uvicorn.Config(build_server(app, TOKEN), host="127.0.0.1", port=port, log_level="error", backlog=128)
     )
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
-    deadline = time.monotonic() + 20
-    while not server.started:
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
+    wait_until(lambda: server.started, 20, "the server")
     yield f"http://127.0.0.1:{port}/v1"
     server.should_exit = True
     thread.join(10)
@@ -256,9 +251,7 @@ def test_twenty_sessions_at_once_get_twenty_right_answers(settings: Settings) ->
 
 
 def test_the_command_makes_up_a_token_prints_it_once_and_asks_for_it(tmp_path: Path) -> None:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = free_port()
     environment = {**os.environ, "DATA_DIR": str(tmp_path), "SERVE_TOKEN": "", "RETRIEVAL_STRATEGY": "LEXICAL"}
     process = subprocess.Popen(
         [sys.executable, "-m", "chatbot_mvp.cli", "serve", "--port", str(port)],
@@ -272,14 +265,14 @@ def test_the_command_makes_up_a_token_prints_it_once_and_asks_for_it(tmp_path: P
         token = process.stderr.readline().strip().rpartition(" ")[2]
         url = process.stderr.readline().strip()
         assert url == f"http://127.0.0.1:{port}/v1"
-        deadline = time.monotonic() + 30
-        while True:
+
+        def answer() -> httpx.Response | None:
             try:
-                assert httpx.get(f"{url}/models").status_code == 401
-                break
+                return httpx.get(f"{url}/models")
             except httpx.TransportError:
-                assert time.monotonic() < deadline
-                time.sleep(0.1)
+                return None
+
+        assert wait_until(answer, 30, "an answer of the server", 0.1).status_code == 401
         assert httpx.get(f"{url}/models", headers={"Authorization": f"Bearer {token}"}).json()["data"] == []
     finally:
         process.terminate()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 
 import pytest
@@ -14,6 +13,7 @@ from streamlit_app.admin.run_fields import key_of
 from streamlit_app.shared.i18n import LANGUAGE_NAMES, catalogue
 from streamlit_app.shared.state import get_app
 from tests.ui.test_pages import open_page, texts
+from tests.waiting import wait_for_jobs
 
 
 @pytest.fixture(autouse=True)
@@ -58,10 +58,7 @@ def test_a_preset_fills_the_form_and_the_run_goes_by_it() -> None:
     page.number_input(key="run_max_queries").set_value(3).run()
     clicked(page, "run_start")
     assert not page.error
-    deadline = time.monotonic() + 60
-    while any(job.active for job in get_app().runs.jobs()):
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+    wait_for_jobs(get_app().runs.jobs)
     [run], _ = get_app().archive.runs()
     assert (run["strategy"], run["queries"], run["dataset"]) == ("LEXICAL", 3, "valle_multihop")
     page.selectbox(key="run_preset").set_value("").run()

@@ -17,6 +17,7 @@ from streamlit_app.home.last_runs import metric_of_group
 from streamlit_app.shared.state import get_app
 from tests.loopback import LoopbackServer
 from tests.ui.test_pages import ROOT, open_page, texts
+from tests.waiting import wait_for_jobs, wait_until
 
 
 def keys(app: AppTest) -> set[str]:
@@ -24,17 +25,7 @@ def keys(app: AppTest) -> set[str]:
 
 
 def settle_health() -> None:
-    deadline = time.monotonic() + 30
-    while any(health.state == "checking" for health in get_app().health.states()):
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
-
-
-def wait_for_jobs() -> None:
-    deadline = time.monotonic() + 60
-    while any(job.active for job in get_app().runs.jobs()):
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+    wait_until(lambda: all(health.state != "checking" for health in get_app().health.states()), 30, "every check")
 
 
 def write_runs(folder: Path, count: int, **changes: Any) -> None:
@@ -194,7 +185,7 @@ def test_the_tour_does_each_step_and_knows_it_after_a_reload(data_dir: Path, no_
     home = chat.button(key="tour-go-on").click().run()
 
     home = home.button(key="tour-go-measure").click().run()
-    wait_for_jobs()
+    wait_for_jobs(get_app().runs.jobs)
     home = home.run()
     home = home.button(key="tour-go-read").click().run()
     [run] = get_app().archive.runs()[0]

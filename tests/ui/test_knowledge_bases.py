@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from streamlit_app.shared.state import get_app
 from tests.documents.made import docx_with, pdf
 from tests.ui.test_pages import open_page, sources, texts
+from tests.waiting import wait_until
 
 DOCX = docx_with(("Heading 1", "Ayuda de comedor"), ("Normal", "La empresa paga once euros por cada día de comedor."))
 PDF = pdf([[("Gastos de viaje", 18.0), ("El kilómetro se paga a veintiséis céntimos.", 11.0)]])
@@ -33,10 +32,7 @@ def chosen(chat: AppTest) -> str:
 
 
 def settled(page: AppTest) -> AppTest:
-    deadline = time.monotonic() + 60
-    while get_app().uploads.uploads():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+    wait_until(lambda: not get_app().uploads.uploads(), 60, "the end of all uploads")
     page.run()
     assert not page.exception, page.exception
     return page

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,6 +11,7 @@ from streamlit.testing.v1 import AppTest
 from chatbot_mvp.api import KbQuestion, KbRecord, SetQuestion
 from streamlit_app.shared.state import get_app
 from tests.ui.test_pages import open_page, sources, texts
+from tests.waiting import wait_until
 
 KB = "# Vacaciones\n\nCada persona dispone de 23 días.\n\n# Dietas\n\nLa dieta completa es de 48 euros.\n"
 QUESTIONS = (
@@ -36,10 +36,7 @@ def with_set(kb: KbRecord, name: str = "mías") -> str:
 
 def wait(kb: KbRecord) -> str:
     """The id of what the latest job made."""
-    deadline = time.monotonic() + 60
-    while get_app().kb_evaluation.jobs(kb.kb_id)[0].status.active:
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+    wait_until(lambda: not get_app().kb_evaluation.jobs(kb.kb_id)[0].status.active, 60, "the end of the job")
     return get_app().kb_evaluation.jobs(kb.kb_id)[0].made
 
 

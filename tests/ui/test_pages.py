@@ -5,7 +5,6 @@ from __future__ import annotations
 import html
 import json
 import re
-import time
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ from streamlit.testing.v1 import AppTest
 from chatbot_mvp.app import build_app
 from chatbot_mvp.settings.model import load_settings
 from streamlit_app.shared.state import get_app
+from tests.waiting import wait_for_jobs
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = {
@@ -96,10 +96,7 @@ def test_launch_from_admin_and_read_the_result(data_dir: Path) -> None:
     """The launcher's run goes through the job thread and appears in Evaluación with its scored counts."""
     admin = open_page("admin")
     admin.button(key="run_start").click().run()
-    deadline = time.monotonic() + 60
-    while any(job.active for job in get_app().runs.jobs()):
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
+    wait_for_jobs(get_app().runs.jobs)
     evaluation = open_newest()
     assert {metric.label for metric in evaluation.metric} >= {"Hit@1", "Recall@5", "NDCG@10", "MRR"}
     assert "40 de 40 puntuadas" in texts(evaluation)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ from streamlit_app.shared.state import get_app
 from tests.evaluation.ragas.conftest import LABELLED, given
 from tests.judges.judge_stub import JudgeStub
 from tests.ui.test_pages import comparison_widgets, open_newest, open_page, texts
+from tests.waiting import wait_for_jobs, wait_until
 
 LEXICAL = RagasConfig(metrics=("lexical_faithfulness",))
 
@@ -34,10 +34,7 @@ def judge(data_dir: Path, no_keys: None, monkeypatch: pytest.MonkeyPatch) -> Ite
 
 def finished() -> str:
     """The id of the run whose job ended last."""
-    deadline = time.monotonic() + 60
-    while any(job.active for job in get_app().runs.jobs()):
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+    wait_for_jobs(get_app().runs.jobs)
     [job] = get_app().runs.jobs()
     assert job.state == "done", job
     return job.job_id
@@ -178,10 +175,7 @@ def test_the_means_so_far_are_shown_while_it_runs(judge: JudgeStub, monkeypatch:
     run_id = get_app().ragas.start(
         "lento", rows_from(given(count=20), "x"), RagasConfig(metrics=("ragas_faithfulness",))
     )
-    deadline = time.monotonic() + 30
-    while not get_app().ragas.so_far(run_id)["ragas_faithfulness"][1]:
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+    wait_until(lambda: get_app().ragas.so_far(run_id)["ragas_faithfulness"][1], 30, "the first score")
     admin = open_page("admin")
     get_app().runs.stop_run(run_id)
     judge.piece_delay = 0.0

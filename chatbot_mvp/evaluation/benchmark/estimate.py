@@ -18,7 +18,7 @@ from chatbot_mvp.llm.base import Message, Usage
 from chatbot_mvp.llm.prices import load_prices
 from chatbot_mvp.llm.registry import find_provider, requests_at_once
 from chatbot_mvp.retrieval.indexes.enrichment import CALLS_AT_ONCE, missing_prompts
-from chatbot_mvp.retrieval.prompts import prompts
+from chatbot_mvp.retrieval.prompting import PROMPTS
 from chatbot_mvp.retrieval.stages.context import ContextChars, context_budget
 from chatbot_mvp.retrieval.stages.llm_expansion import SHORT_QUESTION
 from chatbot_mvp.retrieval.stages.rerank import LLM_CALLS_AT_ONCE
@@ -247,7 +247,7 @@ def missing_contexts(chunks: Sequence[Chunk], language: str, settings: Settings)
 
 
 def _retrieval(chunks: Sequence[Chunk], dataset: Dataset, settings: Settings) -> list[_Need]:
-    texts, queries = prompts(language_of(dataset, settings)), dataset.queries
+    texts, queries = PROMPTS.texts(language_of(dataset, settings)), dataset.queries
     calls, prompt, reply = 0, 0.0, 0.0
     if settings.reranker_enabled and not settings.reranker_base_url:
         depth = min(settings.retrieval_pre_fusion_k, len(chunks))

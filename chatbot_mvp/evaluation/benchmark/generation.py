@@ -6,26 +6,22 @@ since a benchmark's reference is a word or two and a chat's answer is not.
 
 from __future__ import annotations
 
-import hashlib
 import re
-import tomllib
 from collections.abc import Sequence
-from functools import cache
 from pathlib import Path
-from typing import Any
 
 from chatbot_mvp.chat.prompting import numbered_passages
 from chatbot_mvp.datasets import Query
 from chatbot_mvp.llm.base import ChatOptions, ChatRequest, Grounding, Message
 from chatbot_mvp.metrics.answers.text import normalise
 from chatbot_mvp.prompting.fence import fence_name, from_data
+from chatbot_mvp.prompting.loader import PromptFolder
 from chatbot_mvp.settings.model import Settings
-from chatbot_mvp.text import LANGUAGES
 from chatbot_mvp.types import Chunk
 
 PHASE = "generate"
 
-_FOLDER = Path(__file__).parent / "prompts"
+PROMPTS = PromptFolder(Path(__file__).parent / "prompts")
 _THINKING = re.compile(r"<think>.*?(?:</think>|\Z)", re.S)
 _MARKS = re.compile(r"\s*\[\d{1,2}(?:\s*[,;]\s*\d{1,2})*\]")
 _LABEL = re.compile(r"\A\W*(?:(?:the )?(?:final )?answer|(?:la )?respuesta(?: final)?)\s*(?:is|es)?\s*:\s*", re.I)
@@ -43,27 +39,13 @@ _UNKNOWN = {
 """What models say in place of the fixed reply, in normalised words."""
 
 
-@cache
-def prompts(language: str) -> dict[str, Any]:
-    """Name -> template of ``prompts/<language>.toml``; English for a language without a file."""
-    chosen = language if language in LANGUAGES else "en"
-    return tomllib.loads((_FOLDER / f"{chosen}.toml").read_text("utf-8"))
-
-
-@cache
-def prompts_key() -> str:
-    """Names the prompts of all languages, by versions and a hash of the files ("es1-en1-5b2c9f")."""
-    digest = hashlib.sha256(b"".join((_FOLDER / f"{name}.toml").read_bytes() for name in LANGUAGES)).hexdigest()
-    return "-".join([*(f"{name}{prompts(name)['version']}" for name in LANGUAGES), digest[:6]])
-
-
 def generation_request(query: Query, passages: Sequence[Chunk], language: str, settings: Settings) -> ChatRequest:
     """What a model is asked for a query.
 
     Only a yes/no question (``answer_type`` "label") is told to answer yes or no: told to all, small models say yes to
     one extractive question in ten.
     """
-    texts = prompts(language)
+    texts = PROMPTS.texts(language)
     data = numbered_passages(passages)
     fence = fence_name(data, query.text)
     system = texts["system_label" if query.answer_type == "label" else "system_extractive"]
@@ -84,5 +66,5 @@ def tidy_answer(text: str) -> str:
 def is_abstention(answer: str, language: str) -> bool:
     """Whether an answer says that there is none: the fixed reply, one that means the same, or nothing at all."""
     words = normalise(answer, language)
-    fixed = normalise(str(prompts(language)["abstention"]), language)
+    fixed = normalise(str(PROMPTS.texts(language)["abstention"]), language)
     return not words or words == fixed or bool(_UNKNOWN.get(language, _UNKNOWN["en"]).match(words))

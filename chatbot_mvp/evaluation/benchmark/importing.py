@@ -20,8 +20,10 @@ from chatbot_mvp.evaluation.benchmark.preparation import PreparedRun, run_ids
 from chatbot_mvp.evaluation.benchmark.retrieving import PHASE as RETRIEVE
 from chatbot_mvp.evaluation.benchmark.runner import RunParts, execute
 from chatbot_mvp.evaluation.benchmark.trec import TrecRun, known_ids
-from chatbot_mvp.runs.records import TREC, QueryRecord, RunFolder, RunManifest, utc_now, write_json
+from chatbot_mvp.runs.records import TREC, QueryRecord, RunFolder, RunManifest
 from chatbot_mvp.settings.model import Settings
+from chatbot_mvp.storage.clock import utc_now
+from chatbot_mvp.storage.files import write_atomically, write_json
 from chatbot_mvp.types import ProgressCallback
 
 _RECORDED = (
@@ -66,7 +68,7 @@ def keep_bundle(
         folder = RunFolder(root, run_id)
         folder.create(manifest)
         for name, content in files.items():
-            (folder.path / name).write_bytes(content)
+            write_atomically(folder.path / name, content)
         write_json(folder.result_path, kept)
         finish(kept)
     return ImportedRun(run_id, manifest.imported, manifest.queries)

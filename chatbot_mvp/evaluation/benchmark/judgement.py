@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pydantic import BaseModel, Field
 
 from chatbot_mvp.chat.prompting import numbered_passages
-from chatbot_mvp.evaluation.benchmark.generation import prompts
+from chatbot_mvp.evaluation.benchmark.generation import PROMPTS
 from chatbot_mvp.judges.asking import ask
 from chatbot_mvp.judges.score_text import score_from_text
 from chatbot_mvp.llm.base import ChatModel, Completion, Message
@@ -74,7 +74,7 @@ def judge_messages(
     metric: str, question: str, answer: str, passages: Sequence[Chunk], language: str
 ) -> tuple[Message, ...]:
     """What the judge is asked."""
-    texts = prompts(language)
+    texts = PROMPTS.texts(language)
     # Only some metrics have other instructions for short answers.
     short = f"judge_{metric}_short"
     prompt = short if short in texts and len(answer.split()) <= _SHORT_WORDS else f"judge_{metric}"

@@ -42,7 +42,7 @@ from chatbot_mvp.retrieval.indexes.enrichment import CALLS_AT_ONCE, CHARS_PER_TO
 from chatbot_mvp.retrieval.strategies import get_strategy
 from chatbot_mvp.runs.journal import Journal
 from chatbot_mvp.runs.records import QueryRecord
-from chatbot_mvp.runs.spending import LLM_REQUEST, Spent
+from chatbot_mvp.runs.spending import LLM_REQUEST, Spent, spent_of
 from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.types import ProgressCallback
 
@@ -323,19 +323,6 @@ def projected(samples: Sequence[float], rest: int, *, done: bool = True) -> Amou
     deviation = stdev(samples) if len(samples) > 1 else 0.0
     half = 2 * deviation * math.sqrt(rest + rest * rest / len(samples))
     return Amount(expected, max(known, expected - half), expected + half)
-
-
-def spent_of(event: Event) -> Spent:
-    """What one ``llm_request`` took."""
-    cost = event.get("cost_usd")
-    return Spent(
-        calls=event["calls"],
-        cached=event["cached"],
-        prompt_tokens=event["prompt_tokens"],
-        completion_tokens=event["completion_tokens"],
-        cost_usd=cost or 0.0,
-        unpriced=int(cost is None),
-    )
 
 
 def _usage(record: QueryRecord) -> Spent:

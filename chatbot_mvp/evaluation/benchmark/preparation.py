@@ -16,10 +16,11 @@ from chatbot_mvp.datasets import Dataset, Query
 from chatbot_mvp.datasets.sampling import sample
 from chatbot_mvp.documents.chunking import passage_chunk
 from chatbot_mvp.errors import NothingToRetry, RunAlreadyFinished, RunMismatch
-from chatbot_mvp.evaluation.benchmark.generation import prompts_key
+from chatbot_mvp.evaluation.benchmark.generation import PROMPTS
 from chatbot_mvp.retrieval.pipeline import fingerprint, retrieval_config
-from chatbot_mvp.runs.records import RunFolder, RunManifest, utc_now
+from chatbot_mvp.runs.records import RunFolder, RunManifest
 from chatbot_mvp.settings.model import LEAST_CONTEXT_CHARS, Settings
+from chatbot_mvp.storage.clock import utc_now
 from chatbot_mvp.types import Chunk
 
 _log = logging.getLogger(__name__)
@@ -85,7 +86,7 @@ def prepare_run(results_dir: Path, reference: str, load: Callable[[], Dataset], 
         started_at=utc_now(),
         generator=settings.generator,
         judge=settings.judge,
-        prompts=prompts_key() if settings.generation_enabled else "",
+        prompts=PROMPTS.key if settings.generation_enabled else "",
     )
     folder, manifest = new_folder(results_dir, manifest)
     return PreparedRun(folder, manifest, dataset, settings, time.monotonic() - started)
@@ -117,7 +118,7 @@ def reopen_run(
     now = {
         "dataset_sha256": dataset.sha256,
         "code_version": __version__,
-        "prompts": prompts_key() if settings.generation_enabled else "",
+        "prompts": PROMPTS.key if settings.generation_enabled else "",
         "fingerprint": run_fingerprint(settings),
     }
     for name, value in now.items():
@@ -138,7 +139,7 @@ def run_fingerprint(settings: Settings) -> str:
     if not settings.generation_enabled:
         return pipeline
     options = (settings.llm_temperature, settings.llm_max_tokens, settings.judge_metrics if settings.judge else "")
-    identity = f"{pipeline} {prompts_key()} {settings.generator} {options} {settings.judge}"
+    identity = f"{pipeline} {PROMPTS.key} {settings.generator} {options} {settings.judge}"
     return hashlib.sha256(identity.encode()).hexdigest()[:12]
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from chatbot_mvp.errors import UnknownChoice
 from chatbot_mvp.settings.fields import DEFAULT_JUDGE_METRICS
-from chatbot_mvp.storage.json_file import change_object, read_object
+from chatbot_mvp.storage.json_object import change_object, read_object
 
 RUN_PARAMETERS: Mapping[str, tuple[str, ...]] = {
     "data": (

@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import re
 import time
-import tomllib
 from collections import Counter
 from collections.abc import Callable, Sequence
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -23,10 +21,11 @@ from chatbot_mvp.judges.asking import Asked, ask
 from chatbot_mvp.knowledge_base.suggestions import spread
 from chatbot_mvp.llm.base import ChatModel, Message
 from chatbot_mvp.prompting.fence import as_data, fence_name, from_data
+from chatbot_mvp.prompting.loader import PromptFolder
 from chatbot_mvp.text import LANGUAGES, fold
 from chatbot_mvp.types import Chunk, Progress, ProgressCallback
 
-_PROMPTS = Path(__file__).parent / "prompts"
+_PROMPTS = PromptFolder(Path(__file__).parent / "prompts")
 _PER_CHUNK = 2
 """Number of questions per chunk, so that a set covers many chunks."""
 _SHORTEST_CHUNK = 150
@@ -181,7 +180,7 @@ class ModelProposer:
         progress(Progress(phase, done, total, seconds, tokens=self._tokens, cost_usd=self._cost))
 
     def _proposal_messages(self, chunk: Chunk, near: int) -> tuple[Message, ...]:
-        texts = _texts(self._language)
+        texts = _PROMPTS.texts(self._language)
         passage, section = as_data(chunk.text), as_data(chunk.section)
         fence = fence_name(passage, section, "propose")
         system = texts["propose"].format(fence=fence, count=_PER_CHUNK, near=near).strip()
@@ -189,7 +188,7 @@ class ModelProposer:
         return Message("system", system), Message("user", user)
 
     def _check_messages(self, question: str, passages: Sequence[Chunk]) -> tuple[Message, ...]:
-        texts = _texts(self._language)
+        texts = _PROMPTS.texts(self._language)
         passage, asked = as_data("\n\n".join(chunk.text for chunk in passages)), as_data(question)
         fence = fence_name(passage, asked, "check")
         user = texts["check_user"].format(fence=fence, passage=passage, question=asked).strip()
@@ -208,8 +207,3 @@ def find_evidence(text: str, quoted: str) -> tuple[int, int] | None:
 
 def _one_line(text: str) -> str:
     return " ".join(from_data(text).split())[:300]
-
-
-@cache
-def _texts(language: str) -> dict[str, Any]:
-    return tomllib.loads((_PROMPTS / f"{language}.toml").read_text("utf-8"))

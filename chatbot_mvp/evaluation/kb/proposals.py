@@ -7,12 +7,13 @@ from contextlib import suppress
 from chatbot_mvp.errors import ChatbotError, KbUnreadable, NothingProposed, ProposalsUnusable, ProviderError, RunStopped
 from chatbot_mvp.evaluation.kb.by_model import ModelProposer
 from chatbot_mvp.evaluation.kb.rules import answerable_by_rules, far_by_rules, near_by_rules, renumbered, split_count
-from chatbot_mvp.evaluation.kb.sets import QuestionSet, now
+from chatbot_mvp.evaluation.kb.sets import QuestionSet
 from chatbot_mvp.knowledge_base.service import KnowledgeBases
 from chatbot_mvp.knowledge_base.store import KbStore
 from chatbot_mvp.knowledge_base.suggestions import suggest_questions
 from chatbot_mvp.llm.base import ChatModel
 from chatbot_mvp.retrieval.pipeline import Pipeline
+from chatbot_mvp.storage.clock import utc_now
 from chatbot_mvp.types import Chunk, ProgressCallback
 
 _OTHER_KBS, _OF_EACH = 5, 4  # whose questions are about something else, as far as this text goes
@@ -62,7 +63,7 @@ def make_proposals(
     if not questions:
         raise NothingProposed(kb_id=kb_id)
     questions += far_by_rules(document, record.language, far, _questions_elsewhere(kbs.store, kb_id, record.language))
-    return QuestionSet("", kb_id, name, record.sha256, now(), tuple(renumbered(questions)), dropped), ended_by
+    return QuestionSet("", kb_id, name, record.sha256, utc_now(), tuple(renumbered(questions)), dropped), ended_by
 
 
 def _questions_elsewhere(store: KbStore, kb_id: str, language: str) -> list[str]:

@@ -12,8 +12,9 @@ from typing import Any
 
 from chatbot_mvp.errors import KbResultNotFound
 from chatbot_mvp.evaluation.kb.questions import AskedQuestion, KbQuestion, figures
-from chatbot_mvp.evaluation.kb.sets import QuestionSet, question_of, write_json
+from chatbot_mvp.evaluation.kb.sets import QuestionSet, question_of
 from chatbot_mvp.evaluation.kb.thresholds import Scores, figures_at
+from chatbot_mvp.storage.files import write_json
 
 _ID = re.compile(r"[0-9A-Za-z-]{4,64}")
 
@@ -179,7 +180,9 @@ class KbResultStore:
         return known[1]
 
     def save(self, result: KbResult) -> None:
-        write_json(self._folder(result.kb_id) / f"{result.result_id}.json", asdict(result))
+        folder = self._folder(result.kb_id)
+        folder.mkdir(parents=True, exist_ok=True)
+        write_json(folder / f"{result.result_id}.json", asdict(result), indent=1)
 
     def delete(self, kb_id: str, result_id: str) -> None:
         """

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -22,13 +21,13 @@ from chatbot_mvp.evaluation.kb.sets import (
     SetQuestion,
     check_set,
     new_question_id,
-    now,
 )
 from chatbot_mvp.jobs.manager import JobManager, JobStatus
 from chatbot_mvp.knowledge_base.service import KnowledgeBases
 from chatbot_mvp.llm.providers import Providers
 from chatbot_mvp.retrieval.pipeline import fingerprint
 from chatbot_mvp.settings.live import LiveSettings
+from chatbot_mvp.storage.clock import sortable_stamp, utc_now
 from chatbot_mvp.types import ProgressCallback, ignore_progress
 
 PROPOSE, RUN = "propose", "run"
@@ -270,7 +269,7 @@ class KbEvaluationService:
         return make_proposals(self._kbs, kb_id, name, count, chosen, progress)
 
     def _run(self, questions: QuestionSet, result_id: str, progress: ProgressCallback) -> None:
-        started_at = now()
+        started_at = utc_now()
         kb_id = questions.kb_id
         pipeline = self._kbs.pipeline(kb_id, progress)
         pipeline.embed_queries([question.question for question in questions.kept], progress)
@@ -294,7 +293,7 @@ class KbEvaluationService:
         active = next((job for job in self.jobs(kb_id) if job.status.active), None)
         if active is not None:
             raise RunBusy(run_id=active.status.job_id)
-        made = datetime.now(UTC).strftime("%Y%m%dT%H%M%S%f")
+        made = sortable_stamp()
         job_id = f"{made}-{kind}-{kb_id}"
         self._prune()
         self._jobs.submit(job_id, title, lambda progress: work(made, progress))

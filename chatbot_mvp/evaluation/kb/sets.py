@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import secrets
-import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
 
 from chatbot_mvp.errors import QuestionSetNotFound
 from chatbot_mvp.evaluation.kb.questions import KINDS, KbQuestion, places_of
+from chatbot_mvp.storage.clock import sortable_stamp, utc_now
+from chatbot_mvp.storage.files import write_json
 
 Origin = Literal["model", "rules", "person", "file", "chat"]
 """Where a question is from."""
@@ -87,8 +86,6 @@ class SetCheck:
     """The text is not the one that the questions were made for."""
     lost: tuple[str, ...]
     """Ids of the questions whose expected passage is not in the text, letter for letter."""
-    without_passage: tuple[str, ...]
-    """Ids of the answerable questions that expect no passage: whether it is found is not scored."""
 
 
 def check_set(questions: QuestionSet, text: str, sha256: str) -> SetCheck:
@@ -97,16 +94,11 @@ def check_set(questions: QuestionSet, text: str, sha256: str) -> SetCheck:
     return SetCheck(
         questions.kb_sha256 != sha256,
         tuple(one.question_id for one in asked if one.paragraph and not places_of(text, one.paragraph)),
-        tuple(one.question_id for one in asked if one.kind == "answerable" and not one.paragraph),
     )
 
 
 def new_question_id() -> str:
     return f"q-{secrets.token_hex(4)}"
-
-
-def now() -> str:
-    return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
 class QuestionSetStore:
@@ -147,9 +139,11 @@ class QuestionSetStore:
 
     def save(self, questions: QuestionSet) -> QuestionSet:
         """Write a set in one step; it gets an id if it has none."""
-        set_id = questions.set_id or f"{datetime.now(UTC).strftime('%Y%m%dT%H%M%S%f')}-{secrets.token_hex(2)}"
-        saved = replace(questions, set_id=set_id, changed_at=now())
-        write_json(self._folder(saved.kb_id) / f"{set_id}.json", asdict(saved))
+        set_id = questions.set_id or f"{sortable_stamp()}-{secrets.token_hex(2)}"
+        saved = replace(questions, set_id=set_id, changed_at=utc_now())
+        folder = self._folder(saved.kb_id)
+        folder.mkdir(parents=True, exist_ok=True)
+        write_json(folder / f"{set_id}.json", asdict(saved), indent=1)
         return saved
 
     def delete(self, kb_id: str, set_id: str) -> None:
@@ -171,15 +165,3 @@ def question_of(row: Mapping[str, Any]) -> KbQuestion:
 
 def _question(row: Mapping[str, Any]) -> SetQuestion:
     return SetQuestion(**{**row, "question": question_of(row["question"])})
-
-
-def write_json(path: Path, value: Mapping[str, Any]) -> None:
-    """Atomic: a reader sees the old file or the new one, never half of it."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}")
-    with partial.open("w", encoding="utf-8") as file:
-        # What a model or a person wrote may hold half a character.
-        file.write(json.dumps(value, ensure_ascii=False, indent=1).encode("utf-8", "replace").decode("utf-8"))
-        file.flush()
-        os.fsync(file.fileno())
-    partial.replace(path)

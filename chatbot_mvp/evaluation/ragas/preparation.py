@@ -31,9 +31,11 @@ from chatbot_mvp.judges.ragas import (
 from chatbot_mvp.llm.base import ChatModel
 from chatbot_mvp.llm.providers import Providers
 from chatbot_mvp.llm.registry import requests_at_once
-from chatbot_mvp.runs.records import RAGAS, RunFolder, RunManifest, utc_now
+from chatbot_mvp.runs.records import RAGAS, RunFolder, RunManifest
 from chatbot_mvp.settings.fields import ADDRESS_SETTINGS
 from chatbot_mvp.settings.model import MODEL_SETTINGS, Settings
+from chatbot_mvp.storage.clock import utc_now
+from chatbot_mvp.storage.files import write_atomically
 
 STRATEGY = "RAGAS"
 INPUT = "input.jsonl"
@@ -167,7 +169,7 @@ def prepare_evaluation(
         evaluation=evaluation,
     )
     folder, manifest = new_folder(results_dir, manifest)
-    (folder.path / INPUT).write_bytes(to_json_lines(row.given for row in rows))
+    write_atomically(folder.path / INPUT, to_json_lines(row.given for row in rows))
     return Evaluation(folder, manifest, tuple(rows), config, settings, metrics, prompts, time.monotonic() - started)
 
 

@@ -12,6 +12,7 @@ from chatbot_mvp.judges.agreement import judge_agreement, labelled_row, spread
 from chatbot_mvp.runs.figures import run_figures
 from chatbot_mvp.runs.journal import Journal
 from chatbot_mvp.runs.records import RAGAS, QueryRecord
+from chatbot_mvp.storage.files import write_atomically
 
 FAITHFULNESS_METRICS = ("ragas_faithfulness", "lexical_faithfulness")
 """Those that are held against people's labels, where the rows have a column ``label``."""
@@ -167,5 +168,5 @@ def write_outputs(evaluation: Evaluation, result: Mapping[str, Any]) -> None:
     """``<run_id>_scores.jsonl`` and ``<run_id>_scores.csv`` in the run's folder."""
     rows = scored_rows(evaluation, result)
     stem = evaluation.folder.path / f"{evaluation.folder.run_id}_scores"
-    stem.with_suffix(".jsonl").write_bytes(to_json_lines(rows))
-    stem.with_suffix(".csv").write_bytes(to_csv(rows))
+    write_atomically(stem.with_suffix(".jsonl"), to_json_lines(rows))
+    write_atomically(stem.with_suffix(".csv"), to_csv(rows))

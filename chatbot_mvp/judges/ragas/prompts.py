@@ -97,11 +97,6 @@ def load_prompts(language: str, folder: Path | None = None) -> Prompts:
     return Prompts(language, key, found)
 
 
-def prompts_key(language: str, folder: Path | None = None) -> str:
-    """Return the key of a language's prompts, which changes with their files. Raises as ``load_prompts``."""
-    return load_prompts(language, folder).key
-
-
 def _path(language: str, name: str, folder: Path | None) -> Path:
     own = folder / language / f"{name}.toml" if folder is not None else None
     built_in = _FOLDER / language / f"{name}.toml"

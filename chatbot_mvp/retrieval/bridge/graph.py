@@ -20,6 +20,7 @@ import numpy as np
 from chatbot_mvp.retrieval.bridge.arrays import Array, Floats, Ints, distinct, offsets
 from chatbot_mvp.retrieval.bridge.names import Bearer, Name, Names, collect_names, names_of
 from chatbot_mvp.retrieval.bridge.postings import Postings, build_postings
+from chatbot_mvp.storage.files import replaced_file
 from chatbot_mvp.text import Analyzer, Word, sentences
 from chatbot_mvp.types import Chunk, Progress, ProgressCallback, ignore_progress
 
@@ -114,9 +115,8 @@ class MentionGraph:
         ]
         text = json.dumps({"names": bearers, "vocabulary": list(self.vocabulary), "unseen_idf": self.unseen_idf})
         arrays["text"] = np.frombuffer(text.encode(), np.uint8)
-        partial = path.with_suffix(".partial.npz")
-        np.savez(partial, **arrays)
-        partial.replace(path)
+        with replaced_file(path) as file:
+            np.savez(file, **arrays)
 
     @classmethod
     def load(cls, path: Path) -> MentionGraph:

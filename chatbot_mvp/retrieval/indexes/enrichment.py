@@ -6,18 +6,16 @@ After "Introducing Contextual Retrieval" (Anthropic, 2024). Searches still retur
 from __future__ import annotations
 
 import hashlib
-import sqlite3
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
 from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
 
-from chatbot_mvp.embedding.cache import usable
 from chatbot_mvp.llm.language_model import LanguageModel
-from chatbot_mvp.retrieval.prompts import prompts
+from chatbot_mvp.retrieval.prompting import PROMPTS
+from chatbot_mvp.storage.sqlite_cache import SqliteCache
 from chatbot_mvp.types import Chunk, Progress, ProgressCallback, ignore_progress
 
 PHASE = "enrich"
@@ -29,20 +27,15 @@ chunk."""
 CHARS_PER_TOKEN = 4
 
 CALLS_AT_ONCE = 8
-_LOOKUP = 500  # keys per SQL statement; SQLite limits the number of parameters
 
 
 class ContextCache:
     """Caches a model's replies by prompt in one SQLite file, without expiry. Safe for several threads and processes."""
 
     def __init__(self, path: Path) -> None:
-        self._path = path
-        with usable(path):
-            path.parent.mkdir(parents=True, exist_ok=True)
-        with usable(path), closing(self._connect()) as connection, connection:
-            connection.execute(
-                "CREATE TABLE IF NOT EXISTS contexts (key BLOB PRIMARY KEY, context TEXT NOT NULL) WITHOUT ROWID"
-            )
+        columns = "(key BLOB PRIMARY KEY, context TEXT NOT NULL) WITHOUT ROWID"
+        self._cache: SqliteCache[str] = SqliteCache(path, "contexts", columns)
+        self._cache.open()
 
     def contexts(
         self,
@@ -64,28 +57,26 @@ class ContextCache:
         """
         started = time.monotonic()
         keys = [_key(model.name, prompt, max_chars) for prompt in prompt_texts]
-        with closing(self._connect()) as connection:
-            with usable(self._path):
-                known = _read(connection, keys)
-            waiting = {key: prompt for key, prompt in zip(keys, prompt_texts, strict=True) if key not in known}
-            cached, total = len(known), len(known) + len(waiting)
-            progress(Progress(PHASE, cached, total, 0.0, cached))
-            order = list(waiting.items())
-            for begin in range(0, len(order), batch_size):
-                known |= self._asked(model, order[begin : begin + batch_size], connection, max_chars)
-                progress(Progress(PHASE, len(known), total, time.monotonic() - started, cached))
+        known = self._known(keys)
+        waiting = {key: prompt for key, prompt in zip(keys, prompt_texts, strict=True) if key not in known}
+        cached, total = len(known), len(known) + len(waiting)
+        progress(Progress(PHASE, cached, total, 0.0, cached))
+        order = list(waiting.items())
+        for begin in range(0, len(order), batch_size):
+            known |= self._asked(model, order[begin : begin + batch_size], max_chars)
+            progress(Progress(PHASE, len(known), total, time.monotonic() - started, cached))
         return [known[key] for key in keys]
 
     def missing(self, model_name: str, prompt_texts: Sequence[str], max_chars: int = CONTEXT_CHARS) -> list[str]:
         """Return the distinct prompts that have no cached reply."""
         keys = {_key(model_name, prompt, max_chars): prompt for prompt in prompt_texts}
-        with closing(self._connect()) as connection, usable(self._path):
-            known = _read(connection, list(keys))
+        known = self._known(keys)
         return [prompt for key, prompt in keys.items() if key not in known]
 
-    def _asked(
-        self, model: LanguageModel, batch: Sequence[tuple[bytes, str]], connection: sqlite3.Connection, max_chars: int
-    ) -> dict[bytes, str]:
+    def _known(self, keys: Iterable[bytes]) -> dict[bytes, str]:
+        return {key: context for rows in self._cache.read(keys) for key, context in rows}
+
+    def _asked(self, model: LanguageModel, batch: Sequence[tuple[bytes, str]], max_chars: int) -> dict[bytes, str]:
         """Send a batch of prompts and commit all replies, even if one of the calls fails."""
         fresh: dict[bytes, str] = {}
         try:
@@ -101,18 +92,9 @@ class ContextCache:
                 if failure is not None:
                     raise failure
         finally:
-            with usable(self._path), connection:
-                # Do not cache empty replies: the next request may give a better one.
-                kept = [(key, context) for key, context in fresh.items() if context]
-                connection.executemany("INSERT OR REPLACE INTO contexts VALUES (?, ?)", kept)
+            # An empty reply may be better the next time.
+            self._cache.write({key: context for key, context in fresh.items() if context})
         return fresh
-
-    def _connect(self) -> sqlite3.Connection:
-        with usable(self._path):
-            connection = sqlite3.connect(self._path, timeout=60)
-            connection.execute("PRAGMA journal_mode=WAL")
-            connection.execute("PRAGMA synchronous=NORMAL")
-        return connection
 
 
 def tidy_context(reply: str, max_chars: int = CONTEXT_CHARS) -> str:
@@ -156,7 +138,7 @@ def enrich(
 
 def enrichment_prompts(chunks: Sequence[Chunk], language: str) -> Iterator[str]:
     """Yield one prompt per chunk, in order: with the document if it has several chunks, else with the title only."""
-    templates = prompts(language)
+    templates = PROMPTS.texts(language)
     for _, group in groupby(chunks, key=lambda chunk: chunk.doc_id):
         parts = list(group)
         source = _source(parts) if len(parts) > 1 else None
@@ -204,13 +186,3 @@ def _around(source: str, chunk: Chunk) -> str:
 def _key(model: str, prompt: str, max_chars: int) -> bytes:
     cut = "" if max_chars == CONTEXT_CHARS else f"\x00{max_chars}"
     return hashlib.sha256(f"{model}\x00{prompt}{cut}".encode("utf-8", "surrogatepass")).digest()
-
-
-def _read(connection: sqlite3.Connection, keys: Sequence[bytes]) -> dict[bytes, str]:
-    wanted = sorted(set(keys))
-    found: dict[bytes, str] = {}
-    for begin in range(0, len(wanted), _LOOKUP):
-        part = wanted[begin : begin + _LOOKUP]
-        marks = ",".join("?" * len(part))
-        found.update(connection.execute(f"SELECT key, context FROM contexts WHERE key IN ({marks})", part))
-    return found

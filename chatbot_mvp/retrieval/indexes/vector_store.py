@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Protocol
@@ -31,10 +30,6 @@ class VectorStore(Protocol):
 
     def similarities(self, query: Vectors, rows: NDArray[np.int64]) -> Vectors:
         """Return exact cosines, shape (len(rows),), of a query of shape (dimensions,) with the vectors of ``rows``."""
-
-
-StoreFactory = Callable[[Vectors, str, ProgressCallback], VectorStore]
-"""Creates a store from (vectors of shape (rows, dimensions), the embedding model's id, progress)."""
 
 
 @dataclass(frozen=True, slots=True)

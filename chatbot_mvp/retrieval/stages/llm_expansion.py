@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,7 +9,7 @@ from chatbot_mvp.errors import ChatbotError
 from chatbot_mvp.llm.language_model import LanguageModel
 from chatbot_mvp.retrieval.indexes.corpus import CorpusIndex
 from chatbot_mvp.retrieval.indexes.enrichment import ContextCache
-from chatbot_mvp.retrieval.prompts import prompts
+from chatbot_mvp.retrieval.prompting import PROMPTS
 from chatbot_mvp.retrieval.stages.base import RetrievalConfig, Stage
 from chatbot_mvp.retrieval.trace import RetrievalTrace
 
@@ -31,11 +30,10 @@ class QueryExpander:
         """Return the model's reply on one line.
 
         Raises:
-            ChatbotError, OSError: the model gave no reply.
-            sqlite3.Error: the cache cannot be read or written.
+            ChatbotError, OSError: there is no reply, or the cache cannot be read or written.
         """
         # The cache key is made from the prompt, and each language has its own prompt.
-        prompt = prompts(language)["expand_query"].format(question=question)
+        prompt = PROMPTS.texts(language)["expand_query"].format(question=question)
         return self.cache.contexts(self.model, [prompt], 1)[0]
 
 
@@ -59,7 +57,7 @@ class LlmExpansion(Stage):
             return trace, {"asked": False, "added": 0, "failed": 0}
         try:
             reply = self._expander.words(trace.query, analyzer.language)
-        except (ChatbotError, OSError, sqlite3.Error) as error:
+        except (ChatbotError, OSError) as error:
             return trace, {"asked": True, "added": 0, "failed": 1, "error": str(error)}
         added: dict[str, str] = {}
         for word, term in analyzer.content_words(reply):

@@ -15,7 +15,7 @@ from chatbot_mvp.llm.language_model import LanguageModel, needed
 from chatbot_mvp.remote.failures import Endpoint
 from chatbot_mvp.remote.http import JsonEndpoint, calls_for, v1
 from chatbot_mvp.retrieval.indexes.corpus import CorpusIndex
-from chatbot_mvp.retrieval.prompts import prompts
+from chatbot_mvp.retrieval.prompting import PROMPTS
 from chatbot_mvp.retrieval.stages.base import RetrievalConfig, Stage
 from chatbot_mvp.retrieval.trace import Hit, RetrievalTrace
 from chatbot_mvp.settings.model import Settings
@@ -189,7 +189,7 @@ class LlmReranker:
 
     def __init__(self, model: LanguageModel, language: str) -> None:
         self._model = model
-        self._prompt = prompts(language)["relevance"]
+        self._prompt = PROMPTS.texts(language)["relevance"]
 
     def rerank(self, query: str, hits: Sequence[Hit]) -> list[float | None]:
         def score(hit: Hit) -> float | None:

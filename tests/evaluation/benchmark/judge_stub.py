@@ -19,7 +19,7 @@ from http.server import BaseHTTPRequestHandler
 from multiprocessing.connection import Connection
 from typing import Any
 
-from chatbot_mvp.evaluation.benchmark.generation import prompts
+from chatbot_mvp.evaluation.benchmark.generation import PROMPTS
 from tests.loopback import LoopbackServer
 
 GENERATE, JUDGE, OTHER, EMBED = "generate", "judge", "other", "embed"
@@ -172,7 +172,7 @@ def reply_to(kind: str, prompt: str) -> str:
     if kind == JUDGE:
         return json.dumps({"reason": "de prueba", "score": round(source.random(), 3)})
     if kind == GENERATE and source.random() < _ABSTAINS:
-        return str(prompts("es")["abstention"])
+        return str(PROMPTS.texts("es")["abstention"])
     words = re.findall(r"\w{4,}", prompt.rpartition("\nuser\n")[2])
     begin = source.randrange(max(1, len(words) - 4))
     return " ".join(words[begin : begin + 4]) or "nada"

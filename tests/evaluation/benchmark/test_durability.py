@@ -30,12 +30,13 @@ from chatbot_mvp.errors import (
 )
 from chatbot_mvp.jobs.manager import JobManager
 from chatbot_mvp.runs import task_loop
-from chatbot_mvp.runs.records import read_json_lines
 from chatbot_mvp.settings.model import Settings
+from chatbot_mvp.storage.jsonl import read_lines
 from chatbot_mvp.types import Progress, ignore_progress
 from tests.evaluation.benchmark.judge_stub import EMBED, GENERATE, JUDGE, OTHER, Asked, ModelStub
 from tests.fakes import FakeEmbedder, fake_app
 from tests.test_benchmarks import script
+from tests.waiting import wait_until
 
 resource = pytest.importorskip("resource")
 
@@ -95,7 +96,7 @@ def ends_with(
 
 def lines(settings: Settings, run_id: str) -> Counter[tuple[str, str, str]]:
     """(phase, query, status) -> lines of records.jsonl."""
-    rows, _ = read_json_lines(settings.results_dir / run_id / "records.jsonl")
+    rows, _ = read_lines(settings.results_dir / run_id / "records.jsonl")
     return Counter((row["phase"], row["query_id"], row["status"]) for row in rows)
 
 
@@ -181,7 +182,7 @@ def test_a_run_killed_while_it_embeds_at_an_endpoint_loses_at_most_a_batch(tmp_p
     line = script("chaos").CommandLine(tmp_path, stub, "SIMPLE_VECTOR", QUERIES, 4)
     line.environment |= changes
     process = line.start("run", "--no-generation")
-    wait_for(lambda: sum(stub.embedded.values()) >= 30)
+    wait_until(lambda: sum(stub.embedded.values()) >= 30)
     process.kill()
     process.wait(10)
     [run_id] = [path.parent.name for path in (line.data / "results").glob("*/manifest.json")]
@@ -346,7 +347,7 @@ def test_a_slow_judge_does_not_hold_the_generator(asking: Settings, stub: ModelS
 def test_the_threads_of_a_run_end_with_it(asking: Settings) -> None:
     app_of(asking).runs.run_now()
     names = ("generate-", "judge-")
-    wait_for(lambda: not [thread for thread in threading.enumerate() if thread.name.startswith(names)])
+    wait_until(lambda: not [thread for thread in threading.enumerate() if thread.name.startswith(names)])
 
 
 # --- pressure
@@ -485,14 +486,14 @@ def test_jobs_go_on_after_one_whose_end_could_not_be_written(tmp_path: Path) -> 
 
     manager.submit("uno", "uno", work)
     manager.submit("dos", "dos", lambda progress: None)
-    wait_for(lambda: (status := manager.status("uno")) and status.state == "running")
+    wait_until(lambda: (status := manager.status("uno")) and status.state == "running")
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     with room_of(10):
         gate.set()
-        wait_for(lambda: not manager._is_held("uno"))
+        wait_until(lambda: not manager._is_held("uno"))
     assert resource.getrlimit(resource.RLIMIT_FSIZE) == before
     manager.submit("tres", "tres", lambda progress: None)
-    wait_for(lambda: (status := manager.status("tres")) and status.state == "done")
+    wait_until(lambda: (status := manager.status("tres")) and status.state == "done")
 
 
 # --- processes of the command line
@@ -523,9 +524,9 @@ def test_runs_of_two_processes_work_one_after_the_other_and_a_waiting_one_can_be
         line.share(lines_of[0])
     processes = [line.start("run") for line in lines_of[:2]]
     results = lines_of[0].data / "results"
-    wait_for(lambda: sum(1 for line in lines_of[:2] if "queued" in line.stderr.read_text("utf-8")) == 1)
+    wait_until(lambda: sum(1 for line in lines_of[:2] if "queued" in line.stderr.read_text("utf-8")) == 1)
     third = lines_of[2].start("run")
-    wait_for(lambda: "queued" in lines_of[2].stderr.read_text("utf-8"))
+    wait_until(lambda: "queued" in lines_of[2].stderr.read_text("utf-8"))
     third.send_signal(signal.SIGINT)
     assert third.wait(10) == 130
     assert "benchmark resume" in lines_of[2].stderr.read_text("utf-8")
@@ -533,18 +534,9 @@ def test_runs_of_two_processes_work_one_after_the_other_and_a_waiting_one_can_be
     assert [process.wait(60) for process in processes] == [0, 0]
     spans = []
     for path in results.glob("*/events.jsonl"):
-        rows, _ = read_json_lines(path)
+        rows, _ = read_lines(path)
         times = {row["event"]: row["time"] for row in rows}
         spans.append((times["run_start"], times["run_complete"]))
     spans.sort()
     assert len(spans) == 2, "the stopped one never began"
     assert spans[0][1] <= spans[1][0]
-
-
-def wait_for(condition: Callable[[], Any], seconds: float = 30) -> Any:
-    limit = time.monotonic() + seconds
-    while time.monotonic() < limit:
-        if value := condition():
-            return value
-        time.sleep(0.01)
-    raise AssertionError("the condition did not come true in time")

@@ -8,10 +8,9 @@ import pytest
 
 from chatbot_mvp.datasets import Query
 from chatbot_mvp.evaluation.benchmark.generation import (
+    PROMPTS,
     generation_request,
     is_abstention,
-    prompts,
-    prompts_key,
     tidy_answer,
 )
 from chatbot_mvp.settings.model import Settings
@@ -90,11 +89,11 @@ def test_an_answer_that_says_there_is_none_is_told_apart(answer: str, language: 
 
 
 def test_both_languages_have_the_same_prompts_and_the_key_names_them() -> None:
-    spanish, english = prompts("es"), prompts("en")
+    spanish, english = PROMPTS.texts("es"), PROMPTS.texts("en")
     assert spanish.keys() == english.keys()
     for name in spanish:
         if isinstance(spanish[name], str):
             fields = re.findall(r"\{(\w+)\}", spanish[name])
             assert sorted(fields) == sorted(re.findall(r"\{(\w+)\}", english[name])), name
-    assert re.fullmatch(r"es\d+-en\d+-[0-9a-f]{6}", prompts_key())
-    assert prompts("fr") == english
+    assert re.fullmatch(r"es\d+-en\d+-[0-9a-f]{6}", PROMPTS.key)
+    assert PROMPTS.texts("fr") == english

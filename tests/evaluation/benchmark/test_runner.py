@@ -10,7 +10,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -33,10 +32,11 @@ from chatbot_mvp.errors import (
 from chatbot_mvp.llm.demo import DemoModel
 from chatbot_mvp.metrics.registry import metrics_of
 from chatbot_mvp.retrieval.strategies import STRATEGIES
-from chatbot_mvp.runs.records import read_json_lines
 from chatbot_mvp.settings.model import PROJECT_ROOT, Settings
+from chatbot_mvp.storage.jsonl import read_lines
 from chatbot_mvp.types import Progress
 from tests.fakes import FakeEmbedder, FakeLanguageModel, fake_app
+from tests.waiting import wait_until
 
 QUERIES = 40
 """Of the bundled data set; more than one batch of records."""
@@ -86,7 +86,7 @@ def in_mid_run(progress: Progress) -> bool:
 
 
 def recorded_queries(app_settings: Settings, run_id: str) -> list[str]:
-    rows, _ = read_json_lines(app_settings.results_dir / run_id / "records.jsonl")
+    rows, _ = read_lines(app_settings.results_dir / run_id / "records.jsonl")
     return [row["query_id"] for row in rows]
 
 
@@ -161,7 +161,7 @@ def test_a_limit_beyond_the_data_set_means_all(app: App) -> None:
 
 def test_a_finished_run_is_one_line_in_the_submissions(app: App) -> None:
     results = [app.runs.run_now(retrieval_strategy="LEXICAL", eval_max_queries=n) for n in (3, 4)]
-    rows, damaged = read_json_lines(app.settings.submissions_path)
+    rows, damaged = read_lines(app.settings.submissions_path)
     assert [row["run_id"] for row in rows] == [result["run_id"] for result in results]
     assert damaged == 0
     runs, _ = app.archive.runs()
@@ -244,7 +244,7 @@ def test_a_stopped_run_resumes_to_what_an_unbroken_run_gives(settings: Settings,
     unbroken = new_app(settings.with_changes(data_dir=tmp_path / "other")).runs.run_now(retrieval_strategy=strategy)
     assert resumed["metrics"] == unbroken["metrics"]
     assert rankings(resumed) == rankings(unbroken)
-    events, _ = read_json_lines(settings.results_dir / run_id / "events.jsonl")
+    events, _ = read_lines(settings.results_dir / run_id / "events.jsonl")
     assert [(event["event"], event.get("resumed")) for event in events if event["event"] == "run_start"] == [
         ("run_start", False),
         ("run_start", True),
@@ -335,17 +335,8 @@ def test_progress_tells_the_phases_in_order_and_ends_at_the_total(app: App) -> N
 # --- in the background
 
 
-def wait_for(condition: Callable[[], Any], seconds: float = 20) -> Any:
-    limit = time.monotonic() + seconds
-    while time.monotonic() < limit:
-        if value := condition():
-            return value
-        time.sleep(0.01)
-    raise AssertionError("the condition did not come true in time")
-
-
 def ended(app: App, run_id: str) -> Any:
-    return wait_for(lambda: next((job for job in app.runs.jobs() if job.job_id == run_id and not job.active), None))
+    return wait_until(lambda: next((job for job in app.runs.jobs() if job.job_id == run_id and not job.active), None))
 
 
 def test_a_run_in_the_background_gives_what_one_in_the_foreground_gives(settings: Settings) -> None:
@@ -384,7 +375,7 @@ def test_runs_stopped_at_work_or_before_their_turn_are_resumed_by_the_same_app(s
     assert {run.run_id for run in app.archive.unfinished()} == {at_work, waiting}
     for run_id in (at_work, waiting):
         app.runs.resume_run(run_id)
-        assert wait_for(lambda run_id=run_id: ended(app, run_id)).state == "done"
+        assert wait_until(lambda run_id=run_id: ended(app, run_id)).state == "done"
     assert {run["run_id"]: run["queries"] for run in app.archive.runs()[0]} == {at_work: QUERIES, waiting: QUERIES}
 
 
@@ -431,8 +422,8 @@ def test_a_run_killed_with_sigkill_is_resumed_to_each_query_once_and_equal_metri
         stderr=subprocess.DEVNULL,
     )
     try:
-        [path] = wait_for(lambda: list(settings.results_dir.glob("*/records.jsonl")))
-        wait_for(lambda: path.read_bytes().endswith(b"\n"))
+        [path] = wait_until(lambda: list(settings.results_dir.glob("*/records.jsonl")))
+        wait_until(lambda: path.read_bytes().endswith(b"\n"))
         run_id = path.parent.name
         assert new_app(settings).archive.unfinished() == []  # somebody is at work on it
         process.send_signal(signal.SIGKILL)

@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,12 +15,13 @@ import pytest
 from chatbot_mvp.errors import RunAlreadyFinished, RunMismatch, RunOverBudget, RunStopped
 from chatbot_mvp.evaluation.ragas.config import config_from
 from chatbot_mvp.evaluation.ragas.rows import InputRow, to_json_lines
-from chatbot_mvp.runs.records import read_json_lines
 from chatbot_mvp.settings.model import PROJECT_ROOT, Settings
+from chatbot_mvp.storage.jsonl import read_lines
 from chatbot_mvp.types import Progress, ignore_progress
 from tests.evaluation.ragas.conftest import app_of, given
 from tests.judges.judge_stub import JudgeStub
 from tests.llm.http_stub import Request, Response
+from tests.waiting import wait_until
 
 Rows = Callable[[int], list[InputRow]]
 METRICS = ["LLMContextPrecisionWithReference", "LLMContextRecall", "Faithfulness", "ContextRelevance"]
@@ -61,7 +61,7 @@ def test_a_stopped_evaluation_goes_on_with_exactly_what_is_missing(
     assert 10 <= sum(scored for _, scored, _ in so_far.values()) < 32
     assert so_far["ragas_nv_context_relevance"] == (None, 0, 8)
     resumed = app_of(asking).runs.resume_now(run_id)
-    records, _ = read_json_lines(asking.results_dir / run_id / "records.jsonl")
+    records, _ = read_lines(asking.results_dir / run_id / "records.jsonl")
     assert len({(row["phase"], row["query_id"]) for row in records}) == len(records) == 32
     bodies = [request.body for request in stub.requests]
     assert len(bodies) == len(set(bodies)), "nothing was asked twice"
@@ -93,11 +93,8 @@ def test_killed_with_sigkill_an_evaluation_ends_as_an_unbroken_one(
         [sys.executable, "-m", "chatbot_mvp.cli", "ragas", "run", str(data), *metrics],
         cwd=tmp_path, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
     )  # fmt: skip
-    deadline = time.monotonic() + 60
-    while len(stub.requests) < 30:
-        assert process.poll() is None
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+    wait_until(lambda: len(stub.requests) >= 30 or process.poll() is not None, 60, "30 requests")
+    assert process.poll() is None
     process.kill()
     process.wait(10)
     stub.piece_delay = 0.0

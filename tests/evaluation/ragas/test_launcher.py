@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -14,6 +13,7 @@ from chatbot_mvp.evaluation.ragas.rows import to_json_lines
 from chatbot_mvp.settings.model import PROJECT_ROOT, Settings
 from tests.evaluation.ragas.conftest import app_of, given
 from tests.judges.judge_stub import JudgeStub
+from tests.waiting import wait_until
 
 
 @pytest.mark.slow
@@ -45,11 +45,8 @@ def test_a_job_that_was_stopped_is_gone_on_with_by_the_next(asking: Settings, st
 
     stub.piece_delay = 0.4
     first = job()
-    deadline = time.monotonic() + 60
-    while len(stub.requests) < 3:
-        assert first.poll() is None
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+    wait_until(lambda: len(stub.requests) >= 3 or first.poll() is not None, 60, "three requests")
+    assert first.poll() is None
     first.terminate()
     assert first.wait(30) == 130
     [run] = app_of(asking).archive.unfinished()

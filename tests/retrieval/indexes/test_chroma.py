@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -29,6 +27,8 @@ from chatbot_mvp.retrieval.indexes.vector_store import VectorStoreChoice
 from chatbot_mvp.settings.model import PROJECT_ROOT, Settings
 from chatbot_mvp.types import Progress, ignore_progress
 from tests.fakes import FakeEmbedder, fake_app
+from tests.loopback import free_port
+from tests.waiting import wait_until
 
 
 def clustered(seed: int, rows: int, dimensions: int = 96, clusters: int = 50) -> Vectors:
@@ -158,23 +158,23 @@ def test_a_build_that_was_stopped_is_done_anew(tmp_path: Path) -> None:
     assert hits[0][0] == len(matrix) - 1
 
 
+def _answers(port: int) -> bool:
+    try:
+        return httpx.get(f"http://127.0.0.1:{port}/api/v2/heartbeat", timeout=1).is_success
+    except httpx.HTTPError:
+        return False
+
+
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
     """A real ``chroma run``; gives its host:port and its process."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     command = [str(Path(sys.executable).with_name("chroma")), "run", "--host", "127.0.0.1", "--port", str(port)]
     process = subprocess.Popen(
         [*command, "--path", str(tmp_path / "server")], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
     try:
-        for _ in range(300):
-            try:
-                if httpx.get(f"http://127.0.0.1:{port}/api/v2/heartbeat", timeout=1).is_success:
-                    break
-            except httpx.HTTPError:
-                time.sleep(0.1)
+        wait_until(lambda: _answers(port), 30, "the server's heartbeat", 0.1)
         yield f"127.0.0.1:{port}", process
     finally:
         process.terminate()
@@ -201,9 +201,7 @@ def test_a_server_gives_the_hits_that_files_give(server: tuple[str, subprocess.P
 
 
 def test_a_server_that_does_not_answer_is_named_with_the_way_out(tmp_path: Path) -> None:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        host = f"127.0.0.1:{free.getsockname()[1]}"
+    host = f"127.0.0.1:{free_port()}"
     with pytest.raises(VectorStoreUnavailable) as raised:
         chroma_client(tmp_path, host)
     assert host in str(raised.value)

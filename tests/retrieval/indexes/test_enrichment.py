@@ -21,7 +21,7 @@ from chatbot_mvp.retrieval.indexes.enrichment import (
     tidy_context,
 )
 from chatbot_mvp.retrieval.pipeline import build_pipeline
-from chatbot_mvp.retrieval.prompts import prompts
+from chatbot_mvp.retrieval.prompting import PROMPTS
 from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.text import LANGUAGES
 from chatbot_mvp.types import Chunk, Document, Progress
@@ -79,10 +79,10 @@ def test_of_a_long_document_the_part_around_the_chunk_is_shown() -> None:
 @pytest.mark.parametrize("language", [*LANGUAGES, "fr"])
 def test_every_language_has_the_same_prompts_with_the_same_places_to_fill(language: str) -> None:
     values = {"document": "<1>", "section": "<2>", "chunk": "<3>", "question": "<4>"}
-    assert prompts(language).keys() == prompts("es").keys()
-    for name, template in prompts(language).items():
+    assert PROMPTS.texts(language).keys() == PROMPTS.texts("es").keys()
+    for name, template in PROMPTS.texts(language).items():
         filled = template.format(**values)
-        expected = prompts("es")[name].format(**values)
+        expected = PROMPTS.texts("es")[name].format(**values)
         assert {value for value in values.values() if value in filled} == {v for v in values.values() if v in expected}
 
 

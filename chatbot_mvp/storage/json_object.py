@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import json
-import os
-import tempfile
 import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from chatbot_mvp.errors import ChoiceNotKept
+from chatbot_mvp.storage.files import write_json
 
 _lock = threading.Lock()
 
 
 def read_object(path: Path) -> dict[str, Any]:
-    """The object; empty where there is none, or the file cannot be read."""
+    """Read the object; it is empty if there is no file or the file cannot be read."""
     try:
         found = json.loads(path.read_text("utf-8"))
     except (OSError, ValueError):
@@ -28,19 +27,13 @@ def change_object(path: Path, change: Callable[[dict[str, Any]], None]) -> None:
     """Read the object, change it in place and write it.
 
     Raises:
-        ChoiceNotKept: it cannot be written; what was there stays.
+        ChoiceNotKept: the file cannot be written; its content stays as it was.
     """
     with _lock:
         found = read_object(path)
         change(found)
-        name = ""
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            handle, name = tempfile.mkstemp(dir=path.parent, prefix=path.name)
-            with os.fdopen(handle, "w", encoding="utf-8") as file:
-                json.dump(found, file, ensure_ascii=False, indent=2)
-            Path(name).replace(path)
+            write_json(path, found)
         except OSError as error:
-            if name:
-                Path(name).unlink(missing_ok=True)
             raise ChoiceNotKept(path=str(path), reason=error.strerror or str(error)) from error

@@ -1,0 +1,36 @@
+"""Reads the prompts of a package from its folder: one TOML file per language."""
+
+from __future__ import annotations
+
+import hashlib
+import tomllib
+from collections.abc import Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from chatbot_mvp.text import LANGUAGES
+
+
+class PromptFolder:
+    """The files ``<folder>/<language>.toml``, each read once; there is one for every language of ``LANGUAGES``."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._texts: dict[str, Mapping[str, Any]] = {}
+
+    def texts(self, language: str) -> Mapping[str, Any]:
+        """Name -> template, as the file has them; English for a language without a file."""
+        chosen = language if language in LANGUAGES else "en"
+        if chosen not in self._texts:
+            self._texts[chosen] = tomllib.loads(self._path(chosen).read_text("utf-8"))
+        return self._texts[chosen]
+
+    @cached_property
+    def key(self) -> str:
+        """Names the prompts of all languages for a fingerprint, by ``version`` and a hash ("es1-en1-5b2c9f")."""
+        digest = hashlib.sha256(b"".join(self._path(name).read_bytes() for name in LANGUAGES)).hexdigest()
+        return "-".join([*(f"{name}{self.texts(name)['version']}" for name in LANGUAGES), digest[:6]])
+
+    def _path(self, language: str) -> Path:
+        return self._folder / f"{language}.toml"

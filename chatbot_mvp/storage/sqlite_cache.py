@@ -1,0 +1,103 @@
+"""A cache in one table of one SQLite file: key -> value, for several threads and processes."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+import weakref
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Generic, TypeVar
+
+from chatbot_mvp.errors import CacheUnusable
+
+V = TypeVar("V", bytes, str)
+_LOOKUP = 500  # SQLite's parameters in one statement
+
+
+class SqliteCache(Generic[V]):
+    """Each write is one transaction, so a crash loses at most the write that was under way.
+
+    Every method raises ``CacheUnusable`` if SQLite or the system refuses the file, for instance because it is damaged.
+    Reading makes no file.
+    """
+
+    def __init__(self, path: Path, table: str, columns: str) -> None:
+        """
+        Args:
+            columns: as in ``CREATE TABLE``, brackets included; the first is ``key``, the second the value.
+        """
+        self._path = path
+        self._table = table
+        self._columns = columns
+        self._lock = threading.Lock()
+        self._connection: sqlite3.Connection | None = None
+
+    def open(self) -> None:
+        """Make the file and the table where they are missing, so that an unusable file is found out now."""
+        with self._use():
+            pass
+
+    def read(self, keys: Iterable[bytes]) -> Iterator[list[tuple[bytes, V]]]:
+        """Give (key, value) of the keys that are there, up to 500 at a time: all at once may not fit in memory."""
+        wanted = sorted(set(keys)) if self._path.is_file() else []
+        for begin in range(0, len(wanted), _LOOKUP):
+            part = wanted[begin : begin + _LOOKUP]
+            marks = ",".join("?" * len(part))
+            with self._use() as connection:
+                found = connection.execute(f"SELECT * FROM {self._table} WHERE key IN ({marks})", part).fetchall()
+            if found:
+                yield found
+
+    def write(self, values: Mapping[bytes, V]) -> None:
+        """Keep values, in place of those that were kept under their keys."""
+        with self._use() as connection:
+            connection.executemany(f"INSERT OR REPLACE INTO {self._table} VALUES (?, ?)", values.items())
+
+    def delete(self, keys: Iterable[bytes]) -> None:
+        """Forget the values of these keys."""
+        with self._use() as connection:
+            connection.executemany(f"DELETE FROM {self._table} WHERE key = ?", [(key,) for key in keys])
+
+    def clear(self) -> int:
+        """Forget every value; returns how many there were."""
+        if not self._path.is_file():
+            return 0
+        with self._use() as connection:
+            return connection.execute(f"DELETE FROM {self._table}").rowcount
+
+    def __len__(self) -> int:
+        if not self._path.is_file():
+            return 0
+        with self._use() as connection:
+            return int(connection.execute(f"SELECT count(*) FROM {self._table}").fetchone()[0])
+
+    @contextmanager
+    def _use(self) -> Iterator[sqlite3.Connection]:
+        try:
+            with self._lock:
+                connection = self._connected()
+                with connection:
+                    yield connection
+        except (sqlite3.Error, OSError) as error:
+            raise CacheUnusable(path=str(self._path), reason=str(error)) from error
+
+    def _connected(self) -> sqlite3.Connection:
+        if self._connection is not None and self._path.is_file():
+            return self._connection
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        # One connection for good: closing the last one copies the journal into the file and waits for the disk,
+        # which took a question longer than its embedding.
+        connection = sqlite3.connect(self._path, timeout=60, check_same_thread=False)
+        try:
+            with connection:
+                connection.execute("PRAGMA journal_mode=WAL")
+                connection.execute("PRAGMA synchronous=NORMAL")
+                connection.execute(f"CREATE TABLE IF NOT EXISTS {self._table} {self._columns}")
+        except sqlite3.Error:
+            connection.close()
+            raise
+        weakref.finalize(self, connection.close)
+        self._connection = connection
+        return connection
