@@ -127,3 +127,7 @@ class ChatModel(Protocol):
 
     def stream(self, request: ChatRequest) -> ChatStream:
         """Begin to answer a request; the pieces come as they arrive. May raise at once, as ``complete``."""
+
+
+def ignore_reply(_: Completion) -> None:
+    """For callers that do not count a model's replies."""

@@ -14,13 +14,13 @@ from chatbot_mvp.retrieval.stages.stitching import Stitching
 
 @dataclass(frozen=True)
 class Strategy:
-    """An ordered list of stages under a name."""
+    """A named, ordered list of stages."""
 
     name: str
     summary: str
     stages: tuple[type[Stage], ...]
     needs_language_model: bool = False
-    """True if chunks are indexed with a context that a language model writes (``enrichment``)."""
+    """True if a language model writes a context for each chunk before indexing (see ``indexes.enrichment``)."""
 
     @property
     def needs_vectors(self) -> bool:
@@ -63,9 +63,10 @@ STRATEGIES: dict[str, Strategy] = {
 
 
 def get_strategy(name: str) -> Strategy:
-    """
+    """Look up a strategy by name.
+
     Raises:
-        UnknownChoice: no such strategy.
+        UnknownChoice: no strategy has this name.
     """
     if name not in STRATEGIES:
         raise UnknownChoice(kind="retrieval strategy", found=name, legal=", ".join(STRATEGIES))
