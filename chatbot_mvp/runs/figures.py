@@ -8,9 +8,10 @@ from typing import Any
 
 from chatbot_mvp.metrics.answers.text import AnswerCase
 from chatbot_mvp.metrics.ranking.generation_context import reranker_rescue_count
-from chatbot_mvp.metrics.registry import METRICS, metrics_of
+from chatbot_mvp.metrics.registry import metrics_of
 from chatbot_mvp.metrics.statistics.summary import SPLITS, Scores, Summary, split, summarise
 from chatbot_mvp.runs.causes import Cause
+from chatbot_mvp.runs.known_metrics import METRICS
 
 Row = Mapping[str, Any]
 

@@ -7,10 +7,10 @@ from typing import Any
 
 from chatbot_mvp.judges.ragas import RAGAS_METRICS
 from chatbot_mvp.llm.registry import PROVIDERS
-from chatbot_mvp.metrics.registry import METRICS
-from chatbot_mvp.metrics.spec import MetricSpec, shown_in
+from chatbot_mvp.metrics.spec import MetricSpec
 from chatbot_mvp.retrieval.strategies import STRATEGIES
 from chatbot_mvp.runs.causes import Cause, Fate
+from chatbot_mvp.runs.known_metrics import COMPARED, METRICS
 from chatbot_mvp.settings.fields import MODEL_SETTINGS
 from docs.generator.markdown import catalogue, code, documented_fields, one_line, table
 
@@ -69,7 +69,8 @@ def metrics() -> str:
     texts = catalogue("en")
     families: dict[str, list[MetricSpec]] = {}
     for metric in METRICS.values():
-        families.setdefault(metric.family, []).append(metric)
+        if metric.name not in RAGAS_METRICS:
+            families.setdefault(metric.family, []).append(metric)
     rows = []
     for family, found in families.items():
         first = found[0]
@@ -100,7 +101,7 @@ def ragas_metrics() -> str:
 
 
 def compared() -> str:
-    return ", ".join(code(name) for name in shown_in("compared", METRICS))
+    return ", ".join(code(name) for name in COMPARED if name not in RAGAS_METRICS)
 
 
 def causes() -> str:

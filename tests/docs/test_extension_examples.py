@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
+import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -112,38 +113,48 @@ CORPUS = {
     "bread": ("Bread", "Flour, water, salt and time."),
 }
 DRIVER = """
-import json, sys, zipfile, io
-from pathlib import Path
-from chatbot_mvp.app import build_app
+import json, os, sys
 from chatbot_mvp.cli.main import main
 from chatbot_mvp.runs.known_metrics import METRICS
-from chatbot_mvp.settings.model import load_settings
 
-app = build_app(load_settings())
-run = app.runs.run_now()
-exported = app.archive.export(run["run_id"], "zip")
-[content] = exported.files.values()
-with zipfile.ZipFile(io.BytesIO(content)) as archive:
-    zipped = {name.partition("/")[2]: archive.read(name).decode() for name in archive.namelist()}
-folder = app.settings.results_dir / run["run_id"]
-row = run["per_query"][0]
-print(json.dumps({
-    "metrics": {name: run["metrics"][name] for name in ("first_half", "brevity")},
-    "ranking": row["retrieved"],
-    "questions": zipped[run["run_id"] + "_questions.txt"],
-    "columns": (folder / (run["run_id"] + "_summary.csv")).read_text("utf-8").splitlines()[0].split(","),
-    "keys": [key for name in ("first_half", "brevity") for key in (METRICS[name].label_key, METRICS[name].help_key)],
-}), flush=True)
-sys.argv = ["chatbot-mvp", "kb", "ask", "garden.md", "When does the gate of the garden open?", "--json"]
-import os
+def command(*arguments):
+    sys.argv = ["chatbot-mvp", *arguments, "--json"]
+    try:
+        main()
+    except SystemExit as ended:
+        assert not ended.code, arguments
+
+command("benchmark", "run")
+[run_id] = os.listdir(os.path.join(os.environ["DATA_DIR"], "results"))
+command("benchmark", "export", run_id, "--format", "zip")
 os.environ.update(PROVIDER="canned", CANNED_MODEL_NAME="guide")
-main()
+command("kb", "ask", "garden.md", "When does the gate of the garden open?")
+specs = [METRICS[name] for name in ("first_half", "brevity")]
+print(json.dumps([key for spec in specs for key in (spec.label_key, spec.help_key)]))
 """
 
 
+@dataclass(frozen=True)
+class Outcome:
+    """What the commands gave in the changed copy."""
+
+    root: Path
+    run: dict[str, Any]
+    """Of ``benchmark run --json``."""
+    zipped: dict[str, str]
+    """Name without the run's folder -> content."""
+    asked: dict[str, Any]
+    """Of ``kb ask --json``."""
+    keys: list[str]
+    """Of the texts of both metrics."""
+
+    def file(self, suffix: str) -> str:
+        return self.zipped[f"{self.run['run_id']}{suffix}"]
+
+
 @pytest.fixture(scope="module")
-def outcome(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any], dict[str, Any]]:
-    """(the changed copy, what a run in it gave, what ``kb ask --json`` printed). One process: each takes seconds."""
+def outcome(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
+    """One process for all commands: each would take seconds to start."""
     root = tmp_path_factory.mktemp("extended")
     shutil.copytree(ROOT / "chatbot_mvp", root / "chatbot_mvp")
     shutil.copytree(ROOT / "streamlit_app" / "i18n", root / "streamlit_app" / "i18n")
@@ -169,8 +180,11 @@ def outcome(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, A
         [sys.executable, "driver.py"], cwd=root, env=_environment() | settings, capture_output=True, text=True
     )
     assert done.returncode == 0, done.stderr[-3000:]
-    run, asked = done.stdout.splitlines()
-    return root, json.loads(run), json.loads(asked)
+    run, exported, asked, keys = (json.loads(line) for line in done.stdout.splitlines())
+    [path] = exported["files"]
+    with zipfile.ZipFile(root / path) as archive:
+        zipped = {name.partition("/")[2]: archive.read(name).decode() for name in archive.namelist()}
+    return Outcome(root, run, zipped, asked, keys)
 
 
 def _environment() -> dict[str, str]:
@@ -186,35 +200,30 @@ def _write_dataset(folder: Path) -> None:
     (folder / "qrels" / "test.tsv").write_text("query-id\tcorpus-id\tscore\nq1\tetna\t1\nq1\triver\t1\n", "utf-8")
 
 
-Outcome = tuple[Path, dict[str, Any], dict[str, Any]]
-
-
 def test_the_strategy_ranks_the_matching_title_first(outcome: Outcome) -> None:
-    assert outcome[1]["ranking"] == ["etna", "diary", "river"]
+    assert [line.split()[2] for line in outcome.file(".run").splitlines()] == ["etna", "diary", "river"]
 
 
 def test_the_computed_metric_has_the_value_worked_out_by_hand(outcome: Outcome) -> None:
     """The first half of etna, diary, river is etna, diary: one of the two relevant documents."""
-    assert outcome[1]["metrics"]["first_half"] == 0.5
+    assert outcome.run["metrics"]["first_half"] == 0.5
 
 
 def test_the_judged_metric_has_the_value_that_the_judge_gave(outcome: Outcome) -> None:
-    assert outcome[1]["metrics"]["brevity"] == 0.25
+    assert outcome.run["metrics"]["brevity"] == 0.25
 
 
 def test_both_metrics_have_a_column_and_texts_in_both_languages(outcome: Outcome) -> None:
-    root, run, _ = outcome
-    assert {"first_half", "brevity"} <= set(run["columns"])
+    assert {"first_half", "brevity"} <= set(outcome.file("_summary.csv").splitlines()[0].split(","))
     for catalogue in CATALOGUES:
-        assert set(run["keys"]) <= json.loads((root / catalogue).read_text("utf-8")).keys()
+        assert set(outcome.keys) <= json.loads((outcome.root / catalogue).read_text("utf-8")).keys()
 
 
 def test_the_export_stands_in_the_zip(outcome: Outcome) -> None:
-    assert outcome[1]["questions"] == "q1\tvolcano height\n"
+    assert outcome.file("_questions.txt") == "q1\tvolcano height\n"
 
 
 def test_the_provider_answers_a_question_on_the_command_line(outcome: Outcome) -> None:
-    asked = outcome[2]
-    assert asked["answer"] == "The gate of the garden opens at nine [1]."
-    assert asked["model"] == "canned/guide"
-    assert [source["n"] for source in asked["sources"]] == [1]
+    assert outcome.asked["answer"] == "The gate of the garden opens at nine [1]."
+    assert outcome.asked["model"] == "canned/guide"
+    assert [source["n"] for source in outcome.asked["sources"]] == [1]

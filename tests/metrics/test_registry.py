@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from chatbot_mvp.evaluation.benchmark.generation import prompts
+from chatbot_mvp.evaluation.benchmark.generation import PROMPTS
 from chatbot_mvp.metrics.registry import JUDGE_METRICS, METRICS
 from chatbot_mvp.metrics.spec import shown_in
 from chatbot_mvp.runs import known_metrics
@@ -51,4 +51,4 @@ def test_the_settings_accept_every_judged_metric_and_score_the_usual_ones_by_def
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_every_judged_metric_has_instructions_for_the_judge(language: str) -> None:
-    assert [name for name in JUDGE_METRICS if f"judge_{name}" not in prompts(language)] == []
+    assert [name for name in JUDGE_METRICS if f"judge_{name}" not in PROMPTS.texts(language)] == []

@@ -23,7 +23,7 @@ class Weights:
 
 @cache
 def load_weights(name: str) -> Weights:
-    """Read the weights under a name: "BRIDGE" (without features of vectors) or "BRIDGE_HYBRID" (with them)."""
+    """Load the weights under a name: "BRIDGE" (without features of vectors) or "BRIDGE_HYBRID" (with them)."""
     entry = json.loads(PATH.read_text("utf-8"))[name]
     return Weights(entry["linear"], entry["step"])
 
