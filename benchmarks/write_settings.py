@@ -20,7 +20,7 @@ README, README_ES = PROJECT_ROOT / "README.md", PROJECT_ROOT / "README.es.md"
 TEMPLATE = PROJECT_ROOT / "data" / "env.example"
 CATALOGUES = PROJECT_ROOT / "streamlit_app" / "i18n"
 PREFIX = "admin.setting."
-HEADS = {README: "| variable | default | meaning |", README_ES: "| variable | valor de fábrica | significado |"}
+HEADS = {README: "| variable | default | meaning |", README_ES: "| variable | valor por defecto | significado |"}
 
 
 def rows() -> list[tuple[str, str, str]]:
