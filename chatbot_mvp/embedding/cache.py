@@ -1,4 +1,4 @@
-"""Vectors on disk under (model, input type, text hash), so that no text is ever embedded twice."""
+"""Caches vectors on disk by model, input type and text hash, so that no text is embedded twice."""
 
 from __future__ import annotations
 
@@ -18,23 +18,24 @@ from chatbot_mvp.embedding.base import Embedder, InputType, Vectors
 from chatbot_mvp.errors import CacheUnusable
 from chatbot_mvp.types import Progress, ProgressCallback, ignore_progress
 
-_LOOKUP = 500  # SQLite's parameters in one statement
+_LOOKUP = 500  # keys per SQL statement; SQLite limits its parameters
 
 
 class VectorCache:
-    """One SQLite file. Safe for several threads and processes; each batch is committed, so a crash loses only one."""
+    """Cache in one SQLite file. Safe for threads and processes; a crash loses at most the current batch."""
 
     def __init__(self, path: Path) -> None:
-        """
+        """Open the file, or create it.
+
         Raises:
-            CacheUnusable
+            CacheUnusable: the file cannot be opened or created.
         """
         self._path = path
         self._lock = threading.Lock()
         with usable(path):
             path.parent.mkdir(parents=True, exist_ok=True)
-            # One connection for good: closing the last one copies the journal into the file and waits for the disk,
-            # which took a question longer than its embedding.
+            # The connection stays open: closing the last one copies the journal into the file and waits for the disk,
+            # which takes longer than embedding a question.
             self._connection = sqlite3.connect(path, timeout=60, check_same_thread=False)
             weakref.finalize(self, self._connection.close)
             with self._connection:
@@ -53,13 +54,15 @@ class VectorCache:
         progress: ProgressCallback = ignore_progress,
         phase: str = "embed",
     ) -> Vectors:
-        """The vectors of ``texts``, shape (len(texts), dimensions); only those not cached are computed.
+        """Return the vectors of ``texts``, shape (len(texts), dimensions). Only those not cached are computed.
 
-        A batch holds texts of like length, which a model that pads is quicker with. ``progress`` is told after every
-        batch and may raise to stop: what was computed is kept.
+        Args:
+            batch_size: texts per call of ``embedder``. Texts of similar length share a batch, which is faster for
+                models that pad.
+            progress: called after every batch with ``phase``; it may raise to stop. Computed vectors are kept.
 
         Raises:
-            CacheUnusable: the file cannot be read or written; batches before stay.
+            CacheUnusable: the file cannot be read or written; earlier batches are kept.
         """
         started = time.monotonic()
         keys = [_key(embedder.model_id, input_type, text) for text in texts]
@@ -76,7 +79,7 @@ class VectorCache:
         total = cached + len(order)
         progress(Progress(phase, cached, total, 0.0, cached))
         batches = [order[begin : begin + batch_size] for begin in range(0, len(order), batch_size)]
-        # Short and long batches mixed, so that the rate so far tells the time left.
+        # Short and long batches are mixed, so that the rate so far predicts the remaining time.
         random.Random(0).shuffle(batches)
         done = cached
         for batch in batches:
@@ -90,17 +93,17 @@ class VectorCache:
         return result
 
     def count(self, model_id: str, texts: Sequence[str], input_type: InputType) -> int:
-        """How many distinct texts need not be embedded."""
+        """Return how many distinct texts are cached."""
         return sum(map(len, self._read({_key(model_id, input_type, text) for text in texts})))
 
     def forget(self, model_id: str, texts: Sequence[str], input_type: InputType) -> None:
-        """Delete the vectors of ``texts``; the next ``embed`` computes them anew."""
+        """Delete the vectors of ``texts``; the next ``embed`` computes them again."""
         keys = [(_key(model_id, input_type, text),) for text in texts]
         with self._lock, self._connection:
             self._connection.executemany("DELETE FROM vectors WHERE key = ?", keys)
 
     def _read(self, keys: Iterable[bytes]) -> Iterator[list[tuple[bytes, bytes]]]:
-        """(key, vector) of those that are there, some at a time: all at once would be as much memory again."""
+        """Yield lists of cached (key, vector) pairs, in parts: all at once would double the memory used."""
         wanted = sorted(keys)
         for begin in range(0, len(wanted), _LOOKUP):
             part = wanted[begin : begin + _LOOKUP]
@@ -118,10 +121,10 @@ class VectorCache:
 
 @contextmanager
 def usable(path: Path) -> Iterator[None]:
-    """Tells of a cache on disk whatever SQLite or the system has against it.
+    """Convert errors of SQLite or the system to CacheUnusable for the cache at ``path``.
 
     Raises:
-        CacheUnusable
+        CacheUnusable: the block raised such an error.
     """
     try:
         yield

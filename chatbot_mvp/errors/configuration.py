@@ -1,4 +1,4 @@
-"""A setting, an argument or a choice is wrong; who may enter."""
+"""Errors of settings, arguments, sign-in and caches."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class VectorStoreUnavailable(ConfigurationError):
 
 
 class SignInError(ChatbotError):
-    """Admin stays closed."""
+    """Signing in to Admin failed."""
 
 
 class PasswordWrong(SignInError):

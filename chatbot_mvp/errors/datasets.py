@@ -1,4 +1,4 @@
-"""Data sets, and the S3 server where they may be."""
+"""Errors of data sets and of the S3 server that may hold them."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class DatasetNotOwn(DatasetError):
 
 
 class DatasetUploadError(DatasetError):
-    """An upload that cannot become a data set; what was there before stays."""
+    """An upload cannot become a data set; existing data sets are left unchanged."""
 
 
 class DatasetUploadTooLarge(DatasetUploadError):
@@ -139,7 +139,7 @@ class DownloadFailed(DatasetError):
 
 
 class StorageError(ChatbotError):
-    """The S3 server of data sets did not do what it was asked."""
+    """The S3 server of the data sets could not serve a request."""
 
 
 class StorageNotConfigured(StorageError):

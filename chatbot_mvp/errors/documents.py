@@ -1,4 +1,4 @@
-"""Knowledge bases: files offered as one, what is stored, their questions."""
+"""Errors of knowledge bases: uploaded files, stored data and evaluation questions."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ class ConversationNotFound(ChatbotError):
 
 
 class KbEvaluationError(ChatbotError):
-    """Questions of a knowledge base, or what came of asking them."""
+    """Error in the evaluation questions of a knowledge base, or in their results."""
 
     exit_code = 2
 

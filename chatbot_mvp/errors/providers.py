@@ -1,4 +1,4 @@
-"""Providers of models."""
+"""Errors of model providers."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from chatbot_mvp.errors.base import ChatbotError
 
 
 class ProviderError(ChatbotError):
-    """A provider of answers, vectors or rankings did not do what it was asked."""
+    """A provider of answers, vectors or rankings could not serve a request."""
 
 
 class ProviderNotConfigured(ProviderError):

@@ -1,4 +1,4 @@
-"""Benchmark runs and evaluations."""
+"""Errors of benchmark runs and Ragas evaluations."""
 
 from __future__ import annotations
 
@@ -186,7 +186,7 @@ class ExportNotWritten(RunError):
 
 
 class NotComparable(RunError):
-    """A difference between the runs would not be one of their configurations."""
+    """The runs cannot be compared: a difference would not be caused by their configurations alone."""
 
     exit_code = 2
 

@@ -1,4 +1,4 @@
-"""``complete`` and ``stream`` for a running event loop, built once over any ChatModel."""
+"""Asynchronous versions of ``complete`` and ``stream`` for any ChatModel."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ from chatbot_mvp.llm.base import ChatModel, ChatRequest, ChatStream, Completion
 
 
 async def acomplete(model: ChatModel, request: ChatRequest) -> Completion:
-    """``model.complete`` in a thread; the loop goes on meanwhile. A cancelled wait leaves the request to its end.
+    """Run ``model.complete`` in a thread. If the wait is cancelled, the request still runs to its end.
 
     Raises:
-        ProviderError
+        ProviderError: as in ``complete``.
     """
     return await to_thread.run_sync(model.complete, request, abandon_on_cancel=True)
 
 
 async def astream(model: ChatModel, request: ChatRequest) -> AsyncStream:
-    """``model.stream`` as an asynchronous iterator.
+    """Return ``model.stream`` as an asynchronous iterator.
 
     Raises:
-        ProviderError: at once, or while it is iterated.
+        ProviderError: at once, or during the iteration.
     """
     return AsyncStream(await to_thread.run_sync(model.stream, request, abandon_on_cancel=True))
 
 
 class AsyncStream:
-    """A ``ChatStream`` for ``async for``. Leaving the iteration early, by cancellation too, frees the connection."""
+    """A ``ChatStream`` for ``async for``. Ending the iteration early, also by cancellation, frees the connection."""
 
     def __init__(self, stream: ChatStream) -> None:
         self._stream = stream
@@ -46,15 +46,15 @@ class AsyncStream:
 
     @property
     def completion(self) -> Completion:
-        """As of the ``ChatStream``."""
+        """As in ``ChatStream``."""
         return self._stream.completion
 
     async def aclose(self) -> None:
-        """Stop early. Safe to call twice, and after the end."""
+        """Stop early. Safe to call repeatedly and after the end."""
         with CancelScope(shield=True):
             await to_thread.run_sync(self._stream.close)
 
 
 def _next(pieces: Iterator[str]) -> str | None:
-    # A StopIteration cannot leave a thread through a coroutine.
+    # StopIteration cannot be raised into a coroutine, so the end is None.
     return next(pieces, None)

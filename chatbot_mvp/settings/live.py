@@ -1,4 +1,4 @@
-"""The settings in effect: where each comes from, and those that Admin changes while the App is open."""
+"""The settings in effect: where each value comes from, and the changes that Admin makes while the App runs."""
 
 from __future__ import annotations
 
@@ -20,26 +20,26 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class SettingRow:
-    """A setting as it is in effect."""
+    """A setting with the value in effect."""
 
     form: SettingForm
     value: Any
     """None for a secret."""
     is_set: bool
-    """Of a secret, whether it has a value."""
+    """Whether a secret has a value; always True for other settings."""
     source: Source
-    """"given" for one that the program was started with in another way."""
+    """Where the value comes from; "given" means an argument at start-up."""
     changeable: bool
-    """Admin may change it."""
+    """Whether Admin may change it."""
 
 
 class SettingsDesk:
-    """Safe to share between threads."""
+    """Combines the settings read at start-up with those changed in Admin. Safe to share between threads."""
 
     def __init__(self, given: Settings) -> None:
         """
         Args:
-            given: as they were read; what is set there wins over what was chosen in Admin.
+            given: settings read at start-up; values set there take precedence over choices made in Admin.
         """
         self._given = given
         self._path = given.app_settings_path
@@ -59,15 +59,15 @@ class SettingsDesk:
 
     @property
     def current(self) -> Settings:
-        """With what was chosen in Admin; the provider, which has a choice of its own, as it was given."""
+        """The settings with the changes made in Admin. The provider is as given: Admin stores its choice separately."""
         return self._given.with_changes(**self._chosen) if self._chosen else self._given
 
     def on_change(self, listener: Callable[[Settings], None]) -> None:
-        """Have ``listener`` told of the settings after each change."""
+        """Call ``listener`` with the new settings after each change."""
         self._listeners.append(listener)
 
     def rows(self) -> list[SettingRow]:
-        """Every setting, in the order of their fields."""
+        """Return a row per setting, in the order of the fields."""
         current = self.current
         places = where_set()
         rows = []
@@ -92,26 +92,26 @@ class SettingsDesk:
         return rows
 
     def changeable(self, name: str) -> bool:
-        """Whether Admin may change it: it is one of those, and is not set outside of Admin."""
+        """Return whether Admin may change a setting: it is in ``CHANGEABLE`` and is not set outside Admin."""
         return name in CHANGEABLE and name not in self._outside
 
     def change(self, name: str, value: Any) -> None:
-        """Have a setting from now on, and after a restart.
+        """Change a setting from now on, also after a restart.
 
         Raises:
             InvalidSetting: the value is not legal, or the setting cannot be changed here.
-            ChoiceNotKept
+            ChoiceNotKept: the file of choices cannot be written.
         """
         self._require_changeable(name, value)
         with self._lock:
             self._keep({**self._chosen, name: value})
 
     def reset(self, name: str) -> None:
-        """Go back to the default.
+        """Return a setting to its default.
 
         Raises:
             InvalidSetting: the setting cannot be changed here.
-            ChoiceNotKept
+            ChoiceNotKept: the file of choices cannot be written.
         """
         self._require_changeable(name, "")
         with self._lock:
@@ -126,8 +126,8 @@ class SettingsDesk:
 
     def _require_changeable(self, name: str, value: Any) -> None:
         if name not in CHANGEABLE:
-            reason = "it is read at the start only; set it in the environment or in .env, and start again"
+            reason = "it is read only at start-up; set it in the environment or in .env, and restart"
             raise InvalidSetting(name=name.upper(), found=value, reason=reason)
         if name in self._outside:
-            reason = "it is set outside of Admin, which wins; remove it there first"
+            reason = "it is set outside Admin, which takes precedence; remove it there first"
             raise InvalidSetting(name=name.upper(), found=value, reason=reason)
