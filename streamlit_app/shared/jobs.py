@@ -56,7 +56,7 @@ def _show_active(job: JobStatus, place: str) -> None:
 
 
 def _show_means(job: JobStatus) -> None:
-    """Return the mean scores so far of a Ragas evaluation."""
+    """Draw the mean scores so far of a Ragas evaluation."""
     try:
         means = get_app().bench.ragas.so_far(job.job_id)
     except ChatbotError:
