@@ -6,7 +6,7 @@ PORT ?= 8501
 # Who may reach the server: only this machine. HOST=0.0.0.0 opens it; set ADMIN_PASSWORD first.
 HOST ?= 127.0.0.1
 
-.PHONY: run test test-all lint e2e lock clean
+.PHONY: run test test-all lint docs e2e lock clean
 
 run: $(VENV)/.installed
 	$(BIN)/python -m streamlit run streamlit_app/Inicio.py --server.address $(HOST) --server.port $(PORT)
@@ -22,6 +22,13 @@ lint: $(VENV)/.installed-dev
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python docs/generate_reference.py --check
+	$(BIN)/python benchmarks/write_settings.py --check
+
+# What is written from the registries: reference pages, index of decisions, data/env.example, texts of settings.
+docs: $(VENV)/.installed-dev
+	$(BIN)/python docs/generate_reference.py
+	$(BIN)/python benchmarks/write_settings.py
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \

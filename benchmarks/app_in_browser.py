@@ -1,4 +1,4 @@
-"""The real app on a free port and a headless Chromium, for scripts that look at pages."""
+"""Start the app on a free port and a headless Chromium, for scripts that open pages."""
 
 from __future__ import annotations
 

@@ -1,12 +1,11 @@
-"""Kills runs with SIGKILL at random moments and resumes them; in the end they must be what an unbroken run is.
+"""Kill runs with SIGKILL at random moments and resume them. Their results must equal those of an uninterrupted run.
 
     python benchmarks/chaos.py [--kills 50] [--seed 7] [--strategy BRIDGE_HYBRID] [--latency 0.25] [--json]
 
-Every start is a process of the command line of its own, against a provider on loopback whose replies follow from the
-prompts. The moment of a kill is drawn evenly over the length of an unbroken run, start-up included; a resume may be
-killed as well, and a run ends when a start happens to outlive its moment. Every second run begins without a cache of
-indexes and vectors: with one, the moments fall to the phases that ask the provider. The exit code is 1 when anything
-differs.
+Every start is a separate process of the command line, against a provider on loopback whose replies depend only on the
+prompts. The time of a kill is drawn uniformly from the duration of an uninterrupted run, start-up included. Resumes may
+be killed as well, until one ends before its kill. Every second run starts without cached indexes and vectors; with a
+cache, most kills hit the phases that ask the provider. The exit code is 1 if anything differs.
 """
 
 from __future__ import annotations
@@ -37,26 +36,26 @@ from tests.evaluation.benchmark.judge_stub import ModelStub  # noqa: E402
 
 PHASES = ("retrieve", "generate", "judge")
 BEFORE = "start-up"
-"""What a process does until its first word of progress."""
+"""Phase of a process before its first progress report."""
 _TIMES = ("seconds", "usage", "peak_rss_mb", "started_at", "finished_at", "run_id", "damaged_records")
-"""Of a result, what two runs need not have in common."""
+"""Fields of a result that may differ between two runs."""
 
 
 @dataclass
 class Report:
-    """What happened, and what is wrong."""
+    """Counts of what happened, and the differences found."""
 
     seconds_unbroken: float = 0.0
     kills: Counter[str] = field(default_factory=Counter)
     """Phase -> kills in it."""
     no_run: int = 0
-    """Kills before there was a manifest: nothing to resume."""
+    """Number of kills before the manifest was written, so that there is nothing to resume."""
     resumes: int = 0
     runs: int = 0
-    """Finished, without the unbroken one."""
+    """Number of finished runs, without the uninterrupted one."""
     damaged_lines: int = 0
     redone: int = 0
-    """Answers of the provider that were asked for once more, of ``answers``."""
+    """The part of ``answers`` that was requested from the provider more than once."""
     answers: int = 0
     differences: list[str] = field(default_factory=list)
 
@@ -242,7 +241,7 @@ def main() -> int:
     parser.add_argument("--kills", type=int, default=50)
     parser.add_argument("--seed", type=int, default=7)
     parser.add_argument("--strategy", default="BRIDGE_HYBRID")
-    parser.add_argument("--latency", type=float, default=0.25, help="of the provider, in seconds")
+    parser.add_argument("--latency", type=float, default=0.25, help="latency of the provider in seconds")
     parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:

@@ -1,12 +1,12 @@
-"""Fits the weights of BRIDGE and BRIDGE_HYBRID, and says how well weights do on questions they never saw.
+"""Fit the weights of BRIDGE and BRIDGE_HYBRID, and measure them on questions that they were not fitted on.
 
     python benchmarks/fit_bridge.py DATASET_DIR [--write] [--other DIR ...] [--data-dir DIR]
 
 Loss: listwise softmax, each gold document against all candidates that are not gold (Cao et al. 2007, ListNet's family).
-Features are standardised, the ridge is 30, and the signs known beforehand are imposed; the hand-set score is not
-penalised. The step weights are then fitted on the steps that the walk itself comes to. Printed: recall and nDCG
-cross-fitted by question (5 folds, 3 seeds), halves against halves, the hand-set score alone, and, with the weights of
-all questions, the other data sets. Needs scipy (extra ``dev``). About two minutes without vectors.
+Features are standardised, the ridge penalty is 30, and signs that are known in advance are imposed; the hand-set score
+is not penalised. The step weights are then fitted on the steps of the walk itself. Prints recall and nDCG: cross-fitted
+by question (5 folds, 3 seeds), fitted on one half and tested on the other, with the hand-set score alone, and for the
+other data sets with the weights of all questions. Needs scipy (extra ``dev``). Takes two minutes without vectors.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def prepare(folder: Path, cache_dir: Path, vectors: bool) -> Questions:
         chunks,
         dataset.language,
         cache_dir,
-        (lambda: app._embedder(app.settings.embedding_model_name)) if vectors else None,
+        (lambda: app.embedders.get(app.settings.embedding_model_name)) if vectors else None,
         32,
         with_links=True,
     )
@@ -205,9 +205,9 @@ def hand_only(data: Questions) -> dict[str, float]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("dataset", type=Path)
-    parser.add_argument("--other", type=Path, nargs="*", default=[], help="data sets that nothing is fitted on")
+    parser.add_argument("--other", type=Path, nargs="*", default=[], help="data sets to test on, never fitted on")
     parser.add_argument("--write", action="store_true", help=f"write {PATH.name}")
-    parser.add_argument("--data-dir", type=Path, default=load_settings().data_dir, help="where the caches are")
+    parser.add_argument("--data-dir", type=Path, default=load_settings().data_dir, help="folder of the caches")
     parser.add_argument("--only", choices=["BRIDGE", "BRIDGE_HYBRID"])
     options = parser.parse_args()
     written: dict[str, Any] = {}

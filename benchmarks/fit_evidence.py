@@ -1,13 +1,13 @@
-"""Fits the weights of ``retrieval/stages/evidence.py`` on knowledge bases with questions they cannot answer.
+"""Fit the weights of ``retrieval/stages/evidence.py`` on knowledge bases with answerable and unanswerable questions.
 
 python benchmarks/fit_evidence.py ../shared/datasets/xquad_es            # writes evidence_weights.json
-python benchmarks/fit_evidence.py ../shared/datasets/xquad_es --dry-run  # prints the cross-fitted figures alone
-  --keep: use the embeddings under DATA_DIR; --held-out FOLDER: report another KB with the weights, never fitted on
+python benchmarks/fit_evidence.py ../shared/datasets/xquad_es --dry-run  # only prints the cross-fitted figures
+  --keep: use the embeddings under DATA_DIR; --held-out FOLDER: also report a KB that nothing is fitted on
 
-Four times as many questions "nearly answered": each answerable one is asked once more of the KB without its paragraph
-("left out"). Beside the data set, with a small share: ``evidence_es/``, our own documents with paraphrased questions.
-Cross-fitting: the questions of an article are in one fold together. The article of a question that is not answered is
-that of its best hit (near), or the neighbourhood of its id (far), for want of a heading in the file.
+To get more hard negatives, each answerable question is asked again of the KB without its paragraph ("left out").
+``evidence_es/``, this project's documents with paraphrased questions, is added with a small weight. For cross-fitting,
+all questions of an article are in the same fold. The article of an unanswerable question is that of its best hit
+(near) or is derived from its id (far), because the file names none.
 """
 
 from __future__ import annotations
@@ -41,16 +41,16 @@ Array = npt.NDArray[np.float64]
 FOLDS = 8
 SEEDS = 5
 RIDGE = 10.0
-"""L2 penalty on standardised weights: features that tell the same share the weight."""
+"""L2 penalty on standardised weights, so that correlated features share their weight."""
 ACCEPT = 0.953
-"""Share of the answerable of the data that score 0.5 and more, cross-fitted: 0.95 with a margin for other articles."""
+"""Share of answerable questions that score at least 0.5, cross-fitted: 0.95 plus a margin for other articles."""
 LEFT_OUT = 0.6
-"""Of the weight of what is nearly answered, the share of the questions whose paragraph was left out."""
+"""Share of the ``near`` questions' weight that goes to the questions whose paragraph was left out."""
 OWN = Path(__file__).with_name("evidence_es")
 OWN_SHARE = {"lexical": 0.0, "hybrid": 0.05}
-"""Weight of our own documents over the data set's. Paraphrases say little to a model that sees letters alone."""
+"""Model -> weight of this project's documents relative to the data set's. A lexical model cannot use paraphrases."""
 MAX_Z = 6.0
-"""No feature is further from its mean than this, in standard deviations."""
+"""Features are clipped to this many standard deviations from their mean."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ def _asked(
     source: str, text: str, questions: Sequence[KbQuestion], settings: Settings, embedder: Embedder
 ) -> Iterator[Row]:
     pipeline = build_pipeline(chunk_document(Document("kb", "kb", text)), "es", settings, lambda: embedder)
-    # All but the stage whose weights are to be found: those of the file may be of other features.
+    # Leave out the stage whose weights are fitted, since the weights in the file may belong to other features.
     stages = [stage for stage in get_strategy(settings.retrieval_strategy).stages if stage is not Evidence]
     traces = [RetrievalTrace(question.question) for question in questions]
     for stage in stages:
@@ -114,7 +114,7 @@ def collect(name: str, folder: Path, data: Path, held_out: Path | None = None) -
         documents = {path: load_questions(path.with_suffix(".jsonl")) for path in sorted(OWN.glob("*.md"))}
         for path, questions in documents.items():
             found += rows_of("own", path.read_text("utf-8"), questions, settings, embedder)
-        # And all of them as one, so that not every knowledge base is a page long.
+        # Also ask all documents as one knowledge base, so that not every knowledge base is one page long.
         together = "\n\n".join(path.read_text("utf-8") for path in documents)
         of_all = [q for questions in documents.values() for q in questions if q.kind != "far"]
         found += rows_of("own", together, of_all, settings, embedder)

@@ -1,14 +1,14 @@
-"""A benchmark run of HotpotQA's full size, timed as a user meets it: the command in a fresh process, imports and all.
+"""Time benchmark runs of HotpotQA's full size, as a fresh process of the command line including its imports.
 
     python benchmarks/full_scale.py [FOLDER] [--strategies …] [--documents 66576] [--queries 7405] [--like DATASET_DIR]
 
-The data set is made up (``synthetic``), and so are its vectors: embedding 66,576 passages takes hours on two cores, so
-unit vectors by lot, leaning towards those of the gold documents, are put into the cache under the local model's name.
-**Figures of quality of these runs mean nothing. Only times and memory do.**
+The data set is synthetic (``synthetic``), and so are its vectors: embedding 66,576 passages takes hours on two cores.
+So random unit vectors, biased towards those of the gold documents, are put into the cache under the local model's name.
+**The quality figures of these runs mean nothing; only times and memory do.**
 
-Each strategy runs twice, with no index in the cache ("cold") and again ("warm"). Printed is a Markdown table: seconds
-of each phase, of the whole process, and its highest resident memory. FOLDER (default: a new one) keeps data set,
-vectors and results for the next time. With --like the made-up set is compared with a real one.
+Each strategy runs twice, first without a cached index ("cold"), then with it ("warm"). Prints a Markdown table: seconds
+of each phase and of the whole process, and its peak resident memory. FOLDER (default: a new one) keeps data set,
+vectors and results for the next time. With --like the synthetic data set is compared with a real one.
 """
 
 from __future__ import annotations
@@ -40,13 +40,14 @@ from chatbot_mvp.retrieval.indexes.corpus import vector_cache_path
 from chatbot_mvp.text import Analyzer
 
 STRATEGIES = ("LEXICAL", "SIMPLE_VECTOR", "HYBRID", "BRIDGE", "BRIDGE_HYBRID")
-"""Those that serve a corpus without a language model."""
+"""The strategies that need no language model."""
 PHASES = ("load", "index", "link", "embed_corpus", "retrieve", "aggregate", "export")
 LIMIT_SECONDS, LIMIT_MB = 120, 2_000
 
 _NAME = "synthetic"
 _LEAN = 0.3
-"""Of a question's vector towards each of its gold documents; the nearest of 66,576 vectors by lot are as near."""
+"""Bias of a question's vector towards each of its gold documents. The nearest of 66,576 random vectors are equally
+near."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +71,7 @@ class Measured:
 
 
 class StandIn:
-    """In place of the local model: gives the vectors that were made up for texts."""
+    """Replaces the local model: returns the synthetic vectors of the texts."""
 
     model_id = LocalE5.model_id
     dimensions = LocalE5.dimensions
@@ -95,7 +96,7 @@ def prepare(folder: Path, seed: int, documents: int, queries: int) -> Path:
 
 
 def cache_vectors(dataset: Dataset, cache_dir: Path, seed: int) -> None:
-    """Put a unit vector for each document and question into the cache."""
+    """Write a random unit vector for each document and question into the cache."""
     rng = np.random.default_rng(seed)
     of_documents = _unit(rng.standard_normal((len(dataset.documents), StandIn.dimensions), np.float32))
     of_queries = _unit(rng.standard_normal((len(dataset.queries), StandIn.dimensions), np.float32))
@@ -229,7 +230,7 @@ def main() -> None:
     parser.add_argument("--documents", type=int, default=synthetic.DOCUMENTS)
     parser.add_argument("--queries", type=int, default=synthetic.QUERIES)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--like", type=Path, help="a real data set to compare the made-up one with")
+    parser.add_argument("--like", type=Path, help="a real data set to compare the synthetic one with")
     options = parser.parse_args()
     folder = options.folder or Path(tempfile.mkdtemp(prefix="full-scale-"))
     print(f"{folder}: made-up texts and vectors; figures of quality mean nothing", file=sys.stderr)

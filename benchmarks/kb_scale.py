@@ -1,9 +1,9 @@
-"""Time to index a knowledge base of 120,000 characters, and to answer a question over it.
+"""Time the indexing of a knowledge base of 120,000 characters, and a question over it.
 
 python benchmarks/kb_scale.py ../shared/datasets/xquad_es [STRATEGY]
 
-The text is that of the data set, then the same paragraphs with every word of five letters and more rewritten, so that
-nothing is there twice. Index seconds are of chunking and index from text, without vectors and without any cache.
+The text is the data set's, followed by copies of its paragraphs in which every word of five or more letters is
+rewritten, so that nothing is repeated. Index seconds cover chunking and indexing, without vectors and caches.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def main() -> int:
     pipeline = build_pipeline(chunks, "es", settings, make)
     seconds = []
     with tempfile.TemporaryDirectory() as data:
-        # Every question is new: what an earlier run embedded would make it look quicker than it is.
+        # Every question must be new: cached embeddings of an earlier run would make it look faster than it is.
         side = pipeline.index.dense
         fresh = replace(side, cache=VectorCache(Path(data) / "vectors.sqlite")) if side else None
         pipeline = Pipeline(replace(pipeline.index, dense=fresh), pipeline.config)

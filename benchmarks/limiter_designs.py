@@ -1,11 +1,11 @@
-"""What a rate rule makes of a provider: answers per second and refusals, in simulated time.
+"""Compare rules for the request rate by answers per second and refused requests, in simulated time.
 
     python benchmarks/limiter_designs.py [--requests 2000]
 
-Rules: halving at every 429 (``aimd``), the same but not below the rate that was accepted (``floor``), the better of two
-rates by accepted minus twice the refused (``probe``, after PCC Vivace, Dong et al. 2018), and ``usual share`` of
-``chatbot_mvp.remote.pace``. Providers: one that refuses a share of all, one with a limit of requests per second, and
-both. Each cell: answers per second, of what the provider would give at best (``allowed/s``), and refused requests.
+Rules: halve the rate at every 429 (``aimd``); the same, but not below the accepted rate (``floor``); the better of two
+rates by accepted minus twice the refused requests (``probe``, after PCC Vivace, Dong et al. 2018); ``usual share`` of
+``chatbot_mvp.remote.pace``. Providers: one refuses a share of all requests, one limits requests per second, one does
+both. Each cell: answers per second, compared with the provider's maximum (``allowed/s``), and refused requests.
 """
 
 from __future__ import annotations
@@ -169,7 +169,7 @@ PROVIDERS = {
 def allowed(provider: Provider, places: int, latency: float) -> float:
     most = places / latency
     share = 1 - provider.share - provider.failing
-    # What is refused by chance has taken its token.
+    # A request that is refused by chance has already taken its token.
     return min(most, provider.limit or most) * share
 
 

@@ -1,8 +1,7 @@
-"""Finished runs with made-up figures, as many and as large as asked for: what lists and pages are measured on.
+"""Create any number of finished runs with random figures, to measure lists and pages.
 
-A few are carried out by the runner itself, over records of retrieval and answers by lot, so that their files are what a
-run leaves. The others are copies of these under ids, dates, strategies and means of their own. **Their figures mean
-nothing.**
+The runner itself carries out a few of them over random retrieval records and answers, so that their files have the real
+form. The others are copies with different ids, dates, strategies and means. **Their figures mean nothing.**
 """
 
 from __future__ import annotations
@@ -21,15 +20,19 @@ import synthetic
 
 from chatbot_mvp import __version__
 from chatbot_mvp.datasets import Dataset, load_dataset
-from chatbot_mvp.embedding.base import InputType, Vectors
+from chatbot_mvp.embedding.base import Embedder, InputType, Vectors
+from chatbot_mvp.embedding.registry import Embedders
 from chatbot_mvp.evaluation.benchmark.answering import GENERATE, RunModels
 from chatbot_mvp.evaluation.benchmark.preparation import PreparedRun, run_fingerprint
 from chatbot_mvp.evaluation.benchmark.retrieving import PHASE as RETRIEVE
 from chatbot_mvp.evaluation.benchmark.runner import RunParts, execute
 from chatbot_mvp.exports.tables import write_detail_csv, write_summary_csv
 from chatbot_mvp.llm.demo import DemoModel
+from chatbot_mvp.llm.providers import Providers
+from chatbot_mvp.retrieval.factory import PipelineFactory
 from chatbot_mvp.runs.index import append_submission
 from chatbot_mvp.runs.records import QueryRecord, RunFolder, RunManifest
+from chatbot_mvp.settings.live import LiveSettings
 from chatbot_mvp.settings.model import Settings, load_settings
 from chatbot_mvp.types import ignore_progress
 
@@ -143,18 +146,21 @@ def _records(run: PreparedRun, seed: int) -> list[QueryRecord]:
     return sorted(records, key=lambda record: record.phase, reverse=True)
 
 
+class _MadeParts(RunParts):
+    def models(self, settings: Settings) -> RunModels:
+        return RunModels(DemoModel(), 1, None)
+
+
+class _ByLotEmbedders(Embedders):
+    def _create(self, name: str) -> Embedder:
+        return _ByLot()
+
+
 def _parts(settings: Settings) -> RunParts:
-    return RunParts(
-        build=_no_pipeline,
-        embedder=lambda _: _ByLot(),
-        models=lambda _: RunModels(DemoModel(), 1, None),
-        exporters=[write_summary_csv, write_detail_csv],
-        finish=lambda result: append_submission(settings.submissions_path, result),
-    )
-
-
-def _no_pipeline(*_: object) -> Any:
-    raise AssertionError("every query has its ranking")
+    live = LiveSettings(settings)
+    embedders, providers = _ByLotEmbedders(live), Providers(live)
+    exporters = (write_summary_csv, write_detail_csv)
+    return _MadeParts(PipelineFactory(embedders, providers), embedders, providers, exporters, settings.submissions_path)
 
 
 def _copy(settings: Settings, original: str, run_id: str, number: int) -> None:

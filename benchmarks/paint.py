@@ -1,12 +1,12 @@
-"""How long each page takes until its own content is painted, with many large runs on disk.
+"""Measure how long each page takes until its content is painted, with many large runs on disk.
 
     python benchmarks/paint.py [FOLDER] [--runs 200] [--queries 7405] [--loads 7] [--pages Evaluacion,Admin]
 
-Makes the runs (``made_runs``; 6 GB for the default, kept in FOLDER for the next time, else removed), starts the app on
-a free port and opens every page in headless Chromium. Counted is until the page's title is there and its script has
-ended: from asking for an address in a new tab, which loads Streamlit's own page first, and from a click in the sidebar.
-"Warm" leaves the first time out. Printed is a Markdown table of seconds, and the machine's load before and after, as a
-busy machine says little. With --runs 0 the same without any data, which is what Streamlit and Chromium take alone.
+Creates the runs (``made_runs``; 6 GB by default, kept in FOLDER for the next time, else removed), starts the app on a
+free port and opens every page in headless Chromium. Measures the time until the page's title is visible and its script
+has ended: from opening the address in a new tab, which also loads Streamlit, and from a click in the sidebar. "Warm"
+leaves out the first time. Prints a Markdown table of seconds, and the machine's load before and after, since times on a
+busy machine are unreliable. --runs 0 measures without data, that is, Streamlit and Chromium alone.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=200)
     parser.add_argument("--queries", type=int, default=7_405)
     parser.add_argument("--loads", type=int, default=7)
-    parser.add_argument("--pages", default="", help="only these, by name, with commas between")
+    parser.add_argument("--pages", default="", help="names of pages to open, separated by commas; default all")
     given = parser.parse_args()
     folder = given.folder or Path(tempfile.mkdtemp(prefix="paint-"))
     try:
@@ -93,7 +93,7 @@ def _painted(address: str, loads: int) -> list[float]:
 def _clicked(url: str, names: Sequence[str], rounds: int) -> dict[str, list[float]]:
     """Page -> seconds from a click on its name, round and round; the first round is left out."""
     seconds: dict[str, list[float]] = {name: [] for name in names}
-    if len(names) < 2:  # a click on the page that is shown already shows nothing new
+    if len(names) < 2:  # a click on the current page would measure nothing
         return seconds
     with _tabs() as context:
         page = context.new_page()

@@ -1,11 +1,11 @@
-"""A run's answers from a provider that refuses and breaks: all of them, in bounded attempts, at what the limit allows.
+"""Run against a provider that refuses and breaks requests: every query must succeed, near the possible throughput.
 
     python benchmarks/pressure.py [--queries 600] [--calls 8] [--latency 0.1] [--limit 0] [--json]
 
-The provider is a process of its own on loopback: 20 % of all requests get 429, 5 % get 500, 2 % a cut connection, each
-after the latency; with ``--limit`` it takes so many requests per second instead. The figure is the throughput of the
-phases generate and judge against (requests at a time / latency) x the share of good replies, or against the limit. The
-exit code is 1 when a query failed or the throughput is under 80 %.
+The provider is a separate process on loopback: 20 % of all requests get 429, 5 % get 500, 2 % a broken connection, each
+after the latency; with ``--limit`` it accepts that many requests per second instead. The figure is the throughput of
+the phases generate and judge, relative to (concurrent requests / latency) x share of good replies, or to the limit. The
+exit code is 1 if a query failed or the throughput is below 80 %.
 """
 
 from __future__ import annotations

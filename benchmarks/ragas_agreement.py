@@ -1,9 +1,9 @@
-"""What the ragas package makes of scripted verdicts, for a comparison with ours; or how it takes broken JSON.
+"""Score scripted verdicts with the ragas package, to compare with this project's scores, or feed it broken JSON.
 
     python benchmarks/ragas_agreement.py [--seed N] [--cases N] [--output FILE]
     python benchmarks/ragas_agreement.py --broken 0.3
 
-Runs under an interpreter of its own, which has ragas and need not have this project:
+Needs a separate environment with ragas, in which this project need not be installed:
 
     python -m venv ragas-venv && ragas-venv/bin/pip install 'ragas==0.4.3' 'langchain-community<0.4'
 
@@ -34,7 +34,7 @@ os.environ["RAGAS_DO_NOT_TRACK"] = "true"  # it would post to its makers with ev
 from tests.judges.broken_json import perhaps_broken  # noqa: E402
 
 Case = dict[str, Any]
-"""metric; row: its columns; judge: the scripted verdicts, in no package's format; vectors: text -> whole numbers."""
+"""metric; row: its columns; judge: scripted verdicts, in a neutral format; vectors: text -> integers."""
 
 DIMENSIONS = 6
 WORDS = ("río", "puente", "molino", "feria", "archivo", "tranvía", "huerta", "campana", "norte", "1887", "cuarzo")
@@ -221,8 +221,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--cases", type=int, default=32, help="random cases per metric")
-    parser.add_argument("--output", type=Path, default=ROOT / "tests" / "judging" / "ragas_cases.json")
-    parser.add_argument("--broken", type=float, help="share of replies that break their JSON; prints, writes nothing")
+    parser.add_argument("--output", type=Path, default=ROOT / "tests" / "judges" / "ragas_cases.json")
+    parser.add_argument("--broken", type=float, help="share of replies (0-1) with broken JSON; writes nothing")
     arguments = parser.parse_args()
     cases = list(cases_of(arguments.seed, arguments.cases))
     if arguments.broken is not None:

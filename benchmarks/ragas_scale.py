@@ -1,10 +1,10 @@
-"""How close an evaluation comes to what the limit of concurrent requests allows.
+"""Measure how close a Ragas evaluation comes to the throughput that the limit of concurrent requests allows.
 
     python benchmarks/ragas_scale.py [--rows 1000] [--latency 0.05] [--calls 8] [--profile] [--json]
 
-Six metrics over so many Spanish rows, asked of a judge on loopback in a process of its own that replies after a fixed
-time. The limit is NIM_MAX_CONCURRENT_REQUESTS = ``--calls``: no client could be through before requests × latency /
-calls. Vectors are hashed bags of words, so that no time of an embedding model is in the figures.
+Scores Spanish rows with six metrics. The judge is a separate process on loopback that replies after a fixed latency.
+The limit is NIM_MAX_CONCURRENT_REQUESTS = ``--calls``, so no client can finish before requests × latency / calls.
+Vectors are hashed bags of words, so that the figures contain no time of an embedding model.
 """
 
 from __future__ import annotations
@@ -27,12 +27,10 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from chatbot_mvp.app import App  # noqa: E402
 from chatbot_mvp.evaluation.ragas.rows import InputRow, rows_from  # noqa: E402
 from chatbot_mvp.judges.ragas import load_prompts  # noqa: E402
-from chatbot_mvp.llm.providers import Providers  # noqa: E402
 from chatbot_mvp.settings.model import load_settings  # noqa: E402
-from tests.fakes import FakeEmbedder  # noqa: E402
+from tests.fakes import fake_app  # noqa: E402
 from tests.judges.judge_stub import JudgeStub  # noqa: E402
 from tests.llm.http_stub import Request  # noqa: E402
 
@@ -107,12 +105,10 @@ def measure(rows: int, latency: float, calls: int) -> Figures:
                 llm_cache_enabled=False,
                 nim_max_concurrent_requests=calls,
             )
-            providers = Providers(settings)
-            embedder = FakeEmbedder()
-            app = App(settings, lambda _: embedder, providers.current, providers.language_model, providers)
+            app = fake_app(settings)
             given = many_rows(rows)
             began = time.process_time()
-            result = app.bench.ragas.run_now("many", given)
+            result = app.ragas.run_now("many", given)
             cpu = time.process_time() - began
         requests = result["usage"]["calls"]
         scored = sum(count for count, _ in result["scored"].values())
@@ -158,9 +154,9 @@ def _serve(latency: float) -> None:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", type=int, default=1_000)
-    parser.add_argument("--latency", type=float, default=0.05, help="of the judge, in seconds")
-    parser.add_argument("--calls", type=int, default=8, help="requests at the same time")
-    parser.add_argument("--profile", action="store_true", help="of all threads; slows down what it measures")
+    parser.add_argument("--latency", type=float, default=0.05, help="latency of the judge in seconds")
+    parser.add_argument("--calls", type=int, default=8, help="number of concurrent requests")
+    parser.add_argument("--profile", action="store_true", help="profile all threads, which slows down the run")
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
     given = parser.parse_args()

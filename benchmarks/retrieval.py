@@ -1,10 +1,10 @@
-"""Speed and growth of the strategies beside bare BM25, all in one run, so that only the ratios need to be believed.
+"""Compare the strategies' speed, and its growth with the corpus, with bare BM25 in the same process.
 
     python benchmarks/retrieval.py DATASET_DIR [--growth] [--repeats 5]
 
-Bare BM25: Tantivy's search for the terms of the question, the first 150 documents. bm25s is timed beside it if it is
-installed. With --growth the corpus is also taken 2, 4 and 8 times, each copy with its own names (every capitalised word
-is rewritten), so that the copies are other documents about other things.
+Trust the ratios rather than the times. Bare BM25 is Tantivy's search for the question's terms, first 150 documents;
+bm25s is timed too if it is installed. With --growth the corpus is also multiplied by 2, 4 and 8. Every copy has its own
+names (capitalised words are rewritten), so that copies count as different documents.
 """
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ def measure(
                 chunks,
                 "en",
                 changed.with_changes(data_dir=Path(folder)),
-                lambda: app._embedder(settings.embedding_model_name),
+                lambda: app.embedders.get(settings.embedding_model_name),
             )
             build_s = round(time.perf_counter() - started, 2)
             pipeline.retrieve(queries)  # question vectors come from the cache from here on

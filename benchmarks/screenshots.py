@@ -1,9 +1,9 @@
-"""Takes the pictures of README.md from the running app: a new folder, the bundled sample, its own figures.
+"""Take the screenshots of README.md from the running app, with new data made from the bundled samples.
 
     python benchmarks/screenshots.py [FOLDER]        # docs/img by default
 
 Fills a temporary data folder through the App (the sample knowledge base, three runs, questions of the knowledge base),
-starts the app on a free port, opens the pages in headless Chromium and keeps what a person sees.
+starts the app on a free port, opens the pages in headless Chromium and saves screenshots.
 """
 
 from __future__ import annotations
@@ -53,14 +53,14 @@ def fill(folder: Path) -> list[str]:
     from chatbot_mvp.settings.model import load_settings
 
     app = build_app(load_settings(data_dir=folder, provider="demo", ui_language="es"))
-    kb = app.add_sample_kb()
+    kb = app.kbs.add_sample()
     desk = app.kb_evaluation
     questions = desk.save(replace(desk.propose_now(kb.kb_id, count=40), name="Preguntas del manual"))
     desk.start(kb.kb_id, questions.set_id)
     while not desk.results(kb.kb_id):
         time.sleep(0.2)
     return [
-        str(app.bench.run_now(retrieval_strategy=strategy)["run_id"])
+        str(app.runs.run_now(retrieval_strategy=strategy)["run_id"])
         for strategy in ("LEXICAL", "HYBRID", "BRIDGE_HYBRID")
     ]
 

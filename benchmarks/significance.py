@@ -1,10 +1,10 @@
-"""How often two runs without a true difference are called different: p < 0.05 must happen in about 5 of 100 pairs.
+"""Measure how often two runs without a true difference are called different: p < 0.05 must occur in 5 % of the pairs.
 
     python benchmarks/significance.py [--pairs 1000] [--json]
 
-Each kind of pair is two systems of equal quality: whatever makes a question hard is shared, the rest is drawn anew for
-either. The kinds are shaped like metrics of this project, with their ties and their many zeros. Beside p, how often the
-95 % bootstrap interval of the delta leaves 0 out, and, with a true difference, how often it is found.
+Each kind of pair consists of two systems of equal quality: the difficulty of a question is common to both, the rest is
+drawn separately. The kinds imitate this project's metrics, with their ties and many zeros. Also measures how often the
+95 % bootstrap interval of the difference excludes 0, and how often a true difference is detected.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from chatbot_mvp.metrics.statistics.bootstrap import Floats, percentile_interval
 from chatbot_mvp.metrics.statistics.significance import randomisation_p
 
 Draw = Callable[[np.random.Generator, int], tuple[Floats, Floats]]
-"""(generator, pairs) -> (scores of one system, of the other), queries × pairs."""
+"""(generator, pairs) -> (scores of one system, of the other), each of shape (queries, pairs)."""
 
 
 def recall_of_two(rng: np.random.Generator, pairs: int, queries: int = 298, gain: float = 0.0) -> tuple[Floats, Floats]:

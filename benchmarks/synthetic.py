@@ -1,7 +1,7 @@
-"""A made-up data set of HotpotQA's shape: as many documents, as long, naming each other as often; nothing is copied.
+"""Generate a synthetic data set with HotpotQA's number of documents, lengths and mentions, without copying its text.
 
-Words are syllables by lot, names among them capitalised. What the benchmark's cost depends on follows HotpotQA:
-lengths, how fast the vocabulary grows, how often documents name each other and how unevenly, two gold documents for a
+Words are random syllables; names are capitalised. The properties that decide the cost of a benchmark follow HotpotQA:
+text lengths, growth of the vocabulary, number and distribution of mentions between documents, two gold documents per
 question.
 """
 
@@ -27,14 +27,14 @@ _CONSONANTS, _VOWELS, _ENDINGS = "bdfgklmnprstvz", "aeiou", "nrslkx"
 _SYLLABLES = [consonant + vowel for consonant in _CONSONANTS for vowel in _VOWELS]
 _COMMON, _NAMES = 70_000, 340_000  # words to draw from; most of the names occur once or never
 _SHARES = (0.385, 0.415, 0.20)
-"""Of running text: function words, common words, names."""
+"""Shares of function words, common words and names in running text."""
 _TITLE_WORDS = (0.12, 0.42, 0.24, 0.12, 0.06, 0.04)
 """Share of titles of one word, two words, …"""
 _MENTIONS, _MENTIONS_AT, _MENTIONS_GROWTH = 2.6, 11_860, 0.33
 _TWICE = 0.25
-"""Documents that a document names, in a corpus of a size, and how many of them twice. A sample of 11,860 HotpotQA
-passages has 2.7, in 3.4 mentions. A larger corpus has more of what is named: over twice as many in twice as large a
-sample, less than that towards the whole, whose texts have ten names each."""
+"""Number of documents that a document mentions in a corpus of 11,860 documents, its growth with the size of the corpus,
+and the share of them mentioned twice. A sample of 11,860 HotpotQA passages has 2.7, in 3.4 mentions. A larger corpus
+contains more of the named documents: at first the number more than doubles with the sample, later it grows less."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ class _Maker:
 
     def made(self, queries: int) -> Made:
         titles = self._titles()
-        # Who is named often is by lot, not by place.
+        # Which documents are named often is random, not determined by their position.
         famous = self.rng.permutation(self.count)
         mean = _MENTIONS * (self.count / _MENTIONS_AT) ** _MENTIONS_GROWTH
         numbers = self.rng.negative_binomial(1.6, 1.6 / (1.6 + mean), self.count)
@@ -127,7 +127,7 @@ class _Maker:
     def _titles(self) -> Column:
         lengths = self.rng.choice(len(_TITLE_WORDS), self.count, p=_TITLE_WORDS) + 1
         drawn = iter(self._drawn(self.names, self.names_at, int(lengths.sum())))
-        # A title of one word is a rare one, or half of all texts would name it by chance.
+        # A one-word title must be a rare word, or half of all texts would name it by chance.
         rare = iter(self.rng.permutation(np.arange(_NAMES // 2, _NAMES)).tolist())
         kinds = iter(self._drawn(self.common, self.common_at, self.count))
         qualified = (self.rng.random(self.count) < 0.12).tolist()

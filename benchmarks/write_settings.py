@@ -1,6 +1,6 @@
-"""Writes what is said of the settings wherever it is said, from ``settings.Settings`` and the Spanish catalogue.
+"""Write the texts of ``settings.Settings`` into data/env.example and the English catalogue.
 
-README.md, README.es.md (their tables), data/env.example, and the English catalogue's descriptions.
+The tables in docs/reference are written by docs/generate_reference.py.
 
 python benchmarks/write_settings.py            # writes
 python benchmarks/write_settings.py --check    # exits with 1 if something is out of date
@@ -9,18 +9,14 @@ python benchmarks/write_settings.py --check    # exits with 1 if something is ou
 from __future__ import annotations
 
 import json
-import re
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 
 from chatbot_mvp.settings.model import PROJECT_ROOT, Settings
 
-README, README_ES = PROJECT_ROOT / "README.md", PROJECT_ROOT / "README.es.md"
 TEMPLATE = PROJECT_ROOT / "data" / "env.example"
 CATALOGUES = PROJECT_ROOT / "streamlit_app" / "i18n"
 PREFIX = "admin.setting."
-HEADS = {README: "| variable | default | meaning |", README_ES: "| variable | valor por defecto | significado |"}
 
 
 def rows() -> list[tuple[str, str, str]]:
@@ -31,21 +27,6 @@ def rows() -> list[tuple[str, str, str]]:
         shown = str(default.relative_to(PROJECT_ROOT)) if isinstance(default, Path) else str(default)
         found.append((name.upper(), shown, field.description or ""))
     return found
-
-
-def spanish() -> Mapping[str, str]:
-    """Variable -> meaning."""
-    texts: Mapping[str, str] = json.loads((CATALOGUES / "es.json").read_text("utf-8"))
-    return {name.upper(): texts.get(f"{PREFIX}{name}", "") for name in Settings.model_fields}
-
-
-def readme(path: Path, meanings: Mapping[str, str]) -> str:
-    """A README with the table put in anew."""
-    lines = [HEADS[path], "|---|---|---|"]
-    lines += [f"| `{name}` | {f'`{default}`' if default else ''} | {meanings[name]} |" for name, default, _ in rows()]
-    pattern = r"(<!-- settings -->\n).*?(\n<!-- /settings -->)"
-    text = path.read_text("utf-8")
-    return re.sub(pattern, lambda match: match.group(1) + "\n".join(lines) + match.group(2), text, flags=re.S)
 
 
 def template() -> str:
@@ -65,8 +46,6 @@ def english() -> str:
 
 def main() -> int:
     wanted = {
-        README: readme(README, {name: meaning for name, _, meaning in rows()}),
-        README_ES: readme(README_ES, spanish()),
         TEMPLATE: template(),
         CATALOGUES / "en.json": english(),
     }

@@ -28,8 +28,9 @@ from chatbot_mvp.evaluation.ragas.rows import InputRow
 from chatbot_mvp.health import Health
 from chatbot_mvp.jobs.manager import JobStatus
 from chatbot_mvp.knowledge_base.intake import FileState
-from chatbot_mvp.knowledge_base.service import KbContents, Upload
+from chatbot_mvp.knowledge_base.service import KbContents
 from chatbot_mvp.knowledge_base.store import KbRecord
+from chatbot_mvp.knowledge_base.uploads import Upload
 from chatbot_mvp.llm.providers import ProviderCheck, Providers, ProviderStatus
 from chatbot_mvp.metrics.registry import METRICS
 from chatbot_mvp.runs.causes import GoldPath

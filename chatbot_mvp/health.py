@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import logging
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, Protocol
 
+from chatbot_mvp.datasets.service import DatasetService
+from chatbot_mvp.embedding.registry import Embedders
 from chatbot_mvp.errors import ChatbotError
+from chatbot_mvp.llm.providers import Providers
+from chatbot_mvp.settings.live import LiveSettings
 
 _log = logging.getLogger(__name__)
 
@@ -41,14 +46,17 @@ class Health:
     """Why the check failed, if it was a ChatbotError."""
 
 
-class HealthDesk:
+class Parts(Protocol):
+    """The parts of the system whose health is shown."""
+
+    def probes(self) -> Sequence[Probe]:
+        """Return one probe per configured part."""
+
+
+class HealthChecks:
     """Keeps the latest check of each part. Safe to share between threads; runs at most one check per part at a time."""
 
-    def __init__(self, parts: Callable[[], Sequence[Probe]]) -> None:
-        """
-        Args:
-            parts: returns the parts to check; called on every look, because the configuration may change.
-        """
+    def __init__(self, parts: Parts) -> None:
         self._parts = parts
         self._known: dict[str, tuple[float, Health]] = {}
         self._trying: set[tuple[str, str]] = set()
@@ -61,7 +69,7 @@ class HealthDesk:
         seconds. Until the new check has finished, the previous state is returned.
         """
         found = []
-        for part in self._parts():
+        for part in self._parts.probes():
             key = (part.name, part.identity)
             with self._lock:
                 at, health = self._known.get(part.name, (0.0, None))
@@ -92,3 +100,84 @@ class HealthDesk:
         with self._lock:
             self._known[part.name] = (time.monotonic(), health)
             self._trying.discard((part.name, part.identity))
+
+
+@dataclass(frozen=True)
+class Check:
+    """One configured part, and whether it works, as ``doctor`` prints it."""
+
+    name: str
+    """"provider", "embedder", "data" or, where it is configured, "storage"."""
+    ok: bool
+    detail: str
+
+
+class ConfiguredParts:
+    """Provider, embedder, data folder and S3 storage, as the settings configure them."""
+
+    def __init__(
+        self, live: LiveSettings, providers: Providers, embedders: Embedders, datasets: DatasetService
+    ) -> None:
+        self._live = live
+        self._providers = providers
+        self._embedders = embedders
+        self._datasets = datasets
+
+    def probes(self) -> Sequence[Probe]:
+        """The parts whose health the home page shows."""
+        settings = self._live.current
+        parts = [
+            Probe("provider", settings.language_model, self._ask_provider),
+            Probe("embedder", settings.embedding_model_name, self._time_embedder),
+        ]
+        if self._datasets.uses_storage:
+            parts.append(Probe("storage", settings.minio_bucket_name, self._ask_storage))
+        return parts
+
+    def check(self) -> list[Check]:
+        """Check each part once, in this thread. The first call loads the embedding model."""
+        return [
+            _check("provider", self._provider_detail),
+            _check("embedder", self._embedder_detail),
+            _check("data", self._data_detail),
+            *([_check("storage", self._datasets.try_storage)] if self._datasets.uses_storage else []),
+        ]
+
+    def _provider_detail(self) -> str:
+        self._providers.require_chosen()
+        return self._live.current.language_model
+
+    def _embedder_detail(self) -> str:
+        return f"{self._live.current.embedding_model_name} ({1_000 * self._time_embedder():.0f} ms)"
+
+    def _data_detail(self) -> str:
+        folder = self._live.current.data_dir
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            return str(folder)
+
+    def _ask_provider(self) -> float | None:
+        self._providers.require_chosen()
+        settings = self._live.current
+        if not settings.model_of(settings.provider):
+            return None
+        check = self._providers.check(settings.provider)
+        if check.error is not None:
+            raise check.error
+        return check.seconds
+
+    def _time_embedder(self) -> float:
+        embedder = self._embedders.of(self._live.current)
+        started = time.perf_counter()
+        embedder.embed(["?"], "query")
+        return time.perf_counter() - started
+
+    def _ask_storage(self) -> None:
+        self._datasets.try_storage()
+
+
+def _check(name: str, attempt: Callable[[], str]) -> Check:
+    try:
+        return Check(name, True, attempt())
+    except (ChatbotError, OSError) as error:
+        return Check(name, False, str(error))

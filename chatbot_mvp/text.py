@@ -1,7 +1,7 @@
-"""The one normaliser and tokeniser that everything shares.
+"""Normalise, tokenise and split text into sentences. Every index, query and metric uses this module.
 
-A *term* is what is indexed and matched: a word, lower-cased, stemmed in its language, without accents. Stop words are
-no terms. Sentences are spans of the original text, so that whatever is matched can be shown in place.
+A *term* is the unit that is indexed and matched: a word in lower case, stemmed in its language, without accents. Stop
+words are not terms. Sentences are spans of the original text, so that a match can be highlighted in place.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import NamedTuple
 import Stemmer
 
 ANALYSIS_VERSION = 3
-"""Part of every index's cache key: raise it whenever the terms of a text change."""
+"""Part of every index's cache key. Raise it with every change that alters the terms of any text."""
 
 LANGUAGES = {"es": "spanish", "en": "english"}
 
@@ -43,7 +43,7 @@ STOP_WORDS: dict[str, frozenset[str]] = {
 
 # Initials are one word: "U.S." is "us", not "u" and "s".
 _WORD = re.compile(r"(?:[^\W\d_]\.){2,}|[^\W_]+(?:['’][^\W_]+)*")
-# Possessive and looking behind, so that a text of nothing but dots costs no more than another.
+# Possessive quantifiers and a lookbehind keep the match linear, even for a text that consists of dots.
 _SENTENCE_END = re.compile(r"(?<![.!?…])[.!?…]++[\"'»”’)\]]*+(?=\s)|\n\s*\n|\n(?=\s*(?:[-*+•]|\d+[.)])\s)")
 _ABBREVIATION = re.compile(
     r"(?:^|[\s(])(?:[A-ZÁÉÍÓÚÑ]|[Ss]r|[Ss]ra|[Dd]r|[Dd]ra|[Aa]rt|[Nn]úm|[Pp]ág|[Tt]el|etc|vs|Mr|Mrs|Ms|St|No|Inc|Jr)\.$"
@@ -51,7 +51,7 @@ _ABBREVIATION = re.compile(
 
 
 def fold(text: str) -> str:
-    """Lower case without accents or other combining marks ("Ñandú" is "nandu")."""
+    """Return ``text`` in lower case without accents or other combining marks ("Ñandú" becomes "nandu")."""
     return _without_accents(text.casefold())
 
 
@@ -61,17 +61,21 @@ def _without_accents(text: str) -> str:
 
 
 class Word(NamedTuple):
-    """A word as it stands in a text, for those who need its case or the stop words between the terms."""
+    """A word of a text, stop words included, with its original case."""
 
     text: str
-    """Without accents, in its own case."""
+    """The word without accents, in its original case."""
     stem: str
-    """What it is matched by; a stop word has one as well."""
+    """The term that the word is matched by. Stop words have one as well."""
     is_stop: bool
 
 
 class Analyzer:
-    """Turns text into terms, by language. Cheap to make; safe to share between threads."""
+    """Turns text of one language into terms. Cheap to create; safe to share between threads.
+
+    Args:
+        language: "es" or "en"; any other value is treated as "en".
+    """
 
     def __init__(self, language: str) -> None:
         self.language = language if language in LANGUAGES else "en"
@@ -79,22 +83,22 @@ class Analyzer:
 
     @property
     def key(self) -> str:
-        """Names the analysis; equal keys give equal terms."""
+        """Identifies the analysis: analyzers with equal keys produce equal terms."""
         return f"{self.language}-{ANALYSIS_VERSION}"
 
     def terms(self, text: str) -> list[str]:
-        """The terms of a text in order, stop words left out."""
+        """Return the terms of a text in order, without stop words."""
         word_of = self._word_of
-        # A letter and its accent written apart are no word to a regular expression.
+        # The regular expression does not match a letter followed by a separate combining accent, so compose them.
         composed = unicodedata.normalize("NFC", text)
         return [word.stem for found in _WORD.findall(composed) if not (word := word_of(found)).is_stop]
 
     def words(self, text: str) -> list[Word]:
-        """All words of a text in order, stop words too."""
+        """Return all words of a text in order, stop words included."""
         return [self._word_of(found) for found in _WORD.findall(unicodedata.normalize("NFC", text))]
 
     def content_words(self, text: str) -> list[tuple[str, str]]:
-        """(word as written, its term) of each word that is no stop word, in order."""
+        """Return (word as written, its term) for each word that is not a stop word, in order."""
         word_of = self._word_of
         composed = unicodedata.normalize("NFC", text)
         return [(found, word.stem) for found in _WORD.findall(composed) if not (word := word_of(found)).is_stop]
@@ -106,17 +110,17 @@ def _word_function(language: str) -> Callable[[str], Word]:
     stop_words = STOP_WORDS[language]
     plural = language == "es"
 
-    # Room for every word of 100,000 encyclopaedia passages (360,000): a corpus is read more than once, and a cache that
-    # is a little too small would then find nothing.
+    # Large enough for the 360,000 distinct words of 100,000 encyclopaedia passages. A corpus is read more than once,
+    # and an LRU cache that is slightly too small would have evicted every word before its second use.
     @lru_cache(maxsize=500_000)
     def word_of(found: str) -> Word:
         plain = unicodedata.normalize("NFKC", found).replace("’", "'").replace(".", "")
         plain = plain.removesuffix("'s").removesuffix("'S")
         lowered = plain.lower()
-        # Stemmed before the accents go: the Spanish suffix rules need them ("educación" and "educar").
+        # Stem before removing accents: the Spanish suffix rules need them ("educación" and "educar").
         stem = fold(stemmer.stemWord(lowered))
         if plural and len(stem) > 3 and stem[-1] == "s" and stem[-2] in "aeiou":
-            stem = stem[:-1]  # "días": too short for the stemmer's own rules
+            stem = stem[:-1]  # the stemmer's own rules skip words as short as "días"
         stem = re.sub(r"[\s']", "", stem)
         return Word(_without_accents(plain), stem, not stem or fold(lowered) in stop_words)
 
@@ -124,7 +128,7 @@ def _word_function(language: str) -> Callable[[str], Word]:
 
 
 def detect_language(text: str) -> str:
-    """ "es" or "en": whose stop words are the more frequent in the first 20,000 characters ("es" on a tie)."""
+    """Return "es" or "en", by which stop words are more frequent in the first 20,000 characters ("es" on a tie)."""
     words = [fold(word) for word in _WORD.findall(text[:20_000])]
     counts = {language: sum(word in STOP_WORDS[language] for word in words) for language in LANGUAGES}
     return "en" if counts["en"] > counts["es"] else "es"
@@ -134,7 +138,10 @@ _ENUMERATOR = re.compile(r"\s*(?:[-*+•]\s*)?\d{1,3}\.")
 
 
 def sentences(text: str) -> list[tuple[int, int]]:
-    """(start, end) of each sentence, list item or line of a heading; blank space at either end is left out."""
+    """Return (start, end) of each sentence, list item or heading line, without the white space around it.
+
+    Offsets are in characters from 0; ``end`` is exclusive.
+    """
     spans: list[tuple[int, int]] = []
     start = 0
     for match in _SENTENCE_END.finditer(text):

@@ -1,4 +1,4 @@
-"""What every layer speaks of: a document, and a chunk of it with its place in the source."""
+"""The types that every layer uses: documents, chunks with their offsets in the source, and progress reports."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class Document:
     title: str
     text: str
     source: str = ""
-    """Where it came from: a file name or a data set's name."""
+    """File name or data set that the text came from."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,22 +27,22 @@ class Chunk:
     """Heading path ("Vacaciones > Solicitud") or the document's title."""
     text: str
     start: int
-    """Offset of the first character in the source, in characters from 0."""
+    """Offset of the first character in the source document, in characters from 0."""
     end: int
-    """Offset behind the last character."""
+    """Offset behind the last character (exclusive)."""
 
     @property
     def index_text(self) -> str:
-        """What is indexed and embedded: the section's name, then the text.
+        """The text that is indexed and embedded: the section's name, then the chunk's text.
 
-        The name counts again where the text repeats it: on HotpotQA that is worth 0.03 of recall@5 to BM25.
+        A name that the text repeats is counted twice on purpose: BM25 gains 0.03 recall@5 on HotpotQA from it.
         """
         return f"{self.section}\n{self.text}" if self.section else self.text
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a piece of work is."""
+    """Reports how much of one phase of work is done."""
 
     phase: str
     done: int
@@ -51,30 +51,30 @@ class Progress:
     seconds: float = 0.0
     """Seconds since the phase began."""
     done_before: int = 0
-    """Of ``done``, the units that an earlier attempt or a cache had done already."""
+    """The part of ``done`` that came from a cache or an earlier attempt."""
     failed: int = 0
-    """Of ``done``, the units that failed."""
+    """The part of ``done`` that failed."""
     tokens: int | None = None
-    """Prompt and reply tokens of the whole run so far; None for work that asks no model."""
+    """Prompt and reply tokens of the whole run so far; None if the work sends no model requests."""
     cost_usd: float | None = None
-    """Of the whole run so far; None where it is not known or nothing is asked."""
+    """Cost of the whole run so far in US dollars; None if it is unknown or no requests are sent."""
 
     @property
     def rate(self) -> float | None:
-        """Units per second in this attempt, or None before there is anything to go by."""
+        """Units per second in this attempt, or None before the first unit is done."""
         fresh = self.done - self.done_before
         return fresh / self.seconds if fresh > 0 and self.seconds > 0 else None
 
     @property
     def seconds_left(self) -> float | None:
-        """Expected seconds to the end of the phase, or None when the rate is not known yet."""
+        """Expected seconds to the end of the phase, or None while the rate is unknown."""
         rate = self.rate
         return (self.total - self.done) / rate if rate else None
 
 
 ProgressCallback = Callable[[Progress], None]
-"""Called often; may raise RunStopped to end the work at a clean place."""
+"""Called often with the current progress. It may raise RunStopped to end the work in a consistent state."""
 
 
 def ignore_progress(_: Progress) -> None:
-    """The callback of callers who do not watch."""
+    """Do nothing: the default callback for callers who do not display progress."""

@@ -16,7 +16,7 @@ from chatbot_mvp.app import App
 from chatbot_mvp.cli import main as command_line
 from chatbot_mvp.llm.demo import DemoModel
 from chatbot_mvp.settings.model import PROJECT_ROOT, Settings, load_settings
-from tests.fakes import FakeEmbedder, FakeLanguageModel
+from tests.fakes import FakeEmbedder, FakeLanguageModel, fake_app
 
 Command = Callable[..., tuple[int, str, str]]
 """Arguments -> exit code, stdout, stderr."""
@@ -54,7 +54,7 @@ def embedder() -> FakeEmbedder:
 @pytest.fixture
 def app(settings: Settings, embedder: FakeEmbedder) -> App:
     """The App with the demo provider, a fake embedder and a fake language model."""
-    return App(
+    return fake_app(
         settings, embedder=lambda _: embedder, chat_model=DemoModel, language_model=lambda *_: FakeLanguageModel().model
     )
 

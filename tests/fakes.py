@@ -13,11 +13,16 @@ from typing import TypeVar
 import anyio
 import numpy as np
 
-from chatbot_mvp.embedding.base import InputType, Vectors
+from chatbot_mvp.app import App
+from chatbot_mvp.embedding.base import Embedder, InputType, Vectors
+from chatbot_mvp.embedding.registry import Embedders
 from chatbot_mvp.errors import ProviderError
-from chatbot_mvp.llm.base import ChatRequest, ChatStream, Completion
+from chatbot_mvp.llm.base import ChatModel, ChatRequest, ChatStream, Completion, ignore_reply
 from chatbot_mvp.llm.language_model import LanguageModel
+from chatbot_mvp.llm.providers import Providers
 from chatbot_mvp.llm.streams import FinishedStream
+from chatbot_mvp.settings.live import LiveSettings
+from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.text import Analyzer
 from chatbot_mvp.types import Chunk
 
@@ -207,3 +212,56 @@ def run_in_loop(main: Callable[[], Awaitable[T]]) -> T:
 def chunks_of(*texts: str) -> list[Chunk]:
     """One chunk per text, ids c000, c001, …, each from its own document."""
     return [Chunk(f"c{row:03d}", f"c{row:03d}", "", text, 0, len(text)) for row, text in enumerate(texts)]
+
+
+OnReply = Callable[[Completion], None]
+LanguageModelOf = Callable[[Settings, OnReply], LanguageModel | None]
+
+
+class FakeProviders(Providers):
+    """The real providers, with other models in the place of those that the settings name."""
+
+    def __init__(
+        self,
+        live: LiveSettings,
+        chat_model: Callable[[], ChatModel],
+        language_model: LanguageModelOf = lambda *_: None,
+        run_model: Callable[[Settings], ChatModel] | None = None,
+    ) -> None:
+        super().__init__(live)
+        self._chat_model = chat_model
+        self._language_model = language_model
+        self._run_model = run_model
+
+    def current(self) -> ChatModel:
+        return self._chat_model()
+
+    def language_model(self, settings: Settings, on_reply: OnReply = ignore_reply) -> LanguageModel | None:
+        return self._language_model(settings, on_reply)
+
+    def model(self, settings: Settings) -> ChatModel:
+        return self._run_model(settings) if self._run_model else super().model(settings)
+
+
+class FakeEmbedders(Embedders):
+    """Embedding models that a function makes by name."""
+
+    def __init__(self, live: LiveSettings, create: Callable[[str], Embedder]) -> None:
+        super().__init__(live)
+        self._fake = create
+
+    def _create(self, name: str) -> Embedder:
+        return self._fake(name)
+
+
+def fake_app(
+    settings: Settings,
+    embedder: Callable[[str], Embedder] = lambda _: FakeEmbedder(),
+    chat_model: Callable[[], ChatModel] | None = None,
+    language_model: LanguageModelOf = lambda *_: None,
+    run_model: Callable[[Settings], ChatModel] | None = None,
+) -> App:
+    """An App with a fake embedder; without ``chat_model`` its models are those that the settings name."""
+    live = LiveSettings(settings)
+    fake = None if chat_model is None else FakeProviders(live, chat_model, language_model, run_model)
+    return App(live, fake or Providers(live), FakeEmbedders(live, embedder))

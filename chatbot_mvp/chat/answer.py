@@ -1,4 +1,4 @@
-"""An answer with everything it rests on, and the events on the way to it."""
+"""The answer to a chat question with its sources and evidence, and the events of a streamed answer."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from chatbot_mvp.retrieval.trace import RetrievalTrace
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Why a provider did not answer, in a form that a page can put into the reader's language."""
+    """Why a provider did not answer, as a code with parameters that a page can translate."""
 
     code: str
-    """Of the error; "" if it has none."""
+    """Error code; "" if the error has none."""
     message: str
-    """In English."""
+    """Error message in English."""
     params: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
@@ -32,31 +32,31 @@ class Failure:
 
 @dataclass(frozen=True)
 class Answer:
-    """What the chat says to one question."""
+    """The chat's answer to one question."""
 
     text: str
     sources: tuple[Source, ...]
-    """The cited passages; empty for an answer that is not from the knowledge base."""
+    """The cited passages; empty if the answer is not from the knowledge base."""
     statements: tuple[Statement, ...]
-    """Its sentences with their support; empty where nothing is to be supported."""
+    """Its sentences with their support; empty if the answer is not from the knowledge base."""
     mode: Mode
     search: Search
     decision: Decision
     messages: tuple[Message, ...]
-    """What the model was asked; empty when none was."""
+    """The prompt sent to the model; empty if no model was asked."""
     completion: Completion | None
-    """None when no provider was called."""
+    """The model's reply; None if no model was asked or none answered."""
     abstained: bool
-    """True when ``text`` is a fixed reply."""
+    """True if ``text`` is a fixed reply."""
     from_kb: bool
     """False for a model's own answer and for a fixed reply."""
     failure: Failure | None
-    """Of the provider; the answer is then the fallback's."""
+    """The provider's failure, after which the fallback answered; None if the provider answered."""
     fingerprint: str
-    """Of the chat: pipeline, prompts and model."""
+    """Identifies the chat's pipeline, prompts and model."""
     strategy: str
     seconds: float
-    """From the question to the end, the search included."""
+    """Time from the question to the end of the answer, including the search."""
 
     @property
     def trace(self) -> RetrievalTrace:
@@ -64,34 +64,34 @@ class Answer:
 
     @property
     def fell_back(self) -> bool:
-        """True when the provider failed and the built-in model answered in its place."""
+        """True if the provider failed and the built-in model answered in its place."""
         return self.failure is not None
 
 
 @dataclass(frozen=True, slots=True)
 class Retrieved:
-    """The search is done; the answer is yet to come."""
+    """The search is done; the answer follows."""
 
     search: Search
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """More of the answer's text, as the model wrote it."""
+    """The next part of the answer's text, as the model wrote it."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Restarted:
-    """The provider failed: what came so far is void, and the built-in model begins anew."""
+    """The provider failed: discard the pieces so far. The built-in model answers instead if there is evidence."""
 
     failure: Failure
 
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """The end. ``answer.text`` may differ from the pieces: citations of nothing are gone."""
+    """The answer is complete. ``answer.text`` may differ from the pieces, since invalid citations are removed."""
 
     answer: Answer
 

@@ -1,264 +1,91 @@
-"""Answers a question from a pipeline's evidence, or says plainly that the evidence does not suffice."""
+"""Answers questions from pipelines: the chat of the pages, of the command line and of ``serve``."""
 
 from __future__ import annotations
 
-import threading
-import time
-from collections.abc import Callable, Generator, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 
-from chatbot_mvp.chat.answer import Answer, Event, Failure, Finished, Piece, Restarted, Retrieved
-from chatbot_mvp.chat.citations import Source, clean_citations, find_sources, quoted_sources
+from chatbot_mvp.chat.answer import Answer, Finished
 from chatbot_mvp.chat.context import UserContext
-from chatbot_mvp.chat.followup import Search, find
-from chatbot_mvp.chat.prompting import (
-    PastTurn,
-    chat_fingerprint,
-    grounded_messages,
-    no_evidence,
-    no_model,
-    open_messages,
-)
-from chatbot_mvp.chat.relevance import Decision, decide
-from chatbot_mvp.chat.verification import Statement, nearness_of, verify, with_citations
-from chatbot_mvp.errors import ConfigurationError, ProviderError
-from chatbot_mvp.llm.base import ChatModel, ChatOptions, ChatRequest, ChatStream, Completion, Grounding, Message
-from chatbot_mvp.prompting.fence import from_data
-from chatbot_mvp.retrieval.pipeline import Pipeline
-from chatbot_mvp.settings.model import Settings
-from chatbot_mvp.text import LANGUAGES, fold
-from chatbot_mvp.types import Chunk
-
-GROQ_KB_TOKENS = 700
-"""Longest answer of Groq from a knowledge base, unless somebody says otherwise."""
+from chatbot_mvp.chat.metrics_log import MetricsLog
+from chatbot_mvp.chat.prompting import PastTurn
+from chatbot_mvp.chat.stream import AnswerStream
+from chatbot_mvp.knowledge_base.service import KnowledgeBases
+from chatbot_mvp.llm.demo import DemoModel
+from chatbot_mvp.llm.providers import Providers
+from chatbot_mvp.retrieval.search import OtherSearch, with_search
+from chatbot_mvp.settings.live import LiveSettings
 
 
-class ChatService:
-    """One model, any pipeline. Keeps no state between questions; safe to share between threads."""
+class Answering:
+    """Answers questions from knowledge bases with the current provider. Safe to share between threads."""
 
-    def __init__(self, model: ChatModel, settings: Settings, fallback: ChatModel) -> None:
-        """``fallback`` answers from the evidence when ``model`` fails."""
-        self._model = model
-        self._settings = settings
-        self._fallback = fallback
+    def __init__(self, live: LiveSettings, kbs: KnowledgeBases, providers: Providers) -> None:
+        self._live = live
+        self._kbs = kbs
+        self._model = providers.current()
+        self._fallback = DemoModel()
+        self._metrics = MetricsLog(live.current.metrics_log_path, live.current.log_queries)
 
     @property
     def model_name(self) -> str:
-        """The provider's model, as shown beside an answer."""
+        """Names provider and model, as shown beside an answer."""
         return self._model.name
 
+    def defaults(self, kb_id: str, search: OtherSearch = ()) -> UserContext:
+        """The knobs of a question to this knowledge base, from the settings or from another search.
+
+        Raises:
+            KbNotFound, KbUnreadable, InvalidSetting
+        """
+        return UserContext.defaults(with_search(self._live.current, search), self._kbs.store.record(kb_id).chars)
+
     def ask(
-        self, pipeline: Pipeline, question: str, context: UserContext | None = None, history: Sequence[PastTurn] = ()
+        self, kb_id: str, question: str, context: UserContext | None = None, history: Sequence[PastTurn] = ()
     ) -> Answer:
-        """Retrieve, judge the evidence, and answer.
+        """Answer a question from a knowledge base; the first question builds its indexes.
 
         Args:
-            context: the knobs of this question.
+            context: the options of this question; None for the settings' values.
             history: the conversation so far, oldest first.
 
         Raises:
-            InvalidSetting: a knob is out of its range.
+            KbNotFound, KbUnreadable, InvalidSetting
         """
-        answer = None
-        for event in AnswerStream(self, pipeline, question, context or UserContext(), history, streamed=False):
-            if isinstance(event, Finished):
-                answer = event.answer
-        assert answer is not None, "a stream that nobody cancels ends with its answer"
-        return answer
+        return finished(self._stream(kb_id, question, context, history, streamed=False))
 
-    def ask_stream(
-        self,
-        pipeline: Pipeline,
-        question: str,
-        context: UserContext | None = None,
-        history: Sequence[PastTurn] = (),
-        done: Callable[[Answer], None] = lambda _: None,
+    def stream(
+        self, kb_id: str, question: str, context: UserContext | None = None, history: Sequence[PastTurn] = ()
     ) -> AnswerStream:
-        """As ``ask``, but told as it happens: what was found, the answer's pieces, at last the whole answer.
+        """Answer as ``ask``, as a stream of events: the passages found, pieces of text, at last the whole answer.
 
-        Args:
-            done: gets the answer as well, just before the stream hands it out.
+        Raises:
+            KbNotFound, KbUnreadable, InvalidSetting
         """
-        return AnswerStream(self, pipeline, question, context or UserContext(), history, streamed=True, done=done)
+        return self._stream(kb_id, question, context, history, streamed=True)
 
-
-@dataclass(frozen=True, slots=True)
-class _Case:
-    """All that is settled before a model is asked."""
-
-    pipeline: Pipeline
-    question: str
-    context: UserContext
-    settings: Settings
-    history: Sequence[PastTurn]
-    search: Search
-    decision: Decision
-
-    @property
-    def passages(self) -> tuple[Chunk, ...]:
-        """What the answer is to come from; empty where the evidence does not suffice."""
-        return tuple(hit.chunk for hit in self.search.trace.chunks_final) if self.decision.enough else ()
-
-    @property
-    def language(self) -> str:
-        """Of the knowledge base."""
-        return self.pipeline.index.analyzer.language
-
-
-class AnswerStream:
-    """The events of one answer, in order: Retrieved, then Pieces (Restarted between them if the provider fails), then
-    Finished. To be iterated once."""
-
-    def __init__(
-        self,
-        service: ChatService,
-        pipeline: Pipeline,
-        question: str,
-        context: UserContext,
-        history: Sequence[PastTurn],
-        streamed: bool,
-        done: Callable[[Answer], None] = lambda _: None,
-    ) -> None:
-        self._service = service
-        self._settings = context.over(service._settings)
-        self._pipeline = pipeline.with_selection(self._settings)
-        self._question, self._context, self._history = question, context, history
-        self._streamed, self._done = streamed, done
-        self._stream: ChatStream | None = None
-        self._cancelled = threading.Event()
-
-    def cancel(self) -> None:
-        """Stop the model from any thread; the iteration then ends with what has come so far as the answer."""
-        self._cancelled.set()
-        if self._stream is not None:
-            self._stream.close()
-
-    def __iter__(self) -> Iterator[Event]:
-        started = time.perf_counter()
-        model, settings = self._service._model, self._settings
-        rewriter = model if settings.chat_rewrite_followups and not model.needs_evidence else None
-        search = find(self._pipeline, self._question, self._history, rewriter)
-        yield Retrieved(search)
-        strict = self._context.mode == "strict"
-        decision = decide(
-            search.trace,
-            search.query,
-            settings.kb_min_evidence,
-            settings.kb_doubt_evidence,
-            model if strict and not self._cancelled.is_set() else None,
-            self._pipeline.index.analyzer.language,
+    def _stream(
+        self, kb_id: str, question: str, context: UserContext | None, history: Sequence[PastTurn], streamed: bool
+    ) -> AnswerStream:
+        context = context or UserContext()
+        pipeline = self._kbs.pipeline(kb_id, search=context.retrieval)
+        return AnswerStream(
+            pipeline,
+            question,
+            context,
+            history,
+            model=self._model,
+            fallback=self._fallback,
+            settings=self._live.current,
+            streamed=streamed,
+            done=lambda answer: self._metrics.append(kb_id, question, answer, self._model.name),
         )
-        case = _Case(self._pipeline, self._question, self._context, settings, self._history, search, decision)
-        request = _request(case, model)
-        completion: Completion | None = None
-        failure: Failure | None = None
-        if decision.enough or (not strict and not model.needs_evidence):
-            try:
-                completion = yield from self._complete(model, request)
-            except (ProviderError, ConfigurationError) as error:  # the latter: its package or its file is not there
-                failure = Failure.of(error)
-                yield Restarted(failure)
-                if decision.enough:
-                    completion = yield from self._complete(self._service._fallback, request)
-        answer = _answer(case, model, request.messages, completion, failure, started)
-        self._done(answer)
-        yield Finished(answer)
-
-    def _complete(self, model: ChatModel, request: ChatRequest) -> Generator[Event, None, Completion]:
-        """Yields the pieces and returns the completion; a model that was cancelled gives what it had."""
-        if not self._streamed:
-            return model.complete(request)
-        self._stream = model.stream(request)
-        try:
-            if self._cancelled.is_set():
-                self._stream.close()
-            for piece in self._stream:
-                yield Piece(piece)
-                if self._cancelled.is_set():
-                    break
-        except ProviderError:
-            # A connection that is closed under a reader may end in an error: it was asked for.
-            if not self._cancelled.is_set():
-                raise
-        finally:
-            self._stream.close()
-        return self._stream.completion
 
 
-def _request(case: _Case, model: ChatModel) -> ChatRequest:
-    passages, language = case.passages, case.language
-    if passages:
-        messages = grounded_messages(case.question, passages, language, case.history)
-    else:
-        messages = open_messages(case.question, language, case.history)
-    settings = case.settings
-    on_groq = bool(passages) and model.name.partition("/")[0] == "groq"
-    limit = settings.chat_max_tokens or (GROQ_KB_TOKENS if on_groq else settings.llm_max_tokens)
-    options = ChatOptions(temperature=settings.llm_temperature, max_tokens=limit)
-    return ChatRequest(messages, options, Grounding(case.search.query, passages, language))
-
-
-def _answer(
-    case: _Case,
-    model: ChatModel,
-    messages: tuple[Message, ...],
-    completion: Completion | None,
-    failure: Failure | None,
-    started: float,
-) -> Answer:
-    passages, language = case.passages, case.context.language
-    text, sources, statements = _checked(case, completion) if completion else ("", (), ())
-    abstained = not text or (bool(passages) and _declines(text))
-    if abstained and completion is not None and completion.finish_reason == "cancelled":
-        abstained = False  # stopped before its first word
-    elif abstained:
-        wanted_model = case.context.mode == "general" and not passages
-        text = (no_model if wanted_model else no_evidence)(language)
-        sources, statements = (), ()
-    return Answer(
-        text=text,
-        sources=sources,
-        statements=statements,
-        mode=case.context.mode,
-        search=case.search,
-        decision=case.decision,
-        messages=messages if completion or failure else (),
-        completion=completion,
-        abstained=abstained,
-        from_kb=bool(passages) and not abstained,
-        failure=failure,
-        fingerprint=chat_fingerprint(case.pipeline.config, model.name),
-        strategy=case.pipeline.config.retrieval_strategy,
-        seconds=time.perf_counter() - started,
-    )
-
-
-def _checked(case: _Case, completion: Completion) -> tuple[str, tuple[Source, ...], tuple[Statement, ...]]:
-    """The text with only citations of passages, the passages cited, and what supports each sentence."""
-    passages, language = case.passages, case.language
-    if completion.quotes is not None:  # letter for letter from the passages, brackets of their own included
-        return completion.text, quoted_sources(completion.quotes, passages), _quoted(completion, passages)
-    text = clean_citations(from_data(completion.text), len(passages))
-    if not passages:
-        return text, (), ()
-    index = case.pipeline.index
-    statements = verify(text, passages, language, index.idf, nearness_of(index))
-    if completion.finish_reason != "cancelled":
-        text, statements = with_citations(text, statements)
-    return text, find_sources(text, passages, language), statements
-
-
-def _quoted(completion: Completion, passages: Sequence[Chunk]) -> tuple[Statement, ...]:
-    found, position = [], 0
-    for quote in completion.quotes or ():
-        words = passages[quote.number - 1].text[quote.start : quote.end]
-        if (start := completion.text.find(words, position)) >= 0:
-            position = start + len(words)
-            found.append(Statement(start, position, (quote.number,), 1.0, True))
-    return tuple(found)
-
-
-def _declines(text: str) -> bool:
-    """Whether a model says, in the words it was given, that the passages hold no answer."""
-    said = fold(text).strip(" .\"'«»“”*")
-    return any(said.startswith(fold(no_evidence(name)).rstrip(".")) for name in LANGUAGES)
+def finished(stream: AnswerStream) -> Answer:
+    """Run a stream to its end; the answer."""
+    answer = None
+    for event in stream:
+        if isinstance(event, Finished):
+            answer = event.answer
+    assert answer is not None, "a stream that is not cancelled ends with its answer"
+    return answer

@@ -1,4 +1,4 @@
-"""Finds, without any model, the place in a passage that a sentence of an answer rests on."""
+"""Find, without a model, the place in a passage that a sentence of an answer is based on."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _ANY_MARK = re.compile(r"[ \t]*\[(\d{1,3})\]")
 _LOOSE_MARK = re.compile(r"(?:[ \t]+|(?<![\w`\])]))\[\d{1,3}\]")
 _CODE = re.compile(r"(```.*?(?:```|\Z)|`[^`\n]*`)", re.S)
 _MIN_SHARE = 0.5
-"""A passage's sentence supports an answer's sentence if it has at least this share of its terms."""
+"""A passage's sentence is highlighted if it has at least this share of the terms of the answer's sentence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,16 +24,16 @@ class Source:
     """A passage that an answer cites."""
 
     number: int
-    """As in the answer's [n]; from 1."""
+    """Number of the citation [n] in the answer, from 1."""
     chunk: Chunk
     highlights: tuple[tuple[int, int], ...]
-    """Spans of the cited sentences, in characters of the *source document*; ordered, not overlapping."""
+    """(start, end) of the cited sentences in the *source document*, in characters; sorted, without overlaps."""
 
 
 def clean_citations(text: str, count: int) -> str:
-    """``text`` without the citations that name none of ``count`` passages; ``[1, 3]`` becomes ``[1] [3]``.
+    """Remove citations that name none of ``count`` passages, and rewrite ``[1, 3]`` to ``[1] [3]``.
 
-    What stands in code is no citation, nor what hangs on a word (``list[0]``) where there is nothing to cite.
+    Code is left unchanged. If ``count`` is 0, brackets attached to a word (``list[0]``) are kept too.
     """
 
     def cleaned(part: str) -> str:
@@ -47,7 +47,7 @@ def clean_citations(text: str, count: int) -> str:
 
 
 def quoted_sources(quotes: Sequence[Quote], passages: Sequence[Chunk]) -> tuple[Source, ...]:
-    """The passages that a model says it quoted, in order of their numbers."""
+    """Return the passages that a model reports as quoted, by number, with the quotes as highlights."""
     spans: dict[int, set[tuple[int, int]]] = {}
     for quote in quotes:
         offset = passages[quote.number - 1].start
@@ -56,7 +56,7 @@ def quoted_sources(quotes: Sequence[Quote], passages: Sequence[Chunk]) -> tuple[
 
 
 def find_sources(answer: str, passages: Sequence[Chunk], language: str) -> tuple[Source, ...]:
-    """The cited passages in order of their numbers; a number that names no passage is left out."""
+    """Return the passages that an answer cites, by number, with highlights. Invalid numbers are left out."""
     analyzer = Analyzer(language)
     spans: dict[int, set[tuple[int, int]]] = {}
     for statement, numbers in _statements(answer):
@@ -69,12 +69,12 @@ def find_sources(answer: str, passages: Sequence[Chunk], language: str) -> tuple
 
 
 def _statements(answer: str) -> list[tuple[str, list[int]]]:
-    """Each piece of the answer that ends in citation marks, with the numbers cited."""
+    """Split the answer at its citation marks into (text before the marks, cited numbers)."""
     pieces: list[tuple[str, list[int]]] = []
     position = 0
     for match in re.finditer(r"(?:\s*\[\d{1,2}\])+", answer):
         numbers = [int(number) for number in _MARK.findall(match.group())]
-        # A mark may stand before the full stop of its sentence, which is then no part of the next one.
+        # If the mark precedes the full stop, the full stop does not belong to the next piece.
         pieces.append((answer[position : match.start()].lstrip(" .,;:!?…\n\t").rstrip(), numbers))
         position = match.end()
     return pieces
@@ -83,7 +83,7 @@ def _statements(answer: str) -> list[tuple[str, list[int]]]:
 def _locate(statement: str, chunk: Chunk, analyzer: Analyzer) -> tuple[int, int] | None:
     if statement and (at := chunk.text.find(statement)) >= 0:
         return chunk.start + at, chunk.start + at + len(statement)
-    # Not verbatim: the sentence that shares most of the statement's last sentence.
+    # Not verbatim: find the passage's sentence that shares most terms with the statement's last sentence.
     bounds = sentences(statement)
     terms = set(analyzer.terms(statement[slice(*bounds[-1])])) if bounds else set()
     best, place = 0.0, None

@@ -1,17 +1,16 @@
-"""What a person may set for one question, above the settings (``user_context``)."""
+"""The options that a user may set for one question; they override the settings (``user_context``)."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+from chatbot_mvp.retrieval.search import OtherSearch, with_search
 from chatbot_mvp.retrieval.stages.context import context_budget
 from chatbot_mvp.settings.model import Settings
 
 Mode = Literal["strict", "general"]
 MODES: tuple[Mode, ...] = ("strict", "general")
-Retrieval = tuple[tuple[str, Any], ...]
-"""(setting, value) of a search, as ``ChatProfile.retrieval`` has them."""
 _KNOBS = (
     "kb_top_k",
     "kb_min_score",
@@ -24,29 +23,29 @@ _KNOBS = (
 
 @dataclass(frozen=True, slots=True)
 class UserContext:
-    """The knobs of one question; None leaves the setting of the same name as it is."""
+    """The options of one question. None keeps the setting of the same name."""
 
     mode: Mode = "strict"
     language: str = "es"
-    """Of the fixed replies, "es" or "en"."""
+    """Language of the fixed replies, "es" or "en"."""
     kb_top_k: int | None = None
-    """Chunks that may reach the answer, 1-50."""
+    """Maximum number of selected chunks, 1-50."""
     kb_min_score: float | None = None
-    """0-1, relative to the best chunk's."""
+    """Minimum score of a chunk relative to the best one, 0-1."""
     kb_max_context_chars: int | None = None
-    """Budget of the context in characters, from 500; holds for large sources too."""
+    """Budget of the context in characters, from 500, also for large sources."""
     kb_min_evidence: float | None = None
-    """0-1."""
+    """Evidence from which a question is answered, 0-1."""
     kb_doubt_evidence: float | None = None
-    """0-1."""
+    """Evidence from which a model is asked in case of doubt, 0-1."""
     chat_max_tokens: int | None = None
-    """Longest answer (tokens); 0: as LLM_MAX_TOKENS says, 700 with groq and a knowledge base."""
-    retrieval: Retrieval = ()
-    """The search where it is not to be the settings' own; the knobs above win over it."""
+    """Token limit of the answer. 0 means LLM_MAX_TOKENS, or 700 with groq and a knowledge base."""
+    retrieval: OtherSearch = ()
+    """Search settings that differ from the defaults. The options above take precedence."""
 
     @classmethod
     def defaults(cls, settings: Settings, source_chars: int) -> UserContext:
-        """Every knob as the settings have it for a knowledge base of so many characters."""
+        """Return the settings' values of all options, for a knowledge base of ``source_chars`` characters."""
         return cls(
             language=settings.ui_language,
             kb_top_k=settings.kb_top_k,
@@ -60,42 +59,18 @@ class UserContext:
         )
 
     def beyond(self, defaults: UserContext) -> UserContext:
-        """These knobs, None where they are as in ``defaults``: what nobody moved is left to the settings."""
+        """Return these options with None for those equal to ``defaults``, so that the settings decide those."""
         same: dict[str, Any] = {name: None for name in _KNOBS if getattr(self, name) == getattr(defaults, name)}
         return replace(self, **same)
 
     def over(self, settings: Settings) -> Settings:
-        """``settings`` with these knobs in place of theirs.
+        """Return ``settings`` overridden by these options.
 
         Raises:
-            InvalidSetting: a knob is out of its range.
+            InvalidSetting: an option is out of its range.
         """
         settings = with_search(settings, self.retrieval)
         given: dict[str, Any] = {name: value for name in _KNOBS if (value := getattr(self, name)) is not None}
         changed = {name: value for name, value in given.items() if value != getattr(settings, name)}
-        # Equal to a setting it changes nothing, not even the larger budget of a large source.
+        # An option equal to its setting changes nothing, so that large sources keep their larger budget.
         return settings.with_changes(**changed) if changed else settings
-
-
-def other_search(settings: Settings, retrieval: Retrieval) -> Retrieval:
-    """What of ``retrieval`` asks for a pipeline of its own, by name.
-
-    Not what is as in ``settings``, nor what is selected of the hits, which differs from question to question over one
-    index (``Pipeline.with_selection``).
-    """
-    return tuple(
-        sorted(
-            (name, value)
-            for name, value in retrieval
-            if not name.startswith("kb_") and value != getattr(settings, name, None)
-        )
-    )
-
-
-def with_search(settings: Settings, retrieval: Retrieval) -> Settings:
-    """``settings`` with another search, as ``UserContext.retrieval`` describes it.
-
-    Raises:
-        InvalidSetting: there is no such setting, or its value is not legal.
-    """
-    return settings.with_changes(**dict(retrieval)) if retrieval else settings

@@ -1,8 +1,7 @@
-"""Conversations on disk: one append-only JSONL file each, ``<root>/<session>/<conversation>.jsonl``.
+"""Store conversations on disk, each as an append-only JSONL file ``<root>/<session>/<conversation>.jsonl``.
 
-Lines, by their ``type``: ``conversation`` (the first), then for each turn ``question``, ``text`` (a piece of the
-answer), ``restart`` (what came so far is void), ``answer`` or ``failed``, ``feedback``. Reading folds them; a line that
-cannot be read is counted and skipped.
+Lines by ``type``: ``conversation`` (first line), then for each turn ``question``, ``text`` (a piece of the answer),
+``restart`` (discard the text so far), ``answer`` or ``failed``, ``feedback``. Unreadable lines are counted and skipped.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ TurnState = Literal["running", "done", "failed", "interrupted"]
 
 @dataclass(frozen=True, slots=True)
 class Feedback:
-    """What a reader thinks of an answer."""
+    """A user's rating of an answer."""
 
     good: bool
     note: str = ""
@@ -39,7 +38,7 @@ class Feedback:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """A question and as much of its answer as there is."""
+    """A question and its answer, which may be incomplete."""
 
     turn_id: str
     question: str
@@ -47,18 +46,18 @@ class Turn:
     asked_at: str
     """ISO 8601, UTC."""
     state: TurnState = "interrupted"
-    """On disk a turn without an end is "interrupted"; only who runs it knows that it is "running"."""
+    """A turn without an end is read from disk as "interrupted". ``ChatDesk`` marks those in progress as "running"."""
     text: str = ""
-    """What has arrived; ``answer.text`` once there is an answer."""
+    """The text received so far; ``answer.text`` once there is an answer."""
     answer: AnswerRecord | None = None
     failure: Failure | None = None
-    """Why there is no answer at all."""
+    """Why there is no answer; None unless the turn failed."""
     feedback: Feedback | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """What one session asked one knowledge base."""
+    """The turns of one session with one knowledge base."""
 
     session: str
     conversation_id: str
@@ -68,24 +67,25 @@ class Conversation:
     """ISO 8601, UTC."""
     turns: tuple[Turn, ...] = ()
     damaged: int = 0
-    """Lines that cannot be read."""
+    """Number of unreadable lines."""
 
     @property
     def title(self) -> str:
-        """The first question; "" before there is one."""
+        """The first question; "" if there is none yet."""
         return self.turns[0].question if self.turns else ""
 
     @property
     def history(self) -> tuple[PastTurn, ...]:
-        """What an answer may refer to: turns with an answer, oldest first."""
+        """The answered turns, oldest first, which a new question may refer to."""
         return tuple(
             PastTurn(turn.question, turn.answer.text, turn.answer.search_query) for turn in self.turns if turn.answer
         )
 
     def turn(self, turn_id: str) -> Turn:
-        """
+        """Return a turn by id.
+
         Raises:
-            ConversationNotFound: it has no such turn.
+            ConversationNotFound: there is no such turn.
         """
         for turn in self.turns:
             if turn.turn_id == turn_id:
@@ -94,29 +94,29 @@ class Conversation:
 
 
 def new_session() -> str:
-    """A session's name; whoever knows it can read its conversations, so it cannot be guessed."""
+    """Create a session name. It is random (128 bits), because knowing it gives access to the conversations."""
     return secrets.token_hex(16)
 
 
 def is_session(name: str) -> bool:
-    """Whether ``name`` has the form of a session's name; no other ever becomes part of a path."""
+    """Return whether ``name`` has the form of a session name. Only such names are used in paths."""
     return bool(_SESSION.fullmatch(name))
 
 
 class ConversationStore:
-    """Reads and appends. Safe for several threads; each conversation is written by one process."""
+    """Reads and appends conversations. Safe for several threads; each conversation must be written by one process."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
         self._lock = threading.Lock()
         self._read: dict[Path, tuple[int, Conversation]] = {}
-        """Path -> (size when read, what was read): a page reads its conversation each time it is drawn."""
+        """Cache: path -> (file size, conversation). A page reads its conversation on every rerun."""
 
     def start(self, session: str, kb_id: str, kb_name: str) -> str:
-        """Begin a conversation; its id, the newest of which sorts last.
+        """Start a conversation and return its id. Ids sort by time.
 
         Raises:
-            ConversationNotFound: ``session`` is no session's name.
+            ConversationNotFound: ``session`` is not a session name.
         """
         now = datetime.now(UTC)
         conversation_id = f"{now:%Y%m%d-%H%M%S}-{now.microsecond // 1_000:03d}-{secrets.token_hex(3)}"
@@ -125,17 +125,17 @@ class ConversationStore:
         return conversation_id
 
     def append(self, session: str, conversation_id: str, entry: Mapping[str, Any], durable: bool = False) -> None:
-        """Add a line. ``durable``: on the disk before this returns.
+        """Append a line. If ``durable``, it is on disk (fsync) before this returns.
 
         Raises:
-            ConversationNotFound: a name that is none of ours.
+            ConversationNotFound: a name has an illegal form.
         """
         path = self._path(session, conversation_id)
         line = json.dumps(entry, ensure_ascii=False).encode("utf-8", "replace") + b"\n"
         with self._lock:
             path.parent.mkdir(parents=True, exist_ok=True)
             with path.open("ab+") as file:
-                # A crash may have left half a line: what follows must not be lost with it.
+                # A crash may have left an incomplete line: start a new one, so that this line stays readable.
                 if file.seek(0, os.SEEK_END) and (file.seek(-1, os.SEEK_END), file.read(1))[1] != b"\n":
                     line = b"\n" + line
                 file.write(line)
@@ -144,9 +144,10 @@ class ConversationStore:
                     os.fsync(file.fileno())
 
     def load(self, session: str, conversation_id: str) -> Conversation:
-        """
+        """Read a conversation.
+
         Raises:
-            ConversationNotFound
+            ConversationNotFound: there is no such conversation.
         """
         path = self._path(session, conversation_id)
         try:
@@ -164,17 +165,26 @@ class ConversationStore:
                 self._read.pop(next(iter(self._read)))
         return conversation
 
+    def open(self, session: str, conversation_id: str) -> OpenConversation:
+        """A conversation to write answers to.
+
+        Raises:
+            ConversationNotFound
+        """
+        return OpenConversation(self, session, conversation_id, self.load(session, conversation_id).kb_id)
+
     def list(self, session: str, kb_id: str) -> list[Conversation]:
-        """A session's conversations with a knowledge base, the newest first; empty for no session's name."""
+        """List a session's conversations with a knowledge base, newest first; empty for an illegal session name."""
         if not is_session(session):
             return []
         found = [self.load(session, path.stem) for path in sorted((self._root / session).glob("*.jsonl"), reverse=True)]
         return [conversation for conversation in found if conversation.kb_id == kb_id]
 
     def delete(self, session: str, conversation_id: str) -> None:
-        """
+        """Delete a conversation. Does nothing if it does not exist.
+
         Raises:
-            ConversationNotFound
+            ConversationNotFound: a name has an illegal form.
         """
         path = self._path(session, conversation_id)
         with self._lock:
@@ -187,8 +197,30 @@ class ConversationStore:
         return self._root / session / f"{conversation_id}.jsonl"
 
 
+class OpenConversation:
+    """One conversation that answers are written to."""
+
+    def __init__(self, store: ConversationStore, session: str, conversation_id: str, kb_id: str) -> None:
+        self._store = store
+        self._key = (session, conversation_id)
+        self.kb_id = kb_id
+        """The knowledge base that it is about."""
+
+    def append(self, entry: Mapping[str, Any], durable: bool = False) -> None:
+        """Write a line.
+
+        Args:
+            durable: whether the line must be on disk before the call returns.
+        """
+        self._store.append(*self._key, entry, durable)
+
+    def history(self) -> tuple[PastTurn, ...]:
+        """The turns that have ended, oldest first."""
+        return self._store.load(*self._key).history
+
+
 def moment() -> str:
-    """Now, as files have it: ISO 8601, UTC, to the millisecond."""
+    """Return the current time as in the files: ISO 8601, UTC, in milliseconds."""
     return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 

@@ -1,4 +1,4 @@
-"""A bad answer becomes a question of its knowledge base's benchmark."""
+"""Add the question of a bad answer to the benchmark questions of its knowledge base."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ def add_question(path: Path, turn: Turn, kind: Kind | None, answer: str = "") ->
     """Append a turn's question to a KB's question file, in the format that ``kb evaluate`` reads.
 
     Args:
-        path: the file; made if it is not there.
-        kind: whether the KB answers it; None if the reader does not know.
-        answer: the right answer, "" if the reader gives none.
+        path: the file; created if it does not exist.
+        kind: whether the KB answers the question; None if the user does not know.
+        answer: the correct answer; "" if the user gives none.
 
     Returns:
-        False if the file has the question already, which changes nothing.
+        False if the file already has the question, and is therefore unchanged.
     """
     searched = turn.answer.search_query if turn.answer else ""
     question = " ".join((searched or turn.question).split())

@@ -1,4 +1,4 @@
-"""Follow-up questions: what is searched when a question leans on the one before it. Nothing here knows a topic."""
+"""Search for follow-up questions, together with the previous question they refer to. Independent of the topic."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ from chatbot_mvp.text import fold
 
 _FEW_TERMS = 3
 _CLEARLY_MORE = 0.1
-"""Evidence (0-1) that the question before must add to one that only is short; one that points back may lose as much."""
+"""Evidence (0-1) that the previous question must add to a question that is only short. For a question that points back,
+the evidence may even fall by this much."""
 _OWN_SHARE = 0.5
-"""This idf-weighted share of the question's own terms must be found with it: it is about the same thing."""
+"""Idf-weighted share (0-1) of the question's own terms that the passages found with the previous question must have."""
 _MAX_CHARS = 400
 _REPLY_TOKENS = 80
 
@@ -33,21 +34,21 @@ Cue = Literal["pointing", "short", ""]
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """What was searched for a question, and what that found."""
+    """The query that was searched for a question, and its results."""
 
     query: str
-    """The question itself, or more where it leans on the one before."""
+    """The question itself, or an extended query for a follow-up."""
     trace: RetrievalTrace
     how: str = ""
-    """"previous": the question before was added; "rewritten": a model wrote it anew; "" for the question as it is."""
+    """"previous": the previous question was added; "rewritten": a model rewrote the question; "": it is unchanged."""
 
 
 def find(pipeline: Pipeline, question: str, history: Sequence[PastTurn], rewriter: ChatModel | None = None) -> Search:
-    """Search for a question, with the one before it where that brings clearly more evidence.
+    """Search for a question, combined with the previous one if it is a follow-up and the evidence supports that.
 
     Args:
         history: the conversation so far, oldest first.
-        rewriter: a model that may write a follow-up anew; None to add the question before as it is.
+        rewriter: a model that may rewrite a follow-up; None to only add the previous question.
     """
     [own] = pipeline.retrieve([question])
     cue = leaning(question, pipeline) if history else ""
@@ -58,7 +59,8 @@ def find(pipeline: Pipeline, question: str, history: Sequence[PastTurn], rewrite
         candidates.append((rewritten, "rewritten"))
     before = (history[-1].search_query or history[-1].question)[-_MAX_CHARS:]
     candidates.append((f"{before} {question}", "previous"))
-    # The evidence of one or two words is high as soon as they stand anywhere, so it cannot be held against the rest.
+    # One or two words reach high evidence as soon as any passage has them, so a question that points back may lose
+    # some of it.
     wanted = (own.evidence or 0.0) + (_CLEARLY_MORE if cue == "short" else -_CLEARLY_MORE)
     for query, how in candidates:
         [trace] = pipeline.retrieve([query])
@@ -68,8 +70,12 @@ def find(pipeline: Pipeline, question: str, history: Sequence[PastTurn], rewrite
 
 
 def leaning(question: str, pipeline: Pipeline) -> Cue:
-    """How a question may lean on the one before: "pointing" if a connector stands first, a word points back or all but
-    one of its words are stop words; "short" if it just has few terms; "" if it stands alone."""
+    """Classify how a question depends on the previous one.
+
+    Returns:
+        "pointing" if it starts with a connector, contains a word that points back, or has at most one term; "short" if
+        it merely has few terms; "" if it stands alone.
+    """
     words = [fold(word.text) for word in pipeline.index.analyzer.words(question)]
     terms = set(pipeline.index.analyzer.terms(question))
     if len(terms) > 2 * _FEW_TERMS:
@@ -80,7 +86,7 @@ def leaning(question: str, pipeline: Pipeline) -> Cue:
 
 
 def _about_it(question: str, cue: Cue, trace: RetrievalTrace, pipeline: Pipeline) -> bool:
-    """Else whatever is short would be answered with what the last question was about."""
+    """Return whether the passages are about the question itself, and not only about the previous one."""
     terms = set(pipeline.index.analyzer.terms(question))
     share, _ = covered_share(question, trace.chunks_final, pipeline.index)
     known = all(pipeline.index.lexical.document_frequency(term) for term in terms)
@@ -88,7 +94,7 @@ def _about_it(question: str, cue: Cue, trace: RetrievalTrace, pipeline: Pipeline
 
 
 def _rewritten(question: str, history: Sequence[PastTurn], model: ChatModel, pipeline: Pipeline) -> str:
-    """One line from the model; "" when there is none or it fails."""
+    """Ask the model to rewrite the question as one line; "" if it fails or returns nothing."""
     messages = rewrite_messages(question, pipeline.index.analyzer.language, history)
     try:
         reply = model.complete(ChatRequest(messages, ChatOptions(max_tokens=_REPLY_TOKENS))).text

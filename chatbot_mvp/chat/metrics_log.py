@@ -1,4 +1,4 @@
-"""One line per question in ``logs/retrieval_metrics.jsonl``: how the search went, without what was asked."""
+"""Log one line of search metrics per question to ``logs/retrieval_metrics.jsonl``, by default without the question."""
 
 from __future__ import annotations
 
@@ -18,10 +18,13 @@ log = logging.getLogger(__name__)
 
 
 class MetricsLog:
-    """Appends to one file. A full disk costs a line of the log, not the answer."""
+    """Appends to one file. If writing fails, the line is lost and a warning is logged."""
 
     def __init__(self, path: Path, log_queries: bool) -> None:
-        """``log_queries``: write the questions themselves too."""
+        """
+        Args:
+            log_queries: also write the text of the questions.
+        """
         self._path = path
         self._log_queries = log_queries
         self._lock = threading.Lock()
@@ -65,7 +68,7 @@ class MetricsLog:
 
 
 def avg_similarity(trace: RetrievalTrace) -> float | None:
-    """Mean cosine (-1 to 1) of the question and the chunks that reached the answer; None without vectors."""
+    """Return the mean cosine (-1 to 1) of the question and the selected chunks; None without vectors."""
     cosines = {hit.chunk.chunk_id: hit.score for hit in trace.candidates.get("vector", ())}
     found = [cosines[hit.chunk.chunk_id] for hit in trace.chunks_final if hit.chunk.chunk_id in cosines]
     return round(sum(found) / len(found), 4) if found else None

@@ -1,4 +1,4 @@
-"""What a chat can take over of a run's configuration, and what it cannot, with the reason."""
+"""Apply a run's configuration to the chat: which settings are taken over, and which are not, with the reason."""
 
 from __future__ import annotations
 
@@ -16,60 +16,64 @@ _SEARCH = (
     *("retrieval_bm25_weight", "retrieval_vector_weight", "retrieval_context_max_tokens"),
     *("kb_top_k", "kb_min_score", "kb_max_context_chars", "kb_large_context_chars"),
 )
-"""Taken over as they are."""
+"""Settings that are taken over unchanged."""
 _RERANKER = ("reranker_enabled", "reranker_model_name", "reranker_top_n")
 
 Reason = Literal[
     "strategy", "needs_model", "links", "embedder", "reranker", "expansion", "language", "model", "illegal"
 ]
-"""strategy: there is no such strategy here. needs_model: the provider in use has no language model, which the strategy
-needs. links: a knowledge base has no links to walk. embedder, reranker: another address, or a key that is missing.
-expansion: no language model for further words. language: the chat takes that of the knowledge base. model: who answers
-is chosen in Admin, for all. illegal: the value is not legal (any more)."""
+"""Why a setting is not taken over.
+
+strategy: the strategy does not exist here. needs_model: the strategy needs a language model, and the current provider
+has none. links: a knowledge base has no mention graph. embedder, reranker: the address differs, or a key is missing.
+expansion: there is no language model for query expansion. language: the chat uses the knowledge base's language.
+model: the answering model is set for all users in Admin. illegal: the value is no longer legal."""
 REFUSALS: tuple[Reason, ...] = ("strategy", "needs_model")
 
 
 @dataclass(frozen=True, slots=True)
 class NotTaken:
-    """One thing of a run that its chat does without."""
+    """A setting of a run that the chat does not take over."""
 
     name: str
-    """Of the setting."""
+    """Name of the setting."""
     run: str
     """The run's value."""
     chat: str
-    """What the chat has instead; "" for nothing."""
+    """The chat's value; "" if it has none."""
     reason: Reason
 
 
 @dataclass(frozen=True, slots=True)
 class ChatProfile:
-    """The search of a run, for the chat of one session."""
+    """The search configuration of a run, for the chat of one session."""
 
     run_id: str
     strategy: str
     retrieval: tuple[tuple[str, Any], ...]
-    """(setting, value) of all that is taken over, by name, for ``UserContext``: the chat's own may change meanwhile."""
+    """All (setting, value) pairs that are taken over, by name, for ``UserContext``. Values equal to the chat's settings
+    are included, because those settings may change later."""
     changes: tuple[tuple[str, Any], ...]
-    """Those of ``retrieval`` where the chat's own was another."""
+    """The pairs of ``retrieval`` that differ from the chat's settings."""
     not_taken: tuple[NotTaken, ...] = ()
 
     @property
     def refused(self) -> NotTaken | None:
-        """Why nothing of the run can be taken over; None if something can."""
+        """Why nothing of the run can be taken over; None if the profile is usable."""
         return next((item for item in self.not_taken if item.reason in REFUSALS), None)
 
 
 def chat_profile(
     run_id: str, recorded: Mapping[str, Any], settings: Settings, has_model: bool, generator: str = ""
 ) -> ChatProfile:
-    """
+    """Derive the chat profile of a run.
+
     Args:
-        recorded: the settings of the run's manifest, which may have been written elsewhere: no address and no key is
-            ever taken from it, since passages and keys would be sent there.
-        settings: the chat's own.
-        has_model: whether retrieval has a language model to ask.
-        generator: provider and model of the run's answers; "" for a run without.
+        recorded: the settings in the run's manifest. It may come from another machine, so no address or key is taken
+            from it: passages and keys could otherwise be sent to a foreign server.
+        settings: the chat's settings.
+        has_model: whether a language model is available for retrieval.
+        generator: provider and model of the run's answers; "" for a run without generation.
     """
     made = _Making(recorded, settings, has_model)
     made.search()
@@ -83,7 +87,7 @@ def chat_profile(
 
 
 class _Making:
-    """One profile on its way."""
+    """Builds one profile."""
 
     def __init__(self, recorded: Mapping[str, Any], settings: Settings, has_model: bool) -> None:
         self._recorded, self._settings, self._has_model = recorded, settings, has_model
@@ -128,7 +132,7 @@ class _Making:
                 self._take(name)
         else:
             self.taken["reranker_enabled"] = False
-            # Its address may be of a house's own network: its name is enough.
+            # Do not show the address, which may belong to a private network.
             model = str(self._recorded.get("reranker_model_name", "")) if address else ""
             self.left.append(NotTaken("reranker_enabled", model, "", "reranker"))
 
@@ -140,7 +144,7 @@ class _Making:
             self._take("query_expansion_llm")
 
     def told(self, generator: str) -> None:
-        """What the chat has of its own, whatever the run says."""
+        """Record what the chat always decides itself: the answering model and the language."""
         if generator and generator != self._settings.language_model:
             self.left.append(NotTaken("provider", generator, self._settings.language_model, "model"))
         if language := self._recorded.get("retrieval_bm25_language"):

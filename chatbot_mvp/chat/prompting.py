@@ -1,4 +1,4 @@
-"""The prompts of the chat: texts from ``prompts/<language>.toml``, the knowledge base's passages fenced as data."""
+"""Build the prompts of the chat from ``prompts/<language>.toml``, with passages fenced as data."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from chatbot_mvp.types import Chunk
 _FOLDER = Path(__file__).parent / "prompts"
 _TURNS_SHOWN = 2
 _TURN_CHARS = 600
-"""Of an earlier answer, what a prompt repeats; it is there to resolve "and that one?", not to be quoted."""
+"""Characters of an earlier question or answer in a prompt. They only serve to resolve references ("and that one?")."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,43 +30,43 @@ class PastTurn:
     question: str
     answer: str
     search_query: str = ""
-    """What was searched for it; "" for the question itself."""
+    """The query that was searched; "" if it was the question itself."""
 
 
 @cache
 def prompts(language: str) -> dict[str, Any]:
-    """Name -> template, and ``version``; English for a language without a file."""
+    """Return name -> template, and ``version``; English if the language has no file."""
     chosen = language if language in LANGUAGES else "en"
     return tomllib.loads((_FOLDER / f"{chosen}.toml").read_text("utf-8"))
 
 
 @cache
 def prompts_key() -> str:
-    """Names the prompts of all languages, by versions and a hash of the files ("es1-en1-5b2c9f")."""
+    """Return a key of the prompts of all languages, from versions and a hash of the files ("es1-en1-5b2c9f")."""
     digest = hashlib.sha256(b"".join((_FOLDER / f"{name}.toml").read_bytes() for name in LANGUAGES)).hexdigest()
     return "-".join([*(f"{name}{prompts(name)['version']}" for name in LANGUAGES), digest[:6]])
 
 
 def chat_fingerprint(config: RetrievalConfig, model_name: str) -> str:
-    """12 hex digits that are equal exactly when two chats answer with one pipeline, the same prompts and one model."""
+    """Return 12 hex digits that identify a chat's pipeline configuration, prompts and model."""
     identity = f"{fingerprint(config)} {prompts_key()} {model_name}"
     return hashlib.sha256(identity.encode()).hexdigest()[:12]
 
 
 def no_evidence(language: str) -> str:
-    """The fixed reply of strict mode."""
+    """Return the fixed reply of strict mode."""
     return str(prompts(language)["no_evidence"])
 
 
 def no_model(language: str) -> str:
-    """The reply of general mode when neither the evidence nor a model can answer."""
+    """Return the fixed reply of general mode, if neither the evidence nor a model can answer."""
     return str(prompts(language)["no_model"])
 
 
 def distinct_texts(passages: Sequence[Chunk]) -> list[str]:
-    """What each passage adds to those before it: its source text without what they have sent already.
+    """Return each passage's text without the parts that earlier passages contain, since chunks of a section overlap.
 
-    Chunks of a section overlap by a paragraph. "" for a passage that adds nothing; its number stays taken.
+    A passage that adds nothing gives "" and keeps its number.
     """
     sent: dict[str, list[tuple[int, int]]] = {}
     texts = []
@@ -86,7 +86,7 @@ def distinct_texts(passages: Sequence[Chunk]) -> list[str]:
 def grounded_messages(
     question: str, passages: Sequence[Chunk], language: str, history: Sequence[PastTurn] = ()
 ) -> tuple[Message, ...]:
-    """The prompt of an answer from ``passages``, which it cites by their numbers from 1."""
+    """Build the prompt for an answer from ``passages``, which are cited by their numbers from 1."""
     texts = prompts(language)
     data = numbered_passages(passages)
     fence = fence_name(data, question)
@@ -98,7 +98,7 @@ def grounded_messages(
 
 
 def open_messages(question: str, language: str, history: Sequence[PastTurn] = ()) -> tuple[Message, ...]:
-    """The prompt of an answer that does not come from the knowledge base."""
+    """Build the prompt for an answer without the knowledge base."""
     texts = prompts(language)
     fence = fence_name(question, *(turn.answer for turn in history))
     user = texts["open_user"].format(conversation=_conversation(history, texts, fence), question=question)
@@ -106,7 +106,7 @@ def open_messages(question: str, language: str, history: Sequence[PastTurn] = ()
 
 
 def relevance_messages(question: str, passages: Sequence[Chunk], language: str) -> tuple[Message, ...]:
-    """The prompt that asks how far ``passages`` answer a question, from 0 to 10."""
+    """Build the prompt that asks how well ``passages`` answer a question, from 0 to 10."""
     texts = prompts(language)
     data = numbered_passages(passages)
     fence = fence_name(data, question, "relevance")
@@ -115,7 +115,7 @@ def relevance_messages(question: str, passages: Sequence[Chunk], language: str) 
 
 
 def rewrite_messages(question: str, language: str, history: Sequence[PastTurn]) -> tuple[Message, ...]:
-    """The prompt that asks for a follow-up question in a form that stands alone."""
+    """Build the prompt that asks to rewrite a follow-up question so that it stands alone."""
     texts = prompts(language)
     fence = fence_name(question, *(turn.answer for turn in history), "rewrite")
     user = texts["open_user"].format(conversation=_conversation(history, texts, fence), question=question)
@@ -123,11 +123,11 @@ def rewrite_messages(question: str, language: str, history: Sequence[PastTurn]) 
 
 
 def numbered_passages(passages: Sequence[Chunk]) -> str:
-    """The passages as they stand in a prompt, "[1] heading" and the text; nothing in them can pass for a marker."""
+    """Format passages for a prompt as "[1] heading" and text, escaped so that they contain no marker or citation."""
     parts = []
     for number, (chunk, text) in enumerate(zip(passages, distinct_texts(passages), strict=True), 1):
         if text:
-            # The number is ours and so stands outside of what is escaped.
+            # The number is not escaped, because answers cite by it.
             parts.append(f"[{number}] {_one_line(chunk.section)}\n{as_data(text)}")
     return "\n\n".join(parts)
 
@@ -137,7 +137,7 @@ def _one_line(heading: str) -> str:
 
 
 def _conversation(history: Sequence[PastTurn], texts: dict[str, Any], fence: str) -> str:
-    # Fenced as well: an earlier answer may repeat what the knowledge base says.
+    # Fence the conversation too, since an earlier answer may repeat text of the knowledge base.
     turns = [
         texts["turn"]
         .format(question=as_data(turn.question[:_TURN_CHARS]), answer=as_data(turn.answer[:_TURN_CHARS]))

@@ -1,4 +1,4 @@
-"""An answer as it is kept on disk and shown again: plain values, and all that the debug panel needs."""
+"""Convert an answer to the record that is stored and displayed again, including the data of the debug panel."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _CANDIDATES_KEPT = 10
 
 @dataclass(frozen=True, slots=True)
 class AnswerRecord:
-    """An answer without the objects it was made of. Fields as in ``Answer``."""
+    """An answer as plain values. Fields as in ``Answer`` unless documented here."""
 
     text: str
     sources: tuple[Source, ...]
@@ -28,34 +28,35 @@ class AnswerRecord:
     from_kb: bool
     failure: Failure | None
     model: str
-    """"" when no provider was called."""
+    """Model that answered; "" if none was asked."""
     finish_reason: str
     cached: bool
     evidence: float
     relevance: float | None
     decided_by: str
     search_query: str
-    """What was searched, if that was not the question itself; else ""."""
+    """The query that was searched if it was not the question itself, else ""."""
     search_how: str
     seconds: float
     usage: Mapping[str, Any] = field(default_factory=dict)
-    """prompt_tokens, completion_tokens, cost_usd; None where it is not known."""
+    """prompt_tokens, completion_tokens, cost_usd; None if unknown."""
     debug: Mapping[str, Any] = field(default_factory=dict)
-    """What the debug panel shows, under the names of ``RetrievalTrace``."""
+    """Data of the debug panel, under the names of ``RetrievalTrace``."""
 
     @property
     def unsupported(self) -> int:
         return sum(not statement.supported for statement in self.statements)
 
     def as_json(self) -> dict[str, Any]:
-        """Plain values; ``from_json`` reads them back."""
+        """Return JSON values that ``from_json`` can read."""
         return {**asdict(self), "sources": [source_json(source) for source in self.sources]}
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> AnswerRecord:
-        """
+        """Read the values of ``as_json``.
+
         Raises:
-            TypeError, KeyError, ValueError: the value is not one of ours.
+            TypeError, KeyError, ValueError: the value has another form.
         """
         failure = value["failure"]
         return cls(
@@ -71,7 +72,7 @@ class AnswerRecord:
 
 
 def record_of(answer: Answer) -> AnswerRecord:
-    """What is kept of an answer."""
+    """Convert an answer to its record."""
     completion, decision = answer.completion, answer.decision
     return AnswerRecord(
         text=answer.text,
@@ -104,7 +105,7 @@ def record_of(answer: Answer) -> AnswerRecord:
 
 
 def debug_values(trace: RetrievalTrace) -> dict[str, Any]:
-    """What a trace tells of how its chunks were found, under its own names."""
+    """Extract from a trace how its chunks were found, for the debug panel, under the names of ``RetrievalTrace``."""
 
     share = next(
         (record.notes.get("vector_share", 0.0) for record in trace.records if record.stage == KbScore.name), 0.0
@@ -137,7 +138,7 @@ def debug_values(trace: RetrievalTrace) -> dict[str, Any]:
 
 
 def source_json(source: Source) -> dict[str, Any]:
-    """A source as other programs and files get it; offsets are characters of the source document."""
+    """Convert a source to JSON values; offsets are in characters of the source document."""
     chunk = source.chunk
     return {
         "number": source.number,

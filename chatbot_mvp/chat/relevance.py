@@ -1,4 +1,4 @@
-"""Whether the passages found are enough to answer from: by their evidence score, and in doubt by asking a model."""
+"""Decide whether the passages suffice for an answer, by the evidence score and, in doubt, by asking a model."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from chatbot_mvp.retrieval.stages.rerank import parse_score
 from chatbot_mvp.retrieval.trace import RetrievalTrace
 
 MIN_RELEVANCE = 4.0
-"""On a model's scale of 0-10; less rejects."""
+"""Minimum score from a model, on a scale of 0-10."""
 _REPLY_TOKENS = 16
 
 Reason = Literal["evidence", "relevance", "undecided"]
@@ -20,17 +20,18 @@ Reason = Literal["evidence", "relevance", "undecided"]
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What was decided on the evidence, and how."""
+    """The decision whether the evidence suffices, and its basis."""
 
     enough: bool
     evidence: float
-    """0-1."""
+    """Evidence score, 0-1."""
     min_evidence: float
+    """Threshold of the evidence score, 0-1."""
     reason: Reason
-    """"evidence": the score alone; "relevance": a model was asked; "undecided": it was asked and gave no readable
-    score or failed, so that the evidence score decided after all."""
+    """"evidence": the score decided; "relevance": a model decided; "undecided": a model was asked but failed or gave no
+    readable score, so the evidence score decided."""
     relevance: float | None = None
-    """A model's score, 0-10; None when none was asked or none was readable."""
+    """The model's score, 0-10; None if no model was asked or its score was unreadable."""
 
 
 def decide(
@@ -41,13 +42,14 @@ def decide(
     model: ChatModel | None,
     language: str,
 ) -> Decision:
-    """
+    """Decide whether the evidence of a trace suffices to answer ``question``.
+
     Args:
-        min_evidence: enough from this score on.
-        doubt_evidence: a model is asked from this score on, up to halfway between ``min_evidence`` and 1; never if it
-            is not lower than ``min_evidence``.
-        model: who is asked; None to decide by the score alone.
-        language: of the prompt.
+        min_evidence: the evidence suffices from this score on, 0-1.
+        doubt_evidence: a model is asked if the score is at least this and below the midpoint of ``min_evidence`` and 1;
+            never if it is not lower than ``min_evidence``.
+        model: model to ask; None to decide by the score alone.
+        language: language of the prompt, "es" or "en".
     """
     evidence = trace.evidence or 0.0
     by_score = bool(trace.chunks_final) and evidence >= min_evidence

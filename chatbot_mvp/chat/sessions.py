@@ -1,89 +1,68 @@
-"""Where sessions ask: keeps each one's conversations and the answers under way apart from all others'."""
+"""The chat's sessions: each one's conversations, kept apart from all others', and the answers being made."""
 
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
-from chatbot_mvp.chat.answering import AnswerStream
+from chatbot_mvp.chat.answering import Answering
 from chatbot_mvp.chat.context import UserContext
 from chatbot_mvp.chat.conversations import Conversation, ConversationStore, Turn, is_session, moment, new_session
 from chatbot_mvp.chat.feedback import Kind, add_question
-from chatbot_mvp.chat.prompting import PastTurn
 from chatbot_mvp.chat.transcripts import as_json, as_markdown
 from chatbot_mvp.chat.turns import LiveTurn, TurnRegistry
-
-Ask = Callable[[str, str, UserContext, Sequence[PastTurn]], AnswerStream]
-"""(kb_id, question, knobs, history) -> the answer's events."""
+from chatbot_mvp.settings.live import LiveSettings
 
 _LAST_WORDS_S = 10.0
 
 
-class ChatDesk:
+class ChatSessions:
     """Conversations of all sessions. Safe to share between threads."""
 
-    def __init__(self, conversations: Path, kb_dir: Path, ask: Ask) -> None:
-        """
-        Args:
-            conversations: folder of the files.
-            kb_dir: where knowledge bases keep their question files.
-        """
-        self._store = ConversationStore(conversations)
+    def __init__(self, live: LiveSettings, answering: Answering) -> None:
+        self._store = ConversationStore(live.current.conversations_dir)
         self._turns = TurnRegistry()
-        self._kb_dir = kb_dir
-        self._ask = ask
+        self._kb_dir = live.current.kb_dir
+        self._answering = answering
 
     def new_session(self) -> str:
-        """A name for a session that has none; who knows it can read its conversations."""
+        """Create a session name. Everyone who knows it can read the session's conversations."""
         return new_session()
 
     def is_session(self, name: str) -> bool:
-        """Whether ``name`` could be a session's."""
+        """Return whether ``name`` has the form of a session name."""
         return is_session(name)
 
     def start(self, session: str, kb_id: str, kb_name: str) -> str:
-        """Begin a conversation with a knowledge base; its id."""
+        """Start a conversation with a knowledge base and return its id."""
         return self._store.start(session, kb_id, kb_name)
 
     def begin(self, session: str, conversation_id: str, question: str, context: UserContext) -> LiveTurn:
-        """Ask. The answer comes in the background and is written down as it comes, whoever watches.
+        """Ask a question. The answer is produced and saved in the background, even if the page is closed.
 
         Raises:
             ConversationNotFound
         """
-        conversation = self._store.load(session, conversation_id)
-        turn_id = secrets.token_hex(6)
-
-        def write(entry: dict[str, Any], durable: bool) -> None:
-            self._store.append(session, conversation_id, entry, durable)
-
-        entry = {"type": "question", "turn": turn_id, "question": question, "mode": context.mode, "at": moment()}
-        write(entry, False)
-
-        def work(live: LiveTurn) -> None:
-            def ask() -> AnswerStream:
-                history = self._store.load(session, conversation_id).history
-                return self._ask(conversation.kb_id, question, context, history)
-
-            live.run(ask, write)
-
-        return self._turns.begin(conversation_id, turn_id, work)
+        conversation = self._store.open(session, conversation_id)
+        turn = LiveTurn(secrets.token_hex(6), question, context, conversation, self._answering)
+        entry = {"type": "question", "turn": turn.turn_id, "question": question, "mode": context.mode, "at": moment()}
+        conversation.append(entry, durable=False)
+        self._turns.begin(conversation_id, turn)
+        return turn
 
     def under_way(self, session: str, conversation_id: str) -> tuple[LiveTurn, ...]:
-        """The answers on their way, in order."""
+        """Return the running answers, in order."""
         self._store.load(session, conversation_id)
         return self._turns.live(conversation_id)
 
     def stop(self, session: str, conversation_id: str) -> None:
-        """Stop the answers on their way; what has come stays."""
+        """Stop the running answers. Text received so far stays."""
         for live in self.under_way(session, conversation_id):
             live.cancel()
 
     def conversation(self, session: str, conversation_id: str) -> Conversation:
-        """A conversation with the state of each turn.
+        """Return a conversation with the state of each turn.
 
         Raises:
             ConversationNotFound
@@ -91,12 +70,12 @@ class ChatDesk:
         return self.watched(session, conversation_id)[0]
 
     def watched(self, session: str, conversation_id: str) -> tuple[Conversation, dict[str, LiveTurn]]:
-        """A conversation, and by its id each turn of it that is "running".
+        """Return a conversation, and turn id -> live turn for its running turns.
 
         Raises:
             ConversationNotFound
         """
-        # Asked before the file is read: a turn that ends in between is then read as ended.
+        # Query the live turns before reading the file: a turn that ends in between is then read as ended.
         live = {live.turn_id: live for live in self._turns.live(conversation_id)}
         found = self._store.load(session, conversation_id)
         turns = tuple(
@@ -107,18 +86,18 @@ class ChatDesk:
         return replace(found, turns=turns), running
 
     def conversations(self, session: str, kb_id: str) -> list[Conversation]:
-        """A session's conversations with a knowledge base, the newest first."""
+        """List a session's conversations with a knowledge base, newest first."""
         return self._store.list(session, kb_id)
 
     def delete(self, session: str, conversation_id: str) -> None:
-        """Stop what is under way and delete the conversation's file."""
+        """Stop running answers and delete the conversation's file."""
         self.stop(session, conversation_id)
         for live in self._turns.live(conversation_id):
-            live.join(_LAST_WORDS_S)  # what is written after the file has gone would begin it anew
+            live.join(_LAST_WORDS_S)  # a later write would create the file again
         self._store.delete(session, conversation_id)
 
     def rate(self, session: str, conversation_id: str, turn_id: str, good: bool, note: str = "") -> None:
-        """Keep a thumb up or down, with a note; a later one takes the place of an earlier one.
+        """Save a rating (thumb up or down) with a note. A later rating replaces an earlier one.
 
         Raises:
             ConversationNotFound
@@ -128,13 +107,13 @@ class ChatDesk:
         self._store.append(session, conversation_id, entry, durable=True)
 
     def questions_path(self, kb_id: str) -> Path:
-        """The question file that a knowledge base's readers have filled; ``kb evaluate`` accepts it."""
+        """Return the path of the questions that users added to a knowledge base, in the format of ``kb evaluate``."""
         return self._kb_dir / kb_id / "questions.jsonl"
 
     def add_question(
         self, session: str, conversation_id: str, turn_id: str, kind: Kind | None, answer: str = ""
     ) -> bool:
-        """Make a turn's question one of the knowledge base's benchmark; False if it is one already.
+        """Add a turn's question to the knowledge base's benchmark; return False if it is already there.
 
         Raises:
             ConversationNotFound
@@ -144,7 +123,7 @@ class ChatDesk:
         return add_question(self.questions_path(conversation.kb_id), turn, kind, answer)
 
     def export(self, session: str, conversation_id: str, form: str, language: str) -> str:
-        """The conversation as "markdown" or "json".
+        """Return the conversation as "markdown" or "json".
 
         Raises:
             ConversationNotFound

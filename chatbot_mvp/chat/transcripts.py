@@ -1,4 +1,4 @@
-"""A conversation as a file to keep: Markdown to read, JSON for programs."""
+"""Export a conversation as Markdown for people or JSON for programs."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _WORDS = {
 
 
 def as_markdown(conversation: Conversation, language: str) -> str:
-    """The conversation to read, in Markdown."""
+    """Format a conversation as Markdown, with headings in ``language``."""
     words = _WORDS.get(language, _WORDS["en"])
     parts = [f"# {words['title'].format(name=conversation.kb_name)}", conversation.started_at]
     for turn in conversation.turns:
@@ -50,7 +50,7 @@ def as_markdown(conversation: Conversation, language: str) -> str:
 
 
 def as_json(conversation: Conversation) -> str:
-    """The conversation for programs: questions, answers, sources with their offsets, statements, feedback."""
+    """Format a conversation as JSON: questions, answers, sources with offsets, statements, feedback."""
     value = {
         "conversation_id": conversation.conversation_id,
         "kb_id": conversation.kb_id,

@@ -1,86 +1,101 @@
-"""Answers on their way, each in a thread of its own: whoever asked may leave and come back."""
+"""Answers that are being made, each in a thread of its own, so that the reader may leave and come back."""
 
 from __future__ import annotations
 
 import logging
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from chatbot_mvp.chat.answer import Failure, Finished, Piece, Restarted, Retrieved
-from chatbot_mvp.chat.answering import AnswerStream
+from chatbot_mvp.chat.answering import Answering
 from chatbot_mvp.chat.citations import Source
+from chatbot_mvp.chat.context import UserContext
+from chatbot_mvp.chat.conversations import OpenConversation
 from chatbot_mvp.chat.records import record_of
+from chatbot_mvp.chat.stream import AnswerStream
 from chatbot_mvp.errors import ChatbotError
 
 log = logging.getLogger(__name__)
 
 _SAVE_EVERY_S = 0.1
 
-Write = Callable[[dict[str, Any], bool], None]
-"""Gets a line of the conversation, and whether it must be on disk at once."""
-
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far an answer is."""
+    """The state of a running answer."""
 
     version: int = 0
-    """Grows with each change."""
+    """Increases with each change."""
     found: tuple[Source, ...] | None = None
     """The passages found, numbered as the answer will cite them; None while the search runs."""
     text: str = ""
+    """The text received so far."""
+    """The text received so far."""
     failure: Failure | None = None
-    """Of the provider, when the built-in model has taken over."""
+    """The provider's failure, if the built-in model has taken over."""
     done: bool = False
-    """The answer, or why there is none, is in the conversation."""
+    """True once the answer, or its failure, is saved in the conversation."""
 
 
 class LiveTurn:
-    """One answer on its way."""
+    """One answer that is being made, in a thread of its own. It is written to the conversation as it comes."""
 
-    def __init__(self, turn_id: str) -> None:
+    def __init__(
+        self, turn_id: str, question: str, context: UserContext, conversation: OpenConversation, answering: Answering
+    ) -> None:
         self.turn_id = turn_id
+        self._question, self._context = question, context
+        self._conversation = conversation
+        self._answering = answering
         self._progress = Progress()
         self._changed = threading.Condition()
         self._stream: AnswerStream | None = None
         self._cancelled = False
 
     def wait(self, seen: int, timeout: float) -> Progress:
-        """How far it is, as soon as that is further than version ``seen``, or after ``timeout`` seconds."""
+        """Wait until the progress is newer than version ``seen``, at most ``timeout`` seconds, and return it."""
         with self._changed:
             self._changed.wait_for(lambda: self._progress.version > seen, timeout)
             return self._progress
 
     def join(self, timeout: float) -> bool:
-        """Whether it has ended, after at most ``timeout`` seconds of waiting for that."""
+        """Wait at most ``timeout`` seconds for the end; return whether the answer has ended."""
         with self._changed:
             return self._changed.wait_for(lambda: self._progress.done, timeout)
 
     def cancel(self) -> None:
-        """Stop the model; what has come so far is the answer."""
+        """Stop the model. The text so far becomes the answer."""
         with self._changed:
             self._cancelled = True
             stream = self._stream
         if stream is not None:
             stream.cancel()
 
-    def run(self, ask: Callable[[], AnswerStream], write: Write) -> None:
-        """Produce the answer and write it down; never raises."""
+    def run(self, earlier: Sequence[LiveTurn] = ()) -> None:
+        """Produce the answer and write it down; never raises.
+
+        Args:
+            earlier: turns of the same conversation that must end first, since this one reads their answers.
+        """
+        for turn in earlier:
+            while not turn.join(60.0):
+                pass
         try:
-            self._produce(ask, write)
+            self._produce()
         except ChatbotError as error:
-            self._fail(Failure.of(error), write)
+            self._fail(Failure.of(error))
         except Exception as error:
             log.exception("turn %s failed", self.turn_id)
-            self._fail(Failure("", repr(error)), write)
+            self._fail(Failure("", repr(error)))
         finally:
             self._set(done=True)
 
-    def _produce(self, ask: Callable[[], AnswerStream], write: Write) -> None:
-        stream = ask()
+    def _produce(self) -> None:
+        kb_id, history = self._conversation.kb_id, self._conversation.history()
+        stream = self._answering.stream(kb_id, self._question, self._context, history)
         with self._changed:
             self._stream = stream
         if self._cancelled:
@@ -90,7 +105,7 @@ class LiveTurn:
         def save() -> None:
             nonlocal unsaved, saved_at
             if unsaved:
-                write({"type": "text", "turn": self.turn_id, "text": unsaved}, False)
+                self._write("text", text=unsaved)
             unsaved, saved_at = "", time.monotonic()
 
         for event in stream:
@@ -104,17 +119,20 @@ class LiveTurn:
                     save()
             elif isinstance(event, Restarted):
                 unsaved = ""
-                write({"type": "restart", "turn": self.turn_id}, False)
+                self._write("restart")
                 self._set(text="", failure=event.failure)
             elif isinstance(event, Finished):
-                write({"type": "answer", "turn": self.turn_id, "answer": record_of(event.answer).as_json()}, True)
+                self._write("answer", durable=True, answer=record_of(event.answer).as_json())
 
-    def _fail(self, failure: Failure, write: Write) -> None:
+    def _fail(self, failure: Failure) -> None:
         reason = {"code": failure.code, "message": failure.message, "params": dict(failure.params)}
         try:
-            write({"type": "failed", "turn": self.turn_id, "failure": reason}, True)
+            self._write("failed", durable=True, failure=reason)
         except (OSError, ChatbotError):
             log.exception("turn %s could not be written down", self.turn_id)
+
+    def _write(self, kind: str, durable: bool = False, **fields: Any) -> None:
+        self._conversation.append({"type": kind, "turn": self.turn_id, **fields}, durable)
 
     def _set(self, **changes: Any) -> None:
         with self._changed:
@@ -123,37 +141,33 @@ class LiveTurn:
 
 
 class TurnRegistry:
-    """The answers on their way in this process. Those of one conversation follow each other."""
+    """The answers that are being made in this process. Those of one conversation follow each other."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._live: dict[str, list[LiveTurn]] = {}
 
-    def begin(self, conversation: str, turn_id: str, work: Callable[[LiveTurn], None]) -> LiveTurn:
-        """Run ``work`` in a thread, after what the conversation has under way already."""
-        live = LiveTurn(turn_id)
+    def begin(self, conversation: str, turn: LiveTurn) -> None:
+        """Run a turn in a thread, after the turns that the conversation has under way already."""
         with self._lock:
-            before = list(self._live.get(conversation, ()))
-            self._live.setdefault(conversation, []).append(live)
+            earlier = list(self._live.get(conversation, ()))
+            self._live.setdefault(conversation, []).append(turn)
+        # A daemon thread, so that the server's exit does not wait for a model. Text received so far is on disk.
+        thread = threading.Thread(
+            target=self._run, args=(conversation, turn, earlier), name=f"turn-{turn.turn_id}", daemon=True
+        )
+        thread.start()
 
-        def run() -> None:
-            for other in before:
-                while not other.join(60.0):
-                    pass
-            try:
-                work(live)
-            finally:
-                with self._lock:
-                    left = [other for other in self._live[conversation] if other is not live]
-                    self._live[conversation] = left
-                    if not left:
-                        del self._live[conversation]
-
-        # A daemon: the server's exit does not wait for a model; what had come is on disk.
-        threading.Thread(target=run, name=f"turn-{turn_id}", daemon=True).start()
-        return live
+    def _run(self, conversation: str, turn: LiveTurn, earlier: Sequence[LiveTurn]) -> None:
+        try:
+            turn.run(earlier)
+        finally:
+            with self._lock:
+                self._live[conversation].remove(turn)
+                if not self._live[conversation]:
+                    del self._live[conversation]
 
     def live(self, conversation: str) -> tuple[LiveTurn, ...]:
-        """What the conversation has under way, in order."""
+        """Return the conversation's running answers, in order."""
         with self._lock:
             return tuple(self._live.get(conversation, ()))

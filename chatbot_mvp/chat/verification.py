@@ -1,4 +1,4 @@
-"""Holds each sentence of an answer against the passage it cites, without asking a model."""
+"""Check each sentence of an answer against the passages that it cites, without asking a model."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from chatbot_mvp.text import Analyzer, sentences
 from chatbot_mvp.types import Chunk
 
 MIN_SUPPORT = 0.56
-"""A sentence with less is marked as unsupported. Measured by ``benchmarks/support_threshold.py``."""
+"""Sentences with a lower support (0-1) are marked as unsupported. Measured by ``benchmarks/support_threshold.py``."""
 _COSINE_BAND = {"local/multilingual-e5-small-q4": (0.82, 0.93)}
-"""Embedding model -> (cosine that supports nothing, cosine that supports all). A model's cosines live in a narrow band
-of their own, so another model's say nothing here and words alone decide."""
+"""Embedding model -> (cosine that maps to 0, cosine that maps to 1). Every model has its own narrow band of cosines, so
+for other models words alone decide."""
 _LEXICAL_SHARE = 0.6
-_SURE = 0.95  # so much of a sentence's words in the passage needs no vectors
-_MISSING_FIGURE = 0.5
-_WINDOW = 2  # sentences of a passage in a row that may support one of an answer
-_NEAR_BEST = 0.6  # windows that match at least this share of what the best one does are where a figure may stand
+_SURE = 0.95  # above this share of a sentence's words in the passage, vectors are not needed
+_MISSING_FIGURE = 0.5  # factor on the support if a number of the sentence is missing
+_WINDOW = 2  # number of successive sentences of a passage that can support one of the answer
+_NEAR_BEST = 0.6  # numbers are searched in windows that match at least this share of the best one's match
 
 _MARKS = re.compile(r"(?:\s*\[\d{1,2}\])+")
 _ITEM = re.compile(r"\s*(?:[-*+•]\s+)?(?:\d{1,2}[.)]\s+)?")
@@ -29,35 +29,37 @@ _NUMBER = re.compile(r"\d+(?:[.,:/-]\d+)*")
 
 Idf = Callable[[str], float]
 Nearness = Callable[[Sequence[str]], list[Mapping[str, float]]]
-"""Texts -> for each, chunk id -> how near (0-1) the chunk's nearest sentences are to it in meaning."""
+"""Maps texts to, for each text, chunk id -> similarity in meaning (0-1) of the chunk's most similar sentences."""
 
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """A sentence of an answer, and how far its passage supports it."""
+    """A sentence of an answer with its support by the passages."""
 
     start: int
     """Offset in the answer's text, in characters."""
     end: int
+    """Offset behind the sentence."""
     numbers: tuple[int, ...]
-    """Of the passages it cites; for one without a citation that of the passage which supports it best, empty if none
-    does."""
+    """Numbers of the cited passages. Without a citation, the number of the passage that supports the sentence best;
+    empty if none does."""
     score: float
-    """0-1."""
+    """Support, 0-1."""
     supported: bool
+    """True if ``score`` reaches MIN_SUPPORT."""
     cited: bool = True
-    """False if the answer did not name its passage."""
+    """False if the answer gives no citation for the sentence."""
 
 
 def verify(
     answer: str, passages: Sequence[Chunk], language: str, idf: Idf, nearness: Nearness | None = None
 ) -> tuple[Statement, ...]:
-    """The statements of ``answer`` in order, each with its support.
+    """Return the statements of ``answer`` in order, each with its support.
 
-    Support is the idf-weighted share of a sentence's terms that two sentences in a row of a cited passage have; with
-    ``nearness``, that for 0.6 and the nearness in meaning for 0.4. A figure that does not stand there halves it.
-    A sentence without a citation is held against every passage. Headings, and lines without a term, state nothing and
-    are left out; the number of a list item is no figure of it.
+    Support is the idf-weighted share of a sentence's terms in two successive sentences of a cited passage. With
+    ``nearness`` it is 0.6 x that share + 0.4 x the similarity in meaning. It is halved if the passage lacks a number of
+    the sentence. Sentences without a citation are compared with every passage. Headings, lines without a term, and the
+    numbers of list items are ignored.
     """
     analyzer = Analyzer(language)
     found = [
@@ -78,7 +80,7 @@ def verify(
     statements = []
     for row, (start, end, numbers) in enumerate(found):
         scores: dict[int, float] = {}
-        # Several passages that are cited together may hold a figure each.
+        # If several passages are cited together, each may have one of the numbers.
         figures_anywhere = bool(numbers) and _figures(answer[start:end]) <= set().union(
             *(figures for _, figures in lexical[row].values())
         )
@@ -97,7 +99,7 @@ def verify(
 
 
 def with_citations(answer: str, statements: Sequence[Statement]) -> tuple[str, tuple[Statement, ...]]:
-    """The answer with a citation behind each supported sentence that had none; the statements where they then are."""
+    """Add citations to supported sentences without one; return (the answer, the statements with moved offsets)."""
     pieces, moved, position, shift = [], [], 0, 0
     for statement in statements:
         moved.append(replace(statement, start=statement.start + shift, end=statement.end + shift))
@@ -109,7 +111,7 @@ def with_citations(answer: str, statements: Sequence[Statement]) -> tuple[str, t
 
 
 def nearness_of(index: CorpusIndex) -> Nearness | None:
-    """Nearness by the vectors of a knowledge base's sentences, which are there already; None without any."""
+    """Create a ``Nearness`` from the knowledge base's stored sentence vectors; None if there are none."""
     kb, side = index.kb, index.dense
     if kb is None or side is None or side.windows is None or side.embedder.model_id not in _COSINE_BAND:
         return None
@@ -133,7 +135,7 @@ def nearness_of(index: CorpusIndex) -> Nearness | None:
 
 
 def _cited_sentences(answer: str) -> list[tuple[int, int, tuple[int, ...]]]:
-    """(start, end, cited numbers) of each sentence; citation marks stand behind what they are about."""
+    """Return (start, end, cited numbers) of each sentence. Citation marks follow the sentence that they support."""
     found: list[tuple[int, int, tuple[int, ...]]] = []
     position = 0
     for match in [*_MARKS.finditer(answer), None]:
@@ -141,14 +143,14 @@ def _cited_sentences(answer: str) -> list[tuple[int, int, tuple[int, ...]]]:
         spans = [(position + left, position + right) for left, right in sentences(answer[position:end])]
         numbers = tuple(dict.fromkeys(int(n) for n in re.findall(r"\d+", match.group()))) if match else ()
         spans = [(left + _item_mark(answer[left:right]), right) for left, right in spans]
-        # The marks are those of the sentence before them; what stands earlier has none of its own.
+        # Marks belong to the sentence directly before them; earlier sentences have no citation.
         found += [(*span, numbers if row == len(spans) - 1 else ()) for row, span in enumerate(spans)]
         position = match.end() if match else end
     return found
 
 
 def _item_mark(sentence: str) -> int:
-    """Length of what makes a sentence an item of a list."""
+    """Return the length of a list marker at the start of a sentence, 0 if there is none."""
     found = _ITEM.match(sentence)
     return found.end() if found else 0
 
@@ -157,7 +159,7 @@ def _windows(chunk: Chunk) -> list[str]:
     spans = sentences(chunk.text)
     last = len(spans) - 1
     texts = [chunk.text[start : spans[min(row + _WINDOW - 1, last)][1]] for row, (start, _) in enumerate(spans)]
-    # A heading often says what its sentences leave out.
+    # Include the heading, which often names the subject that its sentences leave out.
     return [f"{chunk.section}\n{text}" for text in texts] or [chunk.index_text]
 
 
@@ -170,7 +172,7 @@ def _figures(text: str) -> set[str]:
 
 
 def _best_share(analyzer: Analyzer, idf: Idf, sentence: str, windows: Sequence[str]) -> tuple[float, set[str]]:
-    """(share of the sentence's idf weight that the best window has, the figures that stand thereabouts)."""
+    """Return (the best window's share of the sentence's idf weight, the numbers in the well-matching windows)."""
     weights = {term: idf(term) for term in analyzer.terms(sentence)}
     total = sum(weights.values())
     shares = []

@@ -1,4 +1,4 @@
-"""Where data sets are: bundled, in a folder, or on S3. A reference is resolved here, and nowhere else."""
+"""Resolve references to data sets, which may be bundled, in a local folder, or on S3."""
 
 from __future__ import annotations
 
@@ -26,42 +26,42 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """Where a data set is, before anything of it is read or downloaded."""
+    """The location of a data set, before it is read or downloaded."""
 
     name: str
     place: Place
     reference: str
-    """Finds it again from anywhere: a name, an absolute folder, or ``s3://bucket/…/name/``."""
+    """Reference for ``Catalogue.find``: a name, an absolute folder, or ``s3://bucket/…/name/``."""
     folder: Path | None
-    """Where it lies on this machine; None for one on S3 that has to be downloaded first."""
+    """Its folder on this machine; None for a data set on S3 that is not downloaded yet."""
     counts: Counts
     download_bytes: int = 0
-    """What a run has to download."""
+    """Bytes to download before a run."""
     offline: str = ""
-    """Why the copy of a data set on S3 could not be compared with the server; "" if it was."""
+    """Why the local copy of a data set on S3 could not be compared with the server; "" if it could."""
 
 
 @dataclass(frozen=True, slots=True)
 class StorageState:
-    """What is known of the S3 server of data sets."""
+    """The configuration of the S3 server for data sets."""
 
     storage: Storage | None
     home: S3Url | None
-    """Below it data sets are known by their name; None without a bucket."""
+    """Address whose subfolders are data sets, found by name; None without a bucket."""
     missing: tuple[str, ...]
-    """Variables that are not set."""
+    """Environment variables that are required but not set."""
     begun: bool
-    """Whether any of them is."""
+    """True if at least one of the required variables is set."""
 
 
 class Catalogue:
-    """All data sets within reach."""
+    """All bundled, local and remote data sets."""
 
     def __init__(self, bundled: Path, local: Path, cache: Path, storage: StorageState) -> None:
         """
         Args:
-            bundled, local: folders of data sets, a folder each.
-            cache: where copies of remote ones are kept.
+            bundled, local: folders that contain one folder per data set.
+            cache: folder for copies of remote data sets.
         """
         self._folders: dict[Place, Path] = {"bundled": bundled, "local": local}
         self._state = storage
@@ -69,11 +69,11 @@ class Catalogue:
 
     @property
     def uses_storage(self) -> bool:
-        """Whether an S3 server is configured, if not completely."""
+        """Whether an S3 server is configured, even if incompletely."""
         return self._state.begun
 
     def try_storage(self) -> str:
-        """Ask the S3 server for its data sets; what was found, in words.
+        """List the data sets on S3 and return the result in words.
 
         Raises:
             StorageError
@@ -81,11 +81,11 @@ class Catalogue:
         return f"{self._home('S3_DATASETS_PREFIX')}: {len(self._remote_urls())} data sets"
 
     def names(self) -> list[str]:
-        """Names of the bundled and local ones; nobody is asked."""
+        """List the names of the bundled and local data sets. Sends no request."""
         return list(self._here())
 
     def entries(self) -> tuple[list[Found], StorageError | None]:
-        """(every data set with a name, why those on S3 are not among them)."""
+        """Return (all data sets with a name, the error that kept those on S3 out or None)."""
         here = self.entries_here()
         if not self._state.begun:
             return here, None
@@ -95,11 +95,11 @@ class Catalogue:
             return here, error
 
     def entries_here(self) -> list[Found]:
-        """The bundled and local ones; nobody is asked."""
+        """List the bundled and local data sets. Sends no request."""
         return [self._local(name, place, folder) for name, (place, folder) in self._here().items()]
 
     def entries_remote(self) -> list[Found]:
-        """Those on S3.
+        """List the data sets on S3.
 
         Raises:
             StorageError
@@ -107,11 +107,11 @@ class Catalogue:
         return [self._remote(url) for url in self._remote_urls()]
 
     def find(self, reference: str) -> Found:
-        """A data set by a name here, a folder, an address on S3, or a name on S3; the first that there is.
+        """Find a data set: by local name, address on S3, folder, or name on S3, in this order.
 
         Raises:
-            DatasetNotFound: none of these; lists the names that exist.
-            StorageError: it must be on S3, which is not configured or did not answer.
+            DatasetNotFound: the reference is none of these; the error lists the existing names.
+            StorageError: only S3 can have it, and the server is not configured or did not answer.
         """
         here = self._here()
         if reference in here:
@@ -148,7 +148,7 @@ class Catalogue:
         return load_dataset(self.folder(self.find(reference), progress))
 
     def folder(self, found: Found, progress: ProgressCallback = ignore_progress) -> Path:
-        """The files of a data set on this machine, downloaded if they are not there.
+        """Return the local folder of a data set, and download it first if needed.
 
         Raises:
             StorageError
@@ -163,11 +163,13 @@ class Catalogue:
         return mirror.fetch(url, _needed(storage.files(url)), progress)
 
     def push(self, reference: str) -> tuple[S3Url, list[str], list[str]]:
-        """Upload a data set of this machine; (address, files sent, files that were there already).
+        """Upload a local data set; return (address, files sent, files that were already there).
+
+        The corpus is sent last, because a folder without a corpus is not listed as a data set.
 
         Raises:
-            DatasetError: it cannot be used as it is; nothing is sent.
-            StorageError: what was sent before stays; the corpus, which makes it a data set, comes last.
+            DatasetError: the data set is not valid; nothing is sent.
+            StorageError: an upload failed; files sent before stay.
         """
         found = self.find(reference)
         folder = self.folder(found)
@@ -229,7 +231,7 @@ class Catalogue:
 
 
 def list_folders(root: Path) -> dict[str, Path]:
-    """Name -> folder of every data set below ``root``."""
+    """Return name -> folder of every data set directly below ``root``."""
     return {
         folder.name: folder
         for folder in (sorted(root.iterdir()) if root.is_dir() else ())
@@ -239,7 +241,7 @@ def list_folders(root: Path) -> dict[str, Path]:
 
 
 def _needed(files: Iterable[RemoteFile]) -> list[RemoteFile]:
-    """Those that make up a data set; whatever else lies beside them is not copied. Empty without a corpus."""
+    """Select the files that belong to the data set; empty if there is no corpus."""
     by_path = {file.path: file for file in files}
     if "corpus.parquet" in by_path:
         return [by_path[path] for path in ("corpus.parquet", "qrels.parquet", "queries.parquet") if path in by_path]

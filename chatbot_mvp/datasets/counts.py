@@ -1,4 +1,4 @@
-"""How large a data set is, without reading it: Parquet says so in its last bytes, JSON Lines by their lines."""
+"""Count the rows of a data set without loading it: from the footer of Parquet files, by lines in other formats."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from chatbot_mvp.datasets.files import beir_files, dataset_files
 from chatbot_mvp.datasets.storage import RemoteFile, S3Url, Storage
 
 _FOOTER_BYTES = 65_536
-"""Read of the end of a remote file; a footer of three columns has a few thousand."""
+"""Bytes read from the end of a remote file. The footer of three columns takes a few thousand."""
 
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """Rows of each part; None where that is not known without reading or downloading it."""
+    """Number of rows of each part; None if it is unknown without reading or downloading the part."""
 
     queries: int | None = None
     documents: int | None = None
@@ -25,7 +25,7 @@ class Counts:
 
 
 def count_rows(folder: Path) -> Counts:
-    """Of a folder here. A damaged file counts as not known: loading it says what is wrong."""
+    """Count the rows of a local folder. The count of a damaged file is None; loading it explains the damage."""
     return _counted(folder, tuple(_version(path) for path in dataset_files(folder)))
 
 
@@ -37,19 +37,19 @@ def _version(path: Path) -> tuple[str, int, int]:
     return path.name, found.st_size, found.st_mtime_ns
 
 
-@lru_cache(maxsize=256)  # a page counts at each of its reruns, and lines are counted by reading them all
+@lru_cache(maxsize=256)  # pages count on every rerun, and counting lines reads the whole file
 def _counted(folder: Path, versions: tuple[tuple[str, int, int], ...]) -> Counts:
     if (folder / "corpus.parquet").is_file():
         return Counts(*(_tolerant(partial(_rows_of_file, folder / f"{name}.parquet")) for name in _PARTS))
     corpus, queries, *qrels = beir_files(folder)
     judged = [_tolerant(partial(_lines, path)) for path in qrels]
-    # The first line of each is its header.
+    # The first line of each qrels file is its header.
     rows = None if None in judged else sum(number - 1 for number in judged if number)
     return Counts(_tolerant(partial(_lines, queries)), _tolerant(partial(_lines, corpus)), rows)
 
 
 def count_rows_remote(storage: Storage, url: S3Url, files: Sequence[RemoteFile]) -> Counts:
-    """Of a Parquet data set on S3, by the end of each file.
+    """Count the rows of a Parquet data set on S3, from the end of each file.
 
     Raises:
         StorageError
@@ -75,7 +75,7 @@ def _rows_of_file(path: Path) -> int:
 def _rows_of_footer(tail: bytes) -> int:
     import pyarrow.parquet as pq
 
-    # The footer's own length stands before the last four bytes; only the footer is read.
+    # pyarrow finds the footer from the end of the buffer, so the missing start of the file does not matter.
     return int(pq.read_metadata(io.BytesIO(tail)).num_rows)
 
 

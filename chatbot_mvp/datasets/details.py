@@ -1,4 +1,4 @@
-"""What a data set is about: its parts, its language, its licence and a few of its questions."""
+"""Describe a data set: its size, language, licence and first questions."""
 
 from __future__ import annotations
 
@@ -22,32 +22,34 @@ class QueryPreview:
     query_id: str
     question: str
     answer: str
-    """"" where the data set has none."""
+    """Reference answer; "" if the data set has none."""
     gold: tuple[str, ...]
-    """Titles, or ids where there is none, of the documents that were judged relevant."""
+    """Titles of the relevant documents, or their ids if they have no title."""
 
 
 @dataclass(frozen=True, slots=True)
 class DatasetDetails:
-    """A data set that was read."""
+    """The properties of a loaded data set."""
 
     documents: int
     queries: int
     qrels: int
     answered: int
-    """Queries with a reference answer."""
+    """Number of queries with a reference answer."""
     language: str
-    """Detected: "es" or "en"."""
+    """Detected language, "es" or "en"."""
     types: Mapping[str, int]
-    """Queries by question_type; empty where the data set does not say."""
+    """question_type -> number of queries; empty if the data set has no types."""
     levels: Mapping[str, int]
+    """level -> number of queries; empty if the data set has no levels."""
     preview: tuple[QueryPreview, ...]
 
 
 def read_details(folder: Path) -> DatasetDetails:
-    """
+    """Load a data set and describe it.
+
     Raises:
-        DatasetError
+        DatasetError: the data set cannot be loaded.
     """
     dataset = load_dataset(folder)
     titles = {document.doc_id: document.title for document in dataset.documents}
@@ -69,14 +71,14 @@ def read_details(folder: Path) -> DatasetDetails:
 
 
 def splits_of(folder: Path) -> tuple[str, ...]:
-    """The splits of BEIR's qrels, of which runs use "test" where there is one; empty for Parquet, which has none."""
+    """List the splits of BEIR's qrels. Runs use "test" if it exists. Empty for Parquet, which has no splits."""
     if (folder / "corpus.parquet").is_file():
         return ()
     return tuple(sorted(path.stem for path in (folder / "qrels").glob("*.tsv")))
 
 
 def license_of(folder: Path) -> str:
-    """What the data set's own files say of its licence, in a line; "" where they say nothing."""
+    """Return one line about the licence from the data set's LICENSE or README file; "" if there is none."""
     for path in sorted(folder.glob("LICEN[CS]E*")):
         if lines := [line.strip() for line in _text(path).splitlines() if line.strip()]:
             return lines[0][:_LONGEST_LICENSE]

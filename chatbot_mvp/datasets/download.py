@@ -1,4 +1,4 @@
-"""One file by plain HTTP: streamed into a partial file, resumed where it broke, and whole or not there at all."""
+"""Download one file by HTTP into a partial file, resume it after failures, and rename it when complete."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ _TRIES = 4
 
 
 def download(url: str, target: Path, progress: ProgressCallback = ignore_progress, pause: float = 1.0) -> None:
-    """Bring ``url`` to ``target``; what an earlier attempt left in ``<target>.part`` is not asked for again.
+    """Download ``url`` to ``target``, resuming from ``<target>.part`` if an earlier attempt left it.
 
-    Its size is checked, and its SHA-256 where the server names one (``X-Linked-ETag``, as the public hub does).
+    Checks the size, and the SHA-256 if the server sends one (``X-Linked-ETag``, as the public hub does).
 
     Args:
-        progress: told of the phase "download" in bytes; may raise to stop.
+        progress: called in the phase "download" with bytes; may raise to stop.
         pause: seconds before the second attempt; doubled for each further one.
 
     Raises:
-        DownloadFailed: after four attempts, or at once where another would not help.
+        DownloadFailed: four attempts failed, or one failed in a way that a retry cannot help.
     """
     target.parent.mkdir(parents=True, exist_ok=True)
     timeout = httpx.Timeout(60, connect=10)
-    # A compressed transfer could neither be resumed nor compared in size.
+    # A compressed transfer cannot be resumed, and its size cannot be checked.
     headers = {"Accept-Encoding": "identity"}
     with httpx.Client(follow_redirects=True, timeout=timeout, headers=headers) as client:
         for attempt in range(1, _TRIES + 1):
@@ -45,7 +45,7 @@ def download(url: str, target: Path, progress: ProgressCallback = ignore_progres
 
 
 class _Broken(Exception):
-    """Why an attempt failed."""
+    """An attempt failed. ``final`` is True if a retry cannot help."""
 
     def __init__(self, reason: str, final: bool = False) -> None:
         super().__init__(reason)
@@ -57,7 +57,7 @@ def _attempt(client: httpx.Client, url: str, target: Path, progress: ProgressCal
     note = target.with_name(f"{target.name}.etag")
     etag = note.read_text("utf-8") if note.is_file() and part.is_file() else ""
     have = part.stat().st_size if etag else 0
-    # If-Range: the rest of the same version, or the whole of another.
+    # If-Range: the server sends the rest if the version is unchanged, else the whole new file.
     headers = {"Range": f"bytes={have}-", "If-Range": etag} if have else {}
     started = time.monotonic()
     try:
@@ -68,7 +68,7 @@ def _attempt(client: httpx.Client, url: str, target: Path, progress: ProgressCal
             _refuse(reply)
             begin = have if reply.status_code == 206 else 0
             size, sha256 = _size(reply, begin), _sha256(reply)
-            # Only a strong ETag names the very bytes.
+            # Only a strong ETag guarantees identical bytes.
             strong = reply.headers.get("ETag", "")
             note.write_text("" if strong.startswith("W/") else strong, "utf-8")
             done = begin
@@ -100,7 +100,7 @@ def _refuse(reply: httpx.Response) -> None:
 
 
 def _size(reply: httpx.Response, begin: int) -> int | None:
-    """Bytes of the whole file, as the server says."""
+    """Return the size of the whole file in bytes as the server states it, or None."""
     if reply.status_code == 206:
         match = re.fullmatch(r"bytes (\d+)-\d+/(\d+)", reply.headers.get("Content-Range", ""))
         if match is None or int(match[1]) != begin:
@@ -111,7 +111,7 @@ def _size(reply: httpx.Response, begin: int) -> int | None:
 
 
 def _sha256(reply: httpx.Response) -> str:
-    """The checksum that the hub names at the redirect to where the file lies; "" if none was named."""
+    """Return the checksum that the hub sends with its redirect to the file; "" if it sends none."""
     for answer in (*reply.history, reply):
         if match := re.fullmatch(r'"?([0-9a-f]{64})"?', answer.headers.get("X-Linked-ETag", "")):
             return match[1]

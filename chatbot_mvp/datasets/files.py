@@ -1,4 +1,4 @@
-"""A data set's folder; two layouts, one loader for what lies here and what was fetched, everything checked.
+"""Load and check a data set folder in either of two layouts.
 
 Schema v2.0: ``corpus.parquet`` (doc_id, title, text), ``queries.parquet`` (query_id, text, answer, answer_type,
 question_type, level), ``qrels.parquet`` (query_id, doc_id, score).
@@ -31,7 +31,7 @@ def load_dataset(folder: Path) -> Dataset:
     """Load and check a data set folder.
 
     Raises:
-        DatasetError: a file or column is missing, an id repeats, a qrel names something unknown.
+        DatasetError: a file or column is missing, an id repeats, or a qrel names an unknown query or document.
     """
     files = dataset_files(folder)
     digest = hashlib.sha256()
@@ -54,7 +54,7 @@ def load_dataset(folder: Path) -> Dataset:
 
 
 def dataset_files(folder: Path) -> list[Path]:
-    """What a data set's folder must hold: corpus, queries, and one or more files of qrels."""
+    """List the files that a data set's folder must have: corpus, queries, and one or more files of qrels."""
     if not (folder / "corpus.parquet").is_file() and (folder / "corpus.jsonl").is_file():
         return beir_files(folder)
     return [folder / f"{name}.parquet" for name in ("corpus", "queries", "qrels")]
@@ -79,7 +79,7 @@ def _read_parquet(files: list[Path]) -> _Parts:
         (_id(r, "query_id"), _id(r, "doc_id"), _grade(r, r.values["score"]))
         for r in _table(files[2], ("query_id", "doc_id", "score"))
     ]
-    pa.default_memory_pool().release_unused()  # else as much as the texts stays taken for good
+    pa.default_memory_pool().release_unused()  # else the pool keeps as much memory as the texts take
     return documents, queries, rows
 
 
@@ -103,7 +103,7 @@ def _read_beir(files: list[Path]) -> _Parts:
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """A row of a file and where it stands, so that an error can say so."""
+    """A row of a file with its position, for error messages."""
 
     path: Path
     place: str
@@ -126,7 +126,7 @@ def _text(row: _Row, column: str) -> str:
         return ""
     if not isinstance(value, str):
         raise row.bad(f"{column} is {value!r}, which is no text")
-    # JSON can hold half a surrogate pair, which no file of ours could.
+    # JSON can contain a lone surrogate, which cannot be written as UTF-8.
     return value.encode("utf-8", "replace").decode()
 
 
@@ -148,7 +148,7 @@ def _grade(row: _Row, value: Any) -> int:
 
 
 def _table(path: Path, needed: tuple[str, ...], optional: tuple[str, ...] = ()) -> Iterator[_Row]:
-    """The rows one by one: as objects, those of a large corpus take several times the memory of its texts."""
+    """Yield the rows one by one. As a list of objects they would take several times the memory of the texts."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -165,9 +165,9 @@ def _table(path: Path, needed: tuple[str, ...], optional: tuple[str, ...] = ()) 
 
 
 def beir_files(folder: Path) -> list[Path]:
-    """Corpus, queries and qrels of a folder in BEIR's layout."""
+    """List corpus, queries and qrels files of a folder in BEIR's layout."""
     splits = sorted((folder / "qrels").glob("*.tsv"))
-    # Like BEIR itself: the test split, if there is one.
+    # As in BEIR itself, use only the test split if there is one.
     test = [path for path in splits if path.stem == "test"]
     return [
         folder / "corpus.jsonl",
@@ -194,7 +194,7 @@ def _json_lines(path: Path, needed: tuple[str, ...]) -> list[_Row]:
 
 
 def _tab_separated(path: Path, needed: tuple[str, ...]) -> list[_Row]:
-    # No quoting: a quotation mark in an id is part of it.
+    # The format has no quoting: a quotation mark is part of the id.
     lines = [line.split("\t") for line in _lines(path)]
     header = lines[0] if lines else []
     _require(path, needed, header)

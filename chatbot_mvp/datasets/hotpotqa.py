@@ -1,4 +1,4 @@
-"""HotpotQA (Yang et al. 2018, distractor setting) from the public hub's Parquet files to schema v2.0."""
+"""Download HotpotQA (Yang et al. 2018, distractor setting) and convert the hub's Parquet files to schema v2.0."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from chatbot_mvp.errors import DatasetFileUnreadable, EmptyDataset, MissingColum
 from chatbot_mvp.types import Progress, ProgressCallback, ignore_progress
 
 BASE_URL = "https://huggingface.co/datasets/hotpotqa/hotpot_qa/resolve/main/distractor"
-"""Where the hub keeps the files of the distractor setting."""
+"""Address of the distractor setting's files on the hub."""
 
 LICENSE = "CC BY-SA 4.0"
 
@@ -24,17 +24,17 @@ SPLITS = {"validation": 1, "train": 2}
 """Split -> number of files."""
 
 EXPECTED = {"validation": (7_405, 66_576, 14_810)}
-"""Split -> queries, documents and qrels that its real files give."""
+"""Split -> (queries, documents, qrels) in the original files."""
 
 _COLUMNS = ("id", "question", "answer", "type", "level", "supporting_facts", "context")
 _LABELS = {"yes", "no"}
 _ROWS = 500
-"""Questions read at once: what bounds memory, with some ten passages each."""
+"""Questions per batch, each with about ten passages. Limits the memory needed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
-    """What became of a split."""
+    """The result of converting a split."""
 
     name: str
     folder: Path
@@ -42,22 +42,22 @@ class Fetched:
     documents: int
     qrels: int
     labels: int
-    """Queries that are answered by yes or no."""
+    """Number of queries with the answer yes or no."""
     repeated: int
-    """Passages that were left out because one of the same title was there."""
+    """Number of passages left out because their title occurred before."""
     differing: int
-    """Of these, those whose text was another; the first one met was kept."""
+    """The part of ``repeated`` whose text differed from the first passage with that title, which was kept."""
     unresolved: int
-    """Judgements left out because no passage bears the title that they name."""
+    """Number of judgements left out because no passage has the title that they name."""
 
 
 def name_of(split: str) -> str:
-    """The data set's name: ``hotpotqa`` for the validation split, which is the one to measure on."""
+    """Return the data set's name. The validation split, which runs measure, is called ``hotpotqa``."""
     return "hotpotqa" if split == "validation" else f"hotpotqa_{split}"
 
 
 def urls(base_url: str, split: str) -> list[str]:
-    """The files of a split."""
+    """Return the addresses of a split's files."""
     total = SPLITS[split]
     return [f"{base_url.rstrip('/')}/{split}-{number:05d}-of-{total:05d}.parquet" for number in range(total)]
 
@@ -65,18 +65,18 @@ def urls(base_url: str, split: str) -> list[str]:
 def fetch(
     base_url: str, split: str, datasets: Path, cache: Path, progress: ProgressCallback = ignore_progress
 ) -> Fetched:
-    """Download a split and write ``<datasets>/<name>/`` anew; the folder changes only when all of it is there.
+    """Download a split and replace ``<datasets>/<name>/`` with it, once all files are complete.
 
     Args:
-        cache: where downloads go, whole or in part.
+        cache: folder for complete and partial downloads.
 
     Raises:
-        DownloadFailed
-        DatasetError: a file is not of the hub's format.
+        DownloadFailed: a file could not be downloaded.
+        DatasetError: a file is not in the hub's format.
     """
     sources = []
     for url in urls(base_url, split):
-        # Another address is another file, whatever its name.
+        # Files of different addresses may have equal names, so each address has its own folder.
         folder = cache / hashlib.sha256(url.encode()).hexdigest()[:16]
         target = folder / url.rpartition("/")[2]
         download(url, target, progress)
@@ -88,7 +88,7 @@ def fetch(
 
 
 def convert(sources: list[Path], folder: Path, progress: ProgressCallback = ignore_progress) -> Fetched:
-    """Write the data set of the hub's files to ``folder``, in place of what is there.
+    """Convert the hub's files to a data set in ``folder``, which is replaced.
 
     Raises:
         DatasetError: a file cannot be read or lacks a column; ``folder`` stays as it was.
@@ -110,7 +110,7 @@ def convert(sources: list[Path], folder: Path, progress: ProgressCallback = igno
 
 @dataclass
 class _Tables:
-    """The three tables as they grow."""
+    """Collects the rows of the three tables."""
 
     documents: dict[str, dict[str, str]] = field(default_factory=dict)
     """title -> row"""
@@ -147,11 +147,11 @@ class _Tables:
                 "level": row["level"],
             }
         )
-        # A passage is named once for each of its sentences that support the answer.
+        # The hub names a passage once per supporting sentence: keep one judgement per passage.
         self.gold += [(row["id"], title) for title in dict.fromkeys(row["supporting_facts"]["title"])]
 
     def write(self, folder: Path) -> tuple[int, int]:
-        """(qrels written, judgements left out)."""
+        """Write the tables; return (qrels written, judgements left out)."""
         import pyarrow as pa
         import pyarrow.parquet as pq
 
@@ -167,12 +167,12 @@ class _Tables:
 
 
 def doc_id_of(title: str) -> str:
-    """16 hex digits; equal in every version of the corpus."""
+    """Return the id of a title, 16 hex digits, equal in every version of the corpus."""
     return hashlib.sha1(title.encode("utf-8", "surrogatepass"), usedforsecurity=False).hexdigest()[:16]
 
 
 def _joined(sentences: list[str]) -> str:
-    """The sentences as one text. The hub's bring their blank with them, at either end."""
+    """Join sentences to one text. Most of the hub's sentences include a space at one end; add it where missing."""
     text = ""
     for sentence in sentences:
         gap = " " if text and sentence and not text[-1].isspace() and not sentence[0].isspace() else ""

@@ -1,7 +1,7 @@
-"""The local copy of a remote data set. What has not changed by its ETag is not asked for again.
+"""Keep local copies of remote data sets. Files with an unchanged ETag are not downloaded again.
 
-``<cache>/<place>/<version>/<name>/``          the files of one version, which names their paths, sizes and ETags
-``<cache>/<place>/.partial-<version>/<name>/`` what has arrived of one so far; renamed when it is whole
+``<cache>/<place>/<version>/<name>/``          the files of one version, a hash of their paths, sizes and ETags
+``<cache>/<place>/.partial-<version>/<name>/`` an incomplete download; renamed when it is complete
 """
 
 from __future__ import annotations
@@ -25,32 +25,32 @@ _ETAGS = "etags.json"
 
 
 class Mirror:
-    """Local copies of what lies on one server. Several processes may share the folder."""
+    """Local copies of the data sets of one server. Several processes may share the folder."""
 
     def __init__(self, storage: Storage, cache: Path) -> None:
         self._storage = storage
         self._cache = cache
 
     def cached(self, url: S3Url, files: Sequence[RemoteFile]) -> Path | None:
-        """The folder of exactly this version, if it is here."""
+        """Return the local folder of exactly this version, or None."""
         folder = self._home(url) / _version(files) / _name(url)
         return folder if folder.is_dir() else None
 
     def latest(self, url: S3Url) -> Path | None:
-        """The folder of the version that was fetched last; the server is not asked."""
+        """Return the folder of the version downloaded last, or None. Sends no request."""
         versions = [path for path in self._home(url).glob("[!.]*") if (path / _ETAGS).is_file()]
         newest = max(versions, key=lambda path: path.stat().st_mtime, default=None)
         return newest / _name(url) if newest else None
 
     def fetch(self, url: S3Url, files: Sequence[RemoteFile], progress: ProgressCallback = ignore_progress) -> Path:
-        """The folder of this version; what is missing is downloaded, and what an earlier attempt got is kept.
+        """Return the local folder of this version; download missing files, and resume an interrupted download.
 
         Args:
-            files: as ``Storage.files`` has just listed them.
-            progress: told of the phase "download" in bytes; may raise to stop.
+            files: the current listing of ``Storage.files``.
+            progress: called in the phase "download" with bytes; may raise to stop.
 
         Raises:
-            StorageError: nothing half done counts as a copy.
+            StorageError: the download failed; an incomplete download is never used as a copy.
         """
         home, version = self._home(url), _version(files)
         home.mkdir(parents=True, exist_ok=True)
@@ -67,7 +67,7 @@ class Mirror:
                 path = work / _name(url) / file.path
                 path.parent.mkdir(parents=True, exist_ok=True)
                 if not path.is_file():
-                    # Closed at once where progress stops it, so that what arrived is on the disk.
+                    # If ``progress`` raises, ``closing`` flushes the bytes received so far to disk at once.
                     with closing(self._download(url, file, path)) as sizes:
                         for size in sizes:
                             progress(Progress("download", done + size, total, time.monotonic() - started))
@@ -80,7 +80,7 @@ class Mirror:
         return home / version / _name(url)
 
     def _take_over(self, url: S3Url, files: Sequence[RemoteFile], work: Path) -> None:
-        """Copy what the last version has under an equal ETag."""
+        """Copy files with an equal ETag from the previous version."""
         before = self.latest(url)
         if before is None:
             return
@@ -94,7 +94,7 @@ class Mirror:
                 part.replace(path)
 
     def _download(self, url: S3Url, file: RemoteFile, path: Path) -> Generator[int]:
-        """Bring one object to ``path``; gives the bytes that are here, again and again."""
+        """Download one object to ``path``, and yield the number of bytes present so far."""
         try:
             yield from self._arriving(url, file, path)
         except OSError as error:
@@ -113,7 +113,7 @@ class Mirror:
                         begin += len(piece)
                         yield begin
                 except (StorageFailed, StorageUnreachable):
-                    # A connection that broke after something arrived is worth another one.
+                    # Retry only if the broken connection delivered something.
                     if begin == before:
                         raise
         if wrong := self._difference(url, file, part):
@@ -123,11 +123,11 @@ class Mirror:
         part.replace(path)
 
     def _difference(self, url: S3Url, file: RemoteFile, part: Path) -> str:
-        """What tells a download from what was listed; "" for nothing."""
+        """Describe the difference between the download and the listing; "" if there is none."""
         size = part.stat().st_size
         if size != file.size:
             return f"{size} bytes arrived in place of {file.size}"
-        # The ETag of what was uploaded in parts, or encrypted by a key of the server's, is no MD5 of the content.
+        # The ETag of a multipart upload or a server-side encrypted object is not the MD5 of its content.
         if not re.fullmatch(r"[0-9a-f]{32}", file.etag) or md5_of(part) == file.etag:
             return ""
         return "" if self._storage.is_encrypted(url, file) else "its checksum is not that of the object"
@@ -138,7 +138,7 @@ class Mirror:
 
 
 def _name(url: S3Url) -> str:
-    """Also the data set's name."""
+    """Return the last part of the address, which is also the data set's name."""
     return url.prefix.rpartition("/")[2] or url.bucket
 
 

@@ -1,4 +1,4 @@
-"""What a data set is once it is loaded."""
+"""The loaded data set: documents, queries and relevance judgements."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Query:
     text: str
     answer: str = ""
     answer_type: str = ""
-    """"label" (yes/no), "extractive", or "" when the data set does not say."""
+    """"label" (yes/no), "extractive", or "" if the data set does not say."""
     question_type: str = ""
     level: str = ""
 
@@ -31,11 +31,11 @@ class Dataset:
     documents: tuple[Document, ...]
     queries: tuple[Query, ...]
     qrels: Mapping[str, Mapping[str, int]]
-    """query_id -> doc_id -> relevance."""
+    """query_id -> doc_id -> relevance grade; a grade above 0 is relevant."""
     sha256: str
-    """Of the files' contents, in a fixed order."""
+    """SHA-256 of the files' contents, in a fixed order."""
 
     @cached_property
     def language(self) -> str:
-        """Detected from the first documents."""
+        """Language of the first 200 documents, "es" or "en"."""
         return detect_language("\n".join(document.text for document in self.documents[:200]))

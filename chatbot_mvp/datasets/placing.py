@@ -1,4 +1,4 @@
-"""A folder that is there whole or not at all: written beside its place, then put there in one step."""
+"""Replace a folder atomically: write a new one beside it, then rename it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 
 @contextmanager
 def written_anew(folder: Path) -> Iterator[Path]:
-    """An empty folder to write to, which takes the place of ``folder`` at the end; an error changes nothing."""
+    """Yield an empty folder that replaces ``folder`` when the block ends. After an error nothing is changed."""
     work = folder.with_name(f".{folder.name}.{secrets.token_hex(6)}")
     work.mkdir(parents=True)
     try:

@@ -1,7 +1,7 @@
-"""The part of a data set that a run measures: EVAL_MAX_QUERIES and EVAL_MAX_CORPUS, or DEV_MODE.
+"""Sample the part of a data set that a run measures: EVAL_MAX_QUERIES and EVAL_MAX_CORPUS, or DEV_MODE.
 
-What is picked keeps the files' order, so that a ranking's ties break as they do on the whole corpus. Picking goes by a
-hash of seed and id: equal on every machine, and the same for a row wherever it stands in its file.
+Sampled rows keep the files' order, so that ties in a ranking break as on the whole corpus. Rows are picked by a hash of
+seed and id, which is equal on every machine and independent of a row's position in its file.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """A data set cut to size, and what the cut cost."""
+    """A sampled data set, and the gold documents that the sampling lost."""
 
     dataset: Dataset
-    """Its ``sha256`` is that of the files where nothing but the last queries was left out, else one of its own."""
+    """Its ``sha256`` is that of the files if only the last queries were left out, else one that names the sample."""
     gold: int
-    """Distinct documents that its queries were judged to need."""
+    """Number of distinct gold (relevant) documents of its queries before sampling."""
     gold_lost: int
-    """Of these, those that had no place in it: their judgements are left out, and a query without any is not scored."""
+    """Number of gold documents left out of the corpus; their judgements are left out too."""
     unscored: int
-    """Queries that are left without a gold document, though they were judged to have one."""
+    """Number of queries that lost all their gold documents and are therefore not scored."""
 
     @property
     def warning(self) -> str:
-        """What a user should know; "" if no gold document was lost."""
+        """Warning for the user; "" if no gold document was lost."""
         if not self.gold_lost:
             return ""
         return (
@@ -43,10 +43,10 @@ class Sample:
 
 
 def sample(dataset: Dataset, settings: Settings) -> Sample:
-    """What a run under ``settings`` measures of a data set.
+    """Return the sample of a data set that a run with ``settings`` measures.
 
     Raises:
-        InvalidSetting: DEV_CORPUS_SIZE has no place for the gold documents of the queries.
+        InvalidSetting: DEV_CORPUS_SIZE is smaller than the number of gold documents of the queries.
     """
     seed = settings.corpus_shuffle_seed
     if settings.dev_mode:
@@ -84,7 +84,7 @@ def _gold(queries: Iterable[Query], qrels: Mapping[str, Mapping[str, int]]) -> s
 def _picked(
     items: Sequence[_T], count: int, key: Callable[[_T], str], seed: int, first: Iterable[str] = ()
 ) -> tuple[_T, ...]:
-    """``count`` of ``items`` in their order: those named by ``first``, then as the shuffle has it."""
+    """Pick ``count`` of ``items`` and keep their order: items in ``first`` have priority, then the shuffle decides."""
     if count >= len(items):
         return tuple(items)
     wanted = frozenset(first)
@@ -95,14 +95,14 @@ def _picked(
 
 
 def _shuffled(seed: int, item: str) -> bytes:
-    """Where an id comes in the shuffle; -1 leaves all as they are."""
+    """Return the sort key of an id in the shuffle; a negative seed keeps the order of the files."""
     if seed < 0:
         return b""
     return hashlib.sha256(f"{seed}\x00{item}".encode("utf-8", "surrogatepass")).digest()
 
 
 def _identity(sha256: str, queries: Iterable[Query], documents: Iterable[str]) -> str:
-    """Equal for equal samples of equal files, however they were asked for."""
+    """Return a hash that identifies the sample, independently of the settings that produced it."""
     digest = hashlib.sha256(sha256.encode())
     for part in ([query.query_id for query in queries], sorted(documents)):
         digest.update("\x00".join(part).encode("utf-8", "surrogatepass") + b"\x01")

@@ -1,4 +1,4 @@
-"""The data sets that a benchmark can run on: which there are, what they hold, bringing them in, sharing, deleting."""
+"""List, describe, add, share and delete the data sets that benchmarks can run on."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from chatbot_mvp.datasets.storage import S3Url, open_storage
 from chatbot_mvp.datasets.upload import UploadedFile, take_upload, usable_name
 from chatbot_mvp.errors import DatasetNameTaken, DatasetNotFound, DatasetNotOwn, StorageError
 from chatbot_mvp.jobs.manager import JobManager, JobStatus
-from chatbot_mvp.settings.model import Settings
+from chatbot_mvp.settings.live import LiveSettings
 from chatbot_mvp.types import Progress, ProgressCallback, ignore_progress
 
 _DETAILS_KEPT = 16
@@ -31,49 +31,47 @@ class Listed:
 
     found: Found
     license: str
-    """"" where its files say nothing, or are not here."""
+    """One line about its licence; "" if its files say nothing."""
     splits: tuple[str, ...]
+    """Splits of its qrels; empty for Parquet."""
     own: bool
-    """Added here: it can be deleted."""
+    """True if it was added by a user and can be deleted."""
     linked: bool
-    """A folder elsewhere on this machine, of which only the entry is ours."""
+    """True if it is a link to a folder elsewhere on this machine."""
 
 
 @dataclass(frozen=True, slots=True)
 class RemoteList:
-    """What an S3 server answered when it was last asked."""
+    """The last listing of the S3 server."""
 
     found: tuple[Found, ...]
     problem: StorageError | None
+    """Why the listing failed; None if it succeeded."""
     at: str
-    """ISO 8601, UTC."""
+    """Time of the listing, ISO 8601, UTC."""
 
 
-class DatasetDesk:
-    """Safe to share between sessions; holds nothing of one user."""
+class DatasetService:
+    """The data sets of this machine and of S3. Safe to share between sessions; holds nothing of one user."""
 
-    def __init__(self, settings: Callable[[], Settings]) -> None:
-        """
-        Args:
-            settings: as they are now.
-        """
-        self._current = settings
+    def __init__(self, live: LiveSettings) -> None:
+        self._live = live
         self._details: OrderedDict[object, DatasetDetails] = OrderedDict()
         self._asked: RemoteList | None = None
         self._lock = threading.Lock()
 
-    # --- what is there
+    # --- listing and loading
 
     def names(self) -> list[str]:
-        """Names of the data sets that come with the project or lie in ``data/datasets``."""
+        """List the names of the bundled data sets and of those in ``data/datasets``."""
         return self._catalogue.names()
 
     def entries(self) -> tuple[list[Found], StorageError | None]:
-        """(data sets here and on S3, why those on S3 are not among them; None if nothing went wrong)."""
+        """Return (local and S3 data sets, the error that kept S3 data sets out or None)."""
         return self._catalogue.entries()
 
     def here(self) -> list[Listed]:
-        """Those on this machine that have a name; nobody is asked."""
+        """List the bundled and local data sets. Sends no request."""
         listed = []
         for found in self._catalogue.entries_here():
             assert found.folder is not None
@@ -83,10 +81,10 @@ class DatasetDesk:
         return listed
 
     def remote(self, ask: bool = False) -> RemoteList | None:
-        """What the S3 server last answered; None if it was not asked yet.
+        """Return the last listing of the S3 server; None if it was never listed.
 
         Args:
-            ask: anew. It takes seconds where the server does not answer.
+            ask: list the server now. This takes seconds if the server does not answer.
         """
         if ask:
             problem: StorageError | None = None
@@ -99,7 +97,7 @@ class DatasetDesk:
         return self._asked
 
     def details(self, reference: str) -> DatasetDetails | None:
-        """Read a data set; None for one that would have to be downloaded first. The last few are kept.
+        """Describe a data set; None if it would have to be downloaded first. The last 16 results are cached.
 
         Raises:
             DatasetError, StorageError
@@ -118,7 +116,7 @@ class DatasetDesk:
             return self._details[key]
 
     def find(self, reference: str) -> Found:
-        """A data set by a name, a folder, or an address on S3.
+        """Find a data set by name, folder, or address on S3.
 
         Raises:
             DatasetNotFound, StorageError
@@ -134,7 +132,7 @@ class DatasetDesk:
         return self._catalogue.load(reference, progress)
 
     def load_found(self, found: Found, progress: ProgressCallback = ignore_progress) -> Dataset:
-        """The same of one that was found before.
+        """Load a data set that ``find`` returned, and download it first if needed.
 
         Raises:
             DatasetError, StorageError
@@ -144,26 +142,26 @@ class DatasetDesk:
     # --- bringing in, deleting
 
     def upload(self, files: Sequence[UploadedFile], name: str) -> str:
-        """Keep a zip (BEIR or Parquet) or three Parquet files under a name; one of one's own of that name is replaced.
+        """Store a zip (BEIR or Parquet) or three Parquet files under a name. Replaces an added data set of that name.
 
         Returns:
-            The name.
+            The name under which it is stored.
 
         Raises:
-            DatasetError: nothing has changed.
+            DatasetError: the upload was refused; nothing has changed.
         """
         name = usable_name(name)
         self._refuse_name(name, replaceable=True)
-        settings = self._current()
+        settings = self._live.current
         settings.datasets_dir.mkdir(parents=True, exist_ok=True)
         take_upload(files, settings.datasets_dir / name, settings.dataset_max_upload_mb)
         return name
 
     def add_folder(self, path: str) -> str:
-        """List a folder of this machine under its own name; it stays where it is.
+        """Add a link to a folder of this machine, under the folder's name. Returns the name.
 
         Raises:
-            DatasetError: it is no data set, or the name is taken.
+            DatasetError: the folder is not a valid data set, or the name is taken.
         """
         folder = Path(path).expanduser().resolve()
         if not folder.is_dir():
@@ -171,18 +169,18 @@ class DatasetDesk:
         load_dataset(folder)
         name = usable_name(folder.name)
         self._refuse_name(name, replaceable=False)
-        place = self._current().datasets_dir / name
+        place = self._live.current.datasets_dir / name
         place.parent.mkdir(parents=True, exist_ok=True)
         place.symlink_to(folder, target_is_directory=True)
         return name
 
     def delete(self, name: str) -> None:
-        """Delete a data set that was added here; of a folder elsewhere only the entry.
+        """Delete an added data set. For a linked folder only the link is deleted.
 
         Raises:
-            DatasetNotOwn
+            DatasetNotOwn: it was not added by a user.
         """
-        home = self._current().datasets_dir
+        home = self._live.current.datasets_dir
         if name not in {listed.found.name for listed in self.here() if listed.own}:
             raise DatasetNotOwn(name=name, folder=str(home))
         place = home / name
@@ -192,9 +190,10 @@ class DatasetDesk:
             shutil.rmtree(place)
 
     def _refuse_name(self, name: str, replaceable: bool) -> None:
-        """
+        """Check that a name is free, or names an added data set that may be replaced.
+
         Raises:
-            DatasetNameTaken
+            DatasetNameTaken: it is not.
         """
         taken = {listed.found.name: listed for listed in self.here()}.get(name)
         if taken is not None and not (replaceable and taken.own):
@@ -203,17 +202,17 @@ class DatasetDesk:
     def fetch_hotpotqa(
         self, split: str, base_url: str = hotpotqa.BASE_URL, progress: ProgressCallback = ignore_progress
     ) -> hotpotqa.Fetched:
-        """Download a split of HotpotQA from the public hub into ``data/datasets``, in place of what is there.
+        """Download a split of HotpotQA from the public hub into ``data/datasets``, and replace an earlier copy.
 
         Raises:
-            DownloadFailed
-            DatasetError: what arrived is not of the hub's format; an earlier data set stays.
+            DownloadFailed: a file could not be downloaded.
+            DatasetError: a file is not in the hub's format; an earlier copy stays.
         """
-        settings = self._current()
+        settings = self._live.current
         return hotpotqa.fetch(base_url, split, settings.datasets_dir, settings.cache_dir / "downloads", progress)
 
     def push(self, reference: str, progress: ProgressCallback = ignore_progress) -> tuple[str, list[str], list[str]]:
-        """Upload a data set to S3; (its address there, files sent, files that were there already).
+        """Upload a data set to S3; return (its address, files sent, files that were already there).
 
         Raises:
             DatasetError, StorageError
@@ -225,28 +224,28 @@ class DatasetDesk:
     # --- in the background
 
     def start_fetch(self, split: str = "validation", base_url: str = hotpotqa.BASE_URL) -> str:
-        """Queue ``fetch_hotpotqa``; the job's id.
+        """Queue ``fetch_hotpotqa`` and return the job's id.
 
         Raises:
-            RunBusy: it is under way.
+            RunBusy: this job is already queued or running.
         """
         name = hotpotqa.name_of(split)
         return self._start("fetch", name, lambda progress: self.fetch_hotpotqa(split, base_url, progress))
 
     def start_push(self, name: str) -> str:
-        """Queue ``push``; the job's id.
+        """Queue ``push`` and return the job's id.
 
         Raises:
-            RunBusy: it is under way.
+            RunBusy: this job is already queued or running.
         """
         return self._start("push", name, lambda progress: self.push(name, progress))
 
     def jobs(self) -> list[JobStatus]:
-        """Data sets on their way, and how the last of each ended, the latest first."""
+        """List running downloads and uploads, and the last finished one of each data set, latest first."""
         return sorted(self._jobs.statuses(), key=lambda job: job.updated_at, reverse=True)
 
     def stop(self, job_id: str) -> None:
-        """Ask a job to stop at its next clean place; what was downloaded is not downloaded again."""
+        """Ask a job to stop in a consistent state. A later download resumes where it stopped."""
         self._jobs.stop(job_id)
 
     def _start(self, kind: str, name: str, work: Callable[[ProgressCallback], object]) -> str:
@@ -258,24 +257,25 @@ class DatasetDesk:
 
     @property
     def uses_storage(self) -> bool:
-        """Whether data sets may be on S3."""
+        """Whether an S3 server is configured, even if incompletely."""
         return self._catalogue.uses_storage
 
     def try_storage(self) -> str:
-        """
+        """List the data sets on S3 and return the result in words.
+
         Raises:
-            StorageError
+            StorageError: the server is not configured or did not answer.
         """
         return self._catalogue.try_storage()
 
     @cached_property
     def _jobs(self) -> JobManager:
         # Its own queue: a download does not wait for an hour's benchmark.
-        return JobManager(self._current().data_jobs_dir)
+        return JobManager(self._live.current.data_jobs_dir)
 
     @cached_property
     def _catalogue(self) -> Catalogue:
-        settings = self._current()
+        settings = self._live.current
         home = S3Url(settings.minio_bucket_name, settings.s3_datasets_prefix) if settings.minio_bucket_name else None
         state = StorageState(open_storage(settings), home, tuple(settings.storage_missing), settings.storage_begun)
         return Catalogue(settings.samples_dir, settings.datasets_dir, settings.cache_dir / "datasets", state)

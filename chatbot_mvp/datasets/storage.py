@@ -1,4 +1,4 @@
-"""S3 or MinIO: what lies under an address, reading and writing it, with each refusal as an error of its own."""
+"""List, read and write objects on S3 or MinIO. Every kind of refusal has its own error."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from chatbot_mvp.errors import (
 from chatbot_mvp.settings.model import Settings
 
 _PART_BYTES = 8 * 1024 * 1024
-"""Size of a part of a large upload; a file up to it is sent at once. An ETag depends on it."""
+"""Part size of multipart uploads; smaller files are sent in one request. ETags depend on it."""
 
 _READ_BYTES = 1024 * 1024
 
@@ -32,15 +32,15 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class S3Url:
-    """``s3://bucket/prefix/``: a place under which objects lie."""
+    """An address ``s3://bucket/prefix/`` of a group of objects."""
 
     bucket: str
     prefix: str
-    """Without a slash at either end; "" for the whole bucket."""
+    """Without slashes at the ends; "" for the whole bucket."""
 
     @classmethod
     def parse(cls, text: str) -> S3Url | None:
-        """None for what is no such address."""
+        """Parse an address; None if ``text`` is not one."""
         match = re.fullmatch(r"s3://([^/]+)/?(.*)", text.strip())
         return cls(match[1], match[2].strip("/")) if match else None
 
@@ -53,14 +53,14 @@ class S3Url:
 
 @dataclass(frozen=True, slots=True)
 class RemoteFile:
-    """One object, as a listing shows it."""
+    """One object of a listing."""
 
     path: str
-    """Relative to the address that was listed, with slashes."""
+    """Path relative to the listed address, with slashes."""
     size: int
-    """Bytes."""
+    """Size in bytes."""
     etag: str
-    """Without quotation marks; changes with the content."""
+    """Version tag without quotation marks; changes with the content."""
 
 
 class Storage:
@@ -70,13 +70,13 @@ class Storage:
         """
         Args:
             client: boto3's client for S3.
-            endpoint: for errors; holds no secret.
+            endpoint: address for error messages; contains no secret.
         """
         self._client = client
         self.endpoint = endpoint
 
     def folders(self, url: S3Url) -> list[str]:
-        """Names one level below ``url``, sorted.
+        """List the names of the folders directly below ``url``, sorted.
 
         Raises:
             StorageError
@@ -92,7 +92,7 @@ class Storage:
         return sorted(names)
 
     def files(self, url: S3Url) -> list[RemoteFile]:
-        """All objects below ``url`` that have content, sorted by path; empty if there is no such place.
+        """List all objects below ``url`` except folder markers, sorted by path; empty if there are none.
 
         Raises:
             StorageError
@@ -108,7 +108,7 @@ class Storage:
         return sorted(found, key=lambda file: file.path)
 
     def tail(self, url: S3Url, file: RemoteFile, size: int) -> bytes:
-        """The last ``size`` bytes of an object, or all of a smaller one.
+        """Read the last ``size`` bytes of an object, or all bytes of a smaller one.
 
         Raises:
             StorageError
@@ -121,10 +121,10 @@ class Storage:
         return content
 
     def read(self, url: S3Url, file: RemoteFile, begin: int) -> Iterator[bytes]:
-        """The content from byte ``begin`` on, in pieces; only of the very version that was listed.
+        """Yield the content from byte ``begin`` on, in pieces of up to 1 MiB, of exactly the listed version.
 
         Raises:
-            StorageError: also when the object has changed since.
+            StorageError: the request failed, or the object has changed since it was listed.
         """
         if begin >= file.size:
             return
@@ -140,7 +140,7 @@ class Storage:
                     yield piece
 
     def is_encrypted(self, url: S3Url, file: RemoteFile) -> bool:
-        """Whether the server keeps an object under a key of its own; its ETag says nothing of the content then.
+        """Return whether the server encrypts an object. Its ETag is then not the MD5 of the content.
 
         Raises:
             StorageError
@@ -150,7 +150,7 @@ class Storage:
         return bool(head.get("ServerSideEncryption") or head.get("SSECustomerAlgorithm"))
 
     def write(self, path: Path, url: S3Url, name: str) -> bool:
-        """Upload a file as ``name`` below ``url``, a large one in parts; False if an equal one is there already.
+        """Upload a file as ``name`` below ``url``; return False, without an upload, if an equal object exists.
 
         Raises:
             StorageError
@@ -160,7 +160,7 @@ class Storage:
         there = {file.path: file for file in self.files(url)}.get(name)
         if there and there.size == path.stat().st_size and there.etag == etag_of(path):
             return False
-        # A failed upload in parts is aborted by boto3; an object is there whole or not at all.
+        # boto3 aborts a failed multipart upload, so no incomplete object is left.
         config = TransferConfig(multipart_threshold=_PART_BYTES, multipart_chunksize=_PART_BYTES, max_concurrency=4)
         with self._told("write", url / name):
             self._client.upload_file(str(path), url.bucket, (url / name).prefix, Config=config)
@@ -168,7 +168,7 @@ class Storage:
 
     @contextmanager
     def _told(self, action: str, url: S3Url) -> Iterator[None]:
-        """What boto3 raises inside, as an error of ours; its own texts never hold the secret."""
+        """Convert exceptions of boto3 to a StorageError. boto3's messages never contain the secret key."""
         from boto3.exceptions import S3UploadFailedError
         from botocore import exceptions
         from urllib3.exceptions import HTTPError
@@ -210,7 +210,7 @@ class Storage:
 
 
 def open_storage(settings: Settings) -> Storage | None:
-    """The configured S3 server, not asked for anything yet; None where MINIO_ENDPOINT or a key is missing.
+    """Create the client of the configured S3 server; None if MINIO_ENDPOINT or a key is missing. Sends no request.
 
     Raises:
         MissingPackage: boto3 is not installed.
@@ -224,9 +224,9 @@ def open_storage(settings: Settings) -> Storage | None:
     except ImportError as error:
         raise MissingPackage(feature="S3", package="boto3", command="pip install boto3") from error
     config = Config(
-        # MinIO answers to http://host/bucket; to http://bucket.host only where a name server knows it.
+        # MinIO serves http://host/bucket; http://bucket.host would need an entry in DNS.
         s3={"addressing_style": "path"},
-        # Older MinIO servers refuse the checksums that newer clients add by themselves.
+        # Older MinIO servers reject the checksums that newer clients add by default.
         request_checksum_calculation="when_required",
         response_checksum_validation="when_required",
         retries={"max_attempts": 3, "mode": "standard"},
@@ -245,13 +245,13 @@ def open_storage(settings: Settings) -> Storage | None:
 
 
 def md5_of(path: Path) -> str:
-    """The MD5 of a file, in hex."""
+    """Return the MD5 of a file in hex."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, lambda: hashlib.md5(usedforsecurity=False)).hexdigest()
 
 
 def etag_of(path: Path) -> str:
-    """The ETag of a file uploaded by ``Storage.write``: its MD5, or that of its parts' MD5s and their number."""
+    """Return the ETag that ``Storage.write`` gives a file: its MD5, or "<MD5 of the parts' MD5s>-<number of parts>"."""
     if path.stat().st_size < _PART_BYTES:
         return md5_of(path)
     parts = []

@@ -1,7 +1,7 @@
-"""Loads a folder from elsewhere in a process of its own, in bounded time and memory: a few kilobytes of Parquet can
-say that they are a hundred gigabytes of text.
+"""Load an untrusted data set in a separate process with limited time and memory.
 
-``python -m chatbot_mvp.datasets.trial FOLDER`` answers on stdout, in JSON.
+The limits matter because a few kilobytes of Parquet can expand to a hundred gigabytes of text.
+``python -m chatbot_mvp.datasets.trial FOLDER MEMORY_MB SECONDS`` prints JSON: {} or the loader's error.
 """
 
 from __future__ import annotations
@@ -20,21 +20,24 @@ from chatbot_mvp.errors import ChatbotError, DatasetUploadTooDemanding, all_erro
 
 SECONDS = 300
 MEMORY_MB = 4_000
-"""Address space of the process, where the system can limit it; HotpotQA's 66,576 documents take a quarter of it."""
+"""Limit of the process' address space, on systems that support it. HotpotQA's 66,576 documents need a quarter."""
 
 _ROOT = Path(__file__).resolve().parents[2]
 
 
 def try_to_load(folder: Path, name: str, seconds: int = SECONDS, memory_mb: int = MEMORY_MB) -> None:
-    """Return if the loader takes ``folder`` as it is.
+    """Check that the loader accepts ``folder``.
 
     Args:
-        name: of the upload, for errors.
+        name: name of the upload, for error messages.
+        seconds: time limit.
+        memory_mb: limit of the address space in megabytes.
 
     Raises:
-        DatasetError: as the loader has it, with paths below ``folder``.
+        DatasetError: the loader's error, with paths relative to ``folder``.
+        DatasetUploadTooDemanding: loading exceeded a limit.
     """
-    # A short environment: no key in it.
+    # A minimal environment without any key.
     kept = ("PATH", "SYSTEMROOT", "LD_LIBRARY_PATH", "TMPDIR", "VIRTUAL_ENV")
     environment = {key: os.environ[key] for key in kept if key in os.environ}
     environment |= {"PYTHONPATH": str(_ROOT), "PYTHONSAFEPATH": "1", "PYTHONUTF8": "1", "OMP_NUM_THREADS": "1"}
@@ -53,7 +56,7 @@ def try_to_load(folder: Path, name: str, seconds: int = SECONDS, memory_mb: int 
 def _error(answer: Mapping[str, Any], folder: Path) -> ChatbotError:
     params = dict(answer["params"])
     if "path" in params:
-        # Where it lay for the trial helps nobody.
+        # The temporary folder of the trial would only confuse the user.
         params["path"] = params["path"].removeprefix(f"{folder}{os.sep}")
     return next(cls for cls in all_errors() if cls.code == answer["code"])(**params)
 

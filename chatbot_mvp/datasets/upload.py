@@ -1,4 +1,4 @@
-"""A data set that somebody uploads: a zip or three Parquet files. It comes from elsewhere: nothing is believed."""
+"""Check and store an uploaded data set, a zip or three Parquet files. Uploads are untrusted."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from chatbot_mvp.errors import (
 )
 
 UploadedFile = tuple[str, IO[bytes]]
-"""(its name, its content)"""
+"""(file name, content)"""
 
 EXPANSION = 8
-"""Unpacked, a data set may be this many times as large as an upload may be; texts pack to a third or a quarter."""
+"""Limit of the unpacked size, as a multiple of the upload limit. Texts usually pack to a third or a quarter."""
 
 _MOST_ENTRIES = 1_000
 _STEEP = 250
-"""Unpacked to packed, of an entry over a megabyte."""
+"""Limit of unpacked to packed size for an entry over one megabyte."""
 
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,59}")
 _PART = re.compile(r"(corpus|queries)\.jsonl|qrels/[^/]+\.tsv|(corpus|queries|qrels)\.parquet")
@@ -40,10 +40,10 @@ _BEIR = frozenset({"corpus.jsonl", "queries.jsonl"})
 
 
 def usable_name(name: str) -> str:
-    """The name as a folder may have it.
+    """Strip a name and check that it can be a folder name.
 
     Raises:
-        DatasetNameUnusable
+        DatasetNameUnusable: it has other characters than letters, digits, "_", "." and "-", or more than 60.
     """
     name = name.strip()
     if not _NAME.fullmatch(name):
@@ -52,14 +52,15 @@ def usable_name(name: str) -> str:
 
 
 def take_upload(files: Sequence[UploadedFile], folder: Path, limit_mb: int) -> None:
-    """Check an upload and put it at ``folder``, in place of what is there, which stays if the upload is refused.
+    """Check an upload and replace ``folder`` with it. If the upload is refused, ``folder`` stays as it was.
 
     Args:
         files: one zip, or the three Parquet files.
+        limit_mb: size limit per file in megabytes (10^6 bytes).
 
     Raises:
-        DatasetUploadError: it is not unpacked, or not kept.
-        DatasetError: what the loader has against it.
+        DatasetUploadError: the upload is too large, damaged, unsafe or incomplete.
+        DatasetError: the loader rejects the data set.
     """
     shown = ", ".join(name for name, _ in files)
     for name, content in files:
@@ -86,15 +87,15 @@ def _unpack(name: str, content: IO[bytes], work: Path, limit_mb: int) -> None:
                 target = work / path
                 target.parent.mkdir(exist_ok=True)
                 with archive.open(info) as source, target.open("wb") as file:
-                    # No more than the archive states: zipfile stops there, and its sum was checked.
+                    # zipfile never unpacks more than the declared size, whose sum was checked.
                     shutil.copyfileobj(source, file)
-    # What zipfile raises for an unknown compression is NotImplementedError, for a password RuntimeError.
+    # zipfile raises NotImplementedError for an unknown compression and RuntimeError for a password.
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError) as error:
         raise DatasetUploadDamaged(name=name, reason=str(error) or type(error).__name__) from error
 
 
 def _parts(name: str, archive: zipfile.ZipFile, limit_mb: int) -> Mapping[str, zipfile.ZipInfo]:
-    """The files of the data set by their path in its folder, which may itself be in a folder of the archive."""
+    """Return the data set's files by path relative to its folder, which may be a subfolder of the archive."""
     infos = [info for info in archive.infolist() if not info.is_dir()]
     for info in infos:
         path = PurePosixPath(info.filename)
@@ -122,7 +123,7 @@ def _parts(name: str, archive: zipfile.ZipFile, limit_mb: int) -> Mapping[str, z
 
 
 def _home(names: Iterable[str]) -> str:
-    """The folder of the archive that holds the corpus, with its slash; "" for none."""
+    """Return the archive's folder that holds the corpus, with a trailing slash; "" for the top level."""
     corpora = [name for name in names if PurePosixPath(name).name in ("corpus.jsonl", "corpus.parquet")]
     shallowest = min(corpora, key=lambda name: name.count("/"), default="")
     return shallowest.rpartition("/")[0] + "/" if "/" in shallowest else ""

@@ -1,7 +1,7 @@
-"""Splits a document into chunks along its own structure: headings, paragraphs, sentences.
+"""Split a document into chunks along its own structure: headings, paragraphs, sentences.
 
-A chunk is a slice of the source, so its offsets give back the exact text. A chunk never crosses a heading. The overlap
-between two chunks of a section is made of whole paragraphs or sentences: the next slice simply starts earlier.
+A chunk is a slice of the source text and never crosses a heading. Two successive chunks of a section overlap by whole
+paragraphs or sentences.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from chatbot_mvp.text import sentences
 from chatbot_mvp.types import Chunk, Document
 
 CHUNKING_VERSION = 3
-"""Part of every index's cache key: raise it whenever the chunks of a text change."""
+"""Part of every index's cache key. Raise it with every change that alters the chunks of any text."""
 
 MIN_CHARS = 900
-"""A chunk shorter than this takes in the next paragraph if it can."""
+"""A chunk shorter than this is extended by the next paragraph if LIMIT_CHARS allows it."""
 TARGET_CHARS = 1_100
-"""A chunk at least this long is closed."""
+"""A chunk of at least this length is complete."""
 LIMIT_CHARS = 1_400
-"""No chunk is longer, unless one single word is."""
+"""Maximum length of a chunk. Only a single longer word exceeds it."""
 OVERLAP_CHARS = 250
-"""The overlap is the last paragraph, or the last sentences, of at most this length."""
+"""Maximum length of the overlap, which is the last paragraph or the last sentences of the preceding chunk."""
 
 _MARKDOWN = re.compile(r"^(#{1,6})[ \t]+(\S.*)$")
 _NUMBERED = re.compile(r"^(\d+(?:\.\d+)*)[.)]?\s+(\S.*)$")
@@ -40,13 +40,15 @@ class Section:
     path: str
     """Headings from the outermost to this one, joined by " > "; "" before the first heading."""
     start: int
-    """Offset of the heading line itself."""
+    """Offset of the heading line."""
     body_start: int
+    """Offset of the text below the heading line."""
     end: int
+    """Offset behind the section."""
 
 
 def chunk_document(document: Document) -> list[Chunk]:
-    """The chunks of a text or Markdown document, in order; empty for a document without text."""
+    """Split a text or Markdown document into chunks, in order. A document without text gives an empty list."""
     text = document.text
     chunks: list[Chunk] = []
     for section in split_sections(text):
@@ -65,12 +67,12 @@ def chunk_document(document: Document) -> list[Chunk]:
 
 
 def passage_chunk(document: Document) -> Chunk:
-    """A corpus passage as its own single chunk, under the document's id."""
+    """Return a corpus passage as a single chunk with the document's id."""
     return Chunk(document.doc_id, document.doc_id, document.title, document.text, 0, len(document.text))
 
 
 def split_sections(text: str) -> list[Section]:
-    """Cut a text at its headings; a heading with only deeper ones below it has its place in their paths."""
+    """Split a text at its headings. A heading without text of its own only appears in the paths of those below it."""
     marks: list[tuple[int, int, int, str]] = []  # (line start, body start, level, heading)
     lines = _lines(text)
     in_fence = False
@@ -92,9 +94,9 @@ def split_sections(text: str) -> list[Section]:
         open_headings = [item for item in open_headings if item[0] < level] + [(level, heading)]
         deeper = index + 1 < len(marks) and marks[index + 1][2] > level
         if not text[body_start:end].strip() and not deeper:
-            body_start = start  # nothing below it: the line itself is all there is
+            body_start = start  # no text and no deeper heading below it: the heading line itself is the body
         if text[body_start:end].strip():
-            # A document's own title, alone on the outermost level, would only repeat itself in every path.
+            # The document's title, alone on the outermost level, would be repeated in every path: leave it out.
             path = [name for _, name in open_headings]
             if len(path) > 1 and sum(mark[2] == marks[0][2] for mark in marks) == 1:
                 path = path[1:]
@@ -103,7 +105,7 @@ def split_sections(text: str) -> list[Section]:
 
 
 def _heading(line: str, previous_blank: bool, next_blank: bool) -> tuple[int, str] | None:
-    """(level, heading) if the line is one. Level 1 is the outermost."""
+    """Return (level, heading) if the line is a heading, else None. Level 1 is the outermost."""
     stripped = line.strip()
     if match := _MARKDOWN.match(stripped):
         return len(match.group(1)), match.group(2).rstrip().rstrip("#").strip("*_ ")
@@ -117,7 +119,7 @@ def _heading(line: str, previous_blank: bool, next_blank: bool) -> tuple[int, st
 
 
 def _looks_like_title(line: str) -> bool:
-    """A short line in capitals, or whose words of weight all begin with one."""
+    """Return whether a line is short and in capitals, or has a capital at the start of each significant word."""
     words = re.findall(r"[^\W\d_]+", line)
     if not 1 <= len(words) <= 10 or line[0] in "-*+•|>\"'«“":
         return False
@@ -128,7 +130,7 @@ def _looks_like_title(line: str) -> bool:
 
 
 def _pack(text: str, section: Section) -> list[tuple[int, int]]:
-    """Slices of the section's paragraphs, each at most LIMIT_CHARS long and beginning with the one before's end."""
+    """Pack the section's paragraphs into slices (start, end) of at most LIMIT_CHARS, each overlapping the last one."""
     units = _units(text, section)
     if not units:
         return []
@@ -140,7 +142,7 @@ def _pack(text: str, section: Section) -> list[tuple[int, int]]:
         length = end - start
         following = units[index + 1][1] - start if index + 1 < len(units) else None
         full = following is None or following > LIMIT_CHARS or length >= TARGET_CHARS
-        # Rather one more paragraph than a chunk under the minimum, if the limit allows it.
+        # Add one more paragraph rather than leave a chunk below the minimum, if the limit allows it.
         if not full or (following is not None and length < MIN_CHARS and following <= LIMIT_CHARS):
             continue
         slices.append((start, end))
@@ -151,7 +153,7 @@ def _pack(text: str, section: Section) -> list[tuple[int, int]]:
 
 
 def _overlap_start(text: str, units: list[tuple[int, int]], first: int, last: int, limit_end: int) -> int:
-    """Where the next chunk begins: at the last paragraph or sentences of this one that fit, else behind it."""
+    """Return the start of the next chunk: this chunk's last paragraph or sentences if they fit, else behind them."""
     next_start = units[last + 1][0]
     begin, end = units[last]
     room = min(OVERLAP_CHARS, LIMIT_CHARS - (limit_end - next_start))
@@ -166,7 +168,7 @@ def _overlap_start(text: str, units: list[tuple[int, int]], first: int, last: in
 
 
 def _units(text: str, section: Section) -> list[tuple[int, int]]:
-    """Paragraphs; an over-long one as its sentences; an over-long sentence in pieces that end between words."""
+    """Return the section's paragraphs; long ones split into sentences, long sentences split between words."""
     units: list[tuple[int, int]] = []
     for para_start, para_end in _paragraphs(text, section.body_start, section.end):
         # The first one shares its chunk with the heading.
@@ -176,7 +178,7 @@ def _units(text: str, section: Section) -> list[tuple[int, int]]:
         pieces: list[tuple[int, int]] = []
         for sent_start, sent_end in sentences(text[para_start:para_end]):
             pieces.extend(_word_pieces(text, para_start + sent_start, para_start + sent_end))
-        # Pieces of one paragraph meet, the blank between them with the first: together they are the exact source.
+        # A piece includes the white space behind it, so that the pieces of a paragraph join to the exact source.
         for (start, end), following in zip(pieces, [*(start for start, _ in pieces[1:]), para_end], strict=True):
             units.append((start, following if following - start <= LIMIT_CHARS else end))
     return units

@@ -1,4 +1,4 @@
-"""From an uploaded file's bytes to clean text, or to an error that says what to do."""
+"""Convert the bytes of an uploaded file to clean text, or raise an error that says what to do."""
 
 from __future__ import annotations
 
@@ -31,19 +31,19 @@ _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 
 @dataclass(frozen=True)
 class ParsedText:
-    """The text of an upload, as it will be indexed and shown."""
+    """The text of an upload as it is indexed and displayed."""
 
     text: str
     encoding: str
-    """``utf-8``, ``utf-8-sig``, ``latin-1`` or ``cp1252`` (its superset); for other formats their suffix."""
+    """``utf-8``, ``utf-8-sig``, ``latin-1`` or ``cp1252`` for text files; the suffix for other formats."""
     original_chars: int
-    """Characters before a cut."""
+    """Number of characters before the cut."""
     kb_truncated: bool
-    """True when the text was cut to the limit."""
+    """True if the text was cut to the limit."""
     page_starts: tuple[int, ...] = ()
-    """Offset of each page's first character, those that the cut took away included; empty without pages."""
+    """Offset of each page's first character, including pages that were cut off; empty for formats without pages."""
     empty_pages: int = 0
-    """Pages without text, of a PDF."""
+    """Number of PDF pages without text."""
 
 
 def parse_upload(
@@ -54,9 +54,14 @@ def parse_upload(
     max_pages: int = 500,
     check: Callable[[], None] = lambda: None,
 ) -> ParsedText:
-    """Read the text and cut it at a paragraph when it is over ``max_chars`` characters.
+    """Read the text of a file, and cut it at a paragraph if it is longer than ``max_chars`` characters.
 
-    ``check`` is called now and then while a PDF, a Word document or a page is read; what it raises ends the reading.
+    Args:
+        name: file name; its suffix must match the content.
+        max_mb: limit of the file's size in megabytes (10^6 bytes).
+        max_pages: limit of a PDF's pages.
+        check: called a few times a second while a PDF, Word or HTML file is read; an exception from it ends the
+            reading.
 
     Raises:
         UploadError: the file cannot be used.
@@ -72,7 +77,7 @@ def parse_upload(
     kind = _checked_kind(name, suffix, content)
     if kind in TEXT_SUFFIXES:
         text, encoding = _decode(name, content)
-        # NFC: a letter and its accent as one character, whatever system the file comes from.
+        # NFC makes a letter and its accent one character, whatever system the file comes from.
         text = unicodedata.normalize("NFC", text.replace("\r\n", "\n").replace("\r", "\n"))
         found = Extracted(text)
     else:
@@ -86,14 +91,15 @@ def parse_upload(
 
 
 def _checked_kind(name: str, suffix: str, content: bytes) -> str:
-    """What the file is by its first bytes, which must be what its name says.
+    """Return the file's suffix as detected from its content, which must match its name.
 
     Raises:
-        UploadWrongSuffix, UploadTypeUnsupported, UploadEncrypted, UploadDamaged
+        UploadWrongSuffix: content and name differ.
+        UploadTypeUnsupported, UploadEncrypted, UploadDamaged: the file cannot be read.
     """
     said = ".html" if suffix == ".htm" else suffix
     found = said
-    # Some programs write a little before a PDF's mark; a text may speak of it.
+    # Some programs write a few bytes before the PDF marker. A text file may mention the marker, so check its suffix.
     if content.lstrip().startswith(b"%PDF-") or (said == ".pdf" and b"%PDF-" in content[:1_024]):
         found = ".pdf"
     elif content.startswith(b"PK\x03\x04"):
@@ -101,7 +107,7 @@ def _checked_kind(name: str, suffix: str, content: bytes) -> str:
             raise UploadTypeUnsupported(name=name, legal=", ".join(SUFFIXES))
         found = ".docx"
     elif content.startswith(_OLE):
-        # What Word writes with a password, and what it wrote before 2007.
+        # OLE container: a Word file with a password, or one in the format before 2007.
         if "EncryptedPackage".encode("utf-16-le") in content:
             raise UploadEncrypted(name=name)
         raise UploadTypeUnsupported(name=name, legal=", ".join(SUFFIXES))
@@ -117,9 +123,9 @@ def _checked_kind(name: str, suffix: str, content: bytes) -> str:
 
 
 def cut_at_paragraph(text: str, max_chars: int) -> str:
-    """The longest beginning of at most ``max_chars`` characters that ends a paragraph.
+    """Cut a text to at most ``max_chars`` characters, at the end of a paragraph if possible.
 
-    If that would give up more than half of what may be kept: that ends a line, else a word.
+    If that keeps less than half of ``max_chars``, cut at the end of a line, else of a word.
     """
     if len(text) <= max_chars:
         return text
@@ -137,7 +143,7 @@ def _decode(name: str, content: bytes) -> tuple[str, str]:
     try:
         text = content.decode(encoding)
     except UnicodeDecodeError:
-        # Latin-1 decodes anything, so control characters are what tells a binary file from an old text file.
+        # Latin-1 decodes any bytes, so only control characters distinguish a binary file from an old text file.
         text, encoding = content.decode("latin-1"), "latin-1"
         if re.search(r"[\x80-\x9f]", text):
             text, encoding = _decode_windows(content, text)
@@ -148,7 +154,7 @@ def _decode(name: str, content: bytes) -> tuple[str, str]:
 
 
 def _decode_windows(content: bytes, fallback: str) -> tuple[str, str]:
-    """Bytes 0x80-0x9f are control codes in Latin-1, but quotes and dashes in what Windows calls by that name."""
+    """Decode as cp1252, where bytes 0x80-0x9f are quotes and dashes; in Latin-1 they are control codes."""
     try:
         return content.decode("cp1252"), "cp1252"
     except UnicodeDecodeError:

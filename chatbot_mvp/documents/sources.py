@@ -1,4 +1,4 @@
-"""One source text out of several files, and back: which file, and which page of it, a place in the text is of."""
+"""Join several files to one source text, and map offsets in it back to file and page."""
 
 from __future__ import annotations
 
@@ -20,42 +20,43 @@ class KbFile:
 
     name: str
     start: int
-    """Offset of its first character, the heading with its name left out."""
+    """Offset of its first character in the source text, behind the heading with its name."""
     end: int
+    """Offset behind its last character."""
     original_chars: int
-    """Characters before a cut."""
+    """Number of characters before any cut."""
     cut: bool
-    """Whether not all of it was kept."""
+    """True if only a part of it was kept."""
     encoding: str
     """As in ``ParsedText``."""
     sha256: str
-    """Of its whole text in UTF-8."""
+    """SHA-256 of its parsed text in UTF-8, in hex."""
     page_starts: tuple[int, ...] = ()
     """Offset in the source text of each page's first character; empty without pages."""
     empty_pages: int = 0
-    """Pages without text."""
+    """Number of pages without text."""
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where in the files a citation is from."""
+    """File and page of a citation."""
 
     file: str
     page: int | None
-    """From 1; None for a format without pages."""
+    """Page number from 1; None for formats without pages."""
 
 
 def text_hash(text: str) -> str:
-    """SHA-256 of a text in UTF-8, in hex."""
+    """Return the SHA-256 of a text in UTF-8, in hex."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def join_sources(files: Sequence[tuple[str, ParsedText]], max_chars: int) -> tuple[str, tuple[KbFile, ...]]:
-    """(the source text, the files that found room in it).
+    """Return (the source text, the files that it contains).
 
-    A single file is its own text. Of several, each stands under a heading with its name, so that this begins every
-    path of sections; their own headings are one level deeper. What is over ``max_chars`` characters is left out, from
-    the end of the last file that fits in part on.
+    A single file becomes the source text unchanged. Several files each get a heading with their name, which begins
+    the path of all their sections; their own headings move one level down. The text is cut after ``max_chars``
+    characters: the last file may be included in part, further files are omitted.
     """
     if len(files) == 1:
         [(name, parsed)] = files
@@ -83,7 +84,7 @@ def join_sources(files: Sequence[tuple[str, ParsedText]], max_chars: int) -> tup
 
 
 def place_of(files: Sequence[KbFile], offset: int) -> Place | None:
-    """The file, and its page, that a place in the source text is of; None before the first file."""
+    """Return the file and page at an offset of the source text; None if it is before the first file."""
     row = bisect_right([file.start for file in files], offset) - 1
     if row < 0:
         return None
@@ -97,9 +98,9 @@ def _file(name: str, parsed: ParsedText, start: int, end: int, cut: bool, pages:
 
 
 def _lower_headings(text: str, offsets: Sequence[int]) -> tuple[str, list[int]]:
-    """``text`` with its Markdown headings one level deeper, and where ``offsets`` have gone."""
+    """Return ``text`` with its Markdown headings one level deeper, and ``offsets`` moved accordingly."""
     lines: list[str] = []
-    added: list[int] = []  # offsets in ``text`` where a character was put in
+    added: list[int] = []  # offsets in ``text`` where a character was inserted
     position = 0
     fence = ""
     for line in text.split("\n"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -9,6 +10,7 @@ from chatbot_mvp.embedding.base import Embedder
 from chatbot_mvp.errors import ProviderNotConfigured, UnknownChoice
 from chatbot_mvp.remote.failures import Endpoint
 from chatbot_mvp.remote.http import JsonEndpoint, calls_for
+from chatbot_mvp.settings.live import LiveSettings
 from chatbot_mvp.settings.model import LOCAL_EMBEDDER, Settings
 
 
@@ -71,6 +73,33 @@ def create_embedder(name: str, settings: Settings) -> Embedder:
         return _remote(endpoint, vendor.asymmetric, settings)
     legal = ", ".join([*EMBEDDERS, *(f"{vendor.prefix}…" for vendor in HOSTED), "any with EMBEDDING_BASE_URL"])
     raise UnknownChoice(kind="embedding model", found=name, legal=legal)
+
+
+class Embedders:
+    """The embedding models by name. Each is loaded at most once. Safe to share between threads."""
+
+    def __init__(self, live: LiveSettings) -> None:
+        self._live = live
+        self._made: dict[str, Embedder] = {}
+        self._lock = threading.Lock()
+
+    def get(self, name: str) -> Embedder:
+        """The model of this name; the first call loads it.
+
+        Raises:
+            UnknownChoice, ProviderNotConfigured, MissingPackage
+        """
+        with self._lock:
+            if name not in self._made:
+                self._made[name] = self._create(name)
+            return self._made[name]
+
+    def of(self, settings: Settings) -> Embedder:
+        """The model that ``settings`` name; raises as ``get``."""
+        return self.get(settings.embedding_model_name)
+
+    def _create(self, name: str) -> Embedder:
+        return create_embedder(name, self._live.current)
 
 
 def is_configured(name: str, settings: Settings, base_url: str = "") -> bool:

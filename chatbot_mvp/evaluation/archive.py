@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import threading
 import zipfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from chatbot_mvp.datasets.sampling import sample
-from chatbot_mvp.datasets.service import DatasetDesk
+from chatbot_mvp.datasets.service import DatasetService
 from chatbot_mvp.errors import ChatbotError, DatasetChanged, NothingToImport, RunNotFound, UnknownChoice
 from chatbot_mvp.evaluation.benchmark.answering import GENERATE
 from chatbot_mvp.evaluation.benchmark.importing import ImportedRun, import_trec, keep_bundle
@@ -22,6 +22,7 @@ from chatbot_mvp.evaluation.ragas.results import phases_of
 from chatbot_mvp.exports.exported import Exported, FinishedRun
 from chatbot_mvp.exports.formats import FORMATS
 from chatbot_mvp.exports.unbundle import read_bundle
+from chatbot_mvp.jobs.manager import JobManager
 from chatbot_mvp.runs.comparison import ComparedRun, Comparison, compare_runs
 from chatbot_mvp.runs.index import read_submissions
 from chatbot_mvp.runs.leaderboard import Field, Place, fields, leaderboard
@@ -29,7 +30,7 @@ from chatbot_mvp.runs.notes import RunNote, RunNotes
 from chatbot_mvp.runs.records import RAGAS, RunFolder, RunManifest, run_folders
 from chatbot_mvp.runs.result_head import read_head
 from chatbot_mvp.runs.search import Run, RunFilter, search
-from chatbot_mvp.settings.model import Settings
+from chatbot_mvp.settings.live import LiveSettings
 from chatbot_mvp.storage.file_cache import FileCache
 from chatbot_mvp.types import Document, ProgressCallback, ignore_progress
 
@@ -54,45 +55,33 @@ _LITTLE_KEPT = 20_000_000_000
 """Bytes of files of which only a few figures are kept."""
 
 
-class PastRuns:
-    """Safe to share between sessions; holds nothing of one user.
+class RunArchive:
+    """The runs that have ended. Safe to share between sessions; holds nothing of one user.
 
-    What it gives of a list or a result is kept for all of them, and must not be changed.
+    Lists and results are cached for all sessions, so callers must not change them.
     """
 
-    def __init__(
-        self,
-        settings: Callable[[], Settings],
-        data: DatasetDesk,
-        active: Callable[[], set[str]],
-        parts: Callable[[], RunParts],
-    ) -> None:
+    def __init__(self, live: LiveSettings, datasets: DatasetService, jobs: JobManager, parts: RunParts) -> None:
         """
         Args:
-            settings: as they are now.
-            data: the data sets of runs.
-            active: ids of the runs that are queued or at work in the background.
-            parts: what an imported ranking is scored with.
+            jobs: the background runs; an active one is not listed as unfinished.
+            parts: scores an imported ranking.
         """
-        self._current = settings
-        self._data = data
-        self._active = active
+        self._live = live
+        self._data = datasets
+        self._jobs = jobs
         self._parts = parts
         self._lists: FileCache[tuple[list[dict[str, Any]], int]] = FileCache(0)
         self._results: FileCache[dict[str, Any]] = FileCache(_RESULTS_KEPT)
         self._recorded: FileCache[int] = FileCache(_LITTLE_KEPT)
         self._heads: FileCache[dict[str, Any]] = FileCache(_LITTLE_KEPT)
-        self._notes = RunNotes(lambda: self._settings.run_notes_path)
+        self._notes = RunNotes(live.current.run_notes_path)
         self._browsed: tuple[tuple[str, str], dict[str, Document]] | None = None
         self._lock = threading.Lock()
 
-    @property
-    def _settings(self) -> Settings:
-        return self._current()
-
     def runs(self) -> tuple[list[dict[str, Any]], int]:
         """(finished runs as in submissions.jsonl, the newest first; number of damaged lines in it)."""
-        path = self._settings.submissions_path
+        path = self._live.current.submissions_path
         runs, damaged = self._lists.get(path, lambda: read_submissions(path))
         return list(runs), damaged
 
@@ -143,7 +132,7 @@ class PastRuns:
         Raises:
             RunNotFound, RunUnreadable
         """
-        folder = RunFolder(self._settings.results_dir, run_id)
+        folder = RunFolder(self._live.current.results_dir, run_id)
         return self._results.get(folder.result_path, folder.result)
 
     def compare(self, run_ids: Sequence[str], metrics: Sequence[str] = ()) -> Comparison:
@@ -179,32 +168,32 @@ class PastRuns:
             BundleDamaged, BundleUnsafe, RunExists, TrecLineWrong, TrecIdUnknown, ImportNotWritten: nothing is imported.
             DatasetError, StorageError
         """
-        settings = self._settings
+        settings = self._live.current
         if not path.is_file():
             raise NothingToImport(path=str(path), reason="there is no such file")
         if zipfile.is_zipfile(path) or path.suffix == ".zip":
             if dataset or name:
                 raise NothingToImport(path=str(path), reason="a bundle has its own data set and name")
             bundle = read_bundle(path)
-            return keep_bundle(bundle.manifest, bundle.result, bundle.files, settings, self._parts().finish)
+            return keep_bundle(bundle.manifest, bundle.result, bundle.files, settings, self._parts.finish)
         if not dataset:
             raise NothingToImport(path=str(path), reason="it is no zip, and no data set was given")
         trec = read_trec(path)
         found = self._data.find(dataset)
         whole = self._data.load_found(found, progress)
-        return import_trec(trec, name, found.reference, whole, settings, self._parts(), progress)
+        return import_trec(trec, name, found.reference, whole, settings, self._parts, progress)
 
     def files(self, run_id: str) -> list[Path]:
         """The files that a finished run offers for download."""
-        folder = self._settings.results_dir / run_id
+        folder = self._live.current.results_dir / run_id
         forms = (f"{run_id}*.csv", f"{run_id}.json", f"{run_id}_scores.jsonl")
         return sorted(path for form in forms for path in folder.glob(form))
 
     def unfinished(self) -> list[UnfinishedRun]:
         """Runs that were stopped or whose process died, the newest first."""
-        active = self._active()
+        active = {job.job_id for job in self._jobs.statuses() if job.active}
         found = []
-        for folder in run_folders(self._settings.results_dir):
+        for folder in run_folders(self._live.current.results_dir):
             if folder.run_id in active or folder.state() != "unfinished":
                 continue
             try:
@@ -231,7 +220,7 @@ class PastRuns:
         Raises:
             RunNotFound, DatasetError: run or data set are not there any more.
         """
-        manifest = RunFolder(self._settings.results_dir, run_id).manifest()
+        manifest = RunFolder(self._live.current.results_dir, run_id).manifest()
         key = (manifest.dataset_ref, manifest.dataset_sha256)
         with self._lock:
             # One data set is kept for looking through a run query by query.
@@ -251,7 +240,7 @@ class PastRuns:
         run = self._compared(run_id)
         if run.manifest.kind == RAGAS:
             raise UnknownChoice(kind="kind of run for this", found=RAGAS, legal="benchmark")
-        recorded = self._settings.with_recorded(run.manifest.settings_masked)
+        recorded = self._live.current.with_recorded(run.manifest.settings_masked)
         dataset = sample(self._data.load(run.manifest.dataset_ref), recorded).dataset
         if dataset.sha256 != run.manifest.dataset_sha256:
             raise DatasetChanged(name=dataset.name, run_id=run_id)
@@ -259,15 +248,15 @@ class PastRuns:
         return FinishedRun(run.manifest, run.result, dataset, files)
 
     def _compared(self, run_id: str) -> ComparedRun:
-        return ComparedRun(RunFolder(self._settings.results_dir, run_id).manifest(), self.run(run_id))
+        return ComparedRun(RunFolder(self._live.current.results_dir, run_id).manifest(), self.run(run_id))
 
     def _intervals(self, run_id: str) -> dict[str, Any]:
-        path = RunFolder(self._settings.results_dir, run_id).result_path
+        path = RunFolder(self._live.current.results_dir, run_id).result_path
         return self._heads.get(path, lambda: dict(read_head(path).get("intervals") or {}))
 
     def _known(self, run_id: str) -> None:
         if all(run["run_id"] != run_id for run in self.runs()[0]):
-            raise RunNotFound(run_id=run_id, folder=str(self._settings.results_dir))
+            raise RunNotFound(run_id=run_id, folder=str(self._live.current.results_dir))
 
 
 def _recorded(folder: RunFolder, manifest: RunManifest) -> int:

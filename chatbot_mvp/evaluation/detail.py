@@ -9,7 +9,9 @@ from typing import Any, TypeVar, cast
 
 from chatbot_mvp.chat.profile import ChatProfile, chat_profile
 from chatbot_mvp.errors import RunUnreadable
+from chatbot_mvp.evaluation.archive import RunArchive
 from chatbot_mvp.evaluation.benchmark.retrieving import PHASE as RETRIEVE
+from chatbot_mvp.llm.providers import Providers
 from chatbot_mvp.metrics.registry import METRICS
 from chatbot_mvp.runs.causes import GoldPath, gold_paths
 from chatbot_mvp.runs.comparison import ComparedRun, Comparison, Line, Mismatch, compare_runs, why_not_comparable
@@ -19,6 +21,7 @@ from chatbot_mvp.runs.query_table import QueryTable
 from chatbot_mvp.runs.records import RAGAS, TREC, QueryRecord, RunFolder, RunManifest
 from chatbot_mvp.runs.spending import LLM_REQUEST
 from chatbot_mvp.runs.word_difference import Part, word_difference
+from chatbot_mvp.settings.live import LiveSettings
 from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.text import detect_language
 
@@ -37,18 +40,10 @@ Kept = TypeVar("Kept")
 class RunDetails:
     """Safe to share between sessions; holds nothing of one user, and nothing that changes."""
 
-    def __init__(
-        self, settings: Callable[[], Settings], has_model: Callable[[], bool], read: Callable[[str], Mapping[str, Any]]
-    ) -> None:
-        """
-        Args:
-            settings: as they are now.
-            has_model: whether retrieval has a language model to ask, as it is now.
-            read: a finished run's result by its id; raises RunNotFound, RunUnreadable.
-        """
-        self._settings = settings
-        self._has_model = has_model
-        self._result = read
+    def __init__(self, live: LiveSettings, providers: Providers, archive: RunArchive) -> None:
+        self._live = live
+        self._providers = providers
+        self._archive = archive
         self._tables = _Keeper(_TABLES_KEPT)
         self._small = _Keeper(_SMALL_KEPT)
 
@@ -72,7 +67,7 @@ class RunDetails:
         Raises:
             RunNotFound, RunUnreadable
         """
-        return self._tables.get(self.version(run_id), lambda: QueryTable(self._result(run_id)))
+        return self._tables.get(self.version(run_id), lambda: QueryTable(self._archive.run(run_id)))
 
     def row(self, run_id: str, query_id: str) -> Mapping[str, Any]:
         """A question of a finished run, of whatever kind, as in ``per_query``.
@@ -81,7 +76,7 @@ class RunDetails:
             RunNotFound, RunUnreadable: the latter also if the run has no such question.
         """
         if self.manifest(run_id).kind == RAGAS:
-            rows = {row["query_id"]: row for row in self._result(run_id)["per_query"]}
+            rows = {row["query_id"]: row for row in self._archive.run(run_id)["per_query"]}
         else:
             table = self.table(run_id)
             position = table.position(query_id)
@@ -169,13 +164,13 @@ class RunDetails:
         """
 
         def compared() -> Comparison:
-            return compare_runs([ComparedRun(self.manifest(run_id), self._result(run_id)) for run_id in run_ids])
+            return compare_runs([ComparedRun(self.manifest(run_id), self._archive.run(run_id)) for run_id in run_ids])
 
         return self._small.get(("compare", *(self.version(run_id) for run_id in run_ids)), compared)
 
     @staticmethod
     def why_not_comparable(base: Line, other: Line) -> Mismatch | None:
-        """What sets two runs of ``Bench.runs`` apart beside their configuration; None if nothing does."""
+        """What sets two runs of ``RunArchive.runs`` apart beside their configuration; None if nothing does."""
         return why_not_comparable(base, other)
 
     @staticmethod
@@ -193,10 +188,12 @@ class RunDetails:
         manifest = self.manifest(run_id)
         # Of a ranking of another program nothing is known but its name.
         recorded = {"retrieval_strategy": manifest.strategy} if manifest.imported == TREC else manifest.settings_masked
-        return chat_profile(run_id, recorded, self._settings(), self._has_model(), manifest.generator)
+        settings = self._live.current
+        has_model = self._providers.language_model(settings) is not None
+        return chat_profile(run_id, recorded, settings, has_model, manifest.generator)
 
     def _folder(self, run_id: str) -> RunFolder:
-        return RunFolder(self._settings().results_dir, run_id)
+        return RunFolder(self._live.current.results_dir, run_id)
 
 
 class _Keeper:

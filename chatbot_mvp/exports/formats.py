@@ -1,4 +1,4 @@
-"""The exports by name."""
+"""The registry of export formats."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from chatbot_mvp.exports.report import to_markdown
 
 @dataclass(frozen=True)
 class ExportFormat:
-    """One form that a run can be written in."""
+    """One export format."""
 
     export: Export
     summary: str
@@ -28,4 +28,4 @@ FORMATS: dict[str, ExportFormat] = {
     "ragas": ExportFormat(to_ragas, "answered questions as Ragas reads them"),
     "zip": ExportFormat(to_zip, "all of these but BEIR, with configuration, hashes and versions"),
 }
-"""Name, as ``benchmark export --format`` takes it -> the form."""
+"""Name for ``benchmark export --format`` -> format."""

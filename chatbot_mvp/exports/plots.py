@@ -1,4 +1,4 @@
-"""A run as pictures: SVG, drawn without a browser."""
+"""Draw the figures of a run as SVG, without a browser."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _WIDTH = 560
 
 
 def plots_of(result: Mapping[str, Any]) -> dict[str, bytes]:
-    """Name -> SVG of what the run has figures for: "curves", "intervals", "causes"."""
+    """Return name -> SVG of the plots "curves", "intervals" and "causes", as far as the run has the figures."""
     drawn = {"curves": _curves(result), "intervals": _intervals(result), "causes": _causes(result)}
     return {name: _svg(chart) for name, chart in drawn.items() if chart is not None}
 

@@ -1,4 +1,4 @@
-"""A run's rankings and judgements for other evaluators: TREC's text files, JSON for ranx and ir_measures, BEIR."""
+"""Export a run's rankings and judgements: TREC text files, JSON for ranx and ir_measures, a BEIR folder."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ _BLANK = re.compile(r"[\s%]")
 
 
 def to_trec(run: FinishedRun) -> Exported:
-    """``<run_id>.run`` (query Q0 document rank score tag) and ``<run_id>.qrels`` (query 0 document grade).
+    """Write ``<run_id>.run`` (query Q0 document rank score tag) and ``<run_id>.qrels`` (query 0 document grade).
 
-    The score is 1 / rank: evaluators sort by score and would break ties of the real ones in their own ways. White space
-    and % in an id are percent-encoded, in both files alike, as columns end at white space.
+    The score is 1 / rank, because evaluators sort by score and would break ties of the original scores differently.
+    White space and % in ids are percent-encoded in both files, because white space separates the columns.
     """
     lines = [
         f"{_token(query)} Q0 {_token(doc_id)} {rank} {score!r} {run.manifest.fingerprint}"
@@ -32,9 +32,9 @@ def to_trec(run: FinishedRun) -> Exported:
 
 
 def to_json(run: FinishedRun) -> Exported:
-    """``<run_id>_run.json`` and ``<run_id>_qrels.json``: query -> document -> score or grade.
+    """Write ``<run_id>_run.json`` and ``<run_id>_qrels.json``: query -> document -> score or grade.
 
-    As ``ranx.Run.from_file`` and ``ranx.Qrels.from_file`` read them, and as ir_measures takes them.
+    ``ranx.Run.from_file``, ``ranx.Qrels.from_file`` and ir_measures read this form.
     """
     files = {"run": _rankings(run), "qrels": _judgements(run)}
     return Exported(
@@ -43,7 +43,7 @@ def to_json(run: FinishedRun) -> Exported:
 
 
 def to_beir(run: FinishedRun) -> Exported:
-    """``corpus.jsonl``, ``queries.jsonl`` and ``qrels/test.tsv``: the run's questions over its whole corpus."""
+    """Write ``corpus.jsonl``, ``queries.jsonl`` and ``qrels/test.tsv``: the run's questions and the whole corpus."""
     asked = {row["query_id"] for row in run.result["per_query"]}
     corpus = [{"_id": d.doc_id, "title": d.title, "text": d.text} for d in run.dataset.documents]
     queries = [
@@ -75,7 +75,7 @@ def _rankings(run: FinishedRun) -> dict[str, dict[str, float]]:
 
 
 def _judgements(run: FinishedRun) -> dict[str, dict[str, int]]:
-    """Of the run's questions; those without any are left out, as evaluators take an empty set for an error."""
+    """Return the judgements of the run's questions. Queries without judgements are left out: evaluators reject them."""
     qrels = run.dataset.qrels
     return {
         row["query_id"]: dict(grades) for row in run.result["per_query"] if (grades := qrels.get(row["query_id"], {}))

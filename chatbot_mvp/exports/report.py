@@ -1,4 +1,4 @@
-"""A run as a report in Markdown: what was measured, how sure it is, for which questions, and what went wrong."""
+"""Export a run as a Markdown report: metrics with intervals, splits, causes of failure, configuration."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ _CAUSES = {
 
 
 def to_markdown(run: FinishedRun) -> Exported:
-    """``<run_id>.md``, with its pictures as ``<run_id>_<name>.svg`` beside it."""
-    # Altair and pandas take a third of the time in which a command starts: only a report waits for them.
+    """Write ``<run_id>.md`` and its plots ``<run_id>_<name>.svg``."""
+    # Import here: altair and pandas take a third of a command's start-up time, and only reports need them.
     from chatbot_mvp.exports.plots import plots_of
 
     result = run.result
@@ -113,7 +113,7 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
 
 
 def _cell(value: object) -> str:
-    """Text of data as text: it neither ends a cell nor makes a link, a picture or a tag."""
+    """Escape a value so that it neither ends a table cell nor creates a link, an image or a tag."""
     return re.sub(r"([\\|`*_\[\]<>])", r"\\\1", " ".join(str(value).split()))
 
 

@@ -1,4 +1,4 @@
-"""A finished run as CSV: one line in all, and one line per query."""
+"""Write a finished run as CSV: a summary of one line, and details with one line per query."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _RUN_COUNTS = ("abstentions", "rerank_failures", "reranker_rescue_count", "damag
 
 
 def write_summary_csv(folder: RunFolder, result: Mapping[str, Any], dataset: Dataset) -> None:
-    """``<run_id>_summary.csv``: the aggregates, each with how many queries were scored and its 95 % interval."""
+    """Write ``<run_id>_summary.csv``: each mean with its number of scored queries and its 95 % interval."""
     row: dict[str, Any] = {
         name: result[name] for name in ("run_id", "dataset", "strategy", "fingerprint", "queries", "documents")
     }
@@ -30,8 +30,8 @@ def write_summary_csv(folder: RunFolder, result: Mapping[str, Any], dataset: Dat
 
 
 def write_detail_csv(folder: RunFolder, result: Mapping[str, Any], dataset: Dataset) -> None:
-    """``<run_id>_detail.csv``: each query with its metrics, its documents (ids by "|") and where it was lost."""
-    # A query that was not answered has fewer metrics than one that was.
+    """Write ``<run_id>_detail.csv``: each query with its metrics, document ids (separated by "|") and failure cause."""
+    # Unanswered queries have fewer metrics than answered ones, so collect the names over all rows.
     names = list(dict.fromkeys(name for item in result["per_query"] for name in item["metrics"]))
     rows = []
     for item in result["per_query"]:
@@ -61,7 +61,7 @@ def write_detail_csv(folder: RunFolder, result: Mapping[str, Any], dataset: Data
 
 
 def _write(path: Path, rows: list[dict[str, Any]]) -> None:
-    """An empty cell is a value that was not scored or that the run does not have."""
+    """Write rows as CSV. None (not scored, or not part of the run) becomes an empty cell."""
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, fieldnames=list(rows[0]))
         writer.writeheader()

@@ -1,4 +1,4 @@
-"""Reads the zip that ``bundle`` wrote. It comes from elsewhere: nothing is unpacked before all of it is checked."""
+"""Read a zip that ``bundle`` wrote. It is untrusted: entries and size are checked before anything is unpacked."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from chatbot_mvp.errors import BundleDamaged, BundleUnsafe
 from chatbot_mvp.runs.records import BUNDLE, RunManifest
 
 _MOST_FILES = 100
-_MOST_BYTES = 512 * 2**20  # unpacked; a run of 7,405 queries has some 50 MB
+_MOST_BYTES = 512 * 2**20  # unpacked size; a run of 7,405 queries takes about 50 MB
 _ENTRY = re.compile(r"(?P<run>[\w-][\w.-]*)/(?P<name>[\w-][\w.-]*)", re.ASCII)
 _SUMS, _CONFIGURATION = "SHA256SUMS", "configuration.json"
 
@@ -34,7 +34,7 @@ class _Row(BaseModel):
 
 
 class _Result(BaseModel):
-    """What lists, comparison and pages read of a result."""
+    """The parts of a result that lists, comparisons and pages read."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -53,26 +53,27 @@ class _Result(BaseModel):
 
 @dataclass(frozen=True)
 class Bundle:
-    """A run of another machine."""
+    """A run from another machine."""
 
     manifest: RunManifest
-    """Its data set is named as there; the same name may be found here or not."""
+    """Its data set has the name from that machine, which may be unknown on this one."""
     result: dict[str, Any]
     files: Mapping[str, bytes]
-    """The tables for download, by name."""
+    """Name -> content of the CSV tables for download."""
 
 
 def read_bundle(path: Path) -> Bundle:
-    """
+    """Read and check a bundle.
+
     Raises:
-        BundleUnsafe: paths that lead elsewhere, links, or more than 512 MB.
-        BundleDamaged: a file is not what its hash says, or what a run needs is not there.
+        BundleUnsafe: it has paths outside the run's folder, links, more than 100 files, or more than 512 MiB.
+        BundleDamaged: a file does not match its hash, or a required file is missing or invalid.
     """
     try:
         with zipfile.ZipFile(path) as archive:
             run_id, infos = _entries(path, archive)
             files = {name: archive.read(info) for name, info in infos.items()}
-    # What zipfile raises for an unknown compression is NotImplementedError, for a password RuntimeError.
+    # zipfile raises NotImplementedError for an unknown compression and RuntimeError for a password.
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, OSError) as error:
         raise BundleDamaged(path=str(path), reason=str(error) or type(error).__name__) from error
     _check_hashes(path, files)
@@ -83,7 +84,7 @@ def read_bundle(path: Path) -> Bundle:
 
 
 def _entries(path: Path, archive: zipfile.ZipFile) -> tuple[str, dict[str, zipfile.ZipInfo]]:
-    """(the run's id, its files by name)."""
+    """Check the entries; return (run id, name -> entry)."""
     found: dict[str, zipfile.ZipInfo] = {}
     runs = set()
     infos = archive.infolist()
@@ -97,7 +98,7 @@ def _entries(path: Path, archive: zipfile.ZipFile) -> tuple[str, dict[str, zipfi
         if len(runs) > 1 or match["name"] in found:
             raise BundleUnsafe(path=str(path), entry=info.filename, reason="is of another run, or there twice")
         found[match["name"]] = info
-    # What the archive states is what can be read: zipfile stops there.
+    # Checking the declared sizes is enough, because zipfile never unpacks more than declared.
     if (size := sum(info.file_size for info in infos)) > _MOST_BYTES:
         largest = max(infos, key=lambda info: info.file_size)
         reason = f"makes it {size / 1e6:,.0f} MB; at most {_MOST_BYTES / 1e6:,.0f} are taken"
@@ -135,7 +136,7 @@ def _manifest(path: Path, files: Mapping[str, bytes], run_id: str) -> RunManifes
     known = {field.name for field in fields(RunManifest)}
     try:
         values = json.loads(files[_CONFIGURATION])
-        # A later version may tell more.
+        # Ignore fields that a later version may have added.
         values = {name: value for name, value in values.items() if name in known}
         values |= {"dataset_ref": values["dataset"], "imported": values.get("imported") or BUNDLE}
         manifest = RunManifest(**values)

@@ -1,1 +1,1 @@
-"""A language model as judge: structured replies, what is asked for, and how far a judge can be trusted."""
+"""Language models as judges: structured replies, the metrics of Ragas, and agreement with human labels."""

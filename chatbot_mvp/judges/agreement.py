@@ -1,4 +1,4 @@
-"""How far a judge can be trusted: its agreement with people, and the spread of its scores when asked again."""
+"""Measure a judge's reliability: its agreement with human labels, and the spread of its scores over repetitions."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ from chatbot_mvp.judges.ragas.model import Row
 from chatbot_mvp.metrics.statistics.bootstrap import LEVEL, RESAMPLES, SEED
 
 THRESHOLD = 1.0
-"""A response is faithful if all of its statements are: people call one wrong figure unfaithful too."""
+"""Score from which a response counts as faithful. All statements must be, since people also reject a single error."""
 _LABELS = {"faithful": True, "unfaithful": False}
 _ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
 class LabelledRow:
-    """A response that people have judged."""
+    """A response with a human label."""
 
     id: str
     row: Row
     faithful: bool
     error: str
-    """Kind of error of an unfaithful one ("invented_figure", "changed_name", …); "" for a faithful one."""
+    """Kind of error of an unfaithful response ("invented_figure", "changed_name", …); "" for a faithful one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A figure and its 95 % bootstrap interval over the rows; None where the rows do not determine it."""
+    """A figure with its 95 % bootstrap interval over the rows; None if the rows do not determine it."""
 
     value: float | None
     low: float | None
@@ -44,50 +44,50 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """A judge against people. All figures are over the rows that it scored."""
+    """Agreement of a judge with human labels. All figures are over the rows that the judge scored."""
 
     rows: int
     scored: int
     threshold: float
-    """A score of at least this says "faithful"."""
+    """Score (0-1) from which the judge's verdict counts as "faithful"."""
     accuracy: Estimate
-    """Share of the rows on which both say the same. 0-1."""
+    """Share of the rows with equal verdict and label, 0-1."""
     kappa: Estimate
-    """Cohen's κ (1960): agreement beyond chance; 1: all, 0: as by chance, below: less."""
+    """Cohen's κ (1960), agreement beyond chance, -1 to 1: 1 is perfect, 0 is chance."""
     precision: Estimate
-    """Of the rows that the judge calls faithful, the share that people do. 0-1."""
+    """Share of the rows that the judge calls faithful that people also do, 0-1."""
     recall: Estimate
-    """Of the rows that people call faithful, the share that the judge does. 0-1."""
+    """Share of the rows that people call faithful that the judge also does, 0-1."""
     found: Mapping[str, tuple[int, int]]
-    """Kind of error -> (unfaithful rows that the judge found, of how many it scored)."""
+    """Kind of error -> (unfaithful rows that the judge detected, unfaithful rows that it scored)."""
 
     @property
     def not_scored(self) -> int:
         return self.rows - self.scored
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values; an estimate as {value, low, high}."""
+        """Return plain values for JSON; an estimate becomes {value, low, high}."""
         return asdict(self)
 
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """The scores of one row and metric over repetitions. None where too few were scored (1; 2 for ``deviation``)."""
+    """Statistics of one row's score over repetitions. None if too few were scored (0; below 2 for ``deviation``)."""
 
     repeats: int
     scored: int
     mean: float | None
     deviation: float | None
-    """Standard deviation of the sample (n - 1)."""
+    """Sample standard deviation (n - 1)."""
     low: float | None
     high: float | None
 
 
 def labelled_rows(path: Path) -> list[LabelledRow]:
-    """The rows of a JSONL file with ``id``, Ragas' columns, ``label`` (faithful or unfaithful) and ``error``.
+    """Read a JSONL file with ``id``, Ragas' columns, ``label`` (faithful or unfaithful) and ``error``.
 
     Raises:
-        DatasetFileUnreadable: no such file, or a line that is not so.
+        DatasetFileUnreadable: the file is missing, or a line lacks a column or has an unknown label.
     """
     found = []
     try:
@@ -107,7 +107,7 @@ def labelled_rows(path: Path) -> list[LabelledRow]:
 
 
 def labelled_row(row_id: str, row: Row, given: Mapping[str, Any]) -> LabelledRow | None:
-    """A row with what people said of it in its columns ``label`` and ``error``; None for one that has no such label."""
+    """Add the label from the columns ``label`` and ``error`` of a row; None if it has no valid label."""
     label = str(given.get("label") or "")
     return LabelledRow(row_id, row, _LABELS[label], str(given.get("error") or "")) if label in _LABELS else None
 
@@ -115,7 +115,12 @@ def labelled_row(row_id: str, row: Row, given: Mapping[str, Any]) -> LabelledRow
 def judge_agreement(
     labelled: Sequence[LabelledRow], scores: Sequence[float | None], threshold: float = THRESHOLD
 ) -> Agreement:
-    """Compare a judge's scores, in the order of the rows, with what people said. None: not scored."""
+    """Compare a judge's scores with human labels.
+
+    Args:
+        scores: one score per row, 0-1, in the order of ``labelled``; None is not scored.
+        threshold: score from which the verdict counts as "faithful".
+    """
     pairs = [
         (one, score >= threshold - _ROUNDING) for one, score in zip(labelled, scores, strict=True) if score is not None
     ]
@@ -129,7 +134,7 @@ def judge_agreement(
     figures = _figures(cells[None])[:, 0]
     intervals = np.full((4, 2), np.nan)
     if len(pairs) >= 2:
-        # Drawing rows with replacement and counting the cells is one multinomial draw.
+        # Resampling rows with replacement and counting the four cells equals one multinomial draw.
         draws = np.random.default_rng(SEED).multinomial(len(pairs), cells / len(pairs), RESAMPLES)
         resampled = _figures(draws.astype(np.float64))
         tail = (1 - LEVEL) / 2
@@ -144,7 +149,7 @@ def judge_agreement(
 
 
 def spread(scores: Sequence[float | None]) -> Spread:
-    """Of one row's score over its repetitions; None: not scored that time."""
+    """Compute the statistics of one row's score over its repetitions; None is a repetition without a score."""
     known = [score for score in scores if score is not None]
     return Spread(
         len(scores),
@@ -157,14 +162,17 @@ def spread(scores: Sequence[float | None]) -> Spread:
 
 
 def _figures(cells: NDArray[np.float64]) -> NDArray[np.float64]:
-    """(draws × (true -, false +, false -, true +) of "faithful") -> (accuracy, κ, precision, recall) × draws."""
+    """Compute (accuracy, κ, precision, recall), shape (4, draws), from confusion matrices of shape (draws, 4).
+
+    The columns are true negatives, false positives, false negatives and true positives of "faithful".
+    """
     true_no, false_yes, false_no, true_yes = cells.T
     total = cells.sum(axis=1)
     with np.errstate(invalid="ignore", divide="ignore"):
         accuracy = (true_no + true_yes) / total
         people, judge = (false_no + true_yes) / total, (false_yes + true_yes) / total
         chance = people * judge + (1 - people) * (1 - judge)
-        # Where both say but one thing, there is no agreement beyond chance to speak of: 0 / 0.
+        # If judge and people give only one and the same verdict, κ is undefined (0 / 0).
         kappa = (accuracy - chance) / (1 - chance)
         return np.stack([accuracy, kappa, true_yes / (true_yes + false_yes), true_yes / (true_yes + false_no)])
 

@@ -1,4 +1,4 @@
-"""Asks a judge for a structured reply, in so many attempts; what cannot be had is not scored, with the reason."""
+"""Ask a judge for a structured reply, with retries. Without a readable reply the row is not scored."""
 
 from __future__ import annotations
 
@@ -24,38 +24,38 @@ from chatbot_mvp.text import LANGUAGES
 
 T = TypeVar("T", bound=BaseModel)
 Reason = Literal["", "unusable_reply", "provider"]
-"""Why there is no value. unusable_reply: no attempt gave one that could be read; provider: the request failed."""
+"""Why there is no value. unusable_reply: no attempt gave a readable reply; provider: the request failed."""
 
 _PROMPTS = Path(__file__).parent / "prompts"
 _ABOUT_SCHEMA = re.compile(r"response.?(?:format|schema|mime)|json.?(?:schema|object|mode)|structured", re.I)
 _TAKES_NO_SCHEMA: set[str] = set()
-"""Names of models whose provider refused a schema, learned while the process runs: to be refused each time anew would
-take half of a quota counted in requests."""
-_MORE_TOKENS = 4  # times the limit of the first attempt, once a reply was cut at it
+"""Names of models whose provider refused a JSON schema in this process. Without this memory every request would be
+refused first, which would double the number of requests."""
+_MORE_TOKENS = 4  # factor on the first attempt's token limit after a reply was cut at the limit
 _REPEATED_CHARS = 2_000
-"""Of a reply that could not be read, what the next attempt shows."""
+"""Characters of an unreadable reply that the next attempt repeats to the model."""
 
 
 @dataclass(frozen=True, slots=True)
 class Asked(Generic[T]):
-    """What came of asking a judge."""
+    """The result of asking a judge."""
 
     value: T | None
-    """None: not scored."""
+    """The reply; None if not scored."""
     reason: Reason
-    """"" with a value."""
+    """Why there is no value; "" if there is one."""
     detail: str
-    """What was wrong, for people: with the last reply, or the provider's error. "" with a value."""
+    """The fault of the last reply or the provider's error, for people; "" if there is a value."""
     raw: str
-    """The last reply as it came; "" if there was none."""
+    """Text of the last reply, unchanged; "" if there was none."""
     attempts: int
-    """Requests, from 1."""
+    """Number of requests, from 1."""
     completions: tuple[Completion, ...]
-    """Every reply, readable or not, in order."""
+    """All replies in order, readable or not."""
     reading: Reading | None = None
-    """How the value was read; None without one."""
+    """How the value was read; None if there is none."""
     passing: bool = False
-    """There is no value because of a failure of the provider that may be over later."""
+    """True if there is no value because of a temporary failure of the provider."""
 
     @property
     def usage(self) -> Usage:
@@ -74,23 +74,23 @@ def ask(
     seed: int | None = None,
     language: str = "en",
 ) -> Asked[T]:
-    """A reply in the structure of ``reply``, which goes along as JSON schema for providers that can hold to it.
+    """Ask a model for a reply with the structure of ``reply``, sent as JSON schema if the provider supports it.
 
-    A reply that cannot be read, even mended, is asked for again with a short message telling what was wrong; one that
-    was cut at its limit, once, with four times the tokens. Only if no attempt ends well is what came whole of a cut
-    one taken.
+    If a reply cannot be read, even after repair, the next attempt includes it and a message about the fault. If a reply
+    was cut at its token limit, one attempt has four times the limit. If all attempts fail, the complete part of a cut
+    reply is used.
 
     Args:
-        messages: have to say the form of the reply as well: a provider may ignore the schema.
-        check: what is wrong with a value ("3 verdicts for 4 statements"); "" if nothing is.
-        attempts: requests at most, from 1; one that is repeated because the provider takes no schema is not counted.
-        max_tokens: of the first attempt's reply.
-        temperature, seed: as in ``ChatOptions``; another seed is not answered from the cache of replies.
-        language: of the correction.
+        messages: the prompt. It must describe the form of the reply, since a provider may ignore the schema.
+        check: returns the fault of a value ("3 verdicts for 4 statements"), "" if it has none.
+        attempts: maximum number of requests, from 1. A repetition without the schema is not counted.
+        max_tokens: limit of the first attempt's reply.
+        temperature, seed: as in ``ChatOptions``. A different seed is never answered from the reply cache.
+        language: language of the message about a fault, "es" or "en".
 
     Raises:
-        NeedsLanguageModel: the model can say nothing of its own.
-        ProviderError: one that no request would survive: no key, no quota, no such model.
+        NeedsLanguageModel: the model only quotes passages and cannot write freely.
+        ProviderError: every request would fail: wrong key, exhausted quota, unknown model.
     """
     if model.needs_evidence:
         raise NeedsLanguageModel(feature="A judge", provider=model.name)
@@ -108,7 +108,7 @@ def ask(
         try:
             completion = model.complete(ChatRequest(turns, options))
         except ProviderReplyUnusable as error:
-            # Mostly a model that thought until its tokens were used up; there is nothing to correct.
+            # Usually the model used all tokens for thinking: there is no text to correct, but more tokens may help.
             reason, detail = "provider", str(error)
             if tokens > max_tokens:
                 break
@@ -135,7 +135,7 @@ def ask(
         except Unreadable as error:
             detail = str(error)
         else:
-            # Whole, and then cut: blank space until the limit, as small models under a grammar write it.
+            # A complete value may precede the cut: small models under a grammar pad with white space to the limit.
             if not detail and (not cut or reading == "whole"):
                 return Asked(value, "", "", raw, tries, tuple(completions), reading)
             rest = value if not detail else rest
@@ -146,7 +146,7 @@ def ask(
             tokens = _MORE_TOKENS * max_tokens
         else:
             detail = "it repeats itself without end" if at_limit else detail or "it ends in the middle"
-            # The number makes it another request: the same one would get the same reply, if only from the cache.
+            # The attempt number makes the request unique; an identical one would be answered from the cache.
             told = correction(language).format(problem=detail, attempt=tries + 1, attempts=attempts).strip()
             turns = (*messages, Message("assistant", raw[:_REPEATED_CHARS] or "…"), Message("user", told))
     if rest is not None:
@@ -155,12 +155,12 @@ def ask(
 
 
 def correction(language: str) -> str:
-    """The template of what a judge is told whose reply could not be read; English for a language without one."""
+    """Return the template of the message after an unreadable reply; English for an unknown language."""
     return str(_texts(language)["correction"])
 
 
 def total_usage(completions: Iterable[Completion]) -> Usage:
-    """Sums over replies; None for what is not known of any of them."""
+    """Sum the usage over replies; a figure is None if no reply reports it."""
     usages = [completion.usage for completion in completions]
     return Usage(
         _sum(usage.prompt_tokens for usage in usages),

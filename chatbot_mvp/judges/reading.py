@@ -1,4 +1,4 @@
-"""From what a judge wrote to the structure it was asked for: strictly if possible, else mended, never guessed."""
+"""Read a judge's reply as the requested structure, strictly if possible, else after repair, without guessing values."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ import json_repair
 from pydantic import BaseModel, BeforeValidator, Field, ValidationError
 
 Reading = Literal["whole", "repaired", "cut"]
-"""How a reply was read. whole: it was the JSON asked for; repaired: that had to be found or mended first; cut: it
-broke off, so that the end of a list may be missing."""
+"""How a reply was read. whole: it was exactly the requested JSON; repaired: the JSON had to be extracted or repaired;
+cut: the reply was truncated, so the end of a list may be missing."""
 T = TypeVar("T", bound=BaseModel)
 
-_LONGEST = 100_000  # characters; what is longer is no verdict
+_LONGEST = 100_000  # characters; longer replies are rejected
 _THOUGHT = re.compile(r"<(think|thinking|thought|reasoning)>.*?(?:</\1>|\Z)", re.S | re.I)
 _UNOPENED_THOUGHT = re.compile(r"\A(?:(?!<think).)*?</(?:think|thinking|thought|reasoning)>", re.S | re.I)
 _OPENING = re.compile(r"[\[{]")
 _FENCED = re.compile(r"```[a-zA-Z0-9]*[ \t]*\n?(.*?)(?:```|\Z)", re.S)
 _ROUND, _ROUNDS = 60, 3
-"""Characters, and how often they come in a reply that goes in circles."""
+"""A reply repeats itself if its last 60 characters occur at least 3 times."""
 _PROBLEMS_SHOWN = 3
 _STARTS_TRIED = 200
-"""Brackets at which a value may begin; each costs a look at what follows it."""
+"""Maximum number of brackets tried as the start of a value, since each attempt parses the text behind it."""
 _ELEMENT_END = re.compile(r"[\"'}\]]\s*,|\}")
 
 _YES = ("1", "1.0", "yes", "y", "true", "si", "sí", "s", "verdadero", "cierto")
@@ -32,7 +32,7 @@ _NO = ("0", "0.0", "no", "n", "false", "falso")
 
 
 class Unreadable(ValueError):
-    """A reply from which the structure cannot be had; its text says why, in few words and without the reply's own."""
+    """A reply does not contain the requested structure. The message gives the reason without quoting the reply."""
 
 
 def _binary(value: object) -> object:
@@ -43,19 +43,18 @@ def _binary(value: object) -> object:
 
 
 Binary = Annotated[int, Field(ge=0, le=1), BeforeValidator(_binary)]
-"""A verdict of 0 or 1 as the field of a reply. What says the same in words ("sí", "no", true) is taken too; any other
-number is not: 2 is no verdict."""
+"""A verdict of 0 or 1 as a field of a reply. Accepts equivalent words ("sí", "no", true) but no other number."""
 
 
 def without_thoughts(text: str) -> str:
-    """A reply without what its model thought aloud between ``<think>`` marks."""
+    """Remove a model's reasoning between ``<think>`` tags (or similar) from a reply."""
     return _UNOPENED_THOUGHT.sub("", _THOUGHT.sub("", text)).strip()
 
 
 def ends_in_the_middle(text: str) -> bool:
-    """Whether JSON breaks off within a quoted text or before a value, whatever the provider says of its end.
+    """Return whether JSON is truncated inside a string or before a value, whatever the provider reports.
 
-    A bracket that was left open does not count: models forget those, and nothing is lost with them.
+    Unclosed brackets do not count: models often forget them, and no content is lost.
     """
     begin = _OPENING.search(text)
     if begin is None:
@@ -65,29 +64,29 @@ def ends_in_the_middle(text: str) -> bool:
 
 
 def repeats_itself(text: str) -> bool:
-    """Whether a reply goes round in circles at its end, as small models do until their limit; more would not help."""
+    """Return whether a reply repeats itself at its end, as small models do. A higher limit would not help."""
     end = text[-_ROUND:]
     return len(end) == _ROUND and text.count(end) >= _ROUNDS
 
 
 def until_cut(text: str) -> str:
-    """What came whole of a reply that reached its limit of tokens: up to the last element that was ended.
+    """Cut a truncated reply behind its last complete element.
 
-    Half a sentence would be judged as another one, and the first digit of a number read as the number.
+    A truncated sentence or number would otherwise be read as a different one.
     """
     ends = [found.end() for found in _ELEMENT_END.finditer(text)]
     return text[: ends[-1]] if ends else ""
 
 
 def read_reply(text: str, reply: type[T]) -> tuple[T, Reading]:
-    """What ``text`` says in the structure ``reply``.
+    """Read ``text`` as an instance of ``reply``.
 
-    Tried in turn, and the first that holds is taken: the text as JSON; without a thinking block; what stands in a code
-    fence; the last JSON value in the prose; the same mended (single quotes, Python's literals, trailing commas,
-    comments, brackets left open). Where ``reply`` has one field, a bare list or value stands for it.
+    Tries in this order: the text as JSON; the text without a thinking block; the content of a code fence; the last
+    JSON value in the prose; these after repair (single quotes, Python literals, trailing commas, comments, unclosed
+    brackets). If ``reply`` has a single field, a bare list or value is accepted for it.
 
     Raises:
-        Unreadable: none holds.
+        Unreadable: none of these is valid.
     """
     if len(text) > _LONGEST:
         raise Unreadable("it is far too long")
@@ -100,14 +99,14 @@ def read_reply(text: str, reply: type[T]) -> tuple[T, Reading]:
             try:
                 return reply.model_validate(wrapped), "repaired" if position else "whole"
             except ValidationError as error:
-                # An object that is nearly right says more than a stray word.
+                # Report the fault of a nearly correct object rather than that of a stray word.
                 if isinstance(value, dict | list):
                     problem = _told(error)
     raise Unreadable(problem)
 
 
 def _candidates(clean: str, whole: str) -> Iterator[Any]:
-    """Values that the text may mean, the likeliest first; the very first is the text itself, None if it is no JSON."""
+    """Yield possible values of the text, most likely first. The first is the whole text, None if it is not JSON."""
     yield _strict(whole)
     texts = [clean, *(found for found in reversed(_FENCED.findall(clean)) if found.strip())]
     for text in texts:
@@ -118,7 +117,7 @@ def _candidates(clean: str, whole: str) -> Iterator[Any]:
         first = _OPENING.search(text)
         if first is None:
             continue
-        # A list in the middle of prose is more often a quotation mark than an answer: mended, only an object counts.
+        # A bracket in prose is usually a citation mark such as [1], so a repaired value there must be an object.
         begin = first.start() if not text[: first.start()].strip() else text.find("{")
         if begin < 0:
             continue
@@ -136,7 +135,7 @@ def _forms(value: Any, reply: type[BaseModel]) -> Iterator[Any]:
     if len(reply.model_fields) != 1 or isinstance(value, dict):
         return
     [(name, field)] = reply.model_fields.items()
-    # Any text would do for a field of text.
+    # For a single text field any text would be accepted, even an unrelated one.
     if not (isinstance(value, str) and field.annotation is str):
         yield {name: value}
 
@@ -149,7 +148,7 @@ def _strict(text: str) -> Any:
 
 
 def _values_in(text: str) -> Iterator[Any]:
-    """The outermost objects and lists of valid JSON in a text, in order."""
+    """Yield the outermost valid JSON objects and lists in a text, in order."""
     decoder = json.JSONDecoder()
     position = 0
     for _ in range(_STARTS_TRIED):
@@ -172,7 +171,7 @@ def _mended(text: str) -> Any:
 
 
 def _told(error: ValidationError) -> str:
-    """What was wrong with the fields, for the judge: their names and rules, not the values it gave."""
+    """Describe up to three faulty fields for the judge, with names and rules but without the values."""
     told = []
     for problem in error.errors(include_url=False, include_input=False)[:_PROBLEMS_SHOWN]:
         place = ".".join(str(part) for part in problem["loc"])

@@ -1,4 +1,4 @@
-"""A score from a judge that answers in prose (RAG_P's DT-9): explicit patterns only, and no default."""
+"""Read a score from a judge's prose (RAG_P's DT-9), by explicit patterns only and without a default."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ _PATTERNS = tuple(
         _BEFORE + _DECIMAL + _AFTER,
     )
 )
-"""The most explicit first: the first that occurs decides."""
-_LARGEST_WHOLE = 100  # of a fraction: "3/2024" is a date
+"""Most explicit first. The first pattern that occurs decides."""
+_LARGEST_WHOLE = 100  # largest denominator of a fraction; "3/2024" is a date
 
 
 class _Score(BaseModel):
@@ -36,14 +36,14 @@ class _Score(BaseModel):
 
 
 def score_from_text(text: str) -> float | None:
-    """A judge's score, 0-1; None where it does not say one plainly.
+    """Read a judge's score, 0-1; None if the text does not state one clearly.
 
-    Taken, in this order: the field ``score`` of a JSON object; after "score:", "puntuación:" and the like a fraction,
-    a decimal 0.x or 1.0, or an integer of 0-10 (in tenths); a fraction N/M of at most 1; a decimal 0.x or 1.0 that
-    stands alone. Where the first of these that occurs has several values there is no telling which is meant: None.
+    Accepted, in this order: the field ``score`` of a JSON object; after "score:", "puntuación:" or similar, a fraction,
+    a decimal 0.x or 1.0, or an integer of 0-10 (in tenths); a fraction N/M of at most 1; a decimal 0.x or 1.0 on its
+    own. If the first form that occurs has several different values, the result is None.
 
-    "score: 1" is None in prose, being as much 1 of 10 as 1 of 1; as a field of JSON, the form that was asked for,
-    it is on the scale that was asked for: 1.0. Never a score: "10.5", "100", "20", "-0.3", "80 %".
+    "score: 1" in prose is None, because it can mean 1 of 10 or 1 of 1. In JSON, the requested form, it is 1.0. Never
+    accepted: "10.5", "100", "20", "-0.3", "80 %".
     """
     clean = without_thoughts(text)
     try:

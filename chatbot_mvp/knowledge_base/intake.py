@@ -1,4 +1,4 @@
-"""Takes files one by one and tells the state of each."""
+"""Read the files of an upload one by one, and track the state of each."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ FileStage = Literal["waiting", "reading", "read", "indexing", "indexed", "failed
 
 @dataclass(frozen=True)
 class FileState:
-    """How far a file is."""
+    """The progress and result of one file of an upload."""
 
     name: str
     stage: FileStage = "waiting"
     chars: int = 0
-    """Characters read."""
+    """Number of characters read."""
     pages: int = 0
-    """Of a PDF; 0 for other formats."""
+    """Number of pages of a PDF; 0 for other formats."""
     empty_pages: int = 0
-    """Pages without text."""
+    """Number of pages without text."""
     cut: bool = False
-    """Whether not all of its text found room."""
+    """True if only a part of its text was kept."""
     same_as: str = ""
-    """Name of the file that a duplicate repeats."""
+    """For a duplicate, the name of the earlier file with the same text."""
     code: str = ""
-    """Of the error of a file that failed, with its values in ``params``."""
+    """Error code of a failed file; ``params`` has the values."""
     message: str = ""
-    """The same in English."""
+    """Error message of a failed file, in English."""
     params: dict[str, str] = field(default_factory=dict)
 
     @property
@@ -40,7 +40,7 @@ class FileState:
         return self.stage in ("waiting", "reading", "read", "indexing")
 
     def stopped(self) -> FileState:
-        """As it is when the work on it was given up."""
+        """Return this state with the stage "stopped"."""
         return replace(self, stage="stopped")
 
     def failed(self, error: ChatbotError) -> FileState:
@@ -52,7 +52,7 @@ class FileState:
 
 
 class Intake:
-    """The files of one upload. For one thread."""
+    """The files of one upload. Not safe to share between threads."""
 
     def __init__(self, names: Sequence[str], max_chars: int, max_mb: int, max_pages: int) -> None:
         self.states = [FileState(name) for name in names]
@@ -61,14 +61,15 @@ class Intake:
 
     @property
     def done(self) -> int:
-        """Files that need no more reading."""
+        """Number of files that need no more reading."""
         return sum(state.stage not in ("waiting", "reading") for state in self.states)
 
     def read(self, contents: Sequence[bytes], told: Callable[[str], None]) -> list[tuple[str, ParsedText]]:
-        """(name, text) of each file that can be used, in order.
+        """Parse all files; return (name, text) of each usable one, in order. Failures are recorded in ``states``.
 
         Args:
-            told: called with the phase "read" after every change and a few times a second; may raise to stop.
+            contents: bytes of each file, in the order of the names.
+            told: called with the phase "kb_read" after every change and a few times a second; may raise to stop.
         """
         max_chars, max_mb, max_pages = self._limits
         found: list[tuple[str, ParsedText]] = []
@@ -102,20 +103,20 @@ class Intake:
         return found
 
     def kept(self, files: Sequence[KbFile], max_chars: int) -> None:
-        """The files that found room are being indexed; the last ones may not have."""
+        """Mark the files in ``files`` as being indexed, and the remaining ones as failed for lack of room."""
         for row, file in zip(self._rows, files, strict=False):
             self._set(row, stage="indexing", cut=file.cut)
         for row in self._rows[len(files) :]:
             self.states[row] = self.states[row].failed(UploadNoRoom(name=self.states[row].name, limit=max_chars))
 
     def indexed(self) -> None:
-        """All that was being indexed is."""
+        """Mark all files that were being indexed as indexed."""
         for row, state in enumerate(self.states):
             if state.stage == "indexing":
                 self._set(row, stage="indexed")
 
     def stopped(self) -> None:
-        """The work was given up."""
+        """Mark all unfinished files as stopped."""
         self.states = [state.stopped() if state.active else state for state in self.states]
 
     def _set(self, row: int, **changes: Any) -> None:

@@ -1,39 +1,29 @@
-"""The knowledge bases' half of the App: files taken in the background, what a KB holds, its name, a new index."""
+"""Knowledge bases: kept, read, renamed and deleted, and the pipeline that answers from each."""
 
 from __future__ import annotations
 
-import json
-import secrets
 import threading
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from pathlib import Path, PurePath
 
 from chatbot_mvp.documents.chunking import chunk_document
 from chatbot_mvp.documents.sources import KbFile, Place, place_of
-from chatbot_mvp.errors import ChatbotError, KbNotFound, KbUnreadable
-from chatbot_mvp.jobs.manager import JobManager, JobState, JobStatus
-from chatbot_mvp.knowledge_base.intake import FileState, Intake
-from chatbot_mvp.knowledge_base.store import KbStore
+from chatbot_mvp.embedding.registry import Embedders
+from chatbot_mvp.errors import KbNotFound, KbUnreadable
+from chatbot_mvp.knowledge_base.pipelines import PipelinePool
+from chatbot_mvp.knowledge_base.store import KbRecord, KbStore
 from chatbot_mvp.knowledge_base.suggestions import suggest_questions
-from chatbot_mvp.settings.model import Settings
+from chatbot_mvp.retrieval.factory import PipelineFactory
+from chatbot_mvp.retrieval.indexes.chroma import chroma_client, delete_collections
+from chatbot_mvp.retrieval.indexes.corpus import forget_index
+from chatbot_mvp.retrieval.pipeline import Pipeline
+from chatbot_mvp.retrieval.search import OtherSearch, other_search, with_search
+from chatbot_mvp.retrieval.strategies import get_strategy
+from chatbot_mvp.settings.live import LiveSettings
 from chatbot_mvp.text import fold
-from chatbot_mvp.types import Chunk, Progress, ProgressCallback
+from chatbot_mvp.types import Chunk, Document, ProgressCallback, ignore_progress
 
-_KEPT = 20  # ended jobs whose states stay on disk
-
-
-@dataclass(frozen=True)
-class Upload:
-    """Files on their way to a knowledge base, or how that ended."""
-
-    job: JobStatus
-    files: tuple[FileState, ...]
-    """Empty for an index that is built anew."""
-    kb_id: str
-    """Of what became of them; "" before, and where nothing did."""
+_PIPELINES_KEPT = 32  # knowledge bases whose indexes stay in memory
 
 
 @dataclass(frozen=True)
@@ -41,13 +31,14 @@ class Repeated:
     """A chunk whose text the knowledge base has more than once."""
 
     chunk: Chunk
-    """The first of them."""
+    """The first of the equal chunks."""
     times: int
+    """How many there are, from 2."""
 
 
 @dataclass(frozen=True)
 class KbContents:
-    """What a knowledge base is made of."""
+    """What a knowledge base consists of."""
 
     files: tuple[KbFile, ...]
     chunks: tuple[Chunk, ...]
@@ -55,114 +46,89 @@ class KbContents:
     """The most frequent first."""
 
 
-class Library:
-    """Safe to share between sessions; holds nothing of one user."""
+class KnowledgeBases:
+    """The knowledge bases of this data folder. Safe to share between sessions; holds nothing of one user."""
 
-    def __init__(
-        self,
-        settings: Callable[[], Settings],
-        store: KbStore,
-        build: Callable[[str, ProgressCallback], object],
-        forget: Callable[[str], None],
-        delete: Callable[[str], None],
-    ) -> None:
-        """
-        Args:
-            build: the indexes of a knowledge base.
-            forget: its indexes, in memory and on disk.
-            delete: it and all that hangs on it.
-        """
-        self._settings = settings
-        self._store = store
-        self._build = build
-        self._forget = forget
-        self._delete = delete
-        self._folder = settings().kb_jobs_dir
-        # Its own queue: an upload does not wait for an hour's benchmark.
-        self._jobs = JobManager(self._folder)
+    def __init__(self, live: LiveSettings, factory: PipelineFactory, embedders: Embedders) -> None:
+        self._live = live
+        self._factory = factory
+        self._embedders = embedders
+        self.store = KbStore(live.current.kb_dir)
+        """The files on disk."""
+        self._pipelines = PipelinePool(_PIPELINES_KEPT)
         self._files: dict[str, tuple[KbFile, ...]] = {}
         self._suggested: dict[tuple[str, str, int], tuple[str, ...]] = {}
         self._lock = threading.Lock()
+        self._version = live.snapshot.version
 
-    # --- files into a knowledge base
+    # --- keep, rename, delete
 
-    def take(self, files: Sequence[tuple[str, bytes]], kb_name: str = "") -> str:
-        """Make one knowledge base of one or more files, in the background; the job's id.
-
-        What cannot be used is left out with its reason, as is a file that repeats another. A stop leaves nothing.
+    def add(self, name: str, content: bytes) -> KbRecord:
+        """Keep an uploaded file as a knowledge base.
 
         Args:
-            files: (name, content).
-            kb_name: by default made of the files' names.
+            name: the file's name; its suffix tells the format.
+
+        Raises:
+            UploadError: the file cannot be used; nothing else changes.
         """
-        settings = self._settings()
-        names = [PurePath(name).name for name, _ in files]
-        intake = Intake(names, settings.kb_max_chars, settings.kb_max_upload_mb, settings.kb_max_pages)
+        limits = self._live.current
+        return self.store.add(name, content, limits.kb_max_chars, limits.kb_max_upload_mb, limits.kb_max_pages)
 
-        def work(job_id: str, progress: ProgressCallback) -> None:
-            def told(phase: str) -> None:
-                self._write(job_id, intake.states, "")
-                progress(Progress(phase, intake.done, len(names)))
+    def add_sample(self) -> KbRecord:
+        """Keep the sample document that comes with the project."""
+        path = next((self._live.current.samples_dir / "kb").glob("*.md"))
+        return self.add(path.name, path.read_bytes())
 
-            parsed = intake.read([content for _, content in files], told)
-            if not parsed:
-                return
-            known = {record.kb_id for record in self._store.records()}
-            record = self._store.keep(parsed, settings.kb_max_chars, kb_name)
-            try:
-                intake.kept(self._store.files(record.kb_id), settings.kb_max_chars)
-                told("kb_index")
-                self._build(record.kb_id, progress)
-            except ChatbotError:
-                # A stop, or an index that cannot be built: what was not there before is gone again.
-                intake.stopped()
-                if record.kb_id not in known:
-                    self._delete(record.kb_id)
-                self._write(job_id, intake.states, "")
-                raise
-            intake.indexed()
-            self._write(job_id, intake.states, record.kb_id)
-
-        title = kb_name.strip() or (names[0] if len(names) == 1 else f"{names[0]} +{len(names) - 1}")
-        return self._submit("upload", title, work, intake.states)
-
-    def reindex(self, kb_id: str) -> str:
-        """Drop the indexes and vectors of a knowledge base and build them anew, in the background; the job's id.
+    def rename(self, kb_id: str, kb_name: str) -> None:
+        """Give a knowledge base another name; a blank name changes nothing.
 
         Raises:
             KbNotFound, KbUnreadable
         """
-        record = self._store.record(kb_id)
+        if name := " ".join(kb_name.split())[:120]:
+            self.store.rename(kb_id, name)
 
-        def work(job_id: str, progress: ProgressCallback) -> None:
-            self._forget(kb_id)
-            self._store.recount(kb_id)
-            self._build(kb_id, progress)
-            self._write(job_id, (), kb_id)
+    def delete(self, kb_id: str) -> None:
+        """Delete a knowledge base and its vectors.
 
-        return self._submit("reindex", record.kb_name, work, ())
+        Raises:
+            KbNotFound
+            VectorStoreUnavailable: nothing was deleted.
+        """
+        self.store.record(kb_id)
+        self._drop_vectors(kb_id)
+        self.store.delete(kb_id)
 
-    def upload(self, job_id: str) -> Upload | None:
-        """A job with the state of each file; None if there is no such job."""
-        status = self._jobs.status(job_id)
-        return None if status is None else self._upload(status)
+    # --- read
 
-    def uploads(self) -> list[Upload]:
-        """Those that are queued or running, of all sessions, the newest first."""
-        return [self._upload(status) for status in self._jobs.statuses() if status.active]
+    def records(self) -> list[KbRecord]:
+        """The stored knowledge bases, the newest first."""
+        return self.store.records()
 
-    def stop(self, job_id: str) -> None:
-        """Ask a job to stop at its next clean place."""
-        self._jobs.stop(job_id)
+    def document(self, kb_id: str) -> Document:
+        """The text that the offsets of sources refer to.
 
-    # --- what is there
+        Raises:
+            KbNotFound, KbUnreadable
+        """
+        return self.store.document(kb_id)
+
+    def chunks(self, kb_id: str) -> list[Chunk]:
+        """The chunks that are searched, in the order of the text.
+
+        Raises:
+            KbNotFound, KbUnreadable
+        """
+        return chunk_document(self.store.document(kb_id))
 
     def contents(self, kb_id: str) -> KbContents:
-        """
+        """The files, the chunks, and the chunks whose text repeats.
+
         Raises:
             KbNotFound, KbUnreadable
         """
-        chunks = chunk_document(self._store.document(kb_id))
+        chunks = self.chunks(kb_id)
         first: dict[str, Chunk] = {}
         count: Counter[str] = Counter()
         for chunk in chunks:
@@ -170,83 +136,75 @@ class Library:
             first.setdefault(key, chunk)
             count[key] += 1
         repeated = tuple(Repeated(first[key], times) for key, times in count.most_common() if times > 1)
-        return KbContents(self._store.files(kb_id), tuple(chunks), repeated)
+        return KbContents(self.store.files(kb_id), tuple(chunks), repeated)
 
     def place(self, kb_id: str, offset: int) -> Place | None:
-        """The file and page that a character of a knowledge base is from; None where the KB is gone."""
+        """The file and page that the character at ``offset`` comes from; None if the knowledge base is gone."""
         if kb_id not in self._files:
             try:
-                self._files[kb_id] = self._store.files(kb_id)
+                self._files[kb_id] = self.store.files(kb_id)
             except (KbNotFound, KbUnreadable):
                 return None
         return place_of(self._files[kb_id], offset)
 
-    def rename(self, kb_id: str, kb_name: str) -> None:
-        """Another name; a blank one changes nothing.
-
-        Raises:
-            KbNotFound, KbUnreadable
-        """
-        if name := " ".join(kb_name.split())[:120]:
-            self._store.rename(kb_id, name)
-
     def suggested_questions(self, kb_id: str, limit: int = 4) -> tuple[str, ...]:
-        """Questions that the knowledge base should answer, from its headings and definitions.
+        """Up to ``limit`` questions that the knowledge base should answer, made from its headings and definitions.
 
         Raises:
             KbNotFound, KbUnreadable
         """
-        record = self._store.record(kb_id)
+        record = self.store.record(kb_id)
         key = (kb_id, record.sha256, limit)
         if key not in self._suggested:
-            self._suggested[key] = suggest_questions(self._store.document(kb_id), record.language, limit)
+            self._suggested[key] = suggest_questions(self.store.document(kb_id), record.language, limit)
         return self._suggested[key]
 
-    # --- jobs
+    # --- the pipeline
 
-    def _submit(
-        self,
-        kind: str,
-        title: str,
-        work: Callable[[str, ProgressCallback], None],
-        states: Sequence[FileState],
-    ) -> str:
-        moment = datetime.now(UTC).strftime("%Y%m%dT%H%M%S%f")
-        job_id = f"{moment}-{kind}-{secrets.token_hex(3)}"
-        self._folder.mkdir(parents=True, exist_ok=True)
-        self._prune()
-        self._write(job_id, states, "")
-        self._jobs.submit(job_id, title, lambda progress: work(job_id, progress))
-        return job_id
+    def pipeline(self, kb_id: str, progress: ProgressCallback = ignore_progress, search: OtherSearch = ()) -> Pipeline:
+        """The pipeline over a knowledge base; the first call builds its indexes.
 
-    def _upload(self, status: JobStatus) -> Upload:
-        try:
-            written = json.loads(self._path(status.job_id).read_text("utf-8"))
-            files = tuple(FileState(**row) for row in written["files"])
-            return Upload(status, ended(files, status.state), written["kb_id"])
-        except (OSError, ValueError, TypeError, KeyError):
-            return Upload(status, (), "")
+        Args:
+            search: settings of retrieval that differ from those in effect. Each set of them has its own pipeline.
 
-    def _write(self, job_id: str, states: Sequence[FileState], kb_id: str) -> None:
-        path = self._path(job_id)
-        partial = path.with_suffix(".partial")
-        entry: Mapping[str, object] = {"kb_id": kb_id, "files": [state.as_dict() for state in states]}
+        Raises:
+            KbNotFound, KbUnreadable, InvalidSetting
+            NeedsLanguageModel, MissingPackage, ProviderNotConfigured: ``search`` needs something that is not there.
+        """
+        record, now = self.store.record(kb_id), self._live.snapshot
         with self._lock:
-            partial.write_text(json.dumps(entry, ensure_ascii=False), "utf-8")
-            partial.replace(path)
+            if now.version != self._version:
+                # Their indexes stay on disk. An answer that is being written keeps the pipeline that it has.
+                self._pipelines.clear()
+                self._version = now.version
+        other = other_search(now.settings, search)
+        settings = with_search(now.settings, other)
+        return self._pipelines.get(
+            # The version is part of the key: a pipeline holds the language model of the provider it was built with.
+            (kb_id, record.sha256, str(now.version), repr(other)),
+            lambda: self._factory.build(self.chunks(kb_id), record.language, settings, progress, kb_id=kb_id),
+        )
 
-    def _prune(self) -> None:
-        old = sorted((status for status in self._jobs.statuses() if not status.active), key=lambda s: s.job_id)
-        for status in old[: -_KEPT or None]:
-            for path in self._folder.glob(f"{status.job_id}.*"):
-                path.unlink(missing_ok=True)
+    def forget_index(self, kb_id: str) -> None:
+        """Delete what was built over a knowledge base, in memory and on disk; the next question builds it again.
 
-    def _path(self, job_id: str) -> Path:
-        return self._folder / f"{job_id}.files"
+        Raises:
+            KbNotFound, KbUnreadable, VectorStoreUnavailable
+        """
+        settings = self._live.current
+        chunks, record = self.chunks(kb_id), self.store.record(kb_id)
+        self._drop_vectors(kb_id)
+        with_vectors = get_strategy(settings.retrieval_strategy).needs_vectors
+        embedder = self._embedders.of(settings) if with_vectors else None
+        forget_index(chunks, record.language, settings.cache_dir, embedder)
 
-
-def ended(files: tuple[FileState, ...], state: JobState) -> tuple[FileState, ...]:
-    """The files' states as they are when their job is over: nothing is on its way any more."""
-    if state in ("queued", "running", "stopping"):
-        return files
-    return tuple(file.stopped() if file.active else file for file in files)
+    def _drop_vectors(self, kb_id: str) -> None:
+        """
+        Raises:
+            VectorStoreUnavailable
+        """
+        settings = self._live.current
+        if settings.chroma_host or settings.chroma_dir.is_dir():
+            delete_collections(chroma_client(settings.chroma_dir, settings.chroma_host), kb_id)
+        # The same document added again is the same KB: it must not meet a pipeline whose vectors are gone.
+        self._pipelines.drop(kb_id)

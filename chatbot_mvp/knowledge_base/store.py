@@ -1,4 +1,4 @@
-"""Knowledge bases on disk: one folder each, the source text, its files, and what is known about it."""
+"""Store knowledge bases on disk, each in a folder with its source text, its list of files and its record."""
 
 from __future__ import annotations
 
@@ -22,58 +22,59 @@ from chatbot_mvp.types import Document
 
 @dataclass(frozen=True)
 class KbRecord:
-    """What is known about a stored knowledge base."""
+    """The metadata of a stored knowledge base."""
 
     kb_id: str
     kb_name: str
-    """The uploaded file's name, or the one that it was given."""
+    """Name of the uploaded file, or the name that a user gave it."""
     language: str
     """Detected language of the text, "es" or "en"."""
     chars: int
-    """Characters kept."""
+    """Number of characters kept."""
     original_chars: int
-    """Characters of the files."""
+    """Number of characters of all files before any cut."""
     kb_truncated: bool
-    """True when the files were over the limit and cut at a paragraph."""
+    """True if the files exceeded the limit and were cut at a paragraph."""
     encoding: str
-    """Of the first file, as in ``ParsedText``."""
+    """Encoding of the first file, as in ``ParsedText``."""
     sha256: str
-    """Of the kept text in UTF-8."""
+    """SHA-256 of the kept text in UTF-8, in hex."""
     added_at: str
-    """ISO 8601, UTC."""
+    """Time of the upload, ISO 8601, UTC."""
     files: tuple[str, ...] = ()
-    """Names of its files in order; empty in a record of an earlier version."""
+    """Names of its files in order; empty in records of earlier versions."""
     chunks: int = 0
-    """How many chunks its text is cut into; 0 where it has not been counted."""
+    """Number of chunks of its text; 0 if they have not been counted."""
 
 
 class KbStore:
     """Reads and writes ``<root>/<kb_id>/source.txt``, ``files.json`` and ``kb.json``.
 
-    Equal text under an equal name is the same KB.
+    The id is made from the first file's name and the text, so that an equal upload gives the same KB.
     """
 
     def __init__(self, root: Path) -> None:
         self._root = root
 
     def add(self, name: str, content: bytes, max_chars: int, max_mb: int, max_pages: int = 500) -> KbRecord:
-        """Parse and keep an upload; it becomes the newest KB.
+        """Parse and store one uploaded file. It becomes the newest KB.
 
         Raises:
-            UploadError, MissingPackage: the file cannot be used; nothing that was there before is touched.
+            UploadError, MissingPackage: the file cannot be read; existing KBs are unchanged.
         """
         parsed = parse_upload(name, content, max_chars, max_mb, max_pages)
         return self.keep([(Path(name).name, parsed)], max_chars)
 
     def keep(self, files: Sequence[tuple[str, ParsedText]], max_chars: int, kb_name: str = "") -> KbRecord:
-        """Keep parsed files as one KB, the newest.
+        """Store parsed files as one KB, which becomes the newest.
 
         Args:
-            files: (file's name, what was read), at least one.
-            kb_name: by default the first file's, and how many more there are.
+            files: (file name, parsed text), at least one.
+            max_chars: limit of the joined text in characters.
+            kb_name: by default the first file's name and the number of further files.
 
         Raises:
-            UploadEmpty: there is no text.
+            UploadEmpty: the files have no text.
         """
         first = files[0][0]
         text, kept = join_sources(files, max_chars)
@@ -84,7 +85,7 @@ class KbStore:
         slug = re.sub(r"[^a-z0-9]+", "-", fold(Path(first).stem)).strip("-")[:40] or "kb"
         kb_id = f"{slug}-{sha[:8]}"
         if not kb_name and (known := self._known(kb_id)) is not None:
-            named = known.kb_name  # it may have been renamed
+            named = known.kb_name  # keep the name that a user may have given it
         record = KbRecord(
             kb_id=kb_id,
             kb_name=named,
@@ -100,14 +101,14 @@ class KbStore:
         )
         folder = self._root / record.kb_id
         folder.mkdir(parents=True, exist_ok=True)
-        # kb.json last: a folder without it is no KB, so a crash in between leaves nothing half-made in the list.
+        # Write kb.json last: a folder without it is not listed, so a crash leaves no incomplete KB in the list.
         _write(folder / "source.txt", text)
         _write(folder / "files.json", json.dumps([asdict(file) for file in kept], ensure_ascii=False))
         self._write_record(record)
         return record
 
     def rename(self, kb_id: str, kb_name: str) -> KbRecord:
-        """Give a KB another name; its id, and all that hangs on it, stays.
+        """Give a KB another name. Its id stays, so its index and conversations remain valid.
 
         Raises:
             KbNotFound, KbUnreadable
@@ -117,7 +118,7 @@ class KbStore:
         return record
 
     def recount(self, kb_id: str) -> None:
-        """Count the chunks again; how a text is cut may have changed since it came.
+        """Count the chunks again, since the chunking may have changed since the upload.
 
         Raises:
             KbNotFound, KbUnreadable
@@ -126,7 +127,7 @@ class KbStore:
         self._write_record(replace(self.record(kb_id), chunks=chunks))
 
     def files(self, kb_id: str) -> tuple[KbFile, ...]:
-        """The files of a KB in order; one for a KB of an earlier version.
+        """Return the files of a KB in order; a single one for a KB stored by an earlier version.
 
         Raises:
             KbNotFound, KbUnreadable
@@ -144,7 +145,7 @@ class KbStore:
             raise KbUnreadable(kb_id=kb_id, reason=str(error)) from error
 
     def records(self) -> list[KbRecord]:
-        """All readable KBs, the newest first."""
+        """Return the records of all readable KBs, newest first."""
         found = []
         for path in self._root.glob("*/kb.json"):
             try:
@@ -154,9 +155,11 @@ class KbStore:
         return sorted(found, key=lambda record: (record.added_at, record.kb_id), reverse=True)
 
     def record(self, kb_id: str) -> KbRecord:
-        """
+        """Read the record of a KB.
+
         Raises:
-            KbNotFound, KbUnreadable
+            KbNotFound: there is no KB with this id.
+            KbUnreadable: its record is damaged.
         """
         path = self._root / kb_id / "kb.json"
         if not re.fullmatch(r"[a-z0-9-]+", kb_id) or not path.is_file():
@@ -169,26 +172,27 @@ class KbStore:
             raise KbUnreadable(kb_id=kb_id, reason=str(error)) from error
 
     def document(self, kb_id: str) -> Document:
-        """The KB's text as one document.
+        """Return the KB's text as one document.
 
         Raises:
             KbNotFound, KbUnreadable
         """
         record = self.record(kb_id)
         try:
-            # newline="": offsets count the characters that were stored, whatever the platform's line ends.
+            # newline="" disables the platform's translation of line ends, so that stored offsets stay valid.
             with (self._root / kb_id / "source.txt").open(encoding="utf-8", newline="") as file:
                 text = file.read()
         except (OSError, UnicodeDecodeError) as error:
             raise KbUnreadable(kb_id=kb_id, reason=str(error)) from error
-        # Not the name that it was given: sections are searched by their titles, and a new name changes no index.
+        # Use the first file's name: the title is indexed, and a new KB name must not change the index.
         title = Path((*record.files, record.kb_name)[0]).stem
         return Document(doc_id=kb_id, title=title, text=text, source=record.kb_name)
 
     def delete(self, kb_id: str) -> None:
-        """
+        """Delete a KB and its folder.
+
         Raises:
-            KbNotFound
+            KbNotFound: there is no KB with this id.
         """
         self.record(kb_id)
         shutil.rmtree(self._root / kb_id)
@@ -205,7 +209,7 @@ class KbStore:
 
 
 def _write(path: Path, text: str) -> None:
-    """Atomic: a reader sees the old file or the new one, never half of it."""
+    """Write a file atomically: readers see the old content or the new one, never a part."""
     partial = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}")
     with partial.open("w", encoding="utf-8", newline="") as file:
         file.write(text)

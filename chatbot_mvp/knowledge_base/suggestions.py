@@ -1,4 +1,4 @@
-"""Questions that a knowledge base should answer, by rules: from its definitions and its headings."""
+"""Suggest questions that a knowledge base should answer, by rules from its definitions and headings."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from chatbot_mvp.text import STOP_WORDS, Analyzer, fold
 from chatbot_mvp.types import Document
 
 _MIN_BODY = 60
-"""A section of fewer characters has little to ask about."""
+"""Sections with fewer characters get no question."""
 _MAX_HEADING = 70
 
-# Of stop words alone: any other word would be looked for in the text, and strict mode would refuse its own suggestion.
+# The templates use only stop words: retrieval would search any other word, and strict mode might refuse the question.
 ABOUT = {"es": "¿Qué hay sobre {topic}?", "en": "What is there about {topic}?"}
 WHAT_IS = {"es": "¿Qué es {topic}?", "en": "What is {topic}?"}
 _LIST = {"es": "¿Cuáles son {topic}?", "en": "What are {topic}?"}
@@ -25,7 +25,7 @@ _DEFINITION = {
     ),
     "en": re.compile(r"(?:^|[.\n]\s*)((?:The|A|An)\s+\w+(?:\s+\w+)?)\s+is\s+(?:a|an|the)\s+\w+"),
 }
-# A heading that names several things asks for them by itself.
+# A plural heading ("Requirements") becomes a question for the list ("What are the requirements?").
 _PLURAL = {
     "es": (re.compile(r"^(requisitos|pasos|plazos|tipos|ventajas|funciones|obligaciones|derechos|horarios|tarifas|"
                       r"condiciones|normas|objetivos|causas|síntomas|sanciones|multas)\b", re.I),
@@ -47,18 +47,18 @@ _EMPTY = frozenset(
 
 
 def suggest_questions(document: Document, language: str, limit: int) -> tuple[str, ...]:
-    """Up to ``limit`` questions, each of another section, in the order of the text and spread over it.
+    """Return up to ``limit`` questions about different sections, spread over the text and in its order.
 
-    Those that name their topic in two words or more come before the others: they are surer to be answered.
+    Questions with two or more topic words are preferred, because they are more likely to be answered.
 
     Args:
-        language: "es" or "en".
+        language: "es" or "en"; any other value is treated as "en".
     """
     language = language if language in ABOUT else "en"
     sections = split_sections(document.text)
-    asked: dict[str, tuple[str, bool]] = {}  # the same question of two sections is one
+    asked: dict[str, tuple[str, bool]] = {}  # folded question -> (question, preferred), so that none is repeated
     for section in sections:
-        # A document's introduction stands under its title, which says too little of what can be asked.
+        # Skip the introduction below the document's title: the title is too general for a question.
         title = len(sections) > 2 and is_title(document.text[: section.start])
         if not title and (question := section_question(document.text, section, language)):
             sure = len(Analyzer(language).terms(question)) > 1
@@ -70,7 +70,7 @@ def suggest_questions(document: Document, language: str, limit: int) -> tuple[st
 
 
 def is_title(before: str) -> bool:
-    """Whether a heading that stands behind ``before`` is a document's first."""
+    """Return whether a heading that follows the text ``before`` is the first one of a document."""
     last = before.rstrip().rpartition("\n")[2]
     return not last or last.startswith("# ")
 
@@ -82,7 +82,7 @@ def spread(rows: Sequence[int], limit: int) -> list[int]:
 
 
 def heading_topic(heading: str, language: str) -> str:
-    """What a heading is about, without its number; "" for one that says too little ("Introduction") or too much."""
+    """Return a heading without its number; "" if it is too general ("Introduction") or too long."""
     topic = _NUMBER.sub("", heading).strip(" .:;-–—\"'«»*_`")
     return topic if len(topic) <= _MAX_HEADING and any(word not in _EMPTY for word in _words(topic, language)) else ""
 
@@ -92,7 +92,7 @@ def _words(topic: str, language: str) -> list[str]:
 
 
 def section_question(text: str, section: Section, language: str) -> str:
-    """The question of a section; "" if it has none that is worth asking."""
+    """Return a question about a section; "" if its heading or text gives none."""
     body = text[section.body_start : section.end]
     if not section.path or len(body.strip()) < _MIN_BODY:
         return ""
@@ -113,14 +113,14 @@ def section_question(text: str, section: Section, language: str) -> str:
         return _LIST[language].format(topic=f"{article} {small(topic)}")
     if defined := _DEFINITION[language].search(body):
         name = defined.group(1)
-        # Only of what the section is about; a definition in passing is of little interest.
+        # Use a definition only if it defines the topic of the heading.
         if set(re.findall(r"[^\W\d_]{4,}", fold(name))) & set(words):
             return WHAT_IS[language].format(topic=small(name))
     return ABOUT[language].format(topic=small(topic))
 
 
 def small(text: str) -> str:
-    """With a small first letter, unless it is a name in capitals or of capitals."""
+    """Return ``text`` with a lower-case first letter, unless it begins with two capitals (an acronym)."""
     second = text[1:2]
     return text if second.isupper() else text[0].lower() + text[1:]
 

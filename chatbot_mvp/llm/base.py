@@ -127,3 +127,7 @@ class ChatModel(Protocol):
 
     def stream(self, request: ChatRequest) -> ChatStream:
         """Start to answer a request and return the stream of its pieces. May raise at once, as ``complete`` does."""
+
+
+def ignore_reply(_: Completion) -> None:
+    """For callers that do not count a model's replies."""

@@ -1,4 +1,4 @@
-"""Which provider answers: what is configured, what was chosen, what responds. The App holds one ``Providers``."""
+"""Which providers are configured, which one is chosen, which ones respond, and the models they give."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from chatbot_mvp.errors import ChatbotError, InvalidSetting, ProviderNotConfigured
-from chatbot_mvp.llm.base import ChatModel, ChatOptions, ChatRequest, ChatStream, Completion, Message
+from chatbot_mvp.errors import ChatbotError, ProviderNotConfigured
+from chatbot_mvp.llm.base import ChatModel, ChatOptions, ChatRequest, ChatStream, Completion, Message, ignore_reply
 from chatbot_mvp.llm.language_model import LanguageModel
 from chatbot_mvp.llm.registry import PROVIDERS, create_chat_model, create_remote_model, find_provider, is_installed
 from chatbot_mvp.llm.reply_cache import ReplyCache
-from chatbot_mvp.settings.model import AUTO, Settings
-from chatbot_mvp.settings.saved import save_provider, saved_provider
+from chatbot_mvp.settings.live import LiveSettings
+from chatbot_mvp.settings.model import Settings
 
 _CHECK_SECONDS = 10.0
 _MODEL_FIELDS = {
@@ -56,58 +56,44 @@ class ProviderStatus:
 
 
 class Providers:
-    """The providers under some settings. Safe to share between threads."""
+    """The providers under the settings in effect. Safe to share between threads."""
 
-    def __init__(self, settings: Settings) -> None:
-        self._given = settings
-        self._settings = self._resolved(settings)
+    def __init__(self, live: LiveSettings) -> None:
+        self._live = live
         self._models: dict[str, ChatModel] = {}
         self._checks: dict[str, ProviderCheck] = {}
         self._lock = threading.Lock()
 
     @property
-    def settings(self) -> Settings:
-        """The settings with the provider that is in use."""
-        return self._settings
-
-    @property
     def fixed(self) -> bool:
-        """True if PROVIDER names one, so that nothing can be chosen in Admin."""
-        return self._given.provider != AUTO
+        """True if PROVIDER names a provider, so that Admin cannot choose another one."""
+        return self._live.provider_fixed
 
     def statuses(self) -> list[ProviderStatus]:
         """Every provider, in the order of the registry."""
         return [self._status(name) for name in PROVIDERS]
 
     def choose(self, name: str) -> None:
-        """Take a provider from now on, and after a restart.
+        """Use another provider from the next request on, and after a restart.
 
         Raises:
-            UnknownChoice: no such provider.
-            ProviderNotConfigured: says what is missing.
+            UnknownChoice: there is no such provider.
+            ProviderNotConfigured: the message names the missing variable or package.
             InvalidSetting: PROVIDER is set, and wins.
+            ChoiceNotKept: the choice could not be written; nothing changes.
         """
         status = self._status(find_provider(name).name)
-        if self.fixed:
-            reason = f"it is set outside of Admin and wins over the choice of {name!r}; remove it there first"
-            raise InvalidSetting(name="PROVIDER", found=self._given.provider, reason=reason)
-        if not status.configured:
+        if not status.configured and not self.fixed:
             raise ProviderNotConfigured(provider=name, missing=status.missing)
-        save_provider(self._given.app_settings_path, name)
-        self._settings = self._given.with_changes(provider=name)
-
-    def take(self, settings: Settings) -> None:
-        """Go on with other settings; the provider that was chosen stays."""
-        self._given = settings
-        self._settings = self._resolved(settings)
+        self._live.choose_provider(name)
 
     def require_chosen(self) -> None:
-        """Fails where the provider that is in use cannot be used; asks nobody.
+        """Raise an error if the current provider cannot be used. Sends no request.
 
         Raises:
             UnknownChoice, ProviderNotConfigured
         """
-        status = self._status(find_provider(self._settings.provider).name)
+        status = self._status(find_provider(self._live.current.provider).name)
         if not status.configured:
             raise ProviderNotConfigured(provider=status.name, missing=status.missing)
 
@@ -121,8 +107,8 @@ class Providers:
         seconds, error = None, None
         try:
             if provider.has_model:
-                model = create_remote_model(self._given.with_changes(provider=name))
-                seconds = model.check(min(_CHECK_SECONDS, self._given.nim_request_timeout))
+                settings = self._live.current.with_changes(provider=name)
+                seconds = create_remote_model(settings).check(min(_CHECK_SECONDS, settings.nim_request_timeout))
         except ChatbotError as failure:
             error = failure
         check = ProviderCheck(error is None, seconds, error, datetime.now(UTC).isoformat(timespec="seconds"))
@@ -150,16 +136,20 @@ class Providers:
             return self._models[key]
 
     def current(self) -> ChatModel:
-        """A model that follows the choice in Admin. Making it needs nothing: what is missing is told by its calls."""
-        return _Current(lambda: self._settings, self.model)
+        """A model that sends each request to the provider that is chosen at that moment.
+
+        Making it needs no configuration: its calls raise an error that names what is missing.
+        """
+        return _Current(self._live, self)
 
     def language_model(
-        self, settings: Settings, seen: Callable[[Completion], None] = lambda _: None
+        self, settings: Settings, on_reply: Callable[[Completion], None] = ignore_reply
     ) -> LanguageModel | None:
-        """What retrieval may ask under some settings; None where the provider has no model or is not configured.
+        """The language model that retrieval may use; None if the provider has no model or is not configured.
 
         Args:
-            seen: told of every reply.
+            settings: name the provider and its model.
+            on_reply: called with every reply.
         """
         provider = PROVIDERS.get(settings.chosen_provider)
         if provider is None or not provider.has_model or provider.missing(settings):
@@ -168,53 +158,49 @@ class Providers:
 
         def ask(prompt: str) -> str:
             completion = self.model(settings).complete(ChatRequest((Message("user", prompt),), options))
-            seen(completion)
+            on_reply(completion)
             return completion.text
 
         return LanguageModel(settings.language_model, ask)
 
     def reply_cache(self) -> ReplyCache:
         """The replies that are kept on disk."""
-        return ReplyCache(self._given.reply_cache_path)
-
-    def _resolved(self, settings: Settings) -> Settings:
-        saved = "" if settings.provider != AUTO else saved_provider(settings.app_settings_path)
-        return settings.with_changes(provider=saved if saved in PROVIDERS else settings.chosen_provider)
+        return ReplyCache(self._live.current.reply_cache_path)
 
     def _status(self, name: str) -> ProviderStatus:
-        provider = PROVIDERS[name]
-        missing = provider.missing(self._given)
+        provider, settings = PROVIDERS[name], self._live.current
+        missing = provider.missing(settings)
         if not missing and not is_installed(provider):
             missing = provider.command
         return ProviderStatus(
             name,
             configured=not missing,
             missing=missing,
-            model=self._given.model_of(name),
-            chosen=name == self._settings.provider,
+            model=settings.model_of(name),
+            chosen=name == settings.provider,
             always_shown=provider.always_shown,
-            note=provider.note(self._given),
+            note=provider.note(settings),
             check=self._checks.get(name),
         )
 
 
 class _Current:
-    """A ``ChatModel`` that asks the provider which is chosen at the time of the call."""
+    """A ``ChatModel`` that sends each request to the provider that is chosen at that moment."""
 
-    def __init__(self, settings: Callable[[], Settings], model: Callable[[Settings], ChatModel]) -> None:
-        self._settings = settings
-        self._model = model
+    def __init__(self, live: LiveSettings, providers: Providers) -> None:
+        self._live = live
+        self._providers = providers
 
     @property
     def name(self) -> str:
-        return self._settings().language_model
+        return self._live.current.language_model
 
     @property
     def needs_evidence(self) -> bool:
-        return not find_provider(self._settings().chosen_provider).has_model
+        return not find_provider(self._live.current.provider).has_model
 
     def complete(self, request: ChatRequest) -> Completion:
-        return self._model(self._settings()).complete(request)
+        return self._providers.model(self._live.current).complete(request)
 
     def stream(self, request: ChatRequest) -> ChatStream:
-        return self._model(self._settings()).stream(request)
+        return self._providers.model(self._live.current).stream(request)

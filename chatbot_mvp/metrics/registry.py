@@ -1,4 +1,4 @@
-"""Every metric as data: what it takes, its range, its direction, and the keys of its texts in the catalogues."""
+"""The registry of all metrics: input, range, direction, and the keys of their texts in the translations."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ RAGAS_NAMES = (
     *("ragas_id_based_context_precision", "ragas_id_based_context_recall"),
     *("lexical_context_recall", "lexical_faithfulness", "embedding_answer_similarity", "embedding_answer_relevancy"),
 )
-"""The metrics of data sets of answers; ``judging.ragas`` scores them."""
+"""The metrics of data sets of answers; ``judges.ragas`` scores them."""
 
 ANSWER_METRICS: dict[str, Callable[[AnswerCase], float | None]] = {
     "generation_score": generation_score,
@@ -32,7 +32,7 @@ ANSWER_METRICS: dict[str, Callable[[AnswerCase], float | None]] = {
     "accuracy": label_accuracy,
     "answer_contains": answer_contains,
 }
-"""Name -> function over one answered question."""
+"""Name -> function that scores one answered question."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,22 +40,23 @@ class MetricSpec:
     """One metric."""
 
     name: str
-    """As it stands in run records and exports ("recall@5")."""
+    """Name in run records and exports ("recall@5")."""
     takes: Input
-    """ranking: (ranking before reranking, qrels); context: (documents of the context, qrels); answer: an AnswerCase;
-    judged: a judge's reply, so that there is no function; vectors: (answer, reference) embedded; run: all queries of a
-    run at once, so that it has no value per query."""
+    """ranking: (ranking before reranking, qrels); context: (documents in the context, qrels); answer: an AnswerCase;
+    judged: a judge's reply, without a function; vectors: (answer, reference) embedded; run: all queries of a run
+    together, without values per query."""
     function: Callable[..., float | int | None] | None
     k: int | None = None
-    """Cutoff, if it has one."""
+    """Cutoff; None if it has none."""
     low: float = 0.0
+    """Smallest value."""
     high: float | None = 1.0
-    """Largest value; None: no bound."""
+    """Largest value; None if unbounded."""
     higher_is_better: bool = True
 
     @property
     def family(self) -> str:
-        """The name without its cutoff; ``metric_label.<family>`` and ``metric_help.<family>`` are its texts."""
+        """The name without its cutoff, as in the text keys ``metric_label.<family>`` and ``metric_help.<family>``."""
         return self.name.partition("@")[0]
 
     @property
@@ -68,7 +69,7 @@ class MetricSpec:
 
     @property
     def worst(self) -> float:
-        """What a failed query counts as in the reading that does not leave it out."""
+        """The value that a failed query gets in the mean that includes failures."""
         return self.low if self.higher_is_better or self.high is None else self.high
 
 
@@ -92,15 +93,15 @@ METRICS: dict[str, MetricSpec] = {
         *(MetricSpec(name, "judged", None) for name in RAGAS_NAMES),
     )
 }
-"""Name -> what it is."""
+"""Name -> metric."""
 
 COMPARED = (
     *RAGAS_NAMES,
     *("hit@1", "recall@5", "recall@10", "all_gold@5", "ndcg@10", "mrr", "map"),
     *("generation_recall", "generation_score", "f1", "exact_match", "accuracy", "faithfulness", "semantic_similarity"),
 )
-"""What two runs are compared by unless asked otherwise.
+"""The default metrics of a comparison of runs.
 
-Few, since Holm's correction charges for each: hit@1, precision@1 and ndcg@1 of binary judgements are one metric under
-three names, and a complement has its metric's p.
+The list is short because Holm's correction makes each further metric costly. Redundant metrics are left out: for binary
+judgements hit@1, precision@1 and ndcg@1 are equal, and a complement has the p of its metric.
 """

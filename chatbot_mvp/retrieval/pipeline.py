@@ -1,4 +1,4 @@
-"""The pipeline that answers a chat question and that a benchmark run measures: one class, built in one place."""
+"""The retrieval pipeline. Chat answers with it and benchmark runs measure it; ``build_pipeline`` builds it for both."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ from chatbot_mvp.text import ANALYSIS_VERSION
 from chatbot_mvp.types import Chunk, ProgressCallback, ignore_progress
 
 PIPELINE_VERSION = 3
-"""Part of the fingerprint: raise it whenever equal settings would give other results."""
+"""Part of the fingerprint. Raise it with every code change that alters the results of unchanged settings."""
 
 _SELECTION_KNOBS = ("kb_top_k", "kb_min_score", "kb_max_context_chars", "kb_large_context_chars")
-"""What may differ from question to question: nothing that an index is built with depends on it."""
+"""Settings that may change between questions, because no index depends on them."""
 
 
 class Pipeline:
@@ -44,10 +44,12 @@ class Pipeline:
         reranker: Reranker | None = None,
         expander: QueryExpander | None = None,
     ) -> None:
-        """
+        """Create the stages of the configured strategy.
+
         Args:
-            reranker: puts the candidates in order once more, just before a selection is made of them.
-            expander: has further words for a short question, just after those of the knowledge base.
+            reranker: reorders the candidates just before the selection stage; None for no reranking.
+            expander: adds words from a language model to short questions, just after the expansion by the
+                knowledge base; None for no such expansion.
         """
         self.index = index
         self.config = config
@@ -63,38 +65,38 @@ class Pipeline:
                 self._stages.append(LlmExpansion(index, config, expander))
 
     def with_selection(self, settings: Settings) -> Pipeline:
-        """This pipeline with the knobs of the selection that ``settings`` hold, over the same index; cheap."""
+        """Return this pipeline with the selection settings of ``settings``. The index is shared, so this is cheap."""
         config = replace(self.config, **{name: getattr(settings, name) for name in _SELECTION_KNOBS})
         return self if config == self.config else Pipeline(self.index, config, self._reranker, self._expander)
 
     def retrieve(self, queries: Sequence[str]) -> list[RetrievalTrace]:
-        """One trace per query, in order. What is found for a query does not depend on the others."""
+        """Run all stages and return one trace per query, in order. A query's results do not depend on the others."""
         traces = [RetrievalTrace(query) for query in queries]
         for stage in self._stages:
             traces = stage.run_batch(traces)
         return traces
 
     def embed_queries(self, queries: Sequence[str], progress: ProgressCallback = ignore_progress) -> None:
-        """Have the vectors of many queries in the cache before they are asked; nothing for a strategy without vectors.
+        """Embed many queries into the cache ahead of ``retrieve``. Does nothing if the strategy uses no vectors.
 
         Raises:
-            ProviderError: of a remote embedder; what it gave before is kept.
+            ProviderError: the remote embedder failed; vectors received before the failure stay cached.
         """
         if (side := self.index.dense) is not None:
             side.cache.embed(side.embedder, queries, "query", side.batch_size, progress, "embed_queries")
 
 
 def retrieval_config(settings: Settings) -> RetrievalConfig:
-    """The settings that a pipeline depends on."""
+    """Extract the settings that a pipeline depends on."""
     return RetrievalConfig(**{field.name: getattr(settings, field.name) for field in fields(RetrievalConfig)})
 
 
 def require_language_model(settings: Settings, model: LanguageModel | None) -> None:
-    """Fails before any work is done where a language model is needed and ``model`` is None.
+    """Check, before any work is done, that a language model is available if the settings need one.
 
     Raises:
         UnknownChoice: the strategy is not in the registry.
-        NeedsLanguageModel
+        NeedsLanguageModel: strategy, reranker or query expansion need a language model and ``model`` is None.
     """
     if get_strategy(settings.retrieval_strategy).needs_language_model:
         needed(model, settings.retrieval_strategy, settings.chosen_provider)
@@ -105,7 +107,7 @@ def require_language_model(settings: Settings, model: LanguageModel | None) -> N
 
 
 def fingerprint(config: RetrievalConfig) -> str:
-    """12 hex digits that are equal exactly when two pipelines over the same corpus give the same results."""
+    """Return 12 hex digits that identify everything that decides a pipeline's results, except the corpus."""
     strategy = get_strategy(config.retrieval_strategy)
     identity = {
         **asdict(config),
@@ -128,17 +130,18 @@ def build_pipeline(
     kb_id: str = "",
     language_model: LanguageModel | None = None,
 ) -> Pipeline:
-    """The one way to a pipeline, for chat and benchmark alike.
+    """Build or load the indexes of ``chunks`` and return the configured pipeline, for chat and benchmark alike.
 
     Args:
-        embedder: makes the embedding model; called only if the strategy needs vectors.
-        kb_id: the knowledge base that the chunks are of; "" for a benchmark's corpus.
-        language_model: the provider's model; None if it has none.
+        language: "es" or "en", the language of the chunks.
+        embedder: creates the embedding model; called only if the strategy needs vectors.
+        kb_id: id of the knowledge base that the chunks belong to; "" for a benchmark corpus.
+        language_model: the provider's model; None if the provider has none.
 
     Raises:
         UnknownChoice: the strategy is not in the registry.
-        NeedsLanguageModel: strategy, reranker or query expansion need a language model.
-        MissingPackage, InvalidSetting, VectorStoreUnavailable: of the vector store.
+        NeedsLanguageModel: strategy, reranker or query expansion need a language model and there is none.
+        MissingPackage, InvalidSetting, VectorStoreUnavailable: the vector store cannot be used.
     """
     config = retrieval_config(settings)
     strategy = get_strategy(config.retrieval_strategy)

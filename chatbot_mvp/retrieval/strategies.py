@@ -1,4 +1,4 @@
-"""The registry of retrieval strategies. A strategy is data: its name, its stages, what it needs."""
+"""The registry of retrieval strategies. A strategy is data: a name, its stages, and the resources it needs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from chatbot_mvp.retrieval.stages.stitching import Stitching
 
 @dataclass(frozen=True)
 class Strategy:
-    """An ordered list of stages under a name."""
+    """A named, ordered list of stages."""
 
     name: str
     summary: str
@@ -22,7 +22,7 @@ class Strategy:
     needs_vectors: bool
     needs_links: bool = False
     needs_language_model: bool = False
-    """True if chunks are indexed with a context that a language model writes (``enrichment``)."""
+    """True if a language model writes a context for each chunk before indexing (see ``indexes.enrichment``)."""
 
 
 _JUDGE = (Selection, Stitching, Evidence)
@@ -55,9 +55,10 @@ STRATEGIES: dict[str, Strategy] = {
 
 
 def get_strategy(name: str) -> Strategy:
-    """
+    """Look up a strategy by name.
+
     Raises:
-        UnknownChoice: no such strategy.
+        UnknownChoice: no strategy has this name.
     """
     if name not in STRATEGIES:
         raise UnknownChoice(kind="retrieval strategy", found=name, legal=", ".join(STRATEGIES))

@@ -1,4 +1,7 @@
-"""The single object that carries a question through all stages, into Chat, run records and exports."""
+"""The trace: one immutable object that carries a question and its results through all stages.
+
+Chat, run records and exports read the same object.
+"""
 
 from __future__ import annotations
 
@@ -12,18 +15,18 @@ from chatbot_mvp.types import Chunk
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A chunk with its score and what the score is made of."""
+    """A retrieved chunk with its score and the signals behind the score."""
 
     chunk: Chunk
     score: float
-    """Comparable within one trace only; higher is better."""
+    """Higher is better. Comparable within one trace only."""
     signals: Mapping[str, float] = field(default_factory=dict)
-    """Name of a signal -> its value, e.g. ``bm25``, ``bm25_rank`` (from 1), ``vector``."""
+    """Signal name -> value, for example ``bm25`` (score), ``bm25_rank`` (from 1) or ``vector`` (cosine)."""
 
 
 @dataclass(frozen=True, slots=True)
 class StageRecord:
-    """What one stage did."""
+    """The time and the notes of one stage."""
 
     stage: str
     seconds: float
@@ -32,40 +35,42 @@ class StageRecord:
 
 @dataclass(frozen=True, slots=True)
 class RetrievalTrace:
-    """One question and all that the stages found for it."""
+    """One question and everything that the stages found for it."""
 
     query: str
     query_expanded: str = ""
-    """The query as searched; "" when it was not expanded."""
+    """The query with added words, as searched; "" if it was not expanded."""
     expansion_notes: tuple[str, ...] = ()
+    """One note "source: word" for each added word."""
     query_vector: Vectors | None = field(default=None, repr=False, compare=False)
-    """Shape (dimensions,), unit length; None when no stage needs it."""
+    """Embedding of the query, shape (dimensions,), unit length; None if no stage needs vectors."""
     candidates: Mapping[str, tuple[Hit, ...]] = field(default_factory=dict)
     """Name of a retriever -> its hits, best first."""
     hits: tuple[Hit, ...] = ()
-    """The one final list before selection, best first."""
+    """The final ranking, best first. ``chunks_final`` is selected from it."""
     hits_before_rerank: tuple[Hit, ...] | None = None
-    """``hits`` as they were before a reranker took its few; None when there was none."""
+    """``hits`` before reranking cut and reordered them; None if the pipeline has no reranker."""
     chunks_final: tuple[Hit, ...] = ()
-    """What reaches the answer: a selection of ``hits``, then the chunks that stitching added."""
+    """The context of the answer: a selection of ``hits``, then the chunks that stitching added."""
     chunks_added_by_stitching: tuple[str, ...] = ()
-    """Ids of the chunks of ``chunks_final`` that are there as neighbours of a hit."""
+    """Ids of the chunks in ``chunks_final`` that were added as neighbours of a hit."""
     context_chars_used: int = 0
-    """Distinct source characters of ``chunks_final``: what two chunks share counts once."""
+    """Distinct source characters of ``chunks_final``. Characters that two chunks share count once."""
     context_chars_budget: int = 0
-    """How many of them there may be."""
+    """Upper limit of ``context_chars_used``; a single first hit may exceed it."""
     evidence: float | None = None
-    """0-1: how well ``chunks_final`` cover the question; None when no stage judged it."""
+    """How well ``chunks_final`` cover the question, 0-1; None if no stage judged it."""
     records: tuple[StageRecord, ...] = ()
+    """One record per stage, in the order of execution."""
 
     @property
     def retrieved(self) -> tuple[Hit, ...]:
-        """What the retrievers found, best first, whatever a reranker made of it: what ranking metrics score."""
+        """The hits of the retrievers before any reranking, best first. Ranking metrics score this list."""
         return self.hits if self.hits_before_rerank is None else self.hits_before_rerank
 
     @property
     def pre_rerank_candidate_ids(self) -> tuple[str, ...]:
-        """Chunk ids that a reranker was given, in the order it got them; empty when there was none."""
+        """Chunk ids in their order before reranking; empty if the pipeline has no reranker."""
         return tuple(hit.chunk.chunk_id for hit in self.hits_before_rerank or ())
 
     @property
@@ -73,5 +78,5 @@ class RetrievalTrace:
         return len(self.chunks_added_by_stitching)
 
     def with_record(self, record: StageRecord, **changes: Any) -> RetrievalTrace:
-        """This trace with ``changes`` and one more stage record."""
+        """Return a copy of this trace with ``changes`` applied and ``record`` appended."""
         return replace(self, records=(*self.records, record), **changes)

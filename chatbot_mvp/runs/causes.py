@@ -1,4 +1,4 @@
-"""Why a question of a run went wrong: the first place on its way where what it needed was lost."""
+"""Find the cause of a wrong answer: the first stage at which a needed document or the answer was lost."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from chatbot_mvp.metrics.answers.text import AnswerCase
 
 
 class Cause(StrEnum):
-    """In the order of the way that a question takes; the value stands in run records and catalogue keys."""
+    """Causes in the order of the pipeline's stages. The values occur in run records and translation keys."""
 
     OK = "ok"
     """Answered right or, in a run without answers, with all gold documents in the context."""
@@ -34,21 +34,21 @@ class Cause(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class QueryOutcome:
-    """What became of one question. The fields of the answer stay at their defaults in a run without generation."""
+    """The outcome of one question. In a run without generation the answer's fields keep their defaults."""
 
     gold: frozenset[str]
-    """Relevant documents."""
+    """Ids of the relevant documents."""
     candidates: tuple[str, ...]
-    """Documents before reranking, the best first, as deep as they are known."""
+    """Ids of the documents before reranking, best first, as far as recorded."""
     cut: int
-    """So many documents fit into the context."""
+    """Maximum number of documents in the context."""
     context: tuple[str, ...] | None = None
-    """Documents that reached the context; None: the first ``cut`` candidates."""
+    """Ids of the documents in the context; None means the first ``cut`` candidates."""
     reranked: bool = False
     answered: bool = False
-    """There is an answer, be it "I don't know"."""
+    """True if there is an answer, including "I don't know"."""
     right: bool | None = None
-    """None: nothing could tell."""
+    """Whether the answer is right; None if it could not be scored."""
     abstained: bool = False
     """The answer is "I don't know"."""
     judge_failed: bool = False
@@ -57,10 +57,10 @@ class QueryOutcome:
 
 
 def cause_of(outcome: QueryOutcome) -> Cause:
-    """The cause; where several gold documents were lost, the earliest place.
+    """Return the cause of an outcome; if several gold documents were lost, the earliest stage counts.
 
-    A right answer is ok whatever was retrieved, and an "I don't know" without the evidence is a failure of retrieval,
-    not of the answer.
+    A right answer is ok whatever was retrieved. An "I don't know" without the evidence is a failure of retrieval, not
+    of the answer.
     """
     if outcome.failed:
         return Cause.NOT_SCORED
@@ -91,13 +91,13 @@ def _lost(outcome: QueryOutcome) -> Cause | None:
 
 
 def outcome_of_row(row: Mapping[str, Any], cut: int, language: str) -> QueryOutcome:
-    """The outcome of a row of ``per_query`` in ``<run_id>.json``.
+    """Derive the outcome from a row of ``per_query`` in ``<run_id>.json``.
 
     Args:
-        row: read are ``gold``, ``retrieved`` and, where they are there, ``candidates`` (all that a reranker got),
+        row: uses ``gold``, ``retrieved`` and, if present, ``candidates`` (the reranker's input),
             ``generation_doc_ids``, ``reranked``, ``response``, ``abstained``, ``judge_failed``, ``failed``.
-        cut: documents that fit into a context.
-        language: of the answers.
+        cut: maximum number of documents in the context.
+        language: language of the answers.
     """
     context = row.get("generation_doc_ids")
     response = row.get("response")
@@ -110,7 +110,7 @@ def outcome_of_row(row: Mapping[str, Any], cut: int, language: str) -> QueryOutc
         context=None if context is None else tuple(context),
         reranked=bool(row.get("reranked")),
         answered=response is not None,
-        # The no of "no lo sé" is not the answer no.
+        # The "no" in "no lo sé" is not the answer "no".
         right=False if abstained else right,
         abstained=abstained,
         judge_failed=bool(row.get("judge_failed")),
@@ -119,41 +119,40 @@ def outcome_of_row(row: Mapping[str, Any], cut: int, language: str) -> QueryOutc
 
 
 class Fate(StrEnum):
-    """Where one relevant document of a question was lost, in the order of its way; keys of the catalogues."""
+    """Where one relevant document of a question was lost, in the order of the stages; also translation keys."""
 
     IN_CONTEXT = "in_context"
     """It reached the context."""
     NOT_FOUND = "not_found"
     """No retriever has it among its candidates."""
     LOST_IN_FUSION = "lost_in_fusion"
-    """A retriever found it, and the one list of all does not have it."""
+    """A retriever found it, but the merged ranking does not contain it."""
     BELOW_CUT = "below_cut"
-    """In the list, too low for the context, and no reranker lifted it."""
+    """It is in the ranking, but too low for the context, and no reranker raised it."""
     LOST_IN_RERANKING = "lost_in_reranking"
-    """High enough before the reranker, too low after it."""
+    """It ranked high enough before the reranker, and too low after it."""
     LEFT_OUT = "left_out"
-    """High enough, and the context had no room for it, or its score was under the least."""
+    """It ranked high enough, but the context had no room for it, or its score was below the minimum."""
 
 
 @dataclass(frozen=True, slots=True)
 class GoldPath:
-    """One relevant document's way through the stages of its question."""
+    """The ranks of one relevant document in the stages of its question."""
 
     doc_id: str
     ranks: Mapping[str, int | None]
-    """Stage -> rank from 1, None where it is not; stages as in ``retrieving.gold_ranks``, those that are known."""
+    """Stage -> rank from 1, None if the stage lost it. Stages as in ``retrieving.gold_ranks``, as far as recorded."""
     fate: Fate
 
 
 def gold_paths(row: Mapping[str, Any], payload: Mapping[str, Any], cut: int, reranker: bool) -> list[GoldPath]:
-    """The ways of a question's relevant documents.
+    """Trace the relevant documents of a question through the stages.
 
     Args:
-        row: of ``per_query``; read where ``payload`` is of an earlier version or gone: the ranking as deep as it was
-            kept, and the context.
-        payload: of the retrieval record; {} without one.
-        cut: documents that fit into a context.
-        reranker: whether the run had one.
+        row: row of ``per_query``. Its ranking and context are used if ``payload`` has no ranks.
+        payload: payload of the retrieval record; {} if there is none.
+        cut: maximum number of documents in the context.
+        reranker: whether the run had a reranker.
     """
     recorded = payload.get("gold", {}).get("ranks", {})
     paths = []
@@ -164,7 +163,7 @@ def gold_paths(row: Mapping[str, Any], payload: Mapping[str, Any], cut: int, rer
 
 
 def fate_of(ranks: Mapping[str, int | None], cut: int, reranker: bool) -> Fate:
-    """Where a document with these ranks was lost, the earliest place."""
+    """Return the first stage that lost a document with these ranks."""
     if ranks.get("context"):
         return Fate.IN_CONTEXT
     place = ranks.get("ranking")

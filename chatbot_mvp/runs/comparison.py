@@ -1,4 +1,4 @@
-"""Two or more runs over the same questions, metric by metric and query by query."""
+"""Compare two or more runs over the same questions, by metric and by query."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class ComparedRun:
 
 @dataclass(frozen=True, slots=True)
 class QueryChange:
-    """One question whose score is not the same."""
+    """One question whose score changed."""
 
     query_id: str
     question: str
@@ -47,7 +47,7 @@ class MetricDelta:
 
     metric: str
     base: float | None
-    """Mean over the queries that both runs scored, as all figures here."""
+    """The base's mean. All figures here are over the queries that both runs scored."""
     other: float | None
     delta: float | None
     """other - base."""
@@ -56,13 +56,13 @@ class MetricDelta:
     p: float | None
     """Two-sided paired randomisation test; None without pairs."""
     p_holm: float | None
-    """Corrected over all metrics and runs of the comparison."""
+    """``p`` with Holm's correction over all metrics and runs of the comparison."""
     pairs: int
-    """Queries that both runs scored."""
+    """Number of queries that both runs scored."""
     total: int
-    """Queries of the runs."""
+    """Number of queries in each run."""
     improved: tuple[QueryChange, ...]
-    """Queries that the other run does better, the largest change first; for a complement, those that are lower."""
+    """Queries on which the other run is better (for a complement: lower), largest change first."""
     worsened: tuple[QueryChange, ...]
     equal: int
 
@@ -74,12 +74,12 @@ class RunDelta:
     run_id: str
     metrics: tuple[MetricDelta, ...]
     configuration: dict[str, tuple[Any, Any]]
-    """What differs: setting (or fingerprint, code_version) -> (base, other); secrets are masked."""
+    """Differences: setting (or fingerprint, code_version) -> (base, other). Secrets are masked."""
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """What ``benchmark compare`` tells."""
+    """The result of ``benchmark compare``."""
 
     base: str
     dataset: str
@@ -91,7 +91,7 @@ class Comparison:
 
     @property
     def configuration(self) -> dict[str, tuple[Any, ...]]:
-        """Setting -> its value in the base and in each other run, in their order; only what is not the same in all."""
+        """Setting -> its values in the base and in the other runs, in order, for settings that differ."""
         base = {name: values[0] for run in self.runs for name, values in run.configuration.items()}
         return {
             name: (own, *(run.configuration.get(name, (own, own))[1] for run in self.runs))
@@ -100,15 +100,15 @@ class Comparison:
 
 
 def compare_runs(runs: Sequence[ComparedRun], metrics: Sequence[str] = ()) -> Comparison:
-    """The first run against each of the others.
+    """Compare the first run, the base, with each of the others.
 
     Args:
-        metrics: names; by default those of ``COMPARED`` that both runs have.
+        metrics: names; by default the metrics of ``COMPARED`` that all runs have.
 
     Raises:
-        NothingToCompare: fewer than two runs, or one of them twice.
-        CorporaDiffer, QuestionsDiffer: a difference between the runs would not be one of their configurations.
-        UnknownChoice: a metric that the runs do not have.
+        NothingToCompare: there are fewer than two runs, or one is given twice.
+        CorporaDiffer, QuestionsDiffer: the runs measured different data, so their figures cannot be compared.
+        UnknownChoice: a run lacks one of the metrics.
     """
     ids = [run.run_id for run in runs]
     if len(set(ids)) < 2 or len(set(ids)) != len(ids):
@@ -144,9 +144,9 @@ def compare_runs(runs: Sequence[ComparedRun], metrics: Sequence[str] = ()) -> Co
 
 
 def configuration_changes(base: RunManifest, other: RunManifest) -> dict[str, tuple[Any, Any]]:
-    """What differs between the configurations; a setting that one run's version did not have is None there.
+    """Return the settings that differ; a setting that one run's version did not have is None there.
 
-    Compared as they may be shown: another key, or another folder with a model of the same name, is no difference.
+    Masked values are compared, so different keys, or different folders with equal names, are no difference.
     """
     one, two = (
         {**masked_settings(m.settings_masked), "fingerprint": m.fingerprint, "code_version": m.code_version}
@@ -154,26 +154,26 @@ def configuration_changes(base: RunManifest, other: RunManifest) -> dict[str, tu
     )
     names = {**one, **two}
     if TREC in (base.imported, other.imported):
-        # Of a ranking of another program nothing is known that would make a setting of ours a difference.
+        # The settings of another program's ranking are unknown, so compare only what both runs have.
         names = {name: None for name in names if name in one and name in two}
     return {name: (one.get(name), two.get(name)) for name in names if one.get(name) != two.get(name)}
 
 
 Line = Mapping[str, Any]
-"""A run as in ``submissions.jsonl``."""
+"""A line of ``submissions.jsonl``."""
 
 Mismatch = Literal["kind", "dataset", "documents", "questions"]
 
 
 def why_not_comparable(base: Line, other: Line) -> Mismatch | None:
-    """The first thing that sets two runs apart beside their configuration, as far as their lines tell; None if none.
+    """Return the first reason why two runs cannot be compared, judged by their lines; None if there is none.
 
-    Quick, for lists of many runs; ``compare_runs`` looks closer.
+    This check is fast, for long lists of runs. ``compare_runs`` checks more.
     """
     if base.get("kind") != other.get("kind"):
         return "kind"
     if base.get("kind") == RAGAS:
-        # The same questions, whatever the file of a system's answers is called.
+        # Files of answers are comparable if their questions are equal, whatever the files' names.
         return None if base.get("dataset_sha256") == other.get("dataset_sha256") else "questions"
     if base.get("dataset") != other.get("dataset"):
         return "dataset"
@@ -218,13 +218,13 @@ def _names(runs: Sequence[ComparedRun], asked: Sequence[str]) -> list[str]:
 
 
 def _questions(run: ComparedRun) -> dict[str, str]:
-    """query_id -> text, by id: the order decides which random sign or draw a query meets."""
+    """Return query_id -> text, sorted by id, because the order decides each query's random signs and draws."""
     rows = sorted(run.result["per_query"], key=lambda row: row["query_id"])
     return {row["query_id"]: row["question"] for row in rows}
 
 
 def _pairs(base: ComparedRun, other: ComparedRun, name: str) -> tuple[Floats, Floats]:
-    """The scores of both runs by query id; NaN in both where either has none."""
+    """Return the scores of both runs by query id; NaN in both if either is not scored."""
     scores = [{row["query_id"]: row["metrics"].get(name) for row in run.result["per_query"]} for run in (base, other)]
     table = np.array(
         [

@@ -1,4 +1,4 @@
-"""A run's configuration for people: every setting in a group, beside its default. Secrets are not in it at all."""
+"""Group a run's settings for display, with their defaults. Secrets are left out."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "requests": ("nim_",),
     "other": ("",),
 }
-"""Group -> beginnings of its settings' names; the first group that fits has the setting. Keys of the catalogues."""
+"""Group -> prefixes of its settings' names. A setting belongs to the first matching group. Also translation keys."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,13 +30,13 @@ class RunSetting:
     name: str
     value: Any
     default: Any
-    """Of this version; None for a setting that it does not have."""
+    """The default in this version; None if this version does not have the setting."""
     changed: bool
-    """Not as the default."""
+    """True if the value differs from the default."""
 
 
 def configuration_groups(recorded: Mapping[str, Any]) -> dict[str, list[RunSetting]]:
-    """Group -> its settings by name, those that were changed first; groups without a setting are left out."""
+    """Return group -> its settings, changed ones first, then by name. Empty groups are left out."""
     defaults = _defaults()
     found: dict[str, list[RunSetting]] = {group: [] for group in GROUPS}
     for name, value in masked_settings(recorded).items():
@@ -52,6 +52,6 @@ def _group(name: str) -> str:
 
 
 def _defaults() -> dict[str, Any]:
-    """As a manifest writes them, so that they can be compared with what stands there."""
+    """Return the defaults in the form of a manifest, so that they can be compared with recorded values."""
     made = Settings.model_construct()
     return masked_settings(made.model_dump(mode="json", exclude={"data_dir", *SECRETS}))

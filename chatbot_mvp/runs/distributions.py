@@ -1,4 +1,4 @@
-"""How the values of many queries spread: counts per interval, and quantiles."""
+"""Describe the distribution of values over queries: counts per interval, and quantiles."""
 
 from __future__ import annotations
 
@@ -16,29 +16,31 @@ class Distribution:
     """Values of one quantity, one per query or request."""
 
     edges: tuple[float, ...]
-    """Of the intervals, ascending, one more than ``counts``. Each holds its lower edge, the last one both."""
+    """Ascending edges of the intervals, one more than ``counts``. Intervals include their lower edge, the last both."""
     counts: tuple[int, ...]
+    """Number of values in each interval."""
     scored: int
-    """Values; the sum of ``counts`` and ``above``."""
+    """Number of values: the sum of ``counts`` and ``above``."""
     missing: int
-    """Queries without a value."""
+    """Number of queries without a value."""
     above: int
-    """Values over the last edge: of a long tail that would leave one bar of all the others."""
+    """Number of values above the last edge. A long tail is cut off so that the other bars stay readable."""
     mean: float
     quantiles: tuple[float, float, float]
-    """5 %, median, 95 %; between two values in proportion."""
+    """5 %, median and 95 % quantile, with linear interpolation."""
 
 
 def distribution(
     values: Iterable[float | None], domain: tuple[float, float] | None = None, bins: int = BINS
 ) -> Distribution | None:
-    """
+    """Compute the distribution of ``values``.
+
     Args:
-        values: None is no value.
-        domain: (lowest, highest possible value); None: from 0 to the 99th percentile.
+        values: None is a missing value.
+        domain: (lowest, highest possible value); None for 0 to the 99th percentile.
 
     Returns:
-        None without a single value.
+        None if there are no values.
     """
     given = list(values)
     known = np.array([value for value in given if value is not None], dtype=np.float64)
@@ -47,7 +49,7 @@ def distribution(
     low, high = domain or (0.0, float(np.quantile(known, _TAIL)))
     if high <= low:
         high = low + 1.0
-    # Rounded, or 0.3 would fall below an edge of 0.30000000000000004.
+    # Round the edges: otherwise 0.3 would fall below an edge of 0.30000000000000004.
     edges = np.round(np.linspace(low, high, bins + 1), 9)
     edges[-1] = max(edges[-1], high)
     counts, _ = np.histogram(known, edges)

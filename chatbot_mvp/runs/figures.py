@@ -1,4 +1,4 @@
-"""From the rows of a run's queries to its figures, and a row's metrics."""
+"""Compute the metrics of a query's row, and the aggregated figures of a run."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ Row = Mapping[str, Any]
 
 
 def context_metrics(context: Sequence[str] | None, qrels: Mapping[str, int]) -> dict[str, float | None]:
-    """The metrics of what reached the generator; none of them in a run without a reranker (``context`` is None)."""
+    """Compute the metrics of the generator's context; empty without a reranker (``context`` is None)."""
     return {} if context is None else {name: function(context, qrels) for name, function in CONTEXT_METRICS.items()}
 
 
 def answer_metrics(case: AnswerCase) -> dict[str, float | None]:
-    """The metrics of an answer that apply to its kind of question; all None when there is no answer."""
+    """Compute the answer metrics that apply to the kind of question; all None if there is no answer."""
     other = "answer_contains" if case.is_label else "accuracy"
     return {name: function(case) for name, function in ANSWER_METRICS.items() if name != other}
 
 
 def run_figures(per_query: Sequence[Row]) -> dict[str, Any]:
-    """The aggregates of ``<run_id>.json``; which metrics there are is taken from the rows.
+    """Compute the aggregates of ``<run_id>.json``, for all metrics that occur in the rows.
 
     Returns:
         ``metrics`` (mean over the scored queries), ``scored`` ([scored, total]), ``readings`` ([failures left out,
@@ -62,7 +62,7 @@ def run_figures(per_query: Sequence[Row]) -> dict[str, Any]:
 
 
 def _lacks(row: Row) -> bool:
-    """Whether a score that the row has not is a failure."""
+    """Return whether the row's missing scores count as failures."""
     return bool(row.get("failed") or row.get("judge_failed"))
 
 

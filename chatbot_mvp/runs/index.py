@@ -1,4 +1,4 @@
-"""``submissions.jsonl``: one line per finished run, for lists that must not open every run."""
+"""Read and write ``submissions.jsonl``, one line per finished run, so that lists need not open every run."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ _KEPT = (
 
 
 def append_submission(path: Path, result: Mapping[str, Any]) -> None:
-    """Add a finished run's line."""
+    """Append the line of a finished run."""
     path.parent.mkdir(parents=True, exist_ok=True)
     append_json_lines(path, [{name: result[name] for name in _KEPT if name in result}])
 
 
 def read_submissions(path: Path) -> tuple[list[dict[str, Any]], int]:
-    """(the runs, the newest first, each once; the number of lines that cannot be used). Nothing in the file changes."""
+    """Return (distinct runs, newest first; number of unusable lines). Does not change the file."""
     rows, damaged = read_json_lines(path)
     by_id: dict[str, dict[str, Any]] = {}
     for row in rows:

@@ -1,4 +1,4 @@
-"""What a run has recorded, in memory and on disk at once: what is missing, and what comes to it."""
+"""Keep the records of a run in memory and on disk, and tell which are missing."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from chatbot_mvp.runs.records import QueryRecord, RunFolder
 
 
 class Journal:
-    """The records of one run. For the thread that holds the run."""
+    """The records of one run. Used only by the thread that holds the run's lock."""
 
     def __init__(self, folder: RunFolder, *, forget_failed: bool = False) -> None:
         """
         Args:
-            forget_failed: take failed queries for missing, so that they are done again.
+            forget_failed: treat failed queries as missing, so that they are repeated.
         """
         self._folder = folder
         phases, self.damaged = folder.all_records()
@@ -24,27 +24,27 @@ class Journal:
         }
 
     def of(self, phase: str) -> dict[str, QueryRecord]:
-        """query_id -> its record."""
+        """Return query_id -> record of a phase."""
         return self._phases.setdefault(phase, {})
 
     def missing(self, phase: str, query_ids: Iterable[str]) -> list[str]:
-        """Those that have no record of a phase, in the order given."""
+        """Return the queries without a record of a phase, in the given order."""
         known = self.of(phase)
         return [query_id for query_id in query_ids if query_id not in known]
 
     def ok(self, phase: str) -> set[str]:
-        """Queries for which a phase went well."""
+        """Return the queries for which a phase succeeded."""
         return {query_id for query_id, record in self.of(phase).items() if record.status == "ok"}
 
     def failed(self, phase: str) -> int:
-        """How many queries a phase failed for."""
+        """Return the number of queries for which a phase failed."""
         return sum(record.status == "failed" for record in self.of(phase).values())
 
     def add(self, records: Sequence[QueryRecord]) -> None:
-        """Write records; once this returns, they survive a crash.
+        """Write records. When this returns, they survive a crash.
 
         Raises:
-            RunNotWritten
+            RunNotWritten: the disk is full or not writable.
         """
         if not records:
             return

@@ -1,4 +1,4 @@
-"""Runs over the same data, best first by a metric."""
+"""Rank the runs over equal data by a metric."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from chatbot_mvp.runs.search import Run, main_metric
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """Runs that measured the same questions over the same documents, so that their figures can be ranked."""
+    """Runs over equal questions and documents, whose figures can therefore be ranked."""
 
     kind: str
     """"benchmark" or "ragas"."""
     dataset: str
-    """Name of the data set; of evaluations of answers, that of the newest one."""
+    """Name of the data set; for evaluations of answers, the name in the newest run."""
     sha256: str
     queries: int | None
     documents: int | None
     runs: tuple[Run, ...]
-    """The newest first."""
+    """Newest first."""
 
     @property
     def metrics(self) -> list[str]:
-        """All that any of the runs has, the newest run's main one first."""
+        """All metrics of the runs, the newest run's main metric first."""
         found = {name: None for run in self.runs for name in run["metrics"]}
         known = [name for name in METRICS if name in found]
         first = [name for name in [main_metric(self.runs[0])] if name]
@@ -42,13 +42,13 @@ class Place:
     run: Run
     value: float | None
     interval: tuple[float, float] | None
-    """95 %, of the run alone; None for a run of a version that did not list it."""
+    """95 % interval of the run's own mean; None if the run's version did not record it."""
     scored: int
     total: int
 
 
 def fields(runs: Sequence[Run]) -> list[Field]:
-    """The runs by what they measured, the field with the newest run first."""
+    """Group runs by the data that they measured, the group with the newest run first."""
     groups: dict[tuple[object, ...], list[Run]] = {}
     for run in runs:
         groups.setdefault(_measured(run), []).append(run)
@@ -66,7 +66,7 @@ def fields(runs: Sequence[Run]) -> list[Field]:
 
 
 def _measured(run: Run) -> tuple[object, ...]:
-    """Equal for runs that can be compared; of answers the questions count, whatever the file is called."""
+    """Return a key that comparable runs share. For files of answers only the questions count, not the file name."""
     sha256, queries = run.get("dataset_sha256"), run.get("queries")
     if run.get("kind") == RAGAS:
         return RAGAS, sha256, queries
@@ -74,7 +74,7 @@ def _measured(run: Run) -> tuple[object, ...]:
 
 
 def leaderboard(field: Field, metric: str) -> list[Place]:
-    """The runs of a field that have a metric, best first; those that were not scored last."""
+    """Rank the runs of a field that have a metric, best first; unscored ones last."""
     having = [run for run in field.runs if metric in run["metrics"]]
     spec = METRICS.get(metric)
     sign = -1 if spec is None or spec.higher_is_better else 1

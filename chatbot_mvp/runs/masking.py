@@ -1,4 +1,4 @@
-"""A configuration that may be shown and leave the house: no secrets, no credentials, no folders of this machine."""
+"""Mask a configuration for display and export: no secrets, no credentials, no local folders."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _SECRET_NAME = re.compile(r"(?:^|_)(?:api_?key|access_?key|secret\w*|token|passw
 
 
 def masked_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings of a manifest once more through the sieve, as an older or edited file may hold anything."""
+    """Mask the settings of a manifest again, because an older or edited file may contain secrets."""
     return {name: _masked(name, value) for name, value in settings.items()}
 
 
 def configuration(manifest: RunManifest) -> dict[str, Any]:
-    """A manifest without ``dataset_ref``, which may be a folder of this machine; the data set's hash tells more."""
+    """Return a masked manifest without ``dataset_ref``, which may be a local folder. The data set's hash stays."""
     values = asdict(manifest)
     del values["dataset_ref"]
     return {**values, "settings_masked": masked_settings(manifest.settings_masked)}
@@ -40,7 +40,7 @@ def _masked(name: str, value: Any) -> Any:
 
 
 def _address(value: str) -> str:
-    """Scheme, host, port and path: user, password and query may be credentials."""
+    """Keep scheme, host, port and path of an address; user, password and query may be credentials."""
     parts = urlsplit(value)
     host = parts.netloc.rpartition("@")[2]
     return urlunsplit((parts.scheme, host, parts.path, "", ""))

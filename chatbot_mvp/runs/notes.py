@@ -1,7 +1,7 @@
-"""Tags and a note that people give a run: ``data/run_notes.jsonl``, one line per change, appended and never rewritten.
+"""Store users' tags and notes of runs in ``data/run_notes.jsonl``, one appended line per change.
 
-A change says what was added and what taken away, so that two people who tag a run at the same time both have their
-tags; a note says which text it takes the place of, so that nobody writes over what they have not seen.
+A line says which tags were added and removed, so that two users can tag a run at the same time. A note replaces only
+the text that its author has seen, so that nobody overwrites an unseen note.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from chatbot_mvp.storage.file_cache import FileCache
 from chatbot_mvp.text import fold
 
 TAG_CHARS, NOTE_CHARS = 40, 2_000
-"""The longest tag and note; what is beyond is cut off."""
+"""Maximum length of a tag and a note in characters; longer texts are cut."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunNote:
-    """What people say of a run."""
+    """The tags and the note of a run."""
 
     tags: tuple[str, ...] = ()
-    """In the order in which they were given; none twice, whatever its case and accents."""
+    """In the order of their addition; distinct regardless of case and accents."""
     note: str = ""
 
 
@@ -37,30 +37,30 @@ NO_NOTE = RunNote()
 class RunNotes:
     """Safe to use from threads and processes."""
 
-    def __init__(self, path: Callable[[], Path]) -> None:
+    def __init__(self, path: Path) -> None:
         self._path = path
         self._cache: FileCache[Mapping[str, RunNote]] = FileCache(0)
 
     def all(self) -> Mapping[str, RunNote]:
         """run_id -> its tags and note, of the runs that have any. Damaged lines are left out."""
-        path = self._path()
+        path = self._path
         return self._cache.get(path, lambda: _read(path))
 
     def tag(self, run_id: str, add: Iterable[str] = (), remove: Iterable[str] = ()) -> RunNote:
-        """Give and take tags; what the run has then.
+        """Add and remove tags, and return the run's tags and note.
 
         Raises:
-            NoteNotWritten
+            NoteNotWritten: the file cannot be written.
         """
         line = {"add": _tidy(add), "remove": _tidy(remove)}
         return self._append(run_id, lambda _: line)
 
     def write(self, run_id: str, text: str, seen: str) -> RunNote:
-        """Put a note in the place of the one that its writer saw; "" for none.
+        """Replace the note ``seen`` by ``text``; "" is no note.
 
         Raises:
-            NoteChanged: it is another one by now, which stays.
-            NoteNotWritten
+            NoteChanged: the current note is not ``seen``; it stays.
+            NoteNotWritten: the file cannot be written.
         """
 
         def line(now: RunNote) -> dict[str, Any]:
@@ -71,11 +71,11 @@ class RunNotes:
         return self._append(run_id, line)
 
     def _append(self, run_id: str, line: Callable[[RunNote], Mapping[str, Any]]) -> RunNote:
-        path = self._path()
+        path = self._path
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             with FileLock(path.with_name(f".{path.name}.lock"), timeout=10):
-                # Read anew: the last change may be of another process, and of this instant.
+                # Read again inside the lock: another process may have changed the file just now.
                 now = _read(path).get(run_id, NO_NOTE)
                 row = {"time": utc_now(), "run_id": run_id, **line(now)}
                 append_json_lines(path, [row])
@@ -111,7 +111,7 @@ def _once(tags: Iterable[str]) -> tuple[str, ...]:
 
 
 def _tidy(tags: object) -> list[str]:
-    """On one line, without blanks at the ends, not too long; whatever is no text is left out."""
+    """Put each tag on one line and cut it to TAG_CHARS; values that are not strings are left out."""
     if not isinstance(tags, Iterable) or isinstance(tags, str):
         return []
     return [tidy for tag in tags if isinstance(tag, str) and (tidy := " ".join(tag.split())[:TAG_CHARS].strip())]

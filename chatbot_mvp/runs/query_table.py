@@ -1,4 +1,4 @@
-"""The questions of one run, made ready once for being looked through many times."""
+"""Index the questions of a run for repeated filtering."""
 
 from __future__ import annotations
 
@@ -16,39 +16,42 @@ from chatbot_mvp.text import fold
 Row = Mapping[str, Any]
 
 Only = Literal["all", "lost", "missed", "failed"]
-"""lost: with a cause other than ok. missed: with a relevant document that was not retrieved. failed: a phase failed."""
+"""lost: the cause is not ok. missed: a relevant document was not retrieved. failed: a phase failed."""
 
 
 @dataclass(frozen=True, slots=True)
 class QueryFilter:
-    """Which questions are wanted; all conditions hold together."""
+    """A filter of questions. All conditions must hold; "" sets no condition."""
 
     only: Only = "all"
     cause: str = ""
-    """"" for all, as in the following."""
+    """A value of ``Cause``."""
     field: str = ""
     """One of ``SPLITS``."""
     value: str = ""
-    """Of ``field``."""
+    """Value of ``field``."""
     metric: str = ""
     low: float = 0.0
     high: float = 1.0
-    """Both ends belong to it; a question without a score for ``metric`` does not."""
+    """``low`` <= score of ``metric`` <= ``high``. Questions without a score do not match."""
     text: str = ""
-    """Words that question, reference or answer hold, all of them, wherever and however accented."""
+    """Words that must all occur in question, reference or answer; case and accents are ignored."""
 
 
 class QueryTable:
-    """Read only, and so safe to share between sessions."""
+    """The questions of a finished run. Read-only; safe to share between sessions."""
 
     def __init__(self, result: Mapping[str, Any]) -> None:
-        """``result`` is of a finished run, as in ``<run_id>.json``."""
+        """
+        Args:
+            result: content of ``<run_id>.json``.
+        """
         self.result = result
         self.rows: list[Row] = sorted(result["per_query"], key=_badness)
-        """Those with the most to learn from first."""
+        """Rows of all questions, worst first by recall@5, then mrr."""
         known = {name for row in self.rows for name in row["metrics"]}
         self.metrics = [name for name in METRICS if name in known]
-        """Metrics that a question has a value of, in the registry's order."""
+        """Metrics that occur in the rows, in the registry's order."""
         self._position = {row["query_id"]: position for position, row in enumerate(self.rows)}
         self._values = {
             name: np.array([_number(row["metrics"].get(name)) for row in self.rows], dtype=np.float64)
@@ -69,33 +72,33 @@ class QueryTable:
         return len(self.rows)
 
     def position(self, query_id: str) -> int | None:
-        """Where a question is in ``rows``."""
+        """Return the position of a question in ``rows``; None if there is no such question."""
         return self._position.get(query_id)
 
     def counts(self) -> dict[str, int]:
-        """``Only`` -> questions."""
+        """Return value of ``Only`` -> number of questions."""
         return {"all": len(self.rows), **{name: int(flags.sum()) for name, flags in self._flags.items()}}
 
     def causes(self) -> dict[str, int]:
-        """Cause -> questions; empty for a run of a version that did not tell causes."""
+        """Return cause -> number of questions; empty if the run's version did not record causes."""
         return {str(cause): count for cause, count in Counter(self._causes.tolist()).items() if cause}
 
     def fields(self) -> dict[str, list[str]]:
-        """Field of ``SPLITS`` -> its values; only those that tell questions apart."""
+        """Return field of ``SPLITS`` -> its values, for fields with at least two values."""
         found = {field: sorted({str(value) for value in values if value}) for field, values in self._fields.items()}
         return {field: values for field, values in found.items() if len(values) > 1}
 
     @staticmethod
     def found(row: Row) -> int:
-        """Relevant documents that were retrieved."""
+        """Return the number of relevant documents that were retrieved."""
         return len(set(row["gold"]) & set(row["retrieved"]))
 
     def values(self, metric: str) -> list[float | None]:
-        """The scores of a metric in the order of ``rows``; None is not scored."""
+        """Return the scores of a metric in the order of ``rows``; None is not scored."""
         return [None if np.isnan(value) else float(value) for value in self._values[metric]]
 
     def select(self, wanted: QueryFilter) -> list[int]:
-        """Positions in ``rows``, ascending."""
+        """Return the positions in ``rows`` of the matching questions, ascending."""
         keep = np.ones(len(self.rows), dtype=bool)
         if wanted.only != "all":
             keep &= self._flags[wanted.only]

@@ -1,4 +1,4 @@
-"""One run at a time on a machine: figures of speed would mean nothing otherwise, and memory would not suffice."""
+"""Let one run work at a time on a machine, since parallel runs would distort timings and exceed the memory."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _LOOK_EVERY_S = 0.25
 
 @contextmanager
 def my_turn(lock_path: Path, progress: ProgressCallback) -> Iterator[None]:
-    """Wait until no other run holds this lock, in whatever process; the system frees that of a dead one.
+    """Hold the lock that all runs share, after waiting for other processes. The system frees a dead process' lock.
 
     Args:
-        progress: told of the phase "queued" while it waits; may raise to give up.
+        progress: called in the phase "queued" while waiting; may raise to give up.
     """
     lock_path.parent.mkdir(parents=True, exist_ok=True)
     lock = FileLock(lock_path, thread_local=False)

@@ -1,4 +1,4 @@
-"""A run on disk: manifest, append-only records and events, and the finished result. Reading is all a resume needs.
+"""Store a run on disk: manifest, append-only records and events, and the result. A resume needs nothing else.
 
 ``<results>/<run_id>/manifest.json``   what is measured, written once
 ``<results>/<run_id>/records.jsonl``   one line per query and phase, fsynced in batches
@@ -36,44 +36,44 @@ BUNDLE, TREC = "bundle", "trec"
 
 @dataclass(frozen=True)
 class RunManifest:
-    """What a run measures. A resume refuses to go on if any of it is not the same any more."""
+    """What a run measures. A resume is refused if any of it has changed."""
 
     run_id: str
     dataset: str
     """The data set's name."""
     dataset_ref: str
-    """How it is found again: a name here, an absolute folder, or ``s3://bucket/…/name/``."""
+    """Reference for ``Catalogue.find``: a local name, an absolute folder, or ``s3://bucket/…/name/``."""
     dataset_sha256: str
-    """Of its files; of files and sample where documents or queries were left out (``datasets.sampling``)."""
+    """Hash of its files, and of the sample if documents or queries were left out (``datasets.sampling``)."""
     strategy: str
     settings_masked: dict[str, Any]
     """The settings at the start; secrets as "***"."""
     fingerprint: str
-    """Of the retrieval pipeline; with answers, of prompts, models and judge as well."""
+    """Identifies the retrieval pipeline; in a run with answers also prompts, models and judge."""
     code_version: str
     queries: int
-    """Queries of the run, after ``EVAL_MAX_QUERIES`` or ``DEV_MODE``."""
+    """Number of queries, after ``EVAL_MAX_QUERIES`` or ``DEV_MODE``."""
     documents: int
-    """Documents of the run, after ``EVAL_MAX_CORPUS`` or ``DEV_MODE``."""
+    """Number of documents, after ``EVAL_MAX_CORPUS`` or ``DEV_MODE``."""
     started_at: str
     """ISO 8601, UTC."""
     generator: str = ""
-    """Provider and model of the answers; "" for a run of retrieval only, and so for the following two."""
+    """Provider and model of the answers; "" for a run of retrieval only."""
     judge: str = ""
-    """Provider and model of the judgements; "" without any."""
+    """Provider and model of the judgements; "" without a judge."""
     prompts: str = ""
-    """Names the prompts of generation and judging, by versions and a hash of their files."""
+    """Identifies the prompts of generation and judging, by versions and a hash of their files; "" without answers."""
     imported: str = ""
-    """``BUNDLE`` for a run of another machine, ``TREC`` for one of another program; "" for a run of this machine."""
+    """``BUNDLE`` for a run from another machine, ``TREC`` for another program's; "" for a run of this machine."""
     kind: str = BENCHMARK
     """``BENCHMARK`` or ``RAGAS``."""
     evaluation: dict[str, Any] = field(default_factory=dict)
-    """Of a Ragas evaluation: its configuration and the hash of its rows."""
+    """Configuration and row hash of a Ragas evaluation; empty for a benchmark."""
 
 
 @dataclass(frozen=True)
 class QueryRecord:
-    """What one phase gave for one query."""
+    """The result of one phase for one query."""
 
     run_id: str
     query_id: str
@@ -100,11 +100,11 @@ class RunFolder:
         self._writing = threading.Lock()
 
     def create(self, manifest: RunManifest) -> None:
-        """Make the folder and write the manifest.
+        """Create the folder and write the manifest.
 
         Raises:
             FileExistsError: another run has this id.
-            RunNotBegun: the disk is full or refuses; nothing is left behind.
+            RunNotBegun: the disk is full or not writable; nothing is left behind.
         """
         try:
             self.path.mkdir(parents=True)
@@ -132,10 +132,10 @@ class RunFolder:
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Hold the lock of whoever works on the run; the system frees it when the process dies.
+        """Hold the run's lock while working on it. The system frees the lock when the process dies.
 
         Raises:
-            RunBusy: another process or thread has it.
+            RunBusy: another process or thread holds the lock.
         """
         try:
             self._lock.acquire()
@@ -148,13 +148,13 @@ class RunFolder:
 
     @property
     def finished(self) -> bool:
-        """Whether the result says all that is recorded."""
+        """Whether the result exists and no retry is in progress."""
         return self.result_path.is_file() and not self._renewing.exists()
 
     def renew(self) -> None:
-        """From now on the run counts as unfinished, whose earlier result can be read until there is a new one.
+        """Mark the run as unfinished for a retry. The earlier result stays readable until there is a new one.
 
-        A retry that dies has to be found, and resumed, like any other attempt.
+        The mark lets a retry that dies be found and resumed like any other attempt.
         """
         if self.result_path.is_file():
             self._renewing.touch()
@@ -165,7 +165,7 @@ class RunFolder:
         self._renewing.unlink(missing_ok=True)
 
     def state(self) -> RunState:
-        """Whether there is a result, somebody at work, or neither."""
+        """Return whether the run is finished, being worked on, or neither."""
         if self.finished:
             return "finished"
         probe = FileLock(self.path / ".lock", timeout=0)
@@ -177,12 +177,12 @@ class RunFolder:
         return "unfinished"
 
     def records(self, phase: str) -> tuple[dict[str, QueryRecord], int]:
-        """(query_id -> its last record of a phase, number of damaged lines). A torn last line counts as damaged."""
+        """Return (query_id -> its last record of a phase, number of damaged lines, incomplete ones included)."""
         phases, damaged = self.all_records()
         return phases.get(phase, {}), damaged
 
     def all_records(self) -> tuple[dict[str, dict[str, QueryRecord]], int]:
-        """(phase -> query_id -> its last record, number of damaged lines)."""
+        """Return (phase -> query_id -> its last record, number of damaged lines)."""
         found: dict[str, dict[str, QueryRecord]] = {}
         rows, damaged = read_json_lines(self._records)
         for row in rows:
@@ -195,7 +195,7 @@ class RunFolder:
         return found, damaged
 
     def records_of(self, query_id: str) -> dict[str, QueryRecord]:
-        """phase -> the last record of one query; only its own lines are parsed."""
+        """Return phase -> the last record of one query. Parses only this query's lines."""
         if not self._records.is_file():
             return {}
         wanted = json.dumps(query_id, ensure_ascii=False).encode()
@@ -211,20 +211,20 @@ class RunFolder:
         return found
 
     def failed_queries(self) -> set[str]:
-        """Queries for which the last record of some phase is a failure."""
+        """Return the queries whose last record of any phase is a failure."""
         phases, _ = self.all_records()
         return {key for records in phases.values() for key, record in records.items() if record.status == "failed"}
 
     def append_records(self, records: Iterable[QueryRecord]) -> None:
-        """Append and fsync: once this returns, the records survive a crash.
+        """Append records and fsync. When this returns, they survive a crash.
 
         Raises:
-            RunNotWritten: the disk is full or refuses; what was written before stays.
+            RunNotWritten: the disk is full or not writable; earlier records stay.
         """
         self._append(self._records, [vars(record) for record in records], sync=True)
 
     def event(self, name: str, **values: Any) -> None:
-        """Append to the events; they tell a story and what was spent, and are not needed to resume."""
+        """Append an event. Events record the course and cost of a run; the queries' records are elsewhere."""
         self.events(name, [values])
 
     def events(self, name: str, rows: Iterable[dict[str, Any]]) -> None:
@@ -240,20 +240,20 @@ class RunFolder:
             _log.info("%s", name, extra={"event": line})
 
     def read_events(self, name: str) -> Iterator[dict[str, Any]]:
-        """The events of one kind, in their order; damaged lines are left out."""
+        """Return the events of one kind, in order. Damaged lines are skipped."""
         rows, _ = read_json_lines(self.path / "events.jsonl")
         return (row for row in rows if row.get("event") == name)
 
     def _append(self, path: Path, rows: list[dict[str, Any]], sync: bool) -> None:
         try:
-            # Several threads tell events, and a line must not begin within another one.
+            # Several threads write events, and their lines must not mix.
             with self._writing:
                 append_json_lines(path, rows, sync)
         except OSError as error:
             raise RunNotWritten(run_id=self.run_id, path=path.name, reason=error.strerror or str(error)) from error
 
     def result(self) -> dict[str, Any]:
-        """The finished run as it was written.
+        """Read the result of a run.
 
         Raises:
             RunNotFound: not finished, or no such run.
@@ -272,13 +272,13 @@ class RunFolder:
 
 
 def run_folders(root: Path) -> list[RunFolder]:
-    """Every run with a manifest, the newest first."""
+    """List all runs with a manifest, newest first."""
     names = sorted((path.parent.name for path in root.glob("*/manifest.json")), reverse=True)
     return [RunFolder(root, name) for name in names]
 
 
 def append_json_lines(path: Path, rows: list[dict[str, Any]], sync: bool = True) -> None:
-    """Append rows to a JSON Lines file. A torn last line, left by a crash, is first ended, so that it stays alone."""
+    """Append rows to a JSON Lines file. An incomplete last line, left by a crash, is ended first."""
     data = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows).encode()
     with path.open("ab+") as file:
         if file.tell() > 0:
@@ -292,7 +292,7 @@ def append_json_lines(path: Path, rows: list[dict[str, Any]], sync: bool = True)
 
 
 def read_json_lines(path: Path) -> tuple[list[dict[str, Any]], int]:
-    """(the rows that are JSON objects, the number of lines that are not). Damaged lines stay in the file."""
+    """Return (rows that are JSON objects, number of other lines). The file is not changed."""
     rows: list[dict[str, Any]] = []
     damaged = 0
     if not path.is_file():
@@ -311,7 +311,7 @@ def read_json_lines(path: Path) -> tuple[list[dict[str, Any]], int]:
 
 
 def write_json(path: Path, value: dict[str, Any]) -> None:
-    """Atomic and fsynced: the file is there whole or not at all."""
+    """Write a JSON file atomically, with fsync."""
     partial = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}")
     try:
         with partial.open("w", encoding="utf-8") as file:
@@ -322,7 +322,7 @@ def write_json(path: Path, value: dict[str, Any]) -> None:
             os.fsync(file.fileno())
         partial.replace(path)
     except OSError:
-        # On a full disk half a file would take the place that the next attempt needs.
+        # On a full disk the partial file would take the space that the next attempt needs.
         partial.unlink(missing_ok=True)
         raise
 

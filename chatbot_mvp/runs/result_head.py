@@ -1,4 +1,4 @@
-"""The figures of a result without its queries: of a file of 18 MB the first few KB."""
+"""Read the figures of a result without its queries: the first few KB of a file of up to 18 MB."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import json
 from pathlib import Path
 from typing import Any
 
-# As ``write_json`` indents it; within a text a line break is written as \n, so that it cannot stand there.
+# The key as ``write_json`` indents it. JSON strings escape line breaks, so it cannot occur inside a text.
 _QUERIES = b'\n  "per_query": ['
 _PIECE, _LONGEST = 1 << 17, 1 << 22
 
 
 def read_head(path: Path) -> dict[str, Any]:
-    """What stands before the queries in ``<run_id>.json``; empty for a file that is not there or not as we write it."""
+    """Read the part of ``<run_id>.json`` before the queries; empty if the file is missing or has another form."""
     head = b""
     try:
         with path.open("rb") as file:

@@ -1,4 +1,4 @@
-"""The list of finished runs: which kind each is, its main metric, which ones a search leaves."""
+"""Search the list of finished runs, and tell each run's kind and main metric."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from chatbot_mvp.runs.records import RAGAS
 from chatbot_mvp.text import fold
 
 Run = Mapping[str, Any]
-"""A line of ``submissions.jsonl``; of another version, it may lack any field but ``run_id`` and ``metrics``."""
+"""A line of ``submissions.jsonl``. Lines of other versions may lack any field except ``run_id`` and ``metrics``."""
 RunKind = Literal["retrieval", "answers", "ragas"]
 RUN_KINDS: tuple[RunKind, ...] = ("retrieval", "answers", "ragas")
-"""A run of retrieval only, one with answers, an evaluation of answers."""
+"""Retrieval only, retrieval with answers, evaluation of given answers."""
 
 _MAIN: dict[RunKind, tuple[str, ...]] = {
     "retrieval": ("recall@5", "ndcg@10", "mrr"),
@@ -27,26 +27,26 @@ _SEARCHED = ("run_id", "dataset", "strategy", "generator", "judge", "fingerprint
 
 @dataclass(frozen=True, slots=True)
 class RunFilter:
-    """What a search asks for; empty parts ask for nothing."""
+    """A filter of runs. Empty fields set no condition."""
 
     text: str = ""
-    """Words that must all be in the run's data set, strategy, models, id, date, tags or note; case and accents do
-    not count."""
+    """Words that must all occur in the run's data set, strategy, models, id, date, tags or note; case and accents are
+    ignored."""
     datasets: tuple[str, ...] = ()
     kinds: tuple[RunKind, ...] = ()
     tags: tuple[str, ...] = ()
-    """All of them must be given to the run."""
+    """Tags that the run must have, all of them."""
 
 
 def kind_of(run: Run) -> RunKind:
-    """What a run measured."""
+    """Return the kind of a run."""
     if run.get("kind") == RAGAS:
         return "ragas"
     return "answers" if run.get("generator") else "retrieval"
 
 
 def main_metric(run: Run) -> str:
-    """The metric that a list shows of a run: its kind's, else the first that was scored; "" for a run of none."""
+    """Return the metric that lists show for a run: its kind's main metric, else the first scored one; "" if none."""
     metrics = run["metrics"]
     ordered = [*_MAIN[kind_of(run)], *(name for name in METRICS if name in metrics), *metrics]
     scored = [name for name in ordered if metrics.get(name) is not None]
@@ -54,7 +54,7 @@ def main_metric(run: Run) -> str:
 
 
 def search(runs: Sequence[Run], notes: Mapping[str, RunNote], asked: RunFilter) -> list[Run]:
-    """The runs that fit, in their order."""
+    """Return the runs that match the filter, in their order."""
     words = fold(asked.text).split()
     tags = {fold(tag) for tag in asked.tags}
     return [

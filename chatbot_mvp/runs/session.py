@@ -1,4 +1,4 @@
-"""One attempt at a run, whatever it measures: its locks, journal and spending, its clock, and how it may end early."""
+"""One attempt at a run of any kind: locks, journal, spending, clock, and early ends."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ _OF_THE_DISK = {
     *(errno.ENOSPC, errno.EFBIG, errno.EDQUOT, errno.EIO),
     *(errno.EROFS, errno.EACCES, errno.EPERM),
 }
-"""Anything else that the system says is no matter of the disk: a lost connection, a file that is not there."""
+"""Error numbers that mean a full or unwritable disk. Others do not: a lost connection, a missing file."""
 
 _OS_ERROR = re.compile(r"\(os error (\d+)\)")
 
 
 @dataclass(frozen=True)
 class Session:
-    """What an attempt works with."""
+    """The objects that an attempt works with."""
 
     folder: RunFolder
     journal: Journal
@@ -47,10 +47,10 @@ class Session:
     progress: ProgressCallback
 
     def finish(self, result: dict[str, Any], finish: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
-        """Write the result, complete with what only the attempt knows; it is then that the run counts as finished.
+        """Add seconds, usage and peak memory to the result, and write it. The run is then finished.
 
         Args:
-            finish: told of the whole result just before; after a crash in between, told again.
+            finish: called with the whole result just before it is written; called again after a crash in between.
         """
         result["seconds"] = self.clock.seconds
         result["usage"] = self.spending.to_json()
@@ -58,7 +58,7 @@ class Session:
         result["finished_at"] = utc_now()
         self.folder.event("run_complete", metrics=result["metrics"])
         finish(result)
-        # Last: its presence is what says that the run is finished.
+        # Write the result last, because its presence marks the run as finished.
         self.folder.finish(result)
         return result
 
@@ -75,18 +75,18 @@ def working_on(
     budget_usd: float | None = None,
     retry_failed: bool = False,
 ) -> Iterator[Session]:
-    """Hold a run and work on it; waits for its turn, since one run works at a time.
+    """Hold a run's lock and work on it. Waits for its turn, since only one run works at a time.
 
     Args:
-        settings: say where the lock is that all runs share, and where indexes are.
-        phase, total: how far the run came is told by the records of this phase, out of so many.
-        budget_usd: of the whole run with its earlier attempts; None for no limit.
-        retry_failed: failed queries count as missing.
+        settings: give the paths of the lock that all runs share and of the cache.
+        phase, total: errors report progress as the number of this phase's records out of ``total``.
+        budget_usd: limit for the whole run including earlier attempts, in US dollars; None for no limit.
+        retry_failed: treat failed queries as missing.
 
     Raises:
-        RunBusy: somebody else works on this run.
-        RunStopped: asked for; with the run's id, which whoever asked need not know.
-        RunOutOfQuota, RunOverBudget, RunNotWritten: it ended early; what is recorded stays.
+        RunBusy: another process or thread works on this run.
+        RunStopped: the user stopped the run; the error has the run's id.
+        RunOutOfQuota, RunOverBudget, RunNotWritten: the run ended early; its records stay.
     """
     try:
         with _writing(folder, settings.cache_dir), folder.held(), my_turn(settings.run_lock_path, progress):
@@ -102,7 +102,7 @@ def working_on(
 
 @contextmanager
 def _writing(folder: RunFolder, cache_dir: Path) -> Iterator[None]:
-    """A disk that is full or refuses, whatever was to be written: records, an index, a cache, the result."""
+    """Convert every error of a full or unwritable disk (records, index, cache, result) to RunNotWritten."""
     try:
         yield
     except CacheUnusable as error:
@@ -114,7 +114,7 @@ def _writing(folder: RunFolder, cache_dir: Path) -> Iterator[None]:
         path, reason = str(error.filename or folder.path), error.strerror or str(error)
         raise RunNotWritten(run_id=folder.run_id, path=path, reason=reason) from error
     except ValueError as error:
-        # As tantivy tells of a file that it could not write.
+        # Tantivy reports a file that it could not write as ValueError with the error number in the text.
         code = _OS_ERROR.search(str(error))
         if code is None or int(code[1]) not in _OF_THE_DISK:
             raise
@@ -123,7 +123,7 @@ def _writing(folder: RunFolder, cache_dir: Path) -> Iterator[None]:
 
 @contextmanager
 def _ended_early(run_id: str, journal: Journal, spending: Spending, phase: str, total: int) -> Iterator[None]:
-    """Says of a budget or a quota that is used up how far the run came, wherever it asked a provider."""
+    """Convert an exhausted budget or quota to an error that reports how far the run came."""
     try:
         yield
     except BudgetReached as end:
@@ -149,7 +149,7 @@ class PhaseClock:
         self._book()
 
     def watching(self, progress: ProgressCallback) -> ProgressCallback:
-        """``progress``; the time from the first word of another phase on is booked to that one."""
+        """Wrap ``progress`` so that time is booked to the phase that it last reported."""
 
         def report(state: Progress) -> None:
             if state.phase != self._phase:
@@ -166,8 +166,8 @@ class PhaseClock:
 
 
 def peak_rss_mb() -> float | None:
-    """Highest resident memory of this process so far, in MB (10^6 bytes); None where the system does not tell."""
-    with suppress(OSError):  # Linux; what follows would count the process that started this one too
+    """Return the peak resident memory of this process in MB (10^6 bytes); None if the system does not report it."""
+    with suppress(OSError):  # on Linux: getrusage, used below, would include the parent process
         status = Path("/proc/self/status").read_text("ascii", "replace")
         if found := re.search(r"^VmHWM:\s+(\d+) kB", status, re.MULTILINE):
             return round(int(found[1]) * 1024 / 1e6, 1)

@@ -1,4 +1,4 @@
-"""What the models of a run were asked and what it cost. The run's events are the ledger, so that a resume goes on."""
+"""Count a run's model requests and their cost, and keep its budget. The counts are restored from the run's events."""
 
 from __future__ import annotations
 
@@ -16,22 +16,24 @@ LLM_REQUEST = "llm_request"
 """The event of one answered request to a model."""
 
 _MARGIN = 1.25
-"""Times the dearest task so far, which the next may cost."""
+"""Safety factor: the next task is assumed to cost this many times the most expensive one so far."""
 
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """A sum over requests that were answered."""
+    """Sums over answered requests."""
 
     calls: int = 0
+    """Number of answered requests."""
     cached: int = 0
-    """Of ``calls``, those that came from the cache of replies and cost nothing."""
+    """The part of ``calls`` that was answered from the reply cache, at no cost."""
     prompt_tokens: int = 0
     completion_tokens: int = 0
-    """Of the requests whose provider told; a cached reply's tokens count here as well."""
+    """Both token counts cover the requests whose provider reports them, including cached replies."""
     cost_usd: float = 0.0
+    """Known cost in US dollars."""
     unpriced: int = 0
-    """Requests whose cost is not known, so that ``cost_usd`` lacks them."""
+    """Number of requests with unknown cost, which ``cost_usd`` does not include."""
 
     @property
     def tokens(self) -> int:
@@ -66,17 +68,17 @@ class Spent:
 
 
 class BudgetReached(Exception):
-    """Another task could cost more than the budget has left. Caught by the run, which ends cleanly."""
+    """The next task could exceed the budget. The run catches this error and ends cleanly."""
 
 
 class Spending:
-    """Counts by phase. Safe to share between threads."""
+    """Counts requests and cost by phase. Safe to share between threads."""
 
     def __init__(self, folder: RunFolder, budget_usd: float | None = None) -> None:
-        """Goes on from what the run's events tell of earlier attempts.
+        """Restore the counts of earlier attempts from the run's events.
 
         Args:
-            budget_usd: of the whole run, all attempts together; None for no limit.
+            budget_usd: limit for all attempts of the run together, in US dollars; None for no limit.
         """
         self._folder = folder
         self.budget_usd = budget_usd
@@ -99,12 +101,12 @@ class Spending:
             return Spent.total(self._phases.values())
 
     def by_phase(self) -> dict[str, Spent]:
-        """Phase -> what it took, over all attempts."""
+        """Return phase -> sums over all attempts."""
         with self._changed:
             return dict(self._phases)
 
     def to_json(self) -> dict[str, Any]:
-        """``usage`` of ``<run_id>.json``: the sums of all attempts, whole and by phase."""
+        """Return ``usage`` of ``<run_id>.json``: the sums over all attempts, in total and by phase."""
         phases = {phase: spent.to_json() for phase, spent in self.by_phase().items()}
         return {**self.total.to_json(), "phases": phases}
 
@@ -120,18 +122,18 @@ class Spending:
         )
 
     def metered(self, phase: str, model: ChatModel) -> ChatModel:
-        """``model``, each of whose replies is counted under ``phase``."""
+        """Wrap ``model`` so that each of its replies is counted under ``phase``."""
         return TellingModel(model, lambda completion: self.seen(phase, completion))
 
     def begin(self, phase: str, requests: int = 1) -> None:
-        """Ask before a task of so many requests that will spend; ``end`` must follow.
+        """Reserve budget for a task of ``requests`` requests. Every ``begin`` needs an ``end``.
 
-        With a budget, a task is held to cost somewhat more than the dearest of its phase so far. Until that is known
-        nothing else is at work, and while the budget may not suffice for one more, it waits for those at work.
+        With a budget, a task is assumed to cost 1.25 times the most expensive one of its phase so far. The first task
+        of a phase runs alone, because its cost is unknown. If the budget may not suffice, this waits for running tasks.
 
         Raises:
-            BudgetReached: the budget may not suffice for it.
-            BudgetWithoutPrice: a request's cost is not known, so that the budget cannot be kept.
+            BudgetReached: the budget may not suffice for the task.
+            BudgetWithoutPrice: the cost of a request is unknown, so the budget cannot be kept.
         """
         with self._changed:
             if self.budget_usd is not None:
@@ -147,13 +149,13 @@ class Spending:
 
     def _may_begin(self, phase: str, requests: int) -> bool:
         if phase not in self._dearest:
-            # Alone, so that nothing else is at work whose cost is not known either.
+            # Run the first task alone, so that the cost of at most one running task is unknown.
             guess = _MARGIN * requests * self._dearest_request
             return not self._at_work and self._room() > 0 and guess <= self._room()
         return _MARGIN * self._dearest[phase] <= self._room()
 
     def _room(self) -> float:
-        """US dollars that neither were spent nor may be by what is at work. Needs a budget."""
+        """Return the US dollars that are neither spent nor reserved for running tasks. Needs a budget."""
         assert self.budget_usd is not None
         reserved = sum(count * self._dearest.get(name, 0.0) for name, count in self._in_flight.items())
         return self.budget_usd - Spent.total(self._phases.values()).cost_usd - _MARGIN * reserved
@@ -163,12 +165,12 @@ class Spending:
             raise BudgetWithoutPrice(calls=unpriced)
 
     def step(self) -> None:
-        """Ask between two batches of requests that do not begin and end as tasks, as those of retrieval.
+        """Check the budget between batches of requests that are not tasks, as in retrieval.
 
-        The next one is held to cost somewhat more than the dearest so far.
+        The next batch is assumed to cost 1.25 times the most expensive one so far.
 
         Raises:
-            BudgetReached, BudgetWithoutPrice
+            BudgetReached, BudgetWithoutPrice: as in ``begin``.
         """
         with self._changed:
             if self.budget_usd is None:
@@ -181,11 +183,11 @@ class Spending:
                 raise BudgetReached
 
     def end(self, phase: str, cost_usd: float | None) -> None:
-        """A task that had begun is over.
+        """Release the reservation of a finished task.
 
         Args:
-            cost_usd: of all its requests; None where it tells nothing of what others will cost: it failed, or its
-                replies were kept ones.
+            cost_usd: cost of all its requests; None if it does not indicate the cost of others, because the task made
+                no paid request (it failed early, or its replies were cached).
         """
         with self._changed:
             self._in_flight[phase] -= 1
@@ -194,7 +196,7 @@ class Spending:
             self._changed.notify_all()
 
     def close(self) -> None:
-        """Nobody may begin any more; those who wait are told so."""
+        """Refuse all further tasks. Waiting ``begin`` calls raise BudgetReached."""
         with self._changed:
             self._closed = True
             self._changed.notify_all()

@@ -1,7 +1,7 @@
-"""The loop of a run that asks models: tasks go to threads, what comes back is recorded by the run's own thread.
+"""The loop of a run that asks models: worker threads carry out tasks, and the run's own thread records the outcomes.
 
-Nothing is lost but what is on its way: a stop, a fatal failure or a budget end the loop, and what then ends soon is
-still recorded. What failed for a reason that may pass is tried again, after all the others.
+A stop, a fatal failure or an exhausted budget ends the loop; tasks that finish soon afterwards are still recorded.
+Tasks that failed for a temporary reason are tried again after all others.
 """
 
 from __future__ import annotations
@@ -25,37 +25,36 @@ from chatbot_mvp.runs.workers import Outcome, Workers
 T = TypeVar("T")
 
 _LOOK_EVERY_S = 0.2
-_RECORDS_AT_ONCE = 32  # between two fsyncs
+_RECORDS_AT_ONCE = 32  # records per fsync
 _PATIENCE_S = 5.0
-"""After a stop, how long what is at work may take to end and be recorded."""
+"""Seconds after a stop in which running tasks may end and be recorded."""
 _GIVE_UP_AFTER = 25
-"""Failures in a row after which a provider is taken to be away: the others would only fail as well."""
+"""Number of successive failures after which a provider counts as unavailable."""
 _THREADS_PER_CALL = 4
-"""Of four threads three may be waiting to try again, and would leave their places at the provider empty."""
+"""Threads per allowed concurrent request, because threads that wait before a retry leave their request slots unused."""
 _LATER_TRIES = 2
-"""How often a task that a passing failure of the provider cost is tried again, after all the others. Each try has the
-repetitions of NIM_MAX_RETRIES: of a provider that fails one request in four, 4 times in a row is one query in 200, and
-12 times in a row none that will be seen."""
+"""Number of late retries of a task after a temporary failure of the provider. Each has the retries of NIM_MAX_RETRIES:
+if a provider fails one request in four, 4 failures in a row hit one query in 200, and 12 in a row practically none."""
 _REST_S = 1.0
-"""Before such a try: what is over in a second should not cost it."""
+"""Seconds to wait before a late retry, so that a very short outage does not use it up."""
 
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """What a task has come to."""
+    """The outcome of a task."""
 
     record: QueryRecord
     passing: bool = False
-    """It failed for a reason that may be gone when it is tried again."""
+    """True if it failed for a temporary reason, so that a retry may succeed."""
     of_provider: bool = True
-    """A failure counts among those in a row after which the provider is taken to be away."""
+    """True if a failure counts towards _GIVE_UP_AFTER."""
 
 
 def failed_task(run_id: str, query_id: str, phase: str, error: ChatbotError) -> Done:
-    """A task that failed by itself.
+    """Create the outcome of a failed task.
 
     Raises:
-        ChatbotError: ``error``, if no other task would survive it either.
+        ChatbotError: ``error`` itself, if every other task would fail in the same way.
     """
     if not concerns_one_request(error):
         raise error
@@ -65,7 +64,7 @@ def failed_task(run_id: str, query_id: str, phase: str, error: ChatbotError) -> 
 
 @contextmanager
 def costed(spending: Spending, phase: str, requests: int = 1) -> Iterator[list[Completion]]:
-    """Holds the budget for a task of so many requests; what it appends is what the task has cost."""
+    """Reserve budget for a task of ``requests`` requests. The block appends its completions to the yielded list."""
     spending.begin(phase, requests)
     completions: list[Completion] = []
     try:
@@ -80,18 +79,18 @@ class Lane(Generic[T]):
     """One kind of task."""
 
     calls: int
-    """Requests at the same time, from 1."""
+    """Number of concurrent requests, from 1."""
     work: Callable[[T], Done]
-    """Carries out a task, in one of the lane's threads. What it raises ends the loop."""
+    """Carries out a task in one of the lane's threads. An exception from it ends the loop."""
 
 
 class TaskLoop(Generic[T]):
-    """For the thread that holds the run."""
+    """Distributes tasks to lanes and records their outcomes. Used only by the thread that holds the run's lock."""
 
     def __init__(self, run_id: str, journal: Journal, spending: Spending, lanes: Mapping[str, Lane[T]]) -> None:
         """
         Args:
-            lanes: name -> it; a later one waits with its later tries for the earlier ones.
+            lanes: name -> lane. Late retries of a lane wait until the lanes before it have no open tasks.
         """
         self._run_id = run_id
         self._journal = journal
@@ -103,33 +102,33 @@ class TaskLoop(Generic[T]):
         }
         self._waiting = dict.fromkeys(lanes, 0)
         self._late: dict[str, list[tuple[T, QueryRecord]]] = {name: [] for name in lanes}
-        """Failures that are tried again; not recorded, so that after a crash they are missing."""
+        """Failed tasks that wait for a late retry. They are not recorded yet, so that a resume repeats them."""
         self._tries: Counter[tuple[str, T]] = Counter()
         self._rested = dict.fromkeys(lanes, 0.0)
         self._failures = dict.fromkeys(lanes, 0)
-        """In a row."""
+        """Lane -> number of successive failures."""
         self._began: dict[str, float] = {}
         self._seconds = dict.fromkeys(lanes, 0.0)
 
     @property
     def busy(self) -> bool:
-        """Whether a task is waiting, at work or to be tried again."""
+        """Whether any task is waiting, running or due for a retry."""
         return any(self._waiting.values()) or any(self._late.values())
 
     def waiting(self, lane: str) -> int:
-        """Tasks that were given and are not through."""
+        """Return the number of a lane's tasks that are waiting or running."""
         return self._waiting[lane]
 
     def open(self, lane: str) -> int:
-        """The same, with those that are to be tried again."""
+        """Return the number of a lane's tasks that are waiting, running or due for a retry."""
         return self._waiting[lane] + len(self._late[lane])
 
     def seconds(self, lane: str) -> float:
-        """From the first task to the latest record."""
+        """Return the seconds from a lane's first task to its latest record."""
         return round(self._seconds[lane], 3)
 
     def seconds_so_far(self, lane: str) -> float:
-        """From the first task to now; 0 before there is one."""
+        """Return the seconds from a lane's first task to now; 0 before the first task."""
         return time.monotonic() - self._began[lane] if lane in self._began else 0.0
 
     def give(self, lane: str, task: T) -> None:
@@ -140,7 +139,7 @@ class TaskLoop(Generic[T]):
 
     @contextmanager
     def winding_up(self) -> Iterator[None]:
-        """However the block ends: nothing more is begun, and what ends soon is recorded."""
+        """When the block ends, for whatever reason, start no further tasks and record those that end soon."""
         try:
             yield
         finally:
@@ -150,11 +149,12 @@ class TaskLoop(Generic[T]):
         """Wait a moment for outcomes and record them.
 
         Args:
-            recorded: told of each record, once it is written.
+            recorded: called with each record after it is written.
 
         Raises:
-            RunGaveUp, RunNotWritten, BudgetReached, BudgetWithoutPrice
-            ProviderError: one that no request would survive.
+            RunGaveUp: 25 tasks failed in succession.
+            ProviderError: every request would fail.
+            RunNotWritten, BudgetReached, BudgetWithoutPrice: the run cannot continue.
         """
         self._give_late()
         outcomes = self._ready()
@@ -199,7 +199,7 @@ class TaskLoop(Generic[T]):
                 late.clear()
 
     def _put_off(self, lane: str, task: T, done: Done) -> bool:
-        """Whether a task is to be tried again later in place of being recorded as failed."""
+        """Queue a failed task for a late retry; return whether it was queued instead of being recorded."""
         if not done.passing or self._tries[lane, task] >= _LATER_TRIES:
             return False
         self._tries[lane, task] += 1
@@ -211,7 +211,7 @@ class TaskLoop(Generic[T]):
         for outcome in outcomes:
             if outcome.value is None or self._failures[outcome.workers] < _GIVE_UP_AFTER:
                 continue
-            # Now they count as failed: a retry is what the error tells to do.
+            # Record the postponed tasks as failed: the error tells the user to retry them.
             self._journal.add([record for _, record in self._late[outcome.workers]])
             reason = outcome.value.record.error or "no reason given."
             raise RunGaveUp(run_id=self._run_id, failures=_GIVE_UP_AFTER, reason=reason)
@@ -230,7 +230,7 @@ class TaskLoop(Generic[T]):
                 outcome = self._outcomes.get(timeout=min(left, _LOOK_EVERY_S))
             except Empty:
                 continue
-            # What may yet go well is left missing.
+            # Do not record temporary failures, so that a resume repeats them.
             if outcome.value is not None and not outcome.value.passing:
                 records.append(outcome.value.record)
         self._journal.add(records)

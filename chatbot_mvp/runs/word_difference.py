@@ -1,4 +1,4 @@
-"""An answer against its reference, word by word, as the F1 of answers counts them: whatever their order."""
+"""Mark the words that an answer and its reference share, as the F1 of answers counts them, in any order."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ _WORD = re.compile(r"\S+")
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A stretch of a text."""
+    """A part of a text."""
 
     text: str
     shared: bool
-    """True if the other text has its words too, or if it has none that count (an article, a comma, blanks)."""
+    """True if the other text has its words too, or if it has no words that count (articles, punctuation, spaces)."""
 
 
 def word_difference(reference: str, answer: str, language: str) -> tuple[tuple[Part, ...], tuple[Part, ...]]:
-    """(the reference, the answer), each cut where words begin or cease to be in both; joined they are as before.
+    """Return (parts of the reference, parts of the answer), alternately shared and not. Joined they give the texts.
 
-    A word that stands twice in one text and once in the other is shared once, the first time.
+    A word that occurs twice in one text and once in the other is shared at its first occurrence only.
     """
     common = Counter(_words(reference, language)) & Counter(_words(answer, language))
     return _parts(reference, Counter(common), language), _parts(answer, Counter(common), language)

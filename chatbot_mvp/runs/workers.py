@@ -1,4 +1,4 @@
-"""Threads that carry out tasks side by side; the outcomes come back through one queue, as they are ready."""
+"""Carry out tasks in parallel threads, and return their outcomes through a queue as they become ready."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ R = TypeVar("R")
 
 @dataclass(frozen=True, slots=True)
 class Outcome(Generic[T, R]):
-    """What became of one task."""
+    """The outcome of one task."""
 
     workers: str
-    """Name of the workers that it was given to."""
+    """Name of the ``Workers`` that carried it out."""
     task: T
     value: R | None
     """None if it failed."""
@@ -29,14 +29,14 @@ class _End:
 
 
 class Workers(Generic[T, R]):
-    """Threads are begun as tasks come, and do not keep the process alive: a task at work may be a long wait."""
+    """A pool of threads, started on demand. They are daemon threads, so that a long task does not delay the exit."""
 
     def __init__(self, name: str, count: int, work: Callable[[T], R], outcomes: SimpleQueue[Outcome[Any, Any]]) -> None:
         """
         Args:
-            count: tasks at work at the same time, from 1.
-            work: carries out a task; what it raises is the task's outcome.
-            outcomes: one queue may be shared by several workers.
+            count: maximum number of parallel tasks, from 1.
+            work: carries out a task; an exception from it becomes the task's outcome.
+            outcomes: receives the outcomes; several pools may share it.
         """
         self.name = name
         self._count = count
@@ -50,18 +50,18 @@ class Workers(Generic[T, R]):
 
     @property
     def at_work(self) -> int:
-        """Tasks that were begun and have no outcome yet."""
+        """Number of running tasks."""
         return self._at_work
 
     def add(self, task: T) -> None:
-        """Give a task; it is begun when a thread is free."""
+        """Queue a task."""
         self._tasks.put(task)
         if self._threads < self._count:
             self._threads += 1
             threading.Thread(target=self._run, name=f"{self.name}-{self._threads}", daemon=True).start()
 
     def close(self) -> None:
-        """Begin no further task; those at work still give their outcomes, and the threads end."""
+        """Start no further tasks. Running tasks still deliver their outcomes, then the threads end."""
         self._closed.set()
         for _ in range(self._threads):
             self._tasks.put(_End())

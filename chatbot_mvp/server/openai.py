@@ -28,8 +28,8 @@ from chatbot_mvp import logs
 from chatbot_mvp.api import MODES, Answer, PastTurn, UserContext
 from chatbot_mvp.app import App
 from chatbot_mvp.chat.answer import Finished, Piece, Restarted
-from chatbot_mvp.chat.answering import AnswerStream
 from chatbot_mvp.chat.records import source_json
+from chatbot_mvp.chat.stream import AnswerStream
 from chatbot_mvp.errors import ChatbotError, ConfigurationError, KbNotFound
 
 log = logging.getLogger(__name__)
@@ -110,12 +110,12 @@ class _Endpoint:
         return JSONResponse({"status": "ok"})
 
     async def models(self, _: Request) -> Response:
-        found = [entry for record in await run_in_threadpool(self._app.kbs) for entry in _models(record)]
+        found = [entry for record in await run_in_threadpool(self._app.kbs.records) for entry in _models(record)]
         return JSONResponse({"object": "list", "data": found})
 
     async def model(self, request: Request) -> Response:
         wanted = request.path_params["model"]
-        for record in await run_in_threadpool(self._app.kbs):
+        for record in await run_in_threadpool(self._app.kbs.records):
             for entry in _models(record):
                 if entry["id"] == wanted:
                     return JSONResponse(entry)
@@ -128,19 +128,19 @@ class _Endpoint:
         if body.get("n") not in (None, 1):
             raise BadRequest("'n' is not supported: each question has one answer.")
         try:
-            record = next((kb for kb in await run_in_threadpool(self._app.kbs) if kb.kb_id == kb_id), None)
+            record = next((kb for kb in await run_in_threadpool(self._app.kbs.records) if kb.kb_id == kb_id), None)
             if record is None:
                 raise _no_model(str(body.get("model")))
             context = replace(context, language=record.language)
             if body.get("stream"):
-                stream = await run_in_threadpool(self._app.ask_stream, kb_id, question, context, history)
+                stream = await run_in_threadpool(self._app.answering.stream, kb_id, question, context, history)
                 usage = bool((body.get("stream_options") or {}).get("include_usage"))
                 return StreamingResponse(
                     _events(stream, str(body["model"]), usage),
                     media_type="text/event-stream",
                     headers={"Cache-Control": "no-store"},
                 )
-            answer = await run_in_threadpool(self._app.ask, kb_id, question, context, history)
+            answer = await run_in_threadpool(self._app.answering.ask, kb_id, question, context, history)
         except KbNotFound as error:
             raise _no_model(str(body.get("model"))) from error
         return JSONResponse(_completion(answer, str(body["model"])))

@@ -1,17 +1,17 @@
-"""The settings in effect: where each value comes from, and the changes that Admin makes while the App runs."""
+"""The settings in effect: where each comes from, what Admin changed, which provider was chosen."""
 
 from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from chatbot_mvp.errors import InvalidSetting
+from chatbot_mvp.settings.fields import PROVIDER_NAMES
 from chatbot_mvp.settings.forms import CHANGEABLE, SettingForm, form_of
-from chatbot_mvp.settings.model import Settings, where_set
-from chatbot_mvp.settings.saved import save_settings, saved_settings
+from chatbot_mvp.settings.model import AUTO, Settings, where_set
+from chatbot_mvp.settings.saved import save_provider, save_settings, saved_provider, saved_settings
 
 Source = Literal["environment", "dotenv", "secrets", "given", "admin", "default"]
 
@@ -33,20 +33,28 @@ class SettingRow:
     """Whether Admin may change it."""
 
 
-class SettingsDesk:
-    """Combines the settings read at start-up with those changed in Admin. Safe to share between threads."""
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """The settings at one moment."""
+
+    version: int
+    """Increases with each change. Objects built under another version may use other settings."""
+    settings: Settings
+
+
+class LiveSettings:
+    """The settings in effect, with the changes made in Admin while the App runs. Safe to share between threads."""
 
     def __init__(self, given: Settings) -> None:
         """
         Args:
-            given: settings read at start-up; values set there take precedence over choices made in Admin.
+            given: settings read at start-up. Values set there take precedence over choices made in Admin.
         """
         self._given = given
         self._path = given.app_settings_path
         self._outside = frozenset(given.model_fields_set)
         self._lock = threading.Lock()
         self._chosen: dict[str, Any] = {}
-        self._listeners: list[Callable[[Settings], None]] = []
         for name, value in saved_settings(self._path).items():
             if name not in CHANGEABLE or name in self._outside:
                 continue
@@ -56,19 +64,50 @@ class SettingsDesk:
                 _log.warning("%s: %s", self._path, error)
                 continue
             self._chosen[name] = value
+        self._provider = saved_provider(self._path)
+        self._snapshot = Snapshot(0, self._effective(self._chosen, self._provider))
+
+    @property
+    def snapshot(self) -> Snapshot:
+        """The settings in effect together with their version."""
+        return self._snapshot
 
     @property
     def current(self) -> Settings:
-        """The settings with the changes made in Admin. The provider is as given: Admin stores its choice separately."""
-        return self._given.with_changes(**self._chosen) if self._chosen else self._given
+        """The settings in effect. ``provider`` is always a name, never "auto"."""
+        return self._snapshot.settings
 
-    def on_change(self, listener: Callable[[Settings], None]) -> None:
-        """Call ``listener`` with the new settings after each change."""
-        self._listeners.append(listener)
+    # --- the provider
+
+    @property
+    def provider_fixed(self) -> bool:
+        """True if PROVIDER names a provider, so that Admin cannot choose another one."""
+        return self._given.provider != AUTO
+
+    def choose_provider(self, name: str) -> None:
+        """Use another provider from the next request on, and after a restart.
+
+        Args:
+            name: a provider that is known and configured; the caller has checked that.
+
+        Raises:
+            InvalidSetting: PROVIDER is set outside Admin, which takes precedence.
+            ChoiceNotKept: the choice could not be written; nothing changes.
+        """
+        if self.provider_fixed:
+            reason = f"it is set outside Admin, which wins over the choice of {name!r}; remove it there first"
+            raise InvalidSetting(name="PROVIDER", found=self._given.provider, reason=reason)
+        with self._lock:
+            settings = self._effective(self._chosen, name)
+            save_provider(self._path, name)
+            self._provider = name
+            self._snapshot = Snapshot(self._snapshot.version + 1, settings)
+
+    # --- the other settings
 
     def rows(self) -> list[SettingRow]:
         """Return a row per setting, in the order of the fields."""
-        current = self.current
+        current = self._given.with_changes(**self._chosen)
         places = where_set()
         rows = []
         for name in Settings.model_fields:
@@ -118,11 +157,17 @@ class SettingsDesk:
             self._keep({other: value for other, value in self._chosen.items() if other != name})
 
     def _keep(self, chosen: dict[str, Any]) -> None:
-        changed = self._given.with_changes(**chosen) if chosen else self._given
+        settings = self._effective(chosen, self._provider)
         save_settings(self._path, chosen)
         self._chosen = chosen
-        for listener in self._listeners:
-            listener(changed)
+        self._snapshot = Snapshot(self._snapshot.version + 1, settings)
+
+    def _effective(self, chosen: dict[str, Any], provider: str) -> Settings:
+        settings = self._given.with_changes(**chosen)
+        if self.provider_fixed or provider not in PROVIDER_NAMES:
+            # A name that another version has saved is no reason to fail.
+            provider = settings.chosen_provider
+        return settings.with_changes(provider=provider)
 
     def _require_changeable(self, name: str, value: Any) -> None:
         if name not in CHANGEABLE:

@@ -62,7 +62,7 @@ def providers_section() -> None:
     providers = get_app().providers
     st.caption(t("providers.about"))
     if providers.fixed:
-        st.info(t("providers.fixed", name=providers.settings.provider), icon=":material/lock:")
+        st.info(t("providers.fixed", name=get_app().settings.provider), icon=":material/lock:")
     for status in _shown():
         with st.container(border=True):
             text, use, check = st.columns([6, 1.6, 1.4], vertical_alignment="center")

@@ -38,7 +38,7 @@ def ragas_launcher() -> None:
         try:
             with st.spinner(t("admin.starting")):
                 name, rows = _rows(*source)
-                get_app().bench.ragas.start(name, rows, config, budget_usd=float(limit) or None)
+                get_app().ragas.start(name, rows, config, budget_usd=float(limit) or None)
         except ChatbotError as error:
             show_error(error)
 
@@ -51,7 +51,7 @@ def _source() -> Source | None:
         st.caption(t("ragas.columns"))
         return (kind, "") if file else None
     if kind == "run":
-        runs = [run for run in get_app().bench.past.runs()[0] if run.get("generator")]
+        runs = [run for run in get_app().archive.runs()[0] if run.get("generator")]
         if not runs:
             st.info(t("ragas.no_runs"), icon=":material/info:")
             return None
@@ -68,18 +68,17 @@ def _source() -> Source | None:
 
 def _rows(kind: str, which: str) -> tuple[str, list[InputRow]]:
     """Return (name of the data set, rows)."""
-    bench = get_app().bench
-    kb = active_kb()
+    app, kb = get_app(), active_kb()
     if kind == "run":
-        return which, bench.evaluate_run(which)
+        return which, app.runs.evaluate_run(which)
     if kind == "chat" and kb is not None:
-        return f"chat · {kb.kb_name}", bench.ragas.rows_of_conversations(conversations(kb))
+        return f"chat · {kb.kb_name}", app.ragas.rows_of_conversations(conversations(kb))
     file = st.session_state.ragas_upload
-    return PurePath(file.name).stem, bench.ragas.rows_of_upload(file.name, file.getvalue())
+    return PurePath(file.name).stem, app.ragas.rows_of_upload(file.name, file.getvalue())
 
 
 def _config() -> RagasConfig:
-    desk = get_app().bench.ragas
+    desk = get_app().ragas
     judge = desk.judge()
     if judge:
         st.markdown(t("ragas.judge", model=judge))

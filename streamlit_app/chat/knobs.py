@@ -15,7 +15,7 @@ _NAMES = ("kb_top_k", "kb_min_score", "kb_max_context_chars", "kb_min_evidence",
 def ask_knobs(kb: KbRecord, mode: Mode) -> tuple[UserContext, bool]:
     """Draw the popover; return (current knobs, whether to show search details)."""
     retrieval = chat_retrieval()
-    defaults = get_app().chat_defaults(kb.kb_id, retrieval)
+    defaults = get_app().answering.defaults(kb.kb_id, retrieval)
     for name in _NAMES:
         # Written again, because Streamlit drops a widget's value when its page is left.
         # An unchanged knob follows its setting.

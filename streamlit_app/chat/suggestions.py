@@ -14,7 +14,7 @@ from streamlit_app.shared.state import get_app
 def suggestions(kb: KbRecord) -> None:
     """Draw one button per suggestion; clicking it asks the question."""
     try:
-        questions = get_app().suggested_questions(kb.kb_id)
+        questions = get_app().kbs.suggested_questions(kb.kb_id)
     except ChatbotError:
         return  # the user will see the error when asking a question
     grid = card_grid("suggestions", narrowest=320)

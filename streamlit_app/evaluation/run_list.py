@@ -33,7 +33,7 @@ def keep_filters() -> None:
 def show_list(runs: Sequence[Run]) -> None:
     """Draw the search, the table, and the chosen run below it."""
     asked = _filter(runs)
-    found = get_app().bench.past.search(asked)
+    found = get_app().archive.search(asked)
     if not found:
         st.info(t("runs.no_match"), icon=":material/search_off:")
         st.button(t("runs.clear"), icon=":material/filter_alt_off:", on_click=_clear)
@@ -68,7 +68,7 @@ def _filter(runs: Sequence[Run]) -> RunFilter:
             key="runs-kinds",
             placeholder=t("runs.any"),
         )
-        given = {tag for note in get_app().bench.past.notes().values() for tag in note.tags}
+        given = {tag for note in get_app().archive.notes().values() for tag in note.tags}
         tags = st.multiselect(
             t("runs.tags"), sorted(given, key=str.casefold), key="runs-with-tags", placeholder=t("runs.any")
         )
@@ -82,7 +82,7 @@ def _clear() -> None:
 
 def _table(runs: Sequence[Run]) -> dict[str, list[Any]]:
     """Return the table by columns, so that each heading is looked up once, not once per run."""
-    notes = get_app().bench.past.notes()
+    notes = get_app().archive.notes()
     table: dict[str, list[Any]] = {
         t("eval.col.when"): [local_time(str(run.get("started_at", ""))) for run in runs],
         t("eval.col.dataset"): [run.get("dataset") for run in runs],

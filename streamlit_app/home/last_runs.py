@@ -26,7 +26,7 @@ _USUAL = "recall@5"
 
 def show_last_runs() -> None:
     """Draw a card per recently measured data set; if there are no runs, what to do next."""
-    runs, _ = get_app().bench.past.runs()
+    runs, _ = get_app().archive.runs()
     groups: dict[tuple[str, str], list[Run]] = {}
     for run in runs:
         groups.setdefault((str(run.get("kind", "")), str(run.get("dataset"))), []).append(run)

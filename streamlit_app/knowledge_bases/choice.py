@@ -46,7 +46,7 @@ def choose_kb(where: DeltaGenerator, active: KbRecord, width: int | None = None)
         where: container to draw in.
         width: width in pixels; None for the full width.
     """
-    records = {record.kb_id: record for record in get_app().kbs()}
+    records = {record.kb_id: record for record in get_app().kbs.records()}
     kb = records[
         where.selectbox(
             t("chat.kb"),

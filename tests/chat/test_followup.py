@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from chatbot_mvp.app import App
-from chatbot_mvp.chat.answering import ChatService
 from chatbot_mvp.chat.context import UserContext
 from chatbot_mvp.chat.followup import find, leaning
 from chatbot_mvp.chat.prompting import PastTurn
@@ -13,7 +12,7 @@ from chatbot_mvp.llm.base import ChatRequest
 from chatbot_mvp.llm.demo import DemoModel
 from chatbot_mvp.retrieval.pipeline import Pipeline
 from chatbot_mvp.settings.model import Settings
-from tests.chat.conftest import pipeline_of
+from tests.chat.conftest import ChatService, pipeline_of
 from tests.fakes import FakeChatModel
 
 HOLIDAYS = PastTurn("¿Cuántos días laborables de vacaciones tiene cada persona?", "23 días laborables. [1]")

@@ -6,8 +6,6 @@ import json
 
 import pytest
 
-from chatbot_mvp.app import App
-from chatbot_mvp.chat.answering import ChatService
 from chatbot_mvp.chat.context import UserContext
 from chatbot_mvp.chat.records import AnswerRecord, record_of
 from chatbot_mvp.llm.base import ChatModel
@@ -15,8 +13,8 @@ from chatbot_mvp.llm.demo import DemoModel
 from chatbot_mvp.retrieval.pipeline import Pipeline
 from chatbot_mvp.retrieval.stages.kb_score import score_parts
 from chatbot_mvp.settings.model import Settings
-from tests.chat.conftest import INSIDE, OUTSIDE
-from tests.fakes import FailingChatModel, FakeChatModel, FakeEmbedder
+from tests.chat.conftest import INSIDE, OUTSIDE, ChatService
+from tests.fakes import FailingChatModel, FakeChatModel, FakeEmbedder, fake_app
 
 
 @pytest.mark.parametrize("question", [INSIDE, OUTSIDE])
@@ -54,8 +52,8 @@ def test_debug_values_have_the_names_that_people_look_for(pipeline: Pipeline, se
 @pytest.mark.parametrize("vectors", [True, False])
 def test_the_parts_of_a_chunks_score_sum_to_it(settings: Settings, embedder: FakeEmbedder, vectors: bool) -> None:
     strategy = "HYBRID" if vectors else "LEXICAL"
-    app = App(settings.with_changes(retrieval_strategy=strategy), lambda _: embedder, DemoModel)
-    debug = record_of(app.ask(app.add_sample_kb().kb_id, INSIDE)).debug
+    app = fake_app(settings.with_changes(retrieval_strategy=strategy), lambda _: embedder, DemoModel)
+    debug = record_of(app.answering.ask(app.kbs.add_sample().kb_id, INSIDE)).debug
     assert len(debug["candidates"]) > 3
     for chunk in debug["candidates"]:
         assert sum(chunk["parts"].values()) == pytest.approx(chunk["score"], abs=1e-3)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from chatbot_mvp.chat.answering import ChatService
 from chatbot_mvp.chat.context import UserContext
 from chatbot_mvp.chat.prompting import no_evidence
 from chatbot_mvp.llm.base import ChatRequest
 from chatbot_mvp.llm.demo import DemoModel
 from chatbot_mvp.retrieval.pipeline import Pipeline
 from chatbot_mvp.settings.model import Settings
-from tests.chat.conftest import INSIDE, OUTSIDE
+from tests.chat.conftest import INSIDE, OUTSIDE, ChatService
 from tests.fakes import FailingChatModel, FakeChatModel
 
 REPLY = "Cada persona dispone de 23 días laborables de vacaciones. [1]"

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import chatbot_mvp.app
 from chatbot_mvp.app import App
+from chatbot_mvp.embedding.registry import Embedders
 from chatbot_mvp.llm.base import ChatRequest, ChatStream
+from chatbot_mvp.settings.live import LiveSettings
 from chatbot_mvp.settings.model import Settings
-from tests.fakes import FailingChatModel, SlowChatModel
+from tests.fakes import FailingChatModel, FakeProviders, SlowChatModel
 
 WORDS = "Cada lector puede llevarse hasta cuatro libros [1]. El director regala un viaje a Canarias [1]. Nada más [7]."
 OPEN = "La torre Eiffel mide 330 metros."
@@ -28,14 +30,10 @@ class StandIn(SlowChatModel):
         return super().stream(request)
 
 
-_build_app = chatbot_mvp.app.build_app
-
-
 def build_app(settings: Settings) -> App:
     """The App as it is, but for the model."""
-    app = _build_app(settings)
-    app._make_chat_model = StandIn
-    return app
+    live = LiveSettings(settings)
+    return App(live, FakeProviders(live, StandIn), Embedders(live))
 
 
 if __name__ == "__main__":

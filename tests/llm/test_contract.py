@@ -28,6 +28,7 @@ from chatbot_mvp.llm.providers import Providers
 from chatbot_mvp.llm.registry import PROVIDERS, create_remote_model
 from chatbot_mvp.llm.twins import acomplete, astream
 from chatbot_mvp.remote.limiter import limiter_for
+from chatbot_mvp.settings.live import LiveSettings
 from tests.fakes import chunks_of, run_in_loop
 from tests.llm.conftest import CONTEXT_TOKENS, KEY, Rig, gguf
 from tests.llm.contract_table import BEHAVIOURS
@@ -394,13 +395,13 @@ def test_no_key_is_in_any_error_traceback_log_or_representation(rig: Rig, caplog
     model = rig.model()
     assert model.complete(ask()).text
     assert "".join(model.stream(ask("Another question")))
-    told = repr(model) + str(Providers(rig.settings).statuses()) + caplog.text
+    told = repr(model) + str(Providers(LiveSettings(rig.settings)).statuses()) + caplog.text
     assert not keys or (KEY not in told and wrong not in told)
 
 
 @behaviour("reachable or not")
 def test_a_check_tells_who_answers_and_what_is_wrong_with_who_does_not(rig: Rig) -> None:
-    providers = Providers(rig.settings)
+    providers = Providers(LiveSettings(rig.settings))
     check = providers.check(rig.provider)
     assert (check.reachable, check.error) == (True, None)
     assert providers.statuses()[list(PROVIDERS).index(rig.provider)].check == check

@@ -18,6 +18,7 @@ from chatbot_mvp.errors import (
 from chatbot_mvp.llm.base import ChatRequest, Message
 from chatbot_mvp.llm.providers import Providers, ProviderStatus
 from chatbot_mvp.llm.registry import PROVIDERS, create_chat_model
+from chatbot_mvp.settings.live import LiveSettings
 from chatbot_mvp.settings.model import MASK, MODEL_SETTINGS, PROJECT_ROOT, Settings, load_settings
 from chatbot_mvp.settings.saved import save_provider, saved_provider
 
@@ -30,17 +31,18 @@ def status(providers: Providers, name: str) -> ProviderStatus:
 
 
 def test_without_any_key_demo_answers(settings: Settings) -> None:
-    providers = Providers(settings)
-    assert providers.settings.provider == "demo"
+    live = LiveSettings(settings)
+    providers = Providers(live)
+    assert live.current.provider == "demo"
     assert {status.name for status in providers.statuses() if status.configured} == {"demo"}
     assert providers.current().name == "demo"
     assert providers.current().needs_evidence
-    assert providers.language_model(providers.settings) is None
+    assert providers.language_model(live.current) is None
 
 
 @pytest.mark.parametrize("variable", ["gemini_api_key", "google_api_key"])
 def test_with_its_key_gemini_is_the_default(settings: Settings, variable: str) -> None:
-    providers = Providers(settings.with_changes(**{variable: "AIza-secret"}))
+    providers = Providers(LiveSettings(settings.with_changes(**{variable: "AIza-secret"})))
     assert providers.current().name == "gemini/gemini-2.5-flash"
     assert not providers.current().needs_evidence
 
@@ -48,14 +50,15 @@ def test_with_its_key_gemini_is_the_default(settings: Settings, variable: str) -
 @pytest.mark.parametrize("name", ["groq", "nim", "openai"])
 def test_another_key_alone_changes_nothing(settings: Settings, name: str) -> None:
     """A key that lies in the environment for something else must not send anybody's documents away."""
-    providers = Providers(settings.with_changes(**{KEYS[name]: "secret"}))
-    assert providers.settings.provider == "demo"
+    live = LiveSettings(settings.with_changes(**{KEYS[name]: "secret"}))
+    providers = Providers(live)
+    assert live.current.provider == "demo"
     assert status(providers, name).configured
 
 
 @pytest.mark.parametrize("name", [name for name in PROVIDERS if name != "demo"])
 def test_what_is_missing_is_named_by_its_variable(settings: Settings, name: str) -> None:
-    missing = status(Providers(settings), name).missing
+    missing = status(Providers(LiveSettings(settings)), name).missing
     assert missing
     for variable in missing.replace(" / ", " ").split():
         assert variable.lower() in Settings.model_fields
@@ -67,35 +70,36 @@ def test_what_is_missing_is_named_by_its_variable(settings: Settings, name: str)
 
 def test_a_choice_holds_at_once_and_after_a_restart_and_writes_no_key(settings: Settings) -> None:
     keyed = settings.with_changes(groq_api_key="gsk-secret", gemini_api_key="AIza-secret")
-    providers = Providers(keyed)
+    providers = Providers(LiveSettings(keyed))
     model = providers.current()
     providers.choose("groq")
     assert model.name == "groq/llama-3.3-70b-versatile"
     assert status(providers, "groq").chosen
-    assert Providers(keyed).settings.provider == "groq"
+    assert LiveSettings(keyed).current.provider == "groq"
     assert json.loads(keyed.app_settings_path.read_text("utf-8")) == {"provider": "groq"}
     assert build_app(keyed).settings.provider == "groq"
 
 
 def test_PROVIDER_wins_over_the_choice_and_says_so(settings: Settings) -> None:
     save_provider(settings.app_settings_path, "groq")
-    fixed = Providers(settings.with_changes(provider="demo", groq_api_key="secret"))
-    assert (fixed.fixed, fixed.settings.provider) == (True, "demo")
+    live = LiveSettings(settings.with_changes(provider="demo", groq_api_key="secret"))
+    fixed = Providers(live)
+    assert (fixed.fixed, live.current.provider) == (True, "demo")
     with pytest.raises(InvalidSetting, match="PROVIDER"):
         fixed.choose("groq")
 
 
 def test_what_cannot_be_used_cannot_be_chosen(settings: Settings) -> None:
     with pytest.raises(UnknownChoice, match="gemini"):
-        Providers(settings).choose("nonesuch")
+        Providers(LiveSettings(settings)).choose("nonesuch")
     with pytest.raises(ProviderNotConfigured, match="GROQ_API_KEY"):
-        Providers(settings).choose("groq")
+        Providers(LiveSettings(settings)).choose("groq")
     assert not settings.app_settings_path.exists()
 
 
 def test_a_chosen_provider_that_lost_its_key_says_so_when_it_is_asked(settings: Settings) -> None:
     save_provider(settings.app_settings_path, "groq")
-    model = Providers(settings).current()
+    model = Providers(LiveSettings(settings)).current()
     assert model.name == "groq/llama-3.3-70b-versatile"
     for call in (model.complete, model.stream):
         with pytest.raises(ProviderNotConfigured, match="GROQ_API_KEY"):
@@ -107,7 +111,7 @@ def test_a_damaged_file_of_choices_is_no_choice(settings: Settings, content: str
     path = settings.app_settings_path
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(content, "utf-8")
-    assert Providers(settings).settings.provider == "demo"
+    assert LiveSettings(settings).current.provider == "demo"
     save_provider(path, "demo")
     assert saved_provider(path) == "demo"
 
@@ -128,7 +132,7 @@ def test_choices_lie_in_the_package_or_in_a_data_folder_of_ones_own(settings: Se
 
 def test_a_provider_where_nobody_answers_is_not_reachable_and_the_result_is_kept(settings: Settings) -> None:
     own = settings.with_changes(ollama_model_name="llama3.2", ollama_base_url="http://127.0.0.1:1/v1")
-    providers = Providers(own)
+    providers = Providers(LiveSettings(own))
     found = {status.name: status.check for status in providers.check_configured()}
     ollama, demo = found["ollama"], found["demo"]
     assert ollama
@@ -142,7 +146,7 @@ def test_a_provider_where_nobody_answers_is_not_reachable_and_the_result_is_kept
 def test_a_small_model_file_is_said_to_be_small(settings: Settings, tmp_path: Path) -> None:
     path = tmp_path / "tiny-q4.gguf"
     path.write_bytes(b"GGUF")
-    local = status(Providers(settings.with_changes(local_model_path=str(path))), "local")
+    local = status(Providers(LiveSettings(settings.with_changes(local_model_path=str(path)))), "local")
     assert (local.model, local.note) == ("tiny-q4", "small_model")
 
 
@@ -171,7 +175,7 @@ def test_the_registry_and_the_settings_name_the_same_models(settings: Settings) 
 def test_retrieval_gets_the_providers_model_by_its_full_name(settings: Settings) -> None:
     own = settings.with_changes(provider="openai", openai_api_key="secret", openai_base_url="http://127.0.0.1:1/v1")
     app = build_app(own.with_changes(nim_max_retries=0))
-    assert "CONTEXTUAL_HYBRID" in app.bench.strategies()
+    assert "CONTEXTUAL_HYBRID" in app.runs.strategies()
     model = app.providers.language_model(app.settings)
     assert model
     assert model.name == "openai/gpt-4.1-mini"
@@ -181,16 +185,16 @@ def test_retrieval_gets_the_providers_model_by_its_full_name(settings: Settings)
 
 def test_without_a_configured_model_what_needs_one_is_not_offered(settings: Settings) -> None:
     app = build_app(settings.with_changes(provider="groq"))
-    assert "CONTEXTUAL_HYBRID" not in app.bench.strategies()
+    assert "CONTEXTUAL_HYBRID" not in app.runs.strategies()
     with pytest.raises(NeedsLanguageModel, match="groq"):
-        app.bench.run_now(retrieval_strategy="CONTEXTUAL_HYBRID")
+        app.runs.run_now(retrieval_strategy="CONTEXTUAL_HYBRID")
 
 
 @pytest.mark.parametrize("variable", [*KEYS.values(), "google_api_key"])
 def test_no_key_is_in_a_status_or_in_written_settings(settings: Settings, variable: str) -> None:
     own = settings.with_changes(**{variable: "very-secret"})
     assert own.model_dump(mode="json")[variable] == MASK
-    assert "very-secret" not in str(Providers(own).statuses()) + repr(own) + own.model_dump_json()
+    assert "very-secret" not in str(Providers(LiveSettings(own)).statuses()) + repr(own) + own.model_dump_json()
 
 
 def test_keys_come_from_streamlits_secrets_below_environment_and_dotenv(

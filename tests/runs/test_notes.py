@@ -21,7 +21,7 @@ def path(tmp_path: Path) -> Path:
 
 
 def notes_at(path: Path) -> RunNotes:
-    return RunNotes(lambda: path)
+    return RunNotes(path)
 
 
 def test_tags_are_added_and_taken_away_and_no_tag_is_there_twice(path: Path) -> None:
@@ -78,6 +78,6 @@ def test_a_place_that_cannot_be_written_is_told_and_a_run_must_be_there(path: Pa
     with pytest.raises(NoteNotWritten, match=r"'a'.*run_notes"):
         notes_at(path).tag("a", ["uno"])
     with pytest.raises(RunNotFound, match="nope"):
-        app.bench.past.tag("nope", ["uno"])
+        app.archive.tag("nope", ["uno"])
     with pytest.raises(RunNotFound, match="nope"):
-        app.bench.past.write_note("nope", "x", "")
+        app.archive.write_note("nope", "x", "")

@@ -1,4 +1,4 @@
-"""Word documents to text, by way of the HTML that mammoth makes of them."""
+"""Convert Word documents to text, via mammoth's HTML."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from bs4 import BeautifulSoup
 
 MAX_UNPACKED_MB = 60
-"""Of XML in a document, as its directory declares it; zipfile gives no part more than it declares."""
+"""Limit of a document's unpacked XML, as declared in the zip directory. zipfile never unpacks more than declared."""
 MAX_RATIO = 250
-"""Unpacked to packed, of a part over a megabyte; ordinary documents have 5 to 30."""
+"""Limit of unpacked to packed size for a part over one megabyte; ordinary documents have 5 to 30."""
 MAX_PARTS = 5_000
 
 _STYLES = """
@@ -31,11 +31,12 @@ p[style-name='Puesto'] => h1.title:fresh
 
 
 def read_docx(name: str, content: bytes) -> Extracted:
-    """Text of the body with its footnotes in place; no headers, footers, comments, deleted text or pictures.
+    """Read the body text, with each footnote at its reference. Omits headers, footers, comments, deletions, pictures.
 
     Raises:
-        MissingPackage, UploadDamaged
-        UploadExpands: its parts would be too large; nothing was unpacked.
+        MissingPackage: mammoth or beautifulsoup4 is not installed.
+        UploadDamaged: the file is not a readable zip archive.
+        UploadExpands: the unpacked parts would be too large; nothing was unpacked.
     """
     _check_size(name, content)
     try:
@@ -47,7 +48,7 @@ def read_docx(name: str, content: bytes) -> Extracted:
         io.BytesIO(content),
         style_map=_STYLES,
         include_embedded_style_map=False,
-        convert_image=lambda image: [],  # never opened, wherever it is
+        convert_image=lambda image: [],  # images are never opened
         external_file_access=False,
     ).value
     soup = BeautifulSoup(html, "html.parser")
@@ -69,7 +70,7 @@ def _check_size(name: str, content: bytes) -> None:
 
 
 def _place_notes(soup: BeautifulSoup) -> None:
-    """Put each note where it is referred to: a passage then says all that it says, and no [1] is left."""
+    """Replace each reference to a footnote or endnote by the note's text in parentheses."""
     notes = {}
     for item in soup.find_all("li", id=lambda value: bool(value) and value.startswith(("footnote-", "endnote-"))):
         for back in item.find_all("a", href=lambda value: bool(value) and "note-ref-" in value):
@@ -83,7 +84,7 @@ def _place_notes(soup: BeautifulSoup) -> None:
 
 
 def _lower_headings_under_title(soup: BeautifulSoup) -> None:
-    """A document's title stands above its chapters, whose headings begin at 1 as well."""
+    """Move all headings one level down if the document has a title, since chapters also begin at level 1."""
     if not soup.select("h1.title"):
         return
     for heading in soup.find_all(["h1", "h2", "h3", "h4", "h5"]):

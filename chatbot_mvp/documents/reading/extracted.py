@@ -1,4 +1,4 @@
-"""What a reader of a format gives back, and the clean-up that all of them share."""
+"""The common result of all format readers, and the text clean-up that they share."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import unicodedata
 from dataclasses import dataclass
 
 MAX_TEXT_CHARS = 20_000_000
-"""A reader gives up beyond this many characters: no document for people to read is as long."""
+"""Readers reject texts with more characters than this; no real document is as long."""
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u200b\ufeff\ufffe\uffff]")
 _LIGATURES = {code: unicodedata.normalize("NFKC", chr(code)) for code in range(0xFB00, 0xFB07)}
@@ -15,23 +15,23 @@ _LIGATURES = {code: unicodedata.normalize("NFKC", chr(code)) for code in range(0
 
 @dataclass(frozen=True)
 class Extracted:
-    """Clean text with its headings as Markdown headings."""
+    """Clean text with Markdown headings."""
 
     text: str
     page_starts: tuple[int, ...] = ()
-    """Offset of each page's first character; empty for a format without pages."""
+    """Offset of each page's first character; empty for formats without pages."""
     empty_pages: int = 0
-    """Pages without text."""
+    """Number of pages without text."""
 
 
 def clean_line(text: str) -> str:
-    """One line: accents composed, ligatures taken apart, control characters and soft hyphens gone, blanks single."""
+    """Clean one line: compose accents (NFC), split ligatures, drop control characters and soft hyphens, join spaces."""
     text = _CONTROL.sub("", text.translate(_LIGATURES).replace("\n", " "))
     return " ".join(unicodedata.normalize("NFC", text).split())
 
 
 def clean_text(text: str) -> str:
-    """The same for text of several lines; never more than one blank line."""
+    """Clean a text of several lines likewise, and reduce successive blank lines to one."""
     text = _CONTROL.sub("", text.replace("\r\n", "\n").replace("\r", "\n").translate(_LIGATURES).replace("\xa0", " "))
     lines = [line.rstrip() for line in unicodedata.normalize("NFC", text).split("\n")]
     return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip()

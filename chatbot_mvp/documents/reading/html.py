@@ -1,4 +1,4 @@
-"""HTML to text: headings, lists and tables stay, whatever is not the page's own text goes. Nothing is fetched."""
+"""Convert HTML to text. Keeps headings, lists and tables, drops navigation and scripts, fetches nothing."""
 
 from __future__ import annotations
 
@@ -20,19 +20,21 @@ _HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
 
 
 def read_html(content: bytes) -> Extracted:
-    """The text of an HTML page, of its ``main`` or only ``article`` if it has one.
+    """Read the text of an HTML page, or of its ``main`` or only ``article`` element if it has one.
 
     Raises:
-        MissingPackage
+        MissingPackage: beautifulsoup4, lxml or markdownify is not installed.
         RecursionError: tags are nested thousands deep.
     """
     return Extracted(html_to_text(content))
 
 
 def html_to_text(content: bytes | str) -> str:
-    """
+    """Convert a page to Markdown text as ``read_html`` describes.
+
     Raises:
-        MissingPackage, RecursionError
+        MissingPackage: beautifulsoup4, lxml or markdownify is not installed.
+        RecursionError: tags are nested thousands deep.
     """
     try:
         from bs4 import BeautifulSoup, FeatureNotFound
@@ -40,7 +42,7 @@ def html_to_text(content: bytes | str) -> str:
     except ImportError as error:
         raise missing("beautifulsoup4") from error
     try:
-        # Knows which end tags may be left out; of HTML it reads neither DTDs nor external entities.
+        # lxml knows which end tags are optional, and for HTML it loads neither DTDs nor external entities.
         markup = content if isinstance(content, str) else UnicodeDammit(content, is_html=True).unicode_markup or ""
         soup = BeautifulSoup(markup, "lxml")
     except FeatureNotFound as error:
@@ -51,10 +53,10 @@ def html_to_text(content: bytes | str) -> str:
     for element in soup.select("[hidden], [aria-hidden=true], " + ", ".join(f"[role={r}]" for r in _DROPPED_ROLES)):
         element.decompose()
     for element in soup.find_all("header"):
-        if not element.find(_HEADINGS):  # a page's banner; an article's has its title
+        if not element.find(_HEADINGS):  # a page banner; the header of an article contains a heading
             element.decompose()
     for mark in soup.find_all("sup", string=re.compile(r"^\s*\[\w{1,4}\]\s*$")):
-        mark.decompose()  # would be taken for a citation of ours
+        mark.decompose()  # "[1]" would look like a citation in the app's answers
     articles = soup.find_all("article")
     body = soup.find("main") or (articles[0] if len(articles) == 1 else None)
     root = body if body is not None and body.get_text(strip=True) else soup
@@ -65,7 +67,7 @@ def html_to_text(content: bytes | str) -> str:
 
 
 def soup_to_text(root: BeautifulSoup | Tag) -> str:
-    """Markdown without emphasis, links, images or escapes: what a reader sees."""
+    """Convert an element to Markdown without emphasis, links, images and escapes."""
     try:
         from markdownify import MarkdownConverter
     except ImportError as error:
@@ -73,7 +75,7 @@ def soup_to_text(root: BeautifulSoup | Tag) -> str:
 
     class Converter(MarkdownConverter):
         def convert_table(self, el: Tag, text: str, parent_tags: set[str]) -> str:
-            """A table for data as a list; one for layout, or within another, as what its cells hold."""
+            """Write a data table as a list; write a layout table or a nested table as the plain text of its cells."""
             if "table" in parent_tags or el.find(["table", *_HEADINGS]) or el.get("role") == "presentation":
                 return f"\n\n{text}\n\n"
             return f"\n\n{table_rows(el)}\n\n"
@@ -102,9 +104,9 @@ def soup_to_text(root: BeautifulSoup | Tag) -> str:
 
 
 def table_rows(table: Tag) -> str:
-    """One list item per row, each cell under its column's name: a row makes sense wherever a chunk begins.
+    """Write each row as a list item "column: cell; …", so that a row is understandable in any chunk.
 
-    The names are those of the row of ``th``; without one, those of the first row of a table of three columns or more.
+    Column names come from a first row of ``th`` cells, or from the first row of a table of three or more columns.
     """
     rows: list[tuple[list[str], bool]] = []  # (cells, whether all are th)
     for row in table.find_all("tr"):
@@ -128,5 +130,5 @@ def table_rows(table: Tag) -> str:
 
 
 def missing(package: str) -> MissingPackage:
-    """The error for a reader whose package is not installed."""
+    """Create the error for a reader whose package is not installed."""
     return MissingPackage(feature="This kind of document", package=package, command=f"pip install {package}")

@@ -1,4 +1,4 @@
-"""PDF to text: its lines with their sizes and places, from which ``pdf_layout`` makes paragraphs and headings."""
+"""Read the lines of a PDF with their font sizes and positions; ``pdf_layout`` turns them into text."""
 
 from __future__ import annotations
 
@@ -20,10 +20,12 @@ _MAX_DEPTH = 6
 
 
 def read_pdf(name: str, content: bytes, max_pages: int) -> Extracted:
-    """
+    """Read the text of a PDF of at most ``max_pages`` pages.
+
     Raises:
-        MissingPackage, UploadEncrypted, UploadTooManyPages, UploadExpands, UploadDamaged
+        MissingPackage: pypdf is not installed, or cryptography for an encrypted file.
         UploadScanned: no page has text.
+        UploadEncrypted, UploadTooManyPages, UploadExpands, UploadDamaged: the file cannot be read.
     """
     try:
         from pypdf import PdfReader
@@ -32,7 +34,7 @@ def read_pdf(name: str, content: bytes, max_pages: int) -> Extracted:
         raise missing("pypdf") from error
     try:
         reader = PdfReader(io.BytesIO(content))
-        # Often only printing or copying is restricted, and the password for reading is empty.
+        # Many files restrict only printing or copying: their password for reading is empty.
         if reader.is_encrypted and not reader.decrypt(""):
             raise UploadEncrypted(name=name)
         count = len(reader.pages)
@@ -61,9 +63,9 @@ def read_pdf(name: str, content: bytes, max_pages: int) -> Extracted:
 
 
 def _lines(page: Any) -> list[Line]:
-    """The lines of a page in the order in which it writes them."""
+    """Return the lines of a page in the order of its content stream."""
     lines: list[Line] = []
-    parts: list[tuple[str, float, bool]] = []  # (text, size in points, bold) of the line being put together
+    parts: list[tuple[str, float, bool]] = []  # (text, size in points, bold) of the current line
     place = (0.0, 0.0)
 
     def close() -> None:
@@ -82,7 +84,7 @@ def _lines(page: Any) -> list[Line]:
         points = abs(float(size or 1.0)) * scale
         x = tm[4] * cm[0] + tm[5] * cm[2] + cm[4]
         y = tm[4] * cm[1] + tm[5] * cm[3] + cm[5]
-        if parts and abs(y - place[1]) > 0.5 * max(points, 1.0):  # less is an index or an exponent
+        if parts and abs(y - place[1]) > 0.5 * max(points, 1.0):  # a smaller step is a subscript or superscript
             close()
         if not parts:
             place = (x, y)
@@ -101,7 +103,7 @@ def _lines(page: Any) -> list[Line]:
 
 
 def _outline(reader: PdfReader) -> list[OutlineEntry]:
-    """The bookmarks, flattened. A damaged outline is none: the text does not depend on it."""
+    """Return the bookmarks as a flat list; empty if the outline is damaged, since the text does not depend on it."""
     entries: list[OutlineEntry] = []
 
     def walk(items: list[Any], level: int) -> None:

@@ -1,7 +1,7 @@
-"""From the lines of a PDF's pages to text: running heads out, headings marked, lines joined into paragraphs.
+"""Compose text from the lines of a PDF: remove running heads, mark headings, join lines to paragraphs.
 
-No page marks are put into the text: a sentence that goes over the page stays one sentence, and what a page's number is
-needed for, the place of a citation, is kept beside it as offsets.
+The text contains no page marks, so that a sentence across two pages stays whole. Page starts are returned as offsets,
+from which citations get their page numbers.
 """
 
 from __future__ import annotations
@@ -16,22 +16,24 @@ from chatbot_mvp.documents.reading.extracted import Extracted
 from chatbot_mvp.text import fold
 
 _RUNNING_SHARE = 0.4
-"""A line at one height of this share of the pages, figures aside, is a running head."""
+"""A line is a running head if it occurs at one height on this share of the pages (numbers may differ)."""
 _RUNNING_PAGES = 3
+"""Minimum number of pages with a running head."""
 _STAMP = 60
-"""Characters on each page of a scan that its scanner may have put there."""
+"""Characters per page that the scanner may have added to a scan."""
 _EDGE = 3
-"""Lines at the top, and as many at the bottom, where running heads are."""
+"""Number of lines at the top, and at the bottom, that can be running heads."""
 _HEADING_SCALE = 1.12
-"""A heading's size against that of the text."""
+"""Minimum font size of a heading, relative to the body text."""
 _MAX_HEADING = 120
+"""Maximum length of a heading in characters."""
 _PROSE = 40
-"""A line of more characters is part of a paragraph."""
+"""Lines with more characters belong to paragraphs."""
 _MAX_LEVELS = 4
 _GAP = 1.35
-"""A paragraph begins where the distance to the line above is this many times the usual one."""
+"""A paragraph begins where the distance to the line above exceeds the usual one by this factor."""
 _FULL = 0.7
-"""A line of at least this share of the usual length goes on in the next one."""
+"""A line of at least this share of the usual length continues in the next line."""
 
 _BULLET = re.compile(r"^(?:[•▪◦‣●○■□–—*·]|-)\s+(?=\S)")
 _PAGE_NUMBER = re.compile(r"^[-–— ]*(?:\d{1,4}|[ivxlc]{1,7})(?:\s*(?:/|de|of)\s*\d{1,4})?[-–— ]*$")
@@ -40,29 +42,29 @@ _ITEM = re.compile(r"^(?:- |\(?\d{1,3}[.)]\s|\(?[a-z][.)]\s)")
 
 @dataclass(frozen=True)
 class Line:
-    """A line as the page has it."""
+    """One line of a page."""
 
     text: str
     size: float
-    """Of most of its letters, in points."""
+    """Font size of most of its letters, in points."""
     bold: bool
     x: float
     """Left end, in points."""
     y: float
-    """In points; what counts are differences."""
+    """Vertical position in points. Only differences are used."""
 
 
 @dataclass(frozen=True)
 class OutlineEntry:
     title: str
     page: int
-    """From 0."""
+    """Page index from 0."""
     level: int
-    """From 1."""
+    """Heading level from 1."""
 
 
 def compose(pages: Sequence[Sequence[Line]], outline: Sequence[OutlineEntry]) -> Extracted:
-    """The text of all pages; empty if none has any."""
+    """Join the lines of all pages to paragraphs and Markdown headings. The text is empty if no page has any."""
     pages = _without_running_heads(pages)
     levels = _heading_levels(pages, outline)
     usual = _usual_length(pages)
@@ -103,7 +105,7 @@ def compose(pages: Sequence[Sequence[Line]], outline: Sequence[OutlineEntry]) ->
 
 
 def _without_running_heads(pages: Sequence[Sequence[Line]]) -> list[list[Line]]:
-    """Lines at the top or the bottom that come back at the same height, figures aside, and page numbers, go."""
+    """Remove page numbers, and lines at the top or bottom that recur at the same height (numbers may differ)."""
 
     def key(line: Line) -> tuple[str, int]:
         return re.sub(r"\d+|\b[ivxlc]+\b", "#", fold(line.text)), round(line.y / 3)
@@ -118,14 +120,15 @@ def _without_running_heads(pages: Sequence[Sequence[Line]]) -> list[list[Line]]:
         def running(line: Line, edges: set[float] = edges, heights: list[float] = heights) -> bool:
             if line.y not in edges:
                 return False
-            # The outermost line may change from chapter to chapter; a number alone there is the page's.
+            # The outermost line may change with each chapter, so fewer repetitions suffice. A lone number there is
+            # the page number.
             outermost = line.y in (heights[0], heights[-1])
             return seen[key(line)] >= (_RUNNING_PAGES if outermost else often) or bool(
                 outermost and _PAGE_NUMBER.match(line.text)
             )
 
         rest = [line for line in page if not running(line)]
-        # Pages that are alike altogether, as of forms, have no running heads that could be told.
+        # If all lines of a page recur, as on forms, running heads cannot be told from text: keep the page.
         kept.append(rest if rest or len(page) <= _EDGE else list(page))
     chars = sum(len(line.text) for page in pages for line in page)
     if not any(kept) and chars > _STAMP * len(pages):
@@ -134,7 +137,7 @@ def _without_running_heads(pages: Sequence[Sequence[Line]]) -> list[list[Line]]:
 
 
 def _heading_levels(pages: Sequence[Sequence[Line]], outline: Sequence[OutlineEntry]) -> dict[tuple[int, int], int]:
-    """(page, row) -> level from 1. By the outline where its titles are found on their pages, else by size."""
+    """Return (page, row) -> level from 1, by the outline if most of its titles are found, else by font size."""
     found: dict[tuple[int, int], int] = {}
     for entry in outline:
         if entry.page < len(pages) and (title := _plain(entry.title)):
@@ -167,7 +170,7 @@ def _heading_levels(pages: Sequence[Sequence[Line]], outline: Sequence[OutlineEn
             apart = row == 0 or abs(page[row - 1].y - line.y) > _GAP * gap
             if line.bold and apart and len(line.text) <= 80 and (number, row) not in found:
                 following = page[row + 1]
-                # Short lines below it are the rows of a table, and it is their head.
+                # A bold line above short lines is the head of a table, not a heading.
                 if not following.bold and len(following.text) > _PROSE and _like_a_heading(line.text):
                     found[number, row] = deepest
     return found
@@ -179,12 +182,12 @@ def _like_a_heading(text: str) -> bool:
 
 
 def _plain(text: str) -> str:
-    """For comparing: letters and figures, without a number before them."""
+    """Normalise a title for comparison: letters and digits only, without a leading number."""
     return re.sub(r"[\W_]+", " ", re.sub(r"^[\dIVXivx]+(?:\.\d+)*[.)]?\s+", "", fold(text))).strip()
 
 
 def _usual_gap(page: Sequence[Line]) -> float:
-    """The lower quartile: a short page may have more space between its paragraphs than within them."""
+    """Return the lower quartile of line distances in points. On a short page the median may be between paragraphs."""
     gaps = sorted(gap for a, b in pairwise(page) if 0.8 * b.size < (gap := abs(a.y - b.y)) < 8 * b.size)
     return gaps[len(gaps) // 4] if gaps else 12.0
 
@@ -195,7 +198,7 @@ def _usual_length(pages: Sequence[Sequence[Line]]) -> float:
 
 
 def _joint(last: Line, line: Line, text: str, gap: float, usual: float) -> str:
-    """What stands between two lines of a page."""
+    """Return the separator between two lines of a page: a space, a line break or a blank line."""
     if _ITEM.match(text):
         return "\n"
     if abs(last.y - line.y) > _GAP * gap and not _goes_on(last.text, text):
@@ -206,7 +209,7 @@ def _joint(last: Line, line: Line, text: str, gap: float, usual: float) -> str:
 
 
 def _goes_on(before: str, after: str) -> bool:
-    """Whether a sentence surely continues: it has not ended, and what follows begins small."""
+    """Return whether a sentence surely continues: it has no end mark, and the next line begins in lower case."""
     return before[-1] not in ".!?:;" and after[0].islower() and len(before) > 30
 
 

@@ -1,5 +1,7 @@
-"""Reads one hostile-until-proven-otherwise file in a process of its own: in bounded time and memory, without the
-server's keys in its environment, and with neither network nor other programs nor files outside its libraries.
+"""Read one untrusted file in a separate, restricted process.
+
+The process has limited time and memory, no secrets in its environment, and no access to the network, to other
+programs or to files outside its libraries.
 
 ``python -m chatbot_mvp.documents.reading.sandbox KIND MAX_PAGES NAME`` reads the file from stdin and writes JSON.
 """
@@ -23,9 +25,9 @@ from chatbot_mvp.documents.reading.extracted import MAX_TEXT_CHARS, Extracted
 from chatbot_mvp.errors import ChatbotError, UploadDamaged, UploadExpands, UploadTooSlow, all_errors
 
 READ_SECONDS = 120
-"""For one file."""
+"""Time limit for one file."""
 MEMORY_MB = 2_000
-"""Address space of the process, where the system can limit it."""
+"""Limit of the process' address space, on systems that support it."""
 
 _POLL_S = 0.2
 _ROOT = Path(__file__).resolve().parents[3]
@@ -44,20 +46,21 @@ def read_apart(
     """Read a file of ``kind`` (".pdf", ".docx", ".html").
 
     Args:
-        check: called a few times a second; what it raises ends the reading.
-        seconds: that it may take.
+        check: called a few times a second; an exception from it ends the reading.
+        seconds: time limit.
 
     Raises:
-        UploadError, MissingPackage
+        UploadError: the file cannot be read, or exceeds a limit.
+        MissingPackage: the reader of its format is not installed.
     """
-    # A short environment: a reader that is taken over finds no key in it.
+    # A minimal environment: a compromised reader must not find any key in it.
     kept = ("PATH", "SYSTEMROOT", "LD_LIBRARY_PATH", "TMPDIR", "VIRTUAL_ENV")
     environment = {key: os.environ[key] for key in kept if key in os.environ}
     environment |= {"PYTHONPATH": str(_ROOT), "PYTHONSAFEPATH": "1", "PYTHONIOENCODING": "utf-8", "PYTHONUTF8": "1"}
     environment["PYTHONDONTWRITEBYTECODE"] = "1"
     command = [sys.executable, "-m", __name__, kind, str(max_pages), name]
     deadline = time.monotonic() + seconds
-    # A file, not a pipe: a pipe holds less than most documents, and is not filled while one waits with a clock.
+    # Pass the content in a file: a pipe holds less than most documents and would block the loop that checks the time.
     with tempfile.TemporaryFile() as given:
         given.write(content)
         given.seek(0)
@@ -90,9 +93,11 @@ def _answer(kind: str, name: str, output: bytes, code: int) -> Extracted:
 
 
 def _read(kind: str, name: str, content: bytes, max_pages: int) -> Extracted:
-    """
+    """Read the file with the reader of its format, inside the restricted process.
+
     Raises:
-        UploadError, MissingPackage
+        UploadError: the file cannot be read, or its text is too large.
+        MissingPackage: the reader's package is not installed.
     """
     from chatbot_mvp.documents.reading import docx, html, pdf
 
@@ -116,8 +121,8 @@ def _read(kind: str, name: str, content: bytes, max_pages: int) -> Extracted:
 
 
 def _lock_up() -> None:
-    """From here on this process reaches nothing but the files of its libraries, and those only to read."""
-    # Whatever the system cannot limit, the parent's clock still does.
+    """Restrict this process for good: it can only read the files of its libraries."""
+    # On systems without these limits, the parent process still enforces the time limit.
     with contextlib.suppress(ImportError, OSError, ValueError):
         import resource
 

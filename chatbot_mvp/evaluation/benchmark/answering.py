@@ -13,10 +13,13 @@ from chatbot_mvp.evaluation.benchmark import generation, judgement
 from chatbot_mvp.evaluation.benchmark.preparation import PreparedRun
 from chatbot_mvp.evaluation.benchmark.retrieving import PHASE as RETRIEVE
 from chatbot_mvp.llm.base import ChatModel
+from chatbot_mvp.llm.providers import Providers
+from chatbot_mvp.llm.registry import address_of, requests_at_once
 from chatbot_mvp.runs.journal import Journal
 from chatbot_mvp.runs.records import QueryRecord
 from chatbot_mvp.runs.spending import Spending, Spent
 from chatbot_mvp.runs.task_loop import Done, Lane, TaskLoop, costed, failed_task
+from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.types import Progress, ProgressCallback
 
 GENERATE, JUDGE = generation.PHASE, judgement.PHASE
@@ -34,6 +37,22 @@ class RunModels:
     judge_calls: int = 1
     share_calls: bool = False
     """Both are asked at one address, whose places they share."""
+
+
+def run_models(settings: Settings, providers: Providers) -> RunModels:
+    """The models that a run's settings name, and how many requests each may have under way.
+
+    Raises:
+        UnknownChoice, ProviderNotConfigured, MissingPackage, InvalidSetting: the generator or the judge cannot be used.
+    """
+    judging = settings.of_judge if settings.judge else None
+    return RunModels(
+        providers.model(settings),
+        requests_at_once(settings),
+        providers.model(judging) if judging else None,
+        requests_at_once(judging) if judging else 1,
+        share_calls=judging is not None and address_of(judging) == address_of(settings),
+    )
 
 
 def answer(

@@ -8,7 +8,7 @@ import shutil
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -36,7 +36,6 @@ from chatbot_mvp.evaluation.benchmark.preparation import PreparedRun
 from chatbot_mvp.evaluation.benchmark.retrieving import PHASE as RETRIEVE
 from chatbot_mvp.evaluation.benchmark.runner import RunParts, execute
 from chatbot_mvp.llm.base import ChatModel, ChatRequest, Completion
-from chatbot_mvp.llm.language_model import LanguageModel
 from chatbot_mvp.llm.registry import find_provider, requests_at_once
 from chatbot_mvp.llm.wrapped import WrappedModel
 from chatbot_mvp.retrieval.indexes.enrichment import CALLS_AT_ONCE, CHARS_PER_TOKEN, ContextCache
@@ -70,7 +69,6 @@ def run_pilot(
     whole: PreparedRun,
     count: int,
     parts: RunParts,
-    language_model: Callable[[Settings, Callable[[Completion], None]], LanguageModel | None],
     progress: ProgressCallback,
     budget_usd: float | None = None,
 ) -> Estimate:
@@ -78,8 +76,7 @@ def run_pilot(
 
     Args:
         whole: the run, in a folder of ``pilot_folder``.
-        parts: those of the run; neither are exports written nor is anybody told that it has finished.
-        language_model: what enrichment asks; it tells of every reply.
+        parts: the parts of the run. The pilot writes no exports and is not added to the list of runs.
         budget_usd: what the answers of the pilot may cost.
 
     Raises:
@@ -98,16 +95,14 @@ def run_pilot(
     missing = _missing_contexts(run)
     try:
         if missing:
-            model = language_model(run.settings, enriched.append)
+            model = parts.providers.language_model(run.settings, enriched.append)
             assert model is not None, "checked before the run was prepared"
             asked = spread(missing, count, run.settings.corpus_shuffle_seed)
             cache = ContextCache(run.settings.contexts_path)
             most = CHARS_PER_TOKEN * run.settings.retrieval_context_max_tokens
             cache.contexts(model, asked, run.settings.retrieval_context_batch_size, progress, most)
             run = replace(run, settings=run.settings.with_changes(retrieval_strategy=STAND_IN))
-        execute(
-            run, replace(parts, models=lambda s: _unhurried(parts.models(s), s), exporters=()), progress, budget_usd
-        )
+        execute(run, _PilotParts(parts.factory, parts.embedders, parts.providers), progress, budget_usd)
     except RunStopped as error:
         raise RunStopped(run_id="?") from error
     except RunError as error:
@@ -115,6 +110,11 @@ def run_pilot(
         raise PilotFailed(queries=len(queries), reason=reason) from error
     _require_replies(run)
     return _Extrapolation(whole, run, enriched, len(missing)).estimate(time.monotonic() - started)
+
+
+class _PilotParts(RunParts):
+    def models(self, settings: Settings) -> RunModels:
+        return _unhurried(super().models(settings), settings)
 
 
 def spread(items: Sequence[T], count: int, seed: int) -> list[T]:

@@ -4,33 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from chatbot_mvp.datasets import Dataset
 from chatbot_mvp.documents.chunking import passage_chunk
-from chatbot_mvp.embedding.base import Embedder
 from chatbot_mvp.embedding.cache import VectorCache
-from chatbot_mvp.evaluation.benchmark.answering import GENERATE, RunModels, answer
+from chatbot_mvp.embedding.registry import Embedders
+from chatbot_mvp.evaluation.benchmark.answering import GENERATE, RunModels, answer, run_models
 from chatbot_mvp.evaluation.benchmark.preparation import PreparedRun
 from chatbot_mvp.evaluation.benchmark.results import SIMILARITY_PHASE, add_similarity, result_of, rows_of
 from chatbot_mvp.evaluation.benchmark.retrieving import PHASE as RETRIEVE
 from chatbot_mvp.evaluation.benchmark.retrieving import retrieve
-from chatbot_mvp.llm.base import Completion
+from chatbot_mvp.llm.providers import Providers
+from chatbot_mvp.retrieval.factory import PipelineFactory
 from chatbot_mvp.retrieval.indexes.corpus import vector_cache_path
 from chatbot_mvp.retrieval.indexes.enrichment import PHASE as ENRICH
 from chatbot_mvp.retrieval.pipeline import Pipeline
+from chatbot_mvp.runs.index import append_submission
 from chatbot_mvp.runs.journal import Journal
 from chatbot_mvp.runs.records import RunFolder
 from chatbot_mvp.runs.session import Session, working_on
 from chatbot_mvp.runs.spending import Spending
 from chatbot_mvp.settings.model import Settings
-from chatbot_mvp.types import Chunk, Progress, ProgressCallback
+from chatbot_mvp.types import Progress, ProgressCallback
 
 RETRIEVAL_CALLS = "retrieval"
 """Under this name stands in a run's usage what enrichment, expansion and reranking asked a language model."""
 
-PipelineFactory = Callable[[Sequence[Chunk], str, Settings, ProgressCallback, Callable[[Completion], None]], Pipeline]
-"""(chunks, language, settings, progress, told of every reply of a language model) -> the pipeline over them."""
 Exporter = Callable[[RunFolder, Mapping[str, Any], Dataset], None]
 """Writes one finished run in one form."""
 
@@ -39,12 +40,21 @@ Exporter = Callable[[RunFolder, Mapping[str, Any], Dataset], None]
 class RunParts:
     """What a run is carried out with."""
 
-    build: PipelineFactory
-    embedder: Callable[[Settings], Embedder]
-    models: Callable[[Settings], RunModels]
+    factory: PipelineFactory
+    embedders: Embedders
+    providers: Providers
     exporters: Sequence[Exporter] = ()
-    finish: Callable[[Mapping[str, Any]], None] = lambda _: None
-    """Told of the whole result just before the run counts as finished; after a crash in between, told again."""
+    submissions: Path | None = None
+    """``submissions.jsonl``, which gets a line of each finished run; None for a run that no list shows."""
+
+    def models(self, settings: Settings) -> RunModels:
+        """The generator and the judge of a run; raises as ``run_models``."""
+        return run_models(settings, self.providers)
+
+    def finish(self, result: Mapping[str, Any]) -> None:
+        """Add a run to the list. Called just before it counts as finished; after a crash in between, called again."""
+        if self.submissions is not None:
+            append_submission(self.submissions, result)
 
 
 def execute(
@@ -83,12 +93,12 @@ def _execute(run: PreparedRun, parts: RunParts, session: Session) -> dict[str, A
     def build() -> Pipeline:
         told(Progress("index", 0, len(run.dataset.documents)))
         chunks = [passage_chunk(document) for document in run.dataset.documents]
-        return parts.build(
+        return parts.factory.build(
             chunks,
             run.language,
             run.settings,
             told,
-            lambda completion: spending.seen(RETRIEVAL_CALLS, completion),
+            on_reply=lambda completion: spending.seen(RETRIEVAL_CALLS, completion),
         )
 
     with clock(RETRIEVE):
@@ -103,7 +113,7 @@ def _execute(run: PreparedRun, parts: RunParts, session: Session) -> dict[str, A
     if run.settings.generation_enabled:
         with clock(SIMILARITY_PHASE):
             cache = VectorCache(vector_cache_path(run.settings.cache_dir))
-            add_similarity(rows, lambda: parts.embedder(run.settings), cache, progress)
+            add_similarity(rows, lambda: parts.embedders.of(run.settings), cache, progress)
     with clock("aggregate"):
         result = result_of(run, journal, rows)
     with clock("export"):

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import suppress
 
 from chatbot_mvp.errors import ChatbotError, KbUnreadable, NothingProposed, ProposalsUnusable, ProviderError, RunStopped
 from chatbot_mvp.evaluation.kb.by_model import ModelProposer
 from chatbot_mvp.evaluation.kb.rules import answerable_by_rules, far_by_rules, near_by_rules, renumbered, split_count
 from chatbot_mvp.evaluation.kb.sets import QuestionSet, now
+from chatbot_mvp.knowledge_base.service import KnowledgeBases
 from chatbot_mvp.knowledge_base.store import KbStore
 from chatbot_mvp.knowledge_base.suggestions import suggest_questions
 from chatbot_mvp.llm.base import ChatModel
@@ -19,12 +19,11 @@ _OTHER_KBS, _OF_EACH = 5, 4  # whose questions are about something else, as far 
 
 
 def make_proposals(
-    store: KbStore,
+    kbs: KnowledgeBases,
     kb_id: str,
     name: str,
     count: int,
     model: ChatModel | None,
-    pipeline_of: Callable[[str, ProgressCallback], Pipeline],
     progress: ProgressCallback,
 ) -> tuple[QuestionSet, ChatbotError | None]:
     """(what was proposed, the stop or the provider's failure that ended it early).
@@ -33,19 +32,18 @@ def make_proposals(
         name: of the set.
         count: of questions, at most.
         model: who writes them; None for rules.
-        pipeline_of: the chat's over a knowledge base; only asked for with a model.
 
     Raises:
         KbNotFound, KbUnreadable, NothingProposed, ProposalsUnusable
         RunStopped, ProviderError: and nothing was found until then.
     """
-    record, document = store.record(kb_id), store.document(kb_id)
+    record, document = kbs.store.record(kb_id), kbs.store.document(kb_id)
     answerable, near, far = split_count(count)
     ended_by: ChatbotError | None = None
     dropped: dict[str, int] = {}
     trouble = ""
     if model is not None:
-        pipeline = pipeline_of(kb_id, progress)
+        pipeline = kbs.pipeline(kb_id, progress)
         proposer = ModelProposer(model, pipeline.index.chunks, record.language, lambda q: _passages(pipeline, q))
         try:
             proposer.run(answerable, near, progress)
@@ -63,7 +61,7 @@ def make_proposals(
         raise ProposalsUnusable(kb_id=kb_id, reason=trouble or counts)
     if not questions:
         raise NothingProposed(kb_id=kb_id)
-    questions += far_by_rules(document, record.language, far, _questions_elsewhere(store, kb_id, record.language))
+    questions += far_by_rules(document, record.language, far, _questions_elsewhere(kbs.store, kb_id, record.language))
     return QuestionSet("", kb_id, name, record.sha256, now(), tuple(renumbered(questions)), dropped), ended_by
 
 

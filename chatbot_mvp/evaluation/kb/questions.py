@@ -24,12 +24,15 @@ class KbQuestion:
     """One line of a question file."""
 
     question_id: str
+    """Id of the question."""
     question: str
+    """What is asked."""
     kind: str | None = None
-    """answerable, near (about a topic of the KB, not answered in it) or far; None when the file does not say."""
+    """answerable, near (about a topic of the KB, not answered in it) or far; None if the file does not say."""
     paragraph: str | None = None
     """Text of the paragraph that answers, as it stands in the KB."""
     heading: str | None = None
+    """Heading of the section that answers."""
     answers: tuple[str, ...] = ()
     """Right answers, for people to compare with."""
 

@@ -6,12 +6,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from chatbot_mvp.chat.citations import Source
 from chatbot_mvp.errors import ChatbotError, EmptyDataset, NoQuestionsKept, RunBusy
 from chatbot_mvp.evaluation.kb.passages import expected_passages, found_passages
 from chatbot_mvp.evaluation.kb.proposals import make_proposals
-from chatbot_mvp.evaluation.kb.questions import KbQuestion, ask_questions, load_questions, parse_questions
+from chatbot_mvp.evaluation.kb.questions import KbQuestion, ask_questions, evaluate_kb, load_questions, parse_questions
 from chatbot_mvp.evaluation.kb.results import KbResult, KbResultStore, ResultRow, result_of
 from chatbot_mvp.evaluation.kb.sets import (
     Origin,
@@ -24,10 +25,10 @@ from chatbot_mvp.evaluation.kb.sets import (
     now,
 )
 from chatbot_mvp.jobs.manager import JobManager, JobStatus
-from chatbot_mvp.knowledge_base.store import KbStore
-from chatbot_mvp.llm.base import ChatModel
-from chatbot_mvp.retrieval.pipeline import Pipeline, fingerprint
-from chatbot_mvp.settings.model import Settings
+from chatbot_mvp.knowledge_base.service import KnowledgeBases
+from chatbot_mvp.llm.providers import Providers
+from chatbot_mvp.retrieval.pipeline import fingerprint
+from chatbot_mvp.settings.live import LiveSettings
 from chatbot_mvp.types import ProgressCallback, ignore_progress
 
 PROPOSE, RUN = "propose", "run"
@@ -46,29 +47,16 @@ class EvaluationJob:
     """Id of the set or the result that it makes, once it has ended well."""
 
 
-class KbEvaluationDesk:
-    """Safe to share between sessions; holds nothing of one user."""
+class KbEvaluationService:
+    """Evaluations of knowledge bases. Safe to share between sessions; holds nothing of one user."""
 
-    def __init__(
-        self,
-        settings: Callable[[], Settings],
-        store: KbStore,
-        pipeline: Callable[[str, ProgressCallback], Pipeline],
-        model: Callable[[], ChatModel],
-    ) -> None:
-        """
-        Args:
-            settings: as they are now.
-            pipeline: that of a knowledge base, as the chat has it.
-            model: the provider's, for proposals.
-        """
-        self._settings = settings
-        self._store = store
-        self._pipeline = pipeline
-        self._model = model
-        self._sets = QuestionSetStore(settings().kb_dir)
-        self._results = KbResultStore(settings().kb_dir)
-        self._folder = settings().kb_evaluation_jobs_dir
+    def __init__(self, live: LiveSettings, kbs: KnowledgeBases, providers: Providers) -> None:
+        self._live = live
+        self._kbs = kbs
+        self._model = providers.current()
+        self._sets = QuestionSetStore(live.current.kb_dir)
+        self._results = KbResultStore(live.current.kb_dir)
+        self._folder = live.current.kb_evaluation_jobs_dir
         # Its own queue: a question set does not wait for an hour's benchmark.
         self._jobs = JobManager(self._folder)
 
@@ -76,7 +64,7 @@ class KbEvaluationDesk:
 
     def proposer(self) -> str:
         """Names the model that would propose questions; "" where there is none and rules do."""
-        model = self._model()
+        model = self._model
         return "" if model.needs_evidence else model.name
 
     def propose(self, kb_id: str, name: str, count: int, use_model: bool = True) -> str:
@@ -85,7 +73,7 @@ class KbEvaluationDesk:
         Raises:
             KbNotFound, KbUnreadable
         """
-        self._store.record(kb_id)
+        self._kbs.store.record(kb_id)
         return self._submit(
             PROPOSE, kb_id, name, lambda made, progress: self._make_set(kb_id, name, count, use_model, made, progress)
         )
@@ -122,8 +110,8 @@ class KbEvaluationDesk:
         Raises:
             KbNotFound, KbUnreadable
         """
-        record = self._store.record(questions.kb_id)
-        return check_set(questions, self._store.document(questions.kb_id).text, record.sha256)
+        record = self._kbs.store.record(questions.kb_id)
+        return check_set(questions, self._kbs.store.document(questions.kb_id).text, record.sha256)
 
     def save(self, questions: QuestionSet) -> QuestionSet:
         """Write a set; one without an id becomes a new one.
@@ -131,7 +119,7 @@ class KbEvaluationDesk:
         Raises:
             KbNotFound, KbUnreadable
         """
-        self._store.record(questions.kb_id)
+        self._kbs.store.record(questions.kb_id)
         return self._sets.save(replace(questions, questions=_unique_ids(questions.questions)))
 
     def empty_set(self, kb_id: str, name: str) -> QuestionSet:
@@ -140,7 +128,7 @@ class KbEvaluationDesk:
         Raises:
             KbNotFound, KbUnreadable
         """
-        return self._sets.save(QuestionSet("", kb_id, name, self._store.record(kb_id).sha256))
+        return self._sets.save(QuestionSet("", kb_id, name, self._kbs.store.record(kb_id).sha256))
 
     def import_set(self, kb_id: str, name: str, content: bytes) -> QuestionSet:
         """A new set of a question file's content, saved.
@@ -148,7 +136,7 @@ class KbEvaluationDesk:
         Raises:
             KbNotFound, KbUnreadable, EmptyDataset, DatasetFileUnreadable
         """
-        record = self._store.record(kb_id)
+        record = self._kbs.store.record(kb_id)
         questions = _of(parse_questions(name, content), "file")
         return self.save(QuestionSet("", kb_id, Path(name).stem, record.sha256, questions=questions))
 
@@ -166,7 +154,7 @@ class KbEvaluationDesk:
         Raises:
             KbNotFound, KbUnreadable
         """
-        return self.save(replace(questions, kb_sha256=self._store.record(questions.kb_id).sha256))
+        return self.save(replace(questions, kb_sha256=self._kbs.store.record(questions.kb_id).sha256))
 
     def chat_questions(self, kb_id: str) -> tuple[SetQuestion, ...]:
         """What readers of the chat have marked as questions for the evaluation; empty where there are none.
@@ -174,7 +162,7 @@ class KbEvaluationDesk:
         Raises:
             DatasetFileUnreadable
         """
-        path = self._settings().kb_dir / kb_id / "questions.jsonl"
+        path = self._live.current.kb_dir / kb_id / "questions.jsonl"
         try:
             return _of(load_questions(path), "chat") if path.is_file() else ()
         except EmptyDataset:
@@ -200,11 +188,24 @@ class KbEvaluationDesk:
         Raises:
             KbNotFound, KbUnreadable, QuestionSetNotFound, NoQuestionsKept
         """
-        self._store.record(kb_id)
+        self._kbs.store.record(kb_id)
         questions = self._sets.load(kb_id, set_id)
         if not questions.kept:
             raise NoQuestionsKept(name=questions.name)
         return self._submit(RUN, kb_id, questions.name, lambda made, progress: self._run(questions, made, progress))
+
+    def evaluate_file(
+        self, kb_id: str, questions: Path, progress: ProgressCallback = ignore_progress
+    ) -> dict[str, Any]:
+        """Measure the chat over a knowledge base on a question file, in this thread; the figures of ``evaluate_kb``.
+
+        Raises:
+            KbNotFound, KbUnreadable, DatasetError
+        """
+        loaded = load_questions(questions)
+        pipeline = self._kbs.pipeline(kb_id, progress)
+        document = self._kbs.document(kb_id)
+        return evaluate_kb(pipeline, document, loaded, self._live.current.kb_min_evidence, progress)
 
     def results(self, kb_id: str) -> list[KbResult]:
         """Those of a knowledge base, the newest first."""
@@ -230,7 +231,7 @@ class KbEvaluationDesk:
         Raises:
             KbNotFound, KbUnreadable
         """
-        return found_passages(self._store, result, row)
+        return found_passages(self._kbs.store, result, row)
 
     def expected(self, result: KbResult, row: ResultRow) -> tuple[Source, ...]:
         """The passage that a question expects, as ``expected_passages`` gives it.
@@ -238,7 +239,7 @@ class KbEvaluationDesk:
         Raises:
             KbNotFound, KbUnreadable
         """
-        return expected_passages(self._store, result, row)
+        return expected_passages(self._kbs.store, result, row)
 
     # --- jobs
 
@@ -264,16 +265,16 @@ class KbEvaluationDesk:
     def _proposals(
         self, kb_id: str, name: str, count: int, use_model: bool, progress: ProgressCallback
     ) -> tuple[QuestionSet, ChatbotError | None]:
-        model = self._model()
+        model = self._model
         chosen = model if use_model and not model.needs_evidence else None
-        return make_proposals(self._store, kb_id, name, count, chosen, self._pipeline, progress)
+        return make_proposals(self._kbs, kb_id, name, count, chosen, progress)
 
     def _run(self, questions: QuestionSet, result_id: str, progress: ProgressCallback) -> None:
         started_at = now()
         kb_id = questions.kb_id
-        pipeline = self._pipeline(kb_id, progress)
+        pipeline = self._kbs.pipeline(kb_id, progress)
         pipeline.embed_queries([question.question for question in questions.kept], progress)
-        record, document = self._store.record(kb_id), self._store.document(kb_id)
+        record, document = self._kbs.store.record(kb_id), self._kbs.store.document(kb_id)
         asked = ask_questions(pipeline, document, questions.kept, progress)
         config = pipeline.config
         self._results.save(
@@ -285,7 +286,7 @@ class KbEvaluationDesk:
                 started_at,
                 fingerprint(config),
                 config.retrieval_strategy,
-                self._settings().kb_min_evidence,
+                self._live.current.kb_min_evidence,
             )
         )
 

@@ -21,16 +21,17 @@ class JudgeConfig(_Part):
     """Who judges. Keys stay in the environment."""
 
     provider: str = ""
-    """As PROVIDER; "" for JUDGE_PROVIDER, else PROVIDER."""
+    """Name of a provider; "" takes JUDGE_PROVIDER, else PROVIDER."""
     model: str = ""
-    """"" for the provider's own setting; for ``local`` the path of a GGUF file."""
+    """Model of that provider, for ``local`` the path of a GGUF file; "" takes the provider's setting."""
     base_url: str = ""
-    """Of ``nim``, ``openai``, ``ollama`` and others that have one; "" for the setting."""
+    """Address of a provider that has one (``nim``, ``openai``, ``ollama``, …); "" takes the setting."""
     temperature: float = Field(default=0.0, ge=0.0, le=2.0)
+    """0-2; the questions of ResponseRelevancy are generated at 0.3 or more."""
     max_tokens: int = Field(default=1_024, ge=16)
-    """Of a first reply; one that was cut is asked for again with more."""
+    """Longest first reply (tokens); a reply that was cut off is requested again with four times as many."""
     attempts: int = Field(default=4, ge=1, le=20)
-    """Requests until a reply can be read."""
+    """Requests at most until a reply can be read; after them the row is not scored."""
 
     @field_validator("provider")
     @classmethod
@@ -45,18 +46,18 @@ class RagasConfig(_Part):
 
     judge: JudgeConfig = JudgeConfig()
     embedder: str = ""
-    """As EMBEDDING_MODEL_NAME; "" for the setting."""
+    """Embedding model; "" takes EMBEDDING_MODEL_NAME."""
     metrics: tuple[str, ...] = ()
-    """Names of ``RAGAS_METRICS`` or Ragas' own class names; empty: the six with a judge, without one those that need
-    none."""
+    """Names of metrics, or Ragas' own class names; empty: the six that need a judge or, without one, all others."""
     language: str = "auto"
-    """Of the prompts: "es", "en", one of ``prompts``, or "auto": as the rows."""
+    """Language of the prompts: "es", "en", one of ``prompts``, or "auto" for the language of the rows."""
     prompts: Path | None = None
-    """Folder of one's own prompts, ``<language>/<file>.toml``, relative to the configuration."""
+    """Folder of your own prompts, ``<language>/<file>.toml``, relative to the configuration file; each replaces the
+    built-in prompt of its name (``chatbot_mvp/judges/ragas/prompts``)."""
     strictness: int = Field(default=3, ge=1, le=10)
-    """Questions per response in ResponseRelevancy."""
+    """Questions generated per response in ResponseRelevancy."""
     concurrency: int = Field(default=0, ge=0, le=1_024)
-    """Requests at the same time; 0: NIM_MAX_CONCURRENT_REQUESTS."""
+    """Requests at the same time; 0 takes NIM_MAX_CONCURRENT_REQUESTS."""
     repeats: int = Field(default=1, ge=1, le=20)
     """How often each row is scored; more than once gives the spread of the judge."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -13,6 +13,7 @@ from typing import Any
 
 from chatbot_mvp import __version__
 from chatbot_mvp.embedding.base import Embedder
+from chatbot_mvp.embedding.registry import Embedders
 from chatbot_mvp.errors import NeedsLanguageModel, NothingToRetry, RunAlreadyFinished, RunMismatch, UnknownChoice
 from chatbot_mvp.evaluation.benchmark.preparation import new_folder
 from chatbot_mvp.evaluation.ragas.config import RagasConfig, config_from
@@ -28,6 +29,8 @@ from chatbot_mvp.judges.ragas import (
     missing_columns,
 )
 from chatbot_mvp.llm.base import ChatModel
+from chatbot_mvp.llm.providers import Providers
+from chatbot_mvp.llm.registry import requests_at_once
 from chatbot_mvp.runs.records import RAGAS, RunFolder, RunManifest, utc_now
 from chatbot_mvp.settings.model import MODEL_SETTINGS, Settings
 
@@ -210,19 +213,18 @@ def reopen_evaluation(folder: RunFolder, settings: Settings, *, retry_failed: bo
 
 def judges_of(
     evaluation: Evaluation,
-    model: Callable[[Settings], ChatModel],
-    calls: Callable[[Settings], int],
-    embedder: Callable[[str], Embedder],
+    providers: Providers,
+    embedders: Embedders,
 ) -> Judges:
-    """What the metrics need, made.
+    """The judge and the embedder that the metrics of an evaluation need.
 
     Raises:
         ProviderNotConfigured, MissingPackage, InvalidSetting
     """
     specs = [RAGAS_METRICS[name] for name in evaluation.metrics]
-    judge = model(evaluation.settings) if any(spec.needs_judge for spec in specs) else None
-    made = embedder(evaluation.settings.embedding_model_name) if any(spec.needs_embedder for spec in specs) else None
-    return Judges(judge, calls(evaluation.settings) if judge else 2, made)
+    judge = providers.model(evaluation.settings) if any(spec.needs_judge for spec in specs) else None
+    embedder = embedders.of(evaluation.settings) if any(spec.needs_embedder for spec in specs) else None
+    return Judges(judge, requests_at_once(evaluation.settings) if judge else 2, embedder)
 
 
 def _prompts(config: RagasConfig, rows: Sequence[InputRow]) -> Prompts:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -11,8 +11,8 @@ from typing import Any
 from chatbot_mvp.chat.conversations import Conversation
 from chatbot_mvp.datasets import Dataset
 from chatbot_mvp.documents.chunking import passage_chunk
-from chatbot_mvp.embedding.base import Embedder
 from chatbot_mvp.errors import NothingToEvaluate
+from chatbot_mvp.evaluation.benchmark.runner import RunParts
 from chatbot_mvp.evaluation.ragas.config import RagasConfig
 from chatbot_mvp.evaluation.ragas.preparation import (
     INPUT,
@@ -28,37 +28,25 @@ from chatbot_mvp.evaluation.ragas.rows import InputRow, read_rows, rows_from
 from chatbot_mvp.evaluation.ragas.runner import execute
 from chatbot_mvp.jobs.manager import JobManager
 from chatbot_mvp.judges.ragas import JUDGED, UNJUDGED, prompt_languages
-from chatbot_mvp.llm.base import ChatModel
-from chatbot_mvp.llm.registry import requests_at_once
 from chatbot_mvp.runs.records import RAGAS, RunFolder
-from chatbot_mvp.settings.model import Settings
+from chatbot_mvp.settings.live import LiveSettings
 from chatbot_mvp.types import ProgressCallback, ignore_progress
 
 _DEFAULTS = RagasConfig()
 
 
-class RagasDesk:
-    """Safe to share between sessions."""
+class RagasService:
+    """Evaluations of answers. Safe to share between sessions."""
 
-    def __init__(
-        self,
-        settings: Callable[[], Settings],
-        model: Callable[[Settings], ChatModel],
-        embedder: Callable[[str], Embedder],
-        jobs: JobManager,
-        finish: Callable[[Mapping[str, Any]], None],
-    ) -> None:
+    def __init__(self, live: LiveSettings, parts: RunParts, jobs: JobManager) -> None:
         """
         Args:
-            model: the model of the provider of some settings.
-            jobs: that of the benchmark runs, which evaluations take turns with.
-            finish: told of each finished result.
+            parts: embedder and providers, as for benchmark runs.
+            jobs: the queue of benchmark runs; one run works at a time.
         """
-        self._settings = settings
-        self._model = model
-        self._embedder = embedder
+        self._live = live
+        self._parts = parts
         self._jobs = jobs
-        self._finish = finish
 
     def judge(self, config: RagasConfig = _DEFAULTS) -> str:
         """Names provider and model that would judge; "" for none.
@@ -66,12 +54,12 @@ class RagasDesk:
         Raises:
             InvalidSetting
         """
-        settings = judge_settings(self._settings(), config)
+        settings = judge_settings(self._live.current, config)
         return "" if settings.chosen_provider == "demo" else settings.language_model
 
     def sample_path(self) -> Path:
         """The Spanish rows with people's labels that come with the project."""
-        return self._settings().samples_dir / "judge_es.jsonl"
+        return self._live.current.samples_dir / "judge_es.jsonl"
 
     def run_now(
         self,
@@ -121,8 +109,8 @@ class RagasDesk:
         Raises:
             RunAlreadyFinished, NothingToRetry, RunMismatch
         """
-        folder = RunFolder(self._settings().results_dir, run_id)
-        evaluation = reopen_evaluation(folder, self._settings(), retry_failed=retry_failed)
+        folder = RunFolder(self._live.current.results_dir, run_id)
+        evaluation = reopen_evaluation(folder, self._live.current, retry_failed=retry_failed)
         return self._execute(evaluation, progress, budget_usd)
 
     def so_far(self, run_id: str) -> dict[str, tuple[float | None, int, int]]:
@@ -131,7 +119,7 @@ class RagasDesk:
         Raises:
             RunNotFound, RunUnreadable
         """
-        folder = RunFolder(self._settings().results_dir, run_id)
+        folder = RunFolder(self._live.current.results_dir, run_id)
         manifest = folder.manifest()
         if manifest.kind != RAGAS:
             return {}
@@ -164,7 +152,7 @@ class RagasDesk:
         Raises:
             DatasetError: its copy is not there any more.
         """
-        rows = read_rows(RunFolder(self._settings().results_dir, run_id).path / INPUT)
+        rows = read_rows(RunFolder(self._live.current.results_dir, run_id).path / INPUT)
         return {row.row_id: row for row in rows}
 
     def rows_of_file(self, path: Path) -> list[InputRow]:
@@ -235,11 +223,11 @@ class RagasDesk:
         return rows_from(given, "chat")
 
     def _prepare(self, name: str, rows: Sequence[InputRow], config: RagasConfig) -> Evaluation:
-        settings = judge_settings(self._settings(), config)
+        settings = judge_settings(self._live.current, config)
         # What is missing of judge or embedder is told before there is a run.
-        self._model(settings)
+        self._parts.providers.model(settings)
         return prepare_evaluation(settings.results_dir, name, rows, config, settings)
 
     def _execute(self, evaluation: Evaluation, progress: ProgressCallback, budget_usd: float | None) -> dict[str, Any]:
-        judges = judges_of(evaluation, self._model, requests_at_once, self._embedder)
-        return execute(evaluation, judges, progress, self._finish, budget_usd)
+        judges = judges_of(evaluation, self._parts.providers, self._parts.embedders)
+        return execute(evaluation, judges, progress, self._parts.finish, budget_usd)

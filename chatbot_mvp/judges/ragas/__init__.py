@@ -1,4 +1,4 @@
-"""Ragas' metrics on our own ChatModel and Embedder, in the language of the rows, never ending in NaN."""
+"""Ragas' metrics on this project's ChatModel and Embedder, in the language of the rows, never NaN."""
 
 from chatbot_mvp.judges.ragas.model import JudgeOptions, Reason, Row, Scored, Status, language_of
 from chatbot_mvp.judges.ragas.prompts import Prompts, load_prompts, prompt_languages, prompts_key

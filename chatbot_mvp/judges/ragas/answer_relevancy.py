@@ -1,4 +1,4 @@
-"""ResponseRelevancy: questions made from the response alone, compared with the one that was asked."""
+"""ResponseRelevancy: compare questions generated from the response alone with the question that was asked."""
 
 from __future__ import annotations
 
@@ -9,11 +9,15 @@ from chatbot_mvp.judges.ragas.session import Session
 from chatbot_mvp.prompting.fence import from_data
 
 _TEMPERATURE = 0.3
-"""The package's where it wants several replies to one prompt."""
+"""Temperature that the ragas package uses for several replies to one prompt."""
 
 
 def relevancy(session: Session) -> float | None:
-    """One question of several that cannot be had is left out, as in the package; not scored if none can."""
+    """Score a row. Questions that the judge fails to generate are left out, as in the package; not scored if all fail.
+
+    Raises:
+        NotScored: no question could be generated.
+    """
     assert session.embedder is not None, "score_row looks for it"
     options = session.options
     made: list[GeneratedQuestion] = []
@@ -38,6 +42,6 @@ def relevancy(session: Session) -> float | None:
     ]
     if failed is not None and not made:
         raise failed
-    # All of them are questions: embedded in the same way, or equal ones would not be equal.
+    # Embed all of them as queries, so that equal questions get equal vectors.
     vectors = session.embedder.embed([session.question, *questions], "query")
     return response_relevancy(vectors[0], vectors[1:], [one.noncommittal for one in made])

@@ -1,4 +1,4 @@
-"""LLMContextPrecision: was each passage, in its rank, of use for the answer?"""
+"""LLMContextPrecision: judge whether each ranked passage was useful for the answer."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from chatbot_mvp.judges.ragas.session import Session
 
 
 def without_reference(session: Session) -> float | None:
-    """Held against the system's own response."""
+    """Judge the passages by the system's own response."""
     return _precision(session, session.response)
 
 
 def with_reference(session: Session) -> float | None:
-    """Held against the reference."""
+    """Judge the passages by the reference answer."""
     return _precision(session, session.reference)
 
 

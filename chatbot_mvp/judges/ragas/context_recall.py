@@ -1,4 +1,4 @@
-"""LLMContextRecall: how much of the reference is in the passages?"""
+"""LLMContextRecall: judge how much of the reference answer the passages support."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from chatbot_mvp.prompting.fence import from_data
 
 
 def recall(session: Session) -> float | None:
-    """0.0 without asking if nothing was retrieved: a judge would fall back on what it knows."""
+    """Score a row; 0.0 without a request if nothing was retrieved, since a judge would use its own knowledge."""
     if not session.context.strip():
         session.detail["classifications"] = []
         return 0.0

@@ -1,4 +1,4 @@
-"""ContextRelevance (NVIDIA): two prompts rate the passages as a whole."""
+"""ContextRelevance (NVIDIA): two prompts rate all passages together from 0 to 2."""
 
 from __future__ import annotations
 
@@ -11,7 +11,11 @@ _PROMPTS = ("first", "second")
 
 
 def relevance(session: Session) -> float | None:
-    """One rating that cannot be had is left out; not scored if neither can."""
+    """Score a row. A rating that fails is left out; not scored if both fail.
+
+    Raises:
+        NotScored: neither rating could be read.
+    """
     session.detail["ratings"] = []
     if irrelevant_at_sight(session.question, session.contexts):
         return 0.0

@@ -1,4 +1,4 @@
-"""Faithfulness: the response is split into statements, and each is held against the passages."""
+"""Faithfulness: split the response into statements, and judge each by the passages."""
 
 from __future__ import annotations
 
@@ -9,15 +9,19 @@ from chatbot_mvp.judges.ragas.session import Session
 from chatbot_mvp.prompting.fence import from_data
 
 _VERDICT_TOKENS = 80
-"""Of a verdict with its reason."""
+"""Tokens allowed for one verdict with its reason."""
 
 
 def faithful(session: Session) -> float | None:
-    """Without passages nothing follows from them: every statement counts 0 unasked."""
+    """Score a row. Without passages no statement can follow from them, so the score is 0.0 without asking.
+
+    Raises:
+        NotScored: the response has no statements, or a reply could not be read.
+    """
     said = session.ask(("faithfulness", "statements"), Statements, question=session.question, answer=session.response)
     statements = [" ".join(from_data(statement).split()) for statement in said.statements if statement.strip()]
     if session.cut:
-        # What is left of a reply that went in circles says the same more than once.
+        # A cut reply may have repeated itself, so count each statement once.
         statements = list(dict.fromkeys(statements))
     session.detail["statements"] = statements
     if not statements:

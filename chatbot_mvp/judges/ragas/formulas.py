@@ -1,7 +1,7 @@
-"""From a judge's verdicts to the scores of Ragas (Es et al. 2023, arXiv:2309.15217; definitions of ragas 0.4.3).
+"""Compute the scores of Ragas from verdicts (Es et al. 2023, arXiv:2309.15217; definitions of ragas 0.4.3).
 
-Pure arithmetic: who judged, and how, is not known here. Every function returns None where there is nothing to score,
-never NaN. Agrees with the package on equal verdicts but for what a docstring says.
+Pure arithmetic without requests. Every function returns None, never NaN, if there is nothing to score. For equal
+verdicts the results equal the package's, except where a docstring says otherwise.
 """
 
 from __future__ import annotations
@@ -17,11 +17,10 @@ Vectors = NDArray[np.floating]
 def context_precision(verdicts: Sequence[int]) -> float | None:
     """LLMContextPrecision with and without reference: average precision over the passages, best ranked first.
 
-    The mean, over the useful passages, of precision@k at each one's rank k. ``verdicts``: 1 if the passage of that
-    rank was useful, else 0. Range 0-1; [0, 1, 1] gives 0.583; 0.0 if none was useful.
+    The mean of precision@k over the ranks k of the useful passages. ``verdicts``: for each rank, 1 if the passage was
+    useful, else 0. Range 0-1; [0, 1, 1] gives 0.583; 0.0 if none was useful.
 
-    None without passages, where there is no ranking to speak of (the package: 0.0 or an error, depending on which of
-    its two implementations is used).
+    None without passages (the package: 0.0 or an error, depending on which of its two implementations is used).
     """
     if not verdicts:
         return None
@@ -51,14 +50,14 @@ def faithfulness(verdicts: Sequence[int]) -> float | None:
 
 
 def response_relevancy(question: Vectors, generated: Vectors, noncommittal: Sequence[int]) -> float | None:
-    """ResponseRelevancy: mean cosine of the question and those that a judge made from the response alone.
+    """ResponseRelevancy: mean cosine of the question with the questions that a judge made from the response alone.
 
     0.0 if the response was found noncommittal every time. Range -1 to 1, in practice 0-1.
 
     Args:
         question: shape (dimensions,).
         generated: shape (questions, dimensions).
-        noncommittal: per generated question, 1 if the response evades, else 0.
+        noncommittal: for each generated question, 1 if the response evades the question, else 0.
 
     None without generated questions, or if a vector is zero (the package: NaN).
     """
@@ -75,15 +74,18 @@ def response_relevancy(question: Vectors, generated: Vectors, noncommittal: Sequ
 def context_relevance(first: int | None, second: int | None) -> float | None:
     """ContextRelevance (NVIDIA): the mean of two ratings of 0, 1 or 2, halved. Range 0-1.
 
-    A rating that could not be had is None, and then the other one counts alone; None without any. (The package's
-    ``max(nan, x)`` loses the second rating when only the first failed, against its own description.)
+    A failed rating is None, and the other one then counts alone; the result is None if both failed. (The package's
+    ``max(nan, x)`` loses the second rating if only the first failed, contrary to its own description.)
     """
     ratings = [rating / 2 for rating in (first, second) if rating is not None]
     return sum(ratings) / len(ratings) if ratings else None
 
 
 def irrelevant_at_sight(question: str, contexts: Iterable[str]) -> bool:
-    """Whether ContextRelevance is 0.0 unasked: question or passages empty, or the passages part of the question."""
+    """Return whether ContextRelevance is 0.0 without a request.
+
+    This is so if the question or the passages are empty, or if the question contains the passages.
+    """
     text = "\n".join(contexts).strip()
     return not question.strip() or text in question.strip()
 

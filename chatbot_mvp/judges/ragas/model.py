@@ -1,4 +1,4 @@
-"""What is scored, and what came of it."""
+"""The rows to score, the judge's options, and the scores."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ Status = Literal["ok", "not_scored"]
 Reason = Literal["", "missing_input", "nothing_to_judge", "no_statements", "unusable_reply", "provider"]
 """Why a row has no score.
 
-missing_input: a column that the metric needs is not there or empty.
-nothing_to_judge: no passages or ids to score, or vectors of length zero.
-no_statements: the response states nothing, as one that only says that it does not know.
-unusable_reply: the judge's replies could not be read, in as many attempts as there were.
-provider: the judge's provider failed on this row's request.
+missing_input: a column that the metric needs is missing or empty.
+nothing_to_judge: there are no passages or ids to score, or a vector has length zero.
+no_statements: the response contains no statement, for example only "I don't know".
+unusable_reply: the judge's reply could not be read in any attempt.
+provider: the judge's provider failed on a request for this row.
 """
 
 _ROWS_READ = 200
@@ -26,34 +26,34 @@ _NOTHING_USED = Usage()
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One question with what a RAG system made of it, under the names that Ragas gives the columns. None: not known."""
+    """One question with a RAG system's answer, under the column names of Ragas. None means unknown."""
 
     user_input: str | None = None
     response: str | None = None
     retrieved_contexts: Sequence[str] | None = None
-    """Texts, best first; empty: nothing was retrieved."""
+    """Passage texts, best first; empty if nothing was retrieved."""
     reference: str | None = None
-    """The answer that was wished for."""
+    """The correct answer."""
     retrieved_context_ids: Sequence[str | int] | None = None
     reference_context_ids: Sequence[str | int] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class JudgeOptions:
-    """How a judge is asked."""
+    """Options for the requests to a judge."""
 
     attempts: int = 4
-    """Requests per question to the judge until its reply can be read, from 1."""
+    """Maximum number of requests until a reply can be read, from 1."""
     rating_attempts: int = 5
-    """The same for each of ContextRelevance's two ratings, as in the package."""
+    """Maximum number of requests for each of ContextRelevance's two ratings, as in the package."""
     strictness: int = 3
-    """Questions generated per response for ResponseRelevancy, from 1."""
+    """Number of questions generated per response for ResponseRelevancy, from 1."""
     max_tokens: int = 1024
-    """Of a first reply; one that was cut is asked for again with more."""
+    """Token limit of a first reply. After a cut reply the limit is raised."""
     temperature: float = 0.0
-    """0-2. The questions of ResponseRelevancy are generated at 0.3 or more, or they would all be one."""
+    """0-2. ResponseRelevancy generates its questions at 0.3 or more, because they would be identical otherwise."""
     repeat: int = 0
-    """Number of the repetition, from 0: another one is not answered from the cache of replies."""
+    """Number of the repetition, from 0. Each repetition has its own entries in the reply cache."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,26 +62,26 @@ class Scored:
 
     metric: str
     value: float | None
-    """None if and only if ``status`` is "not_scored"."""
+    """The score; None if and only if ``status`` is "not_scored"."""
     status: Status
     reason: Reason = ""
     problem: str = ""
-    """The reason in words, with the column, the reply's fault or the provider's message; "" when scored."""
+    """The reason in words, with the column, the fault of the reply or the provider's message; "" if scored."""
     detail: Mapping[str, Any] = field(default_factory=dict)
-    """What the score was made of (statements, verdicts and reasons, ratings, generated questions); fit for JSON. Of a
-    row that is not scored, what there was until then."""
+    """The parts of the score (statements, verdicts with reasons, ratings, generated questions) as JSON values. If not
+    scored, the parts obtained before the failure."""
     raw: str = ""
-    """The judge's last reply when it is the reason for no score, else ""."""
+    """The judge's last reply if it is the reason for the missing score, else ""."""
     usage: Usage = _NOTHING_USED
-    """Sums over all replies; None for what no reply told."""
+    """Sum over all replies; a figure is None if no reply reports it."""
     requests: int = 0
-    """Sent to the judge, those answered from the cache included."""
+    """Number of requests to the judge, including those answered from the cache."""
     cut: bool = False
-    """True if a reply broke off in every attempt, so that the last statements may be missing."""
+    """True if a reply was truncated in every attempt, so that the last statements may be missing."""
 
 
 class NotScored(Exception):
-    """Ends the scoring of a row. Never leaves ``score_row``."""
+    """Ends the scoring of a row. ``score_row`` catches it."""
 
     def __init__(self, reason: Reason, problem: str, raw: str = "") -> None:
         super().__init__(problem)
@@ -91,7 +91,7 @@ class NotScored(Exception):
 
 
 def language_of(rows: Iterable[Row]) -> str:
-    """ "es" or "en", by the questions and responses of the first 200 rows."""
+    """Detect the language ("es" or "en") from the questions and responses of the first 200 rows."""
     texts = []
     for number, row in enumerate(rows):
         if number == _ROWS_READ:

@@ -1,4 +1,4 @@
-"""The judge's prompts: instructions and examples from ``prompts/<language>/<file>.toml``, data fenced."""
+"""Load the judge's prompts, instructions and examples, from ``prompts/<language>/<file>.toml``."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ _GAP = re.compile(r"\{(fence|question|context|answer|statements)\}")
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """One prompt: a system message, examples as turns, and the form of a row's turn."""
+    """One prompt: a system message, examples as turns, and the template of a row's turn."""
 
     instructions: str
     input: str
-    """With ``{fence}`` and the names of the fields."""
+    """Template with ``{fence}`` and the names of the fields."""
     examples: tuple[tuple[Mapping[str, str], str], ...]
-    """(fields, reply as JSON) of each."""
+    """(fields, reply as JSON) of each example."""
 
     def messages(self, **fields: str) -> tuple[Message, ...]:
-        """The request about a row.
+        """Build the request for a row.
 
-        All but its last message is the same for every row, so that a server which keeps what it has read of a prompt
-        reads it once. Hence the fence, which nobody who writes a document can foresee, is named in that message only.
+        Only the last message depends on the row, so that a server with a prompt cache reads the others once. Therefore
+        the row's fence name, which the author of a document cannot predict, occurs in the last message only.
         """
         turns = [Message("system", self.instructions)]
         for example, reply in self.examples:
@@ -47,7 +47,7 @@ class Prompt:
     def _filled(self, fields: Mapping[str, str]) -> str:
         values = {name: as_data(text).strip() for name, text in fields.items()}
         values["fence"] = fence_name(*values.values())
-        # In one go: what a document says in braces is no gap.
+        # One pass, so that braces inside a document are not replaced.
         return _GAP.sub(lambda gap: values[gap.group(1)], self.input)
 
 
@@ -57,27 +57,27 @@ class Prompts:
 
     language: str
     key: str
-    """Versions and a hash of the files, for a fingerprint ("es-1.1.1.1.1-5b2c9f")."""
+    """Versions and a hash of the files, part of the fingerprint ("es-1.1.1.1.1-5b2c9f")."""
     of: Mapping[tuple[str, str], Prompt]
-    """(file, prompt) -> it."""
+    """(file name, prompt name) -> prompt."""
 
 
 def prompt_languages(folder: Path | None = None) -> list[str]:
-    """Those that there are prompts in, built in or in a folder of one's own, by name."""
+    """List the languages with prompts, built-in or in a custom folder, sorted."""
     places = [_FOLDER, *([folder] if folder is not None and folder.is_dir() else [])]
     return sorted({path.parent.name for place in places for path in place.glob("*/*.toml")})
 
 
 def load_prompts(language: str, folder: Path | None = None) -> Prompts:
-    """The prompts of a language.
+    """Load the prompts of a language.
 
     Args:
-        folder: of one's own files ``<language>/<file>.toml``; each replaces the built-in one of its name, and a
-            language of its own has to have them all.
+        folder: custom files ``<language>/<file>.toml``. Each replaces the built-in file of the same name; a language
+            without built-in prompts needs all files.
 
     Raises:
-        UnknownChoice: no prompts in this language; names those that there are.
-        PromptsUnreadable: a file is missing or is not as it should be; says which and why.
+        UnknownChoice: there are no prompts in this language; the error lists the available ones.
+        PromptsUnreadable: a file is missing or invalid; the error names the file and the reason.
     """
     if language not in (legal := prompt_languages(folder)):
         raise UnknownChoice(kind="prompt language", found=language, legal=", ".join(legal))
@@ -98,7 +98,7 @@ def load_prompts(language: str, folder: Path | None = None) -> Prompts:
 
 
 def prompts_key(language: str, folder: Path | None = None) -> str:
-    """Equal exactly when the prompts are. Raises as ``load_prompts``."""
+    """Return the key of a language's prompts, which changes with their files. Raises as ``load_prompts``."""
     return load_prompts(language, folder).key
 
 

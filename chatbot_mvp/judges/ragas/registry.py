@@ -1,4 +1,4 @@
-"""The metrics of a data set of answers: what each needs, and how a row is scored."""
+"""The registry of metrics for data sets of answers, and the function that scores a row."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ Column = Literal[
 
 @dataclass(frozen=True, slots=True)
 class RagasMetric:
-    """One metric. All are better the higher they are, and of the range 0-1."""
+    """One metric. All have the range 0-1, and higher is better."""
 
     name: str
-    """The column's: what the package calls it behind "ragas_", or a name of our own."""
+    """Column name: "ragas_" and the package's name, or this project's own name."""
     title: str
-    """The package's class; "" for one of our own."""
+    """Class name in the ragas package; "" for this project's own metrics."""
     columns: tuple[Column, ...]
-    """Of a row, those that it needs; lists may be empty."""
+    """Columns that a row must have; lists may be empty."""
     function: Callable[[Session], float | None]
-    """Raises NotScored; None: nothing to judge."""
+    """Scores a row. Returns None if there is nothing to judge; raises NotScored."""
     needs_judge: bool = True
     needs_embedder: bool = False
 
@@ -129,18 +129,18 @@ RAGAS_METRICS: dict[str, RagasMetric] = {
         ),
     )
 }
-"""Name -> what it is."""
+"""Name -> metric."""
 
 JUDGED = tuple(name for name, metric in RAGAS_METRICS.items() if metric.needs_judge)
-"""The six that an evaluation with a judge has unless asked otherwise."""
+"""The six metrics with a judge, the default of an evaluation that has one."""
 UNJUDGED = tuple(name for name, metric in RAGAS_METRICS.items() if not metric.needs_judge)
-"""Those that need none."""
+"""The metrics that need no judge."""
 
 _DEFAULTS = JudgeOptions()
 
 
 def missing_columns(metric: RagasMetric, row: Row) -> list[Column]:
-    """What the metric needs and the row has not, or has only blank; an empty list of passages or ids is there."""
+    """List the required columns that a row lacks or has blank. An empty list of passages or ids counts as present."""
     return [
         name for name in metric.columns
         if (value := getattr(row, name)) is None or (isinstance(value, str) and not value.strip())
@@ -155,17 +155,17 @@ def score_row(
     prompts: Prompts,
     options: JudgeOptions = _DEFAULTS,
 ) -> Scored:
-    """A metric's score of a row. Safe to call from threads.
+    """Score a row with a metric. Safe to call from several threads.
 
     Args:
-        metric: a name of ``RAGAS_METRICS``.
-        judge, embedder: None where no metric that is asked for needs one.
-        prompts: of the rows' language, which words are analysed in as well.
+        metric: a name in ``RAGAS_METRICS``.
+        judge, embedder: None if the metric does not need it.
+        prompts: prompts in the rows' language, which is also used for word analysis.
 
     Raises:
-        UnknownChoice: no such metric.
-        NeedsLanguageModel: the metric needs a judge and there is none, or one that can only quote.
-        ProviderError: one that no request would survive; any other is a row not scored.
+        UnknownChoice: there is no such metric.
+        NeedsLanguageModel: the metric needs a judge, and there is none or one that can only quote.
+        ProviderError: every request would fail. Other provider errors make the row not scored.
         ValueError: the metric needs an embedder and there is none.
     """
     if metric not in RAGAS_METRICS:

@@ -1,4 +1,4 @@
-"""The replies that the metrics' prompts ask for."""
+"""The structures of the replies that the prompts request."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Statements(BaseModel):
 
 class NumberedVerdict(_Reasoned):
     number: int
-    """Of the statement, from 1; 0 if the judge left it out."""
+    """Number of the statement, from 1; 0 if the judge omitted it."""
     verdict: Binary
 
     @model_validator(mode="before")
@@ -55,7 +55,7 @@ class NumberedVerdicts(BaseModel):
     verdicts: list[NumberedVerdict]
 
     def problem(self, statements: int) -> str:
-        """What is wrong with them as verdicts on so many statements; "" if nothing is."""
+        """Describe the fault of these verdicts for a given number of statements; "" if there is none."""
         numbers = [verdict.number for verdict in self.verdicts]
         if sorted(numbers) == list(range(1, statements + 1)) or numbers == [0] * statements:
             return ""
@@ -79,7 +79,7 @@ def _rating(value: object) -> object:
 
 class Rating(BaseModel):
     rating: Annotated[int, Field(ge=0, le=2), BeforeValidator(_rating)]
-    """A number in prose is taken if it is the only one that can be meant."""
+    """0-2. A number in prose is accepted if it is the only possible one."""
 
 
 REPLIES: dict[str, dict[str, type[BaseModel]]] = {
@@ -89,4 +89,4 @@ REPLIES: dict[str, dict[str, type[BaseModel]]] = {
     "answer_relevancy": {"question": GeneratedQuestion},
     "context_relevance": {"first": Rating, "second": Rating},
 }
-"""File of prompts -> its prompts -> the reply that each asks for."""
+"""Prompt file -> prompt name -> structure of the reply."""

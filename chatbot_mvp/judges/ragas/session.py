@@ -1,4 +1,4 @@
-"""What a metric has at hand while it scores one row."""
+"""The session in which a metric scores one row: the row's texts, the judge, and the account of requests."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ T = TypeVar("T", bound=BaseModel)
 
 @dataclass(slots=True)
 class Session:
-    """Asks the judge about one row, and keeps account of it."""
+    """Asks the judge about one row, and collects replies and details."""
 
     row: Row
     judge: ChatModel | None
@@ -27,7 +27,7 @@ class Session:
     prompts: Prompts
     options: JudgeOptions
     detail: dict[str, Any] = field(default_factory=dict)
-    """As in ``Scored``; a metric adds to it as it goes."""
+    """As in ``Scored``. Metrics add to it while they score."""
     completions: list[Completion] = field(default_factory=list)
     requests: int = 0
     cut: bool = False
@@ -50,7 +50,7 @@ class Session:
 
     @property
     def context(self) -> str:
-        """All passages as one text."""
+        """All passages as one text, separated by blank lines."""
         return "\n\n".join(text.strip() for text in self.contexts)
 
     def ask(
@@ -65,14 +65,15 @@ class Session:
         max_tokens: int = 0,
         **fields: str,
     ) -> T:
-        """The judge's reply to a prompt; the options' values where none is given.
+        """Ask the judge with a prompt, by default with the values of ``options``.
 
         Args:
-            prompt: (file, prompt).
-            max_tokens: at least.
+            prompt: (file name, prompt name).
+            max_tokens: raises the token limit of the first reply to at least this.
+            fields: values of the prompt's fields.
 
         Raises:
-            NotScored: no attempt gave one.
+            NotScored: no attempt gave a readable reply.
         """
         assert self.judge is not None, "score_row looks for it"
         options = self.options

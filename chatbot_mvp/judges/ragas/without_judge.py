@@ -1,4 +1,4 @@
-"""What can be said of a row without a judge: by ids, by words, by vectors. Named so, since it is not the same."""
+"""Metrics that need no judge, by ids, words or vectors. Their names differ because they measure something else."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ def recall_by_ids(session: Session) -> float | None:
 
 
 def lexical_context_recall(session: Session) -> float | None:
-    """The share of the reference's sentences most of whose words stand in the passages."""
+    """Return the share (0-1) of the reference's sentences that the passages support by words (see MIN_SUPPORT)."""
     return _lexical(session, session.reference)
 
 
 def lexical_faithfulness(session: Session) -> float | None:
-    """The share of the response's sentences most of whose words, and all of whose figures, stand in the passages."""
+    """Return the share (0-1) of the response's sentences that the passages support by words and figures."""
     return _lexical(session, session.response)
 
 
 def answer_similarity(session: Session) -> float | None:
-    """Cosine of response and reference."""
+    """Return the cosine of response and reference."""
     return _cosine(session, session.response, session.reference)
 
 
 def answer_relevancy(session: Session) -> float | None:
-    """Cosine of question and response."""
+    """Return the cosine of question and response."""
     return _cosine(session, session.question, session.response)
 
 

@@ -1,4 +1,4 @@
-"""Right or wrong by the kind of answer that a question asks for, and RAG_P's one figure per answer."""
+"""Accuracy of yes/no and extractive answers, and RAG_P's primary metric."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from chatbot_mvp.metrics.answers.text import AnswerCase, first_label, normalise
 
 
 def label_accuracy(case: AnswerCase) -> float | None:
-    """Of a yes/no question: 1.0 if the first yes or no of the answer is the reference's, else 0.0 (RAG_P's accuracy).
+    """For a yes/no question: 1.0 if the answer's first yes or no equals the reference, else 0.0 (RAG_P's accuracy).
 
     "Yes, both are." counts as yes. A label that is neither yes nor no must match exactly. None for other questions,
     without an answer or without a reference; 0.0 for an answer without a label.
@@ -20,11 +20,10 @@ def label_accuracy(case: AnswerCase) -> float | None:
 
 
 def answer_contains(case: AnswerCase) -> float | None:
-    """Of an extractive question: 1.0 if the normalised reference stands in the normalised answer, word for word.
+    """For an extractive question: 1.0 if the normalised answer contains the normalised reference word for word.
 
-    An exact match contains it too. It forgives the sentence around an answer, which F1 punishes, and also a list of
-    guesses, which F1 does not forgive: read them together. None for yes/no questions, without an answer, or for a
-    reference without words; 0.0 for an empty answer.
+    Unlike F1 it does not penalise the words around the answer, nor a list of guesses: read both together. None for
+    yes/no questions, without an answer, or for a reference without words; 0.0 for an empty answer.
     """
     if not case.scorable or case.is_label:
         return None
@@ -33,11 +32,11 @@ def answer_contains(case: AnswerCase) -> float | None:
 
 
 def generation_score(case: AnswerCase) -> float | None:
-    """RAG_P's primary metric: accuracy of yes/no questions, F1 of all others. Range 0-1; None as theirs."""
+    """RAG_P's primary metric: ``label_accuracy`` for yes/no questions, ``answer_f1`` for all others. Range 0-1."""
     return label_accuracy(case) if case.is_label else answer_f1(case)
 
 
 def answered_right(case: AnswerCase) -> bool | None:
-    """Whether an answer counts as right when the cause of a failure is looked for; None when it cannot be told."""
+    """Return whether an answer counts as right in the analysis of failure causes; None if it is not scored."""
     score = label_accuracy(case) if case.is_label else answer_contains(case)
     return None if score is None else score == 1.0

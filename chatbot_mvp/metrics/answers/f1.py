@@ -13,7 +13,7 @@ _OFFICIAL_CLOSED = ("yes", "no", "noanswer")
 def answer_f1(case: AnswerCase) -> float | None:
     """2PR / (P + R) over the multiset of normalised words that answer and reference share (hotpot_evaluate_v1.py).
 
-    A *yes*, *no* or *noanswer* on either side is right only as a whole: else 0.0 even if words are shared.
+    If either side is *yes*, *no* or *noanswer*, only an exact match scores: else 0.0 even if words are shared.
     Range 0-1; None without an answer or without a reference, 0.0 when no word is shared (also when both are empty).
     """
     if not case.scorable:

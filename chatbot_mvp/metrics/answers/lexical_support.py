@@ -1,4 +1,4 @@
-"""How far a text's sentences stand in other texts, by their words alone. No judge, and no substitute for one."""
+"""Measure how far other texts support the sentences of a text, by words alone. Not a substitute for a judge."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from collections.abc import Sequence
 from chatbot_mvp.text import Analyzer, sentences
 
 MIN_SUPPORT = 0.56
-"""Support from which on a sentence counts as supported: what the chat's check of citations was measured to."""
-_WINDOW = 2  # sentences in a row that may support one
+"""Support (0-1) from which a sentence counts as supported; the threshold of the chat's citation check."""
+_WINDOW = 2  # number of successive sentences that can support one
 _MISSING_FIGURE = 0.5
 _NUMBER = re.compile(r"\d+(?:[.,:/-]\d+)*")
 
 
 def sentence_support(text: str, contexts: Sequence[str], language: str) -> list[tuple[str, float]]:
-    """(sentence, support 0-1) of each sentence of ``text`` that has a term, in order.
+    """Return (sentence, support in 0-1) for each sentence of ``text`` that has a term, in order.
 
-    Support is the share of the sentence's distinct terms in the two successive sentences of a context that have most of
-    them; halved if a figure of the sentence does not stand in that context.
+    Support is the largest share of the sentence's distinct terms that two successive sentences of a context have. It is
+    halved if the context lacks a number of the sentence.
     """
     analyzer = Analyzer(language)
     windows = [

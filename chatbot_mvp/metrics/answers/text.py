@@ -1,4 +1,4 @@
-"""Answers as text, the way the official HotpotQA script (hotpot_evaluate_v1.py) and SQuAD's before it compare them."""
+"""Normalise answers for comparison, as the official scripts of HotpotQA (hotpot_evaluate_v1.py) and SQuAD do."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ _PUNCTUATION = {
 }
 
 OFFICIAL = "en"
-"""The language whose rules are the official script's, to the letter: ASCII punctuation, English articles."""
+"""Language whose rules equal the official script's exactly: ASCII punctuation, English articles."""
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerCase:
-    """One answered question, as far as a comparison with the reference needs it."""
+    """An answer and its reference."""
 
     response: str | None
-    """What was answered; None when nothing was (not run, failed): not scored. "" is an answer, a wrong one."""
+    """The answer; None if there is none (not run, failed), which is not scored. "" is an answer, and wrong."""
     gold: str
-    """The reference; "" when the data set has none: not scored."""
+    """The reference; "" if the data set has none, which is not scored."""
     answer_type: str = ""
-    """"label" (yes/no), "extractive", or "" when the data set does not say."""
+    """"label" (yes/no), "extractive", or "" if the data set does not say."""
     language: str = OFFICIAL
 
     @property
@@ -38,14 +38,14 @@ class AnswerCase:
 
     @property
     def is_label(self) -> bool:
-        """A yes/no question, by its type or, as HotpotQA's own files have no type, by its reference."""
+        """Whether it is a yes/no question, by its type or, if the type is unknown, by its reference."""
         return self.answer_type == "label" or (not self.answer_type and first_label(self.gold, alone=True) is not None)
 
 
 def normalise(text: str, language: str = OFFICIAL) -> str:
-    """Lower case, punctuation deleted (not replaced), articles out, white space to single blanks; in this order.
+    """Lower the case, delete punctuation, remove articles, and reduce white space to single spaces, in this order.
 
-    An empty text gives "". Other languages than "es" are treated as "en".
+    An empty text gives "". Languages other than "es" are treated as "en".
     """
     known = language if language in ARTICLES else OFFICIAL
     without = text.lower().translate(_PUNCTUATION[known])
@@ -56,12 +56,12 @@ _LABELS = {"yes": "yes", "sí": "yes", "no": "no"}
 
 
 def first_label(text: str, alone: bool = False) -> str | None:
-    """ "yes" or "no", whichever of yes/sí/no comes first among the words; None when there is none.
+    """Return "yes" or "no", whichever of the words yes/sí/no comes first; None if there is none.
 
-    An unaccented "si" is a yes only as the first word: elsewhere it is Spanish for *if*.
+    An unaccented "si" counts as yes only as the first word, since elsewhere it is Spanish for *if*.
 
     Args:
-        alone: take the text for a label only if it is nothing but the word.
+        alone: accept the label only if it is the text's single word.
     """
     words = text.lower().translate(_PUNCTUATION["es"]).split()
     if alone and len(words) != 1:

@@ -1,4 +1,4 @@
-"""all-gold@K: did a multi-hop question get everything that it needs?"""
+"""all-gold@K: whether a multi-hop question got every document that it needs."""
 
 from __future__ import annotations
 

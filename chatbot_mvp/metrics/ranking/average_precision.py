@@ -6,10 +6,10 @@ from chatbot_mvp.metrics.ranking.relevance import Qrels, Ranking, relevant
 
 
 def average_precision(ranking: Ranking, qrels: Qrels) -> float | None:
-    """Sum over the retrieved relevant documents of the precision at their rank, / |relevant| (Buckley & Voorhees 2000).
+    """(Sum of the precision at the rank of each retrieved relevant document) / |relevant| (Buckley & Voorhees 2000).
 
-    Over the whole ranking that was kept (``RETRIEVAL_K``). Range 0-1; None without relevant documents, 0.0 for an
-    empty ranking. Equals ``AP`` of ir_measures.
+    Uses the whole ranking (``RETRIEVAL_K`` documents). Range 0-1; None without relevant documents, 0.0 for an empty
+    ranking. Equals ``AP`` of ir_measures.
     """
     gold = relevant(qrels)
     if not gold:

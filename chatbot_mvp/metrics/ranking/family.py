@@ -39,12 +39,12 @@ RANKING_METRICS: dict[str, RankingMetric] = {
     **{f"all_gold@{k}": at(all_gold_at, k) for k in CUTOFFS},
     **{f"complement_recall@{k}": at(complement_recall_at, k) for k in CUTOFFS},
 }
-"""Name of a metric as it stands in run records and exports -> its function."""
+"""Name in run records and exports -> function."""
 
 CONTEXT_METRICS: dict[str, RankingMetric] = {"generation_recall": generation_recall, "generation_hit": generation_hit}
-"""The same for what reached the generator; only runs with a reranker have them."""
+"""Name -> function over the documents in the generator's context. Only runs with a reranker have these metrics."""
 
 
 def applicable_metrics(depth: int) -> list[str]:
-    """The metrics that a ranking of ``depth`` documents can be scored with: a cutoff beyond it would be a lie."""
+    """List the ranking metrics whose cutoff is at most ``depth``, the number of documents in the rankings."""
     return [name for name in RANKING_METRICS if "@" not in name or int(name.split("@")[1]) <= depth]

@@ -1,4 +1,4 @@
-"""What reached the generator after reranking, as RAG_P v3.2 measures it. Order does not count."""
+"""Metrics of the documents in the generator's context after reranking, as in RAG_P v3.2. Order does not count."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ def rescued(ranking: Ranking, context: Ranking, qrels: Qrels) -> float | None:
 
 
 def reranker_rescue_count(queries: Iterable[tuple[Ranking, Ranking, Qrels]]) -> int:
-    """Queries with recall@``RETRIEVAL_K`` = 0 before reranking and generation_recall > 0 after it.
+    """Count the queries with recall@``RETRIEVAL_K`` = 0 before reranking and generation_recall > 0 after it.
 
     Args:
         queries: (first ``RETRIEVAL_K`` before reranking, context after it, qrels) of each query.
 
     Returns:
-        A count of the whole run, from 0; 0 for no queries.
+        The count over the whole run; 0 if there are no queries.
     """
     return sum(rescued(*query) == 1.0 for query in queries)

@@ -1,4 +1,4 @@
-"""Hit@K, also called success@K: was anything relevant found?"""
+"""Hit@K, also called success@K: whether anything relevant was found."""
 
 from __future__ import annotations
 

@@ -15,10 +15,10 @@ def recall_at(k: int, ranking: Ranking, qrels: Qrels) -> float | None:
 
 
 def complement_recall_at(k: int, ranking: Ranking, qrels: Qrels) -> float | None:
-    """1 - recall@k: the share of relevant documents that the first k lack.
+    """1 - recall@k: the share of relevant documents that are not among the first k.
 
-    RAG_P called its mean ``failure_rate_at_k`` at first, later ``complement_recall_at_k``: it is not the share of
-    queries that found nothing. Range 0-1, lower is better; None without relevant documents, 1.0 for an empty ranking.
+    RAG_P first called its mean ``failure_rate_at_k``, later ``complement_recall_at_k``. It is not the share of queries
+    without any hit. Range 0-1, lower is better; None without relevant documents, 1.0 for an empty ranking.
     """
     recall = recall_at(k, ranking, qrels)
     return None if recall is None else 1.0 - recall

@@ -1,4 +1,4 @@
-"""From per-query scores to one figure, with how many were scored."""
+"""Average per-query scores, and count how many were scored."""
 
 from __future__ import annotations
 
@@ -11,13 +11,15 @@ class Aggregate:
     """The mean over the scored queries."""
 
     mean: float | None
-    """None when nothing was scored."""
+    """None if no query was scored."""
     scored: int
+    """Number of queries with a score."""
     total: int
+    """Number of all queries."""
 
 
 def aggregate(scores: Iterable[float | None]) -> Aggregate:
-    """The mean of the scores that are not None."""
+    """Average the scores that are not None."""
     values = list(scores)
     scored = [value for value in values if value is not None]
     return Aggregate(sum(scored) / len(scored) if scored else None, len(scored), len(values))

@@ -1,4 +1,4 @@
-"""Percentile bootstrap over queries (Efron & Tibshirani 1993, 13.3): how far a mean could have been another."""
+"""Confidence intervals of means by percentile bootstrap over queries (Efron & Tibshirani 1993, 13.3)."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ Floats = npt.NDArray[np.float64]
 RESAMPLES = 2_000
 SEED = 20_261_121
 LEVEL = 0.95
-_CELLS = 1_000_000  # of a block of resamples: 8 MB, whatever the number of queries
+_CELLS = 1_000_000  # matrix cells per block of resamples, 8 MB for any number of queries
 
 
 def percentile_intervals(values: Floats, resamples: int = RESAMPLES, seed: int = SEED, level: float = LEVEL) -> Floats:
-    """Intervals of the means of all columns; every column sees the same resamples.
+    """Compute the intervals of all columns' means, with the same resamples for every column.
 
     Args:
-        values: queries × metrics; NaN is not scored. For the interval of a difference: the differences per query.
-        resamples: draws of as many queries as there are, with replacement.
+        values: shape (queries, metrics); NaN is not scored. For the interval of a difference, pass the differences.
+        resamples: number of draws; each draws as many queries as there are, with replacement.
+        level: confidence level, 0-1.
 
     Returns:
-        metrics × (low, high): the quantiles (1 - level) / 2 and (1 + level) / 2 of the means over the scored queries of
-        each draw. NaN for a column with fewer than two scored values, which say nothing about their spread.
-        The same input gives the same output.
+        Array of shape (metrics, 2), (low, high): the quantiles (1 - level) / 2 and (1 + level) / 2 of the means over
+        the scored queries of each draw. NaN for a column with fewer than two scored values. Deterministic.
     """
     count, columns = values.shape
     scored = ~np.isnan(values)
@@ -45,7 +45,7 @@ def percentile_intervals(values: Floats, resamples: int = RESAMPLES, seed: int =
 
 
 def _draws(count: int, resamples: int, seed: int) -> Iterator[Floats]:
-    """Blocks of (draws × queries): how often each query was drawn."""
+    """Yield blocks of shape (draws, queries) that count how often each query was drawn."""
     rng = np.random.default_rng(seed)
     block = max(1, min(resamples, _CELLS // max(1, count)))
     for begin in range(0, resamples, block):

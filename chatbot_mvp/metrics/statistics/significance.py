@@ -1,4 +1,4 @@
-"""Whether two runs over the same queries differ by more than chance: a paired randomisation test, Holm's correction."""
+"""Test whether two runs over the same queries differ: paired randomisation test with Holm's correction."""
 
 from __future__ import annotations
 
@@ -10,30 +10,30 @@ from chatbot_mvp.metrics.statistics.bootstrap import SEED, Floats
 
 PERMUTATIONS = 20_000
 EXACT_PAIRS = 14
-"""Up to so many differing pairs all 2^n sign patterns are counted instead of a sample."""
+"""Up to this number n of differing pairs all 2^n sign patterns are counted; above it, a random sample."""
 
-_CELLS = 1_000_000  # of a block of sign patterns: 8 MB
+_CELLS = 1_000_000  # matrix cells per block of sign patterns, 8 MB
 _TINY = 1e-9
 
 
 def randomisation_p(
     differences: Floats, permutations: int = PERMUTATIONS, seed: int = SEED, ties: float = 0.5
 ) -> Floats:
-    """Two-sided p of each column by random signs (Fisher 1935; for retrieval: Smucker, Allan & Carterette 2007).
+    """Compute the two-sided p of each column by random signs (Fisher 1935; Smucker, Allan & Carterette 2007).
 
-    Under the null hypothesis it does not matter which run a query's score came from, so each difference may as well
-    have the other sign. p = share of sign patterns whose absolute sum exceeds that of the data, plus half of the share
-    that equals it (the mid-p of Lancaster 1961): scores in few steps make many equal sums, and counting them whole
-    finds a difference too seldom. The data themselves are one of the patterns of a sample, so that p is never 0
-    (Phipson & Smyth 2010).
+    Under the null hypothesis each difference could equally have the opposite sign. p is the share of sign patterns
+    whose absolute sum exceeds that of the data, plus half of the share that equals it (mid-p, Lancaster 1961).
+    Coarse-grained scores produce many equal sums, and counting those fully would make the test too conservative. A
+    sample includes the data's own pattern, so that p is never 0 (Phipson & Smyth 2010).
 
     Args:
-        differences: queries × metrics, paired by query; NaN where either run is not scored.
-        ties: what an equal sum counts; 1.0 gives the conservative p of the textbook.
+        differences: shape (queries, metrics), paired by query; NaN if either run is not scored.
+        permutations: number of sampled sign patterns.
+        ties: weight of an equal sum; 1.0 gives the conservative p of textbooks.
 
     Returns:
-        p per metric in 0-1. NaN for a metric without a scored pair, 1.0 if no pair differs. Deterministic, and for each
-        metric the same whichever others are tested beside it.
+        p per metric in 0-1. NaN for a metric without a scored pair, 1.0 if no pair differs. Deterministic, and
+        independent of the other columns.
     """
     scored = ~np.isnan(differences)
     filled = np.where(scored, differences, 0.0)
@@ -52,7 +52,7 @@ def randomisation_p(
 
 
 def _exact(values: Floats, ties: float) -> float:
-    """Over all 2^n patterns of signs; 1.0 for no values."""
+    """Compute p over all 2^n sign patterns; 1.0 if there are no values."""
     if not len(values):
         return 1.0
     sums = np.zeros(1)
@@ -65,7 +65,7 @@ def _sampled(values: Floats, permutations: int, seed: int, ties: float) -> Float
     rng = np.random.default_rng(seed)
     count = len(values)
     observed = np.abs(values.sum(axis=0))
-    reached = np.full(values.shape[1], ties)  # the data as they are
+    reached = np.full(values.shape[1], ties)  # the pattern of the data themselves
     width = -(-count // 8)
     block = max(1, _CELLS // count)
     for begin in range(0, permutations, block):
@@ -78,7 +78,7 @@ def _sampled(values: Floats, permutations: int, seed: int, ties: float) -> Float
 
 
 def _reached(sums: Floats, observed: Floats, ties: float) -> Floats:
-    """How many sums exceed the observed one, and those that equal it at ``ties`` each."""
+    """Count the sums that exceed the observed one, plus ``ties`` for each that equals it."""
     beyond = (np.abs(sums) > observed + _TINY).sum(axis=0)
     at_least = (np.abs(sums) >= observed - _TINY).sum(axis=0)
     result: Floats = beyond + ties * (at_least - beyond)
@@ -86,10 +86,10 @@ def _reached(sums: Floats, observed: Floats, ties: float) -> Floats:
 
 
 def holm(values: Sequence[float | None]) -> list[float | None]:
-    """p corrected for having tested several things (Holm 1979): bounds the chance of any false finding.
+    """Correct p values for multiple tests (Holm 1979), which bounds the probability of any false positive.
 
-    The i-th smallest of m is multiplied by m - i + 1, never below the one before it, at most 1. None stays None and
-    is not counted among the m.
+    The i-th smallest of m values is multiplied by m - i + 1, is at least its predecessor, and at most 1. None stays
+    None and is not counted in m.
     """
     known = sorted((value, index) for index, value in enumerate(values) if value is not None)
     result: list[float | None] = [None] * len(values)

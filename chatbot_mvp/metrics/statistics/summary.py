@@ -1,4 +1,4 @@
-"""The figures of a run: per metric the mean in both readings, its interval, how many were scored, and the splits."""
+"""Summarise a run: for each metric the means with and without failures, interval and counts, overall and by split."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from chatbot_mvp.metrics.statistics.aggregate import aggregate
 from chatbot_mvp.metrics.statistics.bootstrap import percentile_intervals
 
 SPLITS = ("question_type", "answer_type", "level")
-"""The fields of a query that a run is split by."""
+"""The fields of a query by which a run is split."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,15 +21,17 @@ class Summary:
     """One metric over some queries."""
 
     mean: float | None
-    """Over the scored queries: failures are left out. None when nothing was scored."""
+    """Mean over the scored queries, without failures. None if no query was scored."""
     mean_with_failures: float | None
-    """The same with every failed query as the metric's worst value (0, or 1 for a complement); None for no queries."""
+    """Mean with every failed query as the metric's worst value (0, or 1 for a complement); None without queries."""
     scored: int
+    """Number of queries with a score."""
     failed: int
-    """Not scored because the query failed; the others that are not scored have nothing to be scored against."""
+    """Number of queries without a score because they failed. Other unscored queries have no reference to score by."""
     total: int
+    """Number of queries to which the metric applies."""
     interval: tuple[float, float] | None
-    """95 % percentile bootstrap of ``mean``; None below two scored queries."""
+    """95 % percentile bootstrap interval of ``mean``; None below two scored queries."""
 
     def to_json(self) -> dict[str, Any]:
         return {**asdict(self), "interval": list(self.interval) if self.interval else None}
@@ -37,21 +39,21 @@ class Summary:
 
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """What is summarised of one query."""
+    """The scores of one query."""
 
     metrics: Mapping[str, float | None]
-    """None: not scored. A metric that is not in it does not apply to the query (accuracy, of an extractive question)
-    and the query is none of that metric's ``total``."""
+    """Metric -> score; None is not scored. A missing metric does not apply to the query (accuracy of an extractive
+    question), so the query does not count in that metric's ``total``."""
     failed: bool = False
-    """A phase of it failed, so that a missing score is a failure."""
+    """True if a phase of the query failed, so that missing scores count as failures."""
     groups: Mapping[str, str] | None = None
-    """Field of ``SPLITS`` -> its value; "" is no group."""
+    """Field of ``SPLITS`` -> its value; "" belongs to no group."""
     failed_metrics: frozenset[str] = frozenset()
-    """Those whose missing score is a failure, in a query that did not fail as a whole."""
+    """Metrics whose missing score counts as a failure although the query did not fail as a whole."""
 
 
 def summarise(rows: Sequence[Scores], names: Sequence[str]) -> dict[str, Summary]:
-    """Metric -> its summary, in the order of ``names``; no rows give summaries of nothing."""
+    """Return metric -> summary, in the order of ``names``. Without rows all means are None."""
     values = np.array(
         [[np.nan if (v := row.metrics.get(name)) is None else v for name in names] for row in rows], dtype=np.float64
     ).reshape(len(rows), len(names))
@@ -81,7 +83,7 @@ def _summary(name: str, values: Sequence[tuple[float | None, bool]], interval: t
 
 
 def split(rows: Sequence[Scores], names: Sequence[str]) -> dict[str, dict[str, dict[str, Summary]]]:
-    """Field -> value -> metric -> summary; a field that no query has is left out."""
+    """Return field -> value -> metric -> summary. Fields without values are left out."""
     result: dict[str, dict[str, dict[str, Summary]]] = {}
     for field in SPLITS:
         groups = _grouped(rows, field)

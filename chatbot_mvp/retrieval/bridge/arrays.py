@@ -1,4 +1,4 @@
-"""Types of arrays, and the two things that numpy has no name for."""
+"""Array types, the numba decorator, and small array functions of the walk."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 
 
 def _keep_by_sources() -> None:
-    """One place for what the sources of this folder, as they are now, compile to.
+    """Give numba a cache folder that is specific to the current sources of this package.
 
-    numba itself looks only at the file of a function, and would go on using what it inlined from another one.
+    numba only checks the file of the compiled function, so it would reuse stale code inlined from another file.
     """
     folder = Path(__file__).parent
     digest = hashlib.sha256()
     for source in sorted(folder.glob("*.py")):
         digest.update(source.read_bytes())
     place = folder / "__pycache__" / f"numba-{digest.hexdigest()[:12]}"
-    # Where nothing can be written, numba has a folder of its own for each user.
+    # If the folder is not writable, numba falls back to its cache folder of the user.
     with suppress(OSError):
         place.mkdir(parents=True, exist_ok=True)
         if os.access(place, os.W_OK):
@@ -45,23 +45,23 @@ _keep_by_sources()
 
 
 def compiled(function: _F) -> _F:
-    """Compiled by numba at its first call, once per machine and version: what it makes is kept beside the source.
+    """Compile a function with numba at its first call, and cache the machine code beside the source.
 
-    A question's arrays are small (some 150 documents), so that numpy would spend its time on calling, not on counting.
-    Indexes are not checked in compiled code. The interpreter's lock is free while it runs.
+    A question's arrays are small (about 150 documents), so numpy would spend most of its time on call overhead.
+    Compiled code does not check index bounds. It runs without holding the interpreter's lock.
     """
     return cast(_F, numba.njit(cache=True, nogil=True)(function))
 
 
 def offsets(counts: Array) -> Ints:
-    """Where each row begins if rows of these lengths stand one after the other; one more entry than rows."""
+    """Return the start of each row in a flat array of rows with these lengths, and the total length as last entry."""
     return np.concatenate(([0], np.cumsum(counts))).astype(np.int64)
 
 
 def distinct(values: Array) -> tuple[Array, Ints]:
-    """(each value once, in rising order; how often it is there). ``values`` are put in order on the way.
+    """Return (distinct values in rising order, their counts). Sorts ``values`` in place.
 
-    As ``numpy.unique``, whose hash table of millions of numbers takes many times their own memory.
+    Replaces ``numpy.unique``, whose hash table takes many times the memory of the values.
     """
     values.sort()
     first = np.ones(len(values), bool)
@@ -72,13 +72,13 @@ def distinct(values: Array) -> tuple[Array, Ints]:
 
 @compiled
 def best_first(score: Floats) -> Ints:
-    """Positions by falling score, equal scores in their order."""
+    """Return the positions by falling score; equal scores keep their order."""
     return np.argsort(-score, kind="mergesort")
 
 
 @compiled
 def highest(score: Floats, count: np.int64) -> Ints:
-    """The first ``count`` of ``best_first``, or fewer if there are fewer; for a small count."""
+    """Return the first ``count`` positions of ``best_first``; faster than sorting if ``count`` is small."""
     left = score.copy()
     positions = np.empty(min(int(count), len(score)), np.int64)
     for i in range(len(positions)):

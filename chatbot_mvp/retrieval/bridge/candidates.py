@@ -1,4 +1,4 @@
-"""The candidates of one question: what each has of it by itself, as arrays over the candidates."""
+"""Describe the candidates of one question by their own match with it, as arrays over the candidates."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ from chatbot_mvp.retrieval.bridge.question import Terms
 
 
 class Corpus(NamedTuple):
-    """The arrays of a ``MentionGraph`` that compiled code reads, under the same names."""
+    """The arrays of a ``MentionGraph`` that compiled code reads, under the same names.
+
+    A named tuple, because numba cannot read a dataclass.
+    """
 
     idf: Floats
     words: Array
@@ -28,9 +31,9 @@ class Corpus(NamedTuple):
     group: Array
     rarity: Floats
     mean_length: float
-    """Mean content words of a text, at least 1."""
+    """Mean number of content words per text, at least 1."""
     rareness: Floats
-    """By term: (idf / highest idf)^2."""
+    """For each term: (idf / highest idf)^2, 0-1."""
 
     @classmethod
     def of(cls, graph: MentionGraph) -> Corpus:
@@ -41,39 +44,46 @@ class Corpus(NamedTuple):
 
 
 class Scratch(threading.local):
-    """Arrays of the corpus' size that each thread reuses; all entries are as made here between two uses."""
+    """Work arrays of the size of the corpus, one set per thread. Every use restores the initial values."""
 
     def __init__(self, graph: MentionGraph) -> None:
         self.of_term: Array = np.full(len(graph.idf) + 1, -1, np.int16)  # small, to stay in the processor's cache
         self.of_row: Ints = np.full(len(graph.group), -1, np.int64)
         self.sets: Ints = np.zeros(len(graph.idf) + 1, np.int64)
-        """By term: the set, in bits, of those of up to 62 documents that have it."""
+        """For each term, a bit set of the documents (62 at most) that have it."""
         self.total: Floats = np.zeros(len(graph.group), np.float32)
 
 
 class Candidates(NamedTuple):
-    """C documents with what they have of a question of T terms; S sentences in all."""
+    """C candidate documents with S sentences in total, matched with the T terms of a question."""
 
     rows: Ints
+    """Row of each candidate in the corpus, shape (C,)."""
     has: Floats
-    """C x T: 1 where text or title has the term."""
+    """Shape (C, T): 1 where the text or the title has the term."""
     in_title: Floats
+    """Shape (C, T): 1 where the title has the term."""
     in_sentence: Floats
-    """S x T; the title counts with every sentence."""
+    """Shape (S, T): 1 where the sentence or the document's title has the term."""
     first_sentence: Ints
-    """Row of ``in_sentence`` at which a candidate's sentences begin."""
+    """Shape (C,): first row of each candidate in ``in_sentence``."""
     body_score: Floats
-    """BM25 of the text alone, k1 = 1.2 and b = 0.75, over the idf of the graph."""
+    """Shape (C,): BM25 of the text without its title, k1 = 1.2, b = 0.75, with the graph's idf."""
     title_score: Floats
+    """Shape (C,): idf sum of the terms in the title, lower for longer titles."""
     sentence_cover: Floats
-    """0-1: idf share of the question that the best sentence has."""
+    """Shape (C,), 0-1: idf share of the question's terms in the candidate's best sentence."""
     pair_cover: Floats
-    """0-1: share of the question's neighbouring terms that are neighbours in the document."""
+    """Shape (C,), 0-1: weighted share of the question's neighbouring terms that are neighbours in the document."""
 
 
 @compiled
 def gathered(found: Ints, scores: Floats, nearest: Ints, named: Ints, of_row: Ints) -> tuple[Ints, Floats, int]:
-    """(each document once, in this order; its score in the first search or 0; how many were found or are near)"""
+    """Merge the documents found by BM25, near by vector, and named in the question.
+
+    Returns:
+        (distinct rows, in this order; BM25 score of each, 0 if BM25 did not find it; number of rows found or near).
+    """
     rows = np.empty(len(found) + len(nearest) + len(named), np.int64)
     bm25 = np.zeros(len(rows), np.float32)
     count, retrieved = 0, 0
@@ -95,7 +105,7 @@ def gathered(found: Ints, scores: Floats, nearest: Ints, named: Ints, of_row: In
 
 @compiled
 def describe(corpus: Corpus, terms: Terms, rows: Ints, of_term: Array) -> Candidates:
-    """Read documents for what they have of a question."""
+    """Match documents with the terms of a question."""
     count, size = len(rows), len(terms.idf)
     first_sentence = np.empty(count, np.int64)
     sentences = 0
@@ -166,7 +176,7 @@ def describe(corpus: Corpus, terms: Terms, rows: Ints, of_term: Array) -> Candid
 
 @compiled
 def joined(one: Candidates, other: Candidates) -> Candidates:
-    """The candidates of both, which have none in common."""
+    """Concatenate two disjoint sets of candidates."""
     return Candidates(
         np.concatenate((one.rows, other.rows)),
         np.concatenate((one.has, other.has)),

@@ -1,4 +1,4 @@
-"""The greedy choice: documents are taken one by one, each judged by its score and by what it adds to those taken."""
+"""Greedy choice: take documents one by one, by their score and by what they add to the documents already taken."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ from chatbot_mvp.retrieval.bridge.question import Terms
 STEP_FEATURES = ("score", "new", "linked_new", "alone_new", "links", "words", "dup")
 
 POOL = 40
-"""The choice is among so many of the best; the others follow in the order of their scores."""
+"""Number of best candidates to choose from; the others follow in the order of their scores."""
 DEPTH = 10
+"""Number of documents that are chosen greedily."""
 _LINKED = 0.3
 
 
@@ -29,14 +30,15 @@ def choose(
     of_row: Ints,
     sets: Ints,
 ) -> tuple[Ints, Floats]:
-    """Take documents one by one.
+    """Order the candidates by greedy choice.
 
     Args:
-        score: of each candidate, at least one.
-        weights: of STEP_FEATURES.
+        score: score of each candidate, shape (C,), C >= 1.
+        weights: weights of STEP_FEATURES, in their order.
+        of_row, sets: work arrays of ``Scratch``.
 
     Returns:
-        (positions of all candidates, best first; the features of the pool before each step: steps x features x pool)
+        (positions of all candidates, best first; features of the pool before each step, shape (steps, features, pool))
     """
     order = best_first(score)
     pool = order[:POOL]
@@ -93,7 +95,7 @@ def choose(
 
 @compiled
 def _links_within(outgoing: Edges, rows: Ints, of_row: Ints) -> Floats:
-    """P x P: root of the strength of the mention either way."""
+    """Return the square root of the strongest mention between each two of P documents, shape (P, P)."""
     link = np.zeros((len(rows), len(rows)), np.float32)
     for i in range(len(rows)):
         of_row[rows[i]] = i
@@ -111,7 +113,7 @@ def _links_within(outgoing: Edges, rows: Ints, of_row: Ints) -> Floats:
 
 @compiled
 def _title_likeness(corpus: Corpus, rows: Ints, sets: Ints) -> Floats:
-    """P x P in 0-1: idf-weighted Jaccard of the titles' terms; 0 on the diagonal."""
+    """Return the idf-weighted Jaccard similarity of the titles' terms, shape (P, P), 0-1; 0 on the diagonal."""
     likeness = np.zeros((len(rows), len(rows)), np.float32)
     for j in range(len(rows)):
         for at in range(corpus.title_start[rows[j]], corpus.title_start[rows[j] + 1]):

@@ -1,7 +1,7 @@
-"""What speaks for a candidate: its own match, and what the best candidates say by mentioning it or being mentioned.
+"""Compute the features of candidates: their own match with the question, and their mentions from and to the best ones.
 
-The names in OWN_FEATURES, LINK_FEATURES and VECTOR_FEATURES are those of the learned weights, and, in this order, the
-rows of a feature matrix, whose columns are the candidates of one question.
+OWN_FEATURES, LINK_FEATURES and VECTOR_FEATURES name the learned weights. In this order they are the rows of a feature
+matrix; its columns are the candidates of one question.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ FEATURES = (*OWN_FEATURES, *LINK_FEATURES, *VECTOR_FEATURES)
 HAND, NAMED_IDF, NAMED_EXACT, TITLE_MATCH, LENGTH, HUB = range(6)
 NEW_TO_TOP, FORWARD_NEW, PAIR, SUPPORT, LINK_COUNT, WORDS, WORDS_NEW, COSINE_SCALED, COSINE = range(6, 15)
 
-# Of numpy's type: numba would compile a function once more for each plain number that it is given.
+# numpy integers, because numba would compile the functions a second time for plain ones.
 _FIRST_PARENTS, _PARENTS = np.int64(6), np.int64(8)
-"""So many of the best candidates' links are looked at, at first and for the features."""
+"""Number of best candidates whose links are followed, in the first look and for the features."""
 _DENSE_SCALE = np.int64(60)
-"""The cosine is scaled between that of the nearest vector and of the one at this rank."""
+"""Rank whose cosine becomes 0 when cosines are scaled; the nearest vector's becomes 1."""
 _FORWARD, _BACKWARD = 0.8, 0.6
 _COMMON_WORDS = 0.7
 
@@ -44,15 +44,16 @@ def first_look(
     of_row: Ints,
     of_term: Array,
 ) -> tuple[Candidates, Ints]:
-    """Describe the documents found.
+    """Describe the documents found, and follow the links of the best ones.
 
     Args:
-        rows: of the documents, at least one.
-        bm25: score of each in the first search; 0 for one that it did not find.
-        cosine: of each with the question; empty without vectors.
+        rows: rows of the documents, at least one.
+        bm25: score of each in the first search; 0 for documents that it did not find.
+        cosine: cosine of each with the question; empty without vectors.
+        of_row, of_term: work arrays of ``Scratch``.
 
     Returns:
-        (the candidates, rows of those that the best of them lead to)
+        (the candidates, rows of further documents that the best candidates mention or are mentioned by)
     """
     c = describe(corpus, terms, rows, of_term)
     own = _own(corpus, terms, named, c, cosine, of_row)
@@ -75,9 +76,16 @@ def all_features(
     of_term: Array,
     sets: Ints,
 ) -> tuple[Candidates, Floats]:
-    """(all candidates of a question, features x candidates); ``bm25`` and ``cosine`` are of ``found``, then ``linked``.
+    """Compute the feature matrix of all candidates.
 
-    The rows of the vectors' features are 0 without vectors.
+    Args:
+        found: the candidates that ``first_look`` described.
+        linked: rows of the further documents that ``first_look`` returned.
+        bm25, cosine: values of ``found``, then of ``linked``; ``cosine`` is empty without vectors.
+        of_row, of_term, sets: work arrays of ``Scratch``.
+
+    Returns:
+        (all candidates, features of shape (FEATURES, candidates)). VECTOR_FEATURES are 0 without vectors.
     """
     c = joined(found, describe(corpus, terms, linked, of_term)) if len(linked) else found
     features = _own(corpus, terms, named, c, cosine, of_row)
@@ -96,7 +104,7 @@ def all_features(
 
 @compiled
 def _own(corpus: Corpus, terms: Terms, named: Named, c: Candidates, cosine: Floats, of_row: Ints) -> Floats:
-    """What a candidate has by itself; the other rows of the matrix are 0."""
+    """Compute the features that need no links; the other rows of the matrix are 0."""
     count = len(c.rows)
     features = np.zeros((15, count), np.float32)
     for i in range(count):
@@ -121,7 +129,7 @@ def _own(corpus: Corpus, terms: Terms, named: Named, c: Candidates, cosine: Floa
 
 @compiled
 def _hand_set(c: Candidates, bm25: Floats, own: Floats, vectors: bool) -> Floats:
-    """A score in 0-1 from the candidates' own match; its weights were set by hand, once, before any measurement."""
+    """Score the candidates' own match in 0-1. The weights were set by hand, once, before any measurement."""
     found, both = _scaled(bm25), _scaled(c.body_score + np.float32(0.5) * c.title_score)
     look = np.empty(len(c.rows), np.float32)
     for i in range(len(c.rows)):
@@ -135,7 +143,7 @@ def _hand_set(c: Candidates, bm25: Floats, own: Floats, vectors: bool) -> Floats
 
 @compiled
 def _scaled(values: Floats) -> Floats:
-    """Over the highest, which becomes 1 unless all are 0; values are 0 or more."""
+    """Divide non-negative values by the highest one; all-zero values stay 0."""
     top = np.float32(1e-6)
     for value in values:
         top = max(top, value)
@@ -179,9 +187,10 @@ def _add_links(corpus: Corpus, terms: Terms, c: Candidates, links: Links, featur
 
 @compiled
 def shared_words(corpus: Corpus, terms: Terms, rows: Ints, others: Ints, sets: Ints) -> Floats:
-    """rows x others (62 at most) in 0-1: proper words that both have and the question has not; 0 within one title.
+    """Measure the proper words that two documents share and the question lacks, shape (rows, others), 0-1.
 
-    x / (x + 0.7) of the sum x of (idf / highest idf)^2 over those words: a link between documents without a name.
+    The value is x / (x + 0.7), where x is the sum of (idf / highest idf)^2 over these words; 0 for documents of equal
+    titles. It links documents that share no mention. ``others`` has 62 entries at most.
     """
     shared = np.zeros((len(rows), len(others)), np.float32)
     for j in range(len(others)):

@@ -1,7 +1,7 @@
-"""Who mentions whom, and every document as flat arrays: all that the walk needs at query time, built once.
+"""The mention graph: which document mentions which, and all documents as flat arrays, built once per corpus.
 
-"Row" is a chunk's position in the corpus; a "content word" is one that is no stop word. Ragged data stands in one array
-with the offsets of its rows beside it (compressed sparse rows).
+A "row" is a chunk's position in the corpus; a "content word" is a word that is not a stop word. Ragged data is stored
+in one flat array with an array of row offsets (compressed sparse rows).
 """
 
 from __future__ import annotations
@@ -24,67 +24,73 @@ from chatbot_mvp.text import Analyzer, Word, sentences
 from chatbot_mvp.types import Chunk, Progress, ProgressCallback, ignore_progress
 
 GRAPH_VERSION = 2
-"""Part of the cache key: raise it whenever the graph of a corpus changes."""
+"""Part of the cache key. Raise it with every change that alters the graph of any corpus."""
 
-_MAX_PER_PAIR = 4  # mentions of one document in another that are kept
+_MAX_PER_PAIR = 4  # mentions kept per pair of documents
 
 
 class Edges(NamedTuple):
-    """Mentions, grouped by the document at one end: rows ``start[i]:start[i + 1]`` belong to document i."""
+    """Mentions grouped by the document at one end: entries ``start[i]:start[i + 1]`` belong to document i."""
 
     start: Ints
     other: Array
     """The document at the other end."""
     weight: Floats
-    """0-1: strength of the name in the mention."""
+    """0-1: confidence that the mention means the document (see ``Names.meant``)."""
     sentence: Array
-    """Number of the sentence that holds the mention, counted over the whole corpus."""
+    """Number of the sentence with the mention, counted from 0 over the whole corpus."""
     position: Array
-    """Place of the mention among the content words of the corpus."""
+    """Index of the mention's first content word among all content words of the corpus."""
     width: Array
-    """Content words of the mention."""
+    """Number of content words in the mention."""
 
 
 @dataclass(frozen=True)
 class MentionGraph:
-    """A corpus as the walk sees it. Read-only; safe to share between threads."""
+    """The data of a corpus that the walk reads. Read-only; safe to share between threads."""
 
     names: Names
     vocabulary: dict[str, int]
+    """Term -> its number."""
     idf: Floats
-    """By term: ln(1 + (N - n + 0.5) / (n + 0.5)), titles counted as text."""
+    """For each term number: ln(1 + (N - n + 0.5) / (n + 0.5)), for n of N documents with the term in text or title."""
     unseen_idf: float
-    """Of a term that no document has."""
+    """The idf of a term that no document has."""
     words: Array
-    """Term of each content word of the texts, document after document."""
+    """Term number of each content word of the texts, document after document."""
     word_sentence: Array
-    """Number of the sentence of each content word."""
+    """Sentence number of each entry of ``words``."""
     text_start: Ints
+    """Offset of each document's words in ``words``, and the total."""
     sentence_start: Ints
+    """Number of each document's first sentence, and the total."""
     title_words: Array
+    """Term number of each content word of the titles, document after document."""
     title_start: Ints
+    """Offset of each document's words in ``title_words``, and the total."""
     title_weight: Floats
-    """Sum of the idf of a title's terms."""
+    """For each document: sum of the idf of its title's terms."""
     proper_words: Array
-    """Distinct proper words (hardly ever written in lower case) of each document."""
+    """Distinct proper words (words hardly ever written in lower case) of each document, as term numbers."""
     proper_start: Ints
+    """Offset of each document's words in ``proper_words``, and the total."""
     group: Array
-    """Equal for documents of equal titles."""
+    """For each document: a number that documents with equal titles share."""
     rarity: Floats
-    """1 for a document that nobody mentions, towards 0 for a hub: ln((N + 1) / (1 + in-degree)) / ln(N + 1)."""
+    """For each document: 1 if no document mentions it, near 0 for a hub: ln((N + 1) / (1 + in-degree)) / ln(N + 1)."""
     outgoing: Edges
-    """By the document that mentions."""
+    """Mentions grouped by the document that contains them, strongest first."""
     incoming: Edges
-    """By the document that is mentioned, the strongest first."""
+    """Mentions grouped by the document that they name, strongest first."""
     postings: Postings
-    """For the walk's first search."""
+    """Index of the walk's first search."""
 
     def idf_of(self, term: str) -> float:
         number = self.vocabulary.get(term)
         return self.unseen_idf if number is None else float(self.idf[number])
 
     def terms_present(self, terms: Iterable[str], rows: Sequence[int]) -> list[set[str]]:
-        """For each document, those of the terms that it or its title has."""
+        """Return for each document the subset of ``terms`` that occurs in its text or title."""
         numbers = [(number, term) for term in terms if (number := self.vocabulary.get(term)) is not None]
         present = []
         for row in rows:
@@ -94,7 +100,7 @@ class MentionGraph:
         return present
 
     def save(self, path: Path) -> None:
-        """Write to one ``.npz`` file."""
+        """Write the graph to one ``.npz`` file."""
         arrays: dict[str, Any] = {}
         for field in fields(self):
             value = getattr(self, field.name)
@@ -114,10 +120,10 @@ class MentionGraph:
 
     @classmethod
     def load(cls, path: Path) -> MentionGraph:
-        """Read what ``save`` wrote.
+        """Read a graph that ``save`` wrote.
 
         Raises:
-            OSError, ValueError, KeyError: no such file, or a damaged one.
+            OSError, ValueError, KeyError: the file is missing or damaged.
         """
         with np.load(path, allow_pickle=False) as arrays:
             text = json.loads(arrays["text"].tobytes())
@@ -139,7 +145,7 @@ class MentionGraph:
 def build_graph(
     chunks: Sequence[Chunk], analyzer: Analyzer, progress: ProgressCallback = ignore_progress
 ) -> MentionGraph:
-    """Read every document for its words and names, its words once more for whom they mention. Linear in the corpus."""
+    """Build the graph in two passes: collect words and names, then find the mentions of the names. Linear time."""
     reader = _Reader(analyzer)
     for row, chunk in enumerate(chunks):
         reader.read(chunk)
@@ -157,12 +163,12 @@ class _Reader:
         self.words = array("i")
         self.word_sentence = array("i")
         self.forms: list[Word] = []
-        """Distinct words of the texts as they stand there."""
+        """Distinct words of the texts as written."""
         self.form_of: dict[int, int] = {}
-        """Identity of a word object -> its number among ``forms``."""
+        """``id`` of a word object -> its number in ``forms``."""
         self.read_forms = array("i")
-        """All words of all texts, for the second reading: as objects they would fill the memory, and to take the texts
-        apart once more costs more than all else."""
+        """All words of all texts as numbers in ``forms``, for the second pass. Word objects would take too much memory,
+        and tokenising the texts again would be the slowest part of the build."""
         self.sentence_lengths = array("i")
         self.text_lengths: list[int] = []
         self.sentence_counts: list[int] = []
@@ -197,7 +203,7 @@ class _Reader:
         self.described.append(described)
         self.groups.append(self.group_of.setdefault(chunk.section, len(self.group_of)))
         lower = {word.stem for word in flat if word.text[0].islower()}
-        # Of its own names alone: the rest is never asked for.
+        # Keep only the stems of its own names, because nothing reads the others.
         self.in_lower_case.append({stem for name in described for stem in name if stem in lower})
         self.lower_count.update(lower)
         self.upper_count.update({word.stem for word in flat if word.text[0].isupper()})
@@ -208,7 +214,7 @@ class _Reader:
             number = form_of.get(id(word))
             if number is None:
                 number = form_of[id(word)] = len(self.forms)
-                self.forms.append(word)  # it lives on, so that nothing else can have its identity
+                self.forms.append(word)  # keeps the object alive, so that its id stays unique
             self.read_forms.append(number)
 
     def graph(self, progress: ProgressCallback) -> MentionGraph:
@@ -220,7 +226,7 @@ class _Reader:
         terms = len(self.vocabulary)
         owner = np.repeat(np.arange(count), self.text_lengths)
         title_owner = np.repeat(np.arange(count), self.title_lengths)
-        # Each pair of document and term once, ordered by document.
+        # Distinct pairs of document and term, ordered by document.
         pairs, _ = distinct(np.concatenate((owner * terms + words, title_owner * terms + title_words)).astype(np.int64))
         del owner
         frequency = np.bincount(pairs % terms, minlength=terms) if terms else np.zeros(0, np.int64)
@@ -253,7 +259,7 @@ class _Reader:
         )
 
     def _is_proper(self, stem: str) -> bool:
-        """Hardly ever written in lower case; no number, no letter or two."""
+        """Return whether a stem is hardly ever written in lower case, is no number and has at least 3 letters."""
         rarely_lower = self.lower_count[stem] <= 0.1 * self.upper_count[stem]
         return rarely_lower and len(stem) > 2 and not stem[0].isdigit()
 
@@ -261,7 +267,7 @@ class _Reader:
         columns: dict[str, list[Any]] = {
             name: [] for name in ("source", "target", "weight", "sentence", "position", "width")
         }
-        forms, number, begin = self.forms, 0, 0  # of the next sentence, and of its first word
+        forms, number, begin = self.forms, 0, 0  # number of the next sentence, index of its first word
         for row, count in enumerate(self.sentence_counts):
             found: dict[int, list[tuple[float, int, int, int]]] = {}
             position = int(text_start[row])
@@ -290,7 +296,7 @@ class _Reader:
 
 
 def _grouped(edges: dict[str, Array], by: str, other: str, count: int) -> Edges:
-    """Edges by the document at one end, the strongest first, equal ones in reading order."""
+    """Group edges by the document at one end, strongest first, equal ones in reading order."""
     order = np.lexsort((edges["position"], -edges["weight"], edges[by]))
     return Edges(
         start=offsets(np.bincount(edges[by], minlength=count)),

@@ -1,4 +1,4 @@
-"""Mentions between the best candidates of a question and the others, and what they are worth."""
+"""Find the mentions between the best candidates of a question and the others, and weigh them."""
 
 from __future__ import annotations
 
@@ -12,37 +12,46 @@ from chatbot_mvp.retrieval.bridge.graph import Edges
 from chatbot_mvp.retrieval.bridge.question import Terms
 
 _BACKWARD_OF_A_HUB = 40
-"""Mentions of a document that are followed to documents which are no candidates yet; the strongest first."""
+"""Incoming mentions, strongest first, that are followed to documents which are not candidates yet."""
 _BACKWARD_LOOKED_AT = 2_000
+"""Incoming mentions, strongest first, that are examined for mentions between candidates."""
 _WEAK_LINK = 0.05
+"""Mentions of this strength or less are not followed."""
 _REACH = 5
-"""Content words on either side of a mention that count as near to it."""
+"""Number of content words on either side of a mention that count as near."""
 
 
 class Links(NamedTuple):
-    """Mentions between the best candidates ("parents", P of them) and all candidates: E of them."""
+    """E mentions between P best candidates ("parents") and all candidates. Arrays have shape (E,) unless noted."""
 
     parents: Ints
-    """Positions of the parents among the candidates, best first."""
+    """Shape (P,): positions of the parents among the candidates, best first."""
     parent: Ints
-    """E: number of the parent."""
+    """Index of the parent in ``parents``."""
     candidate: Ints
-    """E: position of the other end."""
+    """Position of the candidate at the other end."""
     forward: Array
-    """E: True where the parent mentions the candidate."""
+    """True if the parent mentions the candidate, False if the candidate mentions the parent."""
     weight: Floats
-    """E: square root of the mention's strength."""
+    """Square root of the mention's strength, 0-1."""
     lent: Floats
-    """E: prior of the parent times ``weight``."""
+    """Prior of the parent times ``weight``, 0-1."""
     adds: Floats
-    """E: idf share of the question that the candidate has and the parent lacks."""
+    """Idf share (0-1) of the question's terms that the candidate has and the parent lacks; may be longer than E."""
     value: Floats
-    """E: the hand-set worth of the link for the candidate."""
+    """Value of the link for the candidate, by a formula set by hand."""
 
 
 @compiled
 def linked_rows(outgoing: Edges, incoming: Edges, rows: Ints, prior: Floats, parents: np.int64, of_row: Ints) -> Ints:
-    """Documents that are no candidates and that the best ones mention or are mentioned by."""
+    """Return rows of documents, not yet candidates, that the best candidates mention or are mentioned by.
+
+    Args:
+        rows: rows of the candidates.
+        prior: score of each candidate, 0-1.
+        parents: number of best candidates whose links are followed.
+        of_row: work array of ``Scratch``.
+    """
     for i in range(len(rows)):
         of_row[rows[i]] = i
     found = [rows[0]]
@@ -80,7 +89,7 @@ def find_links(
     of_row: Ints,
     of_term: Array,
 ) -> Links:
-    """The mentions between the ``parents`` best candidates by ``prior`` (0-1) and all candidates."""
+    """Find the mentions between the ``parents`` best candidates by ``prior`` (0-1) and all candidates."""
     best = highest(prior, parents)
     most = 0
     for i in best:
@@ -127,7 +136,7 @@ def find_links(
 
 @compiled
 def new_share(terms: Terms, c: Candidates, candidate: int, other: int) -> float:
-    """idf share of the question that one candidate has and another lacks."""
+    """Return the idf share (0-1) of the question's terms that one candidate has and another lacks."""
     new = 0.0
     for slot in range(len(terms.idf)):
         if c.has[candidate, slot] > 0 and c.has[other, slot] == 0:
@@ -147,10 +156,10 @@ def _around(
     closeness: Floats,
     of_term: Array,
 ) -> float:
-    """idf share of the question's terms in the sentence of a mention, and again of those near it.
+    """Return the idf share of the question's terms in the sentence of a mention, plus that of the terms near it.
 
-    The latter each divided by 0.5 + half its distance in content words; terms of the name itself count in neither.
-    ``closeness`` is a work space.
+    A near term is divided by 0.5 + half its distance in content words. Terms in the title of the named document count
+    in neither part. ``closeness`` is a work array.
     """
     row = c.rows[holder]
     sentence = edges.sentence[at] - corpus.sentence_start[row] + c.first_sentence[holder]

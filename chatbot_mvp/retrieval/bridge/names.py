@@ -1,7 +1,7 @@
-"""What documents are called, and where a text calls one of them by its name.
+"""Collect the names of documents, and find them in texts.
 
-A name is a sequence of stems. Its bearers are the documents whose title it is, or who introduce themselves by it in
-their first sentence ("Richard Milhous Nixon" in *Richard Nixon*). No word lists but the stop words.
+A name is a sequence of stems. Its bearers are the documents that have it as title or introduce their subject with it
+in the first sentence ("Richard Milhous Nixon" in *Richard Nixon*). Stop words are the only word list used.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ Name = tuple[str, ...]
 TITLE, LEAD = 0, 1
 _KIND_STRENGTH = (1.0, 0.8)
 _OTHER_FORM = 0.8
-"""A mention in another form of its words ("the Beatle")."""
+"""Factor for a mention with another form of the name's words ("the Beatle")."""
 _NESTED = 0.5
-"""A name inside a longer name that was found."""
+"""Factor for a name inside a longer name."""
 _LOWER_CASE, _LOWER_CASE_USUAL = 0.6, 0.7
-"""A mention in lower case; if the bearer writes its own name so."""
+"""Factor for a mention in lower case; the second value if a bearer writes the name in lower case itself."""
 _MAX_WORDS = 12
 _PARENTHESIS = re.compile(r"\s*\([^)]*\)\s*$")
 
@@ -32,9 +32,9 @@ class Bearer:
 
     row: int
     kind: int
-    """TITLE or LEAD."""
+    """TITLE (0) or LEAD (1): where the document states the name."""
     form: tuple[str, ...]
-    """The words of the name in lower case, as the document has them."""
+    """The words of the name as the document has them, in lower case."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,33 +45,35 @@ class Mention:
     start: int
     """Index of its first word."""
     end: int
+    """Index behind its last word."""
     fit: float
-    """0-1: how well case and place speak for a name being meant."""
+    """0-1: how likely case and position make it that the words are meant as a name."""
     form: tuple[str, ...]
+    """Its words in lower case."""
 
 
 class Names:
-    """All names of a corpus, and who bears them."""
+    """All names of a corpus and their bearers."""
 
     def __init__(
         self, bearers: dict[Name, list[Bearer]], usual_in_lower_case: set[Name], groups: Sequence[int]
     ) -> None:
         self.bearers_of = bearers
         self.usual_in_lower_case = usual_in_lower_case
-        self._groups = groups  # passages of one title are no rivals for it
+        self._groups = groups  # passages with one title do not compete for it
         lengths: dict[Name, set[int]] = {}
         for name in bearers:
             lengths.setdefault(name[:2], set()).add(len(name))
         self._lengths = {head: sorted(found, reverse=True) for head, found in lengths.items()}
-        """The first two stems of names, or the only one -> how many words such names have, the longest first."""
+        """First two stems of a name (or its only stem) -> lengths of such names in words, longest first."""
         self._heads = {head[0] for head in lengths}
-        """First stems of names: most words are none."""
+        """First stems of all names, a fast test that rules out most words."""
 
     def mentions(self, words: Sequence[Word], cased: bool = True) -> Iterator[Mention]:
-        """Longest names first, from left to right, then names nested in them.
+        """Yield the names in a text, from left to right; at each word the longest name, also inside other names.
 
         Args:
-            cased: False for a text whose case says nothing, such as a question typed in lower case.
+            cased: False if the text's case carries no information, such as a question typed in lower case.
         """
         taken = 0
         stems = tuple(word.stem for word in words)
@@ -97,7 +99,11 @@ class Names:
                 break
 
     def meant(self, mention: Mention) -> list[tuple[int, float]]:
-        """(row, strength in 0-1) of the documents that a mention may mean; ambiguity and loose form cost."""
+        """Return (row, strength in 0-1) of the documents that a mention may mean.
+
+        The strength falls with the number of documents that share the name (1 / square root), for a name that is not
+        a title, and for another form of the words.
+        """
         bearers = self.bearers_of[mention.name]
         rivals = len({self._groups[bearer.row] for bearer in bearers})
         return [
@@ -120,7 +126,7 @@ class Names:
 
 
 def names_of(title: str, first_sentence: str, analyzer: Analyzer) -> dict[Name, tuple[int, tuple[str, ...]]]:
-    """name -> (kind, form): what a document is called by its title and its own first sentence."""
+    """Return name -> (kind, form) of the names that a document's title and first sentence give it."""
     found: dict[Name, tuple[int, tuple[str, ...]]] = {}
 
     def add(words: Sequence[Word], kind: int) -> None:
@@ -147,12 +153,12 @@ def collect_names(
     lower_case_stems: Sequence[set[str]],
     groups: Sequence[int],
 ) -> Names:
-    """The names of a corpus.
+    """Collect the names of a corpus.
 
     Args:
-        described: ``names_of`` each document, in row order.
-        lower_case_stems: the stems that each document writes in lower case.
-        groups: equal numbers for documents of equal titles.
+        described: the result of ``names_of`` for each document, in row order.
+        lower_case_stems: for each document, the stems that it writes in lower case.
+        groups: for each document, a number that documents with equal titles share.
     """
     bearers: dict[Name, list[Bearer]] = {}
     for row, names in enumerate(described):
@@ -173,7 +179,7 @@ def _can_be_name(found: Sequence[Word]) -> bool:
 
 
 def _lead_name(words: list[Word], title_words: list[Word]) -> list[Word]:
-    """The capitalised words at the head of a sentence, small words between them included."""
+    """Return the capitalised words at the start of a sentence, with the small words between them."""
     while words and words[0].is_stop and not (title_words and words[0].stem == title_words[0].stem):
         words = words[1:]
     last = 0

@@ -1,7 +1,7 @@
-"""The walk's own first search: BM25 with each document's share of a term worked out beforehand.
+"""The walk's first search: BM25 over title and text, with each term's score in each document computed at build time.
 
-A term counts by the better of its scores in title and text, the title's doubled, and by 0.3 of the other one: a
-disjunction max. Numbers of terms and documents are those of the mention graph, so that a search is a few additions.
+A term's score is the higher of its title score (doubled) and its text score, plus 0.3 of the lower one (disjunction
+max). Terms and documents have the numbers of the mention graph, so a search only adds precomputed numbers.
 """
 
 from __future__ import annotations
@@ -19,23 +19,26 @@ _BUCKETS = 256
 
 
 class Postings(NamedTuple):
-    """Which documents have a term, and what it counts there: rows ``start[t]:start[t + 1]`` belong to term t."""
+    """The documents of each term and its score there: entries ``start[t]:start[t + 1]`` belong to term t."""
 
     start: Ints
     row: Array
+    """Row of the document."""
     impact: Floats
+    """Score of the term in the document, above 0."""
 
 
 def build_postings(words: Array, text_start: Ints, title_words: Array, title_start: Ints, terms: int) -> Postings:
-    """
+    """Compute the score of every term in every document that has it.
+
     Args:
-        words, title_words: term of each content word, document after document.
-        text_start, title_start: where each document's words begin, and the end.
-        terms: how many there are.
+        words, title_words: term number of each content word, document after document.
+        text_start, title_start: offset of each document's words, and the total.
+        terms: number of terms in the vocabulary.
     """
     count = len(text_start) - 1
     title_length = np.diff(title_start)
-    length = np.diff(text_start) + title_length  # a text is read with its title, as the other indexes do
+    length = np.diff(text_start) + title_length  # the title counts as part of the text, as in the other indexes
     title_key = title_words.astype(np.int64) * count + np.repeat(np.arange(count), title_length)
     text_key = words.astype(np.int64) * count + np.repeat(np.arange(count), np.diff(text_start))
     keys, frequency = distinct(np.concatenate((text_key, title_key)))
@@ -53,7 +56,7 @@ def build_postings(words: Array, text_start: Ints, title_words: Array, title_sta
 
 
 def _bm25(frequency: Array, length: Array, lengths: Array, holders: Array) -> Array:
-    """Robertson & Zaragoza 2009, with idf = ln(1 + (N - n + 0.5) / (n + 0.5))."""
+    """BM25 (Robertson & Zaragoza 2009) with idf = ln(1 + (N - n + 0.5) / (n + 0.5))."""
     idf = np.log(1 + (len(lengths) - holders + 0.5) / (holders + 0.5))
     norm = _K1 * (1 - _B + _B * length / max(float(lengths.mean()) if len(lengths) else 0.0, 1e-9))
     score: Array = idf * frequency * (_K1 + 1) / (frequency + norm)
@@ -62,11 +65,11 @@ def _bm25(frequency: Array, length: Array, lengths: Array, holders: Array) -> Ar
 
 @compiled
 def search(postings: Postings, terms: Ints, limit: int, total: Floats) -> tuple[Ints, Floats]:
-    """(rows, scores) of the best documents, the best first, equal ones by row.
+    """Return (rows, scores) of the best ``limit`` documents, best first, ties by row.
 
     Args:
         terms: numbers of the question's distinct terms.
-        total: a work space, one 0 for each document; as it was when the search is done.
+        total: work array of zeros, one per document; zero again when the search returns.
     """
     touched = np.empty(max(1, _count(postings, terms)), np.int64)
     found = 0
@@ -83,7 +86,7 @@ def search(postings: Postings, terms: Ints, limit: int, total: Floats) -> tuple[
         scores[i] = total[candidates[i]]
         total[candidates[i]] = 0
     if found > limit:
-        # Quicker than a sort of them all: what shares a bucket with the last one stays until it is in order.
+        # Dropping low buckets first is faster than sorting all; the last bucket is kept whole and sorted below.
         keep = _buckets(scores, limit)
         candidates, scores = candidates[keep], scores[keep]
     by_row = best_first(-candidates.astype(np.float32))  # exact up to 2^24 documents
@@ -94,7 +97,7 @@ def search(postings: Postings, terms: Ints, limit: int, total: Floats) -> tuple[
 
 @compiled
 def _buckets(scores: Floats, limit: int) -> Ints:
-    """Positions of the ``limit`` highest scores and of a few more."""
+    """Return positions that include the ``limit`` highest scores, and a few more."""
     top = np.float32(0)
     for score in scores:
         top = max(top, score)

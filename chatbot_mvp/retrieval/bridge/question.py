@@ -1,4 +1,4 @@
-"""A question as the walk sees it."""
+"""Analyse a question for the walk: its terms, neighbouring pairs, and the documents that it names."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ from chatbot_mvp.retrieval.bridge.graph import MentionGraph
 from chatbot_mvp.text import Analyzer
 
 _UNSEEN = 0.5
-"""A term that no document has counts this much of the highest idf: it may be a mere word of the question."""
+"""Weight of a term that no document has, as a share of the highest idf. Such a term may not name anything."""
 _MAX_TERMS = 512
-"""Distinct content words of a question that the walk looks at, the first ones; BM25 takes them all."""
+"""The walk uses this many of the first distinct content words of a question."""
 
 
 class Terms(NamedTuple):
-    """The distinct content terms of a question: T of them."""
+    """The T distinct content terms of a question."""
 
     numbers: Ints
-    """Term numbers of those that the corpus has."""
+    """Term numbers of the terms that the corpus has."""
     slots: Ints
-    """For each of ``numbers`` its number among the T terms."""
+    """For each entry of ``numbers``, its index (0 to T - 1) among the question's terms."""
     idf: Floats
-    """Shape (T,)."""
+    """Idf of each term, shape (T,)."""
     total: float
-    """Sum of ``idf``; 1 if there is no term."""
+    """Sum of ``idf``; 1 if the question has no terms."""
     pair_start: Ints
-    """Shape (T + 1,): where the pairs begin whose first term is a given one."""
+    """Shape (T + 1,): offset of the pairs that begin with each term, and the total."""
     pair_second: Ints
-    """The second term of each pair of terms that follow each other in the question."""
+    """For each pair of successive terms of the question, the index of the second term."""
     pair_weight: Floats
-    """The lower idf of each pair, as a share of all pairs."""
+    """For each pair, its lower idf as a share of the sum over all pairs, 0-1."""
 
 
 class Named(NamedTuple):
@@ -42,9 +42,9 @@ class Named(NamedTuple):
 
     rows: Ints
     strength: Floats
-    """0-1: of the best name of each document in the question."""
+    """0-1: strength of the best mention of each document (see ``Names.meant``)."""
     idf: Floats
-    """Sum of the idf of that name's terms."""
+    """Sum of the idf of the terms in that mention."""
 
 
 def read_question(text: str, graph: MentionGraph, analyzer: Analyzer) -> tuple[Terms, Named]:

@@ -1,6 +1,6 @@
-"""The walk over mentions: a hand-set first look, growth along links, a learned linear score, and a greedy choice.
+"""The walk over mentions: a hand-set first score, expansion along links, a learned linear score, and a greedy choice.
 
-What counts is compiled (``features``, ``links``, ``choice``); here it is put in order.
+The numeric work is in compiled functions (``features``, ``links``, ``choice``); this module calls them in order.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ LEXICAL_CANDIDATES = 80
 VECTOR_CANDIDATES = 60
 
 Cosine = Callable[[Ints], Floats]
-"""Rows -> their cosine with the question."""
+"""Maps rows of the corpus to their cosines with the question."""
 
 _NONE = np.zeros(0, np.float32)
 _NOBODY = np.zeros(0, np.int64)
@@ -46,37 +46,38 @@ class Ranking:
 
     rows: Ints
     relative: Floats
-    """0-1, falling: how near the score is to the best one."""
+    """Score relative to the best, 0-1, never rising: exp(score - best score)."""
     signals: dict[str, Floats]
+    """Signal name -> value for each of ``rows``."""
     found: tuple[Ints, Floats]
-    """(rows, scores) of the first search, best first."""
+    """(rows, scores) of the BM25 search, best first."""
     candidates: int
-    """How many there were."""
+    """Number of candidates that were ranked."""
     added: int
-    """How many of them neither search had found."""
+    """Number of candidates that names or links added to those of BM25 and vectors."""
 
 
 @dataclass(frozen=True)
 class Prepared:
-    """All that comes before the first learned weight."""
+    """Candidates and features of a question, before any learned weight is applied."""
 
     terms: Terms
     candidates: Candidates
     features: Floats
     """Shape (FEATURES, candidates)."""
     bm25: Floats
-    """Of each candidate in the first search; 0 for one that it did not find."""
+    """BM25 score of each candidate; 0 if the BM25 search did not find it."""
     found: tuple[Ints, Floats]
-    """(rows, scores) of the first search, best first."""
+    """(rows, scores) of the BM25 search, best first."""
     added: int
-    """Candidates that neither search had found."""
+    """Number of candidates that names or links added to those of BM25 and vectors."""
 
 
 class BridgeWalk:
     """Ranks documents over one corpus. Safe to share between threads.
 
     Args:
-        weights: the learned weights; None ranks by the hand-set score alone.
+        weights: learned weights; None to rank by the hand-set score alone.
     """
 
     def __init__(self, graph: MentionGraph, analyzer: Analyzer, weights: Weights | None) -> None:
@@ -88,17 +89,18 @@ class BridgeWalk:
         self._step = None if weights is None else step_weights(weights.step)
 
     def warm_up(self) -> None:
-        """Compile what is not compiled yet: seconds, once on a machine, that no question shall wait for."""
+        """Compile the numba functions (seconds, once per machine), so that the first question does not wait for it."""
         for name in islice(self._graph.names.bearers_of, 1):
             self.rank(" ".join(name), _NOBODY, None, 1)
 
     def rank(self, text: str, nearest: Ints, cosine: Cosine | None, limit: int) -> Ranking:
-        """Rank the documents found and those that links lead to.
+        """Rank the documents found for a question and the documents linked to them.
 
         Args:
+            text: the question.
             nearest: rows of the nearest vectors; empty without vectors.
-            cosine: gives the cosine of any rows; None without vectors.
-            limit: how many are returned at most.
+            cosine: returns the cosines of given rows; None without vectors.
+            limit: number of documents returned at most.
         """
         prepared = self.prepare(text, nearest, cosine)
         if prepared is None:
@@ -119,12 +121,12 @@ class BridgeWalk:
         }
         if cosine is not None:
             signals["vector_norm"] = shown[COSINE_SCALED]
-        # The order is the walk's; the figure shown may not rise along it.
+        # The greedy choice may rank a lower score first; the displayed value must still not rise along the ranking.
         relative = np.minimum.accumulate(np.exp(np.minimum(0.0, score[first] - score.max())))
         return Ranking(prepared.candidates.rows[first], relative, signals, prepared.found, len(order), prepared.added)
 
     def prepare(self, text: str, nearest: Ints, cosine: Cosine | None) -> Prepared | None:
-        """Candidates and features of a question; None if there are no candidates."""
+        """Compute candidates and features of a question; None if there are no candidates."""
         terms, named = read_question(text, self._graph, self._analyzer)
         corpus, scratch = self._corpus, self._scratch
         found, scores = search(self._graph.postings, terms.numbers, LEXICAL_CANDIDATES, scratch.total)
@@ -143,7 +145,7 @@ class BridgeWalk:
         return Prepared(terms, c, features, bm25, (found, scores), len(bm25) - retrieved)
 
     def choose(self, prepared: Prepared, score: Floats, step: Floats) -> tuple[Ints, Floats]:
-        """``choice.choose`` over this corpus."""
+        """Apply ``choice.choose`` to this corpus."""
         return choose(
             self._corpus,
             self._graph.outgoing,
@@ -157,10 +159,10 @@ class BridgeWalk:
 
 
 def linear_weights(weights: dict[str, float]) -> Floats:
-    """As a vector in the order of FEATURES; 0 for one that is not there."""
+    """Return the weights as a vector in the order of FEATURES; missing ones are 0."""
     return np.array([weights.get(name, 0.0) for name in FEATURES], np.float32)
 
 
 def step_weights(weights: dict[str, float]) -> Floats:
-    """As a vector in the order of STEP_FEATURES."""
+    """Return the weights as a vector in the order of STEP_FEATURES."""
     return np.array([weights[name] for name in STEP_FEATURES], np.float32)

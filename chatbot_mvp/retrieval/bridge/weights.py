@@ -1,4 +1,4 @@
-"""The learned weights: a small readable file written by ``benchmarks/fit_bridge.py``, which says how it was fitted."""
+"""Load the learned weights of the walk from ``weights.json``, which ``benchmarks/fit_bridge.py`` writes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ PATH = Path(__file__).with_name("weights.json")
 
 @dataclass(frozen=True)
 class Weights:
-    """Of raw features; a constant would change nothing, so there is none."""
+    """Weights of the unscaled features. There is no intercept, because it would not change the order."""
 
     linear: dict[str, float]
     """Name of a feature -> weight."""
@@ -23,12 +23,12 @@ class Weights:
 
 @cache
 def load_weights(strategy: str) -> Weights:
-    """The weights of a strategy, "BRIDGE" or "BRIDGE_HYBRID"."""
+    """Load the weights of a strategy, "BRIDGE" or "BRIDGE_HYBRID"."""
     entry = json.loads(PATH.read_text("utf-8"))[strategy]
     return Weights(entry["linear"], entry["step"])
 
 
 @cache
 def weights_key() -> str:
-    """Changes with the file; part of the fingerprint."""
+    """Return a hash of the weights file, part of the pipeline's fingerprint."""
     return hashlib.sha256(PATH.read_bytes()).hexdigest()[:12]

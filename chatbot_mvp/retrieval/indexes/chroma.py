@@ -1,6 +1,6 @@
-"""Vectors in ChromaDB: files beside the data, or a server. Only vectors go there; texts stay with us.
+"""A ``VectorStore`` in ChromaDB, in local files or on a server. Only vectors are stored there, no texts.
 
-The package is imported when a client is made: that takes a second which strategies without vectors need not pay.
+chromadb is imported when a client is created: the import takes a second, which strategies without vectors avoid.
 """
 
 from __future__ import annotations
@@ -27,25 +27,25 @@ if TYPE_CHECKING:
     from chromadb.api.models.Collection import Collection
 
 ADD_ROWS = 2_000
-"""Rows per add; ChromaDB refuses more than 5,461."""
+"""Rows per ``add`` request; ChromaDB rejects more than 5,461."""
 
-# With these HNSW gave exact and repeatable rankings on 11,860 vectors; its defaults found 0.994 of the neighbours.
+# With these values HNSW rankings were exact and repeatable on 11,860 vectors; its defaults had a recall of 0.994.
 _HNSW = {"space": "cosine", "ef_construction": 400, "max_neighbors": 48, "ef_search": 500}
 _QUERIES = 256  # per request
-_LARGEST_RESULT = 10_000  # tens of thousands fail
-_TIE_MARGIN = 16  # rows fetched beyond the limit, so that a tie at the cut is decided by row
-_DECIMALS = 6  # as in exact search: true ties are ties
+_LARGEST_RESULT = 10_000  # results per query; ChromaDB fails with tens of thousands
+_TIE_MARGIN = 16  # rows fetched beyond the limit, so that ties at the cut can be broken by row
+_DECIMALS = 6  # as in exact search: equal vectors get equal scores
 
 
 @dataclass(frozen=True)
 class ChromaClient:
-    """A connection and the place it leads to."""
+    """A connection to ChromaDB and its location."""
 
     api: ClientAPI
     place: str
-    """Folder or "host:port", as errors name it."""
+    """Folder or "host:port", for error messages."""
     lock_path: Path
-    """Whoever builds a collection holds this file."""
+    """Lock file held while a collection is built."""
 
 
 _clients: dict[str, ChromaClient] = {}
@@ -53,7 +53,7 @@ _clients_lock = threading.Lock()
 
 
 def chroma_client(folder: Path, host: str = "") -> ChromaClient:
-    """The one client of this process for a folder, or for the server ``host`` ("host:port").
+    """Return this process's only client for a folder, or for the server ``host`` ("host:port").
 
     Raises:
         MissingPackage: chromadb is not installed.
@@ -96,14 +96,13 @@ def _parse_host(host: str) -> tuple[str, int]:
 
 @contextmanager
 def _reported(place: str) -> Iterator[None]:
-    """Turns what ChromaDB and its HTTP client raise into an error that names the place."""
+    """Convert exceptions of ChromaDB and its HTTP client to VectorStoreUnavailable with the place."""
     import httpx
     from chromadb.errors import ChromaError
 
     try:
         yield
-    # A refused connection comes as ValueError; the files' engine raises its own kinds, all of them ChromaError or
-    # RuntimeError.
+    # ChromaDB raises ValueError for a refused connection, and ChromaError or RuntimeError for problems with its files.
     except (ChromaError, httpx.HTTPError, OSError, RuntimeError, ValueError) as error:
         raise VectorStoreUnavailable(place=place, reason=str(error) or type(error).__name__) from error
 
@@ -111,7 +110,7 @@ def _reported(place: str) -> Iterator[None]:
 class ChromaVectors:
     """A ``VectorStore`` over one collection. Safe to share between threads.
 
-    Nearly exact: its recall@20 against exact search is held by a test.
+    The search is approximate (HNSW). A test checks its recall@20 against exact search.
     """
 
     def __init__(self, collection: Collection, matrix: Vectors, place: str) -> None:
@@ -129,22 +128,22 @@ class ChromaVectors:
         digest: str,
         progress: ProgressCallback = ignore_progress,
     ) -> ChromaVectors:
-        """The collection ``<owner>.<digest>``, filled with ``matrix`` unless it is complete already.
+        """Open the collection ``<owner>.<digest>``, and fill it with ``matrix`` unless it is complete already.
 
         Args:
             matrix: shape (rows, dimensions), rows of unit length; at least one row.
-            owner: a knowledge base's id; ``delete_collections`` takes it.
-            digest: names the content; an equal digest must mean an equal matrix.
-            progress: told of the phase "index"; may raise to stop, the next build begins anew.
+            owner: id of a knowledge base, as for ``delete_collections``.
+            digest: identifies the content; equal digests must mean equal matrices.
+            progress: called in the phase "index"; may raise to stop, then the next build starts again.
 
         Raises:
-            VectorStoreUnavailable
+            VectorStoreUnavailable: ChromaDB does not answer, or its files cannot be used.
         """
         name = collection_name(owner, digest)
         with _reported(client.place):
             collection = _complete(client.api, name, len(matrix))
         if collection is None:
-            # Two processes on the same corpus: the second waits and finds it built.
+            # If two processes build the same corpus, the second waits and then finds the collection complete.
             with FileLock(client.lock_path):
                 with _reported(client.place):
                     collection = _complete(client.api, name, len(matrix))
@@ -155,9 +154,10 @@ class ChromaVectors:
         return cls(collection, matrix, client.place)
 
     def search(self, queries: Vectors, limit: int) -> list[list[tuple[int, float]]]:
-        """
+        """Search as ``VectorStore.search`` describes, for at most 10,000 results per query.
+
         Raises:
-            VectorStoreUnavailable
+            VectorStoreUnavailable: ChromaDB does not answer, or its files cannot be used.
         """
         limit = min(limit, self._count, _LARGEST_RESULT)
         if limit <= 0:
@@ -174,24 +174,25 @@ class ChromaVectors:
         return found
 
     def similarities(self, query: Vectors, rows: NDArray[np.int64]) -> Vectors:
-        # The vectors were read to build or check the collection; fetching hundreds of them back would cost more.
+        # The matrix is in memory since the collection was built; fetching hundreds of vectors back would be slower.
         return self._exact.similarities(query, rows)
 
 
 def collection_name(owner: str, digest: str) -> str:
-    """A legal name (3-512 of ``[a-zA-Z0-9._-]``, a letter or digit at either end) that tells its owner.
+    """Return the collection name ``<owner>.<digest>``, made legal for ChromaDB.
 
-    The owner's part has no dot, so owners whose ids begin alike are told apart.
+    Legal are 3-512 characters of ``[a-zA-Z0-9._-]`` with a letter or digit at both ends. The owner's part has no dot,
+    so a search for the prefix "<owner>." does not match owners whose ids merely begin with the same letters.
     """
     safe = re.sub(r"[^a-zA-Z0-9_-]", "-", owner).strip("-_") or "corpus"
     return f"{safe[:400]}.{digest}"
 
 
 def delete_collections(client: ChromaClient, owner: str) -> int:
-    """Delete all vectors of ``owner``; how many collections there were.
+    """Delete all collections of ``owner`` and return their number.
 
     Raises:
-        VectorStoreUnavailable
+        VectorStoreUnavailable: ChromaDB does not answer, or its files cannot be used.
     """
     prefix = collection_name(owner, "")
     with _reported(client.place):
@@ -210,7 +211,7 @@ def _collections(api: ClientAPI) -> Iterator[Collection]:
 
 
 def _complete(api: ClientAPI, name: str, rows: int) -> Collection | None:
-    """The collection if it holds all its rows; a build that was cut off left fewer."""
+    """Return the collection if it has all ``rows``; None if it is missing or its build was interrupted."""
     from chromadb.errors import NotFoundError
 
     try:

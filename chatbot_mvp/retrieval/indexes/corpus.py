@@ -1,4 +1,4 @@
-"""All that is built once for a corpus and searched many times; kept on disk by content."""
+"""Build, cache and load all indexes of a corpus. On disk they are stored under a hash of the corpus' content."""
 
 from __future__ import annotations
 
@@ -28,17 +28,18 @@ from chatbot_mvp.types import Chunk, Progress, ProgressCallback, ignore_progress
 
 @dataclass(frozen=True)
 class DenseSide:
-    """What a strategy with vectors needs: the corpus' vectors and the means to embed a question."""
+    """The vectors of a corpus, and the model that embeds questions. Only strategies with vectors have one."""
 
     vectors: VectorStore
-    """One row for each chunk."""
+    """One row per chunk."""
     embedder: Embedder
     cache: VectorCache
     batch_size: int
+    """Texts embedded in one call."""
     windows: ExactVectors | None = None
-    """Of a knowledge base: one row for each sentence window, in the order of its matcher."""
+    """For a knowledge base: one row per sentence window, in the order of its matcher."""
     sentences: ExactVectors | None = None
-    """Of a knowledge base: one row for each sentence, in the order of its matcher."""
+    """For a knowledge base: one row per sentence, in the order of its matcher."""
 
 
 @dataclass(frozen=True)
@@ -49,9 +50,9 @@ class CorpusIndex:
     lexical: LexicalIndex
     dense: DenseSide | None
     graph: MentionGraph | None = None
-    """Who mentions whom; None for a strategy without links."""
+    """Mentions between documents; None for a knowledge base or a strategy without links."""
     kb: KbIndex | None = None
-    """Of chunks that were cut from longer documents; None for a corpus of whole passages."""
+    """Present if the chunks were cut from longer documents; None for a corpus of whole passages."""
 
     @property
     def analyzer(self) -> Analyzer:
@@ -59,7 +60,7 @@ class CorpusIndex:
 
     @cached_property
     def source_chars(self) -> int:
-        """Length of the indexed sources, in characters up to the end of each document's last chunk."""
+        """Total length of the sources in characters, each measured up to the end of its last chunk."""
         ends: dict[str, int] = {}
         for chunk in self.chunks:
             ends[chunk.doc_id] = max(chunk.end, ends.get(chunk.doc_id, 0))
@@ -71,14 +72,17 @@ class CorpusIndex:
         return {chunk.chunk_id: row for row, chunk in enumerate(self.chunks)}
 
     def idf(self, term: str) -> float:
-        """Inverse document frequency as in BM25: ln(1 + (N - n + 0.5) / (n + 0.5)); at its highest for n = 0."""
+        """Return BM25's inverse document frequency, ln(1 + (N - n + 0.5) / (n + 0.5)).
+
+        N is the number of chunks, n the number of chunks with the term. The maximum is at n = 0.
+        """
         if self.graph is not None:
             return self.graph.idf_of(term)
         n = self.lexical.document_frequency(term)
         return math.log(1 + (len(self.chunks) - n + 0.5) / (n + 0.5))
 
     def terms_present(self, terms: Iterable[str], chunks: Sequence[Chunk]) -> list[set[str]]:
-        """For each chunk, those of the terms that it or its heading has."""
+        """Return for each chunk the subset of ``terms`` that occurs in its text or heading."""
         if self.graph is not None:
             return self.graph.terms_present(terms, [self.row_of[chunk.chunk_id] for chunk in chunks])
         return [set(terms).intersection(self.analyzer.terms(chunk.index_text)) for chunk in chunks]
@@ -86,9 +90,10 @@ class CorpusIndex:
 
 @contextmanager
 def _without_collector() -> Iterator[None]:
-    """Millions of objects are made that all stay: looking through them for garbage again and again took half the time.
+    """Switch off cyclic garbage collection while an index is built, which halves the build time.
 
-    For the whole process, which the others in it do not notice: what is not in a cycle is freed as ever.
+    A build creates millions of objects that all stay alive, and the collector would scan them repeatedly. The switch
+    affects the whole process; other threads still free every object that is not in a reference cycle.
     """
     was_on = gc.isenabled()
     gc.disable()
@@ -114,12 +119,14 @@ def build_index(
     """Build or load the indexes of ``chunks``.
 
     Args:
-        embedder: makes the embedding model; None for a strategy without vectors.
+        language: "es" or "en", the language of the chunks.
+        embedder: creates the embedding model; None for a strategy without vectors.
         batch_size: texts embedded in one call.
-        progress: told of the phases "index", "link" and "embed_corpus"; may raise to stop, what is done stays cached.
-        with_links: build the mention graph too.
-        store: where the vectors go; None for exact search.
-        indexed: row for row what is indexed in place of ``chunks``; ``chunks`` are what is found all the same.
+        progress: called in the phases "index", "link" and "embed_corpus"; may raise to stop, finished work stays
+            cached.
+        with_links: also build the mention graph.
+        store: where to store the vectors; None for exact search in memory.
+        indexed: chunks to index in place of ``chunks``, row by row; searches still return ``chunks``.
     """
     analyzer = Analyzer(language)
     kb = None
@@ -135,10 +142,10 @@ def build_index(
     folder.parent.mkdir(parents=True, exist_ok=True)
     lexical = LexicalIndex.open(folder, analyzer)
     if lexical is None:
-        # Two processes on the same corpus: the second waits and finds it built.
+        # If two processes build the same corpus, the second waits and then finds the index complete.
         with FileLock(f"{folder}.lock"):
             lexical = LexicalIndex.open(folder, analyzer) or LexicalIndex.build(sources, analyzer, folder, progress)
-    # The sections of one document do not name each other as documents do: a KB is ranked by its paragraphs.
+    # No graph for a knowledge base: it is ranked by paragraphs, and its sections do not bear names as documents do.
     graph = _graph(chunks, analyzer, folder, progress) if with_links and kb is None else None
     if embedder is None:
         return CorpusIndex(chunks, lexical, None, graph, kb)
@@ -160,12 +167,12 @@ def build_index(
 
 
 def forget_index(chunks: Sequence[Chunk], language: str, cache_dir: Path, embedder: Embedder | None) -> None:
-    """Delete what ``build_index`` keeps on disk for a knowledge base: its inverted index, and the vectors of its texts.
+    """Delete the files of ``build_index`` for a knowledge base: its inverted index and the vectors of its texts.
 
-    What a language model wrote about its chunks stays: it was paid for.
+    Contexts that a language model wrote for its chunks stay, because they were paid for.
 
     Args:
-        embedder: whose vectors; None for a strategy without.
+        embedder: the model whose vectors are deleted; None for a strategy without vectors.
     """
     analyzer = Analyzer(language)
     kb = build_bm25_index(chunks, language)
@@ -180,12 +187,12 @@ def forget_index(chunks: Sequence[Chunk], language: str, cache_dir: Path, embedd
 
 
 def vector_cache_path(cache_dir: Path) -> Path:
-    """The file that holds all vectors."""
+    """Return the path of the SQLite file that caches all vectors."""
     return cache_dir / "vectors.sqlite"
 
 
 def is_indexed(chunks: Sequence[Chunk], language: str, cache_dir: Path) -> bool:
-    """Whether ``build_index`` would find the inverted index of a corpus of whole passages in the cache."""
+    """Return whether the cache has the inverted index of a corpus of whole passages."""
     analyzer = Analyzer(language)
     return LexicalIndex.is_complete(_folder(cache_dir, chunks, analyzer))
 
@@ -195,25 +202,25 @@ def _folder(cache_dir: Path, chunks: Sequence[Chunk], analyzer: Analyzer) -> Pat
 
 
 def _contexts(chunks: Sequence[Chunk], indexed: Sequence[Chunk]) -> list[str]:
-    """What ``indexed`` says before the text of each chunk; empty where it says nothing of any."""
+    """Return the context that ``indexed`` puts before each chunk's text; an empty list if no chunk has one."""
     found = [other.text.removesuffix(chunk.text).strip() for chunk, other in zip(chunks, indexed, strict=True)]
     return found if any(found) else []
 
 
 def _graph(chunks: Sequence[Chunk], analyzer: Analyzer, folder: Path, progress: ProgressCallback) -> MentionGraph:
-    progress(Progress("link", 0, 2 * len(chunks)))  # before its work, so that its time is its own
+    progress(Progress("link", 0, 2 * len(chunks)))  # first, so that the phase's time includes all its work
     path = folder / f"mentions-{GRAPH_VERSION}.npz"
     with FileLock(f"{folder}.lock"):
         try:
             return MentionGraph.load(path)
-        except (OSError, ValueError, KeyError):  # none yet, or what a crash left
+        except (OSError, ValueError, KeyError):  # no file yet, or a damaged one after a crash
             graph = build_graph(chunks, analyzer, progress)
             graph.save(path)
             return graph
 
 
 def _chunk_vectors(windows: Vectors, kb: KbIndex) -> Vectors:
-    """Shape (chunks, dimensions): the mean direction of each chunk's windows."""
+    """Return the mean direction of each chunk's windows, shape (chunks, dimensions), rows of unit length."""
     sums = np.zeros((len(kb.chunks), windows.shape[1]), dtype=np.float32)
     for vector, passage in zip(windows, kb.matcher.window_passage, strict=True):
         for position in kb.matcher.passages[passage].hits:

@@ -1,4 +1,4 @@
-"""Exact nearest neighbours: one matrix product, the same result every time."""
+"""Exact nearest-neighbour search by matrix product, with reproducible results."""
 
 from __future__ import annotations
 
@@ -8,27 +8,31 @@ from numpy.typing import NDArray
 from chatbot_mvp.embedding.base import Vectors
 
 _BLOCK = 256  # queries per product: 256 x 66,576 scores are 68 MB
-_DECIMALS = 6  # a product's last bits depend on its blocking; rounding lets true ties be ties
+_DECIMALS = 6  # the last bits of a product depend on the blocking; rounding gives equal vectors equal scores
 
 
 class ExactVectors:
-    """The vectors of a corpus, shape (chunks, dimensions), rows of unit length."""
+    """A ``VectorStore`` in memory.
+
+    Args:
+        matrix: vectors of a corpus, shape (rows, dimensions), rows of unit length.
+    """
 
     def __init__(self, matrix: Vectors) -> None:
         self._matrix = matrix
 
     def similarities(self, query: Vectors, rows: NDArray[np.int64]) -> Vectors:
-        """Cosine of one query vector with the vectors of ``rows``, in their order."""
+        """Return the cosines, shape (len(rows),), of one query of shape (dimensions,) with the vectors of ``rows``."""
         cosine: Vectors = np.round(self._matrix[rows] @ query, _DECIMALS)
         return cosine
 
     def cosines(self, query: Vectors) -> Vectors:
-        """Shape (rows,): the cosine of one query to each row."""
+        """Return the cosine of one query with every row, shape (rows,)."""
         scores: Vectors = np.round(self._matrix @ query, _DECIMALS)
         return scores
 
     def search(self, queries: Vectors, limit: int) -> list[list[tuple[int, float]]]:
-        """For each query (row of ``queries``) the best (row, cosine), ties by row."""
+        """Return for each query (row of ``queries``) the best ``limit`` pairs (row, cosine), ties by row."""
         count = min(limit, len(self._matrix))
         found: list[list[tuple[int, float]]] = []
         for begin in range(0, len(queries), _BLOCK):
@@ -37,7 +41,7 @@ class ExactVectors:
                 if count == 0:
                     found.append([])
                     continue
-                # All that tie with the last place compete for it by row, so partition by value first.
+                # Rows that tie for the last place are ordered by row number, so collect all of them first.
                 floor = np.partition(line, len(line) - count)[len(line) - count]
                 rows = np.flatnonzero(line >= floor)
                 best = rows[np.lexsort((rows, -line[rows]))][:count]

@@ -1,6 +1,6 @@
-"""Contextual enrichment: what a language model says about a chunk's place is indexed with it.
+"""Contextual enrichment: a language model describes each chunk's place in its document, and both are indexed together.
 
-After "Introducing Contextual Retrieval" (Anthropic, 2024). What is found and shown is the original chunk.
+After "Introducing Contextual Retrieval" (Anthropic, 2024). Searches still return the original chunks.
 """
 
 from __future__ import annotations
@@ -22,17 +22,18 @@ from chatbot_mvp.types import Chunk, Progress, ProgressCallback, ignore_progress
 
 PHASE = "enrich"
 DOCUMENT_CHARS = 12_000
-"""A longer document is shown to the model as the part of this length around the chunk."""
+"""Of longer documents, the prompt contains only this many characters around the chunk."""
 CONTEXT_CHARS = 600
-"""A longer reply is cut unless RETRIEVAL_CONTEXT_MAX_TOKENS says otherwise: it must not outweigh the chunk."""
+"""Default limit of a reply in characters (RETRIEVAL_CONTEXT_MAX_TOKENS changes it). A context must not outweigh its
+chunk."""
 CHARS_PER_TOKEN = 4
 
 CALLS_AT_ONCE = 8
-_LOOKUP = 500  # SQLite's parameters in one statement
+_LOOKUP = 500  # keys per SQL statement; SQLite limits the number of parameters
 
 
 class ContextCache:
-    """One SQLite file: a model's reply to a prompt, kept for good. Safe for several threads and processes."""
+    """Caches a model's replies by prompt in one SQLite file, without expiry. Safe for several threads and processes."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -51,14 +52,14 @@ class ContextCache:
         progress: ProgressCallback = ignore_progress,
         max_chars: int = CONTEXT_CHARS,
     ) -> list[str]:
-        """The model's reply to each prompt on one line, cut at ``max_chars``; only what is not cached is asked.
+        """Return the model's reply to each prompt, as one line of at most ``max_chars``. Only new prompts are sent.
 
         Args:
-            batch_size: prompts between two commits, asked at the same time (up to 8).
-            progress: told of the phase "enrich" after every batch; may raise to stop, then what came is kept.
+            batch_size: prompts per commit; up to 8 are sent at the same time.
+            progress: called in the phase "enrich" after every batch; may raise to stop, finished batches stay cached.
 
         Raises:
-            ChatbotError, OSError: the model gave no reply; the replies of its batch so far are kept.
+            ChatbotError, OSError: the model gave no reply; the other replies of the batch stay cached.
             CacheUnusable: the file cannot be read or written.
         """
         started = time.monotonic()
@@ -76,7 +77,7 @@ class ContextCache:
         return [known[key] for key in keys]
 
     def missing(self, model_name: str, prompt_texts: Sequence[str], max_chars: int = CONTEXT_CHARS) -> list[str]:
-        """The prompts, each once, that have no reply yet."""
+        """Return the distinct prompts that have no cached reply."""
         keys = {_key(model_name, prompt, max_chars): prompt for prompt in prompt_texts}
         with closing(self._connect()) as connection, usable(self._path):
             known = _read(connection, list(keys))
@@ -85,14 +86,14 @@ class ContextCache:
     def _asked(
         self, model: LanguageModel, batch: Sequence[tuple[bytes, str]], connection: sqlite3.Connection, max_chars: int
     ) -> dict[bytes, str]:
-        """Ask for a batch and commit what came, also when one of its calls failed."""
+        """Send a batch of prompts and commit all replies, even if one of the calls fails."""
         fresh: dict[bytes, str] = {}
         try:
             with ThreadPoolExecutor(min(CALLS_AT_ONCE, len(batch))) as pool:
                 pending = [(key, pool.submit(model.ask, prompt)) for key, prompt in batch]
                 failure: BaseException | None = None
                 for key, future in pending:
-                    # Every call of the batch was made: keep each reply before the first failure is told.
+                    # All calls of the batch have been sent and paid for: keep every reply, then raise the failure.
                     if (error := future.exception()) is None:
                         fresh[key] = tidy_context(future.result(), max_chars)
                     else:
@@ -101,7 +102,7 @@ class ContextCache:
                     raise failure
         finally:
             with usable(self._path), connection:
-                # An empty reply may be better the next time.
+                # Do not cache empty replies: the next request may give a better one.
                 kept = [(key, context) for key, context in fresh.items() if context]
                 connection.executemany("INSERT OR REPLACE INTO contexts VALUES (?, ?)", kept)
         return fresh
@@ -115,8 +116,8 @@ class ContextCache:
 
 
 def tidy_context(reply: str, max_chars: int = CONTEXT_CHARS) -> str:
-    """A reply on one line, cut between words to at most ``max_chars``."""
-    # Half a surrogate pair has no form on disk.
+    """Put a reply on one line and cut it between words to at most ``max_chars`` characters."""
+    # A lone surrogate cannot be encoded as UTF-8.
     line = " ".join(reply.encode("utf-8", "replace").decode().split())
     if len(line) <= max_chars:
         return line
@@ -132,9 +133,18 @@ def enrich(
     progress: ProgressCallback = ignore_progress,
     max_tokens: int = CONTEXT_CHARS // CHARS_PER_TOKEN,
 ) -> list[Chunk]:
-    """Row for row the chunks to index: the model's context stands before the text.
+    """Return a copy of each chunk with the model's context in front of its text, row by row, for indexing.
 
-    Their offsets are those of the original chunks, which remain what a search returns.
+    Offsets stay those of the original chunks, which searches still return.
+
+    Args:
+        language: "es" or "en", the language of the prompts.
+        batch_size: prompts per commit to the cache.
+        max_tokens: limit of a context, at 4 characters per token.
+
+    Raises:
+        ChatbotError, OSError: the model gave no reply.
+        CacheUnusable: the cache cannot be read or written.
     """
     texts = list(enrichment_prompts(chunks, language))
     contexts = cache.contexts(model, texts, batch_size, progress, CHARS_PER_TOKEN * max_tokens)
@@ -145,7 +155,7 @@ def enrich(
 
 
 def enrichment_prompts(chunks: Sequence[Chunk], language: str) -> Iterator[str]:
-    """One prompt per chunk, in order: with its document where that has several chunks, else with its title."""
+    """Yield one prompt per chunk, in order: with the document if it has several chunks, else with the title only."""
     templates = prompts(language)
     for _, group in groupby(chunks, key=lambda chunk: chunk.doc_id):
         parts = list(group)
@@ -165,7 +175,7 @@ def missing_prompts(
     path: Path,
     max_tokens: int = CONTEXT_CHARS // CHARS_PER_TOKEN,
 ) -> list[str]:
-    """What ``enrich`` would ask with its cache at ``path``, each prompt once; nothing is written."""
+    """Return the distinct prompts that ``enrich`` would send with its cache at ``path``. Sends and writes nothing."""
     texts = list(enrichment_prompts(chunks, language))
     if not path.is_file():
         return list(dict.fromkeys(texts))
@@ -173,7 +183,7 @@ def missing_prompts(
 
 
 def _source(chunks: Sequence[Chunk]) -> str:
-    """The document as far as its chunks show it, every character at its own offset; between chunks, blank space."""
+    """Rebuild the document from its chunks, every character at its offset; gaps are filled with line breaks."""
     text, at = [], 0
     for chunk in sorted(chunks, key=lambda chunk: chunk.start):
         gap = chunk.start - at

@@ -1,4 +1,4 @@
-"""BM25 over Tantivy. Terms are made by ``text.Analyzer`` on both sides, so no input can be read as query syntax."""
+"""BM25 search with Tantivy. ``text.Analyzer`` makes all terms, so that no input is parsed as query syntax."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from chatbot_mvp.text import Analyzer
 from chatbot_mvp.types import Chunk, Progress, ProgressCallback, ignore_progress
 
 INDEX_VERSION = 3
-"""Part of every index's cache key: raise it whenever the layout of the index changes."""
+"""Part of every index's cache key. Raise it with every change of the index layout."""
 
 _HEAP_BYTES = 64_000_000
 _COMPLETE = "complete"
 
 
 class LexicalIndex:
-    """An inverted index of chunks, in memory or in a folder. Rows are the chunks' positions at build time.
+    """An inverted index of chunks, in memory or in a folder. Row numbers are the chunks' positions at build time.
 
     BM25 as Tantivy computes it (Robertson & Zaragoza 2009; k1 = 1.2, b = 0.75).
     """
@@ -40,13 +40,13 @@ class LexicalIndex:
         folder: Path | None = None,
         progress: ProgressCallback = ignore_progress,
     ) -> LexicalIndex:
-        """Index ``chunks``; with a ``folder``, write it there so that ``open`` finds it the next time."""
+        """Index ``chunks``, in ``folder`` if given (``open`` loads it later), else in memory."""
         if folder is not None:
-            # A folder without the mark is what a killed build left.
+            # The folder may hold the remains of an interrupted build.
             shutil.rmtree(folder, ignore_errors=True)
             folder.mkdir(parents=True)
         index = tantivy.Index(_schema(), path=str(folder) if folder else None)
-        # One thread, one order: two builds of the same chunks are the same index.
+        # One thread, so that two builds of the same chunks give identical indexes.
         writer = index.writer(_HEAP_BYTES, 1)
         for row, chunk in enumerate(chunks):
             document = tantivy.Document(terms=" ".join(analyzer.terms(chunk.index_text)))
@@ -63,35 +63,35 @@ class LexicalIndex:
 
     @classmethod
     def open(cls, folder: Path, analyzer: Analyzer) -> LexicalIndex | None:
-        """The index in ``folder``, or None if there is no complete one."""
+        """Load the index in ``folder``; None if there is no complete and readable one."""
         if not cls.is_complete(folder):
             return None
         try:
             return cls(tantivy.Index.open(str(folder)), analyzer)
-        except ValueError:  # damaged, or of another version of the library: build it anew
+        except ValueError:  # damaged, or written by another version of Tantivy: the caller rebuilds it
             return None
 
     @staticmethod
     def is_complete(folder: Path) -> bool:
-        """Whether a build in ``folder`` came to its end."""
+        """Return whether ``folder`` holds a completed build."""
         return (folder / _COMPLETE).is_file()
 
     def search(self, query: str, limit: int) -> list[tuple[int, float]]:
-        """(row, BM25 score) of the best chunks, ties by row; empty when the query has no term."""
+        """Return (row, BM25 score) of the best ``limit`` chunks, ties by row; empty if the query has no terms."""
         should = tantivy.Occur.Should
         terms = dict.fromkeys(self.analyzer.terms(query))
         clauses = [(should, tantivy.Query.term_query(self._schema, "terms", term)) for term in terms]
         if not clauses or not self.count:
             return []
-        # Addresses grow with the row, and equal scores come in the order of their addresses: a cut through a tie is
-        # the same each time.
+        # Tantivy orders equal scores by document address, which grows with the row, so a cut through a tie is
+        # reproducible.
         result: Any = self._searcher.search(tantivy.Query.boolean_query(clauses), limit, count=False)
         rows = self._searcher.fast_field_values("row", [address for _, address in result.hits])
         hits = [(int(row or 0), float(score)) for row, (score, _) in zip(rows, result.hits, strict=True)]
         return sorted(hits, key=lambda hit: (-hit[1], hit[0]))
 
     def document_frequency(self, term: str) -> int:
-        """In how many chunks a term occurs."""
+        """Return the number of chunks in which ``term`` occurs."""
         return int(self._searcher.doc_freq("terms", term))
 
 

@@ -1,4 +1,4 @@
-"""The VectorStore protocol, and which store a corpus gets."""
+"""The VectorStore protocol, and the choice of a store for a corpus."""
 
 from __future__ import annotations
 
@@ -19,48 +19,52 @@ StoreKind = Literal["auto", "exact", "chroma"]
 
 
 class VectorStore(Protocol):
-    """The vectors of a corpus, searchable. Rows are the vectors' positions when the store was built."""
+    """Searchable vectors of a corpus. Row numbers are the positions of the vectors when the store was built."""
 
     def search(self, queries: Vectors, limit: int) -> list[list[tuple[int, float]]]:
-        """For each query the best (row, cosine in -1 to 1), best first, ties by row.
+        """Return for each query its nearest (row, cosine in -1 to 1), best first, ties by row.
 
         Args:
             queries: shape (queries, dimensions), rows of unit length.
-            limit: results per query; fewer come back from a smaller corpus.
+            limit: results per query; a smaller corpus gives fewer.
         """
 
     def similarities(self, query: Vectors, rows: NDArray[np.int64]) -> Vectors:
-        """Exact cosines, shape (len(rows),), of one query of shape (dimensions,) with the vectors of ``rows``."""
+        """Return exact cosines, shape (len(rows),), of a query of shape (dimensions,) with the vectors of ``rows``."""
 
 
 StoreFactory = Callable[[Vectors, str, ProgressCallback], VectorStore]
-"""Makes a store of (vectors of shape (rows, dimensions), the embedding model's id, progress)."""
+"""Creates a store from (vectors of shape (rows, dimensions), the embedding model's id, progress)."""
 
 
 @dataclass(frozen=True, slots=True)
 class VectorStoreChoice:
-    """Where the vectors of one corpus go."""
+    """Configures where the vectors of one corpus are stored."""
 
     kind: StoreKind = "auto"
     owner: str = ""
-    """A knowledge base's id; "" for a benchmark's corpus."""
+    """Id of a knowledge base; "" for a benchmark corpus."""
     folder: Path = Path()
-    """Of ChromaDB's files; not used with a server."""
+    """Folder of ChromaDB's files; unused with a server."""
     host: str = ""
     """"host:port" of a ChromaDB server; "" for files in ``folder``."""
 
     @property
     def uses_chroma(self) -> bool:
-        """``auto`` keeps a knowledge base in ChromaDB, and searches a benchmark's corpus exactly."""
+        """Whether ChromaDB is used. ``auto`` uses it for knowledge bases, and exact search for benchmark corpora."""
         return self.kind == "chroma" or (self.kind == "auto" and bool(self.owner))
 
     def make(self, matrix: Vectors, model_id: str, progress: ProgressCallback) -> VectorStore:
-        """The store of ``matrix``; an equal matrix under an equal owner is stored once.
+        """Create the store for ``matrix``, or reuse it if the owner has stored an equal matrix before.
+
+        Args:
+            matrix: shape (rows, dimensions), rows of unit length.
+            model_id: id of the embedding model, part of the collection's name.
 
         Raises:
-            MissingPackage, InvalidSetting, VectorStoreUnavailable: of ChromaDB.
+            MissingPackage, InvalidSetting, VectorStoreUnavailable: ChromaDB cannot be used.
         """
-        # Nothing to search, and a collection cannot know the dimensions of no vector.
+        # A collection without vectors has no dimensions, and there is nothing to search.
         if not self.uses_chroma or len(matrix) == 0:
             return ExactVectors(matrix)
         from chatbot_mvp.retrieval.indexes.chroma import ChromaVectors, chroma_client

@@ -1,4 +1,4 @@
-"""Which paragraphs of a knowledge base name another section by its heading ("see Passwords and security")."""
+"""Find paragraphs of a knowledge base that name another section by its heading ("see Passwords and security")."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from collections.abc import Sequence
 from chatbot_mvp.retrieval.kb.passages import Passage
 from chatbot_mvp.text import Analyzer, fold
 
-_MIN_LETTERS = 4  # a shorter heading is too often a word by chance
+_MIN_LETTERS = 4  # shorter headings occur too often as ordinary words
 
 
 def named_sections(passages: Sequence[Passage], analyzer: Analyzer) -> list[tuple[int, ...]]:
-    """Row for row of ``passages`` the rows of the paragraphs of the other sections that it names.
+    """Return for each paragraph the rows of all paragraphs in other sections that it names.
 
-    A section is named where the last part of its heading stands word for word, whatever the case and the accents.
+    A paragraph names a section if it contains the last part of its heading word for word, ignoring case and accents.
     """
     rows: dict[str, list[int]] = defaultdict(list)
     for row, passage in enumerate(passages):

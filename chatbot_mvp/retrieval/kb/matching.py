@@ -1,6 +1,6 @@
-"""How well the paragraphs of a knowledge base match a question: by terms, by sentences, by letters.
+"""Match the paragraphs of a knowledge base with a question, by terms, sentence windows and letters.
 
-Everything is small (a few hundred paragraphs), so postings are numpy arrays in memory.
+A knowledge base has a few hundred paragraphs, so the postings are numpy arrays in memory.
 """
 
 from __future__ import annotations
@@ -23,7 +23,11 @@ GRAM = 4
 
 
 class Postings:
-    """In which of ``count`` units each feature occurs, and how often."""
+    """Inverted index: the units (paragraphs or windows) in which each feature occurs, with its counts.
+
+    Args:
+        units: for each unit, feature -> number of occurrences.
+    """
 
     def __init__(self, units: Iterable[Mapping[Hashable, int]]) -> None:
         rows: dict[Hashable, list[int]] = defaultdict(list)
@@ -41,21 +45,21 @@ class Postings:
         return feature in self._rows
 
     def rows(self, feature: Hashable) -> npt.NDArray[np.int_]:
-        """The units that have it, in order."""
+        """Return the units that have the feature, in rising order."""
         return self._rows.get(feature, np.zeros(0, dtype=int))
 
     def counts(self, feature: Hashable) -> Scores:
-        """How often each of ``rows`` has it."""
+        """Return how often the feature occurs in each unit of ``rows(feature)``."""
         return self._counts.get(feature, np.zeros(0))
 
     def idf(self, feature: Hashable) -> float:
-        """ln(1 + (N - n + 0.5) / (n + 0.5)); at its highest for what occurs nowhere."""
+        """Return ln(1 + (N - n + 0.5) / (n + 0.5)), for n of N units. The maximum is at n = 0."""
         n = len(self.rows(feature))
         return math.log(1 + (self.count - n + 0.5) / (n + 0.5))
 
 
 class PassageMatcher:
-    """Scores of every paragraph for a question; arrays have the shape (paragraphs,)."""
+    """Scores every paragraph for a question. All methods return arrays of shape (paragraphs,)."""
 
     def __init__(self, passages: Sequence[Passage], analyzer: Analyzer) -> None:
         self.analyzer = analyzer
@@ -72,7 +76,7 @@ class PassageMatcher:
             for start, end in passage.windows
         ]
         self.window_passage = np.array([row for row, _, _ in windows], dtype=int)
-        """Shape (windows,): the paragraph of each."""
+        """Row of each window's paragraph, shape (windows,)."""
         headed = [f"{passage.section}\n{text}" if passage.section else text for _, passage, text in windows]
         self.window_texts = [
             f"{passage.context}\n{text}" if passage.context else text
@@ -86,7 +90,7 @@ class PassageMatcher:
         self.grams = Postings(dict.fromkeys(self._grams(text), 1) for text in headed)
 
     def bm25(self, weights: Mapping[str, float]) -> Scores:
-        """BM25 (Robertson & Zaragoza 2009; k1 = 1.2, b = 0.75), each term by its weight."""
+        """Return the sum of weight x BM25 over the terms (Robertson & Zaragoza 2009; k1 = 1.2, b = 0.75)."""
         scores = np.zeros(len(self.passages))
         for term, weight in weights.items():
             rows, counts = self.terms.rows(term), self.terms.counts(term)
@@ -94,15 +98,15 @@ class PassageMatcher:
         return scores
 
     def window_coverage(self, weights: Mapping[str, float]) -> Scores:
-        """The idf-weighted share (0-1) of the terms that one window of the paragraph has."""
+        """Return the idf-weighted share (0-1) of the terms that the paragraph's best window has."""
         return self._best_window(self.window_terms, weights)
 
     def letters(self, text: str) -> Scores:
-        """The idf-weighted share (0-1) of the letter 4-grams of a text that one window has."""
+        """Return the idf-weighted share (0-1) of the letter 4-grams of ``text`` that the best window has."""
         return self._best_window(self.grams, dict.fromkeys(self._grams(text), 1.0))
 
     def pair_share(self, terms: Sequence[str]) -> Scores:
-        """The share (0-1) of neighbouring terms of the question that stand as near in the paragraph."""
+        """Return the share (0-1) of neighbouring term pairs that occur in the paragraph, at most one term apart."""
         pairs = list(dict.fromkeys(pairwise(terms)))
         scores = np.zeros(len(self.passages))
         for pair in pairs:
@@ -110,11 +114,11 @@ class PassageMatcher:
         return scores
 
     def best_of_windows(self, scores: Scores) -> Scores:
-        """From (windows,) to (paragraphs,): the maximum of each paragraph's windows."""
+        """Reduce scores of shape (windows,) to the maximum of each paragraph, shape (paragraphs,)."""
         return np.maximum.reduceat(scores, self.first_window) if len(scores) else np.zeros(len(self.passages))
 
     def best_of_sentences(self, scores: Scores) -> Scores:
-        """From (sentences,) to (paragraphs,): the maximum of each paragraph's sentences."""
+        """Reduce scores of shape (sentences,) to the maximum of each paragraph, shape (paragraphs,)."""
         return np.maximum.reduceat(scores, self._first_sentence) if len(scores) else np.zeros(len(self.passages))
 
     def _best_window(self, postings: Postings, weights: Mapping[str, float]) -> Scores:

@@ -1,7 +1,7 @@
-"""The paragraphs of a knowledge base, found again in its chunks, and the chunks that belong together.
+"""Recover the paragraphs of a knowledge base from its chunks, and join the pieces of split paragraphs.
 
-A question is answered by a paragraph, not by the chunk that a paragraph was packed into, so paragraphs are what is
-matched. A paragraph that was too long for one chunk is in pieces; here the pieces become one chunk again.
+Paragraphs are matched with the question, not chunks, because a question is usually answered by one paragraph. A
+paragraph that was too long for one chunk was split; ``join_pieces`` makes its pieces one chunk again.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from chatbot_mvp.text import sentences
 from chatbot_mvp.types import Chunk
 
 MAX_JOINED_CHARS = 4 * LIMIT_CHARS
-"""A paragraph whose pieces are longer together stays in pieces: it would be the whole context."""
+"""Pieces are joined up to this many characters. A longer chunk would fill the whole context."""
 WINDOW_SENTENCES = 2
 
 _PARAGRAPH = re.compile(r"(?:[^\n]|\n(?![ \t]*\n))+")
@@ -25,18 +25,18 @@ _BLANK_LINE = re.compile(r"\s*\n[ \t]*\n")
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """One paragraph, in one or several chunks."""
+    """One paragraph, which one or several (overlapping) chunks contain."""
 
     section: str
     text: str
     start: int
-    """Offset in the source."""
+    """Offset in the source, in characters."""
     hits: tuple[int, ...]
-    """Positions of the (joined) chunks that have all of it."""
+    """Positions of the (joined) chunks that contain the whole paragraph."""
     windows: tuple[tuple[int, int], ...]
-    """(start, end) in ``text`` of every WINDOW_SENTENCES sentences in a row; at least one."""
+    """(start, end) in ``text`` of each window of WINDOW_SENTENCES successive sentences; at least one."""
     context: str = ""
-    """What is said of the place of its chunk in the document; matched like the heading, never shown."""
+    """Describes the chunk's place in the document; "" if not enriched. Matched like the heading, never shown."""
 
     @property
     def sentences(self) -> list[tuple[int, int]]:
@@ -45,15 +45,15 @@ class Passage:
 
 
 def join_pieces(chunks: Sequence[Chunk]) -> list[Chunk]:
-    """The chunks in order, those that are pieces of one split paragraph as one contiguous chunk.
+    """Return the chunks in order, with the pieces of each split paragraph joined to one contiguous chunk.
 
-    Pieces are told from their offsets: the next one begins before or where this one ends, and no blank line lies there.
+    Two chunks are pieces of one paragraph if they touch or overlap and no blank line follows the end of the first.
     """
     joined: list[Chunk] = []
     group: list[Chunk] = []
     for chunk in chunks:
         if group and _continues(group[-1], chunk):
-            # A chunk in which one split paragraph ends and the next one begins is a piece of both.
+            # A chunk can contain the end of one split paragraph and the start of the next: it joins both groups.
             if len(group) > 1 and re.search(r"\n[ \t]*\n", group[-1].text[group[-2].end - group[-1].start :]):
                 joined.extend(_one(group))
                 group = [group[-1]]
@@ -66,7 +66,7 @@ def join_pieces(chunks: Sequence[Chunk]) -> list[Chunk]:
 
 
 def join_contexts(joined: Sequence[Chunk], chunks: Sequence[Chunk], contexts: Sequence[str]) -> list[str]:
-    """Row for row of ``joined`` the contexts of the ``chunks`` that it is made of, a blank between them."""
+    """Return for each joined chunk the contexts of its original chunks, separated by a space."""
     return [
         " ".join(
             context
@@ -78,10 +78,10 @@ def join_contexts(joined: Sequence[Chunk], chunks: Sequence[Chunk], contexts: Se
 
 
 def passages_of(chunks: Sequence[Chunk], contexts: Sequence[str] = ()) -> list[Passage]:
-    """The paragraphs of (joined) chunks in order, each once however many chunks have it.
+    """Return the distinct paragraphs of (joined) chunks, in order.
 
     Args:
-        contexts: row for row the contexts of ``chunks``; empty where there are none.
+        contexts: one context per chunk; empty if the chunks were not enriched.
     """
     context_of = contexts or [""] * len(chunks)
     places: dict[tuple[str, int, int], list[int]] = {}
@@ -91,7 +91,7 @@ def passages_of(chunks: Sequence[Chunk], contexts: Sequence[str] = ()) -> list[P
             if text := piece.strip():
                 start = chunk.start + match.start() + len(piece) - len(piece.lstrip())
                 places.setdefault((chunk.doc_id, start, start + len(text)), []).append(position)
-    # What a chunk repeats or begins of a paragraph that another chunk has whole is no paragraph of its own.
+    # Overlap can put a part of a paragraph into a chunk while another chunk has all of it: drop such parts.
     first: dict[tuple[str, int], int] = {}
     last: dict[tuple[str, int], int] = {}
     for doc_id, start, end in places:
@@ -105,7 +105,7 @@ def passages_of(chunks: Sequence[Chunk], contexts: Sequence[str] = ()) -> list[P
         if whole and text.strip("#*_ ") != chunk.section.rpartition(" > ")[2]:
             hits = tuple(positions)
             found.append(Passage(chunk.section, text, start, hits, _windows(text), context_of[hits[0]]))
-    if not found:  # headings are all there is
+    if not found:  # the chunks contain headings only
         return [
             Passage(chunk.section, chunk.text, chunk.start, (row,), _windows(chunk.text), context_of[row])
             for row, chunk in enumerate(chunks)
@@ -130,7 +130,7 @@ def _continues(one: Chunk, following: Chunk) -> bool:
 
 
 def _within_paragraph(chunk: Chunk, offset: int) -> bool:
-    """Whether the text of ``chunk`` goes on at ``offset`` without a blank line."""
+    """Return whether the text of ``chunk`` continues at ``offset`` without a blank line."""
     rest = chunk.text[offset - chunk.start :]
     return bool(rest.strip()) and not _BLANK_LINE.match(rest)
 

@@ -1,6 +1,6 @@
-"""What a knowledge base says about itself: its headings, its frequent terms, what stands beside what.
+"""Derive a knowledge base's vocabulary from its chunks: headings, frequent terms, co-occurring terms.
 
-``build_bm25_index`` derives it from the chunks alone; nothing here knows a topic.
+Nothing here depends on a topic.
 """
 
 from __future__ import annotations
@@ -17,32 +17,32 @@ from chatbot_mvp.text import Analyzer, fold
 from chatbot_mvp.types import Chunk
 
 MIN_COUNT = 2
-"""A term or a phrase is frequent from here on."""
+"""Occurrences from which a term or phrase counts as frequent."""
 MAX_PHRASES = 5_000
 COOC_WINDOW = 6
-"""Terms at most this far apart co-occur."""
+"""Terms co-occur if they are at most this many terms apart."""
 COOC_KEPT = 5
 
 
 @dataclass(frozen=True)
 class KbIndex:
-    """A knowledge base ready to be matched with a question."""
+    """A knowledge base prepared for matching with questions."""
 
     chunks: Sequence[Chunk]
-    """What a hit can be: the chunks, pieces of one split paragraph joined."""
+    """The chunks that a search can return; pieces of split paragraphs are joined."""
     section_titles_normalized: Mapping[str, str]
-    """Heading in lower case without accents -> the heading as written; each part of a path for itself."""
+    """Heading in lower case without accents -> heading as written. Each part of a heading path is one entry."""
     vocab_terms: Mapping[str, int]
-    """Term, bigram or trigram (terms with a blank between) -> occurrences, at least MIN_COUNT; the frequent first."""
+    """Term, bigram or trigram (terms separated by a space) -> occurrences, at least MIN_COUNT; most frequent first."""
     cooc_map: Mapping[str, tuple[str, ...]]
-    """Term -> up to COOC_KEPT terms that stand near it at least MIN_COUNT times, the closest bound first."""
+    """Term -> up to COOC_KEPT terms that co-occur with it at least MIN_COUNT times, strongest association first."""
     words: Mapping[str, str]
-    """Every word of the KB, lower case and without accents -> its term."""
+    """Word in lower case without accents -> its term, for every word of the KB except stop words."""
     matcher: PassageMatcher
     contexts: Sequence[str] = ()
-    """Row for row the contexts of ``chunks``; empty where there are none."""
+    """One context per chunk; empty if the chunks were not enriched."""
     links: Sequence[tuple[int, ...]] = ()
-    """Row for row of the matcher's paragraphs those of the other sections that it names."""
+    """For each paragraph of the matcher, the rows of the paragraphs whose sections it names."""
 
     @property
     def analyzer(self) -> Analyzer:
@@ -54,8 +54,8 @@ def build_bm25_index(chunks: Sequence[Chunk], language: str, contexts: Sequence[
 
     Args:
         chunks: in the order of their documents.
-        language: "es" or "en": whose stop words and stems are used.
-        contexts: row for row what is said of the place of ``chunks`` in their documents; empty where nothing is.
+        language: "es" or "en"; decides stop words and stems.
+        contexts: for each chunk, a description of its place in the document; empty if the chunks were not enriched.
     """
     analyzer = Analyzer(language)
     joined = join_pieces(chunks)
@@ -110,7 +110,7 @@ def _neighbours(sequences: Sequence[Sequence[str]]) -> dict[str, tuple[str, ...]
             near[other][one] += count
     found = {}
     for term, counts in near.items():
-        # Dice: what is near everything is bound to nothing.
+        # Dice coefficient: a term that occurs near every other term is not specific to any of them.
         bound = [(-2 * n / (alone[term] + alone[other]), other) for other, n in counts.items() if n >= MIN_COUNT]
         if bound:
             found[term] = tuple(other for _, other in sorted(bound)[:COOC_KEPT])

@@ -13,6 +13,6 @@ _PROMPTS = Path(__file__).parent
 
 @cache
 def prompts(language: str) -> dict[str, str]:
-    """Name -> template of the prompts in ``<language>.toml``; English for a language without a file."""
+    """Return name -> template of the prompts in ``<language>.toml``; English if the language has no file."""
     chosen = language if language in LANGUAGES else "en"
     return tomllib.loads((_PROMPTS / f"{chosen}.toml").read_text("utf-8"))

@@ -1,4 +1,4 @@
-"""The stages a strategy is made of. Each takes a trace and returns the next one, with its time and notes."""
+"""The base class of stages, and the stages that all corpora share. A stage maps a trace to the next trace."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from chatbot_mvp.retrieval.trace import Hit, RetrievalTrace, StageRecord
 
 @dataclass(frozen=True)
 class RetrievalConfig:
-    """Every knob of a pipeline; the fields are the settings, or properties of them, of the same names."""
+    """All settings that a pipeline depends on. Each field is copied from the setting of the same name."""
 
     retrieval_strategy: str
     retrieval_k: int
@@ -42,7 +42,10 @@ class RetrievalConfig:
 
 
 class Stage(ABC):
-    """One step of a pipeline. Subclasses give ``apply``; a stage that gains from batches overrides ``run_batch``."""
+    """One step of a pipeline.
+
+    Subclasses implement ``apply``. A stage that works faster on batches also overrides ``run_batch``.
+    """
 
     name = ""
 
@@ -52,21 +55,21 @@ class Stage(ABC):
 
     @classmethod
     def serves(cls, index: CorpusIndex) -> bool:
-        """False where the stage would have nothing to do, whatever the question: a pipeline leaves it out."""
+        """Return False if the stage never has anything to do on this index. The pipeline then omits it."""
         return True
 
     @abstractmethod
     def apply(self, trace: RetrievalTrace) -> tuple[RetrievalTrace, dict[str, Any]]:
-        """The next trace, and notes for its record."""
+        """Return the next trace and the notes for its stage record."""
 
     def run(self, trace: RetrievalTrace) -> RetrievalTrace:
-        """Apply the stage to one trace and record its time."""
+        """Apply the stage to one trace and append its record, timed in seconds."""
         started = time.perf_counter()
         following, notes = self.apply(trace)
         return following.with_record(StageRecord(self.name, time.perf_counter() - started, notes))
 
     def run_batch(self, traces: Sequence[RetrievalTrace]) -> list[RetrievalTrace]:
-        """Apply the stage to many traces; equal to ``run`` on each."""
+        """Apply the stage to many traces. The results equal those of ``run`` on each."""
         return [self.run(trace) for trace in traces]
 
     def _candidates(self, trace: RetrievalTrace, found: list[tuple[int, float]], signal: str) -> RetrievalTrace:
@@ -78,7 +81,7 @@ class Stage(ABC):
 
 
 class Lexical(Stage):
-    """BM25 candidates under the signal ``bm25``."""
+    """Finds the best ``retrieval_pre_fusion_k`` chunks by BM25, under the signal ``bm25``."""
 
     name = "lexical"
 
@@ -89,7 +92,7 @@ class Lexical(Stage):
 
 
 class Dense(Stage):
-    """Nearest vectors under the signal ``vector`` (cosine)."""
+    """Finds the ``retrieval_pre_fusion_k`` chunks nearest to the question, under the signal ``vector`` (cosine)."""
 
     name = "dense"
 
@@ -97,7 +100,7 @@ class Dense(Stage):
         return self._search([trace])[0]
 
     def run_batch(self, traces: Sequence[RetrievalTrace]) -> list[RetrievalTrace]:
-        """One embedding call for the queries that are not cached and one matrix product; the time is shared out."""
+        """Embed and search all queries together. Each record gets an equal share of the time."""
         started = time.perf_counter()
         results = self._search(traces)
         share = (time.perf_counter() - started) / max(1, len(traces))
@@ -115,11 +118,11 @@ class Dense(Stage):
 
 
 class Fusion(Stage):
-    """Makes one list of the candidates of several retrievers. Ties break by chunk id.
+    """Merges the candidates of several retrievers into one ranking. Ties break by chunk id.
 
-    ``retrieval_fusion`` "rrf": score(d) = sum over retrievers of weight / (k + rank(d)) (Cormack et al. 2009).
-    "weighted": (1 - alpha) x keyword score + alpha x vector score, each brought to 0-1; alpha grows with
-    the question.
+    ``retrieval_fusion`` "rrf": score(d) = sum over retrievers of weight / (k + rank(d)) (Cormack et al. 2009), with
+    k = ``retrieval_rrf_k``. "weighted": (1 - alpha) x keyword score + alpha x vector score, each scaled to 0-1; alpha
+    grows with the length of the question (see ``fusion.adaptive_alpha``).
     """
 
     name = "fusion"
@@ -146,7 +149,11 @@ class Fusion(Stage):
 
 
 class Selection(Stage):
-    """The first ``kb_top_k`` hits that score enough and fit the context budget become ``chunks_final``."""
+    """Selects ``chunks_final`` from the first ``kb_top_k`` hits, by score and context budget.
+
+    A hit needs at least ``kb_min_score`` (0-1) of the best hit's score. Hits that would exceed the budget are skipped,
+    except the first one.
+    """
 
     name = "selection"
 
@@ -157,7 +164,7 @@ class Selection(Stage):
         context = ContextChars()
         best = trace.hits[0].score if trace.hits else 0.0
         for hit in trace.hits[: self.config.kb_top_k]:
-            # A reranker's logits may be negative, and without a least score that says nothing.
+            # A reranker's logits may be negative; a negative ratio means nothing, so it counts as 0.
             relative = max(0.0, hit.score / best) if best > 0 else 0.0
             if relative < self.config.kb_min_score or (chosen and context.used + context.cost(hit.chunk) > budget):
                 continue
@@ -170,7 +177,7 @@ class Selection(Stage):
 
 
 class Evidence(Stage):
-    """Judges how well the chosen chunks cover the question."""
+    """Judges how well the selected chunks cover the question (see ``evidence.evidence_score``)."""
 
     name = "evidence"
 

@@ -1,4 +1,4 @@
-"""The walk as a stage of a pipeline."""
+"""The pipeline stage that ranks with ``BridgeWalk``, the walk over mentions between documents."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from chatbot_mvp.retrieval.trace import Hit, RetrievalTrace
 
 _NOTHING = np.zeros(0, np.int64)
 _SHOWN = 10
-"""Of the first search, the hits that the trace shows."""
+"""Number of hits of the first search that the trace keeps for display."""
 
 
 class Bridge(Stage):
-    """Ranks what BM25 and the vectors find and what that mentions or is mentioned by.
+    """Ranks the documents that BM25 and vectors find, and the documents linked to those by mentions.
 
-    The first hits together cover the question. BM25 counts each term by the better of its scores in title and text.
-    A knowledge base has no links: what BM25 finds there is handed on.
+    The first hits are chosen to cover the question together. BM25 scores a term by the better of title and text.
+    A knowledge base has no mention graph: there the stage returns the BM25 hits.
     """
 
     name = "bridge"
@@ -35,7 +35,7 @@ class Bridge(Stage):
         if self._walk is not None:
             self._walk.warm_up()
         reranked = config.retrieval_pre_fusion_k if config.reranker else 0
-        # Making a hit of every candidate would cost as much as ranking them.
+        # Creating a Hit for every candidate would take as long as the ranking itself.
         self._kept = max(config.retrieval_k, config.kb_top_k, reranked)
 
     def apply(self, trace: RetrievalTrace) -> tuple[RetrievalTrace, dict[str, Any]]:

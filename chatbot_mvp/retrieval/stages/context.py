@@ -1,4 +1,4 @@
-"""What a context costs: distinct source characters, and the budget they have."""
+"""The size of a context in distinct source characters, and its budget."""
 
 from __future__ import annotations
 
@@ -8,26 +8,26 @@ from collections.abc import Iterable
 from chatbot_mvp.types import Chunk
 
 LARGE_SOURCE_CHARS = 40_000
-"""Sources longer than this have the larger budget."""
+"""Sources with more characters than this get the larger budget."""
 
 
 def context_budget(source_chars: int, usual: int, large: int) -> int:
-    """``large`` for sources over 40,000 characters, else ``usual`` (all in characters)."""
+    """Return ``large`` for sources over 40,000 characters, else ``usual`` (all in characters)."""
     return large if source_chars > LARGE_SOURCE_CHARS else usual
 
 
 class ContextChars:
-    """Counts the source characters of a growing context; what two chunks share counts once."""
+    """Counts the source characters of a growing context. Characters that two chunks share count once."""
 
     def __init__(self, chunks: Iterable[Chunk] = ()) -> None:
         self._spans: dict[str, list[tuple[int, int]]] = defaultdict(list)
-        """Document id -> disjoint (start, end)."""
+        """Document id -> disjoint (start, end) of the characters already counted."""
         self.used = 0
         for chunk in chunks:
             self.add(chunk)
 
     def cost(self, chunk: Chunk) -> int:
-        """Characters that ``chunk`` would add, at least 0."""
+        """Return the characters that ``chunk`` would add, at least 0."""
         covered = sum(max(0, min(chunk.end, end) - max(chunk.start, start)) for start, end in self._spans[chunk.doc_id])
         return chunk.end - chunk.start - covered
 

@@ -1,8 +1,8 @@
-"""How far the found passages can answer a question, from 0 to 1. Nothing in it knows a topic.
+"""Score from 0 to 1 how well the found passages can answer a question, independently of the topic.
 
-For a knowledge base a logistic regression over the features of ``kb_evidence``; its weights, ``evidence_weights.json``,
-are made by ``benchmarks/fit_evidence.py``. For a corpus of whole passages the idf-weighted share of the question that
-is covered.
+For a knowledge base: a logistic regression over the features of ``kb_evidence``, with the weights in
+``evidence_weights.json`` that ``benchmarks/fit_evidence.py`` fits. For a corpus of whole passages: the idf-weighted
+share of the question's terms that a passage covers.
 """
 
 from __future__ import annotations
@@ -23,9 +23,10 @@ _PASSAGES = 3
 
 
 def evidence_score(trace: RetrievalTrace, index: CorpusIndex) -> tuple[float, dict[str, Any]]:
-    """
+    """Score how well ``trace.chunks_final`` can answer the question.
+
     Returns:
-        (score in 0-1, notes); 0 for a question without terms, without hits or without any term in common.
+        (score in 0-1, notes). The score is 0 if the question has no terms, no hits, or no term in common with them.
     """
     share, notes = covered_share(trace.query, trace.chunks_final, index)
     if index.kb is None or not share:
@@ -33,16 +34,16 @@ def evidence_score(trace: RetrievalTrace, index: CorpusIndex) -> tuple[float, di
     features = evidence_features(trace, index)
     models = _models()
     embedder = index.dense.embedder.model_id if index.dense is not None else ""
-    # Cosines of another model lie elsewhere: what was fitted on one says nothing about them.
+    # Each embedding model has its own range of cosines, so the fitted weights are valid for one model only.
     name = "hybrid" if "cosine" in features and embedder == models["hybrid"]["embedder"] else "lexical"
     score = logistic(features, models[name], models["max_z"])
     return score, {**notes, "model": name, **{key: round(value, 4) for key, value in features.items()}}
 
 
 def covered_share(query: str, hits: Sequence[Hit], index: CorpusIndex) -> tuple[float, dict[str, Any]]:
-    """(the idf-weighted share (0-1) of the question's terms that one of the three best passages has, notes).
+    """Return (the best idf-weighted share of the question's terms in one of the first three passages, 0-1; notes).
 
-    A term that the corpus does not have at all weighs the most, so a question about something else scores low.
+    A term that the corpus lacks has the highest idf, so a question about another subject scores low.
     """
     terms = dict.fromkeys(index.analyzer.terms(query))
     weights = {term: index.idf(term) for term in terms}
@@ -58,7 +59,13 @@ def covered_share(query: str, hits: Sequence[Hit], index: CorpusIndex) -> tuple[
 
 
 def logistic(features: Mapping[str, float], model: Mapping[str, Any], max_z: float = math.inf) -> float:
-    """1 / (1 + exp(-(intercept + sum of weight x z))), 0-1; z = (value - mean) / scale, within -max_z and max_z."""
+    """Apply a logistic regression: 1 / (1 + exp(-(intercept + sum of weight x z))), in 0-1.
+
+    Args:
+        features: feature name -> value.
+        model: ``intercept``, and ``features``: name -> (weight, mean, scale), with z = (value - mean) / scale.
+        max_z: limit of the absolute value of z.
+    """
     total = model["intercept"]
     for name, (weight, mean, scale) in model["features"].items():
         total += weight * max(-max_z, min(max_z, (features[name] - mean) / scale))

@@ -1,6 +1,6 @@
-"""Adds to a question what the knowledge base itself suggests, and says where each addition came from.
+"""Expand a question with words of the knowledge base, and note the source of each added word.
 
-No language model and no list of topics: headings, spelling, frequent terms and neighbours of the KB at hand.
+Sources are the KB's own headings, spellings, frequent terms and co-occurrences; no language model, no list of topics.
 """
 
 from __future__ import annotations
@@ -19,22 +19,23 @@ from chatbot_mvp.retrieval.trace import RetrievalTrace
 from chatbot_mvp.text import fold
 
 WEIGHTS: Mapping[str, float] = {"heading_match": 0.05, "fuzzy_heading": 0.5, "vocab": 0.5, "cooc": 0.05, "llm": 0.3}
-"""What an added term counts of one that the question has itself, by where it came from (0-1)."""
+"""Source -> weight (0-1) of an added term; the question's own terms have weight 1."""
 
 CORRECTIONS = ("fuzzy_heading", "vocab")
-"""The sources that put a word of the KB in place of one that it does not have."""
+"""Sources that correct spelling: they add a KB word for a question word that the KB does not have."""
 
-_LONG_WORD = 8  # letters: so long a word is still known with two of them wrong
+_LONG_WORD = 8  # letters: words of this length are still recognisable with two wrong letters
 _MIN_LETTERS = 4  # shorter words are too often alike by chance
-_SHORT_QUESTION = 3  # terms: a question with so few may gain from neighbours and from the rest of a heading
+_SHORT_QUESTION = 3  # terms: questions up to this size may gain from co-occurring terms and the rest of a heading
 _MAX_ADDED = 12
 
 
 def expand_query_with_kb(query: str, index: KbIndex) -> tuple[str, tuple[str, ...]]:
-    """
+    """Expand a question with up to 12 words of the knowledge base.
+
     Returns:
-        (query_expanded, expansion_notes): the query with the added words behind it, "" when nothing was added; and a
-        note "source: word" for each addition, source being a key of WEIGHTS.
+        (query_expanded, expansion_notes): the query followed by the added words, "" if nothing was added; and a note
+        "source: word" for each added word, where source is a key of WEIGHTS.
     """
     analyzer = index.analyzer
     words = analyzer.content_words(query)
@@ -73,7 +74,7 @@ def expand_query_with_kb(query: str, index: KbIndex) -> tuple[str, tuple[str, ..
 
 
 def expansion_weights(trace: RetrievalTrace, index: KbIndex) -> dict[str, float]:
-    """Term -> weight: 1 for the question's own, less for what its expansion added."""
+    """Return term -> weight: 1 for the question's own terms, WEIGHTS for those that its expansion added."""
     weights = dict.fromkeys(index.analyzer.terms(trace.query), 1.0)
     for note in trace.expansion_notes:
         source, _, word = note.partition(": ")
@@ -83,21 +84,22 @@ def expansion_weights(trace: RetrievalTrace, index: KbIndex) -> dict[str, float]
 
 
 def _nearest(word: str, known: Mapping[str, str]) -> str | None:
-    """The known word that most likely is meant: one letter away, two from _LONG_WORD letters on; None if there is none.
+    """Return the known word most similar to ``word``, or None if none is close enough.
 
-    Optimal string alignment: a letter too many, too few, another one, or two that changed places.
+    The limit is one edit, or two for words of _LONG_WORD letters and more. An edit inserts, deletes or replaces a
+    letter, or swaps two neighbours (optimal string alignment distance).
     """
     most = 1 if len(word) < _LONG_WORD else 2
     near = [other for other in known if abs(len(other) - len(word)) <= most and len(other) >= _MIN_LETTERS]
     found = process.extract(word, near, scorer=OSA.distance, score_cutoff=most, limit=None)
     if not found:
         return None
-    # The first letter is seldom the wrong one.
+    # Typing errors seldom affect the first letter, so a word with the same one wins a tie.
     return min(found, key=lambda match: (match[1], match[0][0] != word[0], match[0]))[0]
 
 
 class Expansion(Stage):
-    """Fills ``query_expanded`` and ``expansion_notes`` from a knowledge base."""
+    """Fills ``query_expanded`` and ``expansion_notes`` with words of the knowledge base."""
 
     name = "expansion"
 

@@ -12,16 +12,19 @@ KEYWORD_ALPHA, VECTOR_ALPHA = 0.4, 0.75
 
 
 def adaptive_alpha(query: str) -> float:
-    """The share of the vectors: 0.4 up to 4 words, rising evenly to 0.75 from 14 words on.
+    """Return the weight of the vector score: 0.4 up to 4 words, rising linearly to 0.75 at 14 words and above.
 
-    Few words are keywords; a whole sentence says what it means in more ways than its words.
+    Short questions are mostly keywords; in longer ones the meaning matters more than the exact words.
     """
     progress = (len(query.split()) - SHORT_QUESTION) / (LONG_QUESTION - SHORT_QUESTION)
     return KEYWORD_ALPHA + (VECTOR_ALPHA - KEYWORD_ALPHA) * min(1.0, max(0.0, progress))
 
 
 def weighted_scores(candidates: Mapping[str, Sequence[Hit]], alpha: float) -> dict[str, float]:
-    """Chunk id -> (1 - alpha) x bm25 over the best + alpha x vector from its worst to its best candidate (0-1)."""
+    """Return chunk id -> (1 - alpha) x keyword score + alpha x vector score, in 0-1.
+
+    BM25 scores are divided by the highest one; cosines are scaled so that the worst candidate is 0 and the best is 1.
+    """
     scores: dict[str, float] = defaultdict(float)
     for source, hits in candidates.items():
         if not hits:
@@ -30,6 +33,6 @@ def weighted_scores(candidates: Mapping[str, Sequence[Hit]], alpha: float) -> di
         low = hits[-1].score if source == "vector" else 0.0
         weight = alpha if source == "vector" else 1 - alpha
         for hit in hits:
-            # Where all are equal, a lone candidate among them, they are all the best.
+            # Equal scores cannot be scaled (a single candidate, for example): all of them count as the best.
             scores[hit.chunk.chunk_id] += weight * ((hit.score - low) / (high - low) if high > low else 1.0)
     return scores

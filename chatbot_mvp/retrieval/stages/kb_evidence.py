@@ -1,4 +1,4 @@
-"""What tells a question that a knowledge base answers from one that it does not: numbers without a topic."""
+"""Topic-independent features that separate questions a knowledge base answers from those it does not."""
 
 from __future__ import annotations
 
@@ -27,29 +27,40 @@ LEXICAL_FEATURES = (
 )
 DENSE_FEATURES = ("cosine", "cosine_z", "sentence_cosine", "section_lead", "alone")
 _BEST = 3
-_BM25_MOST = 2.2  # k1 + 1: what a term can count at most of its idf
-_CORRECTED = 0.5  # a word that the KB does not have but for its spelling is half known
-_SHARPNESS = 40.0  # cosines of a question to its KB lie within some hundredths of each other
+_BM25_MOST = 2.2  # k1 + 1: the upper limit of a term's BM25 score, in units of its idf
+_CORRECTED = 0.5  # a word that the KB knows after spelling correction only counts as half known
+_SHARPNESS = 40.0  # large, because the cosines of a question to its KB differ by a few hundredths only
 
 
 def evidence_features(trace: RetrievalTrace, index: CorpusIndex) -> dict[str, float]:
-    """The features of a question with terms and hits over a knowledge base; those of vectors only where there are any.
+    """Compute the evidence features of a question that has terms and hits in a knowledge base.
 
-    They are about *the paragraph*: that of the first final chunk which matches the question best.
+    *The paragraph* below is the paragraph of the first final chunk that matches the question best. "Share" means an
+    idf-weighted share in 0-1 unless stated otherwise; a window is two neighbouring sentences.
 
-    letters, letters_margin: idf-weighted share of the question's letter 4-grams in the best sentence window of the KB,
-    and its lead over the mean of the next three paragraphs; letters_lead: that of the paragraph over the other ones of
-    its section; sentence, coverage: idf-weighted share of the question's terms in the best window and in all of the
-    paragraph; unknown, elsewhere: that of terms which the KB does not have (a corrected one by half), and which only
-    other paragraphs have; rarest: share of the three rarest terms that the paragraph has; bm25, bm25_sum: its BM25, and
-    that of the three best, over what the question could reach; strong_match: the old rule's strong match (terms that
-    stand together) where the top score is reasonable; names_missing: share of capitalised words and numbers that the
-    paragraph lacks; terms: the number of distinct terms of the question.
+    Always present:
 
-    cosine: of the paragraph's best window; cosine_z: of the KB's best window in standard deviations over all windows;
-    sentence_cosine: of the KB's best single sentence; section_lead: of the paragraph's best sentence, over that of the
-    other paragraphs of its section: where the paragraph that answers is missing, its neighbours are all alike; alone:
-    1 / sum of exp(40 x (cosine - best cosine)) over the paragraphs' best sentences, 1 where nothing else comes near.
+    - ``letters``: share of the question's letter 4-grams in the best window of the KB.
+    - ``letters_margin``: ``letters`` minus the mean of the next three paragraphs.
+    - ``letters_lead``: the same share for the paragraph, minus the best of the other paragraphs of its section.
+    - ``sentence``, ``coverage``: share of the question's terms in the paragraph's best window, and in all of it.
+    - ``unknown``: share of the terms that the KB does not have; a term with a spelling correction counts half.
+    - ``elsewhere``: share of the terms that only other paragraphs have.
+    - ``rarest``: unweighted share of the three rarest terms that the paragraph has.
+    - ``bm25``, ``bm25_sum``: BM25 of the paragraph, and of the three best together, over the question's maximum.
+    - ``strong_match``: unweighted share of neighbouring terms that stand together in the paragraph, times ``bm25``.
+    - ``names_missing``: unweighted share of capitalised words and numbers that the paragraph lacks.
+    - ``terms``: number of distinct terms of the question.
+
+    With vectors only:
+
+    - ``cosine``: of the paragraph's best window.
+    - ``cosine_z``: of the KB's best window, in standard deviations above the mean of all windows.
+    - ``sentence_cosine``: of the KB's best single sentence.
+    - ``section_lead``: cosine of the paragraph's best sentence, minus that of the other paragraphs of its section.
+      Low if the answering paragraph is missing, because its neighbours are then all alike.
+    - ``alone``: 1 / sum of exp(40 x (cosine - best cosine)) over the best sentences of the paragraphs; 1 if no other
+      paragraph comes near the best.
     """
     kb = index.kb
     assert kb is not None, "features are of a knowledge base"
@@ -106,7 +117,7 @@ def evidence_features(trace: RetrievalTrace, index: CorpusIndex) -> dict[str, fl
 
 
 def _paragraph(trace: RetrievalTrace, kb: KbIndex, match: Scores) -> int:
-    """The row of the paragraph that the first final chunk was found by, as far as ``match`` tells."""
+    """Return the row of the best-matching paragraph of the first final chunk."""
     first = next(row for row, chunk in enumerate(kb.chunks) if chunk.chunk_id == trace.chunks_final[0].chunk.chunk_id)
     candidates = [row for row, passage in enumerate(kb.matcher.passages) if first in passage.hits]
     return max(candidates, key=lambda row: (match[row], -row), default=int(np.argmax(match)))
@@ -118,7 +129,7 @@ def _others_of_section(kb: KbIndex, top: int) -> list[int]:
 
 
 def _lead(scores: Scores, top: int, others: list[int], usual: float) -> float:
-    """What the score of row ``top`` is over the best of ``others``; over ``usual`` if there are none."""
+    """Return the score of row ``top`` minus the best score of ``others``, or minus ``usual`` if there are none."""
     return float(scores[top]) - (float(scores[others].max()) if others else usual)
 
 
@@ -128,7 +139,7 @@ def _over_best(scores: Scores) -> Scores:
 
 
 def _names(query: str, kb: KbIndex) -> list[str]:
-    """Terms of the question's capitalised words, the first word aside, and of its numbers."""
+    """Return the terms of the question's capitalised words (except the first word) and of its numbers."""
     found = []
     for row, written in enumerate(query.split()):
         word = written.strip("¿?¡!()[]\"'«»“”.,;:")

@@ -1,4 +1,4 @@
-"""The hybrid score of a knowledge base's chunks: one final list, each hit with what its score is made of."""
+"""The hybrid score of a knowledge base's chunks, with the signals that make up each hit's score."""
 
 from __future__ import annotations
 
@@ -24,25 +24,31 @@ SIGNAL_WEIGHTS = {
     "heading_bonus": 0.1,
     "link_bonus": 0.5,
 }
-"""Of the keyword side; its sum is brought to 0-1 before the vectors join it."""
+"""Weights of the keyword signals. Their weighted sum is scaled to 0-1 before the vector score is added."""
 
-_LINKING = 3  # of the best paragraphs, those whose mentions of other sections count
+_LINKING = 3  # only mentions of other sections in this many of the best paragraphs count
 
-_OTHER_PARAGRAPHS = 1e-3  # of two chunks with the same best paragraph, the one whose others match better
+_OTHER_PARAGRAPHS = 1e-3  # tie-break between chunks with the same best paragraph: their other paragraphs decide
 
 
 def keyword_signals(trace: RetrievalTrace, kb: KbIndex) -> dict[str, Scores]:
-    """Signal -> (paragraphs,), each 0-1.
+    """Compute the keyword signals of every paragraph.
 
-    ``bm25_norm``: BM25 over the best one's. ``overlap_norm``: idf-weighted share of the terms that one sentence window
-    has, over the best one's. ``fuzzy_bonus``: the same of the question's letter 4-grams. ``exact_bonus``: share of its
-    neighbouring terms that stand together. ``heading_bonus``: share of its terms that the heading has.
-    ``link_bonus``: see ``_link_bonus``.
+    Returns:
+        Signal name -> array of shape (paragraphs,), values in 0-1:
+
+        - ``bm25_norm``: BM25, divided by the best paragraph's.
+        - ``overlap_norm``: idf-weighted share of the question's terms in one sentence window, divided by the best
+          paragraph's.
+        - ``fuzzy_bonus``: idf-weighted share of the question's letter 4-grams in one window, divided likewise.
+        - ``exact_bonus``: share of the question's neighbouring terms that stand together in the paragraph.
+        - ``heading_bonus``: share of the question's terms that the heading has.
+        - ``link_bonus``: see ``_link_bonus``.
     """
     terms = kb.analyzer.terms(trace.query)
     weights = expansion_weights(trace, kb)
     spelling = [note.partition(": ") for note in trace.expansion_notes]
-    # A corrected word in place of the misspelt one; the letters of both would only dilute each other.
+    # The letter signal compares the correctly spelt words as well as the question as typed.
     corrections = " ".join(word for source, _, word in spelling if source in CORRECTIONS)
     matcher = kb.matcher
     heading = np.array([sum(term in names for term in set(terms)) for names in matcher.headings], dtype=float)
@@ -58,15 +64,15 @@ def keyword_signals(trace: RetrievalTrace, kb: KbIndex) -> dict[str, Scores]:
 
 
 def weighted_sum(signals: Mapping[str, Scores]) -> Scores:
-    """Sum of SIGNAL_WEIGHTS x signal."""
+    """Return the sum of SIGNAL_WEIGHTS x signal, shape (paragraphs,)."""
     return sum((SIGNAL_WEIGHTS[name] * value for name, value in signals.items()), np.zeros(1))
 
 
 def _link_bonus(terms: Sequence[str], scores: Scores, kb: KbIndex) -> Scores:
-    """For a paragraph of a section that one of the best paragraphs names: how much of the question it adds to that one.
+    """Reward paragraphs whose section is named by one of the three best paragraphs, shape (paragraphs,), 0-1.
 
-    The idf-weighted share of the question's terms that it has and the naming paragraph lacks, times the naming
-    paragraph's score over the best one's; its best over those that name it.
+    The bonus is the idf-weighted share of the question's terms that the paragraph has and the naming paragraph lacks,
+    times the naming paragraph's score relative to the best. If several paragraphs name it, the highest bonus counts.
     """
     bonus = np.zeros(len(kb.matcher.passages))
     best = sorted(range(len(bonus)), key=lambda row: (-scores[row], row))[:_LINKING]
@@ -86,7 +92,7 @@ def _link_bonus(terms: Sequence[str], scores: Scores, kb: KbIndex) -> Scores:
 
 
 def vector_norm(similarities: Scores) -> Scores:
-    """Cosines brought to 0-1 within one question: cosines of a model live in a narrow band."""
+    """Scale the cosines of one question to 0-1, since an embedding model's cosines lie in a narrow band."""
     if not len(similarities):
         return similarities
     low, high = float(similarities.min()), float(similarities.max())
@@ -94,35 +100,37 @@ def vector_norm(similarities: Scores) -> Scores:
 
 
 def passage_cosines(trace: RetrievalTrace, kb: KbIndex, side: DenseSide | None) -> Scores | None:
-    """(paragraphs,): the question's cosine to the nearest window of each; None without vectors."""
+    """Return the question's cosine to each paragraph's nearest window, shape (paragraphs,); None without vectors."""
     if side is None or side.windows is None or trace.query_vector is None:
         return None
     return kb.matcher.best_of_windows(side.windows.cosines(trace.query_vector).astype(float))
 
 
 def score_parts(score: float, signals: Mapping[str, float], vector_share: float) -> dict[str, float]:
-    """What each signal adds to a chunk's score, so that they sum to it; {} for a hit that was not scored here.
+    """Split a chunk's score into one summand per signal; {} for a hit that this stage did not score.
 
     Args:
-        score: of the chunk, before any reranking.
-        vector_share: of the vectors (0-1), as the stage's notes have it; 0 without vectors.
+        score: the chunk's score before any reranking.
+        signals: the hit's signals.
+        vector_share: weight of the vector score, 0-1, as in the stage's notes; 0 without vectors.
     """
     weighted = {name: weight * signals[name] for name, weight in SIGNAL_WEIGHTS.items() if name in signals}
     if not weighted:
         return {}
     vectors = vector_share * signals.get("vector_norm", 0.0)
     total = sum(weighted.values())
-    # Keywords are brought to 0-1 by one divisor, which is therefore the same for all signals.
+    # One common divisor scaled the keyword sum to 0-1, so one factor recovers every signal's part.
     scale = max(0.0, score - vectors) / total if total > 0 else 0.0
     parts = {name: value * scale for name, value in weighted.items()}
     return parts | ({"vector_norm": vectors} if "vector_norm" in signals else {})
 
 
 class KbScore(Stage):
-    """Ranks the chunks of a knowledge base by their best paragraph.
+    """Ranks the chunks of a knowledge base by the score of their best paragraph, in 0-1.
 
-    Keywords: K = sum of SIGNAL_WEIGHTS x signal, over the best one's. With vectors: (1 - a) K + a vector_norm, a being
-    ``adaptive_alpha`` of the question. Ties break by chunk id.
+    Keyword score: K = sum of SIGNAL_WEIGHTS x signal, divided by the highest K. With vectors the score is
+    (1 - a) x K + a x ``vector_norm``, where a is ``adaptive_alpha`` of the question. Ties break by the chunks' other
+    paragraphs, then by chunk id.
     """
 
     name = "kb_score"

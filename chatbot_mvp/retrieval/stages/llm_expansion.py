@@ -1,4 +1,4 @@
-"""Optional: further words for a short question, from a language model. If it fails, the question stays as it is."""
+"""Optional stage: expand short questions with words from a language model. On failure the question stays unchanged."""
 
 from __future__ import annotations
 
@@ -15,35 +15,35 @@ from chatbot_mvp.retrieval.stages.base import RetrievalConfig, Stage
 from chatbot_mvp.retrieval.trace import RetrievalTrace
 
 SHORT_QUESTION = 5
-"""Words; a question with as many says enough by itself."""
+"""Questions with fewer words than this are expanded."""
 MAX_WORDS = 8
-"""Of a reply; a model that goes on must not drown the question."""
+"""Words taken from a reply at most, so that a long reply does not outweigh the question."""
 
 
 @dataclass(frozen=True)
 class QueryExpander:
-    """Asks for words, each question once: replies are kept under model, language and question."""
+    """Asks a language model for words related to a question. Replies are cached by model, language and question."""
 
     model: LanguageModel
     cache: ContextCache
 
     def words(self, question: str, language: str) -> str:
-        """The model's reply on one line.
+        """Return the model's reply on one line.
 
         Raises:
-            ChatbotError, OSError: there is none.
+            ChatbotError, OSError: the model gave no reply.
             sqlite3.Error: the cache cannot be read or written.
         """
-        # The prompt tells the language, and so does the key that is made of it.
+        # The cache key is made from the prompt, and each language has its own prompt.
         prompt = prompts(language)["expand_query"].format(question=question)
         return self.cache.contexts(self.model, [prompt], 1)[0]
 
 
 class LlmExpansion(Stage):
-    """Adds up to 8 words to the expansion of a question of fewer than 5, each with the note ``llm: word``.
+    """Adds up to 8 words to a question of fewer than 5 words, each with the note ``llm: word``.
 
-    The record's notes: ``added``; ``asked``, whether the question was short enough; ``failed``, 1 when no reply came,
-    with the ``error``.
+    Notes of the record: ``added``, the number of words; ``asked``, whether the model was asked; ``failed``, 1 if no
+    reply came, then with ``error``.
     """
 
     name = "llm_expansion"

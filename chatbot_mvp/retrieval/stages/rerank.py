@@ -1,4 +1,4 @@
-"""The optional stage that puts the candidates in order once more, by a model that reads question and text together."""
+"""Optional stage: rerank the candidates with a model that reads question and text together."""
 
 from __future__ import annotations
 
@@ -25,7 +25,10 @@ LLM_CALLS_AT_ONCE = 4
 
 
 class RerankFailed(Exception):
-    """A reranker has no scores for a query; says why. The stage counts it and keeps the order."""
+    """A reranker could score no candidate of a query; the message gives the reason.
+
+    The stage counts the failure and keeps the order of the candidates.
+    """
 
 
 class Reranker(Protocol):
@@ -33,24 +36,25 @@ class Reranker(Protocol):
 
     @property
     def original_weight(self) -> float:
-        """Share of the retrieval's own score in the final one, 0-1; 0 where scores are on no fixed scale."""
+        """Weight of the retrieval score in the final score, 0-1. Must be 0 if the reranker's scale is not fixed."""
 
     def rerank(self, query: str, hits: Sequence[Hit]) -> list[float | None]:
-        """A score for each hit, higher is better; None for a hit that could not be scored.
+        """Score each hit; higher is better, None for a hit that could not be scored.
 
-        Scores are 0-1 if ``original_weight`` is over 0.
+        Scores are in 0-1 if ``original_weight`` is above 0.
 
         Raises:
-            RerankFailed: no hit was scored.
+            RerankFailed: no hit could be scored.
         """
 
 
 class Rerank(Stage):
     """Reorders the first ``retrieval_pre_fusion_k`` hits by the reranker's scores and keeps ``reranker_top_n``.
 
-    Final score: w * original + (1 - w) * score, with w the reranker's ``original_weight`` and the original relative to
-    the best one (0-1). A hit without a score keeps its original; where w is 0 it goes behind those with one. Ties by
-    chunk id. When the reranker fails the order stays, the note ``reranked`` is False and ``failures`` grows.
+    Final score: w * original + (1 - w) * score, where w is the reranker's ``original_weight`` and ``original`` is the
+    retrieval score divided by the best one (0-1). A hit without a reranker score keeps its original score; if w is 0,
+    it is placed behind all scored hits. Ties break by chunk id. If the reranker fails, the order is kept, the note
+    ``reranked`` is False and ``failures`` is incremented.
     """
 
     name = "rerank"
@@ -60,7 +64,7 @@ class Rerank(Stage):
         self._reranker = reranker
         self._lock = threading.Lock()
         self.failures = 0
-        """Queries whose reranking failed since the pipeline was built."""
+        """Number of queries whose reranking failed since the pipeline was built."""
 
     def apply(self, trace: RetrievalTrace) -> tuple[RetrievalTrace, dict[str, Any]]:
         candidates = trace.hits[: self.config.retrieval_pre_fusion_k]
@@ -74,7 +78,7 @@ class Rerank(Stage):
             with self._lock:
                 self.failures += 1
             notes = {"reranked": False, "candidates": len(candidates), "error": str(error)}
-            # A chat goes on without; a run of many questions has no use for that and stops.
+            # Chat continues without reranking; a benchmark run reads this note and stops.
             notes["quota_exhausted"] = isinstance(error.__cause__, ProviderQuotaExhausted)
             return unchanged, notes
         ranked = self._ranked(candidates, scores)
@@ -91,7 +95,7 @@ class Rerank(Stage):
             if score is not None:
                 final = weight * original + (1 - weight) * score
             else:
-                # The best original is 1, so this is below every scored one and keeps the original order.
+                # ``original`` is at most 1, so this is below every reranker score and keeps the original order.
                 final = original if weight > 0 else lowest - 2.0 + original
             signals = {**hit.signals, "before_rerank": hit.score}
             ranked.append(Hit(hit.chunk, final, signals if score is None else {**signals, "rerank": score}))
@@ -99,18 +103,21 @@ class Rerank(Stage):
 
 
 class NimReranker:
-    """A cross-encoder behind NVIDIA NIM's ``/v1/ranking``. Its logits are on no fixed scale: they alone decide."""
+    """A cross-encoder behind NVIDIA NIM's ``/v1/ranking``. Its logits have no fixed scale, so they alone decide."""
 
     original_weight = 0.0
 
     def __init__(self, endpoint: JsonEndpoint) -> None:
-        """``endpoint`` names address and ranking model, and paces and repeats requests."""
+        """
+        Args:
+            endpoint: has the address and the ranking model; limits the rate of requests and retries them.
+        """
         self._endpoint = endpoint
         self._model = endpoint.calls.endpoint.model
         self._url = f"{v1(endpoint.calls.endpoint.base_url)}/ranking"
 
     def rerank(self, query: str, hits: Sequence[Hit]) -> list[float | None]:
-        # NIM refuses a request with an empty passage as a whole.
+        # NIM rejects the whole request if one passage is empty.
         rows = [row for row, hit in enumerate(hits) if hit.chunk.index_text.strip()]
         if not rows:
             raise RerankFailed("all candidates are empty texts")
@@ -132,7 +139,11 @@ class NimReranker:
 
 
 def _logits(answer: Any, count: int, url: str) -> list[float]:
-    """The logits by passage; every passage must have exactly one finite number."""
+    """Read one logit per passage, in passage order.
+
+    Raises:
+        RerankFailed: a passage has no logit, several, or one that is not finite.
+    """
     logits: dict[int, float] = {}
     try:
         for ranking in answer["rankings"]:
@@ -147,14 +158,14 @@ def _logits(answer: Any, count: int, url: str) -> list[float]:
 
 
 def make_reranker(settings: Settings, language: str, model: LanguageModel | None) -> Reranker | None:
-    """What the settings ask for: NIM where it has an address, else the language model; None when reranking is off.
+    """Create the configured reranker: NIM if its address is set, else the language model; None if reranking is off.
 
     Args:
-        language: of the corpus.
-        model: the provider's; None if it has none.
+        language: language of the corpus, "es" or "en".
+        model: the provider's language model; None if the provider has none.
 
     Raises:
-        NeedsLanguageModel: there is neither a NIM nor a language model.
+        NeedsLanguageModel: reranking is on, but there is neither a NIM address nor a language model.
     """
     if not settings.reranker_enabled:
         return None
@@ -172,7 +183,7 @@ def make_reranker(settings: Settings, language: str, model: LanguageModel | None
 
 
 class LlmReranker:
-    """A language model that gives each text 0-10; final score 0.3 * original + 0.7 * given / 10."""
+    """Asks a language model to rate each text from 0 to 10; final score 0.3 * original + 0.7 * rating / 10."""
 
     original_weight = 0.3
 
@@ -219,11 +230,11 @@ _PATTERNS = tuple(
         rf"\b{_LABEL}\b[\s:=*_\"'«»]*(?:(?:is|es|of|de)\b\s*)?[*_\"'«]*{_NUMBER}",
     )
 )
-"""In order of trust: nothing but a number; a number of ten; a number behind a word for score."""
+"""Most reliable first: the reply is only a number; a number out of ten; a number after a word such as "score"."""
 
 
 def parse_score(reply: str) -> float | None:
-    """The score from 0 to 10 that a reply gives, or None: out of range, several different ones, or none at all."""
+    """Read a score from 0 to 10 from a reply; None if it is out of range, ambiguous or missing."""
     for pattern in _PATTERNS:
         found = {float(number.replace(",", ".")) for number in pattern.findall(reply)}
         if found:

@@ -1,4 +1,4 @@
-"""Section stitching: the neighbours of a hit that surely is about the question join the context."""
+"""Section stitching: add the neighbouring chunks of strong hits to the context."""
 
 from __future__ import annotations
 
@@ -14,26 +14,25 @@ from chatbot_mvp.retrieval.trace import Hit, RetrievalTrace
 from chatbot_mvp.types import Chunk
 
 _TOP_HITS = 3
-"""Only the first hits may bring their neighbours."""
+"""Number of first hits whose neighbours may be added."""
 STRONG_COVERAGE = 0.9
-"""A hit with at least this share of the question's idf weight is a ``strong_match``."""
+"""A hit that has at least this share of the question's idf weight is strong (``strong_match``)."""
 
 STRONG_EXACT = 0.34
-"""From this share on, the question's neighbouring terms that stand together in a hit are a strong signal (``exact``).
+"""A hit whose ``exact_bonus`` is at least this is strong (``exact``).
 
-One pair in common is chance in a long question: any pair at all fired for 21 % of XQuAD's questions, this for 12 %, and
-the paragraph that answers was in the context as often."""
+In a long question a single common pair of terms can be chance. On XQuAD a threshold of any pair fired for 21 % of the
+questions, this one for 12 %, and the answering paragraph was in the context equally often."""
 
 
 class Stitching(Stage):
-    """Adds contiguous chunks of a strong hit's section to ``chunks_final``, as far as the budget goes.
+    """Adds neighbouring chunks of a strong hit's section to ``chunks_final``, within the context budget.
 
-    Strong are ``heading_bonus`` > 0, ``exact_bonus`` from STRONG_EXACT on, or a passage with nearly all of the
-    question's idf weight.
-    The nearest neighbours come first, the following one before the preceding one, since an explanation runs on; a
-    direction ends at the section's end or at the first chunk that does not fit, so that what is added is contiguous.
-    The found hits keep their places and so their citation numbers; behind them stand the added chunks, hit by hit,
-    each hit's in reading order. An added chunk has the signal ``stitched`` = 1.
+    A hit is strong if its ``heading_bonus`` is above 0, its ``exact_bonus`` is at least STRONG_EXACT, or it has at
+    least STRONG_COVERAGE of the question's idf weight. Neighbours are added nearest first, the following chunk before
+    the preceding one, because explanations continue forwards. Each direction ends at the section's end or at the first
+    chunk that does not fit, so the added chunks are contiguous. Hits keep their positions and therefore their citation
+    numbers; added chunks follow, grouped by hit, in reading order, with the signal ``stitched`` = 1.
     """
 
     name = "stitching"
@@ -45,7 +44,7 @@ class Stitching(Stage):
     def __init__(self, index: CorpusIndex, config: RetrievalConfig) -> None:
         super().__init__(index, config)
         self._runs: dict[str, tuple[int, int, int]] = {}
-        """Chunk id -> (its row, first row and last row of its section); chunks alone in theirs are left out."""
+        """Chunk id -> (its row, first row, last row of its section), for sections of at least two chunks."""
         chunks = index.chunks
         first = 0
         for row in range(1, len(chunks) + 1):
@@ -87,7 +86,7 @@ class Stitching(Stage):
         return following, {"strong": reasons, "added": len(stitched)}
 
     def _strength(self, query: str, hit: Hit) -> str:
-        """Which strong signal the hit has; "" for none."""
+        """Return the name of the strong signal that the hit has, "" if none."""
         if hit.signals.get("heading_bonus", 0.0) > 0:
             return "heading"
         if hit.signals.get("exact_bonus", 0.0) >= STRONG_EXACT:
@@ -109,7 +108,7 @@ def _same_section(one: Chunk, other: Chunk) -> bool:
 
 
 def _outwards(row: int, first: int, last: int) -> Iterator[tuple[int, int]]:
-    """(neighbour's row, 1 or -1 for its direction), the nearest first, the following one before the preceding one."""
+    """Yield (row, direction) of the neighbours, nearest first; direction is 1 (following) or -1 (preceding)."""
     for distance in range(1, last - first + 1):
         if row + distance <= last:
             yield row + distance, 1

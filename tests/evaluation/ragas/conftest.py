@@ -12,10 +12,9 @@ import pytest
 from chatbot_mvp.app import App
 from chatbot_mvp.evaluation.ragas.rows import InputRow, rows_from
 from chatbot_mvp.judges.ragas import Prompts, load_prompts
-from chatbot_mvp.llm.providers import Providers
 from chatbot_mvp.runs import task_loop
 from chatbot_mvp.settings.model import PROJECT_ROOT, Settings
-from tests.fakes import FakeEmbedder
+from tests.fakes import FakeEmbedder, fake_app
 from tests.judges.judge_stub import JudgeStub
 
 SAMPLE = PROJECT_ROOT / "data" / "samples" / "ragas_es.jsonl"
@@ -53,9 +52,8 @@ def asking(settings: Settings, stub: JudgeStub) -> Settings:
 
 def app_of(settings: Settings) -> App:
     """As after a restart, with the real providers."""
-    providers = Providers(settings)
     embedder = FakeEmbedder()
-    return App(settings, lambda _: embedder, providers.current, providers.language_model, providers)
+    return fake_app(settings, lambda _: embedder)
 
 
 def given(path: Path = SAMPLE, count: int | None = None) -> list[dict[str, Any]]:

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from chatbot_mvp.app import App
 from chatbot_mvp.documents.chunking import chunk_document
 from chatbot_mvp.errors import NeedsLanguageModel, RunStopped
 from chatbot_mvp.llm.demo import DemoModel
@@ -26,7 +25,7 @@ from chatbot_mvp.retrieval.prompts import prompts
 from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.text import LANGUAGES
 from chatbot_mvp.types import Chunk, Document, Progress
-from tests.fakes import FakeEmbedder, FakeLanguageModel, chunks_of
+from tests.fakes import FakeEmbedder, FakeLanguageModel, chunks_of, fake_app
 
 TEXT = """# Guía del valle
 
@@ -248,17 +247,17 @@ def test_the_pieces_of_one_paragraph_share_their_contexts(settings: Settings) ->
 
 def test_without_a_language_model_the_strategy_fails_before_anything_is_done(settings: Settings) -> None:
     made: list[FakeEmbedder] = []
-    app = App(settings, lambda _: made.append(FakeEmbedder()) or made[-1], DemoModel)  # type: ignore[func-returns-value]
-    for start in (app.bench.run_now, app.bench.start_run):
+    app = fake_app(settings, lambda _: made.append(FakeEmbedder()) or made[-1], DemoModel)  # type: ignore[func-returns-value]
+    for start in (app.runs.run_now, app.runs.start_run):
         with pytest.raises(NeedsLanguageModel) as raised:
             start(retrieval_strategy="CONTEXTUAL_HYBRID")
         assert "CONTEXTUAL_HYBRID" in str(raised.value)
         assert "'demo'" in str(raised.value)
         assert raised.value.exit_code == 2
-    record = app.add_sample_kb()
-    chat = App(settings.with_changes(retrieval_strategy="CONTEXTUAL_HYBRID"), app._embedder, DemoModel)
+    record = app.kbs.add_sample()
+    chat = fake_app(settings.with_changes(retrieval_strategy="CONTEXTUAL_HYBRID"), app.embedders.get, DemoModel)
     with pytest.raises(NeedsLanguageModel):
-        chat.kb_pipeline(record.kb_id)
+        chat.kbs.pipeline(record.kb_id)
     assert made == []
     assert not settings.results_dir.exists()
     assert not settings.cache_dir.exists()

@@ -1,0 +1,232 @@
+"""One answer as it is made: search, judge the evidence, ask the model, check the text, as a stream of events."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Generator, Iterator, Sequence
+from dataclasses import dataclass
+
+from chatbot_mvp.chat.answer import Answer, Event, Failure, Finished, Piece, Restarted, Retrieved
+from chatbot_mvp.chat.citations import Source, clean_citations, find_sources, quoted_sources
+from chatbot_mvp.chat.context import UserContext
+from chatbot_mvp.chat.followup import Search, find
+from chatbot_mvp.chat.prompting import (
+    PastTurn,
+    chat_fingerprint,
+    grounded_messages,
+    no_evidence,
+    no_model,
+    open_messages,
+)
+from chatbot_mvp.chat.relevance import Decision, decide
+from chatbot_mvp.chat.verification import Statement, nearness_of, verify, with_citations
+from chatbot_mvp.errors import ConfigurationError, ProviderError
+from chatbot_mvp.llm.base import ChatModel, ChatOptions, ChatRequest, ChatStream, Completion, Grounding, Message
+from chatbot_mvp.prompting.fence import from_data
+from chatbot_mvp.retrieval.pipeline import Pipeline
+from chatbot_mvp.settings.model import Settings
+from chatbot_mvp.text import LANGUAGES, fold
+from chatbot_mvp.types import Chunk
+
+GROQ_KB_TOKENS = 700
+"""Default token limit of Groq's answers from a knowledge base."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Case:
+    """Everything that is known before a model is asked."""
+
+    pipeline: Pipeline
+    question: str
+    context: UserContext
+    settings: Settings
+    history: Sequence[PastTurn]
+    search: Search
+    decision: Decision
+
+    @property
+    def passages(self) -> tuple[Chunk, ...]:
+        """The passages to answer from; empty if the evidence does not suffice."""
+        return tuple(hit.chunk for hit in self.search.trace.chunks_final) if self.decision.enough else ()
+
+    @property
+    def language(self) -> str:
+        """Language of the knowledge base."""
+        return self.pipeline.index.analyzer.language
+
+
+class AnswerStream:
+    """Iterates over the events of one answer: Retrieved, then Pieces, then Finished. Can be iterated once.
+
+    If the provider fails, Restarted comes between the Pieces.
+    """
+
+    def __init__(
+        self,
+        pipeline: Pipeline,
+        question: str,
+        context: UserContext,
+        history: Sequence[PastTurn],
+        *,
+        model: ChatModel,
+        fallback: ChatModel,
+        settings: Settings,
+        streamed: bool = False,
+        done: Callable[[Answer], None] = lambda _: None,
+    ) -> None:
+        """
+        Args:
+            model: writes the answer.
+            fallback: answers from the evidence if ``model`` fails.
+            context: the options of this question; None for the settings' values.
+            history: the conversation so far, oldest first.
+            streamed: whether the model is asked for its text piece by piece.
+            done: called with the answer just before the stream hands it out.
+
+        Raises:
+            InvalidSetting: an option is out of its range.
+        """
+        self._model, self._fallback = model, fallback
+        self._settings = context.over(settings)
+        self._pipeline = pipeline.with_selection(self._settings)
+        self._question, self._context, self._history = question, context, history
+        self._streamed, self._done = streamed, done
+        self._stream: ChatStream | None = None
+        self._cancelled = threading.Event()
+
+    def cancel(self) -> None:
+        """Stop the model, from any thread. The iteration then ends with the text so far as the answer."""
+        self._cancelled.set()
+        if self._stream is not None:
+            self._stream.close()
+
+    def __iter__(self) -> Iterator[Event]:
+        started = time.perf_counter()
+        model, settings = self._model, self._settings
+        rewriter = model if settings.chat_rewrite_followups and not model.needs_evidence else None
+        search = find(self._pipeline, self._question, self._history, rewriter)
+        yield Retrieved(search)
+        strict = self._context.mode == "strict"
+        decision = decide(
+            search.trace,
+            search.query,
+            settings.kb_min_evidence,
+            settings.kb_doubt_evidence,
+            model if strict and not self._cancelled.is_set() else None,
+            self._pipeline.index.analyzer.language,
+        )
+        case = _Case(self._pipeline, self._question, self._context, settings, self._history, search, decision)
+        request = _request(case, model)
+        completion: Completion | None = None
+        failure: Failure | None = None
+        if decision.enough or (not strict and not model.needs_evidence):
+            try:
+                completion = yield from self._complete(model, request)
+            except (ProviderError, ConfigurationError) as error:  # the latter: a package or model file is missing
+                failure = Failure.of(error)
+                yield Restarted(failure)
+                if decision.enough:
+                    completion = yield from self._complete(self._fallback, request)
+        answer = _answer(case, model, request.messages, completion, failure, started)
+        self._done(answer)
+        yield Finished(answer)
+
+    def _complete(self, model: ChatModel, request: ChatRequest) -> Generator[Event, None, Completion]:
+        """Yield the pieces and return the completion, which is partial if the answer was cancelled."""
+        if not self._streamed:
+            return model.complete(request)
+        self._stream = model.stream(request)
+        try:
+            if self._cancelled.is_set():
+                self._stream.close()
+            for piece in self._stream:
+                yield Piece(piece)
+                if self._cancelled.is_set():
+                    break
+        except ProviderError:
+            # Closing the connection during a read may raise; after a cancellation this is expected.
+            if not self._cancelled.is_set():
+                raise
+        finally:
+            self._stream.close()
+        return self._stream.completion
+
+
+def _request(case: _Case, model: ChatModel) -> ChatRequest:
+    passages, language = case.passages, case.language
+    if passages:
+        messages = grounded_messages(case.question, passages, language, case.history)
+    else:
+        messages = open_messages(case.question, language, case.history)
+    settings = case.settings
+    on_groq = bool(passages) and model.name.partition("/")[0] == "groq"
+    limit = settings.chat_max_tokens or (GROQ_KB_TOKENS if on_groq else settings.llm_max_tokens)
+    options = ChatOptions(temperature=settings.llm_temperature, max_tokens=limit)
+    return ChatRequest(messages, options, Grounding(case.search.query, passages, language))
+
+
+def _answer(
+    case: _Case,
+    model: ChatModel,
+    messages: tuple[Message, ...],
+    completion: Completion | None,
+    failure: Failure | None,
+    started: float,
+) -> Answer:
+    passages, language = case.passages, case.context.language
+    text, sources, statements = _checked(case, completion) if completion else ("", (), ())
+    abstained = not text or (bool(passages) and _declines(text))
+    if abstained and completion is not None and completion.finish_reason == "cancelled":
+        abstained = False  # the user stopped the answer before its first word
+    elif abstained:
+        wanted_model = case.context.mode == "general" and not passages
+        text = (no_model if wanted_model else no_evidence)(language)
+        sources, statements = (), ()
+    return Answer(
+        text=text,
+        sources=sources,
+        statements=statements,
+        mode=case.context.mode,
+        search=case.search,
+        decision=case.decision,
+        messages=messages if completion or failure else (),
+        completion=completion,
+        abstained=abstained,
+        from_kb=bool(passages) and not abstained,
+        failure=failure,
+        fingerprint=chat_fingerprint(case.pipeline.config, model.name),
+        strategy=case.pipeline.config.retrieval_strategy,
+        seconds=time.perf_counter() - started,
+    )
+
+
+def _checked(case: _Case, completion: Completion) -> tuple[str, tuple[Source, ...], tuple[Statement, ...]]:
+    """Return (the text with valid citations only, the cited passages, the support of each sentence)."""
+    passages, language = case.passages, case.language
+    if completion.quotes is not None:  # verbatim from the passages, whose brackets are no citations
+        return completion.text, quoted_sources(completion.quotes, passages), _quoted(completion, passages)
+    text = clean_citations(from_data(completion.text), len(passages))
+    if not passages:
+        return text, (), ()
+    index = case.pipeline.index
+    statements = verify(text, passages, language, index.idf, nearness_of(index))
+    if completion.finish_reason != "cancelled":
+        text, statements = with_citations(text, statements)
+    return text, find_sources(text, passages, language), statements
+
+
+def _quoted(completion: Completion, passages: Sequence[Chunk]) -> tuple[Statement, ...]:
+    found, position = [], 0
+    for quote in completion.quotes or ():
+        words = passages[quote.number - 1].text[quote.start : quote.end]
+        if (start := completion.text.find(words, position)) >= 0:
+            position = start + len(words)
+            found.append(Statement(start, position, (quote.number,), 1.0, True))
+    return tuple(found)
+
+
+def _declines(text: str) -> bool:
+    """Return whether a model replied, with the phrase from its prompt, that the passages contain no answer."""
+    said = fold(text).strip(" .\"'«»“”*")
+    return any(said.startswith(fold(no_evidence(name)).rstrip(".")) for name in LANGUAGES)

@@ -1,0 +1,51 @@
+"""Builds pipelines: the one place where a chat and a benchmark run get theirs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from chatbot_mvp.embedding.registry import Embedders
+from chatbot_mvp.llm.base import Completion, ignore_reply
+from chatbot_mvp.llm.providers import Providers
+from chatbot_mvp.retrieval.pipeline import Pipeline, build_pipeline
+from chatbot_mvp.settings.model import Settings
+from chatbot_mvp.types import Chunk, ProgressCallback, ignore_progress
+
+
+class PipelineFactory:
+    """Builds pipelines with the configured models. Safe to share between threads."""
+
+    def __init__(self, embedders: Embedders, providers: Providers) -> None:
+        self._embedders = embedders
+        self._providers = providers
+
+    def build(
+        self,
+        chunks: Sequence[Chunk],
+        language: str,
+        settings: Settings,
+        progress: ProgressCallback = ignore_progress,
+        *,
+        kb_id: str = "",
+        on_reply: Callable[[Completion], None] = ignore_reply,
+    ) -> Pipeline:
+        """The pipeline over some chunks.
+
+        Args:
+            language: of the chunks, "es" or "en".
+            kb_id: the knowledge base that the chunks belong to; "" for the corpus of a benchmark.
+            on_reply: called with every reply of a language model, while the pipeline is built and while it is used.
+
+        Raises:
+            UnknownChoice, NeedsLanguageModel, MissingPackage, InvalidSetting, ProviderNotConfigured,
+            VectorStoreUnavailable: as ``build_pipeline``.
+        """
+        return build_pipeline(
+            chunks,
+            language,
+            settings,
+            lambda: self._embedders.of(settings),
+            progress,
+            kb_id=kb_id,
+            language_model=self._providers.language_model(settings, on_reply),
+        )

@@ -1,0 +1,154 @@
+"""The documentation holds what the registries hold."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+
+from chatbot_mvp.cli.main import cli
+from chatbot_mvp.evaluation.ragas.config import JudgeConfig, RagasConfig
+from chatbot_mvp.exports.formats import FORMATS
+from chatbot_mvp.judges.ragas import RAGAS_METRICS, RagasMetric
+from chatbot_mvp.llm.registry import PROVIDERS, Provider
+from chatbot_mvp.metrics.registry import METRICS, MetricSpec
+from chatbot_mvp.retrieval.strategies import STRATEGIES
+from chatbot_mvp.runs.causes import Cause
+from chatbot_mvp.settings.model import Settings
+from chatbot_mvp.settings.paths import SettingPaths
+
+ROOT = Path(__file__).resolve().parents[2]
+REFERENCE = ROOT / "docs" / "reference"
+_NAMED = re.compile(r"`(?:python )?((?:chatbot_mvp|streamlit_app|benchmarks|tests|docs)/[\w./]+)`")
+
+
+def page(name: str) -> str:
+    return (REFERENCE / name).read_text("utf-8")
+
+
+def row(text: str, first: str) -> str:
+    """The one row of a table that begins with this cell."""
+    [found] = [line for line in text.splitlines() if line.startswith(f"| `{first}` |")]
+    return found
+
+
+@pytest.mark.parametrize("script", ["docs/generate_reference.py", "benchmarks/write_settings.py"])
+def test_what_is_generated_is_up_to_date(script: str) -> None:
+    # Without PYTHONPATH a script would import the installed package, which may be another checkout's.
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    check = subprocess.run([sys.executable, ROOT / script, "--check"], capture_output=True, text=True, env=environment)
+    assert check.returncode == 0, check.stdout + check.stderr
+
+
+@pytest.mark.parametrize("name", ["settings.md", "ajustes.md"])
+def test_every_setting_is_documented_with_a_meaning(name: str) -> None:
+    text = page(name)
+    for setting in Settings.model_fields:
+        meaning = row(text, setting.upper()).rstrip("| ").rpartition("| ")[2]
+        assert len(meaning.split()) >= 2, setting
+
+
+@pytest.mark.parametrize("name", list(STRATEGIES))
+def test_every_strategy_is_documented(name: str) -> None:
+    assert f"| `{name}` |" in page("strategies.md")
+
+
+@pytest.mark.parametrize("readme", ["docs/reference/providers.md", "README.es.md"])
+@pytest.mark.parametrize("provider", PROVIDERS.values(), ids=lambda provider: provider.name)
+def test_every_provider_is_documented_with_what_it_needs(provider: Provider, readme: str) -> None:
+    found = row((ROOT / readme).read_text("utf-8"), provider.name)
+    for name in (*provider.keys, *provider.needs):
+        assert name.upper() in found
+
+
+def commands(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """(names, command) of every command that does something."""
+    if subcommands := getattr(command, "commands", None):
+        for name, subcommand in subcommands.items():
+            yield from commands(subcommand, (*path, name))
+    else:
+        yield path, command
+
+
+COMMANDS = list(commands(typer.main.get_command(cli)))
+
+
+def test_the_commands_are_those_of_the_contract() -> None:
+    named = {" ".join(path) for path, _ in COMMANDS}
+    assert named >= {
+        *("benchmark run", "benchmark resume", "benchmark list", "benchmark compare", "benchmark export"),
+        *("benchmark retry", "benchmark show", "benchmark import"),
+        *("datasets fetch", "datasets list", "datasets push"),
+        *("ragas run", "ragas agreement"),
+        *("kb ask", "kb questions", "kb evaluate", "serve", "doctor", "hash-password"),
+    }
+
+
+@pytest.mark.parametrize(("path", "command"), COMMANDS, ids=[" ".join(path) for path, _ in COMMANDS])
+def test_every_command_is_documented_with_all_its_options(path: tuple[str, ...], command: Any) -> None:
+    section = page("commands.md").partition(f"### {' '.join(path)}\n")[2].partition("\n### ")[0]
+    assert f"chatbot-mvp {' '.join(path)}" in section
+    options = [name for parameter in command.params for name in parameter.opts if name.startswith("--")]
+    assert [name for name in options if name not in section and name != "--help"] == []
+
+
+@pytest.mark.parametrize("metric", METRICS.values(), ids=lambda metric: metric.name)
+def test_every_metric_is_documented_with_its_direction(metric: MetricSpec) -> None:
+    found = row(page("metrics.md"), metric.family if metric.k is None else f"{metric.family}@K")
+    assert ("lower is better" in found) != metric.higher_is_better
+
+
+@pytest.mark.parametrize("metric", RAGAS_METRICS.values(), ids=lambda metric: metric.name)
+def test_every_metric_of_answers_is_documented_with_its_columns(metric: RagasMetric) -> None:
+    found = row(page("metrics.md"), metric.name)
+    assert f"| {metric.title or '–'} |" in found
+    needs = found.rstrip(" |").rpartition("| ")[2]
+    parts, _, columns = needs.rpartition("; ")
+    assert columns.split(", ") == list(metric.columns)
+    assert ("judge" in parts, "vectors" in parts) == (metric.needs_judge, metric.needs_embedder)
+
+
+def test_every_key_of_a_ragas_configuration_is_documented() -> None:
+    names = {*RagasConfig.model_fields, *(f"judge.{name}" for name in JudgeConfig.model_fields)} - {"judge"}
+    assert [name for name in names if f"| `{name}` |" not in page("files-and-formats.md")] == []
+
+
+def test_every_cause_and_export_format_is_documented() -> None:
+    assert [cause for cause in Cause if f"| `{cause.value}` |" not in page("metrics.md")] == []
+    assert [name for name in FORMATS if f"| `{name}` |" not in page("exports.md")] == []
+
+
+def test_every_place_of_the_data_folder_is_documented() -> None:
+    text = page("files-and-formats.md")
+    settings = Settings(data_dir=Path("/data"))
+    paths = {name: getattr(settings, name) for name in vars(SettingPaths) if name.endswith(("_dir", "_path"))}
+    assert len(paths) > 15
+    assert [name for name, path in paths.items() if path.name not in text and name != "run_lock_path"] == []
+
+
+def test_the_modules_and_scripts_that_the_pages_name_exist() -> None:
+    missing = set()
+    for path in [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]:
+        named = re.findall(
+            r"`(?:python )?((?:chatbot_mvp|streamlit_app|benchmarks|tests|docs)/[\w./]+)`", path.read_text("utf-8")
+        )
+        missing |= {f"{path.name}: {name}" for name in named if not (ROOT / name).exists()}
+    # Written when something is chosen in Admin.
+    assert {entry for entry in missing if "app_settings" not in entry and "chatbot_mvp/data/" not in entry} == set()
+
+
+def test_nothing_written_at_run_time_is_tracked() -> None:
+    if not (ROOT / ".git").exists():
+        pytest.skip("needs a git checkout")
+    tracked = subprocess.run(["git", "ls-files", "data"], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert all(
+        path.startswith(("data/samples/", "data/env.example", "data/ragas_config.example.yaml"))
+        for path in tracked.stdout.split()
+    )
