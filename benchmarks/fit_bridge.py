@@ -24,7 +24,8 @@ from scipy.optimize import minimize
 from chatbot_mvp.app import build_app
 from chatbot_mvp.datasets import Dataset, load_dataset
 from chatbot_mvp.documents.chunking import passage_chunk
-from chatbot_mvp.metrics.ranking.family import ndcg_at, recall_at
+from chatbot_mvp.metrics.ranking.ndcg import ndcg_at
+from chatbot_mvp.metrics.ranking.recall import recall_at
 from chatbot_mvp.retrieval.bridge.arrays import best_first
 from chatbot_mvp.retrieval.bridge.choice import POOL, STEP_FEATURES
 from chatbot_mvp.retrieval.bridge.features import FEATURES, HAND, LINK_FEATURES, OWN_FEATURES, VECTOR_FEATURES

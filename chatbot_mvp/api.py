@@ -32,11 +32,14 @@ from chatbot_mvp.knowledge_base.service import KbContents
 from chatbot_mvp.knowledge_base.store import KbRecord
 from chatbot_mvp.knowledge_base.uploads import Upload
 from chatbot_mvp.llm.providers import ProviderCheck, Providers, ProviderStatus
-from chatbot_mvp.metrics.registry import METRICS
+from chatbot_mvp.metrics.registry import JUDGE_METRICS
+from chatbot_mvp.metrics.spec import shown_in
+from chatbot_mvp.retrieval.strategies import STRATEGIES
 from chatbot_mvp.runs.causes import GoldPath
 from chatbot_mvp.runs.comparison import Comparison, MetricDelta, QueryChange, RunDelta
 from chatbot_mvp.runs.configuration import RunSetting
 from chatbot_mvp.runs.distributions import Distribution
+from chatbot_mvp.runs.known_metrics import METRICS
 from chatbot_mvp.runs.leaderboard import Field, Place
 from chatbot_mvp.runs.notes import NO_NOTE, NOTE_CHARS, TAG_CHARS, RunNote
 from chatbot_mvp.runs.query_table import QueryFilter, QueryTable
@@ -47,6 +50,7 @@ from chatbot_mvp.settings.live import SettingRow
 
 __all__ = [
     "GROUPS",
+    "JUDGE_METRICS",
     "KINDS",
     "METRICS",
     "MODES",
@@ -54,6 +58,7 @@ __all__ = [
     "NO_NOTE",
     "RUN_KINDS",
     "RUN_PARAMETERS",
+    "STRATEGIES",
     "SUFFIXES",
     "TAG_CHARS",
     "Answer",
@@ -116,5 +121,6 @@ __all__ = [
     "form_of",
     "kind_of",
     "main_metric",
+    "shown_in",
     "suggest",
 ]

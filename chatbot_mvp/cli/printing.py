@@ -9,9 +9,8 @@ from typing import Any
 from chatbot_mvp.api import RunPlan
 from chatbot_mvp.cli.common import print_json
 from chatbot_mvp.evaluation.benchmark.estimate import Amount, Estimate, PhaseEstimate, Total
-from chatbot_mvp.metrics.ranking.family import CONTEXT_METRICS, RANKING_METRICS
-from chatbot_mvp.metrics.registry import ANSWER_METRICS
-from chatbot_mvp.settings.fields import JUDGE_METRICS
+from chatbot_mvp.metrics.registry import METRICS
+from chatbot_mvp.metrics.spec import Section
 
 _CONTRACT = (
     "run_id",
@@ -151,12 +150,7 @@ def print_result(result: dict[str, Any], as_json: bool) -> None:
         print(line)
 
 
-_SECTIONS = {
-    "retrieval": RANKING_METRICS,
-    "context": CONTEXT_METRICS,
-    "answers": (*ANSWER_METRICS, "semantic_similarity"),
-    "judge": JUDGE_METRICS,
-}
+_SECTIONS: tuple[Section, ...] = ("retrieval", "context", "answers", "judge")
 
 
 def result_lines(result: Mapping[str, Any]) -> list[str]:
@@ -166,8 +160,9 @@ def result_lines(result: Mapping[str, Any]) -> list[str]:
     if answered:
         judge = result["judge"] or "none"
         lines.append(f"  answers by {result['generator']}, judge: {judge}")
-    for section, names in _SECTIONS.items():
-        rows = [_metric_line(result, name) for name in result["metrics"] if name in names]
+    for section in _SECTIONS:
+        names = [name for name in result["metrics"] if name in METRICS and METRICS[name].section == section]
+        rows = [_metric_line(result, name) for name in names]
         lines += [section, *rows] if rows and answered else rows
     if answered:
         lines += ["run", *_usage_lines(result)]

@@ -14,8 +14,8 @@ from chatbot_mvp.cli.common import EnvOption, JsonOption, VerboseOption, open_ap
 from chatbot_mvp.cli.printing import print_plan, print_result
 from chatbot_mvp.cli.progress import ProgressLine
 from chatbot_mvp.cli.ragas import print_evaluation
+from chatbot_mvp.exports.base import write_files
 from chatbot_mvp.exports.comparison_text import comparison_text
-from chatbot_mvp.exports.exported import write_files
 from chatbot_mvp.exports.formats import FORMATS
 from chatbot_mvp.runs.records import RAGAS
 from chatbot_mvp.runs.search import main_metric

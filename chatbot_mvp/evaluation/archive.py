@@ -1,4 +1,4 @@
-"""Runs that are over, or were broken off: listed, tagged, read, ranked, compared, exported, imported."""
+"""List, tag, read, rank, compare, export and import finished and unfinished runs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from chatbot_mvp.evaluation.benchmark.retrieving import PHASE as RETRIEVE
 from chatbot_mvp.evaluation.benchmark.runner import RunParts
 from chatbot_mvp.evaluation.benchmark.trec import read_trec
 from chatbot_mvp.evaluation.ragas.results import phases_of
-from chatbot_mvp.exports.exported import Exported, FinishedRun
+from chatbot_mvp.exports.base import Exported, FinishedRun
 from chatbot_mvp.exports.formats import FORMATS
 from chatbot_mvp.exports.unbundle import read_bundle
 from chatbot_mvp.jobs.manager import JobManager
@@ -94,7 +94,7 @@ class RunArchive:
         return self._notes.all()
 
     def tag(self, run_id: str, add: Sequence[str] = (), remove: Sequence[str] = ()) -> RunNote:
-        """Give a run tags and take others away; tags that somebody else gives it at the same time stay.
+        """Add tags to a run and remove others. Tags that another user adds at the same time stay.
 
         Raises:
             RunNotFound, NoteNotWritten
@@ -103,23 +103,23 @@ class RunArchive:
         return self._notes.tag(run_id, add, remove)
 
     def write_note(self, run_id: str, text: str, seen: str) -> RunNote:
-        """Put a note in the place of the one that its writer saw.
+        """Replace the note ``seen`` of a run by ``text``.
 
         Raises:
-            NoteChanged: somebody else wrote another one in the meantime; it stays.
+            NoteChanged: another user has changed the note in the meantime; it stays.
             RunNotFound, NoteNotWritten
         """
         self._known(run_id)
         return self._notes.write(run_id, text, seen)
 
     def fields(self) -> list[Field]:
-        """The finished runs by what they measured: only those of one field can be ranked against each other."""
+        """Group the finished runs by the data that they measured. Only runs of one group can be ranked."""
         return fields(self.runs()[0])
 
     def leaderboard(self, field: Field, metric: str) -> list[Place]:
-        """The runs of a field by a metric, best first.
+        """Rank the runs of a field by a metric, best first.
 
-        Lines of earlier versions do not tell intervals; those are read from the beginning of the results.
+        Lines of earlier versions have no intervals; those are read from the result files.
         """
         told = [
             run if "intervals" in run else {**run, "intervals": self._intervals(run["run_id"])} for run in field.runs
@@ -136,7 +136,7 @@ class RunArchive:
         return self._results.get(folder.result_path, folder.result)
 
     def compare(self, run_ids: Sequence[str], metrics: Sequence[str] = ()) -> Comparison:
-        """The first finished run against each of the others; ``metrics`` by default the registry's few.
+        """Compare the first finished run with each of the others, by default by the metrics of ``COMPARED``.
 
         Raises:
             RunNotFound, RunUnreadable, NotComparable
@@ -145,7 +145,7 @@ class RunArchive:
         return compare_runs([self._compared(run_id) for run_id in run_ids], metrics)
 
     def export(self, run_id: str, form: str) -> Exported:
-        """A finished run in another form, by its name in ``FORMATS``.
+        """Export a finished run in a format of ``FORMATS``.
 
         Raises:
             UnknownChoice, RunNotFound, RunUnreadable
@@ -158,13 +158,13 @@ class RunArchive:
     def import_run(
         self, path: Path, dataset: str = "", name: str = "", progress: ProgressCallback = ignore_progress
     ) -> ImportedRun:
-        """Take in a run that was made elsewhere: a zip of the export "zip", or a TREC run file over ``dataset``.
+        """Import a run from elsewhere: a zip of the export "zip", or a TREC run file over ``dataset``.
 
         Args:
-            name: of a TREC run, in the place of a strategy; "" for the tag in the file.
+            name: name of a TREC run, displayed instead of a strategy; "" for the tag in the file.
 
         Raises:
-            NothingToImport: neither of the two.
+            NothingToImport: the file is neither of the two.
             BundleDamaged, BundleUnsafe, RunExists, TrecLineWrong, TrecIdUnknown, ImportNotWritten: nothing is imported.
             DatasetError, StorageError
         """
@@ -190,7 +190,7 @@ class RunArchive:
         return sorted(path for form in forms for path in folder.glob(form))
 
     def unfinished(self) -> list[UnfinishedRun]:
-        """Runs that were stopped or whose process died, the newest first."""
+        """List the runs that were stopped or whose process died, newest first."""
         active = {job.job_id for job in self._jobs.statuses() if job.active}
         found = []
         for folder in run_folders(self._live.current.results_dir):

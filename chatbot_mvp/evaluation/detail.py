@@ -12,11 +12,11 @@ from chatbot_mvp.errors import RunUnreadable
 from chatbot_mvp.evaluation.archive import RunArchive
 from chatbot_mvp.evaluation.benchmark.retrieving import PHASE as RETRIEVE
 from chatbot_mvp.llm.providers import Providers
-from chatbot_mvp.metrics.registry import METRICS
 from chatbot_mvp.runs.causes import GoldPath, gold_paths
 from chatbot_mvp.runs.comparison import ComparedRun, Comparison, Line, Mismatch, compare_runs, why_not_comparable
 from chatbot_mvp.runs.configuration import RunSetting, configuration_groups
 from chatbot_mvp.runs.distributions import Distribution, distribution
+from chatbot_mvp.runs.known_metrics import METRICS
 from chatbot_mvp.runs.query_table import QueryTable
 from chatbot_mvp.runs.records import RAGAS, TREC, QueryRecord, RunFolder, RunManifest
 from chatbot_mvp.runs.spending import LLM_REQUEST

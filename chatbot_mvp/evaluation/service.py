@@ -48,7 +48,7 @@ class RunService:
         self._jobs = jobs
 
     def plan_run(self, **changes: Any) -> RunPlan:
-        """What a benchmark run would do; ``changes`` are settings by name. Runs nothing, writes nothing.
+        """Plan a benchmark run; ``changes`` are settings by name. Executes and writes nothing.
 
         Raises:
             ConfigurationError, DatasetError, StorageError: as the run would.
@@ -61,9 +61,9 @@ class RunService:
         )
 
     def estimate(self, **changes: Any) -> Estimate | None:
-        """What a run would ask of models, by the lengths of texts and prompts; asks and writes nothing.
+        """Estimate a run's model requests from the lengths of texts and prompts. Sends and writes nothing.
 
-        None for a run that asks no model, and where the data set would have to be downloaded first.
+        None if the run asks no model, or if the data set would have to be downloaded first.
 
         Raises:
             ConfigurationError, DatasetError, StorageError: as the run would.
@@ -94,7 +94,7 @@ class RunService:
             return run_pilot(whole, queries, self._parts, progress, budget_usd)
 
     def strategies(self) -> Mapping[str, str]:
-        """Name -> what it does, of those that the configured parts can carry out."""
+        """Return name -> summary of the strategies that the configured provider and models support."""
         has_model = self._asked(self._live.current) is not None
         return {
             name: strategy.summary
@@ -120,7 +120,7 @@ class RunService:
         return run.folder.run_id
 
     def resume_run(self, run_id: str, *, budget_usd: float | None = None) -> None:
-        """Queue an unfinished run again, of whatever kind.
+        """Queue an unfinished run of any kind again.
 
         Raises:
             RunNotFound, RunBusy, RunUnreadable
@@ -128,7 +128,7 @@ class RunService:
         self._queue(run_id, lambda progress: self.resume_now(run_id, progress, budget_usd=budget_usd))
 
     def retry_run(self, run_id: str, *, budget_usd: float | None = None) -> None:
-        """Queue the failed queries of a run, finished or not, once more.
+        """Queue the failed queries of a run, finished or not, again.
 
         Raises:
             RunNotFound, RunBusy, RunUnreadable
@@ -136,19 +136,19 @@ class RunService:
         self._queue(run_id, lambda progress: self.retry_now(run_id, progress, budget_usd=budget_usd))
 
     def stop_run(self, run_id: str) -> None:
-        """Ask a queued or running run to stop; what it has recorded stays."""
+        """Ask a queued or running run to stop. Its records stay."""
         self._jobs.stop(run_id)
 
     def run_now(
         self, progress: ProgressCallback = ignore_progress, *, budget_usd: float | None = None, **changes: Any
     ) -> dict[str, Any]:
-        """A benchmark run in this thread; its result."""
+        """Execute a benchmark run in this thread and return its result."""
         return execute(self._prepare(changes, progress), self._parts, progress, budget_usd)
 
     def resume_now(
         self, run_id: str, progress: ProgressCallback = ignore_progress, *, budget_usd: float | None = None
     ) -> dict[str, Any]:
-        """Do what is missing of a run in this thread, of whatever kind; its result."""
+        """Complete an unfinished run of any kind in this thread and return its result."""
         if self._kind(run_id) == RAGAS:
             return self._ragas.resume(run_id, progress, budget_usd=budget_usd)
         return execute(self._reopen(run_id, progress), self._parts, progress, budget_usd)
@@ -156,13 +156,13 @@ class RunService:
     def retry_now(
         self, run_id: str, progress: ProgressCallback = ignore_progress, *, budget_usd: float | None = None
     ) -> dict[str, Any]:
-        """Do the failed queries of a run once more, and what is missing, in this thread; its new result."""
+        """Repeat a run's failed queries and execute its missing ones in this thread; return the new result."""
         if self._kind(run_id) == RAGAS:
             return self._ragas.resume(run_id, progress, retry_failed=True, budget_usd=budget_usd)
         return execute(self._reopen(run_id, progress, retry_failed=True), self._parts, progress, budget_usd)
 
     def evaluate_run(self, run_id: str) -> list[InputRow]:
-        """The answers of a finished run as rows for an evaluation.
+        """Return the answers of a finished run as rows for an evaluation.
 
         Raises:
             RunNotFound, RunUnreadable, NothingToEvaluate
@@ -172,7 +172,7 @@ class RunService:
         return self._ragas.rows_of_result(run.result, run.dataset)
 
     def jobs(self) -> list[JobStatus]:
-        """Background jobs, the newest first."""
+        """List the background jobs, newest first."""
         return self._jobs.statuses()
 
     # --- wiring
@@ -197,7 +197,7 @@ class RunService:
         )
 
     def _of_run(self, changes: Mapping[str, Any]) -> Settings:
-        """The settings of a run, once its models are known to be there."""
+        """Return the settings of a run, after checking that its models can be used."""
         settings = self._live.current.with_changes(**changes)
         require_language_model(settings, self._asked(settings))
         if settings.generation_enabled:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from chatbot_mvp.exports.exported import Exported, FinishedRun, context_ids, has_response
+from chatbot_mvp.exports.base import Exported, FinishedRun, context_ids, has_response
 
 
 def to_ragas(run: FinishedRun) -> Exported:

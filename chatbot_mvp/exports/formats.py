@@ -1,31 +1,38 @@
-"""The registry of export formats."""
+"""The exports, one row each: ``--format``, the zip and the errors for unknown forms read the rows."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from functools import partial, update_wrapper
 
 from chatbot_mvp.exports.answers import to_hotpotqa, to_ragas
+from chatbot_mvp.exports.base import ExportFormat
 from chatbot_mvp.exports.bundle import to_zip
-from chatbot_mvp.exports.exported import Export
 from chatbot_mvp.exports.rankings import to_beir, to_json, to_trec
 from chatbot_mvp.exports.report import to_markdown
 
+_ROWS = (
+    ExportFormat("trec", to_trec, "TREC run and qrels"),
+    ExportFormat("json", to_json, "rankings and judgements as ranx and ir_measures read them"),
+    ExportFormat(
+        "beir",
+        to_beir,
+        "corpus, questions and judgements as a BEIR folder",
+        not_in_zip="it holds the texts of the whole corpus; the zip names the data set by its hash",
+    ),
+    ExportFormat("markdown", to_markdown, "report with tables"),
+    ExportFormat("hotpotqa", to_hotpotqa, "predictions for the official HotpotQA script"),
+    ExportFormat("ragas", to_ragas, "answered questions as Ragas reads them"),
+)
 
-@dataclass(frozen=True)
-class ExportFormat:
-    """One export format."""
 
-    export: Export
-    summary: str
+def zip_of(rows: tuple[ExportFormat, ...]) -> ExportFormat:
+    """The zip of these forms: it has every form that gives no reason to be left out."""
+    left_out = ", ".join(row.name.upper() for row in rows if row.not_in_zip)
+    summary = f"all of these{f' but {left_out}' if left_out else ''}, with configuration, hashes and versions"
+    parts = tuple(row for row in rows if not row.not_in_zip)
+    export = update_wrapper(partial(to_zip, parts=parts), to_zip)
+    return ExportFormat("zip", export, summary, not_in_zip="it is the zip itself")
 
 
-FORMATS: dict[str, ExportFormat] = {
-    "trec": ExportFormat(to_trec, "TREC run and qrels"),
-    "json": ExportFormat(to_json, "rankings and judgements as ranx and ir_measures read them"),
-    "beir": ExportFormat(to_beir, "corpus, questions and judgements as a BEIR folder"),
-    "markdown": ExportFormat(to_markdown, "report with tables"),
-    "hotpotqa": ExportFormat(to_hotpotqa, "predictions for the official HotpotQA script"),
-    "ragas": ExportFormat(to_ragas, "answered questions as Ragas reads them"),
-    "zip": ExportFormat(to_zip, "all of these but BEIR, with configuration, hashes and versions"),
-}
-"""Name for ``benchmark export --format`` -> format."""
+FORMATS: dict[str, ExportFormat] = {row.name: row for row in (*_ROWS, zip_of(_ROWS))}
+"""Name, as ``benchmark export --format`` takes it -> the form."""

@@ -9,7 +9,7 @@ from typing import Any
 import altair as alt
 import pandas as pd
 
-from chatbot_mvp.metrics.registry import COMPARED
+from chatbot_mvp.runs.known_metrics import COMPARED
 
 _CURVES = {"recall": "recall@K", "ndcg": "ndcg@K", "all_gold": "all_gold@K"}
 _WIDTH = 560

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from urllib.parse import quote
 
-from chatbot_mvp.exports.exported import Exported, FinishedRun
+from chatbot_mvp.exports.base import Exported, FinishedRun
 
 _BLANK = re.compile(r"[\s%]")
 

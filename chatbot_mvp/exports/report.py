@@ -6,8 +6,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from chatbot_mvp.exports.exported import Exported, FinishedRun
-from chatbot_mvp.metrics.registry import COMPARED, METRICS
+from chatbot_mvp.exports.base import Exported, FinishedRun
+from chatbot_mvp.runs.known_metrics import COMPARED, METRICS
 from chatbot_mvp.runs.masking import masked_settings
 
 _EXAMPLES = 5

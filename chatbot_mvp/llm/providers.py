@@ -13,14 +13,14 @@ from chatbot_mvp.llm.base import ChatModel, ChatOptions, ChatRequest, ChatStream
 from chatbot_mvp.llm.language_model import LanguageModel
 from chatbot_mvp.llm.registry import PROVIDERS, create_chat_model, create_remote_model, find_provider, is_installed
 from chatbot_mvp.llm.reply_cache import ReplyCache
+from chatbot_mvp.settings.fields import PROVIDER_SETTINGS
 from chatbot_mvp.settings.live import LiveSettings
 from chatbot_mvp.settings.model import Settings
 
 _CHECK_SECONDS = 10.0
 _MODEL_FIELDS = {
-    name
-    for name in Settings.model_fields
-    if name.startswith(("provider", "gemini_", "groq_", "llm_", "nim_", "openai_", "ollama_", "local_"))
+    *PROVIDER_SETTINGS,
+    *(name for name in Settings.model_fields if name.startswith(("provider", "llm_", "nim_"))),
 }
 """Settings that a model is made from."""
 

@@ -19,7 +19,8 @@ from chatbot_mvp.llm.reply_cache import CachedModel, ReplyCache
 from chatbot_mvp.llm.wire import Wire
 from chatbot_mvp.remote.failures import Endpoint
 from chatbot_mvp.remote.http import JsonEndpoint, calls_for, v1
-from chatbot_mvp.settings.model import MODEL_SETTINGS, Settings
+from chatbot_mvp.settings.fields import ADDRESS_SETTINGS, MODEL_SETTINGS, PROVIDER_SETTINGS
+from chatbot_mvp.settings.model import Settings
 
 NVIDIA_URL = "https://integrate.api.nvidia.com/v1"
 _CONNECT_SECONDS = 10.0
@@ -27,18 +28,24 @@ _CONNECT_SECONDS = 10.0
 
 @dataclass(frozen=True, slots=True)
 class Provider:
-    """Description of a provider. Reading it does not import the provider's SDK."""
+    """Description of a provider. Reading it does not import the provider's SDK.
+
+    Its settings (keys, model and address) are marked with its name in ``settings.fields``.
+    """
 
     name: str
-    keys: tuple[str, ...] = ()
-    """Settings that may hold its key; at least one must be set."""
     needs: tuple[str, ...] = ()
     """Settings that must not be empty."""
     package: str = ""
     """Package that is imported when the model is created."""
     command: str = ""
     """Command that installs the package."""
-    base_url: Callable[[Settings], str] = lambda settings: ""
+    place: str = ""
+    """Setting with the location of its model, if that is not an address."""
+    usual_url: str = ""
+    """Address used if the setting is empty."""
+    own_server_without_key: bool = False
+    """Whether a self-hosted server may need no key."""
     wire: Callable[[Endpoint, Settings], Wire] | None = None
     """Creates the adapter; None for a provider without a language model."""
     always_shown: bool = False
@@ -53,6 +60,18 @@ class Provider:
         """True if the provider has a language model."""
         return self.wire is not None
 
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """Settings of which one must hold a key."""
+        return tuple(
+            name for name, mark in PROVIDER_SETTINGS.items() if (mark.provider, mark.role) == (self.name, "key")
+        )
+
+    def base_url(self, settings: Settings) -> str:
+        """Where it is; "" where that says nothing."""
+        variable = ADDRESS_SETTINGS.get(self.name, self.place)
+        return (str(getattr(settings, variable)) if variable else "") or self.usual_url
+
     def key(self, settings: Settings) -> SecretStr:
         """Return the first key that is set; empty if none is."""
         found: list[SecretStr] = [getattr(settings, name) for name in self.keys]
@@ -60,13 +79,15 @@ class Provider:
 
     def missing(self, settings: Settings) -> str:
         """Return the variables that must still be set to use the provider; "" if it is configured."""
-        if self.name == "nim":
-            # A self-hosted NIM may need no key; NVIDIA's service does.
-            configured = settings.llm_base_url or self.key(settings).get_secret_value()
-            return "" if configured else "LLM_BASE_URL / NVIDIA_API_KEY"
-        if self.keys and not self.key(settings).get_secret_value():
-            return " / ".join(name.upper() for name in self.keys)
+        either = self.keys
+        if self.own_server_without_key:
+            either = (ADDRESS_SETTINGS[self.name], *either)
+        if self.keys and not (self.key(settings).get_secret_value() or self._at_own_server(settings)):
+            return " / ".join(name.upper() for name in either)
         return ", ".join(name.upper() for name in self.needs if not getattr(settings, name))
+
+    def _at_own_server(self, settings: Settings) -> bool:
+        return self.own_server_without_key and bool(getattr(settings, ADDRESS_SETTINGS[self.name]))
 
     def note(self, settings: Settings) -> str:
         """Return "small_model" if the model is too small for reliable answers, otherwise ""."""
@@ -76,7 +97,7 @@ class Provider:
 
     def endpoint(self, settings: Settings) -> Endpoint:
         """Return the endpoint that its requests go to."""
-        variable = MODEL_SETTINGS.get(self.name, "local_model_path")
+        variable = MODEL_SETTINGS.get(self.name, self.place)
         return Endpoint(
             self.name,
             settings.model_of(self.name),
@@ -143,37 +164,31 @@ def _local(endpoint: Endpoint, settings: Settings) -> Wire:
 _ROWS = (
     Provider(
         "gemini",
-        keys=("gemini_api_key", "google_api_key"),
         package="google.generativeai",
         command="pip install google-generativeai",
-        base_url=lambda settings: settings.gemini_base_url,
         wire=_gemini,
         always_shown=True,
     ),
     Provider(
         "groq",
-        keys=("groq_api_key",),
         package="groq",
         command="pip install groq",
-        base_url=lambda settings: settings.groq_base_url,
         wire=_groq,
         always_shown=True,
     ),
     Provider(
         "nim",
-        keys=("nvidia_api_key",),
         package="openai",
         command="pip install openai",
-        base_url=lambda settings: settings.llm_base_url or NVIDIA_URL,
+        usual_url=NVIDIA_URL,
+        own_server_without_key=True,
         wire=_openai_like(),
         tells_context=True,
     ),
     Provider(
         "openai",
-        keys=("openai_api_key",),
         package="openai",
         command="pip install openai",
-        base_url=lambda settings: settings.openai_base_url,
         wire=_openai_like("max_completion_tokens"),
         tells_context=True,
     ),
@@ -182,7 +197,6 @@ _ROWS = (
         needs=("ollama_model_name",),
         package="openai",
         command="pip install openai",
-        base_url=lambda settings: settings.ollama_base_url,
         wire=_openai_like(),
     ),
     Provider(
@@ -190,7 +204,7 @@ _ROWS = (
         needs=("local_model_path",),
         package="xllamacpp",
         command="pip install 'chatbot-mvp[local]'",
-        base_url=lambda settings: settings.local_model_path,
+        place="local_model_path",
         wire=_local,
         concurrency=PARALLEL,
     ),

@@ -1,107 +1,70 @@
-"""The registry of all metrics: input, range, direction, and the keys of their texts in the translations."""
+"""The metrics of benchmark runs, one row each. Everything else about a metric is derived from its row.
+
+All ranking metrics are in 0-1 and None (*not scored*) for a query without relevant documents. A document is relevant
+when its qrel is above 0. Tested against ir_measures on random runs.
+"""
 
 from __future__ import annotations
-
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Literal
 
 from chatbot_mvp.metrics.answers.accuracy import answer_contains, generation_score, label_accuracy
 from chatbot_mvp.metrics.answers.exact_match import exact_match
 from chatbot_mvp.metrics.answers.f1 import answer_f1
 from chatbot_mvp.metrics.answers.semantic_similarity import semantic_similarity
-from chatbot_mvp.metrics.answers.text import AnswerCase
-from chatbot_mvp.metrics.ranking.family import CONTEXT_METRICS, RANKING_METRICS
-from chatbot_mvp.metrics.ranking.generation_context import reranker_rescue_count
+from chatbot_mvp.metrics.ranking.all_gold import all_gold_at
+from chatbot_mvp.metrics.ranking.average_precision import average_precision
+from chatbot_mvp.metrics.ranking.generation_context import generation_hit, generation_recall, reranker_rescue_count
+from chatbot_mvp.metrics.ranking.hit import hit_at
+from chatbot_mvp.metrics.ranking.ndcg import ndcg_at
+from chatbot_mvp.metrics.ranking.precision import precision_at
+from chatbot_mvp.metrics.ranking.recall import complement_recall_at, recall_at
+from chatbot_mvp.metrics.ranking.reciprocal_rank import reciprocal_rank
+from chatbot_mvp.metrics.ranking.relevance import CUTOFFS
+from chatbot_mvp.metrics.spec import Input, MetricSpec, Shown, at_cutoffs
 
-Input = Literal["ranking", "context", "answer", "judged", "vectors", "run"]
-
-RAGAS_NAMES = (
-    "ragas_llm_context_precision_without_reference",
-    "ragas_llm_context_precision_with_reference",
-    *("ragas_context_recall", "ragas_faithfulness", "ragas_answer_relevancy", "ragas_nv_context_relevance"),
-    *("ragas_id_based_context_precision", "ragas_id_based_context_recall"),
-    *("lexical_context_recall", "lexical_faithfulness", "embedding_answer_similarity", "embedding_answer_relevancy"),
+# Few metrics are compared, since Holm's correction charges for each: hit@1, precision@1 and ndcg@1 of binary judgements
+# are one metric under three names, and a complement has its metric's p.
+_ROWS: tuple[MetricSpec, ...] = (
+    *at_cutoffs("hit", hit_at, shown={1: Shown(10, ("compared", "tile"))}),
+    *at_cutoffs(
+        "recall",
+        recall_at,
+        (1, 2, *CUTOFFS[1:]),
+        shown={5: Shown(20, ("compared", "tile", "column", "answer_column")), 10: Shown(30, ("compared",))},
+    ),
+    MetricSpec("mrr", "ranking", reciprocal_rank, shown=Shown(60, ("compared", "tile", "column"))),
+    *at_cutoffs("ndcg", ndcg_at, shown={10: Shown(50, ("compared", "tile", "column"))}),
+    *at_cutoffs("precision", precision_at),
+    MetricSpec("map", "ranking", average_precision, shown=Shown(70, ("compared",))),
+    *at_cutoffs("all_gold", all_gold_at, shown={5: Shown(40, ("compared",))}),
+    *at_cutoffs("complement_recall", complement_recall_at, higher_is_better=False),
+    MetricSpec("generation_recall", "context", generation_recall, shown=Shown(80, ("compared",))),
+    MetricSpec("generation_hit", "context", generation_hit),
+    MetricSpec("reranker_rescue_count", "run", reranker_rescue_count, high=None),
+    MetricSpec("generation_score", "answer", generation_score, shown=Shown(90, ("compared", "tile", "answer_column"))),
+    MetricSpec("f1", "answer", answer_f1, shown=Shown(100, ("compared",))),
+    MetricSpec("exact_match", "answer", exact_match, shown=Shown(110, ("compared",))),
+    MetricSpec("accuracy", "answer", label_accuracy, answer_type="label", shown=Shown(120, ("compared",))),
+    MetricSpec("answer_contains", "answer", answer_contains, answer_type="extractive", shown=Shown(125, ("tile",))),
+    MetricSpec(
+        "faithfulness", "judge", judged_by_default=True, shown=Shown(130, ("compared", "tile", "answer_column"))
+    ),
+    MetricSpec("context_utilization", "judge", judged_by_default=True),
+    MetricSpec("semantic_similarity", "vectors", semantic_similarity, shown=Shown(140, ("compared", "tile"))),
 )
-"""The metrics of data sets of answers; ``judges.ragas`` scores them."""
 
-ANSWER_METRICS: dict[str, Callable[[AnswerCase], float | None]] = {
-    "generation_score": generation_score,
-    "f1": answer_f1,
-    "exact_match": exact_match,
-    "accuracy": label_accuracy,
-    "answer_contains": answer_contains,
-}
-"""Name -> function that scores one answered question."""
+METRICS: dict[str, MetricSpec] = {spec.name: spec for spec in _ROWS}
+"""Name -> what it is, in the order in which results list them."""
 
 
-@dataclass(frozen=True, slots=True)
-class MetricSpec:
-    """One metric."""
-
-    name: str
-    """Name in run records and exports ("recall@5")."""
-    takes: Input
-    """ranking: (ranking before reranking, qrels); context: (documents in the context, qrels); answer: an AnswerCase;
-    judged: a judge's reply, without a function; vectors: (answer, reference) embedded; run: all queries of a run
-    together, without values per query."""
-    function: Callable[..., float | int | None] | None
-    k: int | None = None
-    """Cutoff; None if it has none."""
-    low: float = 0.0
-    """Smallest value."""
-    high: float | None = 1.0
-    """Largest value; None if unbounded."""
-    higher_is_better: bool = True
-
-    @property
-    def family(self) -> str:
-        """The name without its cutoff, as in the text keys ``metric_label.<family>`` and ``metric_help.<family>``."""
-        return self.name.partition("@")[0]
-
-    @property
-    def label_key(self) -> str:
-        return f"metric_label.{self.family}"
-
-    @property
-    def help_key(self) -> str:
-        return f"metric_help.{self.family}"
-
-    @property
-    def worst(self) -> float:
-        """The value that a failed query gets in the mean that includes failures."""
-        return self.low if self.higher_is_better or self.high is None else self.high
+def metrics_of(takes: Input) -> dict[str, MetricSpec]:
+    """Name -> row of the metrics that score this, in their order."""
+    return {name: spec for name, spec in METRICS.items() if spec.takes == takes}
 
 
-def _k(name: str) -> int | None:
-    _, _, k = name.partition("@")
-    return int(k) if k else None
+def ranking_metrics(depth: int) -> dict[str, MetricSpec]:
+    """The metrics that a ranking of ``depth`` documents can be scored with: those without a cutoff beyond it."""
+    return {name: spec for name, spec in metrics_of("ranking").items() if spec.k is None or spec.k <= depth}
 
 
-METRICS: dict[str, MetricSpec] = {
-    spec.name: spec
-    for spec in (
-        *(
-            MetricSpec(name, "ranking", function, _k(name), higher_is_better=not name.startswith("complement_"))
-            for name, function in RANKING_METRICS.items()
-        ),
-        *(MetricSpec(name, "context", function) for name, function in CONTEXT_METRICS.items()),
-        MetricSpec("reranker_rescue_count", "run", reranker_rescue_count, high=None),
-        *(MetricSpec(name, "answer", function) for name, function in ANSWER_METRICS.items()),
-        *(MetricSpec(name, "judged", None) for name in ("faithfulness", "context_utilization")),
-        MetricSpec("semantic_similarity", "vectors", semantic_similarity),
-        *(MetricSpec(name, "judged", None) for name in RAGAS_NAMES),
-    )
-}
-"""Name -> metric."""
-
-COMPARED = (
-    *RAGAS_NAMES,
-    *("hit@1", "recall@5", "recall@10", "all_gold@5", "ndcg@10", "mrr", "map"),
-    *("generation_recall", "generation_score", "f1", "exact_match", "accuracy", "faithfulness", "semantic_similarity"),
-)
-"""The default metrics of a comparison of runs.
-
-The list is short because Holm's correction makes each further metric costly. Redundant metrics are left out: for binary
-judgements hit@1, precision@1 and ndcg@1 are equal, and a complement has the p of its metric.
-"""
+JUDGE_METRICS = tuple(metrics_of("judge"))
+"""What a language model can score of an answer in a run."""

@@ -1,4 +1,4 @@
-"""The registry of retrieval strategies. A strategy is data: a name, its stages, and the resources it needs."""
+"""The registry of retrieval strategies. A strategy is data: its name and its stages, which say what they need."""
 
 from __future__ import annotations
 
@@ -19,10 +19,27 @@ class Strategy:
     name: str
     summary: str
     stages: tuple[type[Stage], ...]
-    needs_vectors: bool
-    needs_links: bool = False
     needs_language_model: bool = False
     """True if a language model writes a context for each chunk before indexing (see ``indexes.enrichment``)."""
+
+    @property
+    def needs_vectors(self) -> bool:
+        """True if a stage compares embeddings."""
+        return any(stage.needs_vectors for stage in self.stages)
+
+    @property
+    def needs_links(self) -> bool:
+        """True if a stage follows links between documents."""
+        return any(stage.needs_links for stage in self.stages)
+
+    @property
+    def knobs(self) -> frozenset[str]:
+        """Settings that have an effect with this strategy and not with every other one."""
+        own = _CONTEXT_KNOBS if self.needs_language_model else frozenset()
+        return own.union(*(stage.knobs for stage in self.stages))
+
+
+_CONTEXT_KNOBS = frozenset({"retrieval_context_max_tokens", "retrieval_context_batch_size"})
 
 
 _JUDGE = (Selection, Stitching, Evidence)
@@ -30,26 +47,17 @@ _JUDGE = (Selection, Stitching, Evidence)
 STRATEGIES: dict[str, Strategy] = {
     strategy.name: strategy
     for strategy in (
-        Strategy("LEXICAL", "BM25 alone; needs no vectors", (Expansion, Lexical, KbScore, *_JUDGE), False),
-        Strategy("SIMPLE_VECTOR", "Nearest vectors alone (exact cosine)", (Dense, *_JUDGE), True),
-        Strategy("HYBRID", "BM25 and vectors, fused", (Expansion, Lexical, Dense, Fusion, KbScore, *_JUDGE), True),
+        Strategy("LEXICAL", "BM25 alone; needs no vectors", (Expansion, Lexical, KbScore, *_JUDGE)),
+        Strategy("SIMPLE_VECTOR", "Nearest vectors alone (exact cosine)", (Dense, *_JUDGE)),
+        Strategy("HYBRID", "BM25 and vectors, fused", (Expansion, Lexical, Dense, Fusion, KbScore, *_JUDGE)),
         Strategy(
             "CONTEXTUAL_HYBRID",
             "HYBRID over chunks with a context that a language model writes for each",
             (Expansion, Lexical, Dense, Fusion, KbScore, *_JUDGE),
-            True,
             needs_language_model=True,
         ),
-        Strategy(
-            "BRIDGE", "BM25 and a walk over who mentions whom", (Expansion, Bridge, KbScore, *_JUDGE), False, True
-        ),
-        Strategy(
-            "BRIDGE_HYBRID",
-            "BRIDGE with vectors",
-            (Expansion, Dense, Bridge, KbScore, *_JUDGE),
-            needs_vectors=True,
-            needs_links=True,
-        ),
+        Strategy("BRIDGE", "BM25 and a walk over who mentions whom", (Expansion, Bridge, KbScore, *_JUDGE)),
+        Strategy("BRIDGE_HYBRID", "BRIDGE with vectors", (Expansion, Dense, Bridge, KbScore, *_JUDGE)),
     )
 }
 

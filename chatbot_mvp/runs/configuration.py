@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from chatbot_mvp.runs.masking import masked_settings
+from chatbot_mvp.settings.fields import PROVIDER_SETTINGS
 from chatbot_mvp.settings.model import MASK, SECRETS, Settings
 
 GROUPS: dict[str, tuple[str, ...]] = {
@@ -14,7 +15,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "context": ("kb_top_k", "kb_min_score", "kb_max_context_chars", "kb_large_context_chars"),
     "reranking": ("reranker_",),
     "vectors": ("embedding_",),
-    "answers": ("generation_", "llm_", "provider", "local_", "gemini_", "groq_", "openai_", "ollama_"),
+    "answers": ("generation_", "llm_", "provider", *PROVIDER_SETTINGS),
     "judge": ("judge_",),
     "data": ("mteb_", "eval_", "dev_", "corpus_", "minio_", "s3_"),
     "requests": ("nim_",),

@@ -7,9 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from chatbot_mvp.metrics.answers.text import AnswerCase
-from chatbot_mvp.metrics.ranking.family import CONTEXT_METRICS
 from chatbot_mvp.metrics.ranking.generation_context import reranker_rescue_count
-from chatbot_mvp.metrics.registry import ANSWER_METRICS, METRICS
+from chatbot_mvp.metrics.registry import METRICS, metrics_of
 from chatbot_mvp.metrics.statistics.summary import SPLITS, Scores, Summary, split, summarise
 from chatbot_mvp.runs.causes import Cause
 
@@ -18,13 +17,13 @@ Row = Mapping[str, Any]
 
 def context_metrics(context: Sequence[str] | None, qrels: Mapping[str, int]) -> dict[str, float | None]:
     """Compute the metrics of the generator's context; empty without a reranker (``context`` is None)."""
-    return {} if context is None else {name: function(context, qrels) for name, function in CONTEXT_METRICS.items()}
+    return {} if context is None else {name: spec.score(context, qrels) for name, spec in metrics_of("context").items()}
 
 
 def answer_metrics(case: AnswerCase) -> dict[str, float | None]:
     """Compute the answer metrics that apply to the kind of question; all None if there is no answer."""
-    other = "answer_contains" if case.is_label else "accuracy"
-    return {name: function(case) for name, function in ANSWER_METRICS.items() if name != other}
+    specs = metrics_of("answer").items()
+    return {name: spec.score(case) for name, spec in specs if spec.applies_to(case.is_label)}
 
 
 def run_figures(per_query: Sequence[Row]) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from chatbot_mvp.metrics.registry import METRICS
+from chatbot_mvp.runs.known_metrics import METRICS
 from chatbot_mvp.runs.records import RAGAS
 from chatbot_mvp.runs.search import Run, main_metric
 

@@ -9,8 +9,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from chatbot_mvp.metrics.registry import METRICS
 from chatbot_mvp.metrics.statistics.summary import SPLITS
+from chatbot_mvp.runs.known_metrics import METRICS
 from chatbot_mvp.text import fold
 
 Row = Mapping[str, Any]

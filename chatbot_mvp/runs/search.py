@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from chatbot_mvp.metrics.registry import METRICS
+from chatbot_mvp.runs.known_metrics import METRICS
 from chatbot_mvp.runs.notes import NO_NOTE, RunNote
 from chatbot_mvp.runs.records import RAGAS
 from chatbot_mvp.text import fold

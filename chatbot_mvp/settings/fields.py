@@ -6,9 +6,22 @@ import re
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import Field, SecretStr, ValidationInfo, field_serializer, field_validator, model_validator
+from pydantic import Field, SecretStr, ValidationInfo, field_validator, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from chatbot_mvp.metrics.registry import JUDGE_METRICS, METRICS
+from chatbot_mvp.settings.kinds import (
+    IS_ADDRESS,
+    Address,
+    Key,
+    OfProvider,
+    Secret,
+    address_of,
+    key_of,
+    marked,
+    model_of,
+    option_of,
+)
 from chatbot_mvp.settings.password import reason_against
 
 PROJECT_ROOT = Path(__file__).resolve().parents[2]
@@ -18,41 +31,10 @@ LOCAL_EMBEDDER = "local/multilingual-e5-small"
 AUTO = "auto"
 """Value of PROVIDER that means: the provider chosen in Admin, else gemini if it has a key, else demo."""
 
-MASK = "***"
-"""Replaces the value of a secret wherever settings are logged, saved or shown."""
-
-
-MODEL_SETTINGS = {
-    "gemini": "gemini_model_name",
-    "groq": "groq_model_name",
-    "nim": "llm_model_name",
-    "openai": "openai_model_name",
-    "ollama": "ollama_model_name",
-}
-"""Provider -> the setting that names its model."""
-
-
 LEAST_CONTEXT_CHARS = 500
 """Minimum legal length of a context, in characters."""
 
-PROVIDER_NAMES = (*MODEL_SETTINGS, "local", "demo")
-
-JUDGE_METRICS = ("faithfulness", "context_utilization")
-"""Metrics of an answer that a judge can score in a run."""
-
-
-_KEYS = (
-    *("gemini_api_key", "google_api_key", "groq_api_key", "nvidia_api_key", "openai_api_key", "serve_token"),
-    *("minio_access_key", "minio_secret_key"),
-)
-
-SECRETS = (*_KEYS, "admin_password")
-"""Settings whose values are never logged, saved or shown."""
-
-ADDRESSES = (
-    *("gemini_base_url", "groq_base_url", "llm_base_url", "openai_base_url", "ollama_base_url"),
-    *("embedding_base_url", "reranker_base_url", "minio_endpoint"),
-)
+DEFAULT_JUDGE_METRICS = ",".join(name for name in JUDGE_METRICS if METRICS[name].judged_by_default)
 
 
 class SettingFields(BaseSettings):
@@ -63,7 +45,7 @@ class SettingFields(BaseSettings):
     data_dir: Path = Field(PROJECT_ROOT / "data", description="Folder where the application writes all its files.")
     ui_language: Literal["es", "en"] = Field("es", description="Language of the pages on the first visit.")
 
-    admin_password: SecretStr = Field(
+    admin_password: Secret = Field(
         SecretStr(""),
         description="Password to enter Admin and to delete, or its hash from `chatbot-mvp hash-password`; empty: none.",
     )
@@ -113,7 +95,7 @@ class SettingFields(BaseSettings):
         False, description="Let the model rewrite each follow-up question so that it stands alone."
     )
     log_queries: bool = Field(False, description="Include the text of questions in logs/retrieval_metrics.jsonl.")
-    serve_token: SecretStr = Field(
+    serve_token: Key = Field(
         SecretStr(""), description="Bearer token that `chatbot-mvp serve` requires; empty: a new one at each start."
     )
 
@@ -122,29 +104,41 @@ class SettingFields(BaseSettings):
         description="Provider that writes the answers, by its name in the table of providers; `auto`: the one chosen "
         "in Admin, else `gemini` if it has a key, else `demo`.",
     )
-    gemini_api_key: SecretStr = Field(SecretStr(""), description="Key for `gemini`.")
-    google_api_key: SecretStr = Field(SecretStr(""), description="Key for `gemini`, used if GEMINI_API_KEY is empty.")
-    gemini_model_name: str = Field("gemini-2.5-flash", min_length=1, description="Model of `gemini`.")
-    gemini_base_url: str = Field("https://generativelanguage.googleapis.com", description="Address of `gemini`.")
-    groq_api_key: SecretStr = Field(SecretStr(""), description="Key for `groq`.")
-    groq_model_name: str = Field("llama-3.3-70b-versatile", min_length=1, description="Model of `groq`.")
-    groq_base_url: str = Field("https://api.groq.com", description="Address of `groq`.")
-    llm_base_url: str = Field(
-        "", description="Address of a NIM with a language model, e.g. http://host:8000/v1; empty: NVIDIA's own service."
+    gemini_api_key: Key = key_of("gemini", "Key for `gemini`.")
+    google_api_key: Key = key_of("gemini", "Key for `gemini`, used if GEMINI_API_KEY is empty.")
+    gemini_model_name: str = model_of("gemini", "gemini-2.5-flash", "Model of `gemini`.")
+    gemini_base_url: Address = address_of("gemini", "https://generativelanguage.googleapis.com", "Address of `gemini`.")
+    groq_api_key: Key = key_of("groq", "Key for `groq`.")
+    groq_model_name: str = model_of("groq", "llama-3.3-70b-versatile", "Model of `groq`.")
+    groq_base_url: Address = address_of("groq", "https://api.groq.com", "Address of `groq`.")
+    llm_base_url: Address = address_of(
+        "nim", "", "NIM with a language model, e.g. http://host:8000/v1; empty: NVIDIA's own service."
     )
-    llm_model_name: str = Field("nvidia/nemotron-3-nano", min_length=1, description="Model of `nim`.")
-    nvidia_api_key: SecretStr = Field(SecretStr(""), description="Key for NIM; empty if the server needs none.")
-    openai_api_key: SecretStr = Field(SecretStr(""), description="Key for `openai`.")
-    openai_model_name: str = Field("gpt-4.1-mini", min_length=1, description="Model of `openai`.")
-    openai_base_url: str = Field("https://api.openai.com/v1", description="Address of `openai` or of a compatible API.")
-    ollama_model_name: str = Field("", description="Model of `ollama`, as `ollama list` names it.")
-    ollama_base_url: str = Field("http://127.0.0.1:11434/v1", description="Address of `ollama`.")
-    local_model_path: str = Field("", description="GGUF file of the model that `local` runs inside the process.")
-    local_context_tokens: int = Field(
-        4_096, ge=256, le=1_048_576, description="Context size of `local`: prompt and answer together (tokens)."
+    llm_model_name: str = model_of("nim", "nvidia/nemotron-3-nano", "Model of `nim`.")
+    nvidia_api_key: Key = key_of("nim", "Key for NIM; empty if the server needs none.")
+    openai_api_key: Key = key_of("openai", "Key for `openai`.")
+    openai_model_name: str = model_of("openai", "gpt-4.1-mini", "Model of `openai`.")
+    openai_base_url: Address = address_of(
+        "openai", "https://api.openai.com/v1", "Address of `openai` or of a compatible API."
     )
-    local_threads: int = Field(
-        0, ge=0, le=1_024, description="Threads of `local`; 0: half the cores, so that the pages stay responsive."
+    ollama_model_name: str = model_of("ollama", "", "Model of `ollama`, as `ollama list` names it.")
+    ollama_base_url: Address = address_of("ollama", "http://127.0.0.1:11434/v1", "Address of `ollama`.")
+    local_model_path: str = option_of(
+        "local", "", description="GGUF file of the model that `local` runs inside the process."
+    )
+    local_context_tokens: int = option_of(
+        "local",
+        4_096,
+        ge=256,
+        le=1_048_576,
+        description="Context size of `local`: prompt and answer together (tokens).",
+    )
+    local_threads: int = option_of(
+        "local",
+        0,
+        ge=0,
+        le=1_024,
+        description="Threads of `local`; 0: half the cores, so that the pages stay responsive.",
     )
 
     llm_temperature: float = Field(
@@ -167,7 +161,7 @@ class SettingFields(BaseSettings):
     embedding_model_name: str = Field(
         LOCAL_EMBEDDER, description="Embedding model; `openai/…` and `nvidia/…` use OpenAI and NVIDIA with their keys."
     )
-    embedding_base_url: str = Field(
+    embedding_base_url: Address = Field(
         "", description="Address of a NIM or OpenAI-compatible endpoint that embeds with EMBEDDING_MODEL_NAME."
     )
     embedding_model_type: Literal["asymmetric", "symmetric"] = Field(
@@ -214,7 +208,7 @@ class SettingFields(BaseSettings):
     chroma_host: str = Field("", description="host:port of a ChromaDB server; empty: files in DATA_DIR/chroma.")
 
     reranker_enabled: bool = Field(False, description="Rerank the candidates before the answer.")
-    reranker_base_url: str = Field(
+    reranker_base_url: Address = Field(
         "", description="NIM with a reranking model, e.g. http://host:9000/v1; empty: PROVIDER's model scores 0-10."
     )
     reranker_model_name: str = Field("nvidia/llama-3.2-nv-rerankqa-1b-v2", description="Reranking model of that NIM.")
@@ -248,11 +242,11 @@ class SettingFields(BaseSettings):
         description="Maximum size of a file uploaded as a data set in Admin (MB); unpacked, eight times that.",
     )
 
-    minio_endpoint: str = Field(
+    minio_endpoint: Address = Field(
         "", description="Address of a MinIO or other S3 server with data sets, e.g. http://host:9000; empty: none."
     )
-    minio_access_key: SecretStr = Field(SecretStr(""), description="Access key for the S3 server.")
-    minio_secret_key: SecretStr = Field(SecretStr(""), description="Secret of the access key for the S3 server.")
+    minio_access_key: Key = Field(SecretStr(""), description="Access key for the S3 server.")
+    minio_secret_key: Key = Field(SecretStr(""), description="Secret of the access key for the S3 server.")
     minio_bucket_name: str = Field("", description="Bucket with the data sets, e.g. lakehouse.")
     minio_region: str = Field("us-east-1", min_length=1, description="Region used to sign requests to S3.")
     s3_datasets_prefix: str = Field(
@@ -266,7 +260,7 @@ class SettingFields(BaseSettings):
         "can read if its server reports it.",
     )
     judge_metrics: str = Field(
-        "faithfulness,context_utilization",
+        DEFAULT_JUDGE_METRICS,
         description="Metrics of the answers of a run that a judge scores, separated by commas; empty: none.",
     )
     judge_provider: str = Field("", description="Provider that judges the answers of runs; empty: PROVIDER.")
@@ -311,15 +305,6 @@ class SettingFields(BaseSettings):
             raise ValueError(reason)
         return value
 
-    @field_validator(*_KEYS)
-    @classmethod
-    def _usable_key(cls, value: SecretStr) -> SecretStr:
-        key = value.get_secret_value().strip()
-        # The key goes into an HTTP header: a library that cannot encode it would repeat it in its error message.
-        if not key.isascii() or not key.isprintable() or " " in key:
-            raise ValueError("a key has no spaces, control characters or letters outside of ASCII")
-        return SecretStr(key)
-
     @field_validator("minio_endpoint")
     @classmethod
     def _whole_address(cls, value: str) -> str:
@@ -331,13 +316,6 @@ class SettingFields(BaseSettings):
     @classmethod
     def _bare_prefix(cls, value: str) -> str:
         return value.strip("/")
-
-    @field_validator(*ADDRESSES)
-    @classmethod
-    def _no_password(cls, value: str) -> str:
-        if "@" in value:
-            raise ValueError("an address is recorded with every run and must not contain a user name or password")
-        return value
 
     @model_validator(mode="before")
     @classmethod
@@ -354,11 +332,28 @@ class SettingFields(BaseSettings):
             values.setdefault("retrieval_fusion", "rrf")
         return values
 
-    @field_serializer(*SECRETS, when_used="json")
-    def _masked(self, value: SecretStr) -> str:
-        return MASK if value.get_secret_value() else ""
-
 
 def names_of(text: str) -> list[str]:
     """Split names separated by commas; repeated and empty ones are dropped."""
     return list(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
+
+
+SECRETS = tuple(name for name, field in SettingFields.model_fields.items() if field.annotation is SecretStr)
+"""Settings that are never written down."""
+
+ADDRESSES = tuple(name for name, field in SettingFields.model_fields.items() if IS_ADDRESS in field.metadata)
+"""Settings that say where requests go to."""
+
+PROVIDER_SETTINGS: dict[str, OfProvider] = {
+    name: mark for name, field in SettingFields.model_fields.items() if (mark := marked(field))
+}
+"""Setting -> whose it is and what it holds; only the settings of one provider are here."""
+
+MODEL_SETTINGS = {mark.provider: name for name, mark in PROVIDER_SETTINGS.items() if mark.role == "model"}
+"""Provider -> the setting that names its model."""
+
+ADDRESS_SETTINGS = {mark.provider: name for name, mark in PROVIDER_SETTINGS.items() if mark.role == "address"}
+"""Provider -> the setting that says where it is."""
+
+PROVIDER_NAMES = (*dict.fromkeys(mark.provider for mark in PROVIDER_SETTINGS.values()), "demo")
+"""Every provider; "demo" has no language model and no settings."""

@@ -8,6 +8,7 @@ from typing import Any, Literal, get_args, get_origin
 
 from pydantic import SecretStr
 
+from chatbot_mvp.settings.fields import MODEL_SETTINGS, PROVIDER_SETTINGS
 from chatbot_mvp.settings.model import SECRETS, Settings
 
 Kind = Literal["switch", "whole", "number", "choice", "text", "secret"]
@@ -16,7 +17,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "general": ("data_dir", "ui_language", "log_", "serve_", "admin_"),
     "kb": ("kb_",),
     "chat": ("chat_",),
-    "provider": ("provider", "gemini_", "google_", "groq_", "llm_", "nvidia_", "openai_", "ollama_", "local_", "nim_"),
+    "provider": ("provider", "llm_", "nim_", *PROVIDER_SETTINGS),
     "vectors": ("embedding_", "vector_", "chroma_"),
     "retrieval": ("retrieval_", "query_"),
     "reranking": ("reranker_",),
@@ -29,8 +30,14 @@ CHANGEABLE = frozenset(
     {
         *("ui_language", "kb_max_chars", "kb_max_upload_mb", "kb_max_pages", "kb_top_k", "kb_min_score"),
         *("kb_max_context_chars", "kb_large_context_chars", "kb_min_evidence", "kb_doubt_evidence"),
-        *("chat_max_tokens", "chat_rewrite_followups", "gemini_model_name", "groq_model_name", "llm_model_name"),
-        *("openai_model_name", "ollama_model_name", "llm_temperature", "llm_max_tokens", "llm_cache_enabled"),
+        *(
+            "chat_max_tokens",
+            "chat_rewrite_followups",
+            *MODEL_SETTINGS.values(),
+            "llm_temperature",
+            "llm_max_tokens",
+            "llm_cache_enabled",
+        ),
         *("nim_max_concurrent_requests", "nim_request_timeout", "nim_max_retries"),
         *("retrieval_strategy", "retrieval_k", "retrieval_pre_fusion_k", "retrieval_fusion", "retrieval_rrf_k"),
         *("retrieval_bm25_weight", "retrieval_vector_weight", "retrieval_context_batch_size"),

@@ -23,13 +23,13 @@ from chatbot_mvp.settings.fields import (
     AUTO,
     LEAST_CONTEXT_CHARS,
     LOCAL_EMBEDDER,
-    MASK,
     MODEL_SETTINGS,
     PROJECT_ROOT,
     SECRETS,
     names_of,
 )
 from chatbot_mvp.settings.hints import NearMiss, legal_values, near_misses
+from chatbot_mvp.settings.kinds import MASK
 from chatbot_mvp.settings.paths import SettingPaths
 
 __all__ = [

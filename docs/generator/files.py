@@ -22,7 +22,7 @@ from docs.generator.markdown import catalogue, code, documented_fields, fields_o
 
 def exports() -> str:
     rows = [
-        (code(name), form.summary, one_line((form.export.__doc__ or "").split("\n\n")[0]))
+        (code(name), form.summary, one_line((form.export.__doc__ or "").split("\n\n")[0]).removeprefix("Write "))
         for name, form in FORMATS.items()
     ]
     return table(("format", "what it is", "files"), rows)

@@ -7,7 +7,8 @@ from typing import Any
 
 from chatbot_mvp.judges.ragas import RAGAS_METRICS
 from chatbot_mvp.llm.registry import PROVIDERS
-from chatbot_mvp.metrics.registry import COMPARED, METRICS, MetricSpec
+from chatbot_mvp.metrics.registry import METRICS
+from chatbot_mvp.metrics.spec import MetricSpec, shown_in
 from chatbot_mvp.retrieval.strategies import STRATEGIES
 from chatbot_mvp.runs.causes import Cause, Fate
 from chatbot_mvp.settings.fields import MODEL_SETTINGS
@@ -68,8 +69,7 @@ def metrics() -> str:
     texts = catalogue("en")
     families: dict[str, list[MetricSpec]] = {}
     for metric in METRICS.values():
-        if metric.name not in RAGAS_METRICS:
-            families.setdefault(metric.family, []).append(metric)
+        families.setdefault(metric.family, []).append(metric)
     rows = []
     for family, found in families.items():
         first = found[0]
@@ -100,7 +100,7 @@ def ragas_metrics() -> str:
 
 
 def compared() -> str:
-    return ", ".join(code(name) for name in COMPARED if name not in RAGAS_METRICS)
+    return ", ".join(code(name) for name in shown_in("compared", METRICS))
 
 
 def causes() -> str:

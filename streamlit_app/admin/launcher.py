@@ -6,7 +6,7 @@ from typing import Any
 
 import streamlit as st
 
-from chatbot_mvp.api import RUN_PARAMETERS
+from chatbot_mvp.api import JUDGE_METRICS, RUN_PARAMETERS
 from chatbot_mvp.errors import ChatbotError
 from streamlit_app.admin.plan import show_plan
 from streamlit_app.admin.presets import preset_bar
@@ -98,7 +98,7 @@ def _answers() -> None:
         provider=value("provider"),
         judge_provider=value("judge_provider"),
         judge_model_name=value("judge_model_name"),
-        judge_metrics="faithfulness",
+        judge_metrics=",".join(JUDGE_METRICS),
     )
     generate = st.toggle(
         t("admin.generate", model=settings.language_model), help=t("admin.generate_help"), key="run_generate"

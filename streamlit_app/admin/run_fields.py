@@ -7,13 +7,12 @@ from typing import Any
 
 import streamlit as st
 
-from chatbot_mvp.api import RUN_PARAMETERS, form_of
+from chatbot_mvp.api import JUDGE_METRICS, RUN_PARAMETERS, STRATEGIES, form_of
 from streamlit_app.admin.setting_field import setting_field, setting_help, widget_value
 from streamlit_app.shared.i18n import t
 from streamlit_app.shared.metrics import metric_label
 from streamlit_app.shared.state import get_app
 
-JUDGED = ("faithfulness", "context_utilization")
 _KEYS = {
     "retrieval_strategy": "run_strategy",
     "eval_max_queries": "run_max_queries",
@@ -53,7 +52,7 @@ def fill_fields(changes: Mapping[str, Any]) -> None:
             st.session_state[key_of(name)] = _shown(name, getattr(settings, name))
     st.session_state.run_judge = bool(settings.judge_metrics)
     if not settings.judge_metrics:
-        st.session_state[key_of("judge_metrics")] = list(JUDGED)
+        st.session_state[key_of("judge_metrics")] = list(JUDGE_METRICS)
 
 
 def changed() -> dict[str, Any]:
@@ -67,7 +66,7 @@ def value(name: str) -> Any:
     """Return the value of a parameter's widget, in the type of its setting."""
     found = st.session_state[key_of(name)]
     if name == "judge_metrics":
-        return ",".join(item for item in JUDGED if item in found) if st.session_state.run_judge else ""
+        return ",".join(item for item in JUDGE_METRICS if item in found) if st.session_state.run_judge else ""
     return found
 
 
@@ -81,15 +80,17 @@ def field(name: str) -> None:
         able = [status.name for status in get_app().providers.statuses() if status.configured]
         _choice(name, able if name == "provider" else ["", *able], lambda item: item or t("admin.same_provider"))
     elif name == "judge_metrics":
-        st.multiselect(label, JUDGED, format_func=metric_label, key=key, help=setting_help(name), disabled=disabled)
+        st.multiselect(
+            label, JUDGE_METRICS, format_func=metric_label, key=key, help=setting_help(name), disabled=disabled
+        )
     else:
         setting_field(form_of(name), label, key, disabled=disabled)
 
 
 def counts(name: str) -> bool:
     """Return whether a parameter has an effect with the current values of the others."""
-    strategy = str(st.session_state[key_of("retrieval_strategy")])
-    fused = strategy in ("HYBRID", "CONTEXTUAL_HYBRID")
+    strategy = STRATEGIES.get(str(st.session_state[key_of("retrieval_strategy")]))
+    knobs = strategy.knobs if strategy else frozenset()
     sampled, generated = bool(value("dev_mode")), bool(value("generation_enabled"))
     judged = generated and bool(st.session_state.run_judge)
     needs = {
@@ -98,12 +99,12 @@ def counts(name: str) -> bool:
         "corpus_shuffle_seed": sampled or value("eval_max_corpus") > 0,
         "dev_queries": sampled,
         "dev_corpus_size": sampled,
-        "retrieval_fusion": fused,
         "reranker_top_n": bool(value("reranker_enabled")),
     }
-    needs |= dict.fromkeys(("retrieval_context_max_tokens", "retrieval_context_batch_size"), "CONTEXTUAL" in strategy)
-    ranks = ("retrieval_rrf_k", "retrieval_bm25_weight", "retrieval_vector_weight")
-    needs |= dict.fromkeys(ranks, fused and value("retrieval_fusion") == "rrf")
+    needs |= {knob: knob in knobs for other in STRATEGIES.values() for knob in other.knobs}
+    by_rank = value("retrieval_fusion") == "rrf"
+    for knob in ("retrieval_rrf_k", "retrieval_bm25_weight", "retrieval_vector_weight"):
+        needs[knob] = needs[knob] and by_rank
     answers = set(RUN_PARAMETERS["answers"]) - {"generation_enabled", "provider", "llm_cache_enabled"}
     needs |= dict.fromkeys(answers, generated)
     needs |= dict.fromkeys(RUN_PARAMETERS["judge"], judged)
@@ -121,10 +122,10 @@ def _choice(name: str, options: list[str], shown: Any) -> None:
 
 def _usual(name: str) -> Any:
     found = _shown(name, getattr(get_app().settings, name))
-    return found or list(JUDGED) if name == "judge_metrics" else found
+    return found or list(JUDGE_METRICS) if name == "judge_metrics" else found
 
 
 def _shown(name: str, found: Any) -> Any:
     if name == "judge_metrics":
-        return [item for item in JUDGED if item in str(found).split(",")]
+        return [item for item in JUDGE_METRICS if item in str(found).split(",")]
     return widget_value(form_of(name), found)

@@ -8,7 +8,7 @@ from typing import Any
 
 import streamlit as st
 
-from chatbot_mvp.api import GoldPath, Part
+from chatbot_mvp.api import METRICS, GoldPath, Part
 from chatbot_mvp.errors import ChatbotError
 from chatbot_mvp.types import Document
 from streamlit_app.evaluation.phases import duration_text
@@ -16,10 +16,7 @@ from streamlit_app.shared.i18n import number, plain, score, t, word
 from streamlit_app.shared.metrics import metric_label
 from streamlit_app.shared.state import get_app
 
-_SHOWN_OF_ANSWER = (
-    *("generation_score", "f1", "exact_match", "accuracy", "answer_contains"),
-    *("faithfulness", "context_utilization", "semantic_similarity"),
-)
+_SHOWN_OF_ANSWER = [name for name, spec in METRICS.items() if spec.section in ("answers", "judge")]
 _SHOWN_AT_FIRST = 8  # documents of a ranking, before the user asks for all
 _COLOURS = {"in_context": "green", "left_out": "orange", "below_cut": "orange", "lost_in_reranking": "orange"}
 

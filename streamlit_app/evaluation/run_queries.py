@@ -8,15 +8,15 @@ from typing import Any, cast
 import pandas as pd
 import streamlit as st
 
-from chatbot_mvp.api import QueryFilter, QueryTable
+from chatbot_mvp.api import METRICS, QueryFilter, QueryTable, shown_in
 from chatbot_mvp.errors import ChatbotError
 from streamlit_app.evaluation.query_detail import show_query
 from streamlit_app.shared.i18n import current_language, number, score, t
 from streamlit_app.shared.metrics import metric_label
 from streamlit_app.shared.state import get_app, show_error
 
-_COLUMNS = ("recall@5", "ndcg@10", "mrr")
-_ANSWER_COLUMNS = ("recall@5", "generation_score", "faithfulness")
+_COLUMNS = shown_in("column", METRICS)
+_ANSWER_COLUMNS = shown_in("answer_column", METRICS)
 _ONLY = ("all", "lost", "missed", "failed")
 # Maximum questions in the list for the keyboard: each one costs time in every rerun.
 _LISTED = 500

@@ -10,6 +10,7 @@ import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from chatbot_mvp.api import METRICS, shown_in
 from chatbot_mvp.errors import ChatbotError
 from streamlit_app.evaluation.distribution import show_distribution
 from streamlit_app.shared.charts import show_chart
@@ -19,8 +20,8 @@ from streamlit_app.shared.metrics import interval_text, metric_help, metric_labe
 from streamlit_app.shared.runs import RAGAS
 from streamlit_app.shared.state import PAGES, get_app, show_error
 
-_TILES = ("hit@1", "recall@5", "ndcg@10", "mrr")
-_ANSWER_TILES = ("generation_score", "answer_contains", "faithfulness", "semantic_similarity")
+_TILES = [name for name in shown_in("tile", METRICS) if METRICS[name].section == "retrieval"]
+_ANSWER_TILES = [name for name in shown_in("tile", METRICS) if METRICS[name].section != "retrieval"]
 _CURVES = {"recall": "Recall@K", "ndcg": "NDCG@K"}
 
 Result = Mapping[str, Any]

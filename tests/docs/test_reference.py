@@ -136,6 +136,8 @@ def test_every_place_of_the_data_folder_is_documented() -> None:
 def test_the_modules_and_scripts_that_the_pages_name_exist() -> None:
     missing = set()
     for path in [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]:
+        if path.name.startswith("add-a"):  # they name files that a reader is to write; a test of their own does that
+            continue
         named = re.findall(
             r"`(?:python )?((?:chatbot_mvp|streamlit_app|benchmarks|tests|docs)/[\w./]+)`", path.read_text("utf-8")
         )

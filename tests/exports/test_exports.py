@@ -18,8 +18,8 @@ from ir_measures import AP, RR, R, nDCG
 from chatbot_mvp.app import App
 from chatbot_mvp.datasets import Dataset, Query, load_dataset
 from chatbot_mvp.errors import DatasetChanged, ExportNotWritten, RunNotFound, UnknownChoice
-from chatbot_mvp.exports.exported import Exported, FinishedRun, write_files
-from chatbot_mvp.exports.formats import FORMATS
+from chatbot_mvp.exports.base import Exported, ExportFormat, FinishedRun, write_files
+from chatbot_mvp.exports.formats import FORMATS, zip_of
 from chatbot_mvp.runs.masking import masked_settings
 from chatbot_mvp.runs.records import RunManifest
 from chatbot_mvp.settings.model import PROJECT_ROOT
@@ -130,6 +130,36 @@ def test_a_zip_names_its_hashes_versions_and_configuration(run: FinishedRun) -> 
     assert {"r1.json", "r1.md", "r1.run", "r1_ragas.jsonl", "versions.json"} <= set(files)
     assert json.loads(files["configuration.json"])["settings_masked"]["retrieval_k"] == 20
     assert "python" in json.loads(files["versions.json"])
+
+
+def zipped_names(form: ExportFormat, run: FinishedRun) -> set[str]:
+    with zipfile.ZipFile(io.BytesIO(form.export(run).files["r1.zip"])) as archive:
+        return {name.removeprefix("r1/") for name in archive.namelist()}
+
+
+@pytest.mark.parametrize("form", FORMATS.values(), ids=lambda form: form.name)
+def test_the_zip_has_the_files_of_every_export_that_gives_no_reason_against_it(
+    run: FinishedRun, form: ExportFormat
+) -> None:
+    files = set(form.export(run).files)
+    inside = zipped_names(FORMATS["zip"], run)
+    assert files.isdisjoint(inside) if form.not_in_zip else files <= inside
+
+
+def test_only_the_corpus_and_the_zip_itself_are_left_out_of_the_zip() -> None:
+    assert {name for name, form in FORMATS.items() if form.not_in_zip} == {"beir", "zip"}
+    assert FORMATS["zip"].summary == "all of these but BEIR, with configuration, hashes and versions"
+
+
+def test_a_new_row_is_in_the_zip_without_anything_else_being_done(run: FinishedRun) -> None:
+    new = ExportFormat("ids", lambda run: Exported({f"{run.run_id}_ids.txt": b"q1"}), "ids of the questions")
+    assert "r1_ids.txt" in zipped_names(zip_of((new,)), run)
+
+
+def test_two_exports_with_a_file_of_the_same_name_do_not_overwrite_each_other(run: FinishedRun) -> None:
+    twin = ExportFormat("twin", lambda run: Exported({f"{run.run_id}.run": b""}), "a file that trec has as well")
+    with pytest.raises(ValueError, match=r"the export 'twin' writes 'r1\.run', which is in the zip already"):
+        zip_of((FORMATS["trec"], twin)).export(run)
 
 
 @pytest.mark.parametrize("form", FORMATS)

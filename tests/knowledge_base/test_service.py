@@ -74,7 +74,7 @@ def test_a_stop_while_indexing_deletes_what_was_kept(app: App, monkeypatch: pyte
     def build(kb_id: str, progress: object) -> None:
         raise RunStopped(run_id=kb_id)
 
-    monkeypatch.setattr(app.kbs, "pipeline", build)
+    monkeypatch.setattr(app.kbs.records, "pipeline", build)
     upload = wait(app, app.uploads.take([("comedor.docx", DOCX)]))
     assert (upload.job.state, upload.files[0].stage, app.kbs.records()) == ("stopped", "stopped", [])
 

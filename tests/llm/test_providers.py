@@ -18,6 +18,7 @@ from chatbot_mvp.errors import (
 from chatbot_mvp.llm.base import ChatRequest, Message
 from chatbot_mvp.llm.providers import Providers, ProviderStatus
 from chatbot_mvp.llm.registry import PROVIDERS, create_chat_model
+from chatbot_mvp.settings.fields import PROVIDER_NAMES, PROVIDER_SETTINGS
 from chatbot_mvp.settings.live import LiveSettings
 from chatbot_mvp.settings.model import MASK, MODEL_SETTINGS, PROJECT_ROOT, Settings, load_settings
 from chatbot_mvp.settings.saved import save_provider, saved_provider
@@ -161,8 +162,10 @@ def test_a_local_file_that_is_not_there_or_no_model_is_named(
         create_chat_model(settings.with_changes(provider="local", local_model_path=str(path)))
 
 
-def test_the_registry_and_the_settings_name_the_same_models(settings: Settings) -> None:
-    assert set(MODEL_SETTINGS) | {"local", "demo"} == set(PROVIDERS)
+def test_the_registry_and_the_settings_name_the_same_providers_and_models(settings: Settings) -> None:
+    assert set(PROVIDERS) == set(PROVIDER_NAMES)
+    assert {mark.provider for mark in PROVIDER_SETTINGS.values()} == set(PROVIDERS) - {"demo"}
+    assert PROVIDERS["gemini"].keys == ("gemini_api_key", "google_api_key")
     for name, provider in PROVIDERS.items():
         if name in MODEL_SETTINGS:
             variable = MODEL_SETTINGS[name]

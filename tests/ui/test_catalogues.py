@@ -11,9 +11,9 @@ import pytest
 
 from chatbot_mvp.errors import all_errors
 from chatbot_mvp.llm.registry import PROVIDERS
-from chatbot_mvp.metrics.registry import METRICS
 from chatbot_mvp.retrieval.strategies import STRATEGIES
 from chatbot_mvp.runs.causes import Cause
+from chatbot_mvp.runs.known_metrics import METRICS
 from streamlit_app.shared.i18n import LANGUAGE_NAMES, catalogue
 
 ROOT = Path(__file__).resolve().parents[2] / "streamlit_app"

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from chatbot_mvp.settings.fields import MASK
+from chatbot_mvp.settings.model import MASK
 from streamlit_app.shared.state import get_app
 from tests.ui.test_pages import PAGES, open_newest, open_page, texts
 

@@ -1,6 +1,7 @@
-"""The phases of a run that ask models: answers and their judgements, side by side, at the providers' limits.
+"""The generation and judging phases of a run, in parallel and within the providers' limits.
 
-A slow judge does not hold the generator: both have threads of their own, and an answer is handed on as it comes.
+Generator and judge have separate threads, and each answer is passed on as it arrives, so that a slow judge does not
+delay the generator.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ GENERATE, JUDGE = generation.PHASE, judgement.PHASE
 
 @dataclass(frozen=True)
 class RunModels:
-    """Who answers and who judges in a run."""
+    """The models that answer and judge in a run."""
 
     generator: ChatModel
     generator_calls: int
@@ -36,7 +37,7 @@ class RunModels:
     """None: answers are not judged."""
     judge_calls: int = 1
     share_calls: bool = False
-    """Both are asked at one address, whose places they share."""
+    """True if both have one address and therefore share its limit of concurrent requests."""
 
 
 def run_models(settings: Settings, providers: Providers) -> RunModels:
@@ -58,11 +59,11 @@ def run_models(settings: Settings, providers: Providers) -> RunModels:
 def answer(
     run: PreparedRun, journal: Journal, models: RunModels, spending: Spending, progress: ProgressCallback
 ) -> dict[str, float]:
-    """Answer and judge what is missing; seconds per phase of this attempt, which run at the same time.
+    """Generate and judge the missing answers; return the seconds of each phase in this attempt. Phases overlap.
 
     Raises:
-        BudgetReached, ProviderQuotaExhausted, RunGaveUp: what is recorded stays; a resume or retry does the rest.
-        ProviderError: one that no request would survive, such as a refused key.
+        BudgetReached, ProviderQuotaExhausted, RunGaveUp: the run ended early. Records stay; a resume does the rest.
+        ProviderError: every request would fail, for example because of a refused key.
     """
     return _Answering(run, journal, models, spending, progress).work()
 
@@ -93,7 +94,7 @@ class _Answering:
             {GENERATE: Lane(models.generator_calls, self._generate), JUDGE: Lane(models.judge_calls, self._judge)},
         )
         self._unjudged: list[str] = []
-        """Answers whose judgement waits for places that the generator needs."""
+        """Ids of answers that wait to be judged, because the generator needs the shared request slots."""
         self._before = {phase: len(journal.of(phase)) for phase in (GENERATE, JUDGE)}
         self._all_told = False
 
@@ -185,14 +186,14 @@ class _Answering:
             self._unjudged.append(query_id)
 
     def _give_unjudged(self) -> None:
-        """As many requests are on their way as may be, in either order; this one lets the generator end first."""
+        """Pass waiting answers to the judge as far as the generator leaves request slots free."""
         if not self._models.share_calls or self._loop.waiting(GENERATE) < self._models.generator_calls:
             for query_id in self._unjudged:
                 self._loop.give(JUDGE, query_id)
             self._unjudged.clear()
 
     def _tell(self) -> None:
-        """Of the generator until it is through, then of the judge."""
+        """Report the progress of the generator until it has ended, then that of the judge."""
         generated = not self._loop.open(GENERATE)
         if not (generated and self._all_told):
             self._tell_of(GENERATE)

@@ -1,6 +1,6 @@
-"""What a run will ask of models: calls, tokens, seconds and US dollars by phase, before it spends any.
+"""Estimate the model calls, tokens, seconds and US dollars of a run by phase, before it starts.
 
-Two ways to it: from the lengths of texts and prompts, without a request (here), and from a pilot (``pilot``).
+This module estimates from the lengths of texts and prompts, without a request; ``pilot`` executes a few queries.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from chatbot_mvp.types import Chunk
 ENRICH, RETRIEVAL, GENERATE, JUDGE = "enrich", "retrieval", generation.PHASE, judgement.PHASE
 
 CHARS_PER_TOKEN = 4.0
-"""Spanish and English prose need 3.5 to 4.5 characters for a token, by tokenizer."""
+"""Typical for Spanish and English prose: 3.5 to 4.5 characters per token, depending on the tokenizer."""
 _LABEL_TOKENS = 2  # "yes", "no"
 _UNKNOWN_ANSWER_TOKENS = 8
 _VERDICT_TOKENS = 60  # a sentence and a score in JSON
@@ -37,12 +37,12 @@ _CONTEXT_TOKENS = 50  # one or two sentences
 _EXPANSION_TOKENS = 25
 _SCORE_TOKENS = 2
 _MEASURED = 200
-"""Prompts whose length is measured; those of a larger run are taken to be like them."""
+"""Number of prompts whose length is measured. The other prompts of a larger run are assumed to be similar."""
 
 
 @dataclass(frozen=True, slots=True)
 class Amount:
-    """An expected figure; with the range of about 95 % where a pilot gives one."""
+    """An expected figure, with a range of about 95 % if a pilot gives one."""
 
     expected: float
     low: float | None = None
@@ -60,7 +60,7 @@ class Amount:
 
 @dataclass(frozen=True, slots=True)
 class PhaseEstimate:
-    """What one phase asks of one model."""
+    """The estimated requests of one phase to one model."""
 
     phase: str
     """"enrich" (contexts of chunks), "retrieval" (reranking and expansion), "generate" or "judge"."""
@@ -68,72 +68,72 @@ class PhaseEstimate:
     """Provider and model."""
     calls: Amount
     free_calls: int
-    """Of ``calls``, those whose replies the pilot has left in the cache: they cost neither money nor time any more."""
+    """The part of ``calls`` that the pilot has already put into the reply cache, at no further cost or time."""
     prompt_tokens: Amount
-    """Of all calls; so are the tokens of replies."""
+    """Prompt tokens of all calls, cached ones included."""
     completion_tokens: Amount
     seconds: Amount | None
-    """With as many requests at the same time as the settings allow; None: nothing is known to go by."""
+    """Expected seconds with the concurrent requests that the settings allow; None if no latency is known."""
     seconds_basis: Literal["pilot", "earlier_runs", ""]
     cost_usd: Amount | None
     """None: no price is known."""
     price: dict[str, Any] | None
-    """``input`` and ``output`` (US dollars per million tokens), ``date`` and ``source``; None for no price."""
+    """``input`` and ``output`` (US dollars per million tokens), ``date`` and ``source``; None if no price is known."""
 
 
 @dataclass(frozen=True, slots=True)
 class Total:
-    """Sums over the phases. Judging goes on beside answering, so that seconds are less than a sum where it may."""
+    """Totals over the phases. Seconds may be less than the sum, because judging can overlap with answering."""
 
     calls: Amount
     prompt_tokens: Amount
     completion_tokens: Amount
     seconds: Amount | None
-    """None where they are not known of a phase. Loading, indexing and aggregating come on top."""
+    """Seconds of all model calls, without loading, indexing and aggregating; None if those of a phase are unknown."""
     cost_usd: Amount | None
-    """None where a phase's model has no known price."""
+    """None if the price of a phase's model is unknown."""
 
 
 @dataclass(frozen=True, slots=True)
 class PilotReport:
-    """What the pilot itself took."""
+    """The queries, requests and cost of the pilot itself."""
 
     queries: int
     failed: int
-    """Of these, those that a phase failed for; the estimate rests on the others."""
+    """Number of pilot queries for which a phase failed. The estimate is based on the others."""
     calls: int
     cached: int
-    """Of ``calls``, those that came from the cache; they are estimated like the others, as if they were to be paid."""
+    """The part of ``calls`` that was answered from the cache. It is extrapolated at full cost, like the others."""
     tokens: int
     cost_usd: float | None
     seconds: float
     kept: bool
-    """Whether its replies are in the cache, so that the run has them for nothing."""
+    """True if the pilot's replies are in the cache, so that the run reuses them at no cost."""
     stand_in: str
-    """The strategy it retrieved with, where the run's own would first have had every chunk enriched; else ""."""
+    """The strategy used instead of the run's, which would have had to enrich every chunk first; else ""."""
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """What a run will take."""
+    """The estimate of a whole run."""
 
     basis: Literal["lengths", "pilot"]
     queries: int
     phases: tuple[PhaseEstimate, ...]
     total: Total
     retrieve_seconds: Amount | None
-    """Of retrieval with all that it asks; None without a pilot."""
+    """Seconds of retrieval including its model calls; None without a pilot."""
     chars_per_token: float | None
-    """What tokens were counted by; None where the provider counted."""
+    """Characters per token used to estimate tokens; None if the provider counted them."""
     pilot: PilotReport | None = None
 
 
 def estimate_from_lengths(dataset: Dataset, settings: Settings) -> Estimate | None:
-    """The estimate of a run over ``dataset``, from lengths alone; None for a run that asks no language model.
+    """Estimate a run over ``dataset`` from lengths alone; None if the run asks no language model.
 
     Args:
-        dataset: as the run measures it, cut to size.
-        settings: those of the run.
+        dataset: the sampled data set that the run measures.
+        settings: settings of the run.
     """
     chunks = [passage_chunk(document) for document in dataset.documents]
     needs = [
@@ -148,10 +148,10 @@ def estimate_from_lengths(dataset: Dataset, settings: Settings) -> Estimate | No
 
 
 def total_of(phases: Sequence[PhaseEstimate], retrieve_seconds: Amount | None = None) -> Total:
-    """The sums.
+    """Sum up the phases.
 
     Args:
-        retrieve_seconds: in place of those of the phase "retrieval", where they were measured.
+        retrieve_seconds: measured seconds that replace those of the phase "retrieval"; None without a measurement.
     """
     none = Amount(0, 0, 0)
     calls, prompt, reply = none, none, none
@@ -176,7 +176,7 @@ def _total_seconds(phases: Sequence[PhaseEstimate], retrieve_seconds: Amount | N
         if phase.seconds is None:
             return None
         if phase.phase in (GENERATE, JUDGE):
-            # Models of one provider share its limit, those of two are asked side by side.
+            # Models of one provider share its request limit; models of two providers are asked in parallel.
             provider = phase.model.partition("/")[0]
             answering[provider] = answering[provider].plus(phase.seconds) if provider in answering else phase.seconds
         elif phase.phase != RETRIEVAL or retrieve_seconds is None:
@@ -188,11 +188,11 @@ def _total_seconds(phases: Sequence[PhaseEstimate], retrieve_seconds: Amount | N
 
 @dataclass(frozen=True, slots=True)
 class _Need:
-    """What a phase asks, as far as lengths tell."""
+    """The requests of a phase, estimated from lengths."""
 
     phase: str
     settings: Settings
-    """Whose provider and model are asked."""
+    """Settings that name the provider and model to ask."""
     calls: int
     prompt_tokens: float
     completion_tokens: float
@@ -219,7 +219,7 @@ def _phase(need: _Need, settings: Settings) -> PhaseEstimate:
 def cost_of(
     settings: Settings, prompt_tokens: float, completion_tokens: float
 ) -> tuple[float | None, dict[str, Any] | None]:
-    """(US dollars, the price's row) of so many tokens to the chosen provider's model; None where no price is known."""
+    """Return (US dollars, row of the price table) of the tokens at the chosen model; None if no price is known."""
     name = settings.chosen_provider
     if not find_provider(name).has_model:
         return 0.0, {"input": 0.0, "output": 0.0, "date": None, "source": ""}
@@ -241,7 +241,7 @@ def _enrichment(chunks: Sequence[Chunk], language: str, settings: Settings) -> l
 
 
 def missing_contexts(chunks: Sequence[Chunk], language: str, settings: Settings) -> list[str]:
-    """The prompts of enrichment that a run has yet to ask."""
+    """Return the enrichment prompts that have no cached reply."""
     path, most = settings.contexts_path, settings.retrieval_context_max_tokens
     return missing_prompts(chunks, language, settings.language_model, path, most)
 
@@ -301,7 +301,7 @@ def _answers(chunks: Sequence[Chunk], dataset: Dataset, settings: Settings) -> l
 
 
 def _passages(chunks: Sequence[Chunk], settings: Settings, number: int) -> list[Chunk]:
-    """Documents in the place of those that a query would find, within what a context may hold."""
+    """Return sample documents that stand for a query's results, within the limits of a context."""
     source = sum(chunk.end for chunk in chunks)
     budget = context_budget(source, settings.kb_max_context_chars, settings.kb_large_context_chars)
     count = min(settings.kb_top_k, len(chunks))

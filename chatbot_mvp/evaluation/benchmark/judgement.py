@@ -53,7 +53,7 @@ class Judgement:
 def judge(
     model: ChatModel, metric: str, question: str, answer: str, passages: Sequence[Chunk], language: str
 ) -> Judgement:
-    """Ask for one of the metrics of ``setting_fields.JUDGE_METRICS``.
+    """Ask for one of the metrics of ``metrics.registry.JUDGE_METRICS``.
 
     A reply without a structure still counts where it states its score in an unmistakable way.
 
@@ -75,9 +75,10 @@ def judge_messages(
 ) -> tuple[Message, ...]:
     """What the judge is asked."""
     texts = prompts(language)
-    short = metric == "faithfulness" and len(answer.split()) <= _SHORT_WORDS
+    # Only some metrics have other instructions for short answers.
+    short = f"judge_{metric}_short"
+    prompt = short if short in texts and len(answer.split()) <= _SHORT_WORDS else f"judge_{metric}"
     data = numbered_passages(passages)
     fence = fence_name(data, question, answer, metric)
-    system = texts[f"judge_{metric}_short" if short else f"judge_{metric}"]
     user = texts["judge_user"].format(fence=fence, passages=data, question=as_data(question), answer=as_data(answer))
-    return Message("system", system.format(fence=fence).strip()), Message("user", user.strip())
+    return Message("system", texts[prompt].format(fence=fence).strip()), Message("user", user.strip())

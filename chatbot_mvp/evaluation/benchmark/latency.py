@@ -1,4 +1,4 @@
-"""How long a model's calls took in earlier runs on this machine, by their ``llm_request`` events."""
+"""Measure how long a model's calls took in earlier runs on this machine, from their ``llm_request`` events."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _RUNS_USED = 3
 
 
 def seconds_per_call(results_dir: Path, model: str, phase: str, at_once: int) -> float | None:
-    """Seconds that a call adds to a phase, with ``at_once`` on their way; None if the model was never asked for it.
+    """Return the seconds that a call adds to a phase with ``at_once`` concurrent calls; None if there are no events.
 
-    Of the newest runs that asked it. Enrichment counts as retrieval, as in a run's usage.
+    Uses the newest runs that asked the model in this phase. Enrichment counts as retrieval, as in a run's usage.
     """
     wanted = "retrieval" if phase == "enrich" else phase
     found: list[float] = []
@@ -36,10 +36,10 @@ def seconds_per_call(results_dir: Path, model: str, phase: str, at_once: int) ->
 
 
 def share_of_time(events: Sequence[Mapping[str, Any]], at_once: int) -> float | None:
-    """Seconds per call of some calls; None without any.
+    """Return the seconds per call; None without calls.
 
-    Median latency / ``at_once``, or the time in which any was on its way / calls where that is less: a latency has the
-    wait for a free place in it, which others used meanwhile.
+    The smaller of median latency / ``at_once`` and busy time / calls. A latency includes the wait for a request slot,
+    which other calls used meanwhile.
     """
     if not events:
         return None
@@ -48,7 +48,7 @@ def share_of_time(events: Sequence[Mapping[str, Any]], at_once: int) -> float | 
 
 
 def busy_seconds(events: Sequence[Mapping[str, Any]]) -> float:
-    """The time in which at least one of some calls was on its way; pauses of a run between them do not count."""
+    """Return the seconds during which at least one call was running. Pauses between calls do not count."""
     busy, until = 0.0, float("-inf")
     spans = sorted(
         (datetime.fromisoformat(event["time"]).timestamp() - event["seconds"], event["seconds"]) for event in events

@@ -1,4 +1,4 @@
-"""A few queries of a run done for real, to tell what all will take. Nothing is left of it but what caches hold."""
+"""Estimate a run by executing a few of its queries. A pilot leaves nothing behind except cache entries."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.types import ProgressCallback
 
 STAND_IN = "LEXICAL"
-"""Retrieves in a pilot whose own strategy would first have every chunk enriched by a model: it needs nothing."""
+"""Strategy of a pilot whose own strategy would first need every chunk enriched by a model."""
 
 T = TypeVar("T")
 Event = Mapping[str, Any]
@@ -55,7 +55,7 @@ Event = Mapping[str, Any]
 
 @contextmanager
 def pilot_folder(cache_dir: Path) -> Iterator[Path]:
-    """A place for the records of a pilot, which is gone afterwards."""
+    """Yield a temporary folder for the records of a pilot."""
     parent = cache_dir / "pilots"
     parent.mkdir(parents=True, exist_ok=True)
     folder = Path(tempfile.mkdtemp(dir=parent))
@@ -72,17 +72,17 @@ def run_pilot(
     progress: ProgressCallback,
     budget_usd: float | None = None,
 ) -> Estimate:
-    """Do ``count`` queries of a run as it would, and say what the whole will take.
+    """Execute ``count`` queries of a run, and extrapolate to the whole run.
 
     Args:
         whole: the run, in a folder of ``pilot_folder``.
         parts: the parts of the run. The pilot writes no exports and is not added to the list of runs.
-        budget_usd: what the answers of the pilot may cost.
+        budget_usd: limit for the pilot's answers, in US dollars; None for no limit.
 
     Raises:
-        PilotFailed: a budget, a quota, or a provider that does not answer.
-        RunStopped: ``progress`` asked for it.
-        ProviderError: one that no request would survive.
+        PilotFailed: the budget or quota did not suffice, or the provider does not answer.
+        RunStopped: ``progress`` raised it.
+        ProviderError: every request would fail.
     """
     started = time.monotonic()
     queries = spread(whole.dataset.queries, count, whole.settings.corpus_shuffle_seed)
@@ -118,7 +118,7 @@ class _PilotParts(RunParts):
 
 
 def spread(items: Sequence[T], count: int, seed: int) -> list[T]:
-    """``count`` items at equal distances; the seed says where the first one is."""
+    """Return ``count`` items at equal distances; the seed decides the position of the first one."""
     count = min(count, len(items))
     step = len(items) / max(1, count)
     offset = random.Random(seed).random()
@@ -126,7 +126,7 @@ def spread(items: Sequence[T], count: int, seed: int) -> list[T]:
 
 
 def _require_replies(run: PreparedRun) -> None:
-    """A phase without a single reply tells nothing: 0 calls would be a wrong answer.
+    """Check that every phase got a reply: without one there is nothing to extrapolate, and 0 would be wrong.
 
     Raises:
         PilotFailed
@@ -146,7 +146,7 @@ def _missing_contexts(run: PreparedRun) -> list[str]:
 
 
 def _unhurried(models: RunModels, settings: Settings) -> RunModels:
-    """``models``, asked for no more at a time than the providers take: a latency is to hold no wait for a place."""
+    """Limit the concurrent requests to what the providers accept, so that latencies contain no waiting time."""
     places = threading.Semaphore(requests_at_once(settings))
     generator = _Gated(models.generator, places)
     if models.judge is None:
@@ -156,7 +156,7 @@ def _unhurried(models: RunModels, settings: Settings) -> RunModels:
 
 
 class _Gated(WrappedModel):
-    """Requests wait before it, and not in it, where the wait would count as theirs."""
+    """Makes requests wait outside the model, so that the wait does not count as their latency."""
 
     def __init__(self, model: ChatModel, places: threading.Semaphore) -> None:
         super().__init__(model)
@@ -168,7 +168,7 @@ class _Gated(WrappedModel):
 
 
 class _Extrapolation:
-    """From what a pilot recorded to the whole run."""
+    """Extrapolates a pilot's records to the whole run."""
 
     def __init__(self, whole: PreparedRun, run: PreparedRun, enriched: Sequence[Completion], missing: int) -> None:
         self._settings = whole.settings
@@ -262,7 +262,7 @@ class _Extrapolation:
         calls = projected([sample.calls for sample in samples], rest)
         prompt = projected([sample.prompt_tokens for sample in samples], rest)
         reply = projected([sample.completion_tokens for sample in samples], rest)
-        # Also those that came from the cache: that the pilot's were there says nothing of the others.
+        # Count cached replies at full cost: the run's other queries may not be cached.
         costs = [cost_of(settings, sample.prompt_tokens, sample.completion_tokens)[0] for sample in samples]
         known = [cost for cost in costs if cost is not None]
         price = cost_of(settings, 0, 0)[1]
@@ -311,10 +311,10 @@ class _Extrapolation:
 
 
 def projected(samples: Sequence[float], rest: int, *, done: bool = True) -> Amount:
-    """The sum over the samples and ``rest`` more like them, with two standard errors to either side.
+    """Estimate the sum over the samples and ``rest`` similar values, with a range of two standard errors on each side.
 
     Args:
-        done: whether the samples themselves count; else only the ``rest``.
+        done: True to include the samples in the sum; False for the ``rest`` only.
     """
     known = sum(samples) if done else 0.0
     if not samples or rest == 0:

@@ -1,4 +1,4 @@
-"""What a benchmark run would do, found out without doing it: nothing is embedded, downloaded or written."""
+"""Plan a benchmark run without executing it: nothing is embedded, downloaded or written."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from chatbot_mvp.settings.model import Settings
 
 @dataclass(frozen=True, slots=True)
 class CachedVectors:
-    """Of the documents' vectors, how many need not be computed."""
+    """How many of the documents' vectors are cached."""
 
     cached: int
     total: int
 
 
 VectorCounter = Callable[[list[str]], int]
-"""How many of these passages have their vectors in the cache."""
+"""Returns how many of the given passages have cached vectors."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,23 +38,23 @@ class RunPlan:
     place: str
     """"bundled", "local" or "remote"."""
     folder: str | None
-    """Where its files are; None if they are to be downloaded first."""
+    """Folder of its files; None if they must be downloaded first."""
     download_bytes: int
     dataset_sha256: str | None
     """None before the files are here."""
     checked: bool
-    """Whether files were read and checked; those that are to be downloaded were not."""
+    """True if the files were read and checked; False before the download."""
     queries: int | None
-    """Of the run. None where that is not known without a download; so are the following three."""
+    """Number of queries in the run. This and the following three are None if unknown before the download."""
     documents: int | None
     qrels: int | None
     gold: int | None
-    """Distinct documents that the queries need."""
+    """Number of distinct relevant documents of the queries."""
     dataset_queries: int | None
-    """Of the whole data set."""
+    """Number of queries in the whole data set."""
     dataset_documents: int | None
     sampling: dict[str, Any]
-    """What cuts the data set to size, by setting; empty if nothing does."""
+    """The settings that reduce the data set -> their values; empty if none does."""
     strategy: str
     fingerprint: str
     provider: str
@@ -64,24 +64,24 @@ class RunPlan:
     generator: str | None
     """Provider and model of the answers; None for a run of retrieval only."""
     judge: str | None
-    """Provider and model that judges them; None for nobody."""
+    """Provider and model of the judge; None without a judge."""
     phases: list[str]
     """In their order."""
     index_cached: bool | None
-    """None where that cannot be told before the phases that come first."""
+    """True if the index is cached; None if that depends on earlier phases."""
     vectors: CachedVectors | None
     results_dir: str
     """Where the run's folder would be made."""
     warnings: list[str]
     estimate: Estimate | None = None
-    """None for a run that asks no language model, and before the data set is here."""
+    """None if the run asks no language model, or before the data set is downloaded."""
 
     def as_json(self) -> dict[str, Any]:
         return {"dry_run": True, **asdict(self)}
 
 
 def plan_run(found: Found, settings: Settings, cached_vectors: VectorCounter) -> RunPlan:
-    """The plan of a run under ``settings``.
+    """Plan a run with ``settings``.
 
     Raises:
         DatasetError, InvalidSetting: the data set is here and cannot be used, or not like that.

@@ -1,4 +1,4 @@
-"""Makes a run, or opens one again if it would still be the same run."""
+"""Create a run, or reopen one if its data, code and configuration are unchanged."""
 
 from __future__ import annotations
 
@@ -127,10 +127,10 @@ def reopen_run(
 
 
 def run_fingerprint(settings: Settings) -> str:
-    """12 hex digits that are equal exactly when two runs measure the same thing on the same data.
+    """Return 12 hex digits that identify what a run measures, apart from its data.
 
-    Without answers that of the retrieval pipeline, which the chat has as well; with them also of prompts, models,
-    options and judge.
+    Without answers this is the fingerprint of the retrieval pipeline, as in the chat. With answers it also covers
+    prompts, models, options and judge.
     """
     pipeline = fingerprint(retrieval_config(settings))
     if settings.retrieval_bm25_language:
@@ -148,12 +148,12 @@ def language_of(dataset: Dataset, settings: Settings) -> str:
 
 
 def run_settings(settings: Settings, readable_chars: Callable[[Settings], int | None]) -> Settings:
-    """The settings of a run: its context is the chat's, within GENERATION_MAX_CONTEXT_CHARS and what the model reads.
+    """Derive a run's settings: the chat's context, limited by GENERATION_MAX_CONTEXT_CHARS and the model's input.
 
-    All that a reranker keeps reaches the context, as in RAG_P: KB_TOP_K rises to RERANKER_TOP_N.
+    As in RAG_P, everything that a reranker keeps reaches the context: KB_TOP_K is raised to RERANKER_TOP_N.
 
     Args:
-        readable_chars: characters of context that the generator of some settings can read; None where nobody tells.
+        readable_chars: returns the characters of context that the settings' generator can read; None if unknown.
     """
     changes: dict[str, int] = {}
     if settings.reranker_enabled and settings.reranker_top_n > settings.kb_top_k:
@@ -177,7 +177,7 @@ def _cut(dataset: Dataset, settings: Settings) -> Dataset:
 def new_folder(results_dir: Path, manifest: RunManifest) -> tuple[RunFolder, RunManifest]:
     """(the folder of a new run, its manifest with the id).
 
-    Two runs may begin in one second, in processes that do not know of each other: whoever makes the folder has the id.
+    Two processes may start runs in the same second: the one that creates the folder gets the id.
     """
     for run_id in run_ids(manifest.dataset, manifest.strategy):
         folder, named = RunFolder(results_dir, run_id), replace(manifest, run_id=run_id)
@@ -190,7 +190,7 @@ def new_folder(results_dir: Path, manifest: RunManifest) -> tuple[RunFolder, Run
 
 
 def run_ids(dataset: str, strategy: str) -> Iterator[str]:
-    """Ids for a run that begins now, the first that is free to be taken. They sort by time."""
+    """Yield candidate ids for a run that starts now; use the first free one. Ids sort by time."""
     safe = "".join(char if char.isalnum() or char in "-_" else "-" for char in dataset)
     stem = f"{utc_now()[:19].replace('-', '').replace(':', '').replace('T', '_')}_{safe}_{strategy}"
     return chain([stem], (f"{stem}-{number}" for number in count(2)))

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from chatbot_mvp.errors import UnknownChoice
+from chatbot_mvp.settings.fields import DEFAULT_JUDGE_METRICS
 from chatbot_mvp.storage.json_file import change_object, read_object
 
 RUN_PARAMETERS: Mapping[str, tuple[str, ...]] = {
@@ -43,7 +44,7 @@ BUILT_IN: Mapping[str, Mapping[str, Any]] = {
         "dev_mode": False,
         "eval_max_corpus": 0,
         "eval_max_queries": 100,
-        "judge_metrics": "faithfulness,context_utilization",
+        "judge_metrics": DEFAULT_JUDGE_METRICS,
     },
 }
 """Name -> the settings that it changes; all others are as they are in effect."""

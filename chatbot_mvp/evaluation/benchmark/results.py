@@ -10,9 +10,9 @@ from chatbot_mvp.embedding.base import Embedder
 from chatbot_mvp.embedding.cache import VectorCache
 from chatbot_mvp.evaluation.benchmark import generation, judgement, retrieving
 from chatbot_mvp.evaluation.benchmark.preparation import PreparedRun
-from chatbot_mvp.metrics.answers.semantic_similarity import semantic_similarity
 from chatbot_mvp.metrics.answers.text import AnswerCase
-from chatbot_mvp.metrics.ranking.family import RANKING_METRICS, applicable_metrics
+from chatbot_mvp.metrics.registry import metrics_of, ranking_metrics
+from chatbot_mvp.metrics.spec import MetricSpec
 from chatbot_mvp.runs.causes import cause_of, outcome_of_row
 from chatbot_mvp.runs.figures import answer_metrics, context_metrics, run_figures
 from chatbot_mvp.runs.journal import Journal
@@ -25,10 +25,10 @@ def rows_of(run: PreparedRun, journal: Journal) -> list[dict[str, Any]]:
     """One row per query, in their order; a failed phase leaves its metrics not scored."""
     # Without a reranker or answers, the context of a question is what the chat would take.
     cut = run.settings.reranker_top_n if run.settings.reranker_enabled else run.settings.kb_top_k
-    names = applicable_metrics(run.settings.retrieval_k)
+    specs = ranking_metrics(run.settings.retrieval_k)
     rows = []
     for query in run.queries:
-        row = _ranking_row(run, journal, query, names)
+        row = _ranking_row(run, journal, query, specs)
         candidates = row.pop("_candidates")
         if run.settings.generation_enabled:
             row |= _answer_fields(run, journal, query)
@@ -40,7 +40,7 @@ def rows_of(run: PreparedRun, journal: Journal) -> list[dict[str, Any]]:
     return rows
 
 
-def _ranking_row(run: PreparedRun, journal: Journal, query: Query, names: list[str]) -> dict[str, Any]:
+def _ranking_row(run: PreparedRun, journal: Journal, query: Query, specs: Mapping[str, MetricSpec]) -> dict[str, Any]:
     record = journal.of(retrieving.PHASE)[query.query_id]
     failed, payload = record.status == "failed", record.payload
     ranking, context = payload.get("doc_ids", []), payload.get("generation_doc_ids")
@@ -48,9 +48,9 @@ def _ranking_row(run: PreparedRun, journal: Journal, query: Query, names: list[s
     measured: dict[str, float | None]
     if failed:
         has_context = run.settings.generation_enabled or run.settings.reranker_enabled
-        measured = dict.fromkeys([*names, *(context_metrics([], {}) if has_context else ())])
+        measured = dict.fromkeys([*specs, *(context_metrics([], {}) if has_context else ())])
     else:
-        measured = {name: RANKING_METRICS[name](ranking, qrels) for name in names} | context_metrics(context, qrels)
+        measured = {name: spec.score(ranking, qrels) for name, spec in specs.items()} | context_metrics(context, qrels)
     row: dict[str, Any] = {
         "query_id": query.query_id,
         "question": query.text,
@@ -103,18 +103,20 @@ def _answer_metrics(run: PreparedRun, query: Query, row: dict[str, Any]) -> dict
 def add_similarity(
     rows: list[dict[str, Any]], embedder: Callable[[], Embedder], cache: VectorCache, progress: ProgressCallback
 ) -> None:
-    """Give each extractive question's row its ``semantic_similarity``; of an answer that is none, it is not scored."""
+    """Give each extractive question's row the metrics of vectors; of an answer that is none, they are not scored."""
+    specs = metrics_of("vectors")
     extractive = [row for row in rows if not AnswerCase(None, row["answer"], row["answer_type"]).is_label]
     scorable = [row for row in extractive if row["response"] and row["answer"].strip() and not row["abstained"]]
     for row in extractive:
         if not row["abstained"]:
-            row["metrics"]["semantic_similarity"] = None
+            row["metrics"] |= dict.fromkeys(specs)
     if not scorable:
         return
     texts = [row[field] for row in scorable for field in ("response", "answer")]
     vectors = cache.embed(embedder(), texts, "query", progress=progress, phase=SIMILARITY_PHASE)
     for position, row in enumerate(scorable):
-        row["metrics"]["semantic_similarity"] = semantic_similarity(vectors[2 * position], vectors[2 * position + 1])
+        answer, reference = vectors[2 * position], vectors[2 * position + 1]
+        row["metrics"] |= {name: spec.score(answer, reference) for name, spec in specs.items()}
 
 
 def result_of(run: PreparedRun, journal: Journal, rows: list[dict[str, Any]]) -> dict[str, Any]:

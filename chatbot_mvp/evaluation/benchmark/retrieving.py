@@ -1,4 +1,4 @@
-"""The phase of a run that asks the pipeline for each query that has no ranking yet."""
+"""The retrieval phase of a run: rank the documents for each query that has no ranking yet."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ _BATCH = 32  # queries between two fsyncs: what a crash can cost
 
 
 def retrieve(run: PreparedRun, journal: Journal, build: Callable[[], Pipeline], progress: ProgressCallback) -> None:
-    """Do what is missing.
+    """Retrieve for all queries without a ranking, and record the rankings.
 
     Args:
-        build: makes the pipeline; called only if a query has no ranking.
+        build: creates the pipeline; called only if a query has no ranking.
 
     Raises:
-        RunOutOfQuota: a provider that retrieval asks has no quota left; what is recorded stays.
+        RunOutOfQuota: a provider that retrieval asks has no quota left; records stay.
     """
     missing = set(journal.missing(PHASE, run.query_ids))
     if not missing:

@@ -1,4 +1,4 @@
-"""Carries out a benchmark run, phase by phase. Each does what is not recorded yet: a resume is the same call."""
+"""Execute a benchmark run phase by phase. Each phase does only what is not recorded, so a resume is the same call."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.types import Progress, ProgressCallback
 
 RETRIEVAL_CALLS = "retrieval"
-"""Under this name stands in a run's usage what enrichment, expansion and reranking asked a language model."""
+"""Name in a run's usage for the language model requests of enrichment, expansion and reranking."""
 
 Exporter = Callable[[RunFolder, Mapping[str, Any], Dataset], None]
 """Writes one finished run in one form."""

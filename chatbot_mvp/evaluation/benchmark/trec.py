@@ -1,4 +1,4 @@
-"""A TREC run file: ``query Q0 document rank score tag`` a line, as our export "trec" and other programs write it."""
+"""Read a TREC run file with lines ``query Q0 document rank score tag``, as written by the export "trec" and others."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ _COLUMNS = 6
 
 @dataclass(frozen=True)
 class TrecRun:
-    """The rankings of a file, with the ids as they stand there."""
+    """The rankings of a file, with its ids unchanged."""
 
     path: str
     tag: str
     """The first line's."""
     rankings: Mapping[str, Mapping[str, float]]
-    """query -> document -> score, the best first. By score, as evaluators read such files; ties by rank."""
+    """query -> document -> score, best first. Ordered by score, as evaluators do; ties by rank."""
 
 
 def read_trec(path: Path) -> TrecRun:
@@ -40,7 +40,7 @@ def read_trec(path: Path) -> TrecRun:
         raise NothingToImport(path=str(path), reason=f"it cannot be read as text: {error}") from error
     rows: dict[str, dict[str, tuple[float, int]]] = {}
     tag = ""
-    # Not splitlines: an id may hold one of the rarer separators.
+    # Not splitlines, because an id may contain one of the rarer line separators.
     for number, line in enumerate(text.split("\n"), 1):
         columns = line.split()
         if not columns:

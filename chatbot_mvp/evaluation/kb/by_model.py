@@ -1,7 +1,7 @@
-"""Questions of a knowledge base from a language model, each held against the text before it is proposed.
+"""Let a language model propose questions about a knowledge base, and check each of them against the text.
 
-What a model says of the text is checked without it: the sentence that it quotes has to stand in the chunk. A question
-that it calls unanswerable is asked of the whole knowledge base: if a passage found there answers it, it is dropped.
+The sentence that the model quotes as evidence must occur in the chunk. A question that it calls unanswerable is
+searched in the whole knowledge base, and dropped if a passage found there answers it.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from chatbot_mvp.types import Chunk, Progress, ProgressCallback
 
 _PROMPTS = Path(__file__).parent / "prompts"
 _PER_CHUNK = 2
-"""Questions asked of one chunk, so that a set speaks of many of them."""
+"""Number of questions per chunk, so that a set covers many chunks."""
 _SHORTEST_CHUNK = 150
 _SHORTEST_EVIDENCE = 12
 _GIVE_UP = 3
-"""Chunks in a row without a reply; the provider is not likely to give the next one."""
+"""Number of successive chunks without a reply after which the proposer gives up."""
 _POINTS = re.compile(
     r"\b(?:el|este|del|al) (?:texto|fragmento|pasaje)\b|\bsegún (?:el|este) (?:documento|apartado)\b"
     r"|\b(?:the|this) (?:text|passage|excerpt)\b|\baccording to (?:the|this) (?:document|section)\b",

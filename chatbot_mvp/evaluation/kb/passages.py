@@ -1,4 +1,4 @@
-"""What a result's question found and expected, as places in its knowledge base with their marks."""
+"""Locate the passages that a result's question found and expected in the text of its knowledge base."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ _AROUND = 600  # characters of the paragraph shown on either side of an expected
 
 
 def found_passages(store: KbStore, result: KbResult, row: ResultRow) -> tuple[Source, ...]:
-    """Best first, marked as an answer without a model would quote them.
+    """Return the passages found, best first, highlighted as an answer without a model would quote them.
 
-    Empty where the knowledge base's text is not the one that was asked.
+    Empty if the knowledge base's text has changed since the run.
 
     Raises:
         KbNotFound, KbUnreadable
@@ -35,7 +35,7 @@ def found_passages(store: KbStore, result: KbResult, row: ResultRow) -> tuple[So
 
 
 def expected_passages(store: KbStore, result: KbResult, row: ResultRow) -> tuple[Source, ...]:
-    """The first place of the expected passage, marked, with what is around it; empty where there is none in the text.
+    """Return the first occurrence of the expected passage, highlighted, with its surroundings; empty if it is missing.
 
     Raises:
         KbNotFound, KbUnreadable

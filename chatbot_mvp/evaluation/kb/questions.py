@@ -1,4 +1,4 @@
-"""Measures the chat over a knowledge base on a file of questions: what is found, what is accepted, how fast."""
+"""Measure the chat over a knowledge base with a file of questions: passages found, questions accepted, time."""
 
 from __future__ import annotations
 
@@ -51,11 +51,11 @@ class AskedQuestion:
     evidence: float
     """0-1; 0 where nothing was found."""
     found: tuple[Chunk, ...]
-    """What an answer would be given from, best first."""
+    """The passages that an answer would be based on, best first."""
     places: tuple[tuple[int, int], ...]
-    """Where the expected paragraph stands in the KB, as (start, end); empty where it does not or none is expected."""
+    """(start, end) of the expected paragraph in the KB; empty if none is expected or it does not occur."""
     rank: int | None
-    """Of the first passage that covers at least half of an expected place, from 1; None for none."""
+    """Rank from 1 of the first passage that covers at least half of an expected place; None if none does."""
     seconds: float
 
 

@@ -1,7 +1,7 @@
-"""Questions of a knowledge base without any model: from headings, definitions, figures, lists and names.
+"""Make questions about a knowledge base without a model, from headings, definitions, figures, lists and names.
 
-Each rests on a sentence or a list item that stands in the text letter for letter. Further questions are made so that
-the text does not answer them: about its topics in frames that it does not speak of, and about the world at large.
+Each answerable question is based on a sentence or list item of the text. Unanswerable questions ask about the text's
+topics in ways that it does not cover, or about unrelated subjects.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from chatbot_mvp.types import Chunk, Document
 _GENERAL = Path(__file__).parent / "general_questions.toml"
 
 _SHORTEST, _LONGEST = 30, 500
-"""Characters of a sentence that can be evidence."""
+"""Length in characters of a sentence that can serve as evidence."""
 _MOST_WORDS = 9
-"""Of what a question asks about; more is a clause that the pattern has swallowed."""
+"""Maximum number of words in a question's topic. A longer match contains a clause by mistake."""
 
 _ES_NAME = r"(?P<name>(?:El|La|Los|Las|Un|Una) [^,;:()\n]{3,60}?)"
 _EN_NAME = r"(?P<name>(?:The|A|An) [^,;:()\n]{3,60}?)"
@@ -66,7 +66,7 @@ _PHRASES = {
     "es": re.compile(r"\b[a-záéíóúñ]{5,} (?:de|del|de la) [a-záéíóúñ]{5,}\b"),
     "en": re.compile(r"(?<=\bthe )[a-z]{5,} (?:of the |of )?[a-z]{5,}\b"),
 }
-# What the sentence only points at, a second clause, or a word that belongs to the verb: nothing to ask about.
+# No topics: a reference to something else, a second clause, or a word that belongs to the verb.
 _NO_NAME = re.compile(
     r"\b(?:est[aeo]s?|es[ae]s?|mism[ao]s?|this|that|these|such|se|no|ya|solo|nunca|siempre|también|not|never|only)\b"
     r"|\bcada\b|\bevery\b|\d| (?:y|o|and|or)$"
@@ -87,12 +87,12 @@ class _Candidate:
 
 
 def split_count(count: int) -> tuple[int, int, int]:
-    """How many of ``count`` questions are answerable, near and far: half of them, a quarter and a quarter."""
+    """Split ``count`` into answerable, near and far questions: one half, one quarter, one quarter."""
     return count - 2 * (count // 4), count // 4, count // 4
 
 
 def answerable_by_rules(document: Document, language: str, count: int) -> list[SetQuestion]:
-    """Up to ``count`` questions spread over the document, each with the sentence or item that answers it."""
+    """Make up to ``count`` questions spread over the document, each with the sentence or item that answers it."""
     language = language if language in LANGUAGES else "en"
     chunks = chunk_document(document)
     candidates: dict[str, _Candidate] = {}
@@ -105,7 +105,7 @@ def answerable_by_rules(document: Document, language: str, count: int) -> list[S
 
 
 def near_by_rules(document: Document, language: str, count: int) -> list[SetQuestion]:
-    """Up to ``count`` questions about the document's topics, in frames that the topic's section does not speak of."""
+    """Make up to ``count`` questions about the document's topics, with templates whose subject the section lacks."""
     language = language if language in LANGUAGES else "en"
     frames = _general()[language]["near"]
     topics = list(_topics(document.text, language))
@@ -115,7 +115,7 @@ def near_by_rules(document: Document, language: str, count: int) -> list[SetQues
             for found in [*_NAMES.finditer(document.text), *_PHRASES[language].finditer(document.text)]
         ]
     found: dict[str, SetQuestion] = {}
-    # Each topic once before any has a second question.
+    # Every topic gets one question before any gets a second one.
     for turn in range(len(frames)):
         for row in spread(range(len(topics)), count):
             topic, section = topics[row]
@@ -128,10 +128,10 @@ def near_by_rules(document: Document, language: str, count: int) -> list[SetQues
 
 
 def far_by_rules(document: Document, language: str, count: int, elsewhere: Sequence[str] = ()) -> list[SetQuestion]:
-    """Up to ``count`` questions about other things: of other knowledge bases, then of the world at large.
+    """Make up to ``count`` questions about other subjects: from other knowledge bases, then general ones.
 
     Args:
-        elsewhere: questions that other knowledge bases answer; at most half of them all.
+        elsewhere: questions that other knowledge bases answer; they make up at most half of the result.
     """
     language = language if language in LANGUAGES else "en"
     analyzer = Analyzer(language)
@@ -163,7 +163,7 @@ def _topics(text: str, language: str) -> Iterator[tuple[str, Section]]:
 
 
 def _joined(text: str) -> str:
-    """With "del" and "al" where Spanish has them."""
+    """Contract "de el" and "a el" to "del" and "al" in Spanish."""
     return re.sub(r"\ba el\b", "al", re.sub(r"\bde el\b", "del", text))
 
 
@@ -208,9 +208,9 @@ def _of_sentence(sentence: str, language: str) -> tuple[str, str] | None:
 
 
 def _spread_out(candidates: list[_Candidate], chunks: Sequence[Chunk], count: int) -> list[_Candidate]:
-    """In rounds over the chunks, so that each has a question before any has two; the surest of a chunk first.
+    """Pick candidates in rounds over the chunks, so that every chunk gets a question before any gets two.
 
-    A sentence is the evidence of one question only.
+    Within a chunk the most reliable kind comes first. A sentence is the evidence of one question only.
     """
     waiting: list[list[_Candidate]] = []
     for chunk in chunks:
@@ -243,7 +243,7 @@ def _unanswerable(text: str, kind: str, heading: str = "") -> SetQuestion:
 
 
 def renumbered(questions: Sequence[SetQuestion]) -> list[SetQuestion]:
-    """The same with ids that count: a001, n001 and f001 for answerable, near and far."""
+    """Number the questions by kind: ids a001, n001 and f001 for answerable, near and far."""
     counts: dict[str, int] = {}
     found = []
     for each in questions:
@@ -255,7 +255,7 @@ def renumbered(questions: Sequence[SetQuestion]) -> list[SetQuestion]:
 
 
 def _bare(text: str) -> str:
-    """Without the marks of Markdown, on one line."""
+    """Remove Markdown markup and put the text on one line."""
     return " ".join(re.sub(r"[*_`\[\]]", "", text).split()).strip(" .,;:")
 
 

@@ -1,4 +1,4 @@
-"""Strict mode over its evidence threshold, from recorded scores: what would have been answered, and what refused."""
+"""Compute from recorded scores what strict mode would answer and refuse at each evidence threshold."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 FEW = 20
-"""With fewer questions of a kind, its shares say little."""
+"""Number of questions of a kind below which its shares are unreliable."""
 STEPS = 100
-"""Thresholds looked at between 0 and 1: as fine as the slider."""
+"""Number of thresholds between 0 and 1, the same resolution as the slider."""
 _Z = 1.959964  # 95 %
 
 UNANSWERABLE = ("near", "far")
@@ -17,19 +17,19 @@ UNANSWERABLE = ("near", "far")
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """So many of so many."""
+    """A count out of a total."""
 
     count: int
     total: int
 
     @property
     def value(self) -> float | None:
-        """0-1; None of nothing."""
+        """The share, 0-1; None if the total is 0."""
         return self.count / self.total if self.total else None
 
     @property
     def interval(self) -> tuple[float, float] | None:
-        """95 % score interval (Wilson 1927), which is honest for few and for none of many; None of nothing."""
+        """95 % score interval (Wilson 1927), valid for small totals and shares of 0 too; None if the total is 0."""
         if not self.total:
             return None
         n, p = self.total, self.count / self.total
@@ -59,7 +59,7 @@ class Suggestion:
 
     figures: ThresholdFigures
     range: tuple[float, float]
-    """The lowest and highest threshold at which the same questions are answered rightly, within the tolerance."""
+    """(lowest, highest) threshold that answers the same questions within the tolerance."""
 
 
 Scores = Mapping[str, Sequence[float]]
@@ -67,7 +67,7 @@ Scores = Mapping[str, Sequence[float]]
 
 
 def figures_at(scores: Scores, threshold: float) -> ThresholdFigures:
-    """What strict mode does with a threshold: it answers from that score on."""
+    """Compute the figures of strict mode at a threshold. It answers if the score is at least the threshold."""
 
     def answered(*kinds: str) -> Share:
         values = [value for kind in kinds for value in scores.get(kind, ())]
@@ -84,15 +84,15 @@ def figures_at(scores: Scores, threshold: float) -> ThresholdFigures:
 
 
 def curve(scores: Scores) -> list[ThresholdFigures]:
-    """The figures over the whole range of thresholds, from 0 to 1."""
+    """Compute the figures at all thresholds from 0 to 1."""
     return [figures_at(scores, step / STEPS) for step in range(STEPS + 1)]
 
 
 def suggest(scores: Scores, tolerance: float) -> Suggestion | None:
-    """The threshold that answers most answerable questions with at most ``tolerance`` (0-1) of wrong answers.
+    """Suggest the threshold that answers the most answerable questions with at most ``tolerance`` (0-1) wrong answers.
 
-    Where a whole range does equally well, its middle: the lowest of it would sit just above a score that happens to be
-    in the set. None without questions of either kind, and where no threshold keeps to the tolerance.
+    If a range of thresholds is equally good, the middle is suggested, since its lower end depends on a single score of
+    the set. None without questions of either kind, or if no threshold keeps the tolerance.
     """
     points = curve(scores)
     if not points[0].coverage.total or not points[0].wrong_answers.total:
@@ -106,7 +106,7 @@ def suggest(scores: Scores, tolerance: float) -> Suggestion | None:
 
 
 def few_of(scores: Scores) -> list[tuple[str, int]]:
-    """(kind, how many) of the two sides with too few questions to rely on: "answerable" and "unanswerable"."""
+    """Return (side, number of questions) for the sides, "answerable" and "unanswerable", with too few questions."""
     counts = [
         ("answerable", len(scores.get("answerable", ()))),
         ("unanswerable", sum(len(scores.get(kind, ())) for kind in UNANSWERABLE)),

@@ -32,19 +32,13 @@ from chatbot_mvp.llm.base import ChatModel
 from chatbot_mvp.llm.providers import Providers
 from chatbot_mvp.llm.registry import requests_at_once
 from chatbot_mvp.runs.records import RAGAS, RunFolder, RunManifest, utc_now
+from chatbot_mvp.settings.fields import ADDRESS_SETTINGS
 from chatbot_mvp.settings.model import MODEL_SETTINGS, Settings
 
 STRATEGY = "RAGAS"
 INPUT = "input.jsonl"
 _NOT_OF_THE_SCORE = ("concurrency", "prompts", "judge", "embedder")
 """Of a configuration, what does not count in its fingerprint; all but the first by what they come to."""
-_ADDRESSES = {
-    "gemini": "gemini_base_url",
-    "groq": "groq_base_url",
-    "nim": "llm_base_url",
-    "openai": "openai_base_url",
-    "ollama": "ollama_base_url",
-}
 
 
 @dataclass(frozen=True)
@@ -107,8 +101,8 @@ def judge_settings(settings: Settings, config: RagasConfig) -> Settings:
         )
     elif base.judge_model_name and provider == (settings.judge_provider or settings.chosen_provider) in MODEL_SETTINGS:
         changes[MODEL_SETTINGS[provider]] = base.judge_model_name
-    if judge.base_url and provider in _ADDRESSES:
-        changes[_ADDRESSES[provider]] = judge.base_url
+    if judge.base_url and provider in ADDRESS_SETTINGS:
+        changes[ADDRESS_SETTINGS[provider]] = judge.base_url
     if config.concurrency:
         changes["nim_max_concurrent_requests"] = config.concurrency
     if config.embedder:

@@ -1,4 +1,4 @@
-"""Data sets of answers: JSON Lines, CSV or Parquet under Ragas' column names, new or old; and back, with scores."""
+"""Read data sets of answers from JSON Lines, CSV or Parquet with Ragas' column names, and write them with scores."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _OLDER = {
     "ground_truth": "reference",
     "ground_truths": "reference",
 }
-"""What Ragas called the columns before version 0.2 -> what it calls them since."""
+"""Column name before Ragas 0.2 -> column name since."""
 _LISTS = ("retrieved_contexts", "retrieved_context_ids", "reference_context_ids")
 _TEXTS = ("user_input", "response", "reference")
 _IDS = ("id", "query_id")
@@ -39,18 +39,18 @@ class InputRow:
     """Its ``id`` or ``query_id``, else its number ("r0001")."""
     row: Row
     given: Mapping[str, Any]
-    """All its columns as they came, whatever they are called; fit for JSON."""
+    """All columns of the input row, unchanged, as JSON values."""
 
 
 def read_rows(path: Path, name: str = "") -> list[InputRow]:
-    """The rows of a file, which errors call ``name`` if it is given.
+    """Read the rows of a file. Errors call the file ``name`` if it is given.
 
-    A list in a CSV's cell is a JSON array, or as pandas writes it; any other text is a list of that one text.
+    A list in a CSV cell is a JSON array, or a Python list as pandas writes it; any other text is a list of one text.
 
     Raises:
-        DatasetFileUnreadable: no such file, another format, or a row that is not as it should be, with its number.
-        MissingColumn: no question and no response in any row.
-        DuplicateId, EmptyDataset
+        DatasetFileUnreadable: the file is missing or has another format, or a row is invalid (with its number).
+        MissingColumn: no row has a question or a response.
+        DuplicateId, EmptyDataset: an id repeats, or there are no rows.
     """
     source = name or str(path)
     readers = {".jsonl": _json_lines, ".csv": _csv_rows, ".parquet": _parquet_rows}
@@ -66,10 +66,10 @@ def read_rows(path: Path, name: str = "") -> list[InputRow]:
 
 
 def rows_from(given: Sequence[Mapping[str, Any]], source: str) -> list[InputRow]:
-    """As ``read_rows``, of rows that are there already.
+    """Check rows that are in memory, as ``read_rows`` does.
 
     Args:
-        source: names them in errors.
+        source: name of the rows in errors.
     """
     rows = []
     seen: set[str] = set()
@@ -94,7 +94,7 @@ def rows_from(given: Sequence[Mapping[str, Any]], source: str) -> list[InputRow]
 
 
 def identity(rows: Iterable[InputRow]) -> str:
-    """SHA-256 of ids, questions and references: what two systems' answers have in common when they can be compared."""
+    """Return the SHA-256 of ids, questions and references. Answers of two systems are comparable if it is equal."""
     digest = hashlib.sha256()
     for row in rows:
         for text in (row.row_id, row.row.user_input or "", row.row.reference or ""):
@@ -103,18 +103,18 @@ def identity(rows: Iterable[InputRow]) -> str:
 
 
 def content_key(rows: Iterable[InputRow]) -> str:
-    """SHA-256 of everything in the rows."""
+    """Return the SHA-256 of the rows' whole content."""
     text = json.dumps([[row.row_id, row.given] for row in rows], ensure_ascii=False, sort_keys=True)
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def to_json_lines(rows: Iterable[Mapping[str, Any]]) -> bytes:
-    """One JSON object a line."""
+    """Write the rows as JSON Lines."""
     return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows).encode("utf-8", "replace")
 
 
 def to_csv(rows: Sequence[Mapping[str, Any]]) -> bytes:
-    """A header and one line a row; lists as JSON arrays, an empty cell for None."""
+    """Write the rows as CSV with a header. Lists become JSON arrays, None becomes an empty cell."""
     names = list(dict.fromkeys(name for row in rows for name in row))
     text = io.StringIO(newline="")
     writer = csv.DictWriter(text, fieldnames=names)

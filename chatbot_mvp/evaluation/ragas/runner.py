@@ -1,4 +1,4 @@
-"""Scores a data set of answers: every row by every metric, recorded one by one; nothing is lost or done twice."""
+"""Score every row of a data set of answers by every metric, and record each score so that a resume repeats none."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from chatbot_mvp.types import Progress, ProgressCallback
 
 PHASE = "score"
 _OF_THE_ROW = frozenset({"missing_input", "nothing_to_judge", "no_statements"})
-"""Why a row has no score though nothing failed: there is none to be had."""
+"""Reasons for a missing score that are no failure: the row itself cannot be scored."""
 
 Task = tuple[str, int, str]
 """(metric, repetition from 0, row id)"""
@@ -98,7 +98,7 @@ def _score(evaluation: Evaluation, judges: Judges, session: Session) -> None:
         if scored.value is not None or scored.reason in _OF_THE_ROW:
             return Done(QueryRecord(run_id, row_id, phase, "ok", payload))
         record = QueryRecord(run_id, row_id, phase, "failed", payload, f"{scored.reason}: {scored.problem}")
-        # A judge that cannot keep to a form is no provider that is away, however many rows it costs.
+        # Unreadable replies do not mean that the provider is unavailable, however many there are.
         of_provider = scored.reason == "provider"
         return Done(record, passing=of_provider, of_provider=of_provider)
 
@@ -130,7 +130,7 @@ def _score(evaluation: Evaluation, judges: Judges, session: Session) -> None:
 
 
 def _missing(evaluation: Evaluation, journal: Journal) -> Iterator[Task]:
-    """Metric by metric: what is the same in all prompts of one is then read once by a server that keeps it."""
+    """Yield the tasks without a score, metric by metric, so that a server's prompt cache is used well."""
     ids = [row.row_id for row in evaluation.rows]
     for metric in evaluation.metrics:
         for repeat in range(evaluation.config.repeats):

@@ -21,10 +21,13 @@ from chatbot_mvp.judges.ragas.model import JudgeOptions, NotScored, Row, Scored
 from chatbot_mvp.judges.ragas.prompts import Prompts
 from chatbot_mvp.judges.ragas.session import Session
 from chatbot_mvp.llm.base import ChatModel
+from chatbot_mvp.metrics.spec import MetricSpec, Shown
 
 Column = Literal[
     "user_input", "response", "retrieved_contexts", "reference", "retrieved_context_ids", "reference_context_ids"
 ]
+
+_SHOWN = Shown(0, ("compared",))
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +44,11 @@ class RagasMetric:
     """Scores a row. Returns None if there is nothing to judge; raises NotScored."""
     needs_judge: bool = True
     needs_embedder: bool = False
+
+    @property
+    def spec(self) -> MetricSpec:
+        """The metric as lists, comparisons and catalogues know it."""
+        return MetricSpec(self.name, "row", shown=_SHOWN)
 
 
 RAGAS_METRICS: dict[str, RagasMetric] = {

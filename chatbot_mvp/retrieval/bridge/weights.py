@@ -22,9 +22,9 @@ class Weights:
 
 
 @cache
-def load_weights(strategy: str) -> Weights:
-    """Load the weights of a strategy, "BRIDGE" or "BRIDGE_HYBRID"."""
-    entry = json.loads(PATH.read_text("utf-8"))[strategy]
+def load_weights(name: str) -> Weights:
+    """Read the weights under a name: "BRIDGE" (without features of vectors) or "BRIDGE_HYBRID" (with them)."""
+    entry = json.loads(PATH.read_text("utf-8"))[name]
     return Weights(entry["linear"], entry["step"])
 
 

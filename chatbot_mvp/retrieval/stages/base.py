@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 from chatbot_mvp.retrieval.indexes.corpus import CorpusIndex
 from chatbot_mvp.retrieval.stages.context import ContextChars, context_budget
@@ -48,6 +48,12 @@ class Stage(ABC):
     """
 
     name = ""
+    needs_vectors: ClassVar[bool] = False
+    """True if the stage compares embeddings: the corpus is embedded for it."""
+    needs_links: ClassVar[bool] = False
+    """True if the stage follows links between documents: they are looked for when the corpus is indexed."""
+    knobs: ClassVar[frozenset[str]] = frozenset()
+    """Settings that have no effect in a strategy without such a stage; a run's form greys them out there."""
 
     def __init__(self, index: CorpusIndex, config: RetrievalConfig) -> None:
         self.index = index
@@ -95,6 +101,7 @@ class Dense(Stage):
     """Finds the ``retrieval_pre_fusion_k`` chunks nearest to the question, under the signal ``vector`` (cosine)."""
 
     name = "dense"
+    needs_vectors = True
 
     def apply(self, trace: RetrievalTrace) -> tuple[RetrievalTrace, dict[str, Any]]:
         return self._search([trace])[0]
@@ -126,6 +133,7 @@ class Fusion(Stage):
     """
 
     name = "fusion"
+    knobs = frozenset({"retrieval_fusion", "retrieval_rrf_k", "retrieval_bm25_weight", "retrieval_vector_weight"})
 
     def apply(self, trace: RetrievalTrace) -> tuple[RetrievalTrace, dict[str, Any]]:
         notes: dict[str, Any] = {}

@@ -26,12 +26,13 @@ class Bridge(Stage):
     """
 
     name = "bridge"
+    needs_links = True
 
     def __init__(self, index: CorpusIndex, config: RetrievalConfig) -> None:
         super().__init__(index, config)
-        self._walk = (
-            BridgeWalk(index.graph, index.analyzer, load_weights(config.retrieval_strategy)) if index.graph else None
-        )
+        # The weights were fitted twice, with and without the features of vectors.
+        fitted = load_weights("BRIDGE" if index.dense is None else "BRIDGE_HYBRID")
+        self._walk = BridgeWalk(index.graph, index.analyzer, fitted) if index.graph else None
         if self._walk is not None:
             self._walk.warm_up()
         reranked = config.retrieval_pre_fusion_k if config.reranker else 0

@@ -31,7 +31,7 @@ from chatbot_mvp.errors import (
     UnknownChoice,
 )
 from chatbot_mvp.llm.demo import DemoModel
-from chatbot_mvp.metrics.ranking.family import RANKING_METRICS
+from chatbot_mvp.metrics.registry import metrics_of
 from chatbot_mvp.retrieval.strategies import STRATEGIES
 from chatbot_mvp.runs.records import read_json_lines
 from chatbot_mvp.settings.model import PROJECT_ROOT, Settings
@@ -99,8 +99,8 @@ def test_a_result_has_every_field_of_the_contract(app: App, strategy: str) -> No
     result = app.runs.run_now(retrieval_strategy=strategy)
     assert set(result) >= CONTRACT
     assert (result["dataset"], result["strategy"], result["queries"]) == ("valle_multihop", strategy, QUERIES)
-    assert set(result["metrics"]) == set(RANKING_METRICS)
-    assert result["scored"] == {name: [QUERIES, QUERIES] for name in RANKING_METRICS}
+    assert set(result["metrics"]) == set(metrics_of("ranking"))
+    assert result["scored"] == {name: [QUERIES, QUERIES] for name in metrics_of("ranking")}
     assert all(0.0 <= value <= 1.0 for value in result["metrics"].values())
     parts = STRATEGIES[strategy]
     of_strategy = {

@@ -8,7 +8,8 @@ from chatbot_mvp.metrics.answers.accuracy import answer_contains, answered_right
 from chatbot_mvp.metrics.answers.exact_match import exact_match
 from chatbot_mvp.metrics.answers.f1 import answer_f1
 from chatbot_mvp.metrics.answers.text import AnswerCase, first_label, normalise
-from chatbot_mvp.metrics.registry import ANSWER_METRICS
+from chatbot_mvp.metrics.registry import metrics_of
+from chatbot_mvp.metrics.spec import MetricSpec
 
 
 @pytest.mark.parametrize(
@@ -141,7 +142,7 @@ def test_the_primary_score_is_accuracy_of_labels_and_f1_of_the_rest() -> None:
     assert generation_score(AnswerCase("Animorphs series", "Animorphs books today", "extractive")) == pytest.approx(0.4)
 
 
-@pytest.mark.parametrize("name", ANSWER_METRICS)
+@pytest.mark.parametrize("spec", metrics_of("answer").values(), ids=lambda spec: spec.name)
 @pytest.mark.parametrize("case", [AnswerCase(None, "gold"), AnswerCase("answer", ""), AnswerCase("answer", "  ")])
-def test_without_an_answer_or_a_reference_nothing_is_scored(name: str, case: AnswerCase) -> None:
-    assert ANSWER_METRICS[name](case) is None
+def test_without_an_answer_or_a_reference_nothing_is_scored(spec: MetricSpec, case: AnswerCase) -> None:
+    assert spec.score(case) is None

@@ -12,7 +12,6 @@ from ir_measures import AP, RR, P, R, Success, nDCG
 
 from chatbot_mvp.metrics.ranking.all_gold import all_gold_at
 from chatbot_mvp.metrics.ranking.average_precision import average_precision
-from chatbot_mvp.metrics.ranking.family import CUTOFFS, RANKING_METRICS
 from chatbot_mvp.metrics.ranking.generation_context import (
     generation_hit,
     generation_recall,
@@ -21,6 +20,10 @@ from chatbot_mvp.metrics.ranking.generation_context import (
 )
 from chatbot_mvp.metrics.ranking.precision import precision_at
 from chatbot_mvp.metrics.ranking.recall import complement_recall_at
+from chatbot_mvp.metrics.ranking.relevance import CUTOFFS
+from chatbot_mvp.metrics.registry import metrics_of
+
+RANKING_METRICS = metrics_of("ranking")
 
 RANKING = ["a", "b", "c", "d", "e"]
 QRELS = {"b": 1, "d": 1, "x": 1, "c": 0}
@@ -128,7 +131,7 @@ def test_every_metric_that_ir_measures_has_agrees_to_1e9(case: list[tuple[list[s
             expected[f"all_gold@{name[7:]}"] = float(measured.value > 1 - 1e-12)
             expected[f"complement_recall@{name[7:]}"] = 1 - measured.value
         for ours_name, value in expected.items():
-            ours = RANKING_METRICS[ours_name](rankings[query], qrels[query])
+            ours = RANKING_METRICS[ours_name].score(rankings[query], qrels[query])
             assert ours is not None
             assert math.isclose(ours, value, abs_tol=1e-9), (ours_name, ours, value)
             compared += 1

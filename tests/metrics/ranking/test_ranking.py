@@ -6,15 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatbot_mvp.metrics.ranking.family import (
-    RANKING_METRICS,
-    applicable_metrics,
-    hit_at,
-    ndcg_at,
-    recall_at,
-    reciprocal_rank,
-)
-from chatbot_mvp.metrics.registry import METRICS
+from chatbot_mvp.metrics.ranking.hit import hit_at
+from chatbot_mvp.metrics.ranking.ndcg import ndcg_at
+from chatbot_mvp.metrics.ranking.recall import recall_at
+from chatbot_mvp.metrics.ranking.reciprocal_rank import reciprocal_rank
+from chatbot_mvp.metrics.registry import METRICS, metrics_of, ranking_metrics
 
 RANKING = ["a", "b", "c", "d", "e"]
 QRELS = {"b": 1, "d": 1, "x": 1, "c": 0}
@@ -66,30 +62,30 @@ def test_ndcg_of_the_ideal_order_is_one_even_if_there_are_more_relevant_document
     assert ndcg_at(2, ["a", "b"], {"a": 1, "b": 1, "c": 1}) == 1.0
 
 
-@pytest.mark.parametrize("name", RANKING_METRICS)
+@pytest.mark.parametrize("name", metrics_of("ranking"))
 @pytest.mark.parametrize("qrels", [{}, {"a": 0}, {"a": -1, "b": 0}])
 def test_a_query_without_relevant_documents_is_not_scored(name: str, qrels: dict[str, int]) -> None:
-    assert RANKING_METRICS[name](RANKING, qrels) is None
+    assert METRICS[name].score(RANKING, qrels) is None
 
 
-@pytest.mark.parametrize("name", RANKING_METRICS)
+@pytest.mark.parametrize("name", metrics_of("ranking"))
 def test_a_query_that_found_nothing_scores_the_worst(name: str) -> None:
     """0, and 1 for the complement of recall."""
-    assert RANKING_METRICS[name]([], QRELS) == METRICS[name].worst
+    assert METRICS[name].score([], QRELS) == METRICS[name].worst
 
 
-@pytest.mark.parametrize("name", RANKING_METRICS)
+@pytest.mark.parametrize("name", metrics_of("ranking"))
 @given(st.permutations([f"d{n}" for n in range(8)]), st.dictionaries(st.sampled_from("d0 d3 d7 z".split()), st.just(1)))
 def test_a_score_is_none_exactly_without_relevant_documents_and_else_in_0_1(
     name: str, ranking: list[str], qrels: dict[str, int]
 ) -> None:
-    score = RANKING_METRICS[name](ranking, qrels)
+    score = METRICS[name].score(ranking, qrels)
     assert (score is None) == (not qrels)
     assert score is None or 0.0 <= score <= 1.0 + 1e-12
 
 
 def test_no_metric_is_offered_beyond_the_depth_of_the_ranking() -> None:
-    assert applicable_metrics(3) == [
+    assert list(ranking_metrics(3)) == [
         "hit@1",
         "hit@3",
         "recall@1",
@@ -106,4 +102,4 @@ def test_no_metric_is_offered_beyond_the_depth_of_the_ranking() -> None:
         "complement_recall@1",
         "complement_recall@3",
     ]
-    assert applicable_metrics(20) == list(RANKING_METRICS)
+    assert list(ranking_metrics(20)) == list(metrics_of("ranking"))

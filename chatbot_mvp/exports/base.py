@@ -1,4 +1,4 @@
-"""The input and output types of all exports."""
+"""What every export takes and gives, and what is known of it: one row."""
 
 from __future__ import annotations
 
@@ -39,7 +39,18 @@ class Exported:
     """Counts to report to the user: ``left_out`` is the number of queries without an answer."""
 
 
-Export = Callable[[FinishedRun], Exported]
+@dataclass(frozen=True)
+class ExportFormat:
+    """One form that a finished benchmark run can be written in."""
+
+    name: str
+    """As ``benchmark export --format`` takes it."""
+    export: Callable[[FinishedRun], Exported]
+    """Makes the files. Their names begin with the run's id, since the zip puts all of them into one folder."""
+    summary: str
+    """A few words for the help of the command."""
+    not_in_zip: str = ""
+    """Why the zip does without this form; "" if the zip has it, as it has any form that gives no reason."""
 
 
 def write_files(exported: Exported, folder: Path) -> list[Path]:

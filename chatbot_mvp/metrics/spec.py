@@ -1,0 +1,142 @@
+"""What a metric is, as data: what it scores, its range and direction, where it is shown, the keys of its texts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from chatbot_mvp.metrics.ranking.relevance import CUTOFFS, Qrels, Ranking, at
+
+Input = Literal["ranking", "context", "run", "answer", "judge", "vectors", "row"]
+"""What a metric scores.
+
+ranking: the ranked documents of a query before reranking, and its qrels.
+context: the documents that reached the generator, and the qrels; only runs with a reranker or with answers have them.
+run: all queries of a run at once, so that there is no value per query.
+answer: an ``AnswerCase``.
+judge: an answer and its passages; a language model gives the score.
+vectors: the unit vectors of an answer and of its reference.
+row: a row of an evaluation of answers (``judges.ragas``).
+"""
+
+Section = Literal["retrieval", "context", "run", "answers", "judge", "rows"]
+_SECTIONS: Mapping[Input, Section] = {
+    "ranking": "retrieval",
+    "context": "context",
+    "run": "run",
+    "answer": "answers",
+    "vectors": "answers",
+    "judge": "judge",
+    "row": "rows",
+}
+
+Place = Literal["compared", "tile", "column", "answer_column"]
+"""Where a metric can be shown without being asked for.
+
+compared: two runs are compared by it. tile: it has a tile at the top of a run's page. column, answer_column: it has a
+column in the table of queries of a run without, and with, answers.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """Where a metric is shown without being asked for; every metric of a run is in its files and in lists of all."""
+
+    order: int
+    """Metrics that are shown together are sorted by it, the smallest first; equal ones stand as in the registry."""
+    places: tuple[Place, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MetricSpec:
+    """One metric. Columns, sections, legal values of settings and catalogue keys are derived from it."""
+
+    name: str
+    """As it stands in run records and exports ("recall@5")."""
+    takes: Input
+    function: Callable[..., float | int | None] | None = None
+    """Computes the score from what the metric takes; None for "judge" and "row", which are scored by ``judges``."""
+    k: int | None = None
+    """Cutoff, if it has one."""
+    low: float = 0.0
+    high: float | None = 1.0
+    """Largest value; None: no bound."""
+    higher_is_better: bool = True
+    answer_type: Literal["", "label", "extractive"] = ""
+    """Of an "answer" metric: the kind of question that it applies to; "" for all."""
+    judged_by_default: bool = False
+    """Of a "judge" metric: whether it is scored where JUDGE_METRICS is not set. Each costs one request per answer."""
+    shown: Shown | None = None
+
+    @property
+    def family(self) -> str:
+        """The name without its cutoff."""
+        return self.name.partition("@")[0]
+
+    @property
+    def section(self) -> Section:
+        """The group in which it is printed."""
+        return _SECTIONS[self.takes]
+
+    @property
+    def label_key(self) -> str:
+        """The key of its name in the catalogues; ``{k}`` in the text is the cutoff."""
+        return f"metric_label.{self.family}"
+
+    @property
+    def help_key(self) -> str:
+        """The key of its explanation in the catalogues."""
+        return f"metric_help.{self.family}"
+
+    @property
+    def worst(self) -> float:
+        """What a failed query counts as in the reading that does not leave it out."""
+        return self.low if self.higher_is_better or self.high is None else self.high
+
+    def score(self, *given: Any) -> float | None:
+        """The score of what the metric takes; None: not scored.
+
+        Raises:
+            TypeError: the metric has no function, since a judge scores it.
+        """
+        if self.function is None:
+            raise TypeError(f"{self.name!r} is scored by a judge and has no function")
+        return self.function(*given)
+
+    def applies_to(self, is_label: bool) -> bool:
+        """Whether a question of this kind (yes/no, or any other) is scored by it."""
+        return self.answer_type in ("", "label" if is_label else "extractive")
+
+
+def at_cutoffs(
+    family: str,
+    function: Callable[[int, Ranking, Qrels], float | None],
+    cutoffs: tuple[int, ...] = CUTOFFS,
+    *,
+    higher_is_better: bool = True,
+    shown: Mapping[int, Shown] | None = None,
+) -> tuple[MetricSpec, ...]:
+    """One ranking metric per cutoff ("recall@1", "recall@5", …).
+
+    Args:
+        function: called with the cutoff, the ranking and the qrels.
+        shown: cutoff -> where that metric is shown.
+    """
+    return tuple(
+        MetricSpec(
+            f"{family}@{k}",
+            "ranking",
+            at(function, k),
+            k,
+            higher_is_better=higher_is_better,
+            shown=(shown or {}).get(k),
+        )
+        for k in cutoffs
+    )
+
+
+def shown_in(place: Place, specs: Mapping[str, MetricSpec]) -> tuple[str, ...]:
+    """Names of the metrics that are shown in a place, in their order."""
+    found = [spec for spec in specs.values() if spec.shown and place in spec.shown.places]
+    return tuple(spec.name for spec in sorted(found, key=lambda spec: spec.shown.order if spec.shown else 0))

@@ -1,0 +1,80 @@
+"""Kinds of settings, for annotations of fields: a secret, a key, an address, a setting of one provider."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, Field, PlainSerializer, SecretStr
+from pydantic.fields import FieldInfo
+
+MASK = "***"
+"""Replaces the value of a secret wherever settings are logged, saved or shown."""
+
+
+def _masked(value: SecretStr) -> str:
+    return MASK if value.get_secret_value() else ""
+
+
+def _usable_key(value: SecretStr) -> SecretStr:
+    key = value.get_secret_value().strip()
+    # The key goes into an HTTP header: a library that cannot encode it would repeat it in its error message.
+    if not key.isascii() or not key.isprintable() or " " in key:
+        raise ValueError("a key has no spaces, control characters or letters outside of ASCII")
+    return SecretStr(key)
+
+
+def _no_password(value: str) -> str:
+    if "@" in value:
+        raise ValueError("an address is recorded with every run and must not contain a user name or password")
+    return value
+
+
+IS_ADDRESS = AfterValidator(_no_password)
+
+Secret = Annotated[SecretStr, PlainSerializer(_masked, when_used="json")]
+"""A setting whose value is never logged, saved or shown."""
+Key = Annotated[Secret, AfterValidator(_usable_key)]
+"""A secret that is sent in an HTTP header."""
+Address = Annotated[str, IS_ADDRESS]
+"""An address that requests are sent to."""
+
+
+@dataclass(frozen=True, slots=True)
+class OfProvider:
+    """Marks a setting as belonging to one provider of language models."""
+
+    provider: str
+    """Name of the provider in ``llm.registry``."""
+    role: Literal["key", "model", "address", "other"]
+    """What the setting holds; "other" is read only by the provider's own code."""
+
+
+def key_of(provider: str, description: str) -> Any:
+    """Return a field for a provider's key, empty by default. Annotate it with ``Key``."""
+    return _field(OfProvider(provider, "key"), SecretStr(""), description)
+
+
+def model_of(provider: str, default: str, description: str) -> Any:
+    """Return a field for the name of a provider's model. It may be empty only if the default is."""
+    return _field(OfProvider(provider, "model"), default, description, min_length=1 if default else 0)
+
+
+def address_of(provider: str, default: str, description: str) -> Any:
+    """Return a field for a provider's address. Annotate it with ``Address``."""
+    return _field(OfProvider(provider, "address"), default, description)
+
+
+def option_of(provider: str, default: Any, description: str, **constraints: Any) -> Any:
+    """Return a field that only the provider's own code reads; constraints as in ``pydantic.Field``."""
+    return _field(OfProvider(provider, "other"), default, description, **constraints)
+
+
+def marked(field: FieldInfo) -> OfProvider | None:
+    """Return the provider that a field belongs to; None if it belongs to none."""
+    extra = field.json_schema_extra
+    return OfProvider(**extra) if isinstance(extra, dict) else None  # type: ignore[arg-type]
+
+
+def _field(mark: OfProvider, default: Any, description: str, **constraints: Any) -> Any:
+    return Field(default, description=description, json_schema_extra=asdict(mark), **constraints)

@@ -1,0 +1,35 @@
+"""A strategy's needs and knobs follow from its stages."""
+
+from __future__ import annotations
+
+import pytest
+
+from chatbot_mvp.retrieval.strategies import STRATEGIES
+from chatbot_mvp.settings.model import Settings
+
+FUSION = {"retrieval_fusion", "retrieval_rrf_k", "retrieval_bm25_weight", "retrieval_vector_weight"}
+CONTEXT = {"retrieval_context_max_tokens", "retrieval_context_batch_size"}
+
+
+@pytest.mark.parametrize(
+    ("name", "vectors", "links", "model", "knobs"),
+    [
+        ("LEXICAL", False, False, False, set()),
+        ("SIMPLE_VECTOR", True, False, False, set()),
+        ("HYBRID", True, False, False, FUSION),
+        ("CONTEXTUAL_HYBRID", True, False, True, FUSION | CONTEXT),
+        ("BRIDGE", False, True, False, set()),
+        ("BRIDGE_HYBRID", True, True, False, set()),
+    ],
+)
+def test_a_strategy_needs_what_its_stages_need(
+    name: str, vectors: bool, links: bool, model: bool, knobs: set[str]
+) -> None:
+    found = STRATEGIES[name]
+    assert (found.needs_vectors, found.needs_links, found.needs_language_model) == (vectors, links, model)
+    assert found.knobs == knobs
+
+
+@pytest.mark.parametrize("name", STRATEGIES)
+def test_the_knobs_of_a_strategy_are_settings(name: str) -> None:
+    assert STRATEGIES[name].knobs <= Settings.model_fields.keys()
