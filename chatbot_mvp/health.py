@@ -1,4 +1,4 @@
-"""Whether the configured parts answer: tried in the background, so that whoever asks never waits for them."""
+"""Checks whether the configured parts respond. Checks run in the background, so callers never wait for them."""
 
 from __future__ import annotations
 
@@ -23,38 +23,38 @@ HealthState = Literal["ok", "failed", "checking"]
 
 @dataclass(frozen=True)
 class Probe:
-    """Something that can be tried."""
+    """A part of the configuration that can be checked."""
 
     name: str
     """"provider", "embedder" or "storage"."""
     identity: str
-    """What stands behind the name at present; another one is tried anew."""
+    """Identifies the current configuration of the part; when it changes, the part is checked again."""
     attempt: Callable[[], float | None]
-    """The seconds it took to answer, None where that says nothing; raises ChatbotError or OSError."""
+    """Runs the check; returns seconds of latency, or None if meaningless. Raises ChatbotError or OSError on failure."""
 
 
 @dataclass(frozen=True)
 class Health:
-    """What is known of a part."""
+    """Latest known state of a part."""
 
     name: str
     identity: str
     state: HealthState
     seconds: float | None = None
-    """It took to answer; None before that, and where it says nothing."""
+    """Latency of the check; None before it has finished, and for parts without a meaningful latency."""
     error: ChatbotError | None = None
-    """Why it does not answer, where that is one of ours."""
+    """Why the check failed, if it was a ChatbotError."""
 
 
 class Parts(Protocol):
     """The parts of the system whose health is shown."""
 
     def probes(self) -> Sequence[Probe]:
-        """One probe for each part that is configured at this moment."""
+        """Return one probe per configured part."""
 
 
 class HealthChecks:
-    """The latest check of each part. Safe to share between threads; at most one check of a part is under way."""
+    """Keeps the latest check of each part. Safe to share between threads; runs at most one check per part at a time."""
 
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
@@ -63,9 +63,10 @@ class HealthChecks:
         self._lock = threading.Lock()
 
     def states(self, max_age_s: float = 300.0) -> list[Health]:
-        """Every part, at once. One that was never tried, or longer ago than ``max_age_s``, is tried from now on.
+        """Return the state of every part without waiting.
 
-        A part that is tried again keeps what was known of it until the new answer is there.
+        Starts a background check of each part that was never checked, or whose check is older than ``max_age_s``
+        seconds. Until the new check has finished, the previous state is returned.
         """
         found = []
         for part in self._parts.probes():
@@ -83,7 +84,7 @@ class HealthChecks:
         return found
 
     def forget(self) -> None:
-        """Try everything again at the next look, and know nothing until then."""
+        """Discard all states; the next call of ``states`` checks every part again."""
         with self._lock:
             self._known.clear()
 
@@ -93,7 +94,7 @@ class HealthChecks:
         except ChatbotError as error:
             health = Health(part.name, part.identity, "failed", error=error)
         except Exception:  # noqa: BLE001
-            # Whatever a library raises: a part that is "checking" for ever would be worse than one that failed.
+            # Any exception of a library: otherwise the part would stay in the state "checking" for ever.
             _log.exception("health check of %s failed", part.name)
             health = Health(part.name, part.identity, "failed")
         with self._lock:

@@ -1,6 +1,6 @@
-"""What goes to stderr: log lines as text or, with LOG_FORMAT=jsonl, one JSON object a line. No secret is in either.
+"""Writes log lines to stderr: as text or, with LOG_FORMAT=jsonl, one JSON object per line. Secrets are masked.
 
-Errors go to a file as well, if one is named: a person who is given an error's id can look it up there.
+Errors can also go to a file, where a user can look up the id of an error that a page shows.
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ from chatbot_mvp.settings.model import MASK, SECRETS, Settings
 
 _log = logging.getLogger(__name__)
 
-_SHORTEST_SECRET = 4  # to mask less would blot out words
-_LARGEST_FILE = 1_000_000  # bytes of the file of errors; the one before is kept
+_SHORTEST_SECRET = 4  # masking shorter secrets would also hide parts of ordinary words
+_LARGEST_FILE = 1_000_000  # bytes of the error file; when it is larger it is rotated, keeping one old file
 _QUIET = ("boto3", "botocore", "s3transfer", "urllib3")
-"""Their debug lines hold the headers of requests, and by them the access key."""
+"""Libraries whose debug lines contain request headers, and so the access key."""
 
 
 def configure(form: str, verbose: bool = False, secrets: Sequence[str] = (), errors_path: Path | None = None) -> None:
     """Send all log lines to stderr; a second call replaces the first.
 
     Args:
-        form: "text", or "jsonl" for one object a line: ``time`` (ISO 8601, UTC), ``level``, ``logger``, ``message``
-            and the fields of an event of a run; the project's own loggers then tell from INFO on, and warnings of
-            Python and an exception that nobody caught are lines as well.
-        verbose: from DEBUG on.
-        secrets: what is masked wherever it stands in a line.
-        errors_path: where lines of errors are kept too, as JSON whatever the form.
+        form: "text", or "jsonl" for one object per line with ``time`` (ISO 8601, UTC), ``level``, ``logger``,
+            ``message`` and the fields of a run's event. With "jsonl" the project's own loggers log from INFO on, and
+            Python warnings and uncaught exceptions become lines too.
+        verbose: log from DEBUG on.
+        secrets: texts to mask wherever they appear in a line.
+        errors_path: file to which errors are also appended, as JSON in either form.
     """
     handler = _Stderr()
     handler.setFormatter(_JsonLines(secrets) if form == "jsonl" else _Text(secrets))
@@ -57,18 +57,18 @@ def configure(form: str, verbose: bool = False, secrets: Sequence[str] = (), err
 
 
 def secrets_of(settings: Settings) -> list[str]:
-    """The values of the settings that are never written down."""
+    """Return the non-empty values of the secret settings."""
     found = [getattr(settings, name).get_secret_value() for name in SECRETS]
     return [secret for secret in found if secret]
 
 
 def is_jsonl() -> bool:
-    """Whether lines are JSON objects at present."""
+    """Return whether log lines are currently JSON objects."""
     return any(isinstance(handler.formatter, _JsonLines) for handler in logging.getLogger().handlers)
 
 
 def say(text: str, level: int = logging.INFO, **fields: Any) -> None:
-    """Tell the user something on stderr: a plain line, or an object with ``fields``."""
+    """Show a message to the user on stderr: a plain line, or a JSON object with ``fields``."""
     if is_jsonl():
         _log.log(level, "%s", text, extra={"event": fields})
     else:
@@ -76,19 +76,19 @@ def say(text: str, level: int = logging.INFO, **fields: Any) -> None:
 
 
 class _Stderr(logging.StreamHandler[TextIO]):
-    """Looks stderr up anew for each line: a progress bar puts itself in its place to stay below what is printed."""
+    """Looks up ``sys.stderr`` for each line, because a progress bar replaces it to stay below printed text."""
 
     def __init__(self) -> None:
         logging.Handler.__init__(self)
 
-    # An attribute of the base class; asked for anew it has to be a property.
+    # An attribute in the base class; a property here, so that it is looked up each time.
     @property
     def stream(self) -> TextIO:  # type: ignore[override]
         return sys.stderr
 
 
 class _ErrorFile(logging.Handler):
-    """Appends errors to a file that is opened for each line: there are few, and several processes may write."""
+    """Appends errors to a file. Opens it for each line: errors are few, and several processes may write."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(logging.ERROR)
@@ -129,14 +129,14 @@ class _JsonLines(logging.Formatter):
         if record.exc_info:
             line["exception"] = self.formatException(record.exc_info)
         line |= getattr(record, "event", {})
-        # Before it is encoded: afterwards a secret with a quote in it would not be found.
+        # Mask before encoding: JSON escapes quotes, so a secret containing one would no longer match.
         return json.dumps(self._mask(line), ensure_ascii=False, default=str)
 
 
 class _Mask:
     def __init__(self, secrets: Sequence[str]) -> None:
         long = {secret for secret in secrets if len(secret) >= _SHORTEST_SECRET}
-        # The longest first: one may be part of another. An address holds it quoted.
+        # Longest first, because one secret may be part of another. URLs contain the quoted form.
         self._secrets = sorted(long | {quote(secret, safe="") for secret in long}, key=len, reverse=True)
 
     def __call__(self, value: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Entry point: the frame around every page (navigation, language), then the page itself."""
+"""Entry point: draws the frame of every page (navigation, language), then the page."""
 
 from pathlib import Path
 

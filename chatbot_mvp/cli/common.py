@@ -1,4 +1,4 @@
-"""What the commands share: options, the App and JSON."""
+"""Code shared by the commands: common options, opening the App, printing JSON."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ VerboseOption = Annotated[bool, typer.Option("--verbose", "-v", help="More log l
 
 
 def open_app(env: Path | None, verbose: bool = False, **overrides: Any) -> App:
-    """The App under the settings of ``env`` and the command's own; logs go to stderr."""
-    # First: reading the settings may have something to say.
+    """Build the App from the settings of ``env``; ``overrides`` are the command's own options. Logs go to stderr."""
+    # Configured first because reading the settings may already log warnings.
     logs.configure(log_format(env), verbose)
     settings = load_settings(env, **overrides)
     logs.configure(settings.log_format, verbose, logs.secrets_of(settings))

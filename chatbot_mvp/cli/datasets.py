@@ -1,4 +1,4 @@
-"""``chatbot-mvp datasets``: fetch from the public hub, list, push to S3."""
+"""``chatbot-mvp datasets``: fetch data sets from the public hub, list them, push them to S3."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ from chatbot_mvp.cli.common import EnvOption, JsonOption, VerboseOption, open_ap
 from chatbot_mvp.cli.progress import ProgressLine
 from chatbot_mvp.datasets import hotpotqa
 
-datasets = typer.Typer(no_args_is_help=True, help="Bring in, list and share data sets.")
+datasets = typer.Typer(no_args_is_help=True, help="Download, list and share data sets.")
 
 
 @datasets.command("fetch")
 def datasets_fetch(
-    name: Annotated[str, typer.Argument(help="hotpotqa")],
+    name: Annotated[str, typer.Argument(help="Name of the data set: hotpotqa")],
     split: Annotated[str, typer.Option(help=" or ".join(hotpotqa.SPLITS))] = "validation",
-    base_url: Annotated[str, typer.Option(help="Where the hub's files are, or a copy of them")] = hotpotqa.BASE_URL,
-    force: Annotated[bool, typer.Option("--force", help="Also where the data set is there already")] = False,
+    base_url: Annotated[str, typer.Option(help="Address of the files or a copy")] = hotpotqa.BASE_URL,
+    force: Annotated[bool, typer.Option("--force", help="Download even if the data set already exists")] = False,
     env: EnvOption = None,
     as_json: JsonOption = False,
     verbose: VerboseOption = False,
 ) -> None:
-    """Download a public data set into a folder under data/datasets; after a failure, go on where it broke."""
+    """Download a public data set into a folder under data/datasets; a failed download resumes where it stopped."""
     if name != "hotpotqa":
-        raise typer.BadParameter(f"{name!r} cannot be fetched; choose hotpotqa", param_hint="name")
+        raise typer.BadParameter(f"{name!r} cannot be downloaded; choose hotpotqa", param_hint="name")
     if split not in hotpotqa.SPLITS:
         raise typer.BadParameter(f"{split!r} is no split; choose {' or '.join(hotpotqa.SPLITS)}", param_hint="--split")
     app = open_app(env, verbose)
     folder = app.settings.datasets_dir / hotpotqa.name_of(split)
     if folder.exists() and not force:
-        logs.say(f"{folder} is there already; --force fetches it again")
+        logs.say(f"{folder} already exists; use --force to download it again")
         if as_json:
             print_json({"name": folder.name, "folder": str(folder), "fetched": False})
         return
@@ -50,13 +50,13 @@ def datasets_fetch(
         print_json({**told, "qrels_without_document": fetched.unresolved})
         return
     print(f"{fetched.folder}")
-    print(f"{_totals(counts)}; {fetched.labels:,} queries of yes or no")
-    print(f"{fetched.repeated:,} passages left out, of a title that was there ({fetched.differing:,} of another text)")
+    print(f"{_totals(counts)}; {fetched.labels:,} yes/no queries")
+    print(f"{fetched.repeated:,} passages left out: repeated titles ({fetched.differing:,} with another text)")
     if fetched.unresolved:
-        print(f"{fetched.unresolved:,} qrels left out, whose document is nowhere")
+        print(f"{fetched.unresolved:,} qrels left out: their document does not exist")
     if expected:
         print(
-            f"expected of the public files: {_totals(expected)}{'' if counts == expected else ' - this is another set'}"
+            f"expected of the public files: {_totals(expected)}{'' if counts == expected else ' - these files differ'}"
         )
 
 
@@ -66,7 +66,7 @@ def _totals(counts: tuple[int, int, int]) -> str:
 
 @datasets.command("list")
 def datasets_list(env: EnvOption = None, as_json: JsonOption = False) -> None:
-    """Data sets that a run can be given by name: bundled, under data/datasets, and on S3."""
+    """List the data sets that a run can use by name: bundled, under data/datasets, and on S3."""
     entries, problem = open_app(env).datasets.entries()
     if problem is not None:
         prefix = "" if logs.is_jsonl() else "chatbot-mvp: "
@@ -100,12 +100,12 @@ def _row(found: Found) -> dict[str, Any]:
 
 @datasets.command("push")
 def datasets_push(
-    name: Annotated[str, typer.Argument(help="A data set of this machine: a name or a folder")],
+    name: Annotated[str, typer.Argument(help="A data set on this machine: its name or its folder")],
     env: EnvOption = None,
     as_json: JsonOption = False,
     verbose: VerboseOption = False,
 ) -> None:
-    """Upload a data set to s3://MINIO_BUCKET_NAME/S3_DATASETS_PREFIX/NAME/; what is there already is not sent again."""
+    """Upload a data set to s3://MINIO_BUCKET_NAME/S3_DATASETS_PREFIX/NAME/; unchanged files are not sent again."""
     address, sent, kept = open_app(env, verbose).datasets.push(name)
     if as_json:
         print_json({"url": address, "sent": sent, "unchanged": kept})

@@ -1,4 +1,4 @@
-"""The App behind a command line. With ``--json``, stdout is exactly one JSON object; everything else goes to stderr."""
+"""Command line of the App. With ``--json``, stdout is exactly one JSON object; everything else goes to stderr."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from chatbot_mvp.settings.model import log_format, misnamed_settings
 from chatbot_mvp.settings.password import LEAST_CHARS, hash_password
 
 _UsageError: Any = typer.BadParameter.mro()[1]
-"""Click's, or that of the Click that newer versions of Typer carry."""
+"""Click's UsageError. Newer versions of Typer bundle their own Click, so it is not imported by name."""
 
 cli = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, help=__doc__)
-kb = typer.Typer(no_args_is_help=True, help="Ask a document.")
+kb = typer.Typer(no_args_is_help=True, help="Ask a document and measure the answers.")
 cli.add_typer(benchmark, name="benchmark")
 cli.add_typer(kb, name="kb")
 cli.add_typer(datasets, name="datasets")
@@ -36,7 +36,7 @@ cli.add_typer(ragas, name="ragas")
 
 @cli.command("hash-password")
 def hash_password_command() -> None:
-    """Ask for a password, and print the line that makes it Admin's without writing it down."""
+    """Ask for a password and print the ADMIN_PASSWORD line with its hash, to paste into .env."""
     password = typer.prompt("Password", hide_input=True, confirmation_prompt=True, err=True)
     if len(password) < LEAST_CHARS:
         raise typer.BadParameter(f"{LEAST_CHARS} characters or more are needed", param_hint="password")
@@ -51,7 +51,7 @@ def kb_ask(
     env: EnvOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Answer a question from a document; it is kept as a knowledge base."""
+    """Answer a question from a document. The document is saved as a knowledge base."""
     if mode not in ("strict", "general"):
         raise typer.BadParameter(f"{mode!r} is not a mode; choose strict or general", param_hint="--mode")
     if not document.is_file():
@@ -93,12 +93,12 @@ def kb_ask(
 @kb.command("evaluate")
 def kb_evaluate(
     document: Annotated[Path, typer.Argument(help="A .txt, .md, .pdf, .docx or .html file")],
-    questions: Annotated[Path, typer.Argument(help="JSONL: id, question, kind, answers, heading, paragraph")],
+    questions: Annotated[Path, typer.Argument(help="JSONL with id, question, kind, answers, heading, paragraph")],
     strategy: Annotated[str | None, typer.Option(help="Retrieval strategy")] = None,
     env: EnvOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Measure the chat over a document: what is found, what is accepted, how fast."""
+    """Measure the chat on a document: which passages it finds, which questions it accepts, and how fast."""
     if not document.is_file():
         raise typer.BadParameter(f"there is no file {str(document)!r}", param_hint="document")
     overrides: dict[str, Any] = {"retrieval_strategy": strategy} if strategy else {}
@@ -115,18 +115,18 @@ def kb_evaluate(
 
 @kb.command("questions")
 def kb_questions(
-    document: Annotated[str, typer.Argument(help="Id of a stored knowledge base, or a file to make one of")],
-    out: Annotated[Path, typer.Option(help="JSONL file to write, for `kb evaluate`; one that is there is replaced")],
+    document: Annotated[str, typer.Argument(help="Id of a stored knowledge base, or a file to create one from")],
+    out: Annotated[Path, typer.Option(help="JSONL file to write, for `kb evaluate`; an existing file is replaced")],
     count: Annotated[
-        int, typer.Option(min=4, max=1_000, help="Half of them answerable, a quarter near, a quarter far")
+        int, typer.Option(min=4, max=1_000, help="Number of questions: half answerable, a quarter near, a quarter far")
     ] = 40,
     use_model: Annotated[
-        bool, typer.Option("--model/--no-model", help="Have the provider's language model write them, if it has one")
+        bool, typer.Option("--model/--no-model", help="Let the provider's model write them, if it has one")
     ] = True,
     env: EnvOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Propose questions of a document for its evaluation; a person should review them."""
+    """Propose questions to evaluate a document. A person should review them before use."""
     app = open_app(env)
     path = Path(document)
     kb_id = app.kbs.add(path.name, path.read_bytes()).kb_id if path.is_file() else document
@@ -148,11 +148,11 @@ def kb_questions(
 
 @cli.command("serve")
 def serve_chat(
-    host: Annotated[str, typer.Option(help="Address to listen on; only this machine by default")] = "127.0.0.1",
+    host: Annotated[str, typer.Option(help="Address to listen on; by default, only this machine")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=1, max=65_535)] = 8600,
     env: EnvOption = None,
 ) -> None:
-    """Offer the chat to other programs as an OpenAI-compatible endpoint (SERVE_TOKEN)."""
+    """Serve the chat to other programs as an OpenAI-compatible endpoint, protected by SERVE_TOKEN."""
     from chatbot_mvp.server.openai import serve
 
     serve(open_app(env), host, port)
@@ -160,7 +160,7 @@ def serve_chat(
 
 @cli.command()
 def doctor(env: EnvOption = None, as_json: JsonOption = False) -> None:
-    """What is configured, and what answers."""
+    """Check the configuration, and which configured parts respond."""
     app = open_app(env)
     hints = [str(miss) for miss in misnamed_settings(env)]
     checks = [Check("settings", not hints, " ".join(hints) or "no name looks misspelt"), *app.parts.check()]
@@ -206,16 +206,16 @@ def main() -> None:
     if jsonl:
         logs.configure("jsonl")
     try:
-        # Typer prints what is wrong with a command in a box of its own, which is no JSON.
+        # By default Typer prints usage errors in a text box, which is not JSON.
         code = cli(standalone_mode=False) if jsonl else cli()
     except ChatbotError as error:
-        # Stopped before there was a run: there is none to resume.
+        # Stopped before the run was created, so there is no id to resume.
         early = isinstance(error, RunStopped) and error.params["run_id"] == "?"
-        said = "stopped; what was done is kept, and the same command goes on with it" if early else str(error)
+        said = "stopped; what was done is kept, and the same command continues from there" if early else str(error)
         _tell(said, error.code, error.exit_code)
         raise SystemExit(error.exit_code) from error
     except _UsageError as error:
-        _tell(error.format_message() or "there is no command; --help lists them", "usage", error.exit_code)
+        _tell(error.format_message() or "no command was given; --help lists the commands", "usage", error.exit_code)
         raise SystemExit(error.exit_code) from error
     except (typer.Abort, KeyboardInterrupt) as error:
         _tell("interrupted", "interrupted", RunStopped.exit_code)

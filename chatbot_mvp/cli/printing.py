@@ -1,4 +1,4 @@
-"""Plans and results as a terminal shows them, or as the one JSON object of ``--json``."""
+"""Prints plans and results as text, or as the single JSON object of ``--json``."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _CONTRACT = (
     "peak_rss_mb",
 )
 _MORE = ("usage", "failures", "abstentions", "generator", "judge")
-"""Given too of a run with answers."""
+"""Further keys of the JSON object for a run with answers."""
 
 
 def print_plan(plan: RunPlan, hints: list[str], as_json: bool) -> None:
@@ -61,7 +61,7 @@ def print_plan(plan: RunPlan, hints: list[str], as_json: bool) -> None:
 
 
 def estimate_lines(estimate: Estimate | None) -> list[str]:
-    """An estimate as a table, and what it rests on."""
+    """Return an estimate as the lines of a table, with notes on how it was obtained."""
     if estimate is None:
         return []
     rows: list[tuple[str, PhaseEstimate | Total]] = [(phase.phase, phase) for phase in estimate.phases]
@@ -90,7 +90,7 @@ def _amount(amount: Amount | None, digits: int = 0, unknown: str = "not known") 
 def _basis(estimate: Estimate) -> str:
     if estimate.pilot is None:
         return (
-            f"by the lengths of texts and prompts, {estimate.chars_per_token:g} characters a token; nothing was asked"
+            f"from the lengths of texts and prompts, {estimate.chars_per_token:g} characters per token; no request sent"
         )
     pilot = estimate.pilot
     cost = "at a cost that is not known" if pilot.cost_usd is None else f"for {pilot.cost_usd:.4f} USD"
@@ -104,21 +104,21 @@ def _estimate_notes(estimate: Estimate) -> list[str]:
     notes = []
     free = sum(phase.free_calls for phase in estimate.phases)
     if free:
-        notes.append(f"{free:,} of the calls are answered from the cache: seconds and dollars are of the others")
+        notes.append(f"{free:,} of the calls are answered from the cache: seconds and dollars are for the others")
     if pilot := estimate.pilot:
-        notes.append("in brackets the range of about 95 %")
+        notes.append("brackets: range of about 95 %")
         if pilot.failed:
-            notes.append(f"{pilot.failed} queries of the pilot failed and do not count")
+            notes.append(f"{pilot.failed} queries of the pilot failed and are not counted")
         if pilot.cached:
             notes.append(
-                f"{pilot.cached} replies came from the cache; the others are counted as if they had to be paid"
+                f"{pilot.cached} replies of the pilot came from the cache; the estimate counts all other calls as paid"
             )
         if pilot.stand_in:
-            notes.append(f"retrieved with {pilot.stand_in}, as the contexts of the chunks are not written yet")
+            notes.append(f"retrieved with {pilot.stand_in}, because the contexts of the chunks are not written yet")
     elif estimate.total.seconds is None and any(phase.seconds is None for phase in estimate.phases):
         notes.append("seconds are known after a pilot (--pilot N) or a run with the same model")
     if any(phase.seconds_basis == "earlier_runs" for phase in estimate.phases):
-        notes.append("seconds by the latencies of earlier runs on this machine")
+        notes.append("seconds from the latencies of earlier runs on this machine")
     for phase in estimate.phases:
         if phase.price and phase.price["date"]:
             price = phase.price
@@ -141,7 +141,7 @@ def _cached(plan: RunPlan) -> str:
 
 
 def print_result(result: dict[str, Any], as_json: bool) -> None:
-    """A finished run."""
+    """Print a finished run."""
     if as_json:
         names = [*_CONTRACT, *(_MORE if result.get("generator") else ())]
         print_json({name: result[name] for name in names})
@@ -154,7 +154,7 @@ _SECTIONS: tuple[Section, ...] = ("retrieval", "context", "answers", "judge")
 
 
 def result_lines(result: Mapping[str, Any]) -> list[str]:
-    """A finished run by sections; one of retrieval alone has no headings."""
+    """Return the lines of a finished run, by section. A run without answers has no section headings."""
     lines = [f"{result['run_id']}  ({result['dataset']}, {result['strategy']}, {result['queries']} queries)"]
     answered = bool(result.get("generator"))
     if answered:
@@ -180,7 +180,7 @@ def result_lines(result: Mapping[str, Any]) -> list[str]:
 
 def _metric_line(result: Mapping[str, Any], name: str) -> str:
     value, (scored, total) = result["metrics"][name], result["scored"][name]
-    # Runs that were recorded by an earlier version have neither intervals nor readings.
+    # Runs recorded by an earlier version have neither intervals nor readings.
     interval = result.get("intervals", {}).get(name)
     spread = f"  [{interval[0]:.4f}, {interval[1]:.4f}]" if interval else ""
     with_failures = result.get("readings", {}).get(name, [value, value])[1]
@@ -195,7 +195,7 @@ def _usage_lines(result: Mapping[str, Any]) -> list[str]:
         tokens = f"{spent['prompt_tokens']:,} + {spent['completion_tokens']:,} tokens"
         cost = f"{spent['cost_usd']:.4f} USD"
         if spent["unpriced"]:
-            cost = f"cost not known of {spent['unpriced']:,} calls, {cost} of the others"
+            cost = f"cost not known for {spent['unpriced']:,} calls, {cost} for the others"
         cached = f", {spent['cached']:,} from the cache" if spent["cached"] else ""
         lines.append(f"  {'calls, ' + name:<20} {spent['calls']:,}{cached}; {tokens}; {cost}")
     return lines

@@ -1,4 +1,4 @@
-"""Progress on stderr, and Ctrl-C: a bar on a terminal, else a line every few seconds, as text or as JSON."""
+"""Shows progress on stderr (a bar on a terminal, otherwise a line every few seconds) and handles Ctrl-C."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ _LINE_EVERY_S = 5.0
 
 
 class ProgressLine:
-    """A ``ProgressCallback`` that shows how far the work is. In a ``with`` block, so that a bar ends with the work.
+    """A ``ProgressCallback`` that shows how far the work is. Use it in a ``with`` block, which ends the bar.
 
-    The first Ctrl-C (or SIGTERM) ends a run at a clean place; a second one is the usual interrupt.
+    The first Ctrl-C (or SIGTERM) stops the run at the next safe point; a second one interrupts it at once.
     """
 
     def __init__(self) -> None:
@@ -66,7 +66,7 @@ class ProgressLine:
 
 
 def progress_event(progress: Progress) -> dict[str, object]:
-    """The fields of a line of progress with LOG_FORMAT=jsonl."""
+    """Return the fields of a progress line with LOG_FORMAT=jsonl."""
     rate, left = progress.rate, progress.seconds_left
     return {
         "event": "progress",
@@ -96,7 +96,7 @@ def _figures(progress: Progress) -> str:
 
 
 class _Bar:
-    """A line per phase; those that had something to count stay when they are over."""
+    """Shows one bar per phase. When a phase ends, its bar stays if it counted more than one unit."""
 
     def __init__(self) -> None:
         self._bars = Bars(
@@ -132,5 +132,5 @@ class _Bar:
         task = self._phases.get(self._running)
         if task is not None:
             left = self._bars.tasks[self._bars.task_ids.index(task)]
-            # "export 0/1" and "queued 0/?" say nothing any more.
+            # Bars such as "export 0/1" or "queued 0/?" carry no information once the phase is over.
             self._bars.update(task, visible=(left.total or 0) > 1)

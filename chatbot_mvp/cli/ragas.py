@@ -1,4 +1,4 @@
-"""``ragas run``: the metrics of Ragas for any data set of answers."""
+"""``chatbot-mvp ragas``: scores existing answers with the metrics of Ragas, and measures the judge."""
 
 from __future__ import annotations
 
@@ -11,29 +11,29 @@ from chatbot_mvp.cli.common import EnvOption, JsonOption, VerboseOption, open_ap
 from chatbot_mvp.cli.progress import ProgressLine
 from chatbot_mvp.evaluation.ragas.config import config_from, load_config
 
-ragas = typer.Typer(no_args_is_help=True, help="Score answers of any RAG system with Ragas' metrics.")
+ragas = typer.Typer(no_args_is_help=True, help="Score answers of any RAG system with the metrics of Ragas.")
 
 _CONTRACT = ("run_id", "dataset", "strategy", "fingerprint", "queries", "metrics", "scored", "seconds", "peak_rss_mb")
 _MORE = ("judge", "language", "repeats", "readings", "failures", "not_scored", "spread", "agreement", "usage")
 
-MetricOption = Annotated[list[str] | None, typer.Option("--metric", help="Only this one; may be repeated")]
-ConfigOption = Annotated[Path | None, typer.Option("--config", help="A config.yaml; everything in it has a default")]
-RepeatsOption = Annotated[int | None, typer.Option(min=1, max=20, help="Score each row so often, for its spread")]
+MetricOption = Annotated[list[str] | None, typer.Option("--metric", help="Score only this metric; may be repeated")]
+ConfigOption = Annotated[Path | None, typer.Option("--config", help="A config.yaml; every key has a default")]
+RepeatsOption = Annotated[int | None, typer.Option(min=1, max=20, help="Times to score each row")]
 
 
 @ragas.command("run")
 def ragas_run(
-    dataset: Annotated[Path, typer.Argument(metavar="DATASET", help="JSONL, CSV or Parquet in Ragas' columns")],
+    dataset: Annotated[Path, typer.Argument(metavar="DATASET", help="JSONL, CSV or Parquet with Ragas' columns")],
     config: ConfigOption = None,
     metric: MetricOption = None,
     repeats: RepeatsOption = None,
-    language: Annotated[str | None, typer.Option(help="Of the prompts; detected by default")] = None,
+    language: Annotated[str | None, typer.Option(help="Language of the prompts; detected by default")] = None,
     budget: Annotated[float | None, typer.Option(min=0, metavar="USD", help="Stop before it costs more")] = None,
     env: EnvOption = None,
     as_json: JsonOption = False,
     verbose: VerboseOption = False,
 ) -> None:
-    """Score a file. A stopped evaluation goes on with: chatbot-mvp benchmark resume RUN."""
+    """Score a file of answers. To continue a stopped evaluation: chatbot-mvp benchmark resume RUN."""
     if not dataset.is_file():
         raise typer.BadParameter(f"there is no file {str(dataset)!r}", param_hint="DATASET")
     loaded = load_config(config)
@@ -49,13 +49,13 @@ def ragas_run(
 
 @ragas.command("agreement")
 def ragas_agreement(
-    labels: Annotated[Path | None, typer.Argument(help="JSONL with a column label; by default the bundled one")] = None,
+    labels: Annotated[Path | None, typer.Argument(help="JSONL with labels; by default, the bundled one")] = None,
     config: ConfigOption = None,
     repeats: RepeatsOption = None,
     env: EnvOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """How far the judge agrees with people: faithfulness of a labelled set, accuracy and Cohen's kappa."""
+    """Measure how well the judge agrees with people on faithfulness: accuracy and Cohen's kappa on labelled rows."""
     app = open_app(env)
     desk = app.ragas
     loaded = load_config(config)
@@ -68,7 +68,7 @@ def ragas_agreement(
 
 
 def print_evaluation(result: dict[str, Any], as_json: bool) -> None:
-    """A finished evaluation."""
+    """Print a finished evaluation, as text or as one JSON object."""
     if as_json:
         print_json({name: result[name] for name in (*_CONTRACT, *_MORE) if name in result})
         return
@@ -89,7 +89,7 @@ def print_evaluation(result: dict[str, Any], as_json: bool) -> None:
     usage = result["usage"]
     print(f"  {usage['calls']} requests, {usage['cached']} from the cache, {usage['cost_usd']:.4f} USD")
     if result["failures"]:
-        print(f"  failed rows can be tried again: chatbot-mvp benchmark retry {result['run_id']}")
+        print(f"  to retry the failed rows: chatbot-mvp benchmark retry {result['run_id']}")
 
 
 def _estimate(value: dict[str, Any]) -> str:

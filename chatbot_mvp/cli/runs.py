@@ -25,39 +25,39 @@ benchmark = typer.Typer(no_args_is_help=True, help="Measure a retrieval strategy
 
 BudgetOption = Annotated[
     float | None,
-    typer.Option(min=0, metavar="USD", help="Stop cleanly before the run, with earlier attempts, costs more"),
+    typer.Option(min=0, metavar="USD", help="Stop before the run costs more, earlier attempts included"),
 ]
 
 
 def _print(result: dict[str, Any], as_json: bool) -> None:
-    """A finished run of either kind."""
+    """Print a finished benchmark run or Ragas evaluation."""
     (print_evaluation if result.get("kind") == RAGAS else print_result)(result, as_json)
 
 
 @benchmark.command("run")
 def benchmark_run(
-    dataset: Annotated[str | None, typer.Option(help="A name, a folder, or s3://bucket/…/name")] = None,
+    dataset: Annotated[str | None, typer.Option(help="Data set: a name, a folder, or s3://bucket/…/name")] = None,
     strategy: Annotated[str | None, typer.Option(help="Retrieval strategy")] = None,
     env: EnvOption = None,
-    max_queries: Annotated[int | None, typer.Option(min=0, help="0 = all")] = None,
+    max_queries: Annotated[int | None, typer.Option(min=0, help="Maximum queries; 0 = all")] = None,
     generation: Annotated[
-        bool | None, typer.Option("--generation/--no-generation", help="Answers by PROVIDER's model, scored")
+        bool | None, typer.Option("--generation/--no-generation", help="Generate answers and score them")
     ] = None,
     budget: BudgetOption = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Check everything, print the plan, run nothing")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Check everything and print the plan only")] = False,
     pilot: Annotated[
         int | None,
-        typer.Option(min=1, metavar="N", help="With --dry-run: really do N queries, to tell what all will take"),
+        typer.Option(min=1, metavar="N", help="With --dry-run: execute N queries to estimate the whole run"),
     ] = None,
     export: Annotated[
-        list[str] | None, typer.Option(metavar="FORMAT", help="Write it in this form too, as `export` does; repeatable")
+        list[str] | None, typer.Option(metavar="FORMAT", help="Also write this format, as `export` does; repeatable")
     ] = None,
     as_json: JsonOption = False,
     verbose: VerboseOption = False,
 ) -> None:
-    """Run a benchmark in the foreground. Ctrl-C stops it cleanly; ``resume`` goes on."""
+    """Run a benchmark in the foreground. Ctrl-C stops it safely; ``resume`` continues it."""
     if unknown := [form for form in export or () if form not in FORMATS]:
-        raise typer.BadParameter(f"{unknown[0]!r} is none; choose {', '.join(FORMATS)}", param_hint="--export")
+        raise typer.BadParameter(f"{unknown[0]!r} is not a format; choose {', '.join(FORMATS)}", param_hint="--export")
     given = {
         "mteb_dataset_name": dataset,
         "retrieval_strategy": strategy,
@@ -66,7 +66,7 @@ def benchmark_run(
     }
     overrides = {name: value for name, value in given.items() if value is not None}
     if pilot and not dry_run:
-        raise typer.BadParameter("a pilot is a part of an estimate; give --dry-run as well", param_hint="--pilot")
+        raise typer.BadParameter("a pilot is part of an estimate; add --dry-run", param_hint="--pilot")
     app = open_app(env, verbose, **overrides)
     if dry_run:
         plan = app.runs.plan_run()
@@ -92,7 +92,7 @@ def benchmark_resume(
     as_json: JsonOption = False,
     verbose: VerboseOption = False,
 ) -> None:
-    """Do what is missing of a stopped or killed run."""
+    """Continue a stopped or killed run: process the queries that are missing."""
     app = open_app(env, verbose)
     with ProgressLine() as progress:
         result = app.runs.resume_now(run_id, progress, budget_usd=budget)
@@ -107,7 +107,7 @@ def benchmark_retry(
     as_json: JsonOption = False,
     verbose: VerboseOption = False,
 ) -> None:
-    """Do the failed queries of a run once more, and what is missing."""
+    """Process the failed queries of a run again, and those that are missing."""
     app = open_app(env, verbose)
     with ProgressLine() as progress:
         result = app.runs.retry_now(run_id, progress, budget_usd=budget)
@@ -122,7 +122,7 @@ def benchmark_show(run_id: str, env: EnvOption = None, as_json: JsonOption = Fal
 
 @benchmark.command("list")
 def benchmark_list(env: EnvOption = None, as_json: JsonOption = False) -> None:
-    """Finished runs, and those that can be resumed."""
+    """List finished runs, and those that can be resumed."""
     app = open_app(env)
     runs, damaged = app.archive.runs()
     unfinished = app.archive.unfinished()
@@ -151,11 +151,11 @@ def benchmark_list(env: EnvOption = None, as_json: JsonOption = False) -> None:
 @benchmark.command("compare")
 def benchmark_compare(
     run_ids: Annotated[list[str], typer.Argument(metavar="A B [C…]", help="Finished runs; the first is the base")],
-    metric: Annotated[list[str] | None, typer.Option(help="Compare by this metric; may be repeated")] = None,
+    metric: Annotated[list[str] | None, typer.Option(help="Compare only this metric; may be repeated")] = None,
     env: EnvOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Compare runs over the same questions: deltas with intervals, p, and which questions changed."""
+    """Compare runs over the same questions: differences with intervals and p-values, and the questions that changed."""
     comparison = open_app(env).archive.compare(run_ids, metric or ())
     if as_json:
         print_json(comparison.to_json())
@@ -171,7 +171,7 @@ def benchmark_export(
     env: EnvOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Write a finished run in another form."""
+    """Write a finished run in another format."""
     exported = open_app(env).archive.export(run_id, form)
     paths = write_files(exported, output)
     if as_json:
@@ -185,13 +185,13 @@ def benchmark_export(
 
 @benchmark.command("import")
 def benchmark_import(
-    path: Annotated[Path, typer.Argument(help="A zip of `export --format zip`, or a TREC run file")],
-    dataset: Annotated[str, typer.Option(help="Of a TREC run: the data set whose judgements score it")] = "",
-    name: Annotated[str, typer.Option(help="Of a TREC run: its name in lists; by default the file's tag")] = "",
+    path: Annotated[Path, typer.Argument(help="A zip from `export --format zip`, or a TREC run file")],
+    dataset: Annotated[str, typer.Option(help="For a TREC run: the data set whose qrels score it")] = "",
+    name: Annotated[str, typer.Option(help="For a TREC run: its name in lists; by default, the tag in the file")] = "",
     env: EnvOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Take in a run of another machine or another program, to show and compare it like any other."""
+    """Import a run from another machine or program, to show and compare it like any other."""
     app = open_app(env)
     with ProgressLine() as progress:
         imported = app.archive.import_run(path, dataset, name, progress)
@@ -200,7 +200,7 @@ def benchmark_import(
         return
     print(f"{imported.run_id}  ({imported.queries} queries)")
     if imported.without_ranking:
-        text = f"{imported.without_ranking} queries have no line: nothing counts as retrieved for them"
+        text = f"{imported.without_ranking} queries have no line in the file: they count as having retrieved nothing"
         logs.say(text, logging.WARNING)
     if imported.left_out:
         text = f"{imported.left_out} queries of the file are not among those of the run (EVAL_MAX_QUERIES, DEV_MODE)"

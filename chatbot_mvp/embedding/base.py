@@ -17,11 +17,11 @@ class Embedder(Protocol):
 
     @property
     def model_id(self) -> str:
-        """Names model and weights; vectors of different ids must not be compared."""
+        """Identifies model and weights; vectors with different ids must not be compared."""
 
     @property
     def dimensions(self) -> int:
-        """Length of a vector."""
+        """Number of dimensions of a vector."""
 
     def embed(self, texts: Sequence[str], input_type: InputType) -> Vectors:
-        """Embed texts; shape (len(texts), dimensions), float32, each row of length 1. Safe to call from threads."""
+        """Return one unit vector per text: shape (len(texts), dimensions), float32. Safe to call from threads."""

@@ -1,4 +1,4 @@
-"""Vectors on disk under (model, input type, text hash), so that no text is ever embedded twice."""
+"""Caches vectors on disk by model, input type and text hash, so that no text is embedded twice."""
 
 from __future__ import annotations
 
@@ -16,12 +16,13 @@ from chatbot_mvp.types import Progress, ProgressCallback, ignore_progress
 
 
 class VectorCache:
-    """One SQLite file. Safe for several threads and processes; each batch is committed, so a crash loses only one."""
+    """Cache in one SQLite file. Safe for threads and processes; a crash loses at most the current batch."""
 
     def __init__(self, path: Path) -> None:
-        """
+        """Open the file, or create it.
+
         Raises:
-            CacheUnusable
+            CacheUnusable: the file cannot be opened or created.
         """
         columns = "(key BLOB PRIMARY KEY, vector BLOB NOT NULL) WITHOUT ROWID"
         self._cache: SqliteCache[bytes] = SqliteCache(path, "vectors", columns)
@@ -36,13 +37,15 @@ class VectorCache:
         progress: ProgressCallback = ignore_progress,
         phase: str = "embed",
     ) -> Vectors:
-        """The vectors of ``texts``, shape (len(texts), dimensions); only those not cached are computed.
+        """Return the vectors of ``texts``, shape (len(texts), dimensions). Only those not cached are computed.
 
-        A batch holds texts of like length, which a model that pads is quicker with. ``progress`` is told after every
-        batch and may raise to stop: what was computed is kept.
+        Args:
+            batch_size: texts per call of ``embedder``. Texts of similar length share a batch, which is faster for
+                models that pad.
+            progress: called after every batch with ``phase``; it may raise to stop. Computed vectors are kept.
 
         Raises:
-            CacheUnusable: the file cannot be read or written; batches before stay.
+            CacheUnusable: the file cannot be read or written; earlier batches are kept.
         """
         started = time.monotonic()
         keys = [_key(embedder.model_id, input_type, text) for text in texts]
@@ -59,7 +62,7 @@ class VectorCache:
         total = cached + len(order)
         progress(Progress(phase, cached, total, 0.0, cached))
         batches = [order[begin : begin + batch_size] for begin in range(0, len(order), batch_size)]
-        # Short and long batches mixed, so that the rate so far tells the time left.
+        # Short and long batches are mixed, so that the rate so far predicts the remaining time.
         random.Random(0).shuffle(batches)
         done = cached
         for batch in batches:
@@ -73,11 +76,11 @@ class VectorCache:
         return result
 
     def count(self, model_id: str, texts: Sequence[str], input_type: InputType) -> int:
-        """How many distinct texts need not be embedded."""
+        """Return how many distinct texts are cached."""
         return sum(map(len, self._cache.read({_key(model_id, input_type, text) for text in texts})))
 
     def forget(self, model_id: str, texts: Sequence[str], input_type: InputType) -> None:
-        """Delete the vectors of ``texts``; the next ``embed`` computes them anew."""
+        """Delete the vectors of ``texts``; the next ``embed`` computes them again."""
         self._cache.delete(_key(model_id, input_type, text) for text in texts)
 
 

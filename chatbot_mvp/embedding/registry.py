@@ -21,21 +21,21 @@ def _local_e5() -> Embedder:
 
 
 EMBEDDERS: dict[str, Callable[[], Embedder]] = {LOCAL_EMBEDDER: _local_e5}
-"""Name of the setting ``EMBEDDING_MODEL_NAME`` -> factory. A factory imports its package when it is called."""
+"""Value of ``EMBEDDING_MODEL_NAME`` -> factory. A factory imports its package when called."""
 
 
 @dataclass(frozen=True, slots=True)
 class Hosted:
-    """A vendor's own endpoint, found by the beginning of a model's name."""
+    """A vendor's hosted endpoint, selected by the prefix of the model name."""
 
     provider: str
     prefix: str
     key: str
-    """The setting with the key."""
+    """Name of the setting that holds the key."""
     base_url: str
     asymmetric: bool
     keeps_prefix: bool
-    """True if the vendor's own names of models begin like that."""
+    """True if the prefix is part of the vendor's own model names."""
 
 
 HOSTED = (
@@ -45,10 +45,10 @@ HOSTED = (
 
 
 def create_embedder(name: str, settings: Settings) -> Embedder:
-    """The model at EMBEDDING_BASE_URL where that is set, else of the registry or of a vendor, by its name.
+    """Create the embedder for the model ``name``: local, at EMBEDDING_BASE_URL if that is set, or hosted by a vendor.
 
     Raises:
-        UnknownChoice: no such model in the registry.
+        UnknownChoice: the name is neither in the registry nor of a known vendor, and EMBEDDING_BASE_URL is empty.
         ProviderNotConfigured: the vendor's key is missing.
         MissingPackage: the model's package is not installed.
     """
@@ -103,9 +103,9 @@ class Embedders:
 
 
 def is_configured(name: str, settings: Settings, base_url: str = "") -> bool:
-    """Whether ``create_embedder`` would give the model that ``base_url`` served under this name ("": no address).
+    """Return whether ``create_embedder`` would create the model ``name`` that was served at ``base_url``.
 
-    Asks nobody and loads nothing.
+    ``base_url`` is "" for a model without an address. Sends no request and loads no model.
     """
     if name in EMBEDDERS:
         return True

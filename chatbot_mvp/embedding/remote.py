@@ -1,4 +1,4 @@
-"""Vectors from an OpenAI-like ``/v1/embeddings``: NVIDIA NIM, OpenAI, or any server that speaks it."""
+"""Embeds texts with an OpenAI-compatible ``/v1/embeddings``: NVIDIA NIM, OpenAI or another server."""
 
 from __future__ import annotations
 
@@ -14,13 +14,14 @@ from chatbot_mvp.remote.http import JsonEndpoint
 
 
 class RemoteEmbedder:
-    """A model behind an endpoint. Its vectors are brought to length 1, whatever length the endpoint gives them."""
+    """Embedder behind an endpoint. Normalises its vectors to length 1."""
 
     def __init__(self, endpoint: JsonEndpoint, asymmetric: bool, batch_size: int) -> None:
         """
         Args:
-            asymmetric: tell the endpoint whether a text is a query or a passage, as NIM asks for.
-            batch_size: texts in one request.
+            endpoint: where requests go.
+            asymmetric: send ``input_type`` (query or passage), as NIM requires.
+            batch_size: texts per request.
         """
         self._endpoint = endpoint
         self._asymmetric = asymmetric
@@ -32,20 +33,20 @@ class RemoteEmbedder:
 
     @property
     def dimensions(self) -> int:
-        """Length of a vector; the first call asks the endpoint.
+        """Number of dimensions of a vector. The first access sends a request.
 
         Raises:
-            ProviderError
+            ProviderError: the request failed.
         """
         if not self._dimensions:
             self._ask(["?"], "query")
         return self._dimensions
 
     def embed(self, texts: Sequence[str], input_type: InputType) -> Vectors:
-        """As of ``Embedder``. A batch that fails for good is asked text by text, so that one text costs only itself.
+        """Embed texts, as in ``Embedder``. If a batch fails, its texts are sent one by one.
 
         Raises:
-            ProviderError: a text cannot be embedded even alone.
+            ProviderError: a text cannot be embedded even on its own.
         """
         parts = [
             self._batch(texts[begin : begin + self._batch_size], input_type)
@@ -57,7 +58,7 @@ class RemoteEmbedder:
         try:
             return self._ask(texts, input_type)
         except (ProviderBadRequest, ProviderUnavailable, ProviderReplyUnusable):
-            # The batch was repeated already where that may help: now its size or one of its texts is to blame.
+            # Retries are already over, so the size of the batch or one of its texts is the reason.
             if len(texts) == 1:
                 raise
         return np.concatenate([self._ask([text], input_type) for text in texts])
@@ -65,7 +66,7 @@ class RemoteEmbedder:
     def _ask(self, texts: Sequence[str], input_type: InputType) -> Vectors:
         payload: dict[str, Any] = {
             "model": self._endpoint.calls.endpoint.model,
-            # An empty text is refused together with its whole batch; half a surrogate pair has no form in JSON.
+            # Servers refuse a whole batch for one empty text; a lone surrogate cannot be encoded in UTF-8.
             "input": [text.encode("utf-8", "replace").decode() if text.strip() else "-" for text in texts],
             "encoding_format": "float",
         }
@@ -76,15 +77,16 @@ class RemoteEmbedder:
             rows = {row["index"]: row["embedding"] for row in answer["data"]}
             vectors = np.array([rows[index] for index in range(len(texts))], dtype=np.float32)
         except (KeyError, TypeError, ValueError) as error:
-            self._endpoint.unusable(f"it has no vector for each of {len(texts)} texts ({error!r})", error)
+            self._endpoint.unusable(f"it does not have a vector for each of {len(texts)} texts ({error!r})", error)
         self._check(vectors)
         norms = np.linalg.norm(vectors, axis=1, keepdims=True)
         return np.asarray(vectors / np.where(norms > 0, norms, 1), dtype=np.float32)
 
     def _check(self, vectors: Vectors) -> None:
-        """
+        """Check the vectors of a reply.
+
         Raises:
-            ProviderReplyUnusable: no matrix of finite numbers, or not of the length that other vectors have.
+            ProviderReplyUnusable: not a matrix of finite numbers, or not the dimensions of earlier vectors.
         """
         if vectors.ndim != 2 or not vectors.shape[1] or not np.isfinite(vectors).all():
             self._endpoint.unusable("its vectors are not rows of finite numbers")

@@ -6,12 +6,12 @@
     │   ├── UnknownChoice           strategy, provider, embedder, …
     │   ├── MissingPackage
     │   ├── NeedsLanguageModel
-    │   ├── PromptsUnreadable       of a judge, in a file of one's own
-    │   ├── ChoiceNotKept           of Admin, on disk
+    │   ├── PromptsUnreadable       a judge's prompts, in a user's file
+    │   ├── ChoiceNotKept           a choice made in Admin cannot be saved
     │   └── VectorStoreUnavailable
     ├── DatasetError                a data set cannot be used as it is         (exit code 2)
     │   ├── DatasetNotFound
-    │   ├── DatasetChanged          since a run over it
+    │   ├── DatasetChanged          since a run used it
     │   ├── DatasetFileMissing
     │   ├── DatasetFileUnreadable
     │   ├── MissingColumn
@@ -19,78 +19,78 @@
     │   ├── EmptyDataset
     │   ├── UnknownQrelDocument
     │   ├── UnknownQrelQuery
-    │   ├── DatasetNameUnusable     for a folder
+    │   ├── DatasetNameUnusable     as the name of a folder
     │   ├── DatasetNameTaken
-    │   ├── DatasetNotOwn           comes with the project or from S3, and is not ours to delete
+    │   ├── DatasetNotOwn           bundled or on S3, so it cannot be deleted here
     │   ├── DatasetUploadError
     │   │   ├── DatasetUploadTooLarge
     │   │   ├── DatasetUploadDamaged
     │   │   ├── DatasetUploadIncomplete
-    │   │   ├── DatasetUploadUnsafe     paths that lead elsewhere, links
-    │   │   ├── DatasetUploadExpands    a small file that would become a very large one
+    │   │   ├── DatasetUploadUnsafe     an entry outside the folder, a link or a repeated entry
+    │   │   ├── DatasetUploadExpands    a small file that would unpack to a very large one
     │   │   └── DatasetUploadTooDemanding
     │   └── DownloadFailed          from the public hub                        (exit code 1)
     ├── StorageError                S3 or MinIO                                (exit code 1)
     │   ├── StorageNotConfigured                                               (exit code 2)
     │   ├── StorageKeyUnknown                                                  (exit code 2)
     │   ├── StorageSecretWrong                                                 (exit code 2)
-    │   ├── StorageDenied           known, but not allowed to                  (exit code 2)
+    │   ├── StorageDenied           the key lacks a permission                 (exit code 2)
     │   ├── StorageBucketMissing                                               (exit code 2)
     │   ├── StorageUnreachable
-    │   └── StorageFailed           any other refusal, or what arrived is not what was asked for
-    ├── UploadError                 a file offered as a knowledge base         (exit code 2)
+    │   └── StorageFailed           any other refusal, or a damaged transfer
+    ├── UploadError                 a file for a knowledge base                (exit code 2)
     │   ├── UploadEmpty
     │   ├── UploadBinary
     │   ├── UploadTooLarge
     │   ├── UploadTypeUnsupported
-    │   ├── UploadWrongSuffix       the name says one format, the content another
+    │   ├── UploadWrongSuffix       the extension does not match the content
     │   ├── UploadDamaged
     │   ├── UploadEncrypted
-    │   ├── UploadScanned           pages that are pictures
+    │   ├── UploadScanned           all pages are images
     │   ├── UploadTooManyPages
-    │   ├── UploadExpands           a small file that would become a very large one
+    │   ├── UploadExpands           a small file that would unpack to a very large one
     │   ├── UploadTooSlow
-    │   └── UploadNoRoom            the other files have filled the knowledge base
+    │   └── UploadNoRoom            the previous files have filled the knowledge base
     ├── KbNotFound                                                             (exit code 2)
-    ├── ConversationNotFound        of the chat                                (exit code 2)
+    ├── ConversationNotFound        a conversation of the chat                 (exit code 2)
     ├── KbUnreadable                a stored knowledge base is damaged         (exit code 1)
-    ├── KbEvaluationError           questions of a knowledge base              (exit code 2)
+    ├── KbEvaluationError           evaluation questions or their results      (exit code 2)
     │   ├── QuestionSetNotFound
     │   ├── KbResultNotFound
     │   ├── NoQuestionsKept
     │   ├── NothingProposed
-    │   └── ProposalsUnusable       a model's
+    │   └── ProposalsUnusable       no question that a model wrote can be used
     ├── RunError                    a benchmark run                            (exit code 1)
-    │   ├── RunNotBegun             nothing can be written where it would be
+    │   ├── RunNotBegun             its folder cannot be written
     │   ├── RunNotFound                                                        (exit code 2)
     │   ├── RunUnreadable
     │   ├── RunBusy
     │   ├── RunAlreadyFinished
     │   ├── NothingToEvaluate                                                  (exit code 2)
     │   ├── NothingToRetry
-    │   ├── NoteChanged             by somebody else, in the meantime
+    │   ├── NoteChanged             by someone else, in the meantime
     │   ├── NoteNotWritten
     │   ├── RunMismatch
-    │   ├── RunNotWritten           a full disk, or one that refuses
-    │   ├── RunOutOfQuota           it goes on when the provider does
-    │   ├── RunOverBudget           it goes on with a larger one
-    │   ├── RunGaveUp               the provider failed query after query
+    │   ├── RunNotWritten           the disk is full or refuses to write
+    │   ├── RunOutOfQuota           it can be resumed when there is quota again
+    │   ├── RunOverBudget           it can be resumed with a larger budget
+    │   ├── RunGaveUp               the provider failed many times in a row
     │   ├── BudgetWithoutPrice
-    │   ├── PilotFailed             an estimate's trial over a few queries
+    │   ├── PilotFailed             the trial of an estimate over a few queries
     │   ├── ExportNotWritten
     │   ├── ImportNotWritten
-    │   ├── ImportRefused           a run of another machine or program        (exit code 2)
+    │   ├── ImportRefused           a run from another machine or program      (exit code 2)
     │   │   ├── NothingToImport
-    │   │   ├── BundleDamaged       a zip of ``benchmark export``
-    │   │   ├── BundleUnsafe        its paths or sizes
+    │   │   ├── BundleDamaged       a zip from ``benchmark export``
+    │   │   ├── BundleUnsafe        a zip with unsafe paths or sizes
     │   │   ├── RunExists
     │   │   ├── TrecLineWrong
-    │   │   └── TrecIdUnknown       of a query or a document
+    │   │   └── TrecIdUnknown       the id of a query or a document
     │   └── NotComparable           runs that cannot be compared               (exit code 2)
     │       ├── NothingToCompare
     │       ├── CorporaDiffer
     │       └── QuestionsDiffer
-    ├── ProviderError               a provider did not do what it was asked    (exit code 1)
+    ├── ProviderError               a provider could not serve a request       (exit code 1)
     │   ├── ProviderNotConfigured                                              (exit code 2)
     │   ├── ProviderKeyRefused
     │   ├── ProviderModelUnknown
@@ -99,15 +99,15 @@
     │   ├── ProviderRateLimited     after retries
     │   ├── ProviderQuotaExhausted  no retry would help
     │   ├── ProviderUnavailable     time-out, lost connection, 5xx; after retries
-    │   └── ProviderReplyUnusable   it answered, but not with an answer
-    ├── SignInError                 to Admin                                   (exit code 1)
+    │   └── ProviderReplyUnusable   it replied, but the reply cannot be used
+    ├── SignInError                 signing in to Admin failed                 (exit code 1)
     │   ├── PasswordWrong
-    │   └── PasswordTriesExhausted  too many wrong ones
-    ├── CacheUnusable               of vectors or of contexts, on disk         (exit code 1)
-    └── RunStopped                  a stop was asked for; not a failure        (exit code 130)
+    │   └── PasswordTriesExhausted  too many wrong passwords
+    ├── CacheUnusable               a cache of vectors or contexts on disk     (exit code 1)
+    └── RunStopped                  the user stopped it; not a failure         (exit code 130)
 
-An error carries its values as ``params`` and a stable ``code``, so that a page can say the same thing in the
-reader's language: the catalogues hold one text per code, with the same placeholders.
+An error carries its values in ``params`` and a stable ``code``, so that a page can show it in the reader's language:
+the catalogues hold one text per code, with the same placeholders.
 """
 
 from __future__ import annotations
@@ -341,7 +341,7 @@ __all__ = [
 
 
 def all_errors() -> list[type[ChatbotError]]:
-    """Every concrete error class (one with a code), for the documentation and the catalogues' tests."""
+    """Return every concrete error class (those with a code), sorted by code."""
     found: list[type[ChatbotError]] = []
     pending: list[type[ChatbotError]] = [ChatbotError]
     while pending:

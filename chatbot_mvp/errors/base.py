@@ -6,7 +6,10 @@ from typing import ClassVar
 
 
 class ChatbotError(Exception):
-    """Base of all errors a user can act on. ``str(error)`` is the English text."""
+    """Base of all errors that a user can act on. ``str(error)`` is the English text.
+
+    Keyword arguments fill the placeholders of ``template`` and stay available in ``params``.
+    """
 
     code: ClassVar[str] = ""
     template: ClassVar[str] = ""

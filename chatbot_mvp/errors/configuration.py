@@ -1,4 +1,4 @@
-"""A setting, an argument or a choice is wrong; who may enter."""
+"""Errors of settings, arguments, sign-in and caches."""
 
 from __future__ import annotations
 
@@ -27,37 +27,42 @@ class MissingPackage(ConfigurationError):
 class NeedsLanguageModel(ConfigurationError):
     code = "needs_language_model"
     template = (
-        "{feature} needs a language model, and the provider {provider!r} has none or is not configured. "
-        "Choose a provider with a model in Admin or by PROVIDER, or do without {feature}."
+        "{feature} needs a language model, and the provider {provider!r} has none or is not configured. Choose a "
+        "provider with a model in Admin or with PROVIDER, or do without {feature}."
     )
 
 
 class PromptsUnreadable(ConfigurationError):
     code = "prompts_unreadable"
-    template = "The prompts in {path!r} cannot be used: {reason}. Correct it, or remove it to use the built-in ones."
+    template = (
+        "The judge's prompts in {path!r} cannot be used: {reason}. Correct the file, or remove it to use the built-in "
+        "prompts."
+    )
 
 
 class ChoiceNotKept(ConfigurationError):
     code = "choice_not_kept"
-    template = "The choice cannot be kept in {path!r}: {reason}. Make the file writable or make room, and try again."
+    template = (
+        "The choice cannot be saved to {path!r}: {reason}. Grant write permission or free up space, and try again."
+    )
     exit_code = 2
 
 
 class VectorStoreUnavailable(ConfigurationError):
     code = "vector_store_unavailable"
     template = (
-        "The vector store at {place!r} cannot be used: {reason}. "
-        "Check CHROMA_HOST and that the server runs, or set VECTOR_STORE=exact."
+        "The vector store at {place!r} cannot be used: {reason}. Check CHROMA_HOST and that the server is running, or "
+        "set VECTOR_STORE=exact."
     )
 
 
 class SignInError(ChatbotError):
-    """Admin stays closed."""
+    """Signing in to Admin failed."""
 
 
 class PasswordWrong(SignInError):
     code = "password_wrong"
-    template = "That is not the password of {variable}. Try again, or ask who runs this server."
+    template = "That is not the password of {variable}. Try again, or ask the administrator of this server."
 
 
 class PasswordTriesExhausted(SignInError):
@@ -68,6 +73,6 @@ class PasswordTriesExhausted(SignInError):
 class CacheUnusable(ChatbotError):
     code = "cache_unusable"
     template = (
-        "The cache {path!r} cannot be used: {reason}. Make room on its disk and try again: what is in it stays. If "
-        "the file is damaged, delete it; it is computed anew."
+        "The cache {path!r} cannot be used: {reason}. Free up space on its disk and try again: its content is kept. "
+        "If the file is damaged, delete it; it is computed again."
     )

@@ -1,4 +1,4 @@
-"""Data sets, and the S3 server where they may be."""
+"""Errors of data sets and of the S3 server that may hold them."""
 
 from __future__ import annotations
 
@@ -17,8 +17,7 @@ class DatasetNotFound(DatasetError):
 class DatasetChanged(DatasetError):
     code = "dataset_changed"
     template = (
-        "The data set {name!r} is not the one any more that the run {run_id!r} was over. "
-        "Restore it, or run the benchmark again."
+        "The data set {name!r} is no longer the one that the run {run_id!r} used. Restore it, or launch a new run."
     )
 
 
@@ -39,7 +38,7 @@ class MissingColumn(DatasetError):
 
 class DuplicateId(DatasetError):
     code = "duplicate_id"
-    template = "{path!r} has the id {id!r} more than once. Ids must be unique; remove the repeated row."
+    template = "The id {id!r} appears more than once in {path!r}. Ids must be unique; remove the repeated row."
 
 
 class EmptyDataset(DatasetError):
@@ -50,16 +49,16 @@ class EmptyDataset(DatasetError):
 class UnknownQrelDocument(DatasetError):
     code = "unknown_qrel_document"
     template = (
-        "The qrels of query {query_id!r} name the document {doc_id!r}, which is not in the corpus "
-        "({count} such rows). Add the document or remove the rows."
+        "The qrels of query {query_id!r} name the document {doc_id!r}, which is not in the corpus ({count} rows with "
+        "this problem). Add the document or remove the rows."
     )
 
 
 class UnknownQrelQuery(DatasetError):
     code = "unknown_qrel_query"
     template = (
-        "The qrels name the query {query_id!r}, which is not among the queries ({count} such rows). "
-        "Add the query or remove the rows."
+        "The qrels name the query {query_id!r}, which is not among the queries ({count} rows with this problem). Add "
+        "the query or remove the rows."
     )
 
 
@@ -73,78 +72,81 @@ class DatasetNameUnusable(DatasetError):
 
 class DatasetNameTaken(DatasetError):
     code = "dataset_name_taken"
-    template = "There is a data set {name!r} already, at {place!r}. Choose another name, or delete that one first."
+    template = "There is already a data set {name!r}, at {place!r}. Choose another name, or delete that one first."
 
 
 class DatasetNotOwn(DatasetError):
     code = "dataset_not_own"
-    template = "{name!r} is no data set that was added here. Only those below {folder!r} can be deleted."
+    template = "{name!r} is not a data set that was added here. Only those in {folder!r} can be deleted."
 
 
 class DatasetUploadError(DatasetError):
-    """An upload that cannot become a data set; what was there before stays."""
+    """An upload cannot become a data set; existing data sets are left unchanged."""
 
 
 class DatasetUploadTooLarge(DatasetUploadError):
     code = "dataset_upload_too_large"
     template = (
-        "{name!r} has {size_mb} MB, and at most {limit_mb} MB are taken (DATASET_MAX_UPLOAD_MB). "
-        "Put it in a folder on the server and add the folder."
+        "{name!r} is {size_mb} MB, and the maximum is {limit_mb} MB (DATASET_MAX_UPLOAD_MB). Put it in a folder on "
+        "the server and add the folder."
     )
 
 
 class DatasetUploadDamaged(DatasetUploadError):
     code = "dataset_upload_damaged"
-    template = "{name!r} cannot be unpacked: {reason}. Pack it again, as a zip without a password."
+    template = "{name!r} cannot be unpacked: {reason}. Compress it again as a zip without a password."
 
 
 class DatasetUploadIncomplete(DatasetUploadError):
     code = "dataset_upload_incomplete"
     template = (
-        "{name!r} is no data set; found: {found}. A zip needs corpus.jsonl, queries.jsonl and qrels/*.tsv (BEIR), or "
-        "corpus.parquet, queries.parquet and qrels.parquet; these three may be uploaded without a zip."
+        "{name!r} is not a data set; it contains: {found}. A zip needs corpus.jsonl, queries.jsonl and qrels/*.tsv "
+        "(BEIR), or corpus.parquet, queries.parquet and qrels.parquet; these three can also be uploaded without a "
+        "zip."
     )
 
 
 class DatasetUploadUnsafe(DatasetUploadError):
     code = "dataset_upload_unsafe"
     template = (
-        "{name!r} was not unpacked: the entry {entry!r} leads out of its folder, is a link, or is there twice. "
-        "Pack it again from the data set's own folder."
+        "{name!r} was not unpacked: the entry {entry!r} leads out of its folder, is a link, or appears twice. "
+        "Compress it again from the data set's own folder."
     )
 
 
 class DatasetUploadExpands(DatasetUploadError):
     code = "dataset_upload_expands"
     template = (
-        "{name!r} was not unpacked: with {entry!r} it would become far larger than a data set of its size is, or more "
-        "than {limit_mb} MB. Put it in a folder on the server and add the folder."
+        "{name!r} was not unpacked: with {entry!r} it would grow far more than a data set of its size normally does, "
+        "or beyond {limit_mb} MB. Put it in a folder on the server and add the folder."
     )
 
 
 class DatasetUploadTooDemanding(DatasetUploadError):
     code = "dataset_upload_too_demanding"
     template = (
-        "{name!r} could not be read in {seconds} s and {memory_mb} MB of memory. "
-        "Upload a part of it, or put it in a folder on the server and add the folder."
+        "{name!r} could not be read in {seconds} s with {memory_mb} MB of memory. Upload only a part of it, or put it "
+        "in a folder on the server and add the folder."
     )
 
 
 class DownloadFailed(DatasetError):
     code = "download_failed"
-    template = "{url!r} could not be downloaded: {reason}. Check the address and try again; what has arrived is kept."
+    template = (
+        "{url!r} could not be downloaded: {reason}. Check the address and try again; what has already arrived is kept."
+    )
     exit_code = 1
 
 
 class StorageError(ChatbotError):
-    """The S3 server of data sets did not do what it was asked."""
+    """The S3 server of the data sets could not serve a request."""
 
 
 class StorageNotConfigured(StorageError):
     code = "storage_not_configured"
     template = (
-        "{reference!r} can only be on S3 or MinIO, which is not configured completely; missing: {missing}. "
-        "Set it in .env, or give a data set of this machine."
+        "{reference!r} can only be on S3 or MinIO, which is not fully configured; missing: {missing}. Add it to .env, "
+        "or choose a data set on this machine."
     )
     exit_code = 2
 
@@ -157,18 +159,15 @@ class StorageKeyUnknown(StorageError):
 
 class StorageSecretWrong(StorageError):
     code = "storage_secret_wrong"
-    template = (
-        "The S3 server at {endpoint!r} knows the access key and refuses the secret that came with it. "
-        "Check MINIO_SECRET_KEY."
-    )
+    template = "The S3 server at {endpoint!r} knows the access key but rejects its secret. Check MINIO_SECRET_KEY."
     exit_code = 2
 
 
 class StorageDenied(StorageError):
     code = "storage_denied"
     template = (
-        "The S3 server at {endpoint!r} does not allow this access key to {action} {place!r}. "
-        "Give the key that right, or use another MINIO_ACCESS_KEY."
+        "The S3 server at {endpoint!r} does not allow this access key to {action} {place!r}. Grant the permission, or "
+        "use another MINIO_ACCESS_KEY."
     )
     exit_code = 2
 
@@ -184,7 +183,8 @@ class StorageBucketMissing(StorageError):
 class StorageUnreachable(StorageError):
     code = "storage_unreachable"
     template = (
-        "The S3 server at {endpoint!r} cannot be reached: {reason}. Check MINIO_ENDPOINT and that the server runs."
+        "The S3 server at {endpoint!r} cannot be reached: {reason}. Check MINIO_ENDPOINT and that the server is "
+        "running."
     )
 
 

@@ -1,4 +1,4 @@
-"""Knowledge bases: files offered as one, what is stored, their questions."""
+"""Errors of knowledge bases: uploaded files, stored data and evaluation questions."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class UploadBinary(UploadError):
 
 class UploadTooLarge(UploadError):
     code = "upload_too_large"
-    template = "{name!r} has {size_mb} MB; at most {limit_mb} MB are taken. Split it or upload a shorter version."
+    template = "{name!r} is {size_mb} MB, and the maximum is {limit_mb} MB. Split it or upload a shorter version."
 
 
 class UploadTypeUnsupported(UploadError):
@@ -31,37 +31,40 @@ class UploadTypeUnsupported(UploadError):
 
 class UploadWrongSuffix(UploadError):
     code = "upload_wrong_suffix"
-    template = "{name!r} is not what its name says: its content is that of a {found} file. Rename it to end in {found}."
+    template = (
+        "{name!r} has an extension that does not match its content, that of a {found} file. Change the extension "
+        "to {found}."
+    )
 
 
 class UploadDamaged(UploadError):
     code = "upload_damaged"
-    template = "{name!r} cannot be read as {kind}: {reason}. Open it where it was made and save it again."
+    template = "{name!r} cannot be read as {kind}: {reason}. Open it in the program that created it and save it again."
 
 
 class UploadEncrypted(UploadError):
     code = "upload_encrypted"
-    template = "{name!r} is protected by a password. Save a copy without one and upload that."
+    template = "{name!r} is protected by a password. Save a copy without a password and upload it."
 
 
 class UploadScanned(UploadError):
     code = "upload_scanned"
     template = (
-        "{name!r} has no text in its pages ({pages}): they are images. Have their text recognised (OCR), save it as a "
-        "PDF with text, and upload that."
+        "{name!r} has no text on its pages ({pages}): they are images. Run text recognition (OCR), save it as a PDF "
+        "with text and upload it."
     )
 
 
 class UploadTooManyPages(UploadError):
     code = "upload_too_many_pages"
-    template = "{name!r} has {pages} pages; at most {limit} are taken (KB_MAX_PAGES). Split it or leave pages out."
+    template = "{name!r} has {pages} pages, and the maximum is {limit} (KB_MAX_PAGES). Split it or remove pages."
 
 
 class UploadExpands(UploadError):
     code = "upload_expands"
     template = (
-        "{name!r} would take more than {limit_mb} MB when unpacked. No ordinary document does; save it again, or "
-        "upload its text."
+        "{name!r} would take more than {limit_mb} MB when unpacked, which is not normal for a document. Save it again "
+        "or upload its text."
     )
 
 
@@ -73,14 +76,14 @@ class UploadTooSlow(UploadError):
 class UploadNoRoom(UploadError):
     code = "upload_no_room"
     template = (
-        "There is no room for {name!r}: the files before it fill the {limit} characters that a knowledge base may have "
-        "(KB_MAX_CHARS). Upload it as a knowledge base of its own."
+        "There is no room for {name!r}: the previous files fill the {limit} characters that a knowledge base can hold "
+        "(KB_MAX_CHARS). Upload it as a separate knowledge base."
     )
 
 
 class KbNotFound(ChatbotError):
     code = "kb_not_found"
-    template = "There is no knowledge base {kb_id!r}. Known: {legal}."
+    template = "There is no knowledge base {kb_id!r}. Available: {legal}."
     exit_code = 2
 
 
@@ -96,7 +99,7 @@ class ConversationNotFound(ChatbotError):
 
 
 class KbEvaluationError(ChatbotError):
-    """Questions of a knowledge base, or what came of asking them."""
+    """Error in the evaluation questions of a knowledge base, or in their results."""
 
     exit_code = 2
 
@@ -119,13 +122,13 @@ class KbResultNotFound(KbEvaluationError):
 
 class NoQuestionsKept(KbEvaluationError):
     code = "no_questions_kept"
-    template = "No question of the set {name!r} is kept, so there is nothing to ask. Keep or add at least one."
+    template = "No question of the set {name!r} is marked for use. Mark or add at least one."
 
 
 class NothingProposed(KbEvaluationError):
     code = "nothing_proposed"
     template = (
-        "No question could be made from the knowledge base {kb_id!r}: its text has no headings, definitions, figures "
+        "No questions could be made from the knowledge base {kb_id!r}: its text has no headings, definitions, figures "
         "or names. Write some by hand or import a file."
     )
 
@@ -133,6 +136,6 @@ class NothingProposed(KbEvaluationError):
 class ProposalsUnusable(KbEvaluationError):
     code = "proposals_unusable"
     template = (
-        "No question of the language model's for the knowledge base {kb_id!r} could be used: {reason}. Choose another "
-        "model, or propose without one."
+        "None of the questions that the language model wrote for the knowledge base {kb_id!r} can be used: {reason}. "
+        "Choose another model, or propose questions without one."
     )

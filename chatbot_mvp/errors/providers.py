@@ -1,4 +1,4 @@
-"""Providers of models."""
+"""Errors of model providers."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from chatbot_mvp.errors.base import ChatbotError
 
 
 class ProviderError(ChatbotError):
-    """A provider of answers, vectors or rankings did not do what it was asked."""
+    """A provider of answers, vectors or rankings could not serve a request."""
 
 
 class ProviderNotConfigured(ProviderError):
     code = "provider_not_configured"
     template = (
-        "The provider {provider!r} cannot be used yet; missing: {missing}. Put it in the environment, in .env or in "
+        "The provider {provider!r} cannot be used yet; missing: {missing}. Set it in the environment, .env or "
         ".streamlit/secrets.toml, or choose another provider."
     )
     exit_code = 2
@@ -21,38 +21,39 @@ class ProviderNotConfigured(ProviderError):
 class ProviderKeyRefused(ProviderError):
     code = "provider_key_refused"
     template = (
-        "The provider {provider!r} refused the key for {model!r}: {reason}. "
-        "Check {variable}; the provider's console lists the keys that are valid."
+        "The provider {provider!r} rejected the key for {model!r}: {reason}. Check {variable}; the provider's console "
+        "lists the valid keys."
     )
 
 
 class ProviderModelUnknown(ProviderError):
     code = "provider_model_unknown"
     template = (
-        "The provider {provider!r} has no model {model!r} at {address}: {reason}. Set {variable} to one that it lists."
+        "The provider {provider!r} has no model {model!r} at {address}: {reason}. Set {variable} to a model that it "
+        "offers."
     )
 
 
 class ProviderBadRequest(ProviderError):
     code = "provider_bad_request"
     template = (
-        "The provider {provider!r} refused the request to {model!r}: {reason}. "
-        "Repeating it would not help; change the options or the model."
+        "The provider {provider!r} rejected the request to {model!r}: {reason}. Repeating it would not help; change "
+        "the options or the model."
     )
 
 
 class ProviderPromptTooLong(ProviderError):
     code = "provider_prompt_too_long"
     template = (
-        "The prompt is too long for {model!r} of the provider {provider!r}: {reason}. "
-        "Lower KB_MAX_CONTEXT_CHARS or KB_TOP_K, or choose a model with a larger context."
+        "The prompt is too long for {model!r} from the provider {provider!r}: {reason}. Lower KB_MAX_CONTEXT_CHARS or "
+        "KB_TOP_K, or choose a model with a larger context."
     )
 
 
 class ProviderRateLimited(ProviderError):
     code = "provider_rate_limited"
     template = (
-        "The provider {provider!r} has too many requests for {model!r} and still said so after {tries} tries: "
+        "The provider {provider!r} limits the requests to {model!r} and still rejected them after {tries} tries: "
         "{reason}. Wait a moment, or lower NIM_MAX_CONCURRENT_REQUESTS."
     )
 
@@ -68,14 +69,14 @@ class ProviderQuotaExhausted(ProviderError):
 class ProviderUnavailable(ProviderError):
     code = "provider_unavailable"
     template = (
-        "The provider {provider!r} with {model!r} did not answer at {address}, tries: {tries}; {reason}. "
-        "Check that it runs and can be reached, or raise NIM_REQUEST_TIMEOUT."
+        "The provider {provider!r}, with {model!r}, did not answer at {address} (tries: {tries}): {reason}. Check "
+        "that it is running and reachable, or raise NIM_REQUEST_TIMEOUT."
     )
 
 
 class ProviderReplyUnusable(ProviderError):
     code = "provider_reply_unusable"
     template = (
-        "The provider {provider!r} gave a reply of {model!r} that cannot be used: {reason}. "
-        "Ask again; if it stays so, choose another model."
+        "The reply of {model!r} from the provider {provider!r} cannot be used: {reason}. Ask again; if it happens "
+        "again, choose another model."
     )

@@ -1,4 +1,4 @@
-"""Benchmark runs and evaluations."""
+"""Errors of benchmark runs and Ragas evaluations."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ class RunError(ChatbotError):
 class RunNotBegun(RunError):
     code = "run_not_begun"
     template = (
-        "No run can begin in {folder!r}: {reason}. Make room or another DATA_DIR, then start it again; nothing was "
-        "written."
+        "No run can start in {folder!r}: {reason}. Free up space or choose another DATA_DIR, then launch it again; "
+        "nothing was written."
     )
 
 
@@ -25,27 +25,27 @@ class RunNotFound(RunError):
 
 class RunUnreadable(RunError):
     code = "run_unreadable"
-    template = "The run {run_id!r} cannot be read: {reason}. Its records are kept; start a new run."
+    template = "The run {run_id!r} cannot be read: {reason}. Its records are kept; launch a new run."
 
 
 class RunBusy(RunError):
     code = "run_busy"
-    template = "The run {run_id!r} is being worked on by another process. Wait for it or stop it first."
+    template = "Another process is working on the run {run_id!r}. Wait until it finishes, or stop it."
 
 
 class NoteChanged(RunError):
     code = "note_changed"
     template = (
-        "The note of the run {run_id!r} was changed in the meantime; it is now: {found!r}. Nothing was written. "
-        "Put both together and save again."
+        "The note of the run {run_id!r} was changed in the meantime; it is now: {found!r}. Nothing was written. Merge "
+        "the two and save again."
     )
 
 
 class NoteNotWritten(RunError):
     code = "note_not_written"
     template = (
-        "Tags and note of the run {run_id!r} cannot be written to {path!r}: {reason}. What was there stays. "
-        "Make room or allow writing, then save again."
+        "The tags and the note of the run {run_id!r} cannot be saved to {path!r}: {reason}. The previous ones are "
+        "kept. Free up space or grant write permission, then save again."
     )
 
 
@@ -58,54 +58,57 @@ class RunAlreadyFinished(RunError):
 
 class NothingToEvaluate(RunError):
     code = "nothing_to_evaluate"
-    template = "{source!r} has no answers to evaluate. Run the benchmark with answers, or ask the chat something first."
+    template = (
+        "{source!r} has no answers to evaluate. Run the benchmark with answers, or first ask something in the chat."
+    )
     exit_code = 2
 
 
 class NothingToRetry(RunError):
     code = "nothing_to_retry"
     template = (
-        "No query of the run {run_id!r} has failed. A stopped one goes on with: chatbot-mvp benchmark resume {run_id}"
+        "No query of the run {run_id!r} has failed. If the run was stopped, resume it with: chatbot-mvp benchmark "
+        "resume {run_id}"
     )
 
 
 class RunMismatch(RunError):
     code = "run_mismatch"
     template = (
-        "The run {run_id!r} cannot be resumed, because it would not be the same run: {difference}. "
-        "Restore the earlier state or start a new run."
+        "The run {run_id!r} cannot be resumed because it would no longer be the same run: {difference}. Restore the "
+        "earlier state or launch a new run."
     )
 
 
 class RunOutOfQuota(RunError):
     code = "run_out_of_quota"
     template = (
-        "The run {run_id!r} stopped after {done} of {total} queries: {reason} What is recorded stays. When the quota "
-        "is there again: chatbot-mvp benchmark resume {run_id}"
+        "The run {run_id!r} stopped after {done} of {total} queries: {reason} What was recorded is kept. When there "
+        "is quota again: chatbot-mvp benchmark resume {run_id}"
     )
 
 
 class RunNotWritten(RunError):
     code = "run_not_written"
     template = (
-        "The run {run_id!r} stopped because {path!r} cannot be written: {reason}. What is recorded stays. When there "
-        "is room again: chatbot-mvp benchmark resume {run_id}"
+        "The run {run_id!r} stopped because {path!r} cannot be written: {reason}. What was recorded is kept. When "
+        "there is space again: chatbot-mvp benchmark resume {run_id}"
     )
 
 
 class RunOverBudget(RunError):
     code = "run_over_budget"
     template = (
-        "The run {run_id!r} stopped after {done} of {total} queries: it has cost {spent} USD, and the next one "
-        "could exceed the budget of {budget} USD. What is recorded stays. Go on with a larger one: "
-        "chatbot-mvp benchmark resume {run_id} --budget USD"
+        "The run {run_id!r} stopped after {done} of {total} queries: it has cost {spent} USD, and the next one could "
+        "exceed the budget of {budget} USD. What was recorded is kept. To continue with a larger budget: chatbot-mvp "
+        "benchmark resume {run_id} --budget USD"
     )
 
 
 class RunGaveUp(RunError):
     code = "run_gave_up"
     template = (
-        "The run {run_id!r} stopped after {failures} failures in a row: {reason} What is recorded stays. When the "
+        "The run {run_id!r} stopped after {failures} failures in a row: {reason} What was recorded is kept. When the "
         "provider answers again: chatbot-mvp benchmark retry {run_id}"
     )
 
@@ -113,7 +116,7 @@ class RunGaveUp(RunError):
 class BudgetWithoutPrice(RunError):
     code = "budget_without_price"
     template = (
-        "The budget cannot be kept: what {calls} requests cost is not known. Add the model's price to "
+        "The budget cannot be enforced: the cost of {calls} requests is not known. Add the model's price to "
         "data/prices.toml, or run without --budget."
     )
 
@@ -121,8 +124,8 @@ class BudgetWithoutPrice(RunError):
 class PilotFailed(RunError):
     code = "pilot_failed"
     template = (
-        "The pilot over {queries} queries ended early: {reason} What it was answered is in the cache of replies; "
-        "the same command goes on with it."
+        "The pilot over {queries} queries ended early: {reason} The replies received are in the reply cache; running "
+        "the same command again reuses them."
     )
 
 
@@ -133,51 +136,57 @@ class ImportRefused(RunError):
 class NothingToImport(ImportRefused):
     code = "nothing_to_import"
     template = (
-        "{path!r} cannot be imported: {reason}. Give a zip of `benchmark export --format zip`, or a TREC run file "
-        "together with --dataset."
+        "{path!r} cannot be imported: {reason}. Provide a zip from `benchmark export --format zip`, or a TREC run "
+        "file together with --dataset."
     )
 
 
 class BundleDamaged(ImportRefused):
     code = "bundle_damaged"
-    template = "{path!r} is not the bundle of a run as it was exported: {reason}. Export or copy it again."
+    template = "{path!r} is not a run bundle as it was exported: {reason}. Export it or copy it again."
 
 
 class BundleUnsafe(ImportRefused):
     code = "bundle_unsafe"
-    template = "{path!r} was not unpacked: {entry!r} {reason}. Take only bundles of `benchmark export --format zip`."
+    template = (
+        "{path!r} was not unpacked: {entry!r} {reason}. Accept only bundles from `benchmark export --format zip`."
+    )
 
 
 class ImportNotWritten(RunError):
     code = "import_not_written"
-    template = "The run {run_id!r} was not imported: {path!r} cannot be written: {reason}. Make room and try again."
+    template = (
+        "The run {run_id!r} was not imported because {path!r} cannot be written: {reason}. Free up space and try again."
+    )
 
 
 class RunExists(ImportRefused):
     code = "run_exists"
-    template = "There is a run {run_id!r} here already; nothing was imported. See: chatbot-mvp benchmark show {run_id}"
+    template = (
+        "A run {run_id!r} already exists here; nothing was imported. Show it with: chatbot-mvp benchmark show {run_id}"
+    )
 
 
 class TrecLineWrong(ImportRefused):
     code = "trec_line_wrong"
-    template = "{path!r}, line {line}: {reason}. A line is: query Q0 document rank score tag."
+    template = "{path!r}, line {line}: {reason}. Each line is: query Q0 document rank score tag."
 
 
 class TrecIdUnknown(ImportRefused):
     code = "trec_id_unknown"
     template = (
-        "{path!r} names {count} {kind} that the data set {dataset!r} does not have, the first of them {found!r}. "
-        "Choose the data set that it was made on with --dataset."
+        "{path!r} names {count} {kind} that are not in the data set {dataset!r}; the first is {found!r}. Choose the "
+        "data set that the file was created with, using --dataset."
     )
 
 
 class ExportNotWritten(RunError):
     code = "export_not_written"
-    template = "The export cannot be written to {path!r}: {reason}. Give another folder with --output."
+    template = "The export cannot be written to {path!r}: {reason}. Choose another folder with --output."
 
 
 class NotComparable(RunError):
-    """A difference between the runs would not be one of their configurations."""
+    """The runs cannot be compared: a difference would not be caused by their configurations alone."""
 
     exit_code = 2
 
@@ -185,24 +194,24 @@ class NotComparable(RunError):
 class NothingToCompare(NotComparable):
     code = "nothing_to_compare"
     template = (
-        "There is nothing to compare among the runs: {runs}. Give two or more different finished runs that share a "
-        "metric. List them with: chatbot-mvp benchmark list"
+        "These runs have nothing to compare: {runs}. Choose two or more different finished runs that share a metric. "
+        "List them with: chatbot-mvp benchmark list"
     )
 
 
 class CorporaDiffer(NotComparable):
     code = "corpora_differ"
     template = (
-        "The runs {base!r} and {other!r} are not over the same data (name, documents, SHA-256): {base_dataset} against "
-        "{other_dataset}. Run one of them again over the other's data set."
+        "The runs {base!r} and {other!r} do not use the same data (name, documents, SHA-256): {base_dataset} against "
+        "{other_dataset}. Repeat one of them with the data of the other."
     )
 
 
 class QuestionsDiffer(NotComparable):
     code = "questions_differ"
     template = (
-        "The runs {base!r} and {other!r} did not ask the same questions: {only_base} only in the first, {only_other} "
-        "only in the second. Run one of them again with the other's EVAL_MAX_QUERIES."
+        "The runs {base!r} and {other!r} do not have the same questions: {only_base} are only in the first and "
+        "{only_other} only in the second. Repeat one of them with the EVAL_MAX_QUERIES of the other."
     )
 
 

@@ -1,7 +1,7 @@
-"""Background jobs: one after the other in a thread, their state on disk, visible to every session and process.
+"""Runs background jobs one at a time in a thread. Their state is on disk, visible to every session and process.
 
-``<jobs>/<job_id>.json`` is the state; ``.lock`` is held by the process that owns the job, so a state of "running"
-without a holder means that the process died; ``.stop`` asks for a stop.
+Files per job: ``<jobs>/<job_id>.json`` holds its state; ``.lock`` is held by the process that runs it, so a "running"
+state whose lock is free means that the process died; ``.stop`` exists once a stop was requested.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _WRITE_EVERY_S = 0.25
 
 @dataclass(frozen=True)
 class JobStatus:
-    """What is known of a job."""
+    """State of a job at one moment."""
 
     job_id: str
     title: str
@@ -42,16 +42,16 @@ class JobStatus:
     done: int = 0
     total: int = 0
     rate: float | None = None
-    """Units per second, None when not known."""
+    """Units per second; None when not known."""
     seconds_left: float | None = None
     failed: int = 0
-    """Of ``done``, the units that failed."""
+    """How many of the ``done`` units failed."""
     tokens: int | None = None
-    """Of the whole job so far; None for one that asks no model."""
+    """Tokens used by the job so far; None for a job that uses no model."""
     cost_usd: float | None = None
     error: str | None = None
     error_code: str | None = None
-    """Of a ChatbotError, whose values are in ``error_params``; None for an unexpected error (see the log)."""
+    """Code of a ChatbotError, whose values are in ``error_params``; None for an unexpected error (see the log)."""
     error_params: dict[str, str] = field(default_factory=dict)
     updated_at: str = ""
     """ISO 8601, UTC."""
@@ -66,7 +66,7 @@ Work = Callable[[ProgressCallback], object]
 
 @dataclass(frozen=True, eq=False)
 class _Waiting:
-    """A job that has not begun."""
+    """A queued job that has not started."""
 
     status: JobStatus
     work: Work
@@ -74,22 +74,22 @@ class _Waiting:
 
 
 class JobManager:
-    """Runs jobs in submission order. One per process; statuses are shared through the folder."""
+    """Runs jobs in the order of submission. Create one per process; processes share statuses through the folder."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._queue: SimpleQueue[_Waiting] = SimpleQueue()
         self._waiting: dict[str, _Waiting] = {}
-        """Those that this process has queued and not begun."""
+        """Jobs that this process has queued and not started."""
         self._guard = threading.Lock()
-        # A daemon: the server's exit does not wait for a job, which is resumed as after any other end of its process.
+        # Daemon thread: the server exits without waiting for a job, which can be resumed later.
         threading.Thread(target=self._work, name="jobs", daemon=True).start()
 
     def submit(self, job_id: str, title: str, work: Work) -> None:
-        """Queue ``work``; it gets a progress callback that raises RunStopped when a stop was asked for.
+        """Queue ``work``. It receives a progress callback that raises RunStopped once a stop was requested.
 
         Raises:
-            RunBusy: a job of this id is queued or running, here or in another process.
+            RunBusy: a job with this id is queued or running, in this or another process.
         """
         self._folder.mkdir(parents=True, exist_ok=True)
         lock = FileLock(self._path(job_id, "lock"), timeout=1, thread_local=False)
@@ -106,7 +106,7 @@ class JobManager:
         self._queue.put(entry)
 
     def stop(self, job_id: str) -> None:
-        """Ask a job to stop at its next clean place; one that waits is over at once, one that has ended stays so."""
+        """Request a job to stop at its next safe point. A queued job ends at once; an ended job is unchanged."""
         with self._guard:
             entry = self._waiting.pop(job_id, None)
         if entry is not None:
@@ -120,7 +120,7 @@ class JobManager:
             self._path(job_id, "stop").touch()
 
     def status(self, job_id: str) -> JobStatus | None:
-        """A job's state, or None if there is no such job or its file is damaged."""
+        """Return a job's state, or None if the job does not exist or its file is damaged."""
         try:
             status = JobStatus(**json.loads(self._path(job_id, "json").read_text("utf-8")))
         except (OSError, ValueError, TypeError):
@@ -128,13 +128,13 @@ class JobManager:
         if not status.active:
             return status
         if not self._is_held(job_id):
-            # Read once more: it may have ended between the two looks.
+            # Read again: the job may have ended between reading its file and checking its lock.
             again = json.loads(self._path(job_id, "json").read_text("utf-8"))
             return replace(status, state="interrupted") if again["state"] in ACTIVE else JobStatus(**again)
         return replace(status, state="stopping") if self._path(job_id, "stop").exists() else status
 
     def statuses(self) -> list[JobStatus]:
-        """All jobs, the newest id first."""
+        """Return all jobs, in descending order of id (newest first)."""
         found = (self.status(path.stem) for path in sorted(self._folder.glob("*.json"), reverse=True))
         return [status for status in found if status]
 
@@ -155,10 +155,10 @@ class JobManager:
                     begins = self._waiting.get(entry.status.job_id) is entry
                     if begins:
                         del self._waiting[entry.status.job_id]
-                if begins:  # else it was stopped while it waited
+                if begins:  # otherwise it was stopped while queued
                     self._run(entry.status, entry.work, entry.lock)
             except Exception:
-                # On a full disk not even the end of a job can be written; those behind it have their turn.
+                # On a full disk not even the end of a job can be written; continue with the next job.
                 log.exception("the state of a job cannot be written")
 
     def _run(self, status: JobStatus, work: Work, lock: FileLock) -> None:
@@ -192,7 +192,7 @@ class JobManager:
 
 
 class _Reporter:
-    """The progress callback that a job's work gets."""
+    """The progress callback of a job: saves its status and raises RunStopped when a stop was requested."""
 
     def __init__(self, manager: JobManager, status: JobStatus) -> None:
         self._manager = manager
@@ -221,7 +221,7 @@ class _Reporter:
             try:
                 self._manager._write(self.status)
             except OSError as error:
-                # What the job itself writes says whether it can go on.
+                # Not fatal here: if the job itself cannot write, it fails on its own.
                 log.warning("the progress of job %s cannot be written: %s", self.status.job_id, error)
             self._written = now
         self.check_stop()

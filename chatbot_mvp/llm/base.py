@@ -1,4 +1,4 @@
-"""The ChatModel protocol, what goes in and what comes out. Nothing here knows a vendor."""
+"""The ChatModel protocol with its requests and replies. Independent of any vendor."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ FinishReason = Literal["stop", "length", "filtered", "cancelled"]
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One turn of what a model reads."""
+    """One message of a prompt."""
 
     role: Role
     content: str
@@ -22,30 +22,30 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class ChatOptions:
-    """How a model is to answer. None leaves the choice to the provider."""
+    """Options of a request. None leaves the choice to the provider."""
 
     temperature: float = 0.0
-    """0-2. Replies are cached at 0 only."""
+    """0-2. Only replies at 0 are cached."""
     max_tokens: int | None = None
     json_schema: Mapping[str, Any] | None = field(default=None, hash=False)
-    """JSON schema of the reply, where the provider can hold to one; otherwise it is ignored."""
+    """JSON schema of the reply; ignored by providers that do not support schemas."""
     seed: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Grounding:
-    """What an extractive model answers from; any other reads it in its messages."""
+    """Evidence for an extractive model. Other models read the same evidence in their messages."""
 
     question: str
     passages: tuple[Chunk, ...]
-    """Evidence, best first; an answer cites them as [1], [2], …"""
+    """Passages, best first; an answer cites them as [1], [2], …"""
     language: str
     """Language of the evidence, "es" or "en"."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChatRequest:
-    """What is asked of a model."""
+    """A request to a model."""
 
     messages: tuple[Message, ...]
     """The prompt, oldest first; a system message, if any, comes first."""
@@ -55,7 +55,7 @@ class ChatRequest:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What a completion took. None: the provider did not say, or no price is known."""
+    """Tokens and cost of a completion. None: the provider did not report it, or the price is not known."""
 
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
@@ -64,47 +64,47 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Quote:
-    """A passage's sentence that an answer repeats."""
+    """A sentence of a passage that an answer quotes."""
 
     number: int
-    """As in the answer's [n]; from 1."""
+    """Number of the passage, as in the citation [n]; from 1."""
     start: int
-    """Offset in the passage's text, in characters."""
+    """Offset in the passage's text, in characters; ``end`` is exclusive."""
     end: int
 
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """What a model gave back."""
+    """Reply of a model."""
 
     text: str
-    """The answer, with citations like [1]; "" when the model has none."""
+    """The answer, with citations like [1]; "" if the model has no answer."""
     model: str
     seconds: float
-    """From the request to the last token, waiting and retries included."""
+    """Time from the request to the last token, including waits and retries."""
     finish_reason: FinishReason = "stop"
     usage: Usage = Usage()
     cached: bool = False
-    """True when it came from the response cache and cost nothing."""
+    """True if it came from the reply cache and cost nothing."""
     quotes: tuple[Quote, ...] | None = None
-    """What the answer quotes, from a model that knows; None if it has to be found in the text."""
+    """Sentences that the answer quotes, if the model reports them; None if they must be found in the text."""
 
 
 class ChatStream(Protocol):
-    """An answer on its way: iterate for the pieces of its text, in order; they add up to ``completion.text``.
+    """A streamed answer: iterating yields pieces of its text, in order, that add up to ``completion.text``.
 
-    Iterating raises ChatbotError when the provider fails; what was yielded before stays valid.
+    Iterating raises ChatbotError if the provider fails; the pieces yielded before remain valid.
     """
 
     def __iter__(self) -> Iterator[str]: ...
 
     @property
     def completion(self) -> Completion:
-        """The whole, once the iteration has ended; before that, or after ``close``, what has come so far
-        (finish_reason "cancelled")."""
+        """The complete reply once the iteration has ended. Before that, or after ``close``: the text received so far,
+        with finish_reason "cancelled"."""
 
     def close(self) -> None:
-        """Stop early and free the connection. Safe to call twice, and after the end."""
+        """Stop early and free the connection. Safe to call repeatedly and after the end."""
 
 
 class ChatModel(Protocol):
@@ -112,21 +112,21 @@ class ChatModel(Protocol):
 
     @property
     def name(self) -> str:
-        """Names provider and model ("groq/llama-3.3-70b-versatile"), as shown beside an answer."""
+        """Provider and model, as shown next to an answer: "groq/llama-3.3-70b-versatile"."""
 
     @property
     def needs_evidence(self) -> bool:
-        """True if the model can say nothing without passages."""
+        """True if the model cannot answer without passages."""
 
     def complete(self, request: ChatRequest) -> Completion:
         """Answer a request.
 
         Raises:
-            ProviderError: the provider did not answer; its subclasses tell why.
+            ProviderError: the provider did not answer; the subclass gives the reason.
         """
 
     def stream(self, request: ChatRequest) -> ChatStream:
-        """Begin to answer a request; the pieces come as they arrive. May raise at once, as ``complete``."""
+        """Start to answer a request and return the stream of its pieces. May raise at once, as ``complete`` does."""
 
 
 def ignore_reply(_: Completion) -> None:

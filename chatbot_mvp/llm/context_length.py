@@ -1,4 +1,4 @@
-"""How much a model behind an OpenAI-like endpoint can read."""
+"""Finds the context length of a model behind an OpenAI-compatible endpoint."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from chatbot_mvp.errors import ProviderError
 from chatbot_mvp.remote.http import JsonEndpoint
 
 _CHARS_PER_TOKEN = 3
-"""Spanish and English need 3.5 to 4.5; the lower figure leaves room."""
+"""Spanish and English have 3.5 to 4.5 characters per token; the lower figure leaves a margin."""
 _NAMES = ("max_model_len", "context_length", "context_window", "max_context_length")
 
 
 def context_tokens(endpoint: JsonEndpoint, model: str) -> int | None:
-    """Tokens of prompt and reply together, as ``/v1/models`` tells them; None where it does not.
+    """Return the context length in tokens, prompt and reply together, from ``/v1/models``; None if not reported.
 
-    NIM and vLLM call it ``max_model_len``, groq ``context_window``, llama.cpp ``meta.n_ctx``.
+    NIM and vLLM call the field ``max_model_len``, groq ``context_window``, llama.cpp ``meta.n_ctx``.
 
     Raises:
         ProviderError: the endpoint did not answer.
@@ -34,7 +34,7 @@ def context_tokens(endpoint: JsonEndpoint, model: str) -> int | None:
 
 
 def context_chars(endpoint: JsonEndpoint, model: str, reply_tokens: int) -> int | None:
-    """Characters of context that fit beside a reply of ``reply_tokens``; None where the length is not told."""
+    """Return the characters of prompt that fit next to a reply of ``reply_tokens``; None if the length is not known."""
     try:
         tokens = context_tokens(endpoint, model)
     except ProviderError:
@@ -43,5 +43,5 @@ def context_chars(endpoint: JsonEndpoint, model: str, reply_tokens: int) -> int 
 
 
 def chars_of(tokens: int, reply_tokens: int) -> int:
-    """Characters of prompt in a context of ``tokens`` that also has to hold a reply."""
+    """Return the characters of prompt that fit in a context of ``tokens`` together with the reply."""
     return max(0, tokens - reply_tokens) * _CHARS_PER_TOKEN

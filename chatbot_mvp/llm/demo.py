@@ -1,4 +1,4 @@
-"""The provider that is always there: no model at all. It quotes the sentences of the evidence that answer best."""
+"""The provider that is always available. It has no language model: it quotes the best sentences of the evidence."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from chatbot_mvp.text import Analyzer, sentences
 
 _MAX_SENTENCES = 3
 _KEEP_FROM = 0.85
-"""A further sentence is quoted if it scores at least this share of the best one."""
+"""Further sentences are quoted if they score at least this share of the best one."""
 _CONTEXT_WEIGHT = 0.4
-"""A question term in the heading or the sentence before counts this much of one in the sentence itself."""
+"""Weight of a question term in the heading or the previous sentence; in the sentence itself it counts 1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,11 +25,11 @@ class _Sentence:
     text: str
     terms: frozenset[str]
     context: frozenset[str]
-    """Terms of the heading and of the sentence before."""
+    """Terms of the heading and of the previous sentence."""
 
 
 class DemoModel:
-    """Extractive: every sentence of its answer stands in the evidence, letter for letter."""
+    """Extractive: every sentence of its answer is copied literally from the evidence."""
 
     name = "demo"
     needs_evidence = True
@@ -47,7 +47,7 @@ class DemoModel:
 
 
 def _best_sentences(grounding: Grounding) -> list[_Sentence]:
-    """The best sentences in reading order; empty if none shares a term with the question."""
+    """Return the best sentences, in reading order; empty if none shares a term with the question."""
     analyzer = Analyzer(grounding.language)
     wanted = dict.fromkeys(analyzer.terms(grounding.question))
     pool = _sentences(grounding, analyzer)
@@ -57,7 +57,7 @@ def _best_sentences(grounding: Grounding) -> list[_Sentence]:
     def score(sentence: _Sentence) -> float:
         own = sum(value for term, value in weight.items() if term in sentence.terms)
         around = sum(value for term, value in weight.items() if term in sentence.context - sentence.terms)
-        # The evidence is ranked already: of two sentences alike, that of the better passage.
+        # Passages are ranked: of two equal sentences, prefer the one in the better passage.
         return (own + _CONTEXT_WEIGHT * around) / (1 + 0.05 * sentence.passage) if own else 0.0
 
     scored = sorted(((score(sentence), sentence) for sentence in pool), key=lambda item: -item[0])
@@ -80,7 +80,7 @@ def _sentences(grounding: Grounding, analyzer: Analyzer) -> list[_Sentence]:
         for start, end in sentences(chunk.text):
             text = chunk.text[start:end]
             terms = frozenset(analyzer.terms(text))
-            # A heading is no answer; nor is a line without a single term.
+            # Skip headings and lines without terms: they are not answers.
             if terms and not text.startswith("#"):
                 pool.append(_Sentence(number, start, text, terms, heading | before))
             before = terms

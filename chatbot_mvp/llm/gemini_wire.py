@@ -1,4 +1,4 @@
-"""The adapter for Gemini by google-generativeai: the only file that knows this SDK."""
+"""Adapter for Gemini. The only module that uses the SDK google-generativeai."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ from chatbot_mvp.llm.wire import Delta, UnusableReply
 from chatbot_mvp.remote.failures import Failure, failure_of_status
 
 _FINISH: dict[str, FinishReason] = {"STOP": "stop", "MAX_TOKENS": "length"}
-"""Any other reason is one of the filters'."""
+"""Any other reason means that a filter stopped the reply."""
 _SCHEMA_KEYS = ("type", "format", "description", "nullable", "enum", "required", "maxItems", "minItems")
-"""What Gemini's subset of JSON schema has beside properties and items."""
+"""Keys of Gemini's subset of JSON schema, besides properties and items."""
 _CONFIGURE = threading.Lock()
 
 
 class GeminiWire:
-    """Over REST: it goes through proxies, and a stream can be left at any time."""
+    """Uses REST, which passes proxies and allows a stream to be closed at any time."""
 
     def __init__(self, key: SecretStr, base_url: str, model: str, timeout: float) -> None:
         """
         Args:
-            timeout: longest wait, in seconds.
+            timeout: maximum wait, in seconds.
 
         Raises:
             ImportError: the SDK is not installed.
         """
         with warnings.catch_warnings():
-            # It says at every import that its support has ended; DEV_NOTES.md says why it is used and how to leave it.
+            # Every import warns that its support has ended; DEV_NOTES.md says why it is used and how to replace it.
             warnings.simplefilter("ignore", FutureWarning)
-            # Its annotations do not fit its own documentation: it is used untyped.
+            # Its annotations contradict its documentation, so it is used untyped.
             genai: Any = importlib.import_module("google.generativeai")
             client: Any = importlib.import_module("google.generativeai.client")
         self._genai = genai
@@ -44,7 +44,7 @@ class GeminiWire:
         self._timeout = timeout
         options = {"api_endpoint": base_url.rstrip("/")}
         with _CONFIGURE:
-            # The SDK is configured per process: the clients are taken out at once, and nobody else's are disturbed.
+            # Each import warns that its support has ended; DEV_NOTES.md says why it is used and how to replace it.
             genai.configure(api_key=key.get_secret_value(), transport="rest", client_options=options)
             self._client = client.get_default_generative_client()
             self._lister = client.get_default_model_client()
@@ -55,7 +55,7 @@ class GeminiWire:
     def stream(self, request: ChatRequest) -> Generator[Delta, None, None]:
         try:
             response = self._generate(request, stream=True)
-        except StopIteration as error:  # the SDK looks for the first piece at once
+        except StopIteration as error:  # the SDK reads the first piece at once
             raise UnusableReply("it is empty") from error
         try:
             for chunk in response:
@@ -63,7 +63,7 @@ class GeminiWire:
                 if not piece.empty:
                     yield piece
         finally:
-            # The SDK has no public way to leave a stream; without this the connection stays open.
+            # The SDK has no public way to close a stream; without this the connection stays open.
             response._iterator.cancel()
 
     def models(self, timeout: float) -> Sequence[str]:
@@ -106,7 +106,7 @@ class GeminiWire:
     def _generate(self, request: ChatRequest, *, stream: bool) -> Any:
         system = "\n\n".join(message.content for message in request.messages if message.role == "system")
         model = self._genai.GenerativeModel(self._model, system_instruction=system or None)
-        model._client = self._client  # as above: not the process's, which another address may have taken meanwhile
+        model._client = self._client  # not the process-wide client, which may have another address by now
         contents = [
             {"role": "model" if message.role == "assistant" else "user", "parts": [message.content]}
             for message in request.messages
@@ -135,7 +135,7 @@ class GeminiWire:
 
 
 def _tokens(usage: Any) -> tuple[int | None, int | None]:
-    """(prompt, completion). What a model thinks is paid for as its reply, but this SDK has it in the total only."""
+    """Return (prompt, completion) tokens. Thinking tokens are billed as reply, but this SDK reports only the total."""
     if not usage or not usage.prompt_token_count:
         return None, None
     thought_and_said = usage.total_token_count - usage.prompt_token_count
@@ -147,7 +147,7 @@ def _config(request: ChatRequest) -> dict[str, Any]:
     config: dict[str, Any] = {"temperature": options.temperature}
     if options.max_tokens is not None:
         config["max_output_tokens"] = options.max_tokens
-    # This SDK has no seed.
+    # This SDK does not support a seed.
     if options.json_schema is not None:
         config["response_mime_type"] = "application/json"
         config["response_schema"] = _schema(options.json_schema)
@@ -155,7 +155,7 @@ def _config(request: ChatRequest) -> dict[str, Any]:
 
 
 def _schema(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """JSON schema -> the part of it that Gemini takes."""
+    """Reduce a JSON schema to the keys that Gemini accepts."""
     kept = {name: schema[name] for name in _SCHEMA_KEYS if name in schema}
     if "properties" in schema:
         kept["properties"] = {name: _schema(value) for name, value in schema["properties"].items()}

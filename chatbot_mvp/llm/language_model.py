@@ -1,4 +1,4 @@
-"""What retrieval asks of a language model: text in, text out."""
+"""The interface to a language model that retrieval uses: text in, text out."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from chatbot_mvp.errors import NeedsLanguageModel
 
 @dataclass(frozen=True, slots=True)
 class LanguageModel:
-    """A model for short jobs around retrieval; any callable will do."""
+    """A model for short tasks of retrieval, such as expanding a query. ``ask`` can be any callable."""
 
     name: str
-    """Names provider and model; replies of different names are never mixed in a cache."""
+    """Provider and model; caches keep replies of different names apart."""
     ask: Callable[[str], str]
-    """Prompt -> reply. Called from several threads; raises ChatbotError or OSError when there is no reply."""
+    """Prompt -> reply. Called from several threads. Raises ChatbotError or OSError if there is no reply."""
 
 
 def needed(model: LanguageModel | None, feature: str, provider: str) -> LanguageModel:
-    """The model, if there is one.
+    """Return ``model``, which ``feature`` needs.
 
     Raises:
-        NeedsLanguageModel: names the feature that cannot do without, and the provider that has none.
+        NeedsLanguageModel: ``model`` is None; the error names the feature and the provider.
     """
     if model is None:
         raise NeedsLanguageModel(feature=feature, provider=provider)

@@ -1,4 +1,4 @@
-"""A GGUF file run inside the process by llama.cpp (xllamacpp), behind its OpenAI-compatible server on loopback."""
+"""Runs a GGUF file in the process with llama.cpp (xllamacpp), as an OpenAI-compatible server on loopback."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from pydantic import SecretStr
 
 from chatbot_mvp.errors import InvalidSetting, MissingPackage
 
-_PROMPT_CACHE_MIB = 256  # prompts that were read are kept; by default 8 GB of them
+_PROMPT_CACHE_MIB = 256  # memory for processed prompts; the default is 8 GB
 PARALLEL = 2
-"""Answers written at the same time; further ones wait."""
+"""Maximum concurrent answers; further requests wait."""
 SMALL_MODEL_BYTES = 1_500_000_000
-"""A file under this size holds a model that is too small to be relied on (about 2 billion parameters at 4 bits)."""
+"""Models in smaller files are too small to be reliable (about 2 billion parameters at 4 bits)."""
 
 
 @dataclass(frozen=True, slots=True)
 class LocalServer:
-    """A model that is loaded, and where it listens."""
+    """A loaded model and the address of its server."""
 
     base_url: str
     key: SecretStr
-    """Made for this process: other users of the machine cannot ask the model."""
+    """Generated per process, so that other users of the machine cannot use the model."""
     handle: Any
-    """Keeps the model in memory; the server ends when it goes."""
+    """Keeps the model in memory; the server stops when it is garbage-collected."""
 
 
 _SERVERS: dict[tuple[str, int, int], LocalServer] = {}
@@ -36,12 +36,13 @@ _LOCK = threading.Lock()
 
 
 def local_server(path: Path, model: str, context_tokens: int, threads: int) -> LocalServer:
-    """The server of a GGUF file; it is loaded once in a process, by the first call.
+    """Return the server of a GGUF file. The first call in a process loads it.
 
     Args:
-        model: the name that the server answers to.
-        context_tokens: of one answer, prompt included.
-        threads: 0 = half the cores.
+        path: the GGUF file.
+        model: name of the model in requests.
+        context_tokens: context length of one request, prompt and answer together.
+        threads: threads of the engine; 0: half the cores.
 
     Raises:
         MissingPackage: xllamacpp is not installed.
@@ -66,7 +67,7 @@ def _load(path: Path, model: str, context_tokens: int, threads: int) -> LocalSer
     params.model_alias = {model}
     params.n_ctx = context_tokens * PARALLEL
     params.n_parallel = PARALLEL
-    # More threads than free cores wait for each other at every layer, which is many times slower than one.
+    # With more threads than free cores, threads wait for each other at every layer: slower than a single thread.
     params.cpuparams.n_threads = params.cpuparams_batch.n_threads = threads
     params.hostnames = ["127.0.0.1"]
     params.port = 0
@@ -74,7 +75,7 @@ def _load(path: Path, model: str, context_tokens: int, threads: int) -> LocalSer
     params.ui = False
     params.verbosity = -1
     params.cache_ram_mib = _PROMPT_CACHE_MIB
-    # On a processor it halves the speed at which words come, once some 1,000 tokens stand before them.
+    # On a CPU, flash attention halves the speed of generation after about 1,000 tokens of context.
     params.flash_attn_type = xllamacpp.llama_flash_attn_type.LLAMA_FLASH_ATTN_TYPE_DISABLED
     try:
         server = xllamacpp.Server(params)

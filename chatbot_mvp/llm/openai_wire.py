@@ -1,4 +1,4 @@
-"""The adapter for what speaks OpenAI's chat completions: openai, nim, ollama, local, and groq by its own SDK."""
+"""Adapter for OpenAI's chat completions: openai, nim, ollama, local, and groq with its own SDK."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ _FINISH: dict[str, FinishReason] = {
     "function_call": "stop",
 }
 _OWN_TEMPERATURE = re.compile(r"(o\d|gpt-5)")
-"""Models of OpenAI that refuse any temperature but their own."""
+"""OpenAI models that reject any temperature except their default."""
 
 
 class OpenAiWire:
-    """Both SDKs are made from one mould: same calls, same names of exceptions."""
+    """Works with both SDKs, ``openai`` and ``groq``: their calls and exceptions have the same names."""
 
     def __init__(
         self,
@@ -36,10 +36,10 @@ class OpenAiWire:
     ) -> None:
         """
         Args:
-            sdk: the module ``openai`` or ``groq``, which holds the exceptions of ``client``.
-            timeout: of ``client``, in seconds; told in errors.
-            token_limit: the parameter that limits the length of a reply.
-            asks_usage: whether a stream tells its tokens only when asked to.
+            sdk: the module ``openai`` or ``groq``, which defines the exceptions of ``client``.
+            timeout: time-out of ``client`` in seconds, shown in errors.
+            token_limit: name of the parameter that limits the length of a reply.
+            asks_usage: True if a stream reports its tokens only on request.
         """
         self._sdk = sdk
         self._client = client
@@ -79,12 +79,12 @@ class OpenAiWire:
         if isinstance(error, sdk.APIStatusError):
             body = error.body if error.body is not None else error.response.text
             return failure_of_status(error.status_code, error.response.headers, body)
-        # While a stream is read, the SDKs let the exceptions of httpx (or of its successor, by the same name) through.
+        # While a stream is read, the SDKs do not wrap the exceptions of httpx (or of a successor with the same names).
         if "TransportError" in kinds:
             return Failure("unavailable", f"the connection was lost ({error or type(error).__name__})")
         if isinstance(error, sdk.APIResponseValidationError):
             return Failure("reply", f"it is not of the expected form ({error})")
-        if isinstance(error, sdk.APIError):  # sent by the provider in the middle of a stream
+        if isinstance(error, sdk.APIError):  # sent by the provider within a stream
             return Failure("unavailable", str(error))
         if isinstance(error, (ValueError, UnicodeError)):
             return Failure("reply", f"it is not JSON ({error})")
@@ -121,6 +121,6 @@ def _finish(choice: Any) -> FinishReason | None:
 
 
 def _tokens(reply: Any) -> tuple[int | None, int | None]:
-    """(prompt, completion); groq puts those of a stream in a field of its own."""
+    """Return (prompt, completion) tokens. For streams, groq reports them in the field ``x_groq``."""
     usage = getattr(reply, "usage", None) or getattr(getattr(reply, "x_groq", None), "usage", None)
     return getattr(usage, "prompt_tokens", None), getattr(usage, "completion_tokens", None)

@@ -1,4 +1,4 @@
-"""What tokens cost, from a dated table that the user can correct."""
+"""Prices of tokens, from a dated table that the user can override."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from chatbot_mvp.llm.base import Usage
 
 _TABLE = Path(__file__).with_name("prices.toml")
 _VERSIONED = re.compile(r"-(\d{4}-\d{2}-\d{2}|\d{3,4}|latest)$")
-"""How providers name one version of a model, as in gpt-4o-mini-2024-07-18."""
+"""Version suffix of a model name, as in gpt-4o-mini-2024-07-18."""
 
 
 class PriceRow(BaseModel):
@@ -25,30 +25,30 @@ class PriceRow(BaseModel):
 
     provider: str
     model: str
-    """"*": every model of the provider that has no row of its own."""
+    """Name of the model; "*": every model of the provider without its own row."""
     input: float = Field(ge=0)
-    """US dollars per million tokens of prompt."""
+    """US dollars per million prompt tokens."""
     output: float = Field(ge=0)
-    """US dollars per million tokens of reply."""
+    """US dollars per million reply tokens."""
     date: date
     """When the price was looked up."""
     source: str
-    """Where it can be checked."""
+    """Where the price can be checked."""
 
 
 @dataclass(frozen=True)
 class Prices:
-    """(provider, model) -> row."""
+    """Price table: (provider, model) -> row."""
 
     rows: dict[tuple[str, str], PriceRow]
 
     def row(self, provider: str, model: str) -> PriceRow | None:
-        """The price of a model, of its unversioned name, or of the provider's "*"."""
+        """Return the row of the model, of its unversioned name, or of the provider's "*"; None if there is none."""
         names = (model, _VERSIONED.sub("", model), "*")
         return next((self.rows[provider, name] for name in names if (provider, name) in self.rows), None)
 
     def cost(self, provider: str, model: str, usage: Usage) -> float | None:
-        """US dollars; None where the price or the tokens are not known. Free models cost 0 whatever they used."""
+        """Return the cost in US dollars; None if the price or the tokens are not known. Free models always cost 0."""
         row = self.row(provider, model)
         if row is None:
             return None
@@ -60,7 +60,7 @@ class Prices:
 
 
 def load_prices(override: Path | None = None) -> Prices:
-    """The table that comes with the project, with the rows of ``override`` over it if that file is there.
+    """Load the bundled price table. Rows of the file ``override``, if it exists, replace bundled ones.
 
     Raises:
         InvalidSetting: ``override`` cannot be read.

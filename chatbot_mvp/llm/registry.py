@@ -1,4 +1,4 @@
-"""The registry of providers: one row each, everything else reads the rows."""
+"""Registry of providers: one row each. To add a provider, add a row."""
 
 from __future__ import annotations
 
@@ -28,36 +28,36 @@ _CONNECT_SECONDS = 10.0
 
 @dataclass(frozen=True, slots=True)
 class Provider:
-    """What is known of a provider before anything of it is imported.
+    """Description of a provider. Reading it does not import the provider's SDK.
 
-    Its settings are marked with its name in ``settings.fields``: its keys, its model and its address.
+    Its settings (keys, model and address) are marked with its name in ``settings.fields``.
     """
 
     name: str
     needs: tuple[str, ...] = ()
     """Settings that must not be empty."""
     package: str = ""
-    """What is imported when the model is made."""
+    """Package that is imported when the model is created."""
     command: str = ""
-    """Installs it."""
+    """Command that installs the package."""
     place: str = ""
-    """The setting that says where its model is, if that is no address."""
+    """Setting with the location of its model, if that is not an address."""
     usual_url: str = ""
-    """Its address where the setting is empty."""
+    """Address used if the setting is empty."""
     own_server_without_key: bool = False
-    """Whether a server at an address of one's own may ask for no key."""
+    """Whether a self-hosted server may need no key."""
     wire: Callable[[Endpoint, Settings], Wire] | None = None
-    """None for the one without a language model."""
+    """Creates the adapter; None for a provider without a language model."""
     always_shown: bool = False
-    """Offered in Admin even where it is not configured."""
+    """Whether Admin lists it even if it is not configured."""
     concurrency: int | None = None
-    """Requests that it can serve at the same time, where that is known."""
+    """Maximum concurrent requests that it can serve; None if not known."""
     tells_context: bool = False
-    """Whether ``/v1/models`` may say how much its model can read."""
+    """Whether ``/v1/models`` may report the context length of its model."""
 
     @property
     def has_model(self) -> bool:
-        """True if there is a language model behind it."""
+        """True if the provider has a language model."""
         return self.wire is not None
 
     @property
@@ -73,12 +73,12 @@ class Provider:
         return (str(getattr(settings, variable)) if variable else "") or self.usual_url
 
     def key(self, settings: Settings) -> SecretStr:
-        """The first key that is set; empty if none is."""
+        """Return the first key that is set; empty if none is."""
         found: list[SecretStr] = [getattr(settings, name) for name in self.keys]
         return next((key for key in found if key.get_secret_value()), SecretStr(""))
 
     def missing(self, settings: Settings) -> str:
-        """The variables that have to be set before it can be used; "" if it can."""
+        """Return the variables that must still be set to use the provider; "" if it is configured."""
         either = self.keys
         if self.own_server_without_key:
             either = (ADDRESS_SETTINGS[self.name], *either)
@@ -90,13 +90,13 @@ class Provider:
         return self.own_server_without_key and bool(getattr(settings, ADDRESS_SETTINGS[self.name]))
 
     def note(self, settings: Settings) -> str:
-        """ "small_model" where answers should not be relied on, else ""."""
+        """Return "small_model" if the model is too small for reliable answers, otherwise ""."""
         path = Path(settings.local_model_path)
         small = self.name == "local" and path.is_file() and path.stat().st_size < SMALL_MODEL_BYTES
         return "small_model" if small else ""
 
     def endpoint(self, settings: Settings) -> Endpoint:
-        """Whom its requests go to."""
+        """Return the endpoint that its requests go to."""
         variable = MODEL_SETTINGS.get(self.name, self.place)
         return Endpoint(
             self.name,
@@ -138,7 +138,7 @@ def _openai_like(token_limit: str = "max_tokens") -> Callable[[Endpoint, Setting
 
         timeout = settings.nim_request_timeout
         client = openai.OpenAI(
-            # The SDK takes no empty key; a server that asks for none does not look at this one.
+            # The SDK rejects an empty key; a server without keys ignores this one.
             api_key=endpoint.key.get_secret_value() or "none",
             base_url=v1(endpoint.base_url),
             timeout=openai.Timeout(timeout, connect=min(timeout, _CONNECT_SECONDS)),
@@ -211,11 +211,12 @@ _ROWS = (
     Provider("demo", always_shown=True, concurrency=1),
 )
 PROVIDERS: Mapping[str, Provider] = {row.name: row for row in _ROWS}
-"""Name of the setting ``PROVIDER`` -> what is known of it. Its SDK is imported when its model is made."""
+"""Value of ``PROVIDER`` -> its description. The SDK is imported when the model is created."""
 
 
 def find_provider(name: str) -> Provider:
-    """
+    """Return the provider called ``name``.
+
     Raises:
         UnknownChoice: no such provider.
     """
@@ -225,11 +226,11 @@ def find_provider(name: str) -> Provider:
 
 
 def create_remote_model(settings: Settings) -> RemoteModel:
-    """The chosen provider's model, not cached.
+    """Create the model of the chosen provider, without the reply cache.
 
     Raises:
         UnknownChoice: no such provider.
-        ProviderNotConfigured: says what is missing.
+        ProviderNotConfigured: a setting is missing, or the provider has no language model.
         MissingPackage: its SDK is not installed.
         InvalidSetting: the file of ``local`` or the price table cannot be read.
     """
@@ -253,10 +254,10 @@ def create_remote_model(settings: Settings) -> RemoteModel:
 
 
 def create_chat_model(settings: Settings) -> ChatModel:
-    """The chosen provider's model as chat, generator and judge use it: limited, retried, cached.
+    """Create the model of the chosen provider for chat, generator and judge: limited, retried and cached.
 
     Raises:
-        UnknownChoice, ProviderNotConfigured, MissingPackage, InvalidSetting: as ``create_remote_model``.
+        UnknownChoice, ProviderNotConfigured, MissingPackage, InvalidSetting: as in ``create_remote_model``.
     """
     if not find_provider(settings.chosen_provider).has_model:
         from chatbot_mvp.llm.demo import DemoModel
@@ -269,27 +270,27 @@ def create_chat_model(settings: Settings) -> ChatModel:
 
 
 def requests_at_once(settings: Settings) -> int:
-    """How many requests the chosen provider gets at the same time."""
+    """Return the maximum number of concurrent requests to the chosen provider."""
     cap = settings.nim_max_concurrent_requests
     own = find_provider(settings.chosen_provider).concurrency
     return cap if own is None else min(cap, own)
 
 
 def address_of(settings: Settings) -> tuple[str, str]:
-    """The chosen provider and where it is: what one limiter is for."""
+    """Return the name and the address of the chosen provider, which together identify its limiter."""
     provider = find_provider(settings.chosen_provider)
     return provider.name, provider.base_url(settings)
 
 
 def readable_chars(settings: Settings) -> int | None:
-    """Characters of context that fit into the chosen model beside its longest reply; None where nobody tells."""
+    """Return the characters of context that fit in the chosen model next to its longest reply; None if not known."""
     provider = find_provider(settings.chosen_provider)
     if provider.name == "local":
         return chars_of(settings.local_context_tokens, settings.llm_max_tokens)
     if not provider.tells_context or provider.missing(settings):
         return None
     endpoint = provider.endpoint(settings)
-    # One short try: whoever does not tell is asked for the chat's usual context.
+    # One short try: without an answer, the chat's usual context is used.
     impatient = settings.with_changes(nim_max_retries=0)
     timeout = min(settings.nim_request_timeout, _CONNECT_SECONDS)
     listing = JsonEndpoint(calls_for(endpoint, impatient, provider.concurrency), timeout)
@@ -297,7 +298,7 @@ def readable_chars(settings: Settings) -> int | None:
 
 
 def is_installed(provider: Provider) -> bool:
-    """True if its package can be imported."""
+    """Return whether the provider's package can be imported."""
     if not provider.package:
         return True
     try:

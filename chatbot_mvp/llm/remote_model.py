@@ -1,4 +1,4 @@
-"""The ChatModel over an adapter: retries, limits, time and cost are the same for every provider."""
+"""A ChatModel over an adapter. Retries, limits, timing and cost work the same for every provider."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from chatbot_mvp.remote.calls import Calls
 from chatbot_mvp.remote.failures import Failure
 
 Price = Callable[[Usage], float | None]
-"""Tokens -> US dollars; None where no price is known."""
+"""Tokens -> US dollars; None if the price is not known."""
 
 _MODELS_SHOWN = 8
 _NO_TEXT: dict[FinishReason | None, str] = {
     "stop": "it holds no text",
     "length": "its tokens were used up before its first word, as by a model that thinks first: raise LLM_MAX_TOKENS",
 }
-"""Why a reply without text is none, by its finish reason; a filtered one is empty on purpose."""
+"""Finish reason -> why a reply without text is unusable. A filtered reply may be empty."""
 
 
 class RemoteModel:
@@ -54,16 +54,17 @@ class RemoteModel:
         return Completion(reply.text, self.name, seconds, reply.finish_reason or "stop", usage)
 
     def stream(self, request: ChatRequest) -> ChatStream:
-        """The request is sent when the iteration begins."""
+        """Return the stream of a reply. The request is sent when the iteration starts."""
         sent = _sendable(request)
         pieces = self._calls.stream(lambda: self._wire.stream(sent), self._failure_of)
         return RemoteStream(self._whole(pieces), self.name, self._usage)
 
     def check(self, timeout: float) -> float:
-        """Ask for the list of models, once, and look for this one in it; the seconds it took.
+        """Request the provider's list of models once, without retries; return the seconds it took.
 
         Raises:
-            ProviderError
+            ProviderModelUnknown: the list does not contain this model.
+            ProviderError: the request failed.
         """
         started = time.perf_counter()
         names = Calls(self._calls.endpoint, self._calls.limiter, retries=0, longest_wait=0.0).run(
@@ -84,7 +85,7 @@ class RemoteModel:
         return seconds
 
     def _whole(self, pieces: Generator[Delta, None, None]) -> Generator[Delta, None, None]:
-        """``pieces``; a stream that ends without a reason was cut."""
+        """Yield ``pieces`` and check that the stream is complete: one without a finish reason was cut off."""
         finish: FinishReason | None = None
         text = False
         try:
@@ -109,7 +110,7 @@ class RemoteModel:
 
 
 def _sendable(request: ChatRequest) -> ChatRequest:
-    """The request without halves of surrogate pairs, which have no form in UTF-8."""
+    """Return the request without lone surrogates, which cannot be encoded in UTF-8."""
     messages = (replace(m, content=m.content.encode("utf-8", "replace").decode()) for m in request.messages)
     return replace(request, messages=tuple(messages))
 
@@ -161,6 +162,6 @@ class RemoteStream:
         self._shut()
 
     def _shut(self) -> None:
-        # ValueError: another thread is waiting for the next piece; it shuts when that has come.
+        # ValueError: another thread is reading the next piece; that thread closes the generator afterwards.
         with suppress(ValueError):
             self._pieces.close()

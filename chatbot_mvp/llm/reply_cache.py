@@ -1,4 +1,4 @@
-"""Replies at temperature 0 on disk: the same question to the same model is paid for once."""
+"""Caches replies at temperature 0 on disk, so that a repeated request to the same model costs nothing."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from chatbot_mvp.storage.sqlite_cache import SqliteCache
 _LOG = logging.getLogger(__name__)
 _KEY_VERSION = 1
 _KEPT = ("stop", "length")
-"""Reasons to end after which a reply is whole."""
+"""Finish reasons of replies that are cached."""
 
 
 class ReplyCache:
-    """One SQLite file. Safe for several threads and processes."""
+    """Cache of replies in one SQLite file. Safe for several threads and processes."""
 
     def __init__(self, path: Path) -> None:
         columns = "(key BLOB PRIMARY KEY, reply TEXT NOT NULL)"
         self._cache: SqliteCache[str] = SqliteCache(path, "replies", columns)
 
     def get(self, key: bytes) -> Completion | None:
-        """The reply kept under a key, as a hit: cost 0, its own tokens, no seconds yet."""
+        """Return the reply cached under ``key``, with its tokens, cost 0 and 0 seconds; None if there is none."""
         found = [reply for rows in self._cache.read([key]) for _, reply in rows]
         if not found:
             return None
@@ -38,7 +38,7 @@ class ReplyCache:
         return Completion(kept["text"], kept["model"], 0.0, kept["finish_reason"], usage, cached=True)
 
     def put(self, key: bytes, completion: Completion) -> None:
-        """Keep a whole reply; one that was cut or filtered is let go."""
+        """Cache a reply. Cancelled, filtered and empty replies are ignored."""
         if completion.finish_reason not in _KEPT or not completion.text:
             return
         reply = {
@@ -51,7 +51,7 @@ class ReplyCache:
         self._cache.write({key: json.dumps(reply)})
 
     def clear(self) -> int:
-        """Forget every reply; how many there were."""
+        """Delete all replies and return how many there were."""
         return self._cache.clear()
 
     def __len__(self) -> int:
@@ -59,12 +59,13 @@ class ReplyCache:
 
 
 class CachedModel:
-    """A ``ChatModel`` that asks another one only what it was not asked before at temperature 0."""
+    """A ``ChatModel`` that answers repeated requests at temperature 0 from the cache, and passes on all others."""
 
     def __init__(self, model: ChatModel, cache: ReplyCache, address: str) -> None:
         """
         Args:
-            address: of the model's provider; two addresses never share replies.
+            model: the model that answers requests that are not cached.
+            address: address of its provider; different addresses never share replies.
         """
         self._model = model
         self._cache = cache
@@ -93,7 +94,7 @@ class CachedModel:
         return _KeptStream(self._model.stream(request), self._cache, key)
 
     def _key(self, request: ChatRequest) -> bytes | None:
-        """None for a request whose reply is not to be kept."""
+        """Return the cache key of a request; None if its reply must not be cached."""
         if request.options.temperature != 0:
             return None
         identity = {
@@ -107,7 +108,7 @@ class CachedModel:
 
 
 def _found(cache: ReplyCache, key: bytes) -> Completion | None:
-    """What is kept under a key; None too where the file cannot be read: an answer is worth more than a cache."""
+    """Return the cached reply; None also if the file cannot be read, so that a broken cache does not block answers."""
     try:
         return cache.get(key)
     except (CacheUnusable, ValueError, KeyError) as error:
@@ -123,7 +124,7 @@ def _keep(cache: ReplyCache, key: bytes, completion: Completion) -> None:
 
 
 class _KeptStream:
-    """A stream whose completion is kept once it has ended well."""
+    """A stream whose completion is cached when it ends without an error."""
 
     def __init__(self, stream: ChatStream, cache: ReplyCache, key: bytes) -> None:
         self._stream = stream

@@ -1,4 +1,4 @@
-"""Streams that need no provider."""
+"""Streams over replies that are already complete."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from chatbot_mvp.llm.base import Completion
 
 
 class FinishedStream:
-    """A ``ChatStream`` over a completion that is already there, word by word."""
+    """A ``ChatStream`` that yields a finished completion word by word."""
 
     def __init__(self, completion: Completion) -> None:
         self._whole = completion

@@ -1,4 +1,4 @@
-"""What an adapter gives: a vendor's library behind four calls. Retries, limits and cost are built on them once."""
+"""Interface of an adapter: four calls over a vendor's library. Retries, limits and cost are added elsewhere."""
 
 from __future__ import annotations
 
@@ -12,35 +12,35 @@ from chatbot_mvp.remote.failures import Failure
 
 @dataclass(frozen=True, slots=True)
 class Delta:
-    """A piece of a reply, or the whole of it."""
+    """A piece of a reply, or a complete reply."""
 
     text: str = ""
     finish_reason: FinishReason | None = None
-    """Stands in the piece that ends the text."""
+    """Set in the piece that ends the text."""
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
 
     @property
     def empty(self) -> bool:
-        """True if it says nothing at all."""
+        """True if it has no text, finish reason or tokens."""
         return self == Delta()
 
 
 class UnusableReply(Exception):
-    """The provider answered, but not with an answer; says what is wrong with it."""
+    """The provider replied, but the reply cannot be used; the message says why."""
 
 
 class Wire(Protocol):
-    """One vendor's way to ask a model, without retries. Exceptions are the vendor's own, or UnusableReply."""
+    """Sends requests to one vendor's models, without retries. Raises the vendor's exceptions, or UnusableReply."""
 
     def complete(self, request: ChatRequest) -> Delta:
-        """The whole reply, with its finish reason."""
+        """Return the complete reply, with its finish reason."""
 
     def stream(self, request: ChatRequest) -> Generator[Delta, None, None]:
-        """The pieces of a reply, none of them empty. Closing the generator frees the connection."""
+        """Yield the non-empty pieces of a reply. Closing the generator frees the connection."""
 
     def models(self, timeout: float) -> Sequence[str]:
-        """The models that the provider offers, by the names it is asked for them; ``timeout`` in seconds."""
+        """Return the names of the provider's models, as used in requests; ``timeout`` in seconds."""
 
     def failure_of(self, error: Exception) -> Failure | None:
-        """What an exception means; None for one that is no failure of the provider."""
+        """Convert an exception to a ``Failure``; None if it is not a failure of the provider."""

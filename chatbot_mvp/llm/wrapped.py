@@ -1,4 +1,4 @@
-"""A ``ChatModel`` around another one."""
+"""Wrappers around a ``ChatModel``."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from chatbot_mvp.llm.base import ChatModel, ChatRequest, ChatStream, Completion
 
 
 class WrappedModel:
-    """Passes everything on; for subclasses that change one thing."""
+    """Forwards every call to the wrapped model. Base class for wrappers that change one call."""
 
     def __init__(self, model: ChatModel) -> None:
         self._model = model
@@ -29,7 +29,7 @@ class WrappedModel:
 
 
 class TellingModel(WrappedModel):
-    """Tells of each of its replies. Does not stream: one that is left early would have to be counted by its end."""
+    """Calls a function with every reply. Does not stream, because a stream closed early has no complete reply."""
 
     def __init__(self, model: ChatModel, seen: Callable[[Completion], None]) -> None:
         super().__init__(model)
@@ -41,4 +41,4 @@ class TellingModel(WrappedModel):
         return completion
 
     def stream(self, request: ChatRequest) -> ChatStream:
-        raise TypeError("a model that tells of its replies answers at once: call complete")
+        raise TypeError("TellingModel does not stream: call complete")

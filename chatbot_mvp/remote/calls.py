@@ -1,4 +1,4 @@
-"""Requests to one endpoint, under its limiter, with retries where they can help, failures told as our errors."""
+"""Sends requests to one endpoint: applies its limiter, retries where that can help, raises ProviderError."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from chatbot_mvp.remote.limiter import Limiter, Slot
 T = TypeVar("T")
 Items: TypeAlias = Generator[T, None, None]
 FailureOf = Callable[[Exception], Failure | None]
-"""What an exception of a client library means; None for one that is no failure of the provider."""
+"""Converts an exception of a client library to a ``Failure``; None if it is not a failure of the provider."""
 
 _BACKOFF = wait_random_exponential(multiplier=0.4, max=20)
 _SPREAD = wait_random_exponential(multiplier=0.05, max=0.5)
 
 
 class _Passing(Exception):
-    """A failure that a retry may mend."""
+    """Internal: a failure that a retry may fix."""
 
     def __init__(self, failure: Failure, error: Exception) -> None:
         super().__init__(failure.reason)
@@ -30,13 +30,15 @@ class _Passing(Exception):
 
 
 class Calls:
-    """Safe to share between threads."""
+    """Sends requests to one endpoint, limited and retried. Safe to share between threads."""
 
     def __init__(self, endpoint: Endpoint, limiter: Limiter, retries: int, longest_wait: float) -> None:
         """
         Args:
-            retries: repetitions after the first try, of 429, 5xx, time-outs and lost connections only.
-            longest_wait: a provider that asks for a longer pause (seconds) is told as an error at once.
+            endpoint: named in errors.
+            limiter: caps concurrency and rate; shared by all requests to the same address.
+            retries: repetitions after the first try, only for 429, 5xx, time-outs and lost connections.
+            longest_wait: seconds; if the provider asks for a longer pause, the error is raised at once.
         """
         self.endpoint = endpoint
         self.limiter = limiter
@@ -44,17 +46,17 @@ class Calls:
         self._longest_wait = longest_wait
 
     def run(self, attempt: Callable[[], T], failure_of: FailureOf) -> T:
-        """The result of ``attempt``.
+        """Call ``attempt``, with retries, and return its result.
 
         Raises:
-            ProviderError: its subclasses tell why; the client library's exception is chained.
+            ProviderError: the subclass gives the reason; the client library's exception is chained.
         """
 
         def once() -> T:
             with self.limiter.slot() as slot:
                 try:
                     result = attempt()
-                except Exception as error:  # noqa: BLE001 - sorted out by failure_of, raised again otherwise
+                except Exception as error:  # noqa: BLE001 - raised again unless failure_of recognises it
                     self._failed(error, failure_of, slot)
             self.limiter.succeeded(slot)
             return result
@@ -62,12 +64,13 @@ class Calls:
         return self._retried(once)
 
     def stream(self, attempt: Callable[[], Items[T]], failure_of: FailureOf) -> Items[T]:
-        """The items of ``attempt``'s generator. It is begun anew while no item has come; then nothing is repeated.
+        """Yield the items of the generator that ``attempt`` returns.
 
-        A slot is held from the first item to the end, or to ``close``.
+        Failures before the first item are retried with a new generator; later ones are raised. A slot of the limiter
+        is held until the last item, or until ``close``.
 
         Raises:
-            ProviderError: as ``run``.
+            ProviderError: as in ``run``.
         """
 
         def once() -> tuple[Slot, Items[T], list[T]]:
@@ -104,7 +107,12 @@ class Calls:
             slot.release()
 
     def fail(self, failure: Failure, cause: BaseException | None = None, tries: int = 1) -> NoReturn:
-        """
+        """Raise the error for ``failure``.
+
+        Args:
+            cause: exception to chain; if its text contains the key, a scrubbed copy is chained instead.
+            tries: number of requests sent.
+
         Raises:
             ProviderError: always.
         """
@@ -118,7 +126,7 @@ class Calls:
         waits = failure.retry_after or 0.0
         patient = waits <= self._longest_wait
         if failure.kind == "rate":
-            # Nobody is made to wait for longer than that: the others are told the same error, at once.
+            # If the requested pause is too long, other requests do not wait for it either; they fail at once.
             self.limiter.throttled(slot, waits if patient else 0.0)
         if failure.passing and patient:
             raise _Passing(failure, error)

@@ -1,4 +1,4 @@
-"""What went wrong in a request to a provider, and the error that tells it. No secret gets into either."""
+"""Classifies failed requests to a provider and converts them to errors. Keys are removed from all texts."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _TOO_LONG = re.compile(
     re.I,
 )
 _QUOTA = re.compile(r"insufficient_quota|per.?day|daily|\((TPD|RPD)\)", re.I)
-"""Not "exceeded your current quota": Gemini says that of a minute's quota as well."""
+"""Does not match "exceeded your current quota": Gemini also says that when a per-minute limit is reached."""
 _BAD_KEY = re.compile(r"api.?key (not valid|expired|not found|invalid)|API_KEY_INVALID|invalid api.?key", re.I)
 
 OF_ONE_REQUEST = (
@@ -45,20 +45,20 @@ OF_ONE_REQUEST = (
     ProviderReplyUnusable,
     ProviderUnavailable,
 )
-"""Failures after which another request may do well. Any other (no key, no quota, no such model) concerns them all."""
+"""Errors that concern one request only. Any other (wrong key, no quota, unknown model) makes all requests fail."""
 
 PASSING = (ProviderRateLimited, ProviderUnavailable)
-"""Of those, the ones after which the same request may do well later."""
+"""Those of ``OF_ONE_REQUEST`` after which the same request may succeed later."""
 
 
 def concerns_one_request(error: Exception) -> bool:
-    """Whether another request may do well after this failure."""
+    """Return whether other requests may succeed after this error."""
     return isinstance(error, OF_ONE_REQUEST)
 
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """Whom a request goes to, and which settings decide it."""
+    """Where requests go: provider, model, address and key, and the settings that hold them."""
 
     provider: str
     model: str
@@ -72,21 +72,21 @@ class Endpoint:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Why a request has no answer, in terms that all providers share."""
+    """Why a request failed, in terms common to all providers."""
 
     kind: Kind
     reason: str
     retry_after: float | None = None
-    """Seconds that the provider asked to wait."""
+    """Seconds that the provider asked to wait; None if it did not."""
 
     @property
     def passing(self) -> bool:
-        """True if the same request may succeed a little later."""
+        """True if the same request may succeed later."""
         return self.kind in ("rate", "unavailable")
 
 
 def failure_of_status(status: int, headers: Mapping[str, str], body: Any) -> Failure:
-    """What an HTTP status of 400 or more means; ``body`` is the decoded JSON, or text."""
+    """Classify an HTTP status of 400 or more. ``body`` is the decoded JSON, or text if it is not JSON."""
     text = body if isinstance(body, str) else json.dumps(body, ensure_ascii=False)
     reason = f"{status}: {_said(body)}"
     kind: Kind = "request"
@@ -106,7 +106,7 @@ def failure_of_status(status: int, headers: Mapping[str, str], body: Any) -> Fai
 
 
 def _said(body: Any) -> str:
-    """The provider's own words, wherever its JSON keeps them."""
+    """Return the provider's own error message, from wherever its JSON holds it."""
     found = body
     for name in ("error", "message", "detail"):
         if isinstance(found, Mapping) and name in found:
@@ -116,7 +116,7 @@ def _said(body: Any) -> str:
 
 
 def error_of(failure: Failure, endpoint: Endpoint, tries: int = 1) -> ChatbotError:
-    """The error that a person reads."""
+    """Return the ProviderError for a failure; the key is removed and the reason shortened to 300 characters."""
     reason = scrub(failure.reason, endpoint.key)
     if len(reason) > _REASON_CHARS:
         reason = reason[:_REASON_CHARS].rstrip() + "…"
@@ -142,11 +142,11 @@ def error_of(failure: Failure, endpoint: Endpoint, tries: int = 1) -> ChatbotErr
 
 
 class HiddenCause(Exception):
-    """Stands for an exception whose text held a key."""
+    """Replaces an exception whose text contained a key."""
 
 
 def safe_cause(error: BaseException, key: SecretStr) -> BaseException:
-    """``error`` to chain as a cause, or its scrubbed text where it or what caused it shows the key."""
+    """Return ``error`` if it can be chained safely; a ``HiddenCause`` if it or one of its causes shows the key."""
     secret = _secret(key)
     seen: BaseException | None = error
     while secret and seen is not None:
@@ -157,12 +157,12 @@ def safe_cause(error: BaseException, key: SecretStr) -> BaseException:
 
 
 def scrub(text: str, key: SecretStr) -> str:
-    """``text`` without the key."""
+    """Return ``text`` with the key replaced by ``***``."""
     secret = _secret(key)
     return text.replace(secret, _HIDDEN) if secret else text
 
 
 def _secret(key: SecretStr) -> str:
-    """The key; "" where it is so short that it would be found in any text, and is nobody's secret."""
+    """Return the key; "" if it is too short to be a real key, because it would match ordinary text."""
     secret = key.get_secret_value()
     return secret if len(secret) >= _SHORTEST_KEY else ""

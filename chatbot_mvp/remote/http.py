@@ -1,4 +1,4 @@
-"""JSON over HTTP with an endpoint that no vendor's library is needed for."""
+"""JSON over HTTP for endpoints that need no vendor library."""
 
 from __future__ import annotations
 
@@ -14,13 +14,17 @@ _CONNECT_SECONDS = 10.0
 
 
 def v1(base_url: str) -> str:
-    """The address with exactly one final ``/v1``."""
+    """Return the address ending in exactly one ``/v1``."""
     base = base_url.rstrip("/")
     return base if base.endswith("/v1") else f"{base}/v1"
 
 
 def calls_for(endpoint: Endpoint, settings: Settings, concurrency: int | None = None) -> Calls:
-    """Requests to ``endpoint`` under the provider's limiter and the settings' patience."""
+    """Return the ``Calls`` for ``endpoint``, with the limiter, retries and time-out of the settings.
+
+    Args:
+        concurrency: maximum concurrent requests that the provider supports; None: only the settings limit them.
+    """
     cap = settings.nim_max_concurrent_requests
     limiter = limiter_for(endpoint.provider, endpoint.base_url, cap if concurrency is None else min(cap, concurrency))
     return Calls(endpoint, limiter, settings.nim_max_retries, settings.nim_request_timeout)
@@ -32,7 +36,7 @@ class JsonEndpoint:
     def __init__(self, calls: Calls, timeout: float) -> None:
         """
         Args:
-            timeout: longest wait for an answer, in seconds.
+            timeout: maximum wait for a reply, in seconds.
 
         Raises:
             MissingPackage: httpx is not installed.
@@ -50,22 +54,24 @@ class JsonEndpoint:
         )
 
     def post(self, path: str, payload: dict[str, Any]) -> Any:
-        """The decoded answer to ``payload``.
+        """Post ``payload`` and return the decoded reply.
 
         Raises:
-            ProviderError
+            ProviderError: the subclass gives the reason.
         """
         return self._request("POST", path, payload)
 
     def get(self, path: str) -> Any:
-        """
+        """Get ``path`` and return the decoded reply.
+
         Raises:
-            ProviderError
+            ProviderError: the subclass gives the reason.
         """
         return self._request("GET", path, None)
 
     def unusable(self, reason: str, cause: Exception | None = None) -> NoReturn:
-        """
+        """Report that a reply cannot be used.
+
         Raises:
             ProviderReplyUnusable: always.
         """

@@ -1,4 +1,4 @@
-"""One limiter per provider: how many requests are on their way at a time, and how quickly they follow each other."""
+"""Limits the requests to a provider: how many run at the same time, and how quickly they follow each other."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from chatbot_mvp.remote.pace import Pace
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """The right to have one request on its way."""
+    """Permission for one running request."""
 
     limiter: Limiter
     started: float
-    """On the monotonic clock."""
+    """Seconds on the monotonic clock."""
     _released: list[bool] = field(default_factory=list)
 
     def release(self) -> None:
@@ -28,10 +28,10 @@ class Slot:
 
 
 class Limiter:
-    """Caps concurrency, and adapts the rate to what the provider refuses, as ``pace`` has it.
+    """Caps concurrency, and adapts the request rate to the provider's 429 replies (see ``pace``).
 
-    Without a 429 the rate is not limited at all. Safe to share between threads; made to be waited for in threads, so
-    it works beside any event loop.
+    Without a 429 the rate is not limited at all. Safe to share between threads. It blocks the calling thread, so it
+    needs no event loop.
     """
 
     def __init__(self, concurrency: int) -> None:
@@ -49,17 +49,17 @@ class Limiter:
 
     @property
     def running(self) -> int:
-        """Requests on their way."""
+        """Number of running requests."""
         return self._running
 
     def set_concurrency(self, concurrency: int) -> None:
-        """Take another cap; what runs already goes on."""
+        """Change the maximum number of concurrent requests; running requests continue."""
         with self._free:
             self._concurrency = concurrency
             self._free.notify_all()
 
     def acquire(self) -> Slot:
-        """Wait for a place and for the rate."""
+        """Wait until a request may start, and return its slot."""
         with self._free:
             self._free.wait_for(lambda: self._running < self._concurrency)
             self._running += 1
@@ -68,7 +68,7 @@ class Limiter:
             start = max(now, self._not_before, self._last_start + interval if interval else now)
             self._last_start = start
         try:
-            # The place is kept meanwhile: those behind would have to wait for the rate as well.
+            # The slot is held while waiting: later requests would have to wait for the rate anyway.
             time.sleep(start - now)
         except BaseException:
             self._give_back()
@@ -77,7 +77,7 @@ class Limiter:
 
     @contextmanager
     def slot(self) -> Iterator[Slot]:
-        """``acquire``, and ``release`` at the end of the block."""
+        """Acquire a slot and release it at the end of the ``with`` block."""
         slot = self.acquire()
         try:
             yield slot
@@ -85,14 +85,14 @@ class Limiter:
             slot.release()
 
     def throttled(self, slot: Slot, retry_after: float = 0.0) -> None:
-        """The request of ``slot`` met a 429: nobody starts within ``retry_after`` seconds."""
+        """Report a 429 for the request of ``slot``. No request starts in the next ``retry_after`` seconds."""
         with self._free:
             now = time.monotonic()
             self._not_before = max(self._not_before, now + retry_after)
             self._pace.told(slot.started, now, refused=True)
 
     def succeeded(self, slot: Slot) -> None:
-        """The request of ``slot`` got its answer."""
+        """Report that the request of ``slot`` succeeded."""
         with self._free:
             self._pace.told(slot.started, time.monotonic(), refused=False)
 
@@ -107,7 +107,7 @@ _LOCK = threading.Lock()
 
 
 def limiter_for(provider: str, base_url: str, concurrency: int) -> Limiter:
-    """The one limiter of a provider's address in this process, whoever asks; the latest ``concurrency`` holds."""
+    """Return the limiter of a provider's address, shared in this process, and set its ``concurrency``."""
     with _LOCK:
         limiter = _LIMITERS.setdefault((provider, base_url), Limiter(concurrency))
     limiter.set_concurrency(concurrency)

@@ -1,10 +1,10 @@
-"""How quickly requests may follow each other, learned from which of them a provider refuses with 429.
+"""Learns how quickly requests may follow each other from the requests that a provider refuses with 429.
 
-Not every refusal says "too fast": some providers turn away a share of all requests whatever the rate, and to slow down
-for those costs answers and spares nobody. So the share of refusals is counted over some twenty requests. If it is more
-than usual, the rate is lowered to what was accepted, and the next twenty tell which it was: a provider that was asked
-too quickly refuses hardly any now; where the share has not fallen, it is the usual one from now on and the rate is as
-it was. A rate without unusual refusals rises again until it does not matter.
+Not every refusal means "too fast": some providers refuse a share of all requests at any rate, and slowing down does
+not help then. So the share of refusals is counted over about twenty requests. If it is higher than usual, the rate is
+lowered to what was accepted, and the next twenty requests show the reason. If the share has fallen, the rate was too
+high. If it has not, that share is taken as the usual one and the earlier rate is restored. A rate without unusual
+refusals rises again until it limits nothing.
 """
 
 from __future__ import annotations
@@ -15,11 +15,12 @@ from math import log, sqrt
 _COUNTED = 20
 _ROW = 4
 _CHANCE = 1e-5
-"""So many refusals in a row, one fewer where nothing was accepted yet, or as many more as usual ones give with this
-chance, slow down at once: a limit of a few requests per minute leaves no time to count."""
+"""``_ROW`` refusals in a row (one fewer if nothing was accepted yet) slow down at once: with a limit of a few requests
+per minute there is no time to count. If refusals are usual, the row must be so long that its probability by chance is
+below ``_CHANCE``."""
 _BELOW_ACCEPTED = 0.95
 _FASTER = 0.5
-"""By how much the rate rises after a count without unusual refusals; by less where it has met its limit before."""
+"""Relative rise of the rate after a count without unusual refusals; smaller after the rate has met its limit."""
 _CAREFUL = 4
 _SLOWER = 2.0
 _TOO_MANY_SDS = 2.0
@@ -32,41 +33,47 @@ _LONGEST = 10.0
 
 @dataclass(frozen=True, slots=True)
 class _Trial:
-    """A rate that is being tried because of the refusals at another."""
+    """A lower rate on trial, after too many refusals at another one."""
 
     interval: float
-    """Before."""
+    """Seconds between starts before the trial."""
     refused: int
     counted: int
 
 
 class Pace:
-    """Not safe to share between threads: for the limiter, under its lock. Times are seconds on one clock."""
+    """Current request rate. Not thread-safe: the limiter calls it under its lock. Times are seconds."""
 
     def __init__(self) -> None:
         self.interval = 0.0
-        """Seconds between the starts of two requests; 0: as quickly as they come."""
+        """Seconds between the starts of two requests; 0: not limited."""
         self.usual = 0.0
-        """Share of refusals that has nothing to do with the rate, 0-1."""
+        """Share of refusals that does not depend on the rate, 0-1."""
         self._trial: _Trial | None = None
         self._met = 0
-        """How often in a row the rate was too high when it had risen."""
+        """How many times in a row the rate was too high after a rise."""
         self._limit = 0.0
-        """The interval at which it was last too high."""
+        """Interval at which the rate was last too high, in seconds."""
         self._since, self._first, self._last = 0.0, float("inf"), 0.0
         self._counted, self._refused, self._row = 0, 0, 0
 
     def told(self, started: float, now: float, refused: bool) -> None:
-        """The provider has answered a request, or refused it with 429."""
+        """Record that the provider answered a request, or refused it with 429.
+
+        Args:
+            started: when the request started.
+            now: the current time.
+            refused: True for a 429.
+        """
         if started < self._since:
-            return  # it was on its way before the rate changed: no news
+            return  # it started before the rate changed, so it says nothing about the new rate
         self._first, self._last = min(self._first, started), max(self._last, started)
         self._counted += 1
         self._refused += refused
         self._row = self._row + 1 if refused else 0
         enough = _ROW - (self._row == self._counted)
         if self._row >= max(enough, log(_CHANCE) / log(self.usual) if self.usual > 0 else 0):
-            # Of a first burst, the starts lie closer together than any rate.
+            # In a first burst the starts are closer together than any rate, so the elapsed time is used.
             self._slow_down(_SLOWER, (now - self._first) / self._counted, now)
         elif self._counted >= _COUNTED:
             self._judge(now)
@@ -93,12 +100,12 @@ class Pace:
                 self._limit = spacing
             self._slow_down(1 / (_BELOW_ACCEPTED * (1 - share)), spacing, now)
         else:
-            # At a rate that was too high before, or that rises, more refusals may be its own doing.
+            # Near a rate that was too high before, additional refusals may be caused by the rate itself.
             known = not self.interval or self.interval > _CLEARLY * self._limit
             self.usual += _LEARNS * (share - self.usual if known else min(0.0, share - self.usual))
             if self.interval * _CLEARLY < self._limit:
                 self._met = 0
-            # Faster than they come on their own, it limits nothing.
+            # A rate above that of the incoming requests limits nothing.
             free = max(came / _FREE, _SHORTEST)
             self.interval = 0.0 if self.interval < free else self.interval / (1 + _FASTER / max(1, self._met))
             self._begin(now)

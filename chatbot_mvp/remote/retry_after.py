@@ -1,4 +1,4 @@
-"""How long a provider asks to wait."""
+"""Reads how long a provider asks to wait before the next request."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ _RETRY_DELAY = re.compile(r'"retryDelay":\s*"(\d+(?:\.\d+)?)s"')
 
 
 def retry_after_seconds(headers: Mapping[str, str], body: str = "", now: datetime | None = None) -> float | None:
-    """Seconds to wait, 0 or more; None where nothing is asked for or it cannot be read.
+    """Return the seconds to wait, 0 or more; None if no wait is given or it cannot be read.
 
-    From ``retry-after-ms``, else ``Retry-After`` (seconds or an HTTP date, RFC 9110), else Google's ``retryDelay`` in
-    the body.
+    Taken from ``retry-after-ms``, else ``Retry-After`` (seconds or an HTTP date, RFC 9110), else Google's
+    ``retryDelay`` in the body.
     """
     low = {name.lower(): value.strip() for name, value in headers.items()}
     if (milliseconds := _number(low.get("retry-after-ms", ""))) is not None:

@@ -1,8 +1,8 @@
-"""The chat for other programs: an OpenAI-compatible endpoint. A model is a knowledge base in a mode ("<kb_id>:strict").
+"""Serves the chat as an OpenAI-compatible endpoint. A model is a knowledge base with a mode ("<kb_id>:strict").
 
-``GET /v1/models``, ``POST /v1/chat/completions`` (also streamed), ``GET /health`` (asks for no token). What an answer
-rests on is in fields of our own beside OpenAI's: ``sources``, ``from_kb``, ``abstained``, ``evidence``, ``statements``,
-``fell_back``. Each request carries its whole conversation, so nothing is kept between requests.
+Routes: ``GET /v1/models``, ``POST /v1/chat/completions`` (also streamed) and ``GET /health``, which needs no token.
+Replies add fields to OpenAI's that explain the answer: ``sources``, ``from_kb``, ``abstained``, ``evidence``,
+``statements``, ``fell_back``. Each request carries its whole conversation; the server keeps no state between requests.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ log = logging.getLogger(__name__)
 
 MAX_BODY_BYTES = 1_000_000
 KNOBS = ("kb_top_k", "kb_min_score", "kb_max_context_chars", "kb_min_evidence", "kb_doubt_evidence")
-"""Fields of a request that are knobs of the question."""
+"""Fields of a request that override a setting for that question."""
 
 
 class BadRequest(Exception):
-    """What is wrong with a request, as OpenAI's clients expect to be told."""
+    """An error reply in the form that OpenAI's clients expect."""
 
     def __init__(
         self, message: str, status: int = 400, kind: str = "invalid_request_error", code: str | None = None
@@ -51,7 +51,7 @@ class BadRequest(Exception):
 
 
 def build_server(app: App, token: str) -> Starlette:
-    """The endpoint as an ASGI application; ``token`` is what every request but ``/health`` has to bear."""
+    """Build the ASGI application. Every request except ``/health`` must carry ``token`` as its bearer token."""
     endpoint = _Endpoint(app, token)
     return Starlette(
         routes=[
@@ -65,7 +65,7 @@ def build_server(app: App, token: str) -> Starlette:
 
 
 def serve(app: App, host: str, port: int) -> None:
-    """Serve until stopped. Without ``SERVE_TOKEN`` a token is made up and printed once on stderr."""
+    """Serve until stopped. Without ``SERVE_TOKEN``, generate a token and print it once on stderr."""
     import uvicorn
 
     token = app.settings.serve_token.get_secret_value()
@@ -73,7 +73,7 @@ def serve(app: App, host: str, port: int) -> None:
         token = secrets.token_urlsafe(24)
         logs.say(f"SERVE_TOKEN is not set; token of this run: {token}", logging.WARNING)
     logs.say(f"http://{host}:{port}/v1")
-    # With None uvicorn leaves its lines to the handlers that are there.
+    # With None, uvicorn sends its log lines to the existing handlers.
     own = None if logs.is_jsonl() else uvicorn.config.LOGGING_CONFIG
     server = build_server(app, token)
     uvicorn.run(server, host=host, port=port, log_level="warning", server_header=False, log_config=own)
@@ -85,7 +85,7 @@ class _Endpoint:
         self._token = token.encode()
 
     def guarded(self, handler: Any) -> Any:
-        """``handler`` for those who bear the token, with every error in OpenAI's form."""
+        """Wrap ``handler``: require the token, and return every error in OpenAI's form."""
 
         async def guard(request: Request) -> Response:
             scheme, _, given = request.headers.get("authorization", "").partition(" ")
@@ -100,7 +100,7 @@ class _Endpoint:
                 return JSONResponse(*_told(error))
             except Exception:
                 log.exception("a request failed")
-                failed = BadRequest("The server failed; its log says why.", 500, "server_error")
+                failed = BadRequest("The server failed; see its log.", 500, "server_error")
                 return JSONResponse(failed.body, 500)
             return response
 
@@ -126,7 +126,7 @@ class _Endpoint:
         kb_id, context = _asked_of(body)
         question, history = _conversation(body)
         if body.get("n") not in (None, 1):
-            raise BadRequest("'n' is not supported: there is one answer to a question.")
+            raise BadRequest("'n' is not supported: each question has one answer.")
         try:
             record = next((kb for kb in await run_in_threadpool(self._app.kbs.records) if kb.kb_id == kb_id), None)
             if record is None:
@@ -169,17 +169,17 @@ async def _body(request: Request) -> Mapping[str, Any]:
     try:
         body = json.loads(raw)
     except (ValueError, RecursionError) as error:
-        raise BadRequest(f"The request is no JSON: {error}") from error
+        raise BadRequest(f"The request is not JSON: {error}") from error
     if not isinstance(body, dict):
         raise BadRequest("The request must be a JSON object.")
     return body
 
 
 def _asked_of(body: Mapping[str, Any]) -> tuple[str, UserContext]:
-    """(knowledge base, knobs) that a request names."""
+    """Return (knowledge base id, mode and overrides) of a request."""
     model = body.get("model")
     if not isinstance(model, str):
-        raise BadRequest("'model' must be the id of a knowledge base and a mode, as /v1/models lists them.")
+        raise BadRequest("'model' must be the id of a knowledge base and a mode, as listed by /v1/models.")
     kb_id, _, wanted = model.rpartition(":")
     mode = next((mode for mode in MODES if mode == wanted), None)
     if mode is None or not kb_id:
@@ -195,7 +195,7 @@ def _asked_of(body: Mapping[str, Any]) -> tuple[str, UserContext]:
 
 
 def _conversation(body: Mapping[str, Any]) -> tuple[str, tuple[PastTurn, ...]]:
-    """(the last question, the turns before it). Instructions of the caller do not replace those of the chat."""
+    """Return (last question, turns before it). System messages are ignored: the chat uses its own instructions."""
     messages = body.get("messages")
     if not isinstance(messages, list) or not messages:
         raise BadRequest("'messages' must be a list with at least one message.")
@@ -246,7 +246,7 @@ def _completion(answer: Answer, model: str) -> dict[str, Any]:
 
 
 async def _events(stream: AnswerStream, model: str, with_usage: bool) -> AsyncIterator[bytes]:
-    """Server-sent events; a client that leaves stops the model."""
+    """Yield server-sent events. If the client disconnects, the model is stopped."""
     head = {
         "id": f"chatcmpl-{secrets.token_hex(12)}",
         "object": "chat.completion.chunk",
@@ -267,7 +267,7 @@ async def _events(stream: AnswerStream, model: str, with_usage: bool) -> AsyncIt
                     sent, said = sent + event.text, True
                     yield line({"content": event.text})
                 elif isinstance(event, Restarted):
-                    # What was sent cannot be taken back; the answer in its place begins on a line of its own.
+                    # The text already sent cannot be taken back; the replacement answer begins in a new paragraph.
                     said = False
                     yield line({"content": "\n\n" if sent else ""}, fell_back=True)
                 elif isinstance(event, Finished):
@@ -285,7 +285,7 @@ async def _events(stream: AnswerStream, model: str, with_usage: bool) -> AsyncIt
         async for part in iterate_in_threadpool(lines()):
             yield part
     finally:
-        # Not awaited: whoever left, left this task cancelled.
+        # Not awaited: after a disconnect this task is already cancelled.
         with contextlib.suppress(Exception):
             stream.cancel()
 
@@ -322,7 +322,7 @@ def _usage(answer: Answer) -> dict[str, int]:
 
 
 def _told(error: ChatbotError) -> tuple[dict[str, Any], int]:
-    """(body, status) of one of our own errors."""
+    """Return (body, HTTP status) for a ChatbotError."""
     wrong = isinstance(error, ConfigurationError)
     told = BadRequest(
         str(error), 400 if wrong else 502, "invalid_request_error" if wrong else "server_error", error.code or None
@@ -331,7 +331,7 @@ def _told(error: ChatbotError) -> tuple[dict[str, Any], int]:
 
 
 def _no_model(model: str) -> BadRequest:
-    return BadRequest(f"There is no model {model!r}; /v1/models lists those there are.", 404, code="model_not_found")
+    return BadRequest(f"There is no model {model!r}; /v1/models lists the available ones.", 404, code="model_not_found")
 
 
 async def _not_found(request: Request, _: Exception) -> Response:

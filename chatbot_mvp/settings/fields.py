@@ -1,4 +1,4 @@
-"""Every setting as data: its type, default, range and one line of what it is."""
+"""Defines every setting: type, default, range and a one-line description."""
 
 from __future__ import annotations
 
@@ -29,233 +29,244 @@ PROJECT_ROOT = Path(__file__).resolve().parents[2]
 LOCAL_EMBEDDER = "local/multilingual-e5-small"
 
 AUTO = "auto"
-"""As PROVIDER: what was chosen in Admin, else gemini where it has a key, else demo."""
+"""Value of PROVIDER that means: the provider chosen in Admin, else gemini if it has a key, else demo."""
 
 LEAST_CONTEXT_CHARS = 500
-"""Smallest budget of a context, in characters."""
+"""Minimum legal length of a context, in characters."""
 
 DEFAULT_JUDGE_METRICS = ",".join(name for name in JUDGE_METRICS if METRICS[name].judged_by_default)
 
 
 class SettingFields(BaseSettings):
-    """A name here, in capitals, is the name of the environment variable (``retrieval_k`` is ``RETRIEVAL_K``)."""
+    """The settings; a field's name in capitals is its environment variable (``retrieval_k``: ``RETRIEVAL_K``)."""
 
     model_config = SettingsConfigDict(env_file=".env", extra="ignore", frozen=True, env_ignore_empty=True)
 
-    data_dir: Path = Field(PROJECT_ROOT / "data", description="Folder of everything that is written at run time.")
-    ui_language: Literal["es", "en"] = Field("es", description="Language of the pages at the first visit.")
+    data_dir: Path = Field(PROJECT_ROOT / "data", description="Folder where the application writes all its files.")
+    ui_language: Literal["es", "en"] = Field("es", description="Language of the pages on the first visit.")
 
     admin_password: Secret = Field(
         SecretStr(""),
-        description="Password of Admin and of what deletes, or its hash by `chatbot-mvp hash-password`; empty: none.",
+        description="Password to enter Admin and to delete, or its hash from `chatbot-mvp hash-password`; empty: none.",
     )
     admin_emails: str = Field(
         "",
-        description="Who may open Admin after signing in with OIDC (`[auth]` in `.streamlit/secrets.toml`), separated "
-        "by commas; empty: nobody that way.",
+        description="E-mail addresses, separated by commas, that may open Admin after signing in with OIDC (`[auth]` "
+        "in `.streamlit/secrets.toml`); empty: nobody that way.",
     )
 
-    kb_max_chars: int = Field(120_000, ge=1_000, description="A longer document is cut at a paragraph (characters).")
-    kb_max_upload_mb: int = Field(10, ge=1, le=1_000, description="Largest file taken as a knowledge base (MB).")
-    kb_max_pages: int = Field(500, ge=1, le=10_000, description="Longest PDF taken (pages).")
-    kb_top_k: int = Field(5, ge=1, le=50, description="Chunks that may reach an answer.")
+    kb_max_chars: int = Field(120_000, ge=1_000, description="Longer texts are cut at a paragraph (characters).")
+    kb_max_upload_mb: int = Field(10, ge=1, le=1_000, description="Maximum size of a file for a knowledge base (MB).")
+    kb_max_pages: int = Field(500, ge=1, le=10_000, description="Maximum length of a PDF (pages).")
+    kb_top_k: int = Field(5, ge=1, le=50, description="Maximum number of chunks that reach an answer.")
     kb_min_score: float = Field(
         0.0,
         ge=0.0,
         le=1.0,
-        description="Chunks that score less, relative to the best one, are dropped (0-1).",
+        description="Minimum score of a chunk relative to the best one (0-1); chunks with a lower score are dropped.",
     )
     kb_max_context_chars: int = Field(
-        4_000, ge=LEAST_CONTEXT_CHARS, description="Budget of the context given to a model (characters)."
+        4_000, ge=LEAST_CONTEXT_CHARS, description="Maximum context sent to the model (characters)."
     )
     kb_large_context_chars: int = Field(
         6_000,
         ge=LEAST_CONTEXT_CHARS,
-        description="The same for sources over 40,000 characters; KB_MAX_CONTEXT_CHARS, when set, holds for all.",
+        description="Maximum context for sources over 40,000 characters (characters). If only KB_MAX_CONTEXT_CHARS is "
+        "set, it applies to all sources.",
     )
     kb_min_evidence: float = Field(
-        0.5, ge=0.0, le=1.0, description="Strict mode answers from this evidence score on (0-1)."
+        0.5, ge=0.0, le=1.0, description="Minimum evidence score for strict mode to answer (0-1)."
     )
 
     kb_doubt_evidence: float = Field(
         0.05,
         ge=0.0,
         le=1.0,
-        description="From this evidence score on, up to halfway between KB_MIN_EVIDENCE and 1, strict mode asks the "
-        "provider's model whether the passages are relevant (0-1; as high as KB_MIN_EVIDENCE: it is never asked).",
+        description="From this evidence score up to halfway between KB_MIN_EVIDENCE and 1, strict mode asks the "
+        "provider's model whether the passages are relevant (0-1; if not below KB_MIN_EVIDENCE: never).",
     )
     chat_max_tokens: int = Field(
         0,
         ge=0,
         le=32_000,
-        description="Longest answer of the chat (tokens); 0: 700 with groq and a knowledge base, else LLM_MAX_TOKENS.",
+        description="Maximum chat answer (tokens); 0: 700 with groq and a knowledge base, otherwise LLM_MAX_TOKENS.",
     )
     chat_rewrite_followups: bool = Field(
-        False, description="Let the provider's model rewrite a follow-up question as one that stands alone."
+        False, description="Let the model rewrite each follow-up question so that it stands alone."
     )
-    log_queries: bool = Field(False, description="Write the questions themselves into logs/retrieval_metrics.jsonl.")
+    log_queries: bool = Field(False, description="Include the text of questions in logs/retrieval_metrics.jsonl.")
     serve_token: Key = Field(
-        SecretStr(""), description="Bearer token that `chatbot-mvp serve` asks for; empty: made up at each start."
+        SecretStr(""), description="Bearer token that `chatbot-mvp serve` requires; empty: a new one at each start."
     )
 
     provider: str = Field(
         AUTO,
-        description="Who writes answers, by its name in the table of providers; `auto`: the one chosen in Admin, else "
-        "`gemini` if it has a key, else `demo`.",
+        description="Provider that writes the answers, by its name in the table of providers; `auto`: the one chosen "
+        "in Admin, else `gemini` if it has a key, else `demo`.",
     )
     gemini_api_key: Key = key_of("gemini", "Key for `gemini`.")
-    google_api_key: Key = key_of("gemini", "The same; used where GEMINI_API_KEY is empty.")
+    google_api_key: Key = key_of("gemini", "Key for `gemini`, used if GEMINI_API_KEY is empty.")
     gemini_model_name: str = model_of("gemini", "gemini-2.5-flash", "Model of `gemini`.")
     gemini_base_url: Address = address_of("gemini", "https://generativelanguage.googleapis.com", "Address of `gemini`.")
     groq_api_key: Key = key_of("groq", "Key for `groq`.")
     groq_model_name: str = model_of("groq", "llama-3.3-70b-versatile", "Model of `groq`.")
     groq_base_url: Address = address_of("groq", "https://api.groq.com", "Address of `groq`.")
     llm_base_url: Address = address_of(
-        "nim", "", "NIM with a language model, e.g. http://host:8000/v1; empty: NVIDIA's own, with its key."
+        "nim", "", "NIM with a language model, e.g. http://host:8000/v1; empty: NVIDIA's own service."
     )
     llm_model_name: str = model_of("nim", "nvidia/nemotron-3-nano", "Model of `nim`.")
-    nvidia_api_key: Key = key_of("nim", "Key for NIM; empty for one that asks for none.")
+    nvidia_api_key: Key = key_of("nim", "Key for NIM; empty if the server needs none.")
     openai_api_key: Key = key_of("openai", "Key for `openai`.")
     openai_model_name: str = model_of("openai", "gpt-4.1-mini", "Model of `openai`.")
     openai_base_url: Address = address_of(
-        "openai", "https://api.openai.com/v1", "Address of `openai`, or one that speaks it."
+        "openai", "https://api.openai.com/v1", "Address of `openai` or of a compatible API."
     )
     ollama_model_name: str = model_of("ollama", "", "Model of `ollama`, as `ollama list` names it.")
     ollama_base_url: Address = address_of("ollama", "http://127.0.0.1:11434/v1", "Address of `ollama`.")
-    local_model_path: str = option_of("local", "", description="GGUF file that `local` runs inside the process.")
+    local_model_path: str = option_of(
+        "local", "", description="GGUF file of the model that `local` runs inside the process."
+    )
     local_context_tokens: int = option_of(
-        "local", 4_096, ge=256, le=1_048_576, description="Context of `local`, prompt and answer together (tokens)."
+        "local",
+        4_096,
+        ge=256,
+        le=1_048_576,
+        description="Context size of `local`: prompt and answer together (tokens).",
     )
     local_threads: int = option_of(
-        "local", 0, ge=0, le=1_024, description="Threads of `local`; 0 = half the cores, so that pages stay quick."
+        "local",
+        0,
+        ge=0,
+        le=1_024,
+        description="Threads of `local`; 0: half the cores, so that the pages stay responsive.",
     )
 
     llm_temperature: float = Field(
-        0.0, ge=0.0, le=2.0, description="Temperature of answers; only replies at 0 are kept in the cache."
+        0.0, ge=0.0, le=2.0, description="Temperature of answers; only replies at temperature 0 are cached."
     )
-    llm_max_tokens: int = Field(1_024, ge=1, description="Longest answer (tokens).")
+    llm_max_tokens: int = Field(1_024, ge=1, description="Maximum length of an answer (tokens).")
     llm_cache_enabled: bool = Field(
-        True, description="Keep replies at temperature 0 in DATA_DIR/cache/replies.sqlite and give them again for free."
+        True, description="Save replies at temperature 0 in DATA_DIR/cache/replies.sqlite and reuse them at no cost."
     )
     nim_max_concurrent_requests: int = Field(
-        32, ge=1, le=1_024, description="Requests that one provider, NIM or not, gets at the same time."
+        32, ge=1, le=1_024, description="Maximum concurrent requests to a provider, NIM or any other."
     )
     nim_request_timeout: float = Field(
-        120, gt=0, le=3_600, description="Longest wait for a provider, NIM or not (seconds)."
+        120, gt=0, le=3_600, description="Maximum wait for a provider, NIM or any other (seconds)."
     )
     nim_max_retries: int = Field(
-        3, ge=0, le=20, description="Repetitions of a request that failed by 429, 5xx, time-out or a lost connection."
+        3, ge=0, le=20, description="Retries of a request that failed with 429, 5xx, a time-out or a lost connection."
     )
 
     embedding_model_name: str = Field(
-        LOCAL_EMBEDDER, description="Embedding model; `openai/…` and `nvidia/…` ask OpenAI and NVIDIA with their keys."
+        LOCAL_EMBEDDER, description="Embedding model; `openai/…` and `nvidia/…` use OpenAI and NVIDIA with their keys."
     )
     embedding_base_url: Address = Field(
-        "", description="NIM or another OpenAI-like endpoint that embeds with EMBEDDING_MODEL_NAME."
+        "", description="Address of a NIM or OpenAI-compatible endpoint that embeds with EMBEDDING_MODEL_NAME."
     )
     embedding_model_type: Literal["asymmetric", "symmetric"] = Field(
         "asymmetric",
-        description="Whether that endpoint is told `input_type` query or passage (`asymmetric`, as NIM asks for) or "
-        "not (`symmetric`).",
+        description="`asymmetric`: requests to that endpoint carry `input_type` query or passage, as NIM requires; "
+        "`symmetric`: they do not.",
     )
-    embedding_batch_size: int = Field(32, ge=1, le=1_024, description="Texts embedded in one call.")
+    embedding_batch_size: int = Field(32, ge=1, le=1_024, description="Texts per call to the embedding model.")
 
     retrieval_strategy: str = Field(
-        "BRIDGE_HYBRID", description="Retrieval strategy of chat and benchmark, by its name in the registry."
+        "BRIDGE_HYBRID", description="Name of the retrieval strategy of the chat and of benchmark runs."
     )
-    retrieval_k: int = Field(20, ge=1, le=1_000, description="Documents a benchmark keeps and scores per query.")
-    retrieval_pre_fusion_k: int = Field(150, ge=1, le=10_000, description="Candidates of each retriever before fusion.")
+    retrieval_k: int = Field(20, ge=1, le=1_000, description="Documents that a run keeps and scores per query.")
+    retrieval_pre_fusion_k: int = Field(150, ge=1, le=10_000, description="Candidates per retriever before fusion.")
     retrieval_fusion: Literal["rrf", "weighted"] = Field(
         "weighted",
-        description="BM25 and vectors fused by score with a share of the vectors that grows with the question's "
-        "length, or by rank (`weighted`, `rrf`); `rrf` when RETRIEVAL_RRF_K or a weight is set and this is not.",
+        description="How BM25 and vectors are fused. `weighted`: by score, with a weight of the vectors that grows "
+        "with the question's length; `rrf`: by rank. If RETRIEVAL_RRF_K or a weight is set and this is not, `rrf`.",
     )
-    retrieval_rrf_k: int = Field(60, ge=1, description="The constant k of reciprocal rank fusion.")
+    retrieval_rrf_k: int = Field(60, ge=1, description="Constant k of reciprocal rank fusion.")
     retrieval_bm25_weight: float = Field(0.5, ge=0.0, description="Weight of BM25 in the fusion.")
     retrieval_vector_weight: float = Field(0.5, ge=0.0, description="Weight of the vectors in the fusion.")
     retrieval_context_batch_size: int = Field(
-        8, ge=1, le=256, description="Chunks whose context CONTEXTUAL_HYBRID asks a language model for at once."
+        8, ge=1, le=256, description="Chunks per request when CONTEXTUAL_HYBRID asks a model for their contexts."
     )
 
     retrieval_context_max_tokens: int = Field(
         150,
         ge=10,
         le=2_000,
-        description="Longest context that CONTEXTUAL_HYBRID indexes with a chunk (tokens of 4 characters).",
+        description="Maximum context that CONTEXTUAL_HYBRID indexes with each chunk (tokens of 4 characters).",
     )
     retrieval_bm25_language: Literal["", "es", "en"] = Field(
-        "", description="Language of a benchmark's corpus, for stemming and prompts; empty: detected."
+        "", description="Language of the corpus of a run, for stemming and prompts; empty: detected."
     )
 
     query_expansion_llm: bool = Field(
-        False, description="Ask PROVIDER's model for further words where a question has fewer than 5."
+        False, description="Ask PROVIDER's model for additional words if a question has fewer than 5."
     )
 
     vector_store: Literal["auto", "exact", "chroma"] = Field(
-        "auto", description="Where vectors are searched; auto: ChromaDB for knowledge bases, exact for benchmarks."
+        "auto", description="Where vectors are searched; `auto`: ChromaDB for knowledge bases, exact search for runs."
     )
     chroma_host: str = Field("", description="host:port of a ChromaDB server; empty: files in DATA_DIR/chroma.")
 
-    reranker_enabled: bool = Field(False, description="Put the candidates in order once more before the answer.")
+    reranker_enabled: bool = Field(False, description="Rerank the candidates before the answer.")
     reranker_base_url: Address = Field(
-        "", description="NIM with a ranking model, e.g. http://host:9000/v1; empty: PROVIDER's model scores 0-10."
+        "", description="NIM with a reranking model, e.g. http://host:9000/v1; empty: PROVIDER's model scores 0-10."
     )
-    reranker_model_name: str = Field("nvidia/llama-3.2-nv-rerankqa-1b-v2", description="Ranking model of that NIM.")
+    reranker_model_name: str = Field("nvidia/llama-3.2-nv-rerankqa-1b-v2", description="Reranking model of that NIM.")
     reranker_top_n: int = Field(5, ge=1, le=1_000, description="Chunks kept after reranking.")
 
     mteb_dataset_name: str = Field(
         "valle_multihop",
-        description="Data set of a benchmark run: a name, a folder, or s3://bucket/…/name; a name may also stand under "
+        description="Data set of a run: a name, a folder, or s3://bucket/…/name; a name is also looked up under "
         "S3_DATASETS_PREFIX.",
     )
-    eval_max_queries: int = Field(0, ge=0, description="Queries of a run, the first of the data set; 0 = all.")
+    eval_max_queries: int = Field(0, ge=0, description="Maximum queries of a run, in file order; 0: all.")
     eval_max_corpus: int = Field(
         0,
         ge=0,
-        description="Documents of a run, those that its queries need first and the others after a shuffle; 0 = all.",
+        description="Maximum documents of a run: first those that its queries need, then random others; 0: all.",
     )
     corpus_shuffle_seed: int = Field(
-        42, ge=-1, description="Seed of what EVAL_MAX_CORPUS and DEV_MODE pick; -1 = no shuffle, in the files' order."
+        42, ge=-1, description="Random seed for EVAL_MAX_CORPUS and DEV_MODE; -1: no shuffle, the files' order."
     )
     dev_mode: bool = Field(
         False,
-        description="Run on a sample: DEV_QUERIES random queries, all their gold documents, others up to "
-        "DEV_CORPUS_SIZE. EVAL_MAX_QUERIES and EVAL_MAX_CORPUS do not count then.",
+        description="Run on a sample: DEV_QUERIES random queries, all their gold documents, and others up to "
+        "DEV_CORPUS_SIZE. EVAL_MAX_QUERIES and EVAL_MAX_CORPUS are then ignored.",
     )
-    dev_queries: int = Field(200, ge=1, description="Queries of DEV_MODE.")
-    dev_corpus_size: int = Field(4_000, ge=1, description="Documents of DEV_MODE, gold ones and others.")
+    dev_queries: int = Field(200, ge=1, description="Queries in the sample of DEV_MODE.")
+    dev_corpus_size: int = Field(4_000, ge=1, description="Documents in the sample of DEV_MODE, gold ones and others.")
     dataset_max_upload_mb: int = Field(
         200,
         ge=1,
         le=2_000,
-        description="Largest file taken as a data set in Admin (MB); unpacked, eight times that.",
+        description="Maximum size of a file uploaded as a data set in Admin (MB); unpacked, eight times that.",
     )
 
     minio_endpoint: Address = Field(
-        "", description="MinIO or another S3 server with data sets, e.g. http://host:9000; empty: none."
+        "", description="Address of a MinIO or other S3 server with data sets, e.g. http://host:9000; empty: none."
     )
-    minio_access_key: Key = Field(SecretStr(""), description="Access key of that server.")
-    minio_secret_key: Key = Field(SecretStr(""), description="Secret of that key.")
-    minio_bucket_name: str = Field("", description="Bucket of the data sets, e.g. lakehouse.")
-    minio_region: str = Field("us-east-1", min_length=1, description="Region that requests are signed for.")
+    minio_access_key: Key = Field(SecretStr(""), description="Access key for the S3 server.")
+    minio_secret_key: Key = Field(SecretStr(""), description="Secret of the access key for the S3 server.")
+    minio_bucket_name: str = Field("", description="Bucket with the data sets, e.g. lakehouse.")
+    minio_region: str = Field("us-east-1", min_length=1, description="Region used to sign requests to S3.")
     s3_datasets_prefix: str = Field(
-        "datasets/evaluation", description="Where in the bucket data sets are: <prefix>/<name>/corpus.parquet, …"
+        "datasets/evaluation", description="Prefix of the data sets in the bucket: <prefix>/<name>/corpus.parquet, …"
     )
-    generation_enabled: bool = Field(True, description="Answers in benchmark runs, by PROVIDER's model.")
+    generation_enabled: bool = Field(True, description="Generate answers in runs, with PROVIDER's model.")
     generation_max_context_chars: int = Field(
         0,
         ge=0,
-        description="Budget of the context of an answer in benchmark runs (characters); 0: as in the chat, and no more "
-        "than the model can read, where its server tells.",
+        description="Maximum context of an answer in runs (characters); 0: as in the chat, but no more than the model "
+        "can read if its server reports it.",
     )
     judge_metrics: str = Field(
         DEFAULT_JUDGE_METRICS,
-        description="What a language model scores of the answers of a run, separated by commas; empty: nothing.",
+        description="Metrics of the answers of a run that a judge scores, separated by commas; empty: none.",
     )
-    judge_provider: str = Field("", description="Who judges answers of runs, as PROVIDER; empty: PROVIDER.")
-    judge_model_name: str = Field("", description="Model of the judge; empty: the one that its provider's own names.")
+    judge_provider: str = Field("", description="Provider that judges the answers of runs; empty: PROVIDER.")
+    judge_model_name: str = Field("", description="Model of the judge; empty: that of its provider's own setting.")
     log_format: Literal["text", "jsonl"] = Field(
-        "text", description="Log lines as text or as JSON objects, the latter with the events of a run."
+        "text", description="Format of the log: `text`, or `jsonl` (JSON objects, including the events of a run)."
     )
 
     @field_validator("generation_max_context_chars")
@@ -270,7 +281,7 @@ class SettingFields(BaseSettings):
     def _known_judge_metrics(cls, value: str) -> str:
         names = names_of(value)
         if unknown := [name for name in names if name not in JUDGE_METRICS]:
-            raise ValueError(f"{unknown[0]!r} is none of them; legal: {', '.join(JUDGE_METRICS)}")
+            raise ValueError(f"{unknown[0]!r} is not a judge metric; legal: {', '.join(JUDGE_METRICS)}")
         return ",".join(names)
 
     @field_validator("judge_provider")
@@ -298,7 +309,7 @@ class SettingFields(BaseSettings):
     @classmethod
     def _whole_address(cls, value: str) -> str:
         if value and not re.fullmatch(r"https?://[^/\s]+/?", value):
-            raise ValueError("an address with http:// or https:// and no path is needed, as in http://host:9000")
+            raise ValueError("it must begin with http:// or https:// and have no path, as in http://host:9000")
         return value.rstrip("/")
 
     @field_validator("s3_datasets_prefix")
@@ -323,7 +334,7 @@ class SettingFields(BaseSettings):
 
 
 def names_of(text: str) -> list[str]:
-    """Names separated by commas, each once."""
+    """Split names separated by commas; repeated and empty ones are dropped."""
     return list(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
 
 

@@ -1,4 +1,4 @@
-"""What a form needs to ask for a setting, from the field itself: its kind, its range, its choices."""
+"""Describes how a form asks for a setting: its kind, range and choices, derived from the field."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "data": ("mteb_", "eval_", "corpus_", "dev_", "dataset_", "minio_", "s3_"),
     "answers": ("generation_", "judge_"),
 }
-"""Group -> how the names of its settings begin."""
+"""Group -> prefixes of the names of its settings."""
 
 CHANGEABLE = frozenset(
     {
@@ -48,22 +48,22 @@ CHANGEABLE = frozenset(
         *("judge_provider", "judge_model_name"),
     }
 )
-"""Settings that Admin may change while the App is open.
+"""Settings that Admin may change while the App is running.
 
-Not the folders, which are in use; not the addresses, which would send keys and texts elsewhere; no secrets.
+Excludes folders, which are in use; addresses, which decide where keys and texts are sent; and secrets.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class SettingForm:
-    """How to ask for a setting."""
+    """Form field for a setting."""
 
     name: str
     kind: Kind
     choices: tuple[str, ...]
-    """Of a choice."""
+    """Legal values, if the kind is "choice"; otherwise empty."""
     low: float | None
-    """The smallest legal value of a number; None for none."""
+    """Smallest legal value of a number; None if unbounded."""
     high: float | None
     default: Any
 
@@ -74,12 +74,12 @@ class SettingForm:
 
     @property
     def group(self) -> str:
-        """By name, as in ``GROUPS``."""
+        """The group of the setting, a key of ``GROUPS``."""
         return next(group for group, begins in GROUPS.items() if self.name.startswith(begins))
 
 
 def form_of(name: str) -> SettingForm:
-    """The form of a setting, which must exist."""
+    """Return the form of the setting ``name``, which must exist."""
     field = Settings.model_fields[name]
     bounds: dict[str, float] = {}
     for constraint in field.metadata:

@@ -1,6 +1,6 @@
-"""What helps with a setting that is not as it should be: names that were nearly meant, and which values are legal.
+"""Help for wrong settings: finds misspelt names and describes legal values.
 
-Pure functions; who reads the environment is ``settings``.
+Pure functions; ``settings.model`` reads the environment.
 """
 
 from __future__ import annotations
@@ -23,38 +23,41 @@ OTHER_NAMES = {
     "MINIO_SECURE": "MINIO_ENDPOINT",
     "MINIO_USE_SSL": "MINIO_ENDPOINT",
 }
-"""Names that are known to be taken for ours."""
+"""Common wrong names -> the setting that is probably meant."""
 
 _OURS = {"NIM", "RETRIEVAL", "RERANKER", "EVAL", "MTEB", "KB", "GENERATION", "EMBEDDING", "CORPUS"}
-"""First words of names that hardly any other program uses."""
+"""First words of our names that hardly any other program uses."""
 
 _SHORT, _LONG = 10, 16
-"""Letters from which on two, and three, wrong ones leave a name recognisable."""
+"""Minimum lengths of a name for two, and for three, wrong letters to count as a misspelling."""
 
 _RECOGNISABLE = 5
-"""Letters that a first word must have to be taken for another: NIM is not LLM."""
+"""Minimum length of a first word to count as a misspelling of another: NIM is not a misspelt LLM."""
 
 
 @dataclass(frozen=True, slots=True)
 class NearMiss:
-    """A variable that is set, is no setting, and looks like one."""
+    """A variable that is set and is not a setting, but looks like a misspelt one."""
 
     found: str
     where: str
     """"environment", or the name of the file."""
     meant: str
-    """The setting that it looks like."""
+    """The setting that was probably meant."""
 
     def __str__(self) -> str:
         return f"{self.found} ({self.where}) is no setting; did you mean {self.meant}?"
 
 
 def near_misses(found: Iterable[str], known: Iterable[str], where: str, own_file: bool) -> list[NearMiss]:
-    """Those of ``found`` that look like one of ``known``, in capitals.
+    """Return the names in ``found`` that look like a misspelling of one in ``known``.
 
     Args:
-        own_file: the names are from a file of ours, where a similar name is ours; elsewhere only one that no other
-            program would use is.
+        found: names of variables, in any case.
+        known: names of settings, in capitals.
+        where: place of ``found``: "environment" or a file's name.
+        own_file: True for a file of this project, where any similar name is reported. Otherwise only names that no
+            other program is likely to use are reported.
     """
     names = sorted(set(known))
     misses = []
@@ -66,7 +69,7 @@ def near_misses(found: Iterable[str], known: Iterable[str], where: str, own_file
 
 
 def _meant(name: str, known: list[str], own_file: bool) -> str | None:
-    # MinIO's server has variables of its own; only in a file of ours are they meant for us.
+    # MinIO's server uses such variables itself; only in a file of this project are they meant as settings.
     if (meant := OTHER_NAMES.get(name)) in known and (own_file or name.split("_")[0] in _OURS):
         return meant
     candidates = [other for other in known if _similar(name, other, own_file)]
@@ -74,12 +77,12 @@ def _meant(name: str, known: list[str], own_file: bool) -> str | None:
 
 
 def _similar(name: str, known: str, own_file: bool) -> bool:
-    if re.sub(r"_?\d+$", "", name) == known:  # a second one of its kind, as some programs take several keys
+    if re.sub(r"_?\d+$", "", name) == known:  # a numbered variant, as in programs that take several keys
         return False
     mine, theirs = name.split("_"), known.split("_")
     if mine[0] == theirs[0] and (own_file or mine[0] in _OURS) and min(len(mine), len(theirs)) >= 2:
         fewer, more = sorted((mine, theirs), key=len)
-        # A word left out or put in between.
+        # Up to two words are missing or additional.
         if set(fewer) < set(more) and len(more) - len(fewer) <= 2:
             return True
     if name.replace("_", "") == known.replace("_", "") and (own_file or len(known) >= _SHORT):
@@ -91,7 +94,7 @@ def _similar(name: str, known: str, own_file: bool) -> bool:
 
 
 def legal_values(annotation: Any, metadata: Iterable[Any]) -> str:
-    """What a field of pydantic takes, in words: "a whole number from 1 to 1000"; "" where that says nothing.
+    """Describe the legal values of a pydantic field, as in "a whole number from 1 to 1000"; "" if any text is legal.
 
     Args:
         annotation: the field's type.

@@ -9,7 +9,7 @@ from pydantic import AfterValidator, Field, PlainSerializer, SecretStr
 from pydantic.fields import FieldInfo
 
 MASK = "***"
-"""What stands for a secret wherever settings are written down."""
+"""Replaces the value of a secret wherever settings are logged, saved or shown."""
 
 
 def _masked(value: SecretStr) -> str:
@@ -18,7 +18,7 @@ def _masked(value: SecretStr) -> str:
 
 def _usable_key(value: SecretStr) -> SecretStr:
     key = value.get_secret_value().strip()
-    # It goes into a header: libraries that cannot put it there would repeat it in their error.
+    # The key goes into an HTTP header: a library that cannot encode it would repeat it in its error message.
     if not key.isascii() or not key.isprintable() or " " in key:
         raise ValueError("a key has no spaces, control characters or letters outside of ASCII")
     return SecretStr(key)
@@ -26,52 +26,52 @@ def _usable_key(value: SecretStr) -> SecretStr:
 
 def _no_password(value: str) -> str:
     if "@" in value:
-        raise ValueError("an address is written down with every run and must hold no name or password")
+        raise ValueError("an address is recorded with every run and must not contain a user name or password")
     return value
 
 
 IS_ADDRESS = AfterValidator(_no_password)
 
 Secret = Annotated[SecretStr, PlainSerializer(_masked, when_used="json")]
-"""Never written down."""
+"""A setting whose value is never logged, saved or shown."""
 Key = Annotated[Secret, AfterValidator(_usable_key)]
-"""A secret that is sent in a header."""
+"""A secret that is sent in an HTTP header."""
 Address = Annotated[str, IS_ADDRESS]
-"""Where requests go to."""
+"""An address that requests are sent to."""
 
 
 @dataclass(frozen=True, slots=True)
 class OfProvider:
-    """Says that a setting belongs to one provider of language models."""
+    """Marks a setting as belonging to one provider of language models."""
 
     provider: str
-    """By its name in ``llm.registry``."""
+    """Name of the provider in ``llm.registry``."""
     role: Literal["key", "model", "address", "other"]
-    """What the setting holds; "other" is read by the provider's own code alone."""
+    """What the setting holds; "other" is read only by the provider's own code."""
 
 
 def key_of(provider: str, description: str) -> Any:
-    """A field for a provider's key, empty unless it is set; its type is ``Key``."""
+    """Return a field for a provider's key, empty by default. Annotate it with ``Key``."""
     return _field(OfProvider(provider, "key"), SecretStr(""), description)
 
 
 def model_of(provider: str, default: str, description: str) -> Any:
-    """A field for the name of a provider's model, which may be empty only if the default is."""
+    """Return a field for the name of a provider's model. It may be empty only if the default is."""
     return _field(OfProvider(provider, "model"), default, description, min_length=1 if default else 0)
 
 
 def address_of(provider: str, default: str, description: str) -> Any:
-    """A field for a provider's address; its type is ``Address``."""
+    """Return a field for a provider's address. Annotate it with ``Address``."""
     return _field(OfProvider(provider, "address"), default, description)
 
 
 def option_of(provider: str, default: Any, description: str, **constraints: Any) -> Any:
-    """A field for anything else that only the provider's own code reads; constraints as of ``pydantic.Field``."""
+    """Return a field that only the provider's own code reads; constraints as in ``pydantic.Field``."""
     return _field(OfProvider(provider, "other"), default, description, **constraints)
 
 
 def marked(field: FieldInfo) -> OfProvider | None:
-    """Whose setting a field is; None for a setting that belongs to no provider."""
+    """Return the provider that a field belongs to; None if it belongs to none."""
     extra = field.json_schema_extra
     return OfProvider(**extra) if isinstance(extra, dict) else None  # type: ignore[arg-type]
 

@@ -20,17 +20,17 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class SettingRow:
-    """A setting as it is in effect."""
+    """A setting with the value in effect."""
 
     form: SettingForm
     value: Any
     """None for a secret."""
     is_set: bool
-    """Of a secret, whether it has a value."""
+    """Whether a secret has a value; always True for other settings."""
     source: Source
-    """"given" for one that the program was started with in another way."""
+    """Where the value comes from; "given" means an argument at start-up."""
     changeable: bool
-    """Admin may change it."""
+    """Whether Admin may change it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,17 +38,17 @@ class Snapshot:
     """The settings at one moment."""
 
     version: int
-    """Grows with each change. What was built under another version may be built from other settings."""
+    """Increases with each change. Objects built under another version may use other settings."""
     settings: Settings
 
 
 class LiveSettings:
-    """The settings in effect, with what Admin changed while the App is open. Safe to share between threads."""
+    """The settings in effect, with the changes made in Admin while the App runs. Safe to share between threads."""
 
     def __init__(self, given: Settings) -> None:
         """
         Args:
-            given: the settings as they were read at the start. What is set there wins over a choice made in Admin.
+            given: settings read at start-up. Values set there take precedence over choices made in Admin.
         """
         self._given = given
         self._path = given.app_settings_path
@@ -91,11 +91,11 @@ class LiveSettings:
             name: a provider that is known and configured; the caller has checked that.
 
         Raises:
-            InvalidSetting: PROVIDER is set outside of Admin, and wins.
+            InvalidSetting: PROVIDER is set outside Admin, which takes precedence.
             ChoiceNotKept: the choice could not be written; nothing changes.
         """
         if self.provider_fixed:
-            reason = f"it is set outside of Admin and wins over the choice of {name!r}; remove it there first"
+            reason = f"it is set outside Admin, which wins over the choice of {name!r}; remove it there first"
             raise InvalidSetting(name="PROVIDER", found=self._given.provider, reason=reason)
         with self._lock:
             settings = self._effective(self._chosen, name)
@@ -106,7 +106,7 @@ class LiveSettings:
     # --- the other settings
 
     def rows(self) -> list[SettingRow]:
-        """Every setting, in the order of their fields."""
+        """Return a row per setting, in the order of the fields."""
         current = self._given.with_changes(**self._chosen)
         places = where_set()
         rows = []
@@ -131,26 +131,26 @@ class LiveSettings:
         return rows
 
     def changeable(self, name: str) -> bool:
-        """Whether Admin may change it: it is one of those, and is not set outside of Admin."""
+        """Return whether Admin may change a setting: it is in ``CHANGEABLE`` and is not set outside Admin."""
         return name in CHANGEABLE and name not in self._outside
 
     def change(self, name: str, value: Any) -> None:
-        """Have a setting from now on, and after a restart.
+        """Change a setting from now on, also after a restart.
 
         Raises:
             InvalidSetting: the value is not legal, or the setting cannot be changed here.
-            ChoiceNotKept
+            ChoiceNotKept: the file of choices cannot be written.
         """
         self._require_changeable(name, value)
         with self._lock:
             self._keep({**self._chosen, name: value})
 
     def reset(self, name: str) -> None:
-        """Go back to the default.
+        """Return a setting to its default.
 
         Raises:
             InvalidSetting: the setting cannot be changed here.
-            ChoiceNotKept
+            ChoiceNotKept: the file of choices cannot be written.
         """
         self._require_changeable(name, "")
         with self._lock:
@@ -171,8 +171,8 @@ class LiveSettings:
 
     def _require_changeable(self, name: str, value: Any) -> None:
         if name not in CHANGEABLE:
-            reason = "it is read at the start only; set it in the environment or in .env, and start again"
+            reason = "it is read only at start-up; set it in the environment or in .env, and restart"
             raise InvalidSetting(name=name.upper(), found=value, reason=reason)
         if name in self._outside:
-            reason = "it is set outside of Admin, which wins; remove it there first"
+            reason = "it is set outside Admin, which takes precedence; remove it there first"
             raise InvalidSetting(name=name.upper(), found=value, reason=reason)

@@ -1,6 +1,6 @@
-"""Frozen settings: the only reader of the environment, of ``.env`` and of ``.streamlit/secrets.toml``.
+"""Frozen settings: the only module that reads the environment, ``.env`` and ``.streamlit/secrets.toml``.
 
-The environment wins over ``.env``, which wins over ``.streamlit/secrets.toml``, which wins over the defaults.
+Order of precedence: environment, ``.env``, ``.streamlit/secrets.toml``, defaults.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ SECRETS_FILE = Path(".streamlit") / "secrets.toml"
 
 
 class _Sources(BaseSettings):
-    """Where values come from, the first wins: arguments, environment, ``.env``, ``secrets.toml``."""
+    """Sources of values, in order of precedence: arguments, environment, ``.env``, ``secrets.toml``."""
 
     @classmethod
     def settings_customise_sources(
@@ -67,15 +67,15 @@ class _Sources(BaseSettings):
         return init_settings, env_settings, dotenv_settings, _SecretsFile(settings_cls)
 
 
-_OF_THE_MACHINE = ("local_threads", "log_format")  # they change no result: a resumed run takes those of today
+_OF_THE_MACHINE = ("local_threads", "log_format")  # they change no result, so a resumed run uses the current values
 
 
 class Settings(_Sources, SettingPaths):
-    """One configuration for chat and benchmark: the fields, where things lie, and what follows from several fields."""
+    """Configuration shared by the chat and the benchmark: fields, paths and values derived from several fields."""
 
     @property
     def chosen_provider(self) -> str:
-        """The provider by name, with "auto" resolved."""
+        """Name of the provider, with "auto" resolved to gemini (if it has a key) or demo."""
         if self.provider != AUTO:
             return self.provider
         keyed = self.gemini_api_key.get_secret_value() or self.google_api_key.get_secret_value()
@@ -83,25 +83,25 @@ class Settings(_Sources, SettingPaths):
 
     @property
     def language_model(self) -> str:
-        """Names provider and model ("groq/llama-3.3-70b-versatile"); the provider alone where it has no model."""
+        """Provider and model, as in "groq/llama-3.3-70b-versatile"; only the provider if it has no model."""
         provider = self.chosen_provider
         model = self.model_of(provider)
         return f"{provider}/{model}" if model else provider
 
     def model_of(self, provider: str) -> str:
-        """The model that a provider is asked for; "" for one without."""
+        """Return the name of the model configured for ``provider``; "" if it has none."""
         if provider == "local":
             return Path(self.local_model_path).stem
         return str(getattr(self, MODEL_SETTINGS[provider])) if provider in MODEL_SETTINGS else ""
 
     @property
     def generator(self) -> str:
-        """Names provider and model of a run's answers; "" for a run without."""
+        """Provider and model that write a run's answers; "" for a run without answers."""
         return self.language_model if self.generation_enabled else ""
 
     @property
     def judge(self) -> str:
-        """Names provider and model of a run's judge; "" for no judgements: there are none to make, or no model."""
+        """Provider and model of a run's judge; "" if nothing is to be judged or the provider has no model."""
         if not (self.generation_enabled and self.judge_metrics):
             return ""
         judging = self.of_judge
@@ -109,7 +109,7 @@ class Settings(_Sources, SettingPaths):
 
     @property
     def of_judge(self) -> Settings:
-        """These settings with the judge's provider and model as the provider and its model."""
+        """Copy of these settings in which the judge's provider and model are the provider and its model."""
         provider = self.judge_provider or self.chosen_provider
         changes = {"provider": provider}
         if self.judge_model_name and provider in MODEL_SETTINGS:
@@ -118,25 +118,25 @@ class Settings(_Sources, SettingPaths):
 
     @property
     def judge_metric_names(self) -> list[str]:
-        """``judge_metrics`` as names."""
+        """``judge_metrics`` as a list of names."""
         return names_of(self.judge_metrics)
 
     @property
     def embedding_kind(self) -> str:
-        """What an endpoint is told beside the text; "" for a model that is no endpoint's."""
+        """``embedding_model_type`` if the model is served by EMBEDDING_BASE_URL, otherwise ""."""
         own = self.embedding_model_name == LOCAL_EMBEDDER or not self.embedding_base_url
         return "" if own else self.embedding_model_type
 
     @property
     def reranker(self) -> str:
-        """Names what puts the candidates in order once more ("nim:MODEL", "llm:PROVIDER/MODEL"); "" for nothing."""
+        """The reranker, as "nim:MODEL" or "llm:PROVIDER/MODEL"; "" if reranking is disabled."""
         if not self.reranker_enabled:
             return ""
         return f"nim:{self.reranker_model_name}" if self.reranker_base_url else f"llm:{self.language_model}"
 
     @property
     def storage_missing(self) -> list[str]:
-        """The variables without which the S3 server cannot be asked; empty when all are set."""
+        """Variables still needed to use the S3 server; empty when all are set."""
         return [name for name, value in self._storage.items() if not value]
 
     @property
@@ -154,10 +154,10 @@ class Settings(_Sources, SettingPaths):
         }
 
     def with_changes(self, **changes: Any) -> Settings:
-        """These settings with some values replaced, validated again.
+        """Return a copy of these settings with ``changes`` applied and validated.
 
         Raises:
-            InvalidSetting: a value is not legal.
+            InvalidSetting: a value is not legal, or there is no such setting.
         """
         for name, value in changes.items():
             if name not in Settings.model_fields:
@@ -169,11 +169,12 @@ class Settings(_Sources, SettingPaths):
         return _validated(lambda: Settings(_env_file=None, **{**values, **changes}))  # type: ignore[call-arg]
 
     def with_recorded(self, recorded: Mapping[str, Any]) -> Settings:
-        """These settings with the values that a run's manifest holds; secrets, and what only says how this machine does
-        its work, stay as they are here.
+        """Return a copy of these settings with the values recorded in a run's manifest.
+
+        Secrets and settings that only concern this machine, such as its number of threads, keep their current values.
 
         Raises:
-            InvalidSetting: a recorded value is not legal any more.
+            InvalidSetting: a recorded value is no longer legal.
         """
         fields = Settings.model_fields
         known = {name: value for name, value in recorded.items() if name in fields and name not in _OF_THE_MACHINE}
@@ -183,10 +184,10 @@ class Settings(_Sources, SettingPaths):
 
 
 class _SecretsFile(PydanticBaseSettingsSource):
-    """Top-level keys of ``.streamlit/secrets.toml``, in either case."""
+    """Reads the top-level keys of ``.streamlit/secrets.toml``, in upper or lower case."""
 
     def get_field_value(self, field: Any, field_name: str) -> tuple[Any, str, bool]:
-        raise NotImplementedError  # pydantic-settings asks for it; only __call__ is used
+        raise NotImplementedError  # abstract in pydantic-settings; only __call__ is used
 
     def __call__(self) -> dict[str, Any]:
         try:
@@ -194,19 +195,19 @@ class _SecretsFile(PydanticBaseSettingsSource):
         except FileNotFoundError:
             return {}
         except (OSError, ValueError) as error:
-            # tomllib's message holds no value, only a place.
+            # Safe to show: tomllib's message names a position, never a value.
             raise InvalidSetting(name=str(SECRETS_FILE), found="", reason=f"it cannot be read: {error}") from None
         fields = self.settings_cls.model_fields
         return {name.lower(): value for name, value in found.items() if name.lower() in fields and value != ""}
 
 
 def load_settings(env_file: Path | None = None, **overrides: Any) -> Settings:
-    """Read the environment, ``.env`` (or ``env_file``) and ``.streamlit/secrets.toml``; ``overrides`` win over all.
+    """Read the environment, ``.env`` (or ``env_file``) and ``.streamlit/secrets.toml``; ``overrides`` take precedence.
 
-    A name that looks like one of ours and is none is logged as a warning.
+    Logs a warning for each name that looks like a misspelt setting.
 
     Raises:
-        InvalidSetting: names the variable, what was found and what is legal.
+        InvalidSetting: a value is not legal; the error names the variable, the value found and the legal values.
     """
     if env_file is not None and not env_file.is_file():
         raise InvalidSetting(name="--env", found=str(env_file), reason="there is no such file")
@@ -218,11 +219,11 @@ def load_settings(env_file: Path | None = None, **overrides: Any) -> Settings:
 
 
 def where_set() -> dict[str, Literal["environment", "dotenv", "secrets"]]:
-    """Setting -> the place of the value that wins, for those that are set in a place that is read at the start."""
+    """Return, for each setting that is set in the environment or a file, the place whose value is in effect."""
     places: dict[str, Literal["environment", "dotenv", "secrets"]] = {}
     with suppress(InvalidSetting):
         places |= dict.fromkeys(_SecretsFile(Settings)(), "secrets")
-    # A file that is not text was told of at the start.
+    # A file that is not text was already reported at start-up.
     with suppress(OSError, ValueError):
         written = dotenv_values(".env") if Path(".env").is_file() else {}
         places |= dict.fromkeys((name.lower() for name, value in written.items() if value), "dotenv")
@@ -231,7 +232,7 @@ def where_set() -> dict[str, Literal["environment", "dotenv", "secrets"]]:
 
 
 class _LogFormat(_Sources):
-    """LOG_FORMAT alone, from the same places."""
+    """Reads LOG_FORMAT alone, from the same sources."""
 
     model_config = Settings.model_config
 
@@ -239,7 +240,7 @@ class _LogFormat(_Sources):
 
 
 def log_format(env_file: Path | None = None) -> str:
-    """LOG_FORMAT, which is needed to tell what is wrong with the others; "text" where it cannot be read."""
+    """Return LOG_FORMAT, which is needed to report errors in the other settings; "text" if it cannot be read."""
     try:
         # As above: the stubs do not know _env_file.
         return _LogFormat(_env_file=env_file or Path(".env")).log_format  # type: ignore[call-arg]
@@ -248,10 +249,10 @@ def log_format(env_file: Path | None = None) -> str:
 
 
 def misnamed_settings(env_file: Path | None = None) -> list[NearMiss]:
-    """Names in the environment and in ``.env`` (or ``env_file``) that are none of ours and look like one."""
+    """Return names in the environment and in ``.env`` (or ``env_file``) that look like misspelt settings."""
     known = [name.upper() for name in Settings.model_fields]
     path = env_file or Path(".env")
-    # A file that is not text is told by pydantic-settings, which reads it next.
+    # pydantic-settings, which reads the file next, reports a file that is not text.
     with suppress(OSError, ValueError):
         written = dotenv_values(path) if path.is_file() else {}
         return [
@@ -271,7 +272,7 @@ def _validated(build: Any) -> Settings:
         legal = legal_values(info.annotation, info.metadata) if info else ""
         reason = f"{first['msg']}; legal: {legal}" if legal and "legal:" not in first["msg"] else first["msg"]
         if field in (*SECRETS, *ADDRESSES):
-            # pydantic's own error shows the value.
+            # Not chained: pydantic's own error would show the value.
             raise InvalidSetting(name=field.upper(), found=MASK, reason=reason) from None
         raise InvalidSetting(name=field.upper(), found=first["input"], reason=reason) from error
     return settings

@@ -1,4 +1,4 @@
-"""The password of Admin: how it may be written down, and comparing it in constant time and not too often."""
+"""The password of Admin: hashing, comparison in constant time, and limits on wrong tries."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from dataclasses import dataclass
 from chatbot_mvp.errors import PasswordTriesExhausted, PasswordWrong
 
 LEAST_CHARS = 8
-"""Of a password that is written down as it is."""
+"""Minimum length of a plain-text password."""
 
 _PREFIX = "scrypt:"
 _FORM = re.compile(r"scrypt:(\d+):(\d+):(\d+):([A-Za-z0-9_-]+={0,2}):([A-Za-z0-9_-]+={0,2})")
 _COST, _BLOCK, _PARALLEL, _BYTES = 2**14, 8, 1, 32
 _MOST_MEMORY = 128 * 2**20
-"""Bytes that one comparison may take: a hash that asks for more is none of ours."""
+"""Maximum memory of one comparison, in bytes; a hash that needs more is rejected."""
 
 _PAUSE_S = 0.5
 _FREE_TRIES = 5
@@ -33,7 +33,7 @@ _MOST_ASKERS = 10_000
 
 
 def hash_password(password: str) -> str:
-    """A password as it may stand in a file that others read: ``scrypt:N:r:p:salt:hash``."""
+    """Return the salted scrypt hash of a password, as ``scrypt:N:r:p:salt:hash``. Safe to store in a readable file."""
     salt = secrets.token_bytes(16)
     digest = _scrypt(password, salt, _COST, _BLOCK, _PARALLEL, _BYTES)
     texts = (base64.urlsafe_b64encode(part).decode() for part in (salt, digest))
@@ -41,24 +41,25 @@ def hash_password(password: str) -> str:
 
 
 def reason_against(configured: str) -> str:
-    """Why a value cannot be the password; "" if it can."""
+    """Return why a value cannot be used as ADMIN_PASSWORD; "" if it can."""
     if configured.startswith(_PREFIX):
-        return "" if _parts(configured) else "that is no hash as `chatbot-mvp hash-password` writes it"
+        return "" if _parts(configured) else "it is not a hash as `chatbot-mvp hash-password` writes it"
     if 0 < len(configured) < LEAST_CHARS:
-        return f"legal: {LEAST_CHARS} characters or more, or a hash of `chatbot-mvp hash-password`"
+        return f"legal: {LEAST_CHARS} characters or more, or a hash from `chatbot-mvp hash-password`"
     return ""
 
 
 class PasswordGate:
-    """Safe to share between threads."""
+    """Checks the password and slows down clients that try wrong ones. Safe to share between threads."""
 
     def __init__(self, configured: str, clock: Callable[[], float] = time.monotonic, pause: float = _PAUSE_S) -> None:
         """
         Args:
-            configured: the password or its hash; "" for none, which nothing matches.
-            pause: seconds that a wrong one keeps all others waiting.
+            configured: the password or its hash; "" for no password, in which case no input matches.
+            clock: returns seconds that never decrease.
+            pause: seconds that every check waits after a wrong password.
         """
-        # A plain one is hashed too: every comparison takes as long, whatever was configured.
+        # A plain password is hashed too, so that every comparison takes the same time.
         self._hash = hash_password(configured) if configured and not configured.startswith(_PREFIX) else configured
         self._clock = clock
         self._pause = pause
@@ -67,22 +68,23 @@ class PasswordGate:
 
     @property
     def configured(self) -> bool:
-        """Whether there is a password at all."""
+        """Whether a password is set."""
         return bool(self._hash)
 
     def check(self, given: str, asker: str) -> None:
         """Return if ``given`` is the password.
 
-        Five wrong ones are free; from then on each costs its asker a wait, twice as long as the one before.
+        From the fifth wrong try on, each one makes its asker wait: 1 second at first, then twice as long each time,
+        up to 300 seconds.
 
         Args:
-            asker: who is slowed down, such as an address.
+            asker: identifies the client to slow down, such as its address.
 
         Raises:
-            PasswordWrong
-            PasswordTriesExhausted: not even compared.
+            PasswordWrong: it is not the password.
+            PasswordTriesExhausted: the asker must still wait; the password was not compared.
         """
-        # One at a time, and after a wrong one a pause: it bounds how many can be tried by somebody of many addresses.
+        # One check at a time, with a pause after a wrong one: this also limits an attacker with many addresses.
         with self._lock:
             now = self._clock()
             misses = self._misses.get(asker)

@@ -1,4 +1,4 @@
-"""Where things lie, below the data folder."""
+"""Paths of the application's files, derived from the data folder."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from chatbot_mvp.settings.fields import PROJECT_ROOT, SettingFields
 
 
 class SettingPaths(SettingFields):
-    """Settings, and the paths that follow from ``data_dir``."""
+    """The settings with the paths derived from ``data_dir``."""
 
     @property
     def app_settings_path(self) -> Path:
-        """Where choices made in Admin are kept: in the package's own folder, or in a DATA_DIR of one's own."""
+        """File of choices made in Admin: in the package's folder, or in DATA_DIR if that is not the default."""
         usual = self.data_dir.absolute() == PROJECT_ROOT / "data"
         return (PROJECT_ROOT / "chatbot_mvp" / "data" if usual else self.data_dir) / "app_settings.json"
 
     @property
     def samples_dir(self) -> Path:
-        """Folder of the samples that come with the project."""
+        """Folder of the bundled samples."""
         return PROJECT_ROOT / "data" / "samples"
 
     @property
@@ -35,7 +35,7 @@ class SettingPaths(SettingFields):
 
     @property
     def datasets_dir(self) -> Path:
-        """Data sets of one's own, a folder each."""
+        """Folder of the data sets added by users, one subfolder each."""
         return self.data_dir / "datasets"
 
     @property
@@ -44,7 +44,7 @@ class SettingPaths(SettingFields):
 
     @property
     def contexts_path(self) -> Path:
-        """Where contexts that a language model wrote for chunks are kept."""
+        """Cache of the contexts that a language model wrote for chunks."""
         return self.cache_dir / "contexts.sqlite"
 
     @property
@@ -53,7 +53,7 @@ class SettingPaths(SettingFields):
 
     @property
     def run_lock_path(self) -> Path:
-        """Held by the one run that is at work."""
+        """Lock held by the running benchmark run; there is at most one."""
         return self.jobs_dir / "run.lock"
 
     @property
@@ -66,12 +66,12 @@ class SettingPaths(SettingFields):
 
     @property
     def data_jobs_dir(self) -> Path:
-        """Data sets on their way."""
+        """Folder of the jobs that download or upload data sets."""
         return self.data_dir / "data_jobs"
 
     @property
     def presets_path(self) -> Path:
-        """Presets of runs that people saved."""
+        """File of the run presets saved by users."""
         return self.data_dir / "run_presets.json"
 
     @property
@@ -88,7 +88,7 @@ class SettingPaths(SettingFields):
 
     @property
     def errors_log_path(self) -> Path:
-        """Where an error's id that a page shows is found again."""
+        """Log of errors, where the id that a page shows can be looked up."""
         return self.data_dir / "logs" / "errors.jsonl"
 
     @property
@@ -97,5 +97,5 @@ class SettingPaths(SettingFields):
 
     @property
     def run_notes_path(self) -> Path:
-        """Tags and notes that people gave runs."""
+        """Tags and notes that users added to runs."""
         return self.data_dir / "run_notes.jsonl"

@@ -1,4 +1,4 @@
-"""The data sets: which there are, what each holds, bringing in more, sharing and deleting."""
+"""Admin tab for data sets: list and preview them, add, share and delete them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from streamlit_app.shared.uploader import translate_uploader
 
 
 def datasets_section() -> None:
-    """The whole tab."""
+    """Draw the tab."""
     translate_uploader(t("admin.data.choose"))
     _said()
     _job_panel()
@@ -75,7 +75,7 @@ def _count(value: int | None) -> str:
 
 
 def _remote() -> list[Found]:
-    """Those on S3 as they were when somebody last asked: a server that does not answer would hold up every rerun."""
+    """Return the data sets on S3 as last listed: asking a slow server in every rerun would block the page."""
     data = get_app().datasets
     if not data.uses_storage:
         return []
@@ -167,12 +167,12 @@ def _confirm_delete(entry: ListedDataset) -> None:
 
 def _upload() -> None:
     limit = get_app().settings.dataset_max_upload_mb
-    # A new key after each upload that was taken: the box is empty again.
+    # A new key after each accepted upload empties the box.
     count = st.session_state.get("data_uploads", 0)
     files = st.file_uploader(
         t("admin.data.upload", limit_mb=number(limit)),
         accept_multiple_files=True,
-        # Above the limit, so that a larger file is refused in the reader's language.
+        # Above the limit, so that our own error, in the session's language, refuses a larger file.
         max_upload_size=limit + 50,
         key=f"data_upload-{count}",
         help=t("admin.data.upload_help"),
@@ -256,7 +256,7 @@ def _live_jobs(was_active: bool) -> None:
 
 
 def _ended(job: JobStatus) -> None:
-    """How the latest one ended, until somebody puts it away."""
+    """Show how the latest job ended, until the user dismisses it."""
     if st.session_state.get("data_job_seen") == job.updated_at:
         return
     title = _title(job)
@@ -281,6 +281,6 @@ def _say(text: str) -> None:
 
 
 def _said() -> None:
-    """What an action had to say, after the rerun that shows its result."""
+    """Show the message of an action, after the rerun that shows its result."""
     if text := st.session_state.pop("data_said", ""):
         st.success(plain(text), icon=":material/check_circle:")

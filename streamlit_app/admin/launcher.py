@@ -1,4 +1,4 @@
-"""Where a benchmark run is chosen and started."""
+"""Form that configures and starts a benchmark run."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _ICONS = {
 
 
 def launcher() -> None:
-    """Choose a data set, a preset or parameters, and start."""
+    """Draw the form: data set, preset or parameters, estimate, start."""
     begin_fields()
     preset_bar()
     left, right = st.columns(2)
@@ -50,7 +50,7 @@ def _group(group: str, names: list[str]) -> None:
             t("admin.budget"), min_value=0.0, value=0.0, step=0.5, help=t("admin.budget_help"), key="run_budget"
         )
     for start in range(0, len(names), 3):
-        # A line of its own for every three: on a narrow page they stand below each other in their order.
+        # One row of columns per three fields, so that a narrow page stacks them in order.
         for column, name in zip(st.columns(3, vertical_alignment="bottom"), names[start : start + 3], strict=False):
             with column:
                 field(name)
@@ -58,7 +58,7 @@ def _group(group: str, names: list[str]) -> None:
 
 def _start(reference: str) -> None:
     changes: dict[str, Any] = {**changed(), "mteb_dataset_name": reference}
-    # Nothing is spent where no model answers.
+    # Without a model nothing is spent, so no budget is needed.
     budget = st.session_state.run_budget if value("generation_enabled") else 0.0
     start, check, _ = st.columns([1.3, 1.6, 3])
     started = start.button(
@@ -80,7 +80,7 @@ def _start(reference: str) -> None:
 
 
 def _dataset() -> str:
-    """A name, an address on S3 or a folder; "" while none is given."""
+    """Return the chosen data set: a name, an address on S3 or a folder; "" while none is given."""
     data = get_app().datasets
     folder_choice = t("admin.folder_choice")
     remote = data.remote()
@@ -92,7 +92,7 @@ def _dataset() -> str:
 
 
 def _answers() -> None:
-    """The two switches of answers and judge."""
+    """Draw the switches for answers and judge."""
     settings = get_app().settings.with_changes(
         generation_enabled=True,
         provider=value("provider"),

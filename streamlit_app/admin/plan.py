@@ -1,4 +1,4 @@
-"""What a run would do and take, before it does."""
+"""Shows the plan of a run and its estimated cost before it starts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from streamlit_app.shared.i18n import duration, number, t
 
 
 def show_plan(plan: RunPlan) -> None:
-    """Size, what is cached, and the estimate of requests, tokens, time and cost."""
+    """Draw the size of the run, what is cached, and the estimated requests, tokens, time and cost."""
     with st.container(border=True):
         unknown = t("plan.unknown")
         size = [number(value) if value is not None else unknown for value in (plan.queries, plan.documents)]

@@ -1,4 +1,4 @@
-"""Presets of a run: choosing one, saving the parameters as they stand, deleting one's own."""
+"""Presets of a run: choose one, save the current parameters as one, delete a saved one."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _AS_IS = ""
 
 
 def preset_bar() -> None:
-    """Draw the choice and what can be done with presets."""
+    """Draw the list of presets and the buttons to save and delete."""
     presets = {_key(preset): preset for preset in get_app().presets.all()}
     if st.session_state.get("run_preset", _AS_IS) not in presets:
         st.session_state.run_preset = _AS_IS

@@ -1,4 +1,4 @@
-"""The providers: a table for the home page, and for Admin the choice of the one that answers."""
+"""Providers: a table for the home page and, in Admin, the choice of the provider that answers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from streamlit_app.shared.state import error_text, get_app, show_error
 
 
 def _shown() -> list[ProviderStatus]:
-    """Those that are configured, and those that are always offered."""
+    """Return the providers that are configured, and those that are always listed."""
     return [status for status in get_app().providers.statuses() if status.configured or status.always_shown]
 
 
@@ -30,7 +30,7 @@ def _latency(status: ProviderStatus) -> str:
 
 
 def providers_table() -> None:
-    """One row per provider; trying them is a click, since it goes over the network. The results stay."""
+    """Draw one row per provider. A button tests them over the network; its results stay in the table."""
     if st.button(t("providers.try_all"), icon=":material/network_check:", key="providers-try"):
         with st.spinner(t("providers.trying")):
             get_app().providers.check_configured()
@@ -58,7 +58,7 @@ def _show_failures(rows: list[ProviderStatus]) -> None:
 
 
 def providers_section() -> None:
-    """Every provider that can be chosen, what is missing for the others, and whether they answer."""
+    """Draw the choice of the provider, what is missing for the others, and whether they respond."""
     providers = get_app().providers
     st.caption(t("providers.about"))
     if providers.fixed:
@@ -96,7 +96,7 @@ def _choose(name: str) -> None:
 
 
 def cache_section() -> None:
-    """How many replies are kept, and a way to forget them."""
+    """Draw the number of cached replies and a button to delete them."""
     cache = get_app().providers.reply_cache()
     text, clear = st.columns([6, 3], vertical_alignment="center")
     enabled = get_app().settings.llm_cache_enabled

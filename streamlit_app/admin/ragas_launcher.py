@@ -1,4 +1,4 @@
-"""Where an evaluation of answers is chosen and started."""
+"""Form that configures and starts a Ragas evaluation of answers."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from streamlit_app.shared.state import active_kb, get_app, show_error
 _SOURCES = ("upload", "run", "chat")
 _SUFFIXES = ("jsonl", "csv", "parquet")
 
-Source = tuple[str, str]  # (its kind, which one: a run's id)
+Source = tuple[str, str]  # (kind, id): the id is that of a run
 
 
 def ragas_launcher() -> None:
-    """Choose rows, metrics and how they are judged, and start."""
+    """Draw the form: rows, metrics, judge, start."""
     st.caption(t("ragas.about"))
     left, right = st.columns(2, gap="large")
     with left:
@@ -67,7 +67,7 @@ def _source() -> Source | None:
 
 
 def _rows(kind: str, which: str) -> tuple[str, list[InputRow]]:
-    """(the data set's name, its rows)."""
+    """Return (name of the data set, rows)."""
     app, kb = get_app(), active_kb()
     if kind == "run":
         return which, app.runs.evaluate_run(which)

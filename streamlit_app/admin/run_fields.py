@@ -1,4 +1,4 @@
-"""The parameters of a run as widgets: what each shows at first, which count under the others, what was changed."""
+"""Parameters of a run as widgets: initial values, which ones have an effect, which ones were changed."""
 
 from __future__ import annotations
 
@@ -21,30 +21,30 @@ _KEYS = {
 
 
 def key_of(name: str) -> str:
-    """The key of a parameter's widget."""
+    """Return the key of a parameter's widget."""
     return _KEYS.get(name, f"run_{name}")
 
 
 def begin_fields() -> None:
-    """Give every widget its first value, the setting in effect, where it has none yet."""
+    """Initialise every widget that has no value yet with the setting in effect."""
     for names in RUN_PARAMETERS.values():
         for name in names:
             key, usual = key_of(name), _usual(name)
-            # A setting that was changed meanwhile shows where nobody had touched the parameter.
+            # If the setting changed meanwhile and the user has not edited the parameter, show the new value.
             before = st.session_state.setdefault(f"{key}-usual", usual)
             touched = key in st.session_state and st.session_state[key] != before
             st.session_state[f"{key}-usual"] = usual
-            # Written again, the value of a widget that is not drawn now outlives this run of the script.
+            # Written again, because Streamlit drops the value of a widget that is not drawn in this script run.
             st.session_state[key] = st.session_state[key] if touched else usual
     judging = bool(get_app().settings.judge_metrics)
     st.session_state.run_judge = st.session_state.get("run_judge", judging)
 
 
 def fill_fields(changes: Mapping[str, Any]) -> None:
-    """Show the settings in effect with these changes.
+    """Set all widgets to the settings in effect with ``changes`` applied.
 
     Raises:
-        InvalidSetting: one of them is not legal any more.
+        InvalidSetting: a value in ``changes`` is no longer legal.
     """
     settings = get_app().settings.with_changes(**changes)
     for names in RUN_PARAMETERS.values():
@@ -56,14 +56,14 @@ def fill_fields(changes: Mapping[str, Any]) -> None:
 
 
 def changed() -> dict[str, Any]:
-    """The parameters that differ from the settings in effect."""
+    """Return the parameters that differ from the settings in effect."""
     settings = get_app().settings
     values = {name: value(name) for names in RUN_PARAMETERS.values() for name in names}
     return {name: found for name, found in values.items() if found != getattr(settings, name)}
 
 
 def value(name: str) -> Any:
-    """What a parameter's widget holds, as the setting has it."""
+    """Return the value of a parameter's widget, in the type of its setting."""
     found = st.session_state[key_of(name)]
     if name == "judge_metrics":
         return ",".join(item for item in JUDGE_METRICS if item in found) if st.session_state.run_judge else ""
@@ -88,7 +88,7 @@ def field(name: str) -> None:
 
 
 def counts(name: str) -> bool:
-    """Whether a parameter has any effect under the others."""
+    """Return whether a parameter has an effect with the current values of the others."""
     strategy = STRATEGIES.get(str(st.session_state[key_of("retrieval_strategy")]))
     knobs = strategy.knobs if strategy else frozenset()
     sampled, generated = bool(value("dev_mode")), bool(value("generation_enabled"))
@@ -113,7 +113,7 @@ def counts(name: str) -> bool:
 
 def _choice(name: str, options: list[str], shown: Any) -> None:
     key = key_of(name)
-    # A choice that is not offered here any more stays in sight, and the run says what is wrong with it.
+    # A choice that is no longer offered stays visible; starting the run reports what is wrong with it.
     if st.session_state[key] not in options:
         options = [*options, st.session_state[key]]
     label = t(f"admin.label.{name}")

@@ -1,4 +1,4 @@
-"""The widget of a setting, by its kind and range; its label and help in the reader's language."""
+"""Draws the widget of a setting according to its kind and range, with label and help in the session's language."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from streamlit_app.shared.i18n import t, word
 
 
 def setting_help(name: str) -> str:
-    """What a setting is, in a line."""
+    """Return a one-line description of a setting."""
     return t(f"admin.setting.{name}")
 
 
 def choice_text(value: str) -> str:
-    """A choice as a person says it; a name that needs no words as it is."""
+    """Return the text of a choice; its name if it has no text."""
     return word("admin.choice", value or "empty")
 
 
 def setting_field(form: SettingForm, label: str, key: str, *, disabled: bool = False) -> Any:
-    """Draw the widget; its value. What it shows at first must be in the session's state under ``key``."""
+    """Draw the widget and return its value. Its initial value must be in the session's state under ``key``."""
     tip = setting_help(form.name)
     if form.kind == "switch":
         return st.toggle(label, key=key, help=tip, disabled=disabled)
@@ -38,7 +38,7 @@ def setting_field(form: SettingForm, label: str, key: str, *, disabled: bool = F
 
 
 def widget_value(form: SettingForm, value: Any) -> Any:
-    """A setting's value as its widget holds it."""
+    """Convert a setting's value to the value of its widget."""
     if form.kind == "number":
         return float(value)
     return str(value) if form.kind == "text" else value

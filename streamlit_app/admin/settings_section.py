@@ -1,4 +1,4 @@
-"""The settings in effect: what each is, where it comes from, and changing those that may be changed meanwhile."""
+"""Admin tab for settings: shows value, meaning and source of each, and changes those that may be changed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from streamlit_app.shared.state import get_app, show_error
 
 
 def settings_section() -> None:
-    """Search, the table, and one setting to change."""
+    """Draw the search, the table, and a form for one setting."""
     st.caption(t("admin.settings.about"))
     rows = get_app().live.rows()
     search, group, origin = st.columns([3, 2, 2], vertical_alignment="bottom")
@@ -61,7 +61,7 @@ def settings_section() -> None:
         },
     )
     by_name = {row.form.name: row for row in shown}
-    # Not the one of before, where the search has left it out.
+    # Drop the previous choice if the search no longer lists it.
     if st.session_state.get("settings_one") not in by_name:
         st.session_state.settings_one = None
     name = st.selectbox(
@@ -99,7 +99,7 @@ def _one(row: SettingRow) -> None:
             return
         key = f"setting-{form.name}"
         current = widget_value(form, row.value)
-        # The value in effect until somebody types; a change elsewhere shows here too.
+        # Show the value in effect until the user edits it, so that changes made elsewhere appear here too.
         if st.session_state.get(f"{key}-base") != current:
             st.session_state[f"{key}-base"] = st.session_state[key] = current
         st.session_state.setdefault(key, current)

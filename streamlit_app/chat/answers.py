@@ -1,4 +1,4 @@
-"""Shows turns of a conversation: the question, the answer with what it rests on, and answers on their way."""
+"""Shows the turns of a conversation: questions, answers with their sources, and answers being written."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from streamlit_app.shared.i18n import number, t
 from streamlit_app.shared.sources import show_sources, source_link
 from streamlit_app.shared.state import failure_text, get_app
 
-_FRAME_S = 0.04  # as often as a person sees a difference
-_ALMOST_DONE_S = 0.05  # an answer this near is shown whole, without a flash of what was found
+_FRAME_S = 0.04  # seconds between redraws; faster would not be noticed
+_ALMOST_DONE_S = 0.05  # seconds; an answer ready this soon is shown at once, without first showing the passages
 
-_CITATION = re.compile(r"\\?\[(\d+)\\?\]")  # as it stands, or with its brackets escaped
+_CITATION = re.compile(r"\\?\[(\d+)\\?\]")  # plain, or with escaped brackets
 _LIST_MARK = re.compile(r"\s*(?:(?:[-*+•]|\d+[.)])\s+)?")
 
 
 def show_turn(conversation: Conversation, turn: Turn, debug: bool) -> None:
-    """A turn that has ended."""
+    """Draw a finished turn."""
     with st.chat_message("user"):
         st.text(turn.question)
     with st.chat_message("assistant"):
@@ -39,10 +39,10 @@ def show_turn(conversation: Conversation, turn: Turn, debug: bool) -> None:
 
 
 def show_answer(answer: AnswerRecord, anchor: str) -> None:
-    """Text with its unsupported sentences marked, what is to be said about it, sources.
+    """Draw the text with unsupported sentences highlighted, the notices about it, and the sources.
 
     Args:
-        anchor: unique on the page; a citation in the text leads to its source by it.
+        anchor: unique on the page; links citations in the text to their sources.
     """
     if answer.failure:
         st.warning(t("chat.fallback", error=failure_text(answer.failure)), icon=":material/cloud_off:")
@@ -64,7 +64,7 @@ def show_answer(answer: AnswerRecord, anchor: str) -> None:
 
 
 def watch(conversation: Conversation, turn: Turn, live: LiveTurn, debug: bool) -> None:
-    """A turn on its way, drawn until it ends; leaving does not stop it."""
+    """Draw a turn while it is being answered, until it ends. Leaving the page does not stop it."""
     place = st.empty()
     with place.container():
         with st.chat_message("user"):
@@ -100,12 +100,12 @@ def watch(conversation: Conversation, turn: Turn, live: LiveTurn, debug: bool) -
 
 
 def safe_markdown(text: str) -> str:
-    """A model's words as Markdown that fetches nothing and reads no formula into amounts of money."""
+    """Escape a model's text: no images are loaded, and dollar signs are not read as formulas."""
     return text.replace("![", "!\\[").replace("$", r"\$")
 
 
 def linked(text: str, answer: AnswerRecord, anchor: str) -> str:
-    """Markdown with its citations made links to their sources; a number without a source stays as it is."""
+    """Turn citations in Markdown into links to their sources; numbers without a source are left unchanged."""
     numbers = {source.number for source in answer.sources}
 
     def link(match: re.Match[str]) -> str:
@@ -116,7 +116,7 @@ def linked(text: str, answer: AnswerRecord, anchor: str) -> str:
 
 
 def marked(answer: AnswerRecord) -> str:
-    """The answer's text with its unsupported sentences on a coloured ground."""
+    """Return the answer's text with a coloured background for unsupported sentences."""
     parts, position = [], 0
     for statement in answer.statements:
         if statement.supported or statement.start < position:

@@ -1,4 +1,4 @@
-"""What one can do with a conversation: a new one, an earlier one, export, delete."""
+"""Menu of a conversation: start a new one, open an earlier one, export, delete."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def _export(current: Conversation) -> None:
     for form, suffix, mime in (("markdown", "md", "text/markdown"), ("json", "json", "application/json")):
         st.download_button(
             t(f"talk.export.{form}"),
-            # Made when it is asked for, not each time the page is drawn.
+            # Built on click, not each time the page is drawn.
             data=partial(desk.export, *place, form, language),
             file_name=f"{current.kb_id}-{current.conversation_id}.{suffix}",
             mime=mime,

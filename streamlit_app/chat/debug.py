@@ -1,4 +1,4 @@
-"""How an answer came about, under the names that the retrieval itself uses."""
+"""Details of how an answer was found, with the field names of the retrieval code."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from chatbot_mvp.api import AnswerRecord
 from streamlit_app.shared.charts import show_chart
 from streamlit_app.shared.i18n import number, t
 
-# Told apart by those who do not see all colours (Okabe and Ito), and legible on both themes.
+# Distinguishable with colour blindness (Okabe and Ito) and legible in both themes.
 _COLOURS = {
     "bm25_norm": "#0072b2",
     "overlap_norm": "#56b4e9",
@@ -27,7 +27,7 @@ _COLOURS = {
 
 
 def show_debug(answer: AnswerRecord) -> None:
-    """An expander, closed: query, evidence, candidates, stitching, budget, prompt, timings."""
+    """Draw a closed expander with query, evidence, candidates, stitching, budget, prompt and timings."""
     debug = answer.debug
     with st.expander(t("debug.title"), icon=":material/troubleshoot:"):
         st.markdown(f"**{t('debug.query')}**")
@@ -58,7 +58,7 @@ def show_debug(answer: AnswerRecord) -> None:
 
 
 def _pairs(rows: Mapping[str, str]) -> str:
-    """Names with their values beside them, or below where the width is small: an expanded query is long."""
+    """Return names and values as HTML, side by side, or stacked on narrow screens: an expanded query is long."""
     row = "display:flex;flex-wrap:wrap;gap:0 1rem;padding:0.35rem 0;border-bottom:1px solid rgba(128,128,128,0.25)"
     lines = "".join(
         f'<div style="{row}"><dt style="flex:0 1 17rem;font:0.85rem monospace">{html.escape(name)}</dt>'
@@ -79,7 +79,7 @@ def _decision(answer: AnswerRecord) -> str:
 
 
 def _breakdown(debug: Mapping[str, Any]) -> None:
-    """A bar for each chunk, the best on top, made of what each signal adds to its score."""
+    """Draw a stacked bar per chunk, best on top, with what each signal adds to its score."""
     rows = [
         {
             "chunk": f"{rank}. {chunk['section']}",
@@ -89,7 +89,7 @@ def _breakdown(debug: Mapping[str, Any]) -> None:
             "said": f"{number(value, 3)} / {number(chunk['signals'].get('before_rerank', chunk['score']), 3)}",
         }
         for rank, chunk in enumerate(debug["candidates"], start=1)
-        for name, value in chunk.get("parts", {}).items()  # answers of an earlier version have none
+        for name, value in chunk.get("parts", {}).items()  # answers of earlier versions have no parts
         if name in _COLOURS
     ]
     if not rows:
@@ -119,7 +119,7 @@ def _breakdown(debug: Mapping[str, Any]) -> None:
 
 
 def _legend(names: Sequence[str]) -> str:
-    """The chart's own would be cut where the width is small; this one wraps."""
+    """Return a legend that wraps; Altair's own is cut off on narrow screens."""
     square = "display:inline-block;width:0.8rem;height:0.8rem;border-radius:2px;margin-right:0.35rem;background:"
     items = "".join(f'<span><span style="{square}{_COLOURS[name]}"></span>{name}</span>' for name in names)
     return f'<div style="display:flex;flex-wrap:wrap;gap:0.2rem 1rem;font-size:0.875rem">{items}</div>'

@@ -1,4 +1,4 @@
-"""Thumbs under an answer; a thumb down asks what is wrong and can become a question of the benchmark."""
+"""Thumbs under an answer. A thumb down asks what is wrong and can add the question to the evaluation."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _UNKNOWN = "unknown"
 
 
 def ask_feedback(conversation: Conversation, turn: Turn) -> None:
-    """The thumbs as they were last set, and after a thumb down a form."""
+    """Draw the thumbs with their last value and, after a thumb down, a form."""
     key = f"thumbs-{turn.turn_id}"
     rated = turn.feedback
     st.feedback(

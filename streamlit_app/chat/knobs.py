@@ -1,4 +1,4 @@
-"""The knobs of a question, above the settings."""
+"""Knobs: values that override the settings for the questions of this session."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ _NAMES = ("kb_top_k", "kb_min_score", "kb_max_context_chars", "kb_min_evidence",
 
 
 def ask_knobs(kb: KbRecord, mode: Mode) -> tuple[UserContext, bool]:
-    """Draw the popover; (the knobs as they stand, whether to show how answers came about)."""
+    """Draw the popover; return (current knobs, whether to show search details)."""
     retrieval = chat_retrieval()
     defaults = get_app().answering.defaults(kb.kb_id, retrieval)
     for name in _NAMES:
-        # Written again, a widget's value outlives a visit to another page.
-        # One that was left alone follows its setting.
+        # Written again, because Streamlit drops a widget's value when its page is left.
+        # An unchanged knob follows its setting.
         key, default = _key(kb, name), getattr(defaults, name)
         before = st.session_state.get(f"{key}-default", default)
         value = st.session_state.get(key, before)

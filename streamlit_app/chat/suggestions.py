@@ -1,4 +1,4 @@
-"""Questions to begin with, from the knowledge base's own headings."""
+"""Suggested first questions, made from the headings of the knowledge base."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from streamlit_app.shared.state import get_app
 
 
 def suggestions(kb: KbRecord) -> None:
-    """A button for each; it asks its question in the run that its click causes."""
+    """Draw one button per suggestion; clicking it asks the question."""
     try:
         questions = get_app().kbs.suggested_questions(kb.kb_id)
     except ChatbotError:
-        return  # the answer to a question will say what is wrong
+        return  # the user will see the error when asking a question
     grid = card_grid("suggestions", narrowest=320)
     for row, question in enumerate(questions):
         grid.button(

@@ -1,4 +1,4 @@
-"""Where the questions of a run were lost: a chart."""
+"""Chart of the stages at which the questions of a run were lost."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Result = Mapping[str, Any]
 
 
 def show_causes(result: Result) -> None:
-    """Where questions were lost, beside where the time and the money went."""
+    """Draw where questions were lost, next to where time and money went."""
     if not _found(result):
         show_phases(result)
         return
@@ -29,7 +29,7 @@ def show_causes(result: Result) -> None:
 
 
 def _show_causes(result: Result) -> None:
-    """Questions per cause, in the order of their way."""
+    """Draw the number of questions per cause, in the order of the pipeline."""
     found = _found(result)
     st.subheader(t("causes.title"), help=t("causes.help"))
     rows = [{"cause": t(f"cause.{cause}"), "queries": count, "told": number(count)} for cause, count in found.items()]

@@ -1,4 +1,4 @@
-"""The questions that a run of a comparison does better or worse, and one of them in all runs."""
+"""Questions that improved or worsened in a comparison, and one of them in all runs."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from streamlit_app.shared.i18n import number, plain, score, t
 from streamlit_app.shared.metrics import metric_help, metric_label
 from streamlit_app.shared.state import get_app, show_error
 
-_LISTED = 500  # questions of one list for the keyboard, the largest change first
+_LISTED = 500  # maximum questions in a list for the keyboard, largest change first
 
 
 @st.fragment
 def show_changes(comparison: Comparison, labels: Mapping[str, str]) -> None:
-    """Improved and worsened questions of a metric and run of choice."""
+    """Draw the improved and worsened questions of a chosen metric and run."""
     st.markdown(f"**{t('compare.changes')}**")
     which, by = st.columns(2)
     runs = {run.run_id: run for run in comparison.runs}
-    # A key per comparison: the choice belongs to it.
+    # One key per comparison, because the choice belongs to it.
     about = "-".join((comparison.base, *runs))
     run_id = which.selectbox(
         t("compare.changes_of"), list(runs), format_func=labels.__getitem__, key=f"compare-run-{about}"
@@ -105,7 +105,7 @@ def _show_list(changes: Sequence[QueryChange], base: str, other: str, key: str, 
 
 
 def _show_query(comparison: Comparison, metric: MetricDelta, change: QueryChange, labels: Mapping[str, str]) -> None:
-    """One question in every run of the comparison."""
+    """Draw one question in every run of the comparison."""
     run_ids = [comparison.base, *(run.run_id for run in comparison.runs)]
     try:
         rows = {run_id: get_app().details.row(run_id, change.query_id) for run_id in run_ids}
@@ -123,7 +123,7 @@ def _show_query(comparison: Comparison, metric: MetricDelta, change: QueryChange
 
 
 def _titles(run_id: str, doc_ids: Sequence[str]) -> dict[str, str]:
-    """What the documents are called; nothing where the data set is gone."""
+    """Return the titles of documents by id; empty if the data set no longer exists."""
     try:
         found = get_app().archive.documents(run_id, doc_ids) if doc_ids else {}
     except ChatbotError:

@@ -1,4 +1,4 @@
-"""Two to five finished runs of one data set side by side: which, what differs, how sure that is."""
+"""Compares two to five finished runs on one data set: their differences and how significant they are."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from streamlit_app.shared.metrics import interval_text, metric_label
 from streamlit_app.shared.runs import RAGAS, run_names
 from streamlit_app.shared.state import get_app, show_error
 
-OTHERS = 4  # runs beside the base: more lines than that nobody tells apart
+OTHERS = 4  # maximum runs besides the base; more lines would be hard to tell apart
 
-# Session keys: the chosen base (a widget's), the ids that were told last, and the run that the page showed then.
+# Session keys: the chosen base (of a widget), the ids last passed to ``chosen``, and the run shown at that time.
 _BASE = "compare-base"
 _TOLD = "compare-told"
 _SHOWN = "compare-shown"
@@ -33,13 +33,13 @@ def show_comparison(
     first: Sequence[str] = (),
     chosen: Callable[[Sequence[str]], None] = lambda _: None,
 ) -> None:
-    """Choose a base and up to four other runs, then what differs between them.
+    """Draw the choice of a base and up to four other runs, then the differences between them.
 
     Args:
-        runs: those that there are, as in ``submissions.jsonl``.
-        shown: the run that the page shows, which is the base until somebody chooses.
-        first: ids that the address asks for, the base first; followed whenever they are others than those told last.
-        chosen: told of the ids as they stand, the base first, at every turn.
+        runs: all runs, as in ``submissions.jsonl``.
+        shown: the run that the page shows; it is the base until the user chooses another.
+        first: ids that the URL requests, the base first; applied whenever they differ from those passed to ``chosen``.
+        chosen: called on every rerun with the chosen ids, the base first.
     """
     st.subheader(t("compare.title"))
     if len(runs) < 2:
@@ -67,7 +67,7 @@ def show_comparison(
 
 
 def _choose(runs: Sequence[Run], shown: Run, first: Sequence[str]) -> list[str]:
-    """The ids of the runs to compare, the base first; the base alone as long as no other is chosen."""
+    """Return the ids of the runs to compare, the base first; only the base while no other is chosen."""
     by_id = {str(run["run_id"]): run for run in runs}
     names = _names(runs)
     wanted = _settle_base(by_id, str(shown["run_id"]), first)
@@ -79,7 +79,7 @@ def _choose(runs: Sequence[Run], shown: Run, first: Sequence[str]) -> list[str]:
         if run_id != base
     }
     alike = [run_id for run_id, reason in reasons.items() if reason is None]
-    # A key per base: with another one other runs can be chosen. What can stay, stays.
+    # One key per base, because the comparable runs depend on it; choices that remain valid are kept.
     others_key = f"compare-others-{base}"
     if others_key not in st.session_state or wanted[:1] == [base]:
         kept = wanted or st.session_state.get(_TOLD, ())
@@ -109,7 +109,7 @@ def _choose(runs: Sequence[Run], shown: Run, first: Sequence[str]) -> list[str]:
 
 
 def _settle_base(by_id: Mapping[str, Run], shown: str, first: Sequence[str]) -> list[str]:
-    """Put the base into its widget where the address or the shown run has become another; the ids to begin with."""
+    """Set the base in its widget if the URL or the shown run has changed; return the initial ids."""
     told = [run_id for run_id in st.session_state.get(_TOLD, ()) if run_id in by_id]
     asked = [run_id for run_id in first if run_id in by_id]
     moved = st.session_state.get(_SHOWN) != shown
@@ -133,7 +133,7 @@ def _names(runs: Sequence[Run]) -> dict[str, str]:
 
 
 def _labels(runs: Sequence[Run]) -> dict[str, str]:
-    """run_id -> a letter and its strategy, or whose answers it evaluated; short enough for a legend."""
+    """Return run_id -> a letter with its strategy or the source of its answers, short enough for a legend."""
     return {
         str(run["run_id"]): f"{letter} · {run.get('dataset' if run.get('kind') == RAGAS else 'strategy')}"
         for letter, run in zip("ABCDE", runs, strict=False)
@@ -204,7 +204,7 @@ def _show_configuration(comparison: Comparison, labels: Mapping[str, str]) -> No
 
 
 def signed(value: float | None) -> str:
-    """A difference: +0,125."""
+    """Format a difference with its sign: +0,125."""
     return "–" if value is None else ("+" if value > 0 else "") + number(value, 3)
 
 

@@ -1,4 +1,4 @@
-"""How the values of a run's questions spread: a metric of choice, or the time they took."""
+"""Histogram of a chosen metric, or of times, over the questions of a run."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from streamlit_app.shared.metrics import metric_label
 from streamlit_app.shared.state import get_app, show_error
 
 _FIRST = ("generation_score", "recall@5", "ndcg@10", "mrr")
-# What may have been timed -> the phase that a run of it has.
+# Measured time -> the phase that a run must have.
 _TIMES = {"search": "retrieve", "generate": "generate", "judge": "judge"}
 _TIME = "time:"
-_REQUESTED = (f"{_TIME}generate", f"{_TIME}judge")  # timed by the request
-_GAP = 0.04  # of a bar's width, on either side
+_REQUESTED = (f"{_TIME}generate", f"{_TIME}judge")  # timed per request
+_GAP = 0.04  # share of a bar's width, on each side
 
 Result = Mapping[str, Any]
 
 
 @st.fragment
 def show_distribution(result: Result) -> None:
-    """A histogram of the chosen metric over the questions, or of seconds."""
+    """Draw a histogram of the chosen metric over the questions, or of seconds."""
     run_id = str(result["run_id"])
     st.subheader(t("detail.distribution"))
     try:
@@ -119,7 +119,7 @@ def _range(found: Distribution, row: int, timed: bool) -> str:
 
 
 def _digits(found: Distribution, timed: bool) -> int:
-    """Enough to tell two edges apart."""
+    """Return how many decimals tell two bin edges apart."""
     if not timed:
         return 1 if found.edges[-1] <= 1 else 0
     return 1 if found.edges[-1] >= 5 else 3

@@ -1,4 +1,4 @@
-"""The differences of a comparison as a chart: a point and its interval for each metric and run, around a line at 0."""
+"""Forest plot of a comparison: a point and an interval per metric and run, around a line at 0."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SHAPES = ["circle", "square", "triangle-up", "diamond"]
 
 
 def show_forest(comparison: Comparison, labels: Mapping[str, str]) -> None:
-    """Nothing where no metric has an interval, as with a single question."""
+    """Draw the plot; nothing if no metric has an interval, as with a single question."""
     names = [labels[run.run_id] for run in comparison.runs]
     rows = [
         {
@@ -66,7 +66,7 @@ def _chart(frame: pd.DataFrame, names: list[str]) -> alt.LayerChart | alt.FacetC
         .mark_point(size=100, filled=sure, opacity=1, strokeWidth=2)
         .encode(x="delta:Q", shape=shape)
         for sure in (True, False)
-        if (frame["sure"] == sure).any()  # a layer without a mark is an image without a name to those who listen
+        if (frame["sure"] == sure).any()  # an empty layer would be an unnamed image for screen readers
     ]
     zero = (
         alt.Chart(pd.DataFrame({"x": [0.0]})).mark_rule(strokeDash=[4, 4], strokeWidth=1.5, color=ink()).encode(x="x:Q")

@@ -1,4 +1,4 @@
-"""Runs over the same data, best first by a metric."""
+"""Ranks the runs over the same data by a metric, best first."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from streamlit_app.shared.row_choice import choose_row
 from streamlit_app.shared.runs import RAGAS, run_names
 from streamlit_app.shared.state import get_app
 
-_IN_CHART = 15  # more would be a wall of lines
+_IN_CHART = 15  # maximum runs in the chart
 
 
 def show_leaderboard() -> None:
-    """Choose what was measured and a metric; then the runs, and one of them to open."""
+    """Draw the choice of data and metric, the ranked runs, and a button to open one."""
     past = get_app().archive
     fields = past.fields()
     left, right = st.columns(2)
@@ -37,7 +37,7 @@ def show_leaderboard() -> None:
     metric = right.selectbox(
         t("eval.metric"), field.metrics, format_func=metric_label, key=f"runs-board-metric-{field.sha256}-{field.kind}"
     )
-    if metric is None:  # runs without a single metric
+    if metric is None:  # the runs have no metric
         st.info(t("runs.board.nothing"), icon=":material/info:")
         return
     st.caption(metric_help(metric))
@@ -73,7 +73,7 @@ def _field_text(field: Field) -> str:
 
 
 def _tell_others(field: Field, fields: Sequence[Field]) -> None:
-    """Say of runs with the same name that they are not among these, and why."""
+    """Say how many runs on a data set of the same name are not listed, and why."""
     others = sum(
         len(other.runs)
         for other in fields
@@ -85,7 +85,7 @@ def _tell_others(field: Field, fields: Sequence[Field]) -> None:
 
 def _show_chart(places: Sequence[Place], names: Sequence[str], metric: str) -> None:
     shown = [(name, place.value, place.interval) for name, place in zip(names, places, strict=True)][:_IN_CHART]
-    # A run of an earlier version has no interval in the list: its point stands alone.
+    # Runs of earlier versions have no interval in the list, only a point.
     rows = [
         {"run": name, "kind": metric, "value": value, **dict(zip(("low", "high"), ends or (value, value), strict=True))}
         for name, value, ends in shown

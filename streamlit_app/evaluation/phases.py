@@ -1,4 +1,4 @@
-"""Where the time and the money of a run went, phase by phase."""
+"""Time and cost of a run by phase."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ _ORDER = (
     *("load", "index", "enrich", "link", "embed_corpus", "embed_queries", "retrieve", "retrieval"),
     *("generate", "judge", "similarity", "score", "aggregate", "export"),
 )
-_SHOWN_SECONDS = 0.05  # less cannot be seen in a bar
+_SHOWN_SECONDS = 0.05  # shorter phases would be invisible in the chart
 
 Result = Mapping[str, Any]
 
 
 def show_phases(result: Result) -> None:
-    """Seconds per phase, what its requests cost, and both in a table."""
+    """Draw seconds and cost per phase, as a chart and as a table."""
     seconds: Mapping[str, float] = result.get("seconds", {})
     usage: Mapping[str, Mapping[str, Any]] = result.get("usage", {}).get("phases", {})
     if not seconds:
@@ -43,7 +43,7 @@ def show_phases(result: Result) -> None:
 
 
 def duration_text(seconds: float) -> str:
-    """As ``duration``, finer where whole seconds would say too little."""
+    """Format seconds as ``duration`` does, with decimals for short times."""
     if seconds < 0.1:
         return f"{number(1_000 * seconds, 0 if seconds >= 0.01 else 1)} ms"
     return f"{number(seconds, 1 if seconds >= 1 else 2)} s" if seconds < 10 else duration(seconds)

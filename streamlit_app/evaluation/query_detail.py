@@ -1,4 +1,4 @@
-"""One query of a run: its answer against the reference, the way of each document it needs, what the judge said."""
+"""One query of a run: its answer against the reference, the path of each gold document, the judge's scores."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from streamlit_app.shared.metrics import metric_label
 from streamlit_app.shared.state import get_app
 
 _SHOWN_OF_ANSWER = [name for name, spec in METRICS.items() if spec.section in ("answers", "judge")]
-_SHOWN_AT_FIRST = 8  # documents of a ranking
+_SHOWN_AT_FIRST = 8  # documents of a ranking, before the user asks for all
 _COLOURS = {"in_context": "green", "left_out": "orange", "below_cut": "orange", "lost_in_reranking": "orange"}
 
-# Told apart by a line as well as by colour: solid under what only the answer says, dotted under what it lacks.
+# Distinguished by underline as well as colour: solid for words only in the answer, dotted for missing words.
 _STYLE = """<style>
 .worddiff {line-height: 1.7; overflow-wrap: anywhere; white-space: pre-wrap;}
 .worddiff mark {background: #fde68a; color: #1c1f1e; border-radius: 3px; padding: 0 3px;
@@ -33,7 +33,7 @@ Row = Mapping[str, Any]
 
 
 def show_query(result: Result, row: Row) -> None:
-    """Everything that is known of one query of a benchmark run."""
+    """Draw everything that a benchmark run recorded of one query."""
     with st.container(border=True):
         st.markdown(f"**{t('eval.col.question')}:** {plain(row['question'])}")
         st.caption(" · ".join(_facts(row)))
@@ -66,7 +66,7 @@ def _documents(result: Result, row: Row) -> dict[str, Document]:
 
 
 def _show_answer(row: Row) -> None:
-    """What was answered beside the reference, what it scored, and what the judge said of it."""
+    """Draw the answer next to the reference, with its scores and the judge's."""
     expected, given = st.columns(2, gap="large")
     if row["response"] is None:
         expected.markdown(f"**{t('eval.answer')}:** {plain(row['answer'])}")
@@ -74,7 +74,7 @@ def _show_answer(row: Row) -> None:
         given.caption(plain(str(row.get("error") or "")))
         return
     mark = f" :orange-badge[{t('eval.abstained')}]" if row["abstained"] else ""
-    # "I don't know" shares no words with anything: there is nothing to compare.
+    # No word comparison for "I don't know": it shares no words with a reference.
     compared = bool(row["answer"]) and not row["abstained"]
     reference, answer = get_app().details.word_difference(row) if compared else ((), ())
     with expected:
@@ -94,7 +94,7 @@ def _show_answer(row: Row) -> None:
 
 
 def _marked(parts: Sequence[Part], lacking: bool) -> str:
-    """A text with the stretches that the other one does not have; ``lacking`` for the reference."""
+    """Return a text as HTML with the words marked that the other text lacks; ``lacking`` is True for the reference."""
     label = html.escape(t("detail.lacking" if lacking else "detail.added"), quote=True)
     kind = "lacking" if lacking else "added"
     pieces = []
@@ -148,7 +148,7 @@ def _way(path: GoldPath) -> str:
 
 
 def _show_trace(result: Result, row: Row) -> None:
-    """What the run recorded of the query, phase by phase; read when somebody looks at the query."""
+    """Draw what each phase recorded of the query. Read from disk only for the query shown."""
     with st.expander(t("detail.trace"), icon=":material/troubleshoot:"):
         try:
             records = get_app().details.records(result["run_id"], row["query_id"])
@@ -171,7 +171,7 @@ def _show_trace(result: Result, row: Row) -> None:
 
 
 def _recorded(payload: Mapping[str, Any]) -> dict[str, str]:
-    """Name -> value of what is not shown above already."""
+    """Return name -> value of recorded fields that are not shown above."""
     facts: dict[str, str] = {}
     seconds = payload.get("seconds")
     if isinstance(seconds, Mapping):

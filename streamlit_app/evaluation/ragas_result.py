@@ -1,4 +1,4 @@
-"""One evaluation of answers: its figures, how far its judge can be trusted, and its rows."""
+"""One Ragas evaluation: its scores, the agreement of its judge with people, and its rows."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from streamlit_app.shared.metrics import interval_text, metric_help, metric_labe
 from streamlit_app.shared.row_choice import choose_row
 from streamlit_app.shared.state import get_app
 
-_TILES_A_ROW = 3  # or the names of the metrics would be cut
+_TILES_A_ROW = 3  # more would cut off the names of the metrics
 
 Result = Mapping[str, Any]
 Row = Mapping[str, Any]
 
 
 def show_evaluation(result: Result) -> None:
-    """All of an evaluation but its files and its comparison with others."""
+    """Draw an evaluation, without its files and comparisons."""
     _show_tiles(result)
     _show_table(result)
     _show_agreement(result)
@@ -78,7 +78,7 @@ def _show_table(result: Result) -> None:
 
 
 def _show_agreement(result: Result) -> None:
-    """How far scores agree with people, where the rows have labels."""
+    """Draw how well scores agree with people, if the rows have labels."""
     agreement = result.get("agreement") or {}
     if not agreement:
         return
@@ -108,7 +108,7 @@ def _show_agreement(result: Result) -> None:
 
 
 def _show_rows(result: Result) -> None:
-    """A table of all rows, the lowest first, then one of them in full."""
+    """Draw a table of all rows, lowest scores first, then one row in full."""
     st.subheader(t("eval.queries"))
     names = list(result["metrics"])
     rows = sorted(result["per_query"], key=lambda row: (_lowest(row), row["query_id"]))
@@ -129,7 +129,7 @@ def _show_rows(result: Result) -> None:
 
 
 def _lowest(row: Row) -> float:
-    """Sorts the rows with the most to learn from to the front; those without a score first of all."""
+    """Sort key: rows without a score first, then the lowest scores."""
     return min((-1.0 if value is None else value for value in row["metrics"].values()), default=0.0)
 
 
@@ -155,7 +155,7 @@ def _show_row(row: Row, names: Sequence[str], given: InputRow | None) -> None:
 
 
 def _show_score(row: Row, name: str) -> None:
-    """A metric's score of a row, and what it was made of."""
+    """Draw a metric's score of a row, and how it was obtained."""
     status = row["status"][name]
     details = row["details"].get(name) or {}
     spread = row.get("spread", {}).get(name)
@@ -175,7 +175,7 @@ def _show_score(row: Row, name: str) -> None:
 
 
 def _table(details: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Statements beside their verdicts, and so on: the n-th of every list in the n-th line."""
+    """Return the lists of ``details`` as table rows: the n-th items of all lists form row n."""
     lists = {name: values for name, values in details.items() if isinstance(values, list)}
     rows: list[dict[str, Any]] = []
     for position in range(max(map(len, lists.values()), default=0)):

@@ -1,4 +1,4 @@
-"""The list of finished runs: search, filters, one of them with its tags and note."""
+"""List of finished runs: search, filters, and the chosen run with its tags and note."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ _RANKING = ("recall@5", "ndcg@10")
 
 
 def keep_filters() -> None:
-    """For every run of the page: a search is still there when somebody comes back to the list."""
+    """Keep search and filters while other parts of the page are shown. Call on every rerun."""
     for key in _FILTERS:
         if key in st.session_state:
             st.session_state[key] = st.session_state[key]
 
 
 def show_list(runs: Sequence[Run]) -> None:
-    """Search, the table, and the chosen run below it."""
+    """Draw the search, the table, and the chosen run below it."""
     asked = _filter(runs)
     found = get_app().archive.search(asked)
     if not found:
@@ -81,7 +81,7 @@ def _clear() -> None:
 
 
 def _table(runs: Sequence[Run]) -> dict[str, list[Any]]:
-    """Column by column: a heading is looked up once, not once per run."""
+    """Return the table by columns, so that each heading is looked up once, not once per run."""
     notes = get_app().archive.notes()
     table: dict[str, list[Any]] = {
         t("eval.col.when"): [local_time(str(run.get("started_at", ""))) for run in runs],
@@ -102,12 +102,12 @@ def _table(runs: Sequence[Run]) -> dict[str, list[Any]]:
 
 
 def _value(run: Run, name: str) -> str:
-    """A score; a dash where the metric does not apply, which is not the same as not scored."""
+    """Format a score; a dash if the metric does not apply, which differs from *not scored*."""
     return score(run["metrics"][name]) if name in run["metrics"] else "–"
 
 
 def _answers(run: Run, labels: Mapping[str, str]) -> str:
-    """The main metric of a run with answers or of an evaluation of answers, with its name."""
+    """Format the main metric of the answers of a run or Ragas evaluation, with its name."""
     name = main_metric(run)
     if not name or kind_of(run) == "retrieval":
         return "–"

@@ -1,4 +1,4 @@
-"""Tags and note of a run, edited in place: each change is kept at once, and together with those of other people."""
+"""Tags and note of a run, edited in place. Each change is saved at once and merged with those of other users."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from streamlit_app.shared.state import get_app, show_error
 
 
 def show_note(run_id: str) -> None:
-    """The tags and the note of a run, to be changed."""
+    """Draw the editable tags and note of a run."""
     notes = get_app().archive.notes()
     note = notes.get(run_id, NO_NOTE)
     tags_key, note_key, seen_key = _keys(run_id)
     problem = st.session_state.pop("runs-problem", None)
-    # What is shown is what is kept, also after somebody else's change; a text that could not be kept stays as typed.
+    # Show what is saved, including changes by other users; a text that could not be saved stays as typed.
     st.session_state[tags_key] = list(note.tags)
     if not problem or note_key not in st.session_state:
         st.session_state[note_key] = note.note
@@ -50,7 +50,7 @@ def _keys(run_id: str) -> tuple[str, str, str]:
 
 
 def _keep_tags(run_id: str) -> None:
-    """Only what this person changed is written: a tag that somebody else gave in the meantime stays."""
+    """Save only this user's changes, so that tags added by others in the meantime are kept."""
     tags_key, _, seen_key = _keys(run_id)
     now, before = st.session_state[tags_key], st.session_state[seen_key][0]
     try:

@@ -1,4 +1,4 @@
-"""The queries of a run: filters, a table, and the choice of one, which is then shown in full."""
+"""Queries of a run: filters, a table, and one query in full."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from streamlit_app.shared.state import get_app, show_error
 _COLUMNS = shown_in("column", METRICS)
 _ANSWER_COLUMNS = shown_in("answer_column", METRICS)
 _ONLY = ("all", "lost", "missed", "failed")
-# Questions that the list for the keyboard offers: more nobody goes through, and each costs at every click.
+# Maximum questions in the list for the keyboard: each one costs time in every rerun.
 _LISTED = 500
 
 Result = Mapping[str, Any]
@@ -26,11 +26,11 @@ Result = Mapping[str, Any]
 
 @st.fragment
 def show_queries(result: Result, first: str = "", chosen: Callable[[str], None] = lambda _: None) -> None:
-    """Filters and a table of all queries, then one of them in full.
+    """Draw filters and a table of all queries, then one of them in full.
 
     Args:
-        first: id of the query that the address asks for; "" for none. Followed whenever it becomes another one.
-        chosen: told of the id of a query when somebody chooses it.
+        first: id of the query that the URL requests; "" for none. Applied whenever it changes.
+        chosen: called with the id of a query when the user chooses it.
     """
     run_id = str(result["run_id"])
     st.subheader(t("eval.queries"))
@@ -55,7 +55,7 @@ def show_queries(result: Result, first: str = "", chosen: Callable[[str], None] 
 
 
 def _asked(table: QueryTable, run_id: str, first: str) -> int | None:
-    """The position that the address asks for, where it has not been followed yet."""
+    """Return the position of the query that the URL requests, if it was not applied yet."""
     followed = f"followed-{run_id}"
     if not first or st.session_state.get(followed) == first:
         return None
@@ -67,7 +67,7 @@ def _asked(table: QueryTable, run_id: str, first: str) -> int | None:
 
 
 def _ask_filter(table: QueryTable, run_id: str) -> QueryFilter:
-    """The filters that this run's questions can be told apart by."""
+    """Draw the filters that apply to this run's questions and return their values."""
     counts, causes, fields = table.counts(), table.causes(), table.fields()
     text, only = st.columns([3, 4], vertical_alignment="bottom")
     words = text.text_input(
@@ -132,7 +132,7 @@ def _choose(
     names: Sequence[str],
     tell: Callable[[str], None],
 ) -> int:
-    """The position of the chosen query: by the mouse in the table, by the keyboard in the list below it."""
+    """Return the position of the query chosen with the mouse in the table or with the keyboard in the list."""
     key = f"query-{run_id}"
     kept = st.session_state.get(key)
     if kept not in set(positions):
@@ -141,7 +141,7 @@ def _choose(
 
     def chosen() -> None:
         query_id = str(table.rows[st.session_state[key]]["query_id"])
-        # Followed already: the address will say what is chosen here.
+        # Mark as applied, because the URL will follow the choice made here.
         st.session_state[f"followed-{run_id}"] = query_id
         tell(query_id)
 
@@ -178,7 +178,7 @@ def _choose(
 
 @st.cache_data(max_entries=8, show_spinner=False)
 def _labels(version: tuple[Any, ...], _table: QueryTable) -> list[str]:
-    """A text per query; two that look alike have their ids as well: a choice is told to the server by its text."""
+    """Return one text per query. Equal texts are completed with ids: Streamlit sends a choice as its text."""
     seen: set[str] = set()
     names = []
     for row in _table.rows:
@@ -190,7 +190,7 @@ def _labels(version: tuple[Any, ...], _table: QueryTable) -> list[str]:
 
 @st.cache_data(max_entries=8, show_spinner=False)
 def _frame(version: tuple[Any, ...], _table: QueryTable, answered: bool) -> pd.DataFrame:
-    """The table in the reader's language, which ``version`` names; made once per run."""
+    """Return the table in the language named in ``version``; cached per run."""
     wanted = _ANSWER_COLUMNS if answered else _COLUMNS
     names = [name for name in wanted if name in _table.metrics]
     rows = _table.rows

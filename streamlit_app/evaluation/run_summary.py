@@ -1,4 +1,4 @@
-"""One benchmark run: its main figures, curves, and what failed."""
+"""One benchmark run: main figures, curves, and failures."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Result = Mapping[str, Any]
 
 
 def show_tiles(result: Result) -> None:
-    """The main figures, each with how many queries were scored, then what was measured."""
+    """Draw the main figures, each with the number of scored queries, then what was measured."""
     place = _tile_row(result, _TILES)
     seconds = sum(result["seconds"].values())
     with place, st.container(border=True, height="stretch"):
@@ -54,7 +54,7 @@ def show_tiles(result: Result) -> None:
 
 
 def _tile_row(result: Result, names: Sequence[str]) -> DeltaGenerator:
-    """A tile for each metric that the run has; the place for one more."""
+    """Draw a tile for each metric that the run has; return a free place for another tile."""
     names = [name for name in names if name in result["metrics"]]
     columns = st.columns(len(names) + 1)
     for column, name in zip(columns, names, strict=False):
@@ -64,11 +64,11 @@ def _tile_row(result: Result, names: Sequence[str]) -> DeltaGenerator:
 
 
 def metric_tile(result: Result, name: str) -> None:
-    """One metric: its mean, how many it is of, its interval."""
+    """Draw one metric: mean, number of scored queries, interval."""
     scored, total = result["scored"][name]
     st.metric(metric_label(name), score(result["metrics"][name]), help=metric_help(name))
     st.caption(t("eval.scored", scored=number(scored), total=number(total)))
-    # Runs that were recorded by an earlier version have neither intervals nor readings.
+    # Runs recorded by earlier versions have neither intervals nor readings.
     if interval := result.get("intervals", {}).get(name):
         st.caption(t("eval.interval", interval=interval_text(interval)))
     left_out, counted_in = result.get("readings", {}).get(name, (None, None))
@@ -77,7 +77,7 @@ def metric_tile(result: Result, name: str) -> None:
 
 
 def show_usage(result: Result) -> None:
-    """What the models of a run were asked and what it cost."""
+    """Draw the requests to the models of a run and their cost."""
     usage = result["usage"]
     tokens = usage["prompt_tokens"] + usage["completion_tokens"]
     dollars = usage["cost_usd"]
@@ -91,7 +91,7 @@ def show_usage(result: Result) -> None:
 
 
 def show_failures(result: Result) -> None:
-    """Phases that failed for some queries, and a button that tries these once more."""
+    """Draw the phases that failed for some queries, and a button to retry these queries."""
     failures = result.get("failures") or {}
     if not failures:
         return
@@ -110,7 +110,7 @@ def show_failures(result: Result) -> None:
 
 
 def show_curves(result: Result) -> None:
-    """Recall@K and NDCG@K over K, and how a metric of choice spreads over the questions."""
+    """Draw Recall@K and NDCG@K by K, and the distribution of a chosen metric over the questions."""
     curves, spread = st.columns(2, gap="large")
     with curves:
         _show_curves(result)
@@ -146,7 +146,7 @@ def _show_curves(result: Result) -> None:
 
 
 def show_bundle(run_id: str) -> None:
-    """A download of the run in all its forms; it is made when somebody asks, as it reads the data set."""
+    """Draw the download of the run in all formats. The zip is built on request, because it reads the data set."""
     try:
         ready = st.session_state.get("bundle")
         if not ready or ready[0] != run_id:

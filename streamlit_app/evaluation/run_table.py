@@ -1,4 +1,4 @@
-"""All metrics of a run in one table, of all its queries or by their kind."""
+"""Table of all metrics of a run, for all queries or by kind of query."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ Result = Mapping[str, Any]
 
 
 def show_table(result: Result) -> None:
-    """Every metric with its interval, how many were scored and both readings; by question, answer type or level."""
-    # Runs that were recorded by an earlier version have no readings and no splits.
+    """Draw every metric with interval, scored queries and both readings, optionally split by type or level."""
+    # Runs recorded by earlier versions have no readings and no splits.
     if "readings" not in result:
         return
     with st.expander(t("table.title"), icon=":material/table_chart:"):

@@ -1,4 +1,4 @@
-"""The last finished runs of each data set as a small chart of one metric with its interval; a click opens a run."""
+"""Last finished runs per data set: a small chart of one metric with its interval. A click opens a run."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from streamlit_app.shared.state import PAGES, get_app
 
 Run = Mapping[str, Any]
 
-_GROUPS, _RUNS = 4, 10  # shown at most: data sets, and runs of each
+_GROUPS, _RUNS = 4, 10  # maximum shown: data sets, and runs of each
 _USUAL = "recall@5"
 
 
 def show_last_runs() -> None:
-    """A card for each of the data sets that were measured last; what to do where there is none."""
+    """Draw a card per recently measured data set; if there are no runs, what to do next."""
     runs, _ = get_app().archive.runs()
     groups: dict[tuple[str, str], list[Run]] = {}
     for run in runs:
@@ -41,7 +41,7 @@ def show_last_runs() -> None:
 
 
 def metric_of_group(runs: Sequence[Run]) -> str:
-    """What stands for a group of runs, with answers or without: how well they retrieve, else as the list has it."""
+    """Return the metric shown for a group of runs: a retrieval metric, else the main metric of the list."""
     newest = runs[0]
     return _USUAL if newest["metrics"].get(_USUAL) is not None else main_metric(newest)
 
@@ -76,7 +76,7 @@ def _show_group(kind: str, dataset: str, runs: Sequence[Run], position: int) -> 
 
 
 def _chart(runs: Sequence[Run], name: str) -> alt.LayerChart | alt.FacetChart:
-    """The oldest on the left; a bar to the value, a rule over its interval."""
+    """Return the chart: one bar per run, oldest on the left, with a line for its interval."""
     rows: list[dict[str, Any]] = []
     for run in reversed(runs):
         interval = run.get("intervals", {}).get(name)
@@ -96,14 +96,14 @@ def _chart(runs: Sequence[Run], name: str) -> alt.LayerChart | alt.FacetChart:
     chosen = alt.selection_point(name="run", fields=["run_id"], on="click")
     base = alt.Chart(pd.DataFrame(rows)).encode(
         x=alt.X("run_id:N", sort=None, title=None, axis=alt.Axis(labels=False, ticks=False)),
-        color=alt.Color("metric:N", legend=None),  # the theme's first, which is another in the dark
+        color=alt.Color("metric:N", legend=None),  # the theme's first colour, which differs in dark mode
         tooltip=[
             alt.Tooltip("when:N", title=t("eval.col.when")),
             alt.Tooltip("strategy:N", title=t("eval.col.strategy")),
             alt.Tooltip("said:N", title=metric_label(name)),
         ],
     )
-    # A metric that may exceed 1 keeps its bars inside of the chart.
+    # Keep the bars of metrics that may exceed 1 inside the chart.
     scale = alt.Scale(domain=[0, max([1.0, *(float(row["high"] or row["value"] or 0) for row in rows)])])
     bars = base.mark_bar(cursor="pointer", cornerRadiusEnd=3).encode(
         y=alt.Y("value:Q", title=None, scale=scale, axis=alt.Axis(tickCount=3)),

@@ -1,4 +1,4 @@
-"""What is configured and answers, as tiles: a sign, a word, and the next step. Nothing here waits for an answer."""
+"""Status tiles of the configured parts: icon, word and next step. Drawing them never waits for a check."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ _NAMES_SHOWN = 3
 
 @dataclass(frozen=True)
 class Tile:
-    """One part of the product."""
+    """Status of one part of the application."""
 
-    name: str  # of the texts ``home.tile.<name>``
+    name: str  # suffix of the text key ``home.tile.<name>``
     state: State
     detail: str  # markdown
-    page: str  # where the next step is taken, a key of PAGES
-    step: str  # of the texts ``home.step.<step>``
+    page: str  # page of the next step, a key of PAGES
+    step: str  # suffix of the text key ``home.step.<step>``
 
 
 def show_state() -> None:
-    """The tiles; they refresh themselves only while something is being tried."""
+    """Draw the tiles; they refresh only while a check is running."""
     busy = _busy(get_app().health.states())
     st.fragment(_show_tiles, run_every="1s" if busy else None)(busy)
 
@@ -45,7 +45,7 @@ def show_state() -> None:
 def _show_tiles(was_busy: bool) -> None:
     states = get_app().health.states()
     if _busy(states) != was_busy:
-        st.rerun()  # with the timer or without it
+        st.rerun()  # redraw with or without the refresh timer
     with card_grid("home-tiles"):
         for tile in [*(_tried(health) for health in states), _kbs(), _datasets()]:
             with st.container(border=True, height="stretch", key=f"tile-{tile.name}"):
@@ -73,13 +73,13 @@ def _show_tile(tile: Tile) -> None:
 
 
 def add_sample() -> None:
-    """Take the sample, then draw the page anew."""
+    """Load the sample knowledge base, then redraw the page."""
     if take_sample() is not None:
         st.rerun(scope="app")
 
 
 def _tried(health: Health) -> Tile:
-    """Provider, embedder or storage."""
+    """Return the tile of a checked part: provider, embedder or storage."""
     state: State = health.state
     detail = plain(health.identity)
     step = {"provider": "providers", "embedder": "measure", "storage": "measure"}[health.name]

@@ -1,4 +1,4 @@
-"""The guided first run: sample knowledge base, question, benchmark, result. What is there decides how far one is."""
+"""Guided first run: sample knowledge base, question, benchmark, result. Progress is derived from existing data."""
 
 from __future__ import annotations
 
@@ -24,25 +24,25 @@ _SAMPLE_RUN: dict[str, Any] = {
     "mteb_dataset_name": SAMPLE_DATASET,
     "retrieval_strategy": "BRIDGE",
     "generation_enabled": False,
-}  # seconds on any machine, and free whatever provider is chosen: it needs neither vectors nor a model
+}  # takes seconds and costs nothing with any provider: it needs neither vectors nor a model
 
 
 @dataclass(frozen=True)
 class TourState:
-    """How far the guided first run has come, as the data folder and this session tell."""
+    """Progress of the guided first run, derived from the data folder and this session."""
 
     done: frozenset[str]
-    job: JobStatus | None  # the benchmark that is under way, or how the session's own ended
-    result: str  # the run to look at; "" before there is one
+    job: JobStatus | None  # the active benchmark, or the ended one that this session started
+    result: str  # the run to open; "" before there is one
 
     @property
     def next(self) -> str:
-        """The first step that is not done; "" for none."""
+        """The first step that is not done; "" if all are done."""
         return next((step for step in STEPS if step not in self.done), "")
 
 
 def tour_state() -> TourState:
-    """Looked up anew each time, so that a reload or another session's work changes nothing."""
+    """Return the state of the tour. Computed each time, so it survives reloads and reflects other sessions."""
     app = get_app()
     records = app.kbs.records()
     runs = app.archive.runs()[0]
@@ -63,7 +63,7 @@ def tour_state() -> TourState:
 
 
 def keep_tour() -> None:
-    """On every page: whether the tour is wanted stands in the address, so that a reload finds it as it was."""
+    """Keep in the URL whether the tour is shown, so that a reload preserves it. Called on every page."""
     given = st.query_params.get("tour")
     if "tour" not in st.session_state and given in ("on", "off"):
         st.session_state.tour = given
@@ -72,7 +72,7 @@ def keep_tour() -> None:
 
 
 def show_tour() -> None:
-    """The steps with one button for the next; or, for those who know their way, a button that brings them back."""
+    """Draw the steps with a button for the next one; if the tour was dismissed, a button to show it again."""
     state = tour_state()
     wanted = st.session_state.get("tour")
     if wanted == "off" or (wanted is None and {"kb", "measure"} <= state.done):
@@ -92,7 +92,7 @@ def show_tour() -> None:
 
 
 def show_tour_in_chat(asked: bool) -> None:
-    """One line that says how to go on from here; nothing outside of the tour."""
+    """Draw one line on how to continue the tour from the chat; nothing if the tour is not active."""
     if st.session_state.get("tour") != "on":
         return
     with st.container(border=True, horizontal=True, vertical_alignment="center", key="tour-in-chat"):
@@ -115,7 +115,7 @@ def _show_step(position: int, step: str, state: TourState) -> None:
 
 
 def _show_action(step: str, state: TourState) -> None:
-    """The one primary button; while the benchmark runs, its progress in the button's place."""
+    """Draw the button of a step; while the benchmark runs, its progress instead."""
     if state.job is not None and state.job.active and step in ("measure", "read"):
         st.fragment(_watch, run_every="1s")(state.job.job_id)
         return
@@ -143,10 +143,10 @@ def _show_action(step: str, state: TourState) -> None:
 
 
 def _ask() -> None:
-    """To the chat, with a question that the knowledge base answers already in its input."""
+    """Open the chat with a sample question, which the knowledge base answers, already in the input."""
     record = active_kb()
     if record is None:
-        return  # deleted by somebody since this page was drawn
+        return  # deleted since this page was drawn
     try:
         questions = get_app().kbs.suggested_questions(record.kb_id)
     except ChatbotError as error:
@@ -181,7 +181,7 @@ def _watch(job_id: str) -> None:
 
 
 def _show_end(job: JobStatus) -> None:
-    """Why the session's benchmark left no result."""
+    """Show why the benchmark of this session has no result."""
     if job.state == "failed":
         show_failed_job(job)
     elif job.state in ("stopped", "interrupted"):

@@ -1,4 +1,4 @@
-"""Which knowledge base a page is about: chosen of those that there are, or brought in place."""
+"""Chooses the knowledge base of a page, or lets the user add one there."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from streamlit_app.shared.state import active_kb, get_app, kb_names
 
 
 def require_kb(place: str, missing: str) -> KbRecord:
-    """The session's knowledge base; without any, the page ends here with the ways to one.
+    """Return the session's knowledge base. If there is none, draw the ways to add one and stop the page.
 
     Args:
-        place: tells the widgets of two pages apart.
-        missing: what is said then.
+        place: makes the widget keys unique per page.
+        missing: text to show if there is none.
     """
     active = active_kb()
     if active is None:
@@ -40,10 +40,11 @@ def _bring_one(place: str, missing: str) -> NoReturn:
 
 
 def choose_kb(where: DeltaGenerator, active: KbRecord, width: int | None = None) -> KbRecord:
-    """A list of all, in which ``active`` is chosen; what is chosen becomes the session's.
+    """Draw a list of all knowledge bases with ``active`` selected; return the choice, which the session keeps.
 
     Args:
-        width: in pixels; None for all that there is.
+        where: container to draw in.
+        width: width in pixels; None for the full width.
     """
     records = {record.kb_id: record for record in get_app().kbs.records()}
     kb = records[

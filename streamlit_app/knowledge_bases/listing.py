@@ -1,4 +1,4 @@
-"""The knowledge bases that there are: what is known of each, what it holds, and what can be done with it."""
+"""List of the knowledge bases with their details, contents and actions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _PER_PAGE = 10
 
 
 def kb_list() -> None:
-    """Every stored knowledge base, the newest first."""
+    """Draw every stored knowledge base, newest first."""
     records = get_app().kbs.records()
     current = active_kb()
     if not records:
@@ -111,7 +111,7 @@ def _actions(record: KbRecord) -> None:
 
 
 def _show(record: KbRecord, contents: KbContents) -> None:
-    """Its files, what it repeats, and its chunks page by page."""
+    """Draw its files, its repeated chunks, and its chunks page by page."""
     if len(contents.files) > 1 or contents.files[0].page_starts:
         st.dataframe(
             {
@@ -143,7 +143,7 @@ def _show(record: KbRecord, contents: KbContents) -> None:
 
 
 def confirm_delete(record: KbRecord) -> None:
-    """Ask before anything goes."""
+    """Ask for confirmation before deleting."""
 
     @st.dialog(t("admin.kb_delete_title"))
     def dialog() -> None:

@@ -1,4 +1,4 @@
-"""Files into a knowledge base, on whatever page: the place to drop them, and how far each of them is."""
+"""Uploads files to a new knowledge base, on any page: the drop box and the progress of each file."""
 
 from __future__ import annotations
 
@@ -23,13 +23,14 @@ _ICONS = {
 
 
 def upload_box(place: str) -> None:
-    """Where files are dropped. They are taken at once, all of one drop as one knowledge base.
+    """Draw the box to drop files. Files dropped together become one knowledge base at once.
 
-    ``place`` tells the boxes of different pages apart.
+    Args:
+        place: makes the widget keys unique per page.
     """
     limits = get_app().settings
     translate_uploader(t("admin.upload_button"))
-    # A new key after each drop: the box is empty again, and a rerun takes nothing twice.
+    # A new key after each drop empties the box, so that a rerun does not upload the files again.
     count = st.session_state.get("kb_drops", 0)
     files = st.file_uploader(
         t(
@@ -51,7 +52,7 @@ def upload_box(place: str) -> None:
 
 
 def take_sample() -> KbRecord | None:
-    """Make the sample the session's knowledge base, with a progress bar where it is called; None if that failed."""
+    """Load the sample as the session's knowledge base, with a progress bar; None if it failed."""
     try:
         record = get_app().kbs.add_sample()
         st.session_state.kb_id = record.kb_id
@@ -63,7 +64,7 @@ def take_sample() -> KbRecord | None:
 
 
 def sample_button() -> None:
-    """The sample for those without a document at hand; it is there at once."""
+    """Draw the button that loads the sample."""
     st.markdown(t("admin.sample_text"))
     if st.button(t("admin.sample"), icon=":material/library_add:", key="kb_sample"):
         record = take_sample()
@@ -73,7 +74,7 @@ def sample_button() -> None:
 
 
 def show_added(record: KbRecord) -> None:
-    """Say that a knowledge base is ready."""
+    """Show that a knowledge base is ready."""
     st.success(
         t(
             "admin.kb_added",
@@ -91,11 +92,11 @@ def follow(job_id: str) -> None:
 
 
 def upload_panel() -> None:
-    """The session's latest job over a knowledge base, or one that is under way; live while it is."""
+    """Draw the session's latest job on a knowledge base, or an active one, refreshed while it runs."""
     job_id = st.session_state.get("kb_job", "")
     upload = get_app().uploads.upload(job_id) if job_id else None
     if upload is None:
-        # After a reload the session does not know its job any more.
+        # After a reload the session no longer knows its job.
         under_way = get_app().uploads.uploads()
         upload = under_way[0] if under_way else None
     if upload is None:
@@ -105,13 +106,13 @@ def upload_panel() -> None:
 
 
 def take_result(upload: Upload) -> None:
-    """Make the knowledge base of an upload that has ended the session's own, once."""
+    """Choose the knowledge base of a finished upload for this session, once."""
     if upload.job.active or not upload.kb_id or st.session_state.get("kb_job_taken", True):
         return
     st.session_state.kb_job_taken = True
     if upload.files and st.session_state.get("kb_id") != upload.kb_id:
         st.session_state.kb_id = upload.kb_id
-        st.rerun()  # what is above was drawn for the one before
+        st.rerun()  # the page above was drawn for the previous knowledge base
 
 
 def _panel(job_id: str, was_active: bool) -> None:
@@ -163,9 +164,9 @@ def _dismiss() -> None:
 
 
 def _files(files: tuple[FileState, ...]) -> None:
-    """One line for each file: what has become of it, and why."""
+    """Draw one line per file: its stage and, if it was not added, why."""
     for file in files:
-        if file.stage == "failed":  # the reason names the file
+        if file.stage == "failed":  # the error text names the file
             st.markdown(f"{_ICONS[file.stage]} {plain(failure_text(file))}")
             continue
         said = [t(f"upload.stage.{file.stage}")]

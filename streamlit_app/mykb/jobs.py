@@ -1,4 +1,4 @@
-"""Proposals and runs of a knowledge base's questions under way, and how the latest ended."""
+"""Jobs that propose or run a knowledge base's questions: their progress, and how the latest ended."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from chatbot_mvp.errors import ChatbotError
 from streamlit_app.shared.i18n import duration, moment, number, plain, t
 from streamlit_app.shared.state import get_app, show_error, show_failed_job
 
-QUESTIONS, RESULTS = "questions", "results"  # the two halves of the page
+QUESTIONS, RESULTS = "questions", "results"  # the two steps of the page
 
 
 def follow(job_id: str) -> None:
-    """Go to what this job makes, once it has ended."""
+    """Show the result of this job as soon as it ends."""
     st.session_state.mykb_job = job_id
 
 
@@ -26,7 +26,7 @@ def choose_set(set_id: str) -> None:
 
 
 def take_ended(kb: KbRecord) -> None:
-    """If the job that this session began has ended, choose what it made; before any widget of the page is drawn."""
+    """If the job that this session started has ended, choose its result. Call before drawing any widget."""
     followed = st.session_state.get("mykb_job")
     job = next((job for job in get_app().kb_evaluation.jobs(kb.kb_id) if job.status.job_id == followed), None)
     if job is None or job.status.active:
@@ -39,12 +39,12 @@ def take_ended(kb: KbRecord) -> None:
 
 
 def job_panel(kb: KbRecord) -> None:
-    """The work under way, live while there is any; else why the latest did not end well."""
+    """Draw the running job, refreshed while it runs; otherwise why the latest job failed or stopped."""
     jobs = get_app().kb_evaluation.jobs(kb.kb_id)
     if not jobs:
         return
     if jobs[0].status.active:
-        # After a reload the session does not know what it began.
+        # After a reload the session no longer knows which job it started.
         st.session_state.mykb_job = jobs[0].status.job_id
         st.fragment(_live, run_every="1s")(kb, jobs[0].status.job_id)
     else:
@@ -52,14 +52,14 @@ def job_panel(kb: KbRecord) -> None:
 
 
 def busy(kb: KbRecord) -> bool:
-    """Whether something is under way for this knowledge base: one thing at a time."""
+    """Return whether a job is active for this knowledge base; only one may be."""
     return any(job.status.active for job in get_app().kb_evaluation.jobs(kb.kb_id))
 
 
 def _live(kb: KbRecord, job_id: str) -> None:
     job = next((job for job in get_app().kb_evaluation.jobs(kb.kb_id) if job.status.job_id == job_id), None)
     if job is None or not job.status.active:
-        # The whole page once more, with what was made and without the timer.
+        # Redraw the whole page, with the result and without the timer.
         st.rerun()
         return
     status = job.status
@@ -90,9 +90,9 @@ def _show_ended(job: EvaluationJob) -> None:
 
 
 def set_names(sets: Iterable[tuple[str, str, str]]) -> dict[str, str]:
-    """Id -> name and moment of each (id, name, moment); two that look alike have the ends of their ids as well.
+    """Return id -> "name · date" for each (id, name, time); repeated texts are completed with the end of the id.
 
-    A selection is told to the server by its text, so that equal texts would be one choice.
+    Streamlit sends a selection as its text, so two equal texts could not be told apart.
     """
     names: dict[str, str] = {}
     for key, name, when in sets:
@@ -102,7 +102,7 @@ def set_names(sets: Iterable[tuple[str, str, str]]) -> dict[str, str]:
 
 
 def run_set(kb: KbRecord, set_id: str) -> None:
-    """Ask a set's questions in the background."""
+    """Start a background job that evaluates the questions of a set."""
     try:
         follow(get_app().kb_evaluation.start(kb.kb_id, set_id))
     except ChatbotError as error:

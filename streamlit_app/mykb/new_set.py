@@ -1,4 +1,4 @@
-"""Ways to a new set of questions: proposed, from a file, from another knowledge base, or empty."""
+"""Creates a set of questions: proposed, from a file, copied from another knowledge base, or empty."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _USUAL = 40
 
 
 def new_set(kb: KbRecord, first: bool) -> None:
-    """An expander with every way; open where there is no set yet."""
+    """Draw an expander with all the ways; ``first`` opens it, when there is no set yet."""
     with st.expander(t("mykb.new"), icon=":material/add_circle:", expanded=first):
         propose, upload, copy, empty = st.tabs([t(f"mykb.new.{way}") for way in ("propose", "file", "copy", "empty")])
         with propose:
@@ -50,7 +50,7 @@ def _propose(kb: KbRecord) -> None:
 
 def _upload(kb: KbRecord) -> None:
     translate_uploader(t("admin.upload_button"))
-    # A new key after each file: a rerun takes nothing twice.
+    # A new key after each file, so that a rerun does not import it again.
     taken = st.session_state.get("mykb_files", 0)
     file = st.file_uploader(t("mykb.file"), type=["jsonl"], key=f"mykb_file-{taken}", help=t("mykb.file_help"))
     if file is None:

@@ -1,4 +1,4 @@
-"""One question in a form: the way to add or change one by the keyboard, with the passage chosen from the document."""
+"""Form to add or change one question with the keyboard, choosing its passage from the document."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _NEW = "new"
 
 
 def edit_one(kb: KbRecord, questions: QuestionSet) -> QuestionSet | None:
-    """The set with a question that was added or changed just now; None if none was."""
+    """Draw the form; return the changed set if a question was just saved, otherwise None."""
     by_id = {each.question.question_id: each for each in questions.questions if each.question.question_id}
     names = {_NEW: t("mykb.one_new")} | {key: _named(each) for key, each in by_id.items()}
     which = st.selectbox(

@@ -1,4 +1,4 @@
-"""The questions of a set: reviewed in a table or one by one, saved, exported, asked."""
+"""Step 1: review the questions of a set, in a table or one by one; save, export and run them."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ _ROWS_SHOWN = 12
 
 
 def show_questions(kb: KbRecord) -> None:
-    """Ways to a new set, then the chosen one."""
+    """Draw the ways to create a set, then the chosen set."""
     desk = get_app().kb_evaluation
     sets = {one.set_id: one for one in desk.sets(kb.kb_id)}
     new_set(kb, first=not sets)
     if not sets:
         return
-    # Set by name in the state, which a widget that is gone for a while would lose.
+    # Kept under its own key in the state, because a widget that is not drawn loses its value.
     taken = st.session_state.pop("mykb_take_set", None) or st.session_state.get("mykb_set")
     st.session_state.mykb_set = taken if taken in sets else next(iter(sets))
     names = set_names((one.set_id, one.name, one.changed_at) for one in sets.values())
@@ -80,7 +80,7 @@ def _show_set(kb: KbRecord, questions: QuestionSet) -> None:
 
 
 def _show_state(questions: QuestionSet, check: SetCheck) -> None:
-    """How many of each kind, and what does not fit the document."""
+    """Draw the number of questions of each kind, and what no longer matches the document."""
     counts = questions.counts()
     parts = [f"{t(f'mykb.kind.{kind}')}: {number(counts[kind])}" for kind in KIND_NAMES if counts[kind]]
     st.caption(t("mykb.counts", parts=" · ".join(parts)) if parts else t("mykb.counts_none"))
@@ -99,7 +99,7 @@ def _show_state(questions: QuestionSet, check: SetCheck) -> None:
 
 
 def _table(questions: QuestionSet, check: SetCheck) -> QuestionSet:
-    """The set as the table has it now."""
+    """Draw the table; return the set with the user's edits."""
     kinds = {kind: t(f"mykb.kind.{kind}") for kind in KIND_NAMES}
     by_id = {each.question.question_id: each for each in questions.questions}
     frame = pd.DataFrame(
@@ -121,7 +121,7 @@ def _table(questions: QuestionSet, check: SetCheck) -> QuestionSet:
     column = st.column_config
     shown: pd.DataFrame = st.data_editor(
         frame,
-        # What was typed belongs to this state of the set: once it is saved, the table begins anew.
+        # The key changes with the set, so that saved edits are not applied again.
         key=f"mykb-table-{questions.set_id}-{questions.changed_at}",
         num_rows="dynamic",
         hide_index=True,
@@ -150,7 +150,7 @@ def _table(questions: QuestionSet, check: SetCheck) -> QuestionSet:
 
 
 def _row(row: dict[Any, Any], by_id: dict[str, SetQuestion], kind_of: dict[str, str]) -> SetQuestion | None:
-    """A question as the table has it; None for a row without text."""
+    """Convert a row of the table to a question; None for a row without text."""
     text = " ".join(_text(row["question"]).split())
     if not text:
         return None
@@ -170,7 +170,7 @@ def _row(row: dict[Any, Any], by_id: dict[str, SetQuestion], kind_of: dict[str, 
 
 
 def _text(value: object) -> str:
-    """A cell that nobody has filled is None or NaN."""
+    """Return the text of a cell; an empty cell is None or NaN."""
     return value if isinstance(value, str) else ""
 
 

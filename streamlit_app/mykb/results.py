@@ -1,4 +1,4 @@
-"""Results of a knowledge base's questions: all of them, one in figures, one against another."""
+"""Step 2: results of a knowledge base's questions: the list, figures of one, comparison of two."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from streamlit_app.shared.state import get_app, show_error
 
 _FIGURES = ("hit@1", "hit@3", "mrr", "accepted", "refused")
 _NOTHING = ""
-_TILE_PX = 182  # wide enough for its name; as many beside each other as there is room for
+_TILE_PX = 182  # wide enough for its label; a row has as many tiles as fit
 
 
 def show_results(kb: KbRecord) -> None:
-    """The list, the chosen one's figures, then its threshold and its questions."""
+    """Draw the list, the figures of the chosen result, then its threshold and its questions."""
     results = {result.result_id: result for result in get_app().kb_evaluation.results(kb.kb_id)}
     if not results:
         st.info(t("mykb.no_results"), icon=":material/info:")

@@ -1,4 +1,4 @@
-"""The questions of a result at a threshold: a table with a filter, then one with what was found and expected."""
+"""Questions of a result at a threshold: a table with a filter, then one question with found and expected passages."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ _FILTERS = ("all", "wrong_refusals", "wrong_answers", "not_first")
 
 
 def show_rows(kb: KbRecord, result: KbResult, threshold: float) -> None:
-    """The table, what went wrong first, and one question in full."""
+    """Draw the table, wrong decisions first, then one question in full."""
     st.subheader(t("eval.queries"))
-    # Without counts: a choice is told to the server by its text, which must not change with the threshold.
+    # No counts in the texts: Streamlit sends a choice as its text, which must not change with the threshold.
     names = {name: t(f"mykb.filter.{name}") for name in _FILTERS}
     chosen = st.segmented_control(
         t("mykb.filter"),
@@ -51,7 +51,7 @@ def show_rows(kb: KbRecord, result: KbResult, threshold: float) -> None:
 
 
 def _to_learn_from(row: ResultRow, threshold: float) -> tuple[bool, bool, float, str]:
-    """Sorts what went wrong to the front, then what was decided by a hair."""
+    """Sort key: wrong decisions first, then those closest to the threshold."""
     first = not row.places or row.rank == 1
     return row.right(threshold) is not False, first, abs(row.evidence - threshold), row.question.question_id
 

@@ -1,4 +1,4 @@
-"""Strict mode over the evidence threshold: a chart, a slider, the figures at it, and a way to take it."""
+"""Strict mode against the evidence threshold: chart, slider, figures at the threshold, and a button to use it."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ _SETTING = "kb_min_evidence"
 _LINES = ("coverage", "wrong_refusals", "wrong_answers")
 _TOLERANCES = (0.0, 0.01, 0.02, 0.05, 0.1, 0.2)
 _USUAL = 0.05
-_RULE = "#7d8580"  # seen on light and on dark ground
+_RULE = "#7d8580"  # visible on light and dark backgrounds
 
 
 def judge(kb: KbRecord, result: KbResult) -> None:
-    """Threshold and questions; drawn again by themselves when the threshold moves."""
+    """Draw threshold and questions; this part of the page redraws when the threshold moves."""
     st.subheader(t("mykb.threshold_title"))
     scores = result.scores
     current = get_app().settings.kb_min_evidence
@@ -36,7 +36,7 @@ def judge(kb: KbRecord, result: KbResult) -> None:
         told = t("mykb.automatic", count=number(result.automatic), total=number(answerable))
         st.warning(told, icon=":material/auto_fix_high:")
     key = f"mykb-threshold-{result.result_id}"
-    # Written again, a widget's value outlives a visit to another page.
+    # Written again, because Streamlit drops a widget's value when its page is left.
     st.session_state[key] = st.session_state.get(key, round(current, 2))
     controls, picture = st.columns([2, 3], gap="large")
     with controls:
@@ -56,7 +56,7 @@ def judge(kb: KbRecord, result: KbResult) -> None:
 
 
 def percent(value: float) -> str:
-    """0.934 as a person reads it: 93 %."""
+    """Format a share: 0.934 as 93 %."""
     return t("mykb.percent", value=number(100 * value))
 
 
@@ -65,7 +65,7 @@ def of_text(share: Share) -> str:
 
 
 def span_text(share: Share) -> str:
-    """The interval of a share, or a dash."""
+    """Format the interval of a share; a dash if there is none."""
     if share.interval is None:
         return "–"
     low, high = share.interval
@@ -150,7 +150,7 @@ def _take(threshold: float, current: float) -> None:
 
 
 def apply_threshold(threshold: float) -> None:
-    """Make a threshold that of strict mode, for everybody, from now on."""
+    """Save a threshold as that of strict mode, for all users, from now on."""
     if not is_admin():
         return
     try:
@@ -173,7 +173,7 @@ def _chart(result: KbResult, threshold: float, current: float) -> None:
         ]
     )
     scale = alt.Scale(domain=list(labels.values()))
-    # One below the other: side by side they would be cut on a telephone.
+    # Stacked: side by side they would be cut off on a phone.
     legend = alt.Legend(orient="top", direction="vertical", columns=1, labelLimit=260)
     x = alt.X("threshold:Q", title=t("mykb.threshold"), scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(grid=False))
     lines = (

@@ -1,4 +1,4 @@
-"""What the charts have in common."""
+"""Helpers shared by all charts: colour of text, number format and width."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from streamlit_app.shared.i18n import current_language
 
 Chart = alt.Chart | alt.LayerChart | alt.FacetChart
 
-# As Vega writes them: separators, and how many figures stand between two. English is what it writes by itself.
+# Vega's number format per language: separators and digits per group. English is Vega's default.
 _NUMBERS = {"es": {"decimal": ",", "thousands": ".", "grouping": [3], "currency": ["", " US$"]}}
 
 _INK = {"light": "#1c1f1e", "dark": "#e8ebe9"}
@@ -19,15 +19,15 @@ _EITHER = "#7d8482"
 
 
 def ink() -> str:
-    """The colour of words and lines in a chart, which Altair's own black is not on a dark page."""
+    """Return a colour for text and lines that is legible in the current theme; Altair's default is black."""
     return _INK.get(str(st.context.theme.type), _EITHER)
 
 
 def show_chart(chart: Chart, **options: Any) -> Any:
-    """Draw a chart over the width of its place, its numbers in the session's language.
+    """Draw a chart in the full available width, with numbers in the session's language.
 
     Args:
-        options: of ``st.altair_chart``; the value is what that gives.
+        options: passed to ``st.altair_chart``, whose result is returned.
     """
     number = _NUMBERS.get(current_language())
     spoken = chart.configure(locale={"number": number}) if number else chart

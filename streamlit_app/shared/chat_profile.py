@@ -1,4 +1,4 @@
-"""The search of a run in the chat of this session: taking it over, saying so, and the way back."""
+"""Lets this session's chat search with the configuration of a run: the button, the notice, and the way back."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _KEY = "chat_profile"
 
 
 def profile_button(run_id: str) -> None:
-    """Search in Chat as this run did; disabled, with the reason, where that cannot be."""
+    """Draw a button to search in the chat as this run did; disabled, with the reason, if that is not possible."""
     try:
         profile = get_app().details.chat_profile(run_id)
     except ChatbotError as error:
@@ -39,13 +39,13 @@ def profile_button(run_id: str) -> None:
 
 
 def chat_retrieval() -> tuple[tuple[str, Any], ...]:
-    """The search that this session's chat has been given, for ``UserContext``; () for the settings' own."""
+    """Return the search taken from a run, for ``UserContext``; () if the chat uses the settings."""
     profile: ChatProfile | None = st.session_state.get(_KEY)
     return profile.retrieval if profile else ()
 
 
 def show_profile() -> None:
-    """A line on the page Chat that says which run's configuration is in use; nothing where it is the settings' own."""
+    """Show which run's configuration the chat uses; nothing if it uses the settings."""
     profile: ChatProfile | None = st.session_state.get(_KEY)
     if profile is None:
         return
@@ -76,7 +76,7 @@ def _show_taken(profile: ChatProfile) -> None:
         t(f"detail.left.{item.reason}", run=plain(item.run or item.name), chat=plain(item.chat or "–"))
         for item in profile.not_taken
     ]
-    # Whatever the run, the instructions are the chat's: a benchmark asks for a word or two.
+    # The chat always keeps its own instructions: those of a run ask for one or two words.
     st.markdown("\n".join(f"- {line}" for line in [*lines, t("detail.left_prompts")]))
 
 
@@ -91,6 +91,6 @@ def _forget() -> None:
 
 
 def _forget_knobs() -> None:
-    """Knobs that were moved before belong to the search that was in use then."""
+    """Reset the knobs: values chosen before belong to the previous search."""
     for key in [key for key in st.session_state if str(key).startswith("knob-")]:
         del st.session_state[key]

@@ -1,4 +1,4 @@
-"""The configuration of a run in full, in groups, what is not as usual first."""
+"""Shows the full configuration of a run by groups, with changed settings marked."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Result = Mapping[str, Any]
 
 @st.fragment
 def show_configuration(result: Result) -> None:
-    """Fingerprint, versions, then every setting beside its default; secrets are not there at all."""
+    """Show fingerprint and versions, then every setting next to its default. Secrets are not recorded."""
     run_id = str(result["run_id"])
     try:
         manifest, groups = get_app().details.manifest(run_id), get_app().details.configuration(run_id)
@@ -59,13 +59,13 @@ def _show_group(rows: Sequence[RunSetting]) -> None:
 
 
 def value_text(value: object) -> str:
-    """A setting's value as a person reads it; a dash for none or an empty one."""
+    """Format a setting's value in the session's language; a dash for None or an empty value."""
     if value is None or value == "":
         return "–"
     if isinstance(value, bool):
         return t("compare.yes" if value else "compare.no")
     if isinstance(value, float):
-        # As many decimals as it has: 0.5 is no 0.500.
+        # As many decimals as needed, up to six: 0.5, not 0.500.
         return number(value, min(6, len(f"{value:.6f}".rstrip("0").partition(".")[2])))
     if isinstance(value, int):
         return number(value)

@@ -1,7 +1,7 @@
-"""Exceptions that nobody expected: the reader gets an id and a next step, the log the same id and the traceback.
+"""Handles uncaught exceptions: shows the user an id and a next step, and logs the same id with the traceback.
 
-Streamlit tells of an exception in one place, whether it came from a page, a fragment that reran by itself, a dialog or
-a widget's callback. Only that place sees them all: the last three do not pass through the page's own code.
+It replaces Streamlit's own handler, the only place that sees all exceptions: those of fragments, dialogs and widget
+callbacks do not pass through the page's code.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from chatbot_mvp.settings.model import Settings
 from streamlit_app.shared.i18n import t
 from streamlit_app.shared.state import error_text
 
-ERROR_KEY = "unexpected-error"  # how the container of a message is found on a page
+ERROR_KEY = "unexpected-error"  # prefix of the key of a message's container
 
 _log = logging.getLogger(__name__)
 
 
 def watch_errors() -> None:
-    """Take the place of Streamlit's own display and of its own print, which masks no secret; twice is as once."""
+    """Replace Streamlit's error display and its console print, which does not mask secrets. Safe to call repeatedly."""
     error_util.invoke_script_error_handler = _tell
     error_util._log_uncaught_app_exception = _print_nothing
 
@@ -38,13 +38,13 @@ def begin_log(_settings: Settings, path: str) -> None:
 
 
 def _tell(ex: Exception, on_script_error: Callable[[Exception], bool | None] | None) -> bool:
-    """Log and show; True: there is nothing left for Streamlit to show."""
+    """Log and show an exception; return True, so that Streamlit shows nothing itself."""
     reference = secrets.token_hex(4)
     _log.error("page error %s: %s", reference, ex, exc_info=ex, extra={"event": {"error_id": reference}})
     known = t("home.error.known", error=error_text(ex), id=reference) if isinstance(ex, ChatbotError) else ""
     context = get_script_run_ctx()
     if context is not None and not context.has_script_started:
-        # A callback failed: the page is not drawn anew, and what is written would take the place of its title.
+        # A callback failed: the page is not redrawn, and an element written now would replace its title.
         st.toast(known or t("home.error.action", id=reference), icon=":material/error:", duration="infinite")
         return True
     with st.container(key=f"{ERROR_KEY}-{reference}"):
@@ -53,4 +53,4 @@ def _tell(ex: Exception, on_script_error: Callable[[Exception], bool | None] | N
 
 
 def _print_nothing(ex: BaseException) -> None:
-    """``_tell`` comes next, and logs it."""
+    """Print nothing: ``_tell``, called next, logs the exception."""

@@ -1,11 +1,11 @@
-"""What the theme's settings cannot say, as style of the whole document."""
+"""Global styles that the theme's settings cannot express."""
 
 from __future__ import annotations
 
 import streamlit as st
 
-# Streamlit writes on a primary button, and on what is chosen of several, in white, whatever the colour. The dark
-# theme's accent is light, as it must be to be read as text (a chosen option, a link): it wants dark letters on it.
+# Streamlit always uses white text on primary buttons and on the chosen items of a multiselect. The accent of the dark
+# theme is light, so that it is legible as text (links, chosen options); text on it must be dark.
 _STYLE = """<style>
 .stApp button[kind="primary"]:not(:disabled), .stApp button[kind="primaryFormSubmit"]:not(:disabled),
 .stApp [data-testid="stMultiSelect"] [data-tag] * {
@@ -15,5 +15,5 @@ _STYLE = """<style>
 
 
 def frame_style() -> None:
-    """On every page."""
+    """Add the global styles. Called on every page."""
     st.html(_STYLE)

@@ -1,4 +1,4 @@
-"""Cards in as many columns as the width has room for: Streamlit's own columns become narrower than their words."""
+"""A grid of cards with as many columns as fit. Streamlit's own columns may become narrower than their text."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from streamlit.delta_generator import DeltaGenerator
 
 
 def card_grid(key: str, narrowest: int = 230) -> DeltaGenerator:
-    """A container whose children stand side by side, none narrower than ``narrowest`` pixels.
+    """Return a container that places its children side by side, none narrower than ``narrowest`` pixels.
 
     Args:
-        key: one per grid of a page.
+        key: unique key of the grid on its page.
     """
     st.html(
         f"""<style>

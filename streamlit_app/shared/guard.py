@@ -1,6 +1,6 @@
-"""Who may use Admin and whatever deletes. The one place that pages ask.
+"""Decides who may use Admin and delete things. All pages use this module.
 
-Signing in by password lives in the session's state, by OIDC in Streamlit's own cookie; the address holds neither.
+A sign-in by password is kept in the session's state, one by OIDC in Streamlit's cookie. Neither is in the URL.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ _SIGNED_IN = "admin_signed_in"
 
 
 def is_protected() -> bool:
-    """Whether anybody has to sign in at all."""
+    """Return whether Admin requires signing in."""
     return get_app().access.has_password or bool(_oidc())
 
 
 def is_admin() -> bool:
-    """Whether this session may change and delete what is everybody's."""
+    """Return whether this session may change and delete what all users share."""
     if not is_protected() or st.session_state.get(_SIGNED_IN, False):
         return True
     return (
@@ -34,25 +34,26 @@ def is_admin() -> bool:
 
 
 class AdminOnly(TypedDict):
-    """Of a button: what says that it needs an administrator."""
+    """Arguments of a button that only administrators may press."""
 
     disabled: bool
     help: str | None
 
 
 def admin_only(explained: str | None = None) -> AdminOnly:
-    """For a button that changes or deletes what is everybody's; what it does asks ``is_admin`` once more, since a
-    disabled button can still be pressed by a message of one's own.
+    """Return the arguments of a button that changes or deletes what all users share.
+
+    The button's action must check ``is_admin`` again: a forged message can press a disabled button.
 
     Args:
-        explained: the button's help where it can be pressed.
+        explained: the button's help if it is enabled.
     """
     allowed = is_admin()
     return {"disabled": not allowed, "help": explained if allowed else t("admin.guard.needed")}
 
 
 def require_admin() -> None:
-    """Ask who is not signed in to do so, and end the page there; say so where nobody has to."""
+    """Show the sign-in form and stop the page if the user is not signed in; if Admin is open to all, say so."""
     if not is_protected():
         st.caption(f":material/lock_open: {t('admin.guard.open')}", help=t("admin.guard.how"))
         return
@@ -68,7 +69,7 @@ def require_admin() -> None:
 
 
 def sign_out_button() -> None:
-    """For who is signed in, on every page."""
+    """Draw the button to sign out, if the user is signed in. Called on every page."""
     if not is_protected() or not is_admin():
         return
     st.button(
@@ -79,7 +80,7 @@ def sign_out_button() -> None:
 def _sign_out() -> None:
     st.session_state.pop(_SIGNED_IN, None)
     if _oidc() and _logged_in():
-        # Its redirect takes the cookie away; a rerun of ours would overtake it.
+        # st.logout redirects to delete the cookie; an additional rerun would run before it.
         st.logout()
 
 
@@ -120,7 +121,7 @@ def _ask_provider() -> None:
 
 
 def _oidc() -> list[str]:
-    """The providers under ``[auth]`` in secrets.toml; "" for the one without a name."""
+    """Return the names of the providers under ``[auth]`` in secrets.toml; "" is the unnamed one."""
     try:
         auth: Mapping[str, Any] = st.secrets.get("auth", {})
     except StreamlitSecretNotFoundError:

@@ -1,4 +1,4 @@
-"""All texts of the pages, one catalogue per language; numbers and dates in the language's form."""
+"""Texts of the pages, one catalogue per language, and formatting of numbers and dates in that language."""
 
 from __future__ import annotations
 
@@ -11,25 +11,28 @@ from pathlib import Path
 import streamlit as st
 
 LANGUAGE_NAMES = {"es": "Español", "en": "English"}
-# As ``moment`` writes it, for a column of a table that sorts by time.
+# The format of ``moment``, for table columns that sort by time.
 MOMENT_FORMAT = {"es": "DD/MM/YYYY HH:mm", "en": "YYYY-MM-DD HH:mm"}
 _FOLDER = Path(__file__).resolve().parent.parent / "i18n"
 
 
 @cache
 def catalogue(language: str) -> dict[str, str]:
-    """Key -> text."""
+    """Return the catalogue of a language: key -> text."""
     texts: dict[str, str] = json.loads((_FOLDER / f"{language}.json").read_text("utf-8"))
     return texts
 
 
 def choose_language(default: str) -> str:
-    """Settle the session's language: chosen before, else in the address (a reload keeps it), else ``default``."""
+    """Set and return the session's language: the one chosen, else the one in the URL, else ``default``.
+
+    The URL keeps a language other than ``default``, so that a reload finds it.
+    """
     if "language" not in st.session_state:
         asked = st.query_params.get("lang", default)
         st.session_state.language = asked if asked in LANGUAGE_NAMES else default
     else:
-        # A widget's state goes when its page does; writing it again keeps it for the session.
+        # Streamlit drops a widget's state when its page is left; writing it again keeps it for the session.
         st.session_state.language = st.session_state.language
     language: str = st.session_state.language
     if language == default:
@@ -40,23 +43,23 @@ def choose_language(default: str) -> str:
 
 
 def current_language() -> str:
-    """The session's language."""
+    """Return the session's language."""
     language: str = st.session_state.get("language", "es")
     return language
 
 
 def t(key: str, **values: object) -> str:
-    """The text of a key in the session's language, with ``values`` filled in."""
+    """Return the text of a key in the session's language, with ``values`` in its placeholders."""
     return catalogue(current_language())[key].format(**values)
 
 
 def word(group: str, name: str) -> str:
-    """The text of ``<group>.<name>``; a name that others may make up, and that has none, as it is."""
+    """Return the text of ``<group>.<name>``; ``name`` itself if there is none, as with names from imported files."""
     return catalogue(current_language()).get(f"{group}.{name}", name)
 
 
 def number(value: float, decimals: int = 0) -> str:
-    """A number with the language's separators: 11.860 and 0,844 in Spanish."""
+    """Format a number with the language's separators: 11.860 and 0,844 in Spanish."""
     text = f"{value:,.{decimals}f}"
     if current_language() == "es":
         text = text.translate(str.maketrans(",.", ".,"))
@@ -64,12 +67,12 @@ def number(value: float, decimals: int = 0) -> str:
 
 
 def score(value: float | None) -> str:
-    """A metric with three decimals, or the words for *not scored*."""
+    """Format a metric with three decimals; None as *not scored*."""
     return t("common.not_scored") if value is None else number(value, 3)
 
 
 def duration(seconds: float) -> str:
-    """Seconds as a person says them: 8 s, 3 min 20 s, 1 h 5 min."""
+    """Format seconds: 8 s, 3 min 20 s, 1 h 5 min."""
     whole = round(seconds)
     if whole < 60:
         return f"{whole} s"
@@ -79,7 +82,7 @@ def duration(seconds: float) -> str:
 
 
 def local_time(iso: str) -> datetime | None:
-    """A point in time in the server's zone, without the zone's name; None for what is none."""
+    """Convert an ISO 8601 time to a naive datetime in the server's zone; None if it is not a time."""
     try:
         return datetime.fromisoformat(iso).astimezone().replace(tzinfo=None)
     except ValueError:
@@ -87,7 +90,7 @@ def local_time(iso: str) -> datetime | None:
 
 
 def moment(iso: str) -> str:
-    """A point in time in the server's zone: 21/11/2026 04:46."""
+    """Format an ISO 8601 time in the server's zone: 21/11/2026 04:46. Any other text is returned unchanged."""
     local = local_time(iso)
     if local is None:
         return iso
@@ -95,5 +98,5 @@ def moment(iso: str) -> str:
 
 
 def plain(text: str) -> str:
-    """A text as Markdown that shows it as it is."""
+    """Escape a text so that Markdown shows it literally."""
     return re.sub(r"[\\`*{}\[\]|<>~$:#]|(?<!\w)_|_(?!\w)", r"\\\g<0>", text)

@@ -13,10 +13,10 @@ from streamlit_app.shared.state import get_app, show_error, show_failed_job
 
 
 def job_panel(place: str = "") -> None:
-    """Active jobs with their progress, then runs that can be resumed. Refreshes itself only while a job is active.
+    """Draw active jobs with their progress, then runs that can be resumed. Refreshes only while a job is active.
 
     Args:
-        place: tells the widgets of two panels on one page apart.
+        place: makes the widget keys unique if a page has two panels.
     """
     active = any(job.active for job in get_app().runs.jobs())
     st.fragment(_live_panel, run_every="1s" if active else None)(active, place)
@@ -26,9 +26,9 @@ def _live_panel(was_active: bool, place: str) -> None:
     jobs = get_app().runs.jobs()
     running = [job for job in jobs if job.active]
     if was_active and not running:
-        # The last job ended: draw the whole page again, with its result and without the timer.
+        # The last job has ended: redraw the whole page, with its result and without the timer.
         st.rerun()
-    # The one at work first, then the queue in its order.
+    # The running job first, then the queue in order.
     waiting = sorted((job for job in running if job.state == "queued"), key=lambda job: job.job_id)
     for job in [job for job in running if job.state != "queued"] + waiting:
         _show_active(job, place)
@@ -56,7 +56,7 @@ def _show_active(job: JobStatus, place: str) -> None:
 
 
 def _show_means(job: JobStatus) -> None:
-    """Of an evaluation of answers, the scores that are there."""
+    """Draw the mean scores so far of a Ragas evaluation."""
     try:
         means = get_app().ragas.so_far(job.job_id)
     except ChatbotError:
@@ -71,7 +71,7 @@ def _show_means(job: JobStatus) -> None:
 
 
 def progress_text(job: JobStatus) -> str:
-    """Phase, how far it is, how fast, what is left, and what it has taken."""
+    """Draw the phase, its progress, rate and time left, and the tokens and cost so far."""
     in_bytes = job.phase == "download"
     done, total = (number(value / 1e6, 1) if in_bytes else number(value) for value in (job.done, job.total))
     parts = [t(f"phase.{job.phase}", done=done, total=total if job.total else "?")]
@@ -89,7 +89,7 @@ def progress_text(job: JobStatus) -> str:
 
 
 def _show_last(jobs: list[JobStatus], place: str) -> None:
-    """How the latest job ended, if it did not simply stop."""
+    """Show how the latest job ended, unless a user stopped it."""
     ended = max((job for job in jobs if not job.active), key=lambda job: job.updated_at, default=None)
     if ended is None:
         return

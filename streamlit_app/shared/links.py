@@ -1,7 +1,7 @@
-"""What the address says of the page Evaluación, so that it can be shared: a run, a query of it, a comparison.
+"""Reads and writes the URL of the page Evaluación, so that a run, a query or a comparison can be shared as a link.
 
-``?run=ID``, ``?run=ID&query=QUERY_ID``, ``?compare=A,B,C``, ``?view=leaderboard``; nothing for the list. The address is
-the only place where this is kept: whoever opens one sees what its sender saw.
+``?run=ID``, ``?run=ID&query=QUERY_ID``, ``?compare=A,B,C``, ``?view=leaderboard``; no parameters for the list. This
+state is kept only in the URL, so a link shows its recipient the same view.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _OWN = ("view", "run", "query", "compare")
 
 
 def read_view() -> View:
-    """Which part of the page the address asks for; a word that means nothing is the list."""
+    """Return which part of the page the URL requests; the list if it requests none or an unknown one."""
     if st.query_params.get("compare"):
         return "comparison"
     if st.query_params.get("run"):
@@ -31,43 +31,43 @@ def read_view() -> View:
 
 
 def read_run() -> str:
-    """Id of the run that the address asks for, whether there is one or not; "" for none."""
+    """Return the id of the requested run; "" for none. The run may not exist."""
     return st.query_params.get("run", "")
 
 
 def read_query() -> str:
-    """Id of the query of that run; "" for none."""
+    """Return the id of the requested query of that run; "" for none."""
     return st.query_params.get("query", "")
 
 
 def read_comparison() -> list[str]:
-    """Ids of the runs to compare, the base first, each once; whether there are such runs or not."""
+    """Return the ids of the runs to compare, the base first, without repetitions. The runs may not exist."""
     ids = (part.strip() for part in st.query_params.get("compare", "").split(","))
     return list(dict.fromkeys(run_id for run_id in ids if run_id))
 
 
 def write_list() -> None:
-    """Ask for the list."""
+    """Set the URL to the list."""
     _write({})
 
 
 def write_leaderboard() -> None:
-    """Ask for the leaderboard."""
+    """Set the URL to the leaderboard."""
     _write({"view": "leaderboard"})
 
 
 def write_run(run_id: str, query_id: str = "") -> None:
-    """Ask for a run, and for a query of it."""
+    """Set the URL to a run and, optionally, a query of it."""
     _write({"run": run_id} | ({"query": query_id} if query_id else {}))
 
 
 def write_query(query_id: str) -> None:
-    """Ask for a query of the run that the address names already; "" for none in particular."""
+    """Set the URL to a query of the current run; "" for no query."""
     write_run(read_run(), query_id)
 
 
 def write_comparison(run_ids: Sequence[str]) -> None:
-    """Ask for a comparison, the base first."""
+    """Set the URL to a comparison; the first id is the base."""
     _write({"compare": ",".join(run_ids)})
 
 
@@ -77,21 +77,21 @@ def open_run(run_id: str) -> NoReturn:
 
 
 def address() -> str:
-    """The address to share: without the name of the session, which opens its conversations."""
+    """Return the URL to share. It omits the session's name, which would open the session's conversations."""
     page = str(st.context.url or "").partition("?")[0]
     asked = {name: st.query_params[name] for name in _OWN if name in st.query_params}
     return f"{page}?{urlencode(asked, safe=',')}" if asked else page
 
 
 def link_box() -> None:
-    """A button that shows the address, ready to be copied."""
+    """Draw a button that shows the URL to copy."""
     with st.popover(t("runs.link"), icon=":material/link:"):
         st.caption(t("runs.link_help"))
         st.code(address(), language=None, wrap_lines=True)
 
 
 def _write(asked: dict[str, str]) -> None:
-    """Change what belongs to this page; session and language stay. Writing the same again does nothing."""
+    """Replace this page's parameters in the URL; session and language are kept. Equal values are not rewritten."""
     for name in _OWN:
         if name not in asked:
             st.query_params.pop(name, None)

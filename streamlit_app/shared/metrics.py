@@ -1,4 +1,4 @@
-"""Names of metrics and intervals in the reader's language."""
+"""Labels of metrics and intervals in the session's language."""
 
 from __future__ import annotations
 
@@ -9,21 +9,25 @@ from streamlit_app.shared.i18n import number, t
 
 
 def metric_label(name: str) -> str:
-    """As a person writes it: Recall@5. A metric of another version keeps its name."""
+    """Return the label of a metric, such as "Recall@5"; its name if this version does not know it."""
     if name not in METRICS:
         return name
     return t(f"metric_label.{METRICS[name].family}", k=METRICS[name].k)
 
 
 def metric_help(name: str) -> str:
-    """What it measures, in one sentence; "" for a metric of another version."""
+    """Return one sentence on what a metric measures; "" if this version does not know it."""
     if name not in METRICS:
         return ""
     return t(f"metric_help.{METRICS[name].family}", k=METRICS[name].k)
 
 
 def interval_text(interval: Sequence[float] | None, signed: bool = False) -> str:
-    """ "0,812 – 0,873", or a dash for none."""
+    """Format an interval: "0,812 – 0,873"; a dash if there is none.
+
+    Args:
+        signed: show the sign of both ends, as for differences.
+    """
     if not interval:
         return "–"
     low, high = (("+" if signed and value > 0 else "") + number(value, 3) for value in interval)

@@ -1,4 +1,4 @@
-"""One row of a table: by the mouse in the table, by the keyboard in the list below it."""
+"""Chooses a row of a table: with the mouse in the table, with the keyboard in a list below it."""
 
 from __future__ import annotations
 
@@ -20,13 +20,14 @@ def choose_row(
     title: str | None = None,
     columns: Mapping[str, Any] | None = None,
 ) -> int:
-    """The position of the chosen row; the first until somebody chooses.
+    """Draw a table and a list; return the position of the chosen row, 0 until one is chosen.
 
     Args:
-        label: of a position, as the list shows it.
-        width: of the column with the question.
-        title: of the list; by default that of queries.
-        columns: ``column_config`` of a table without questions.
+        label: position -> text in the list.
+        key: key of the table's widget.
+        width: width of the column with the question.
+        title: title of the list; by default, that for queries.
+        columns: ``column_config`` for a table without questions.
     """
     question = {t("eval.col.question"): st.column_config.TextColumn(width=width)}
     event = st.dataframe(

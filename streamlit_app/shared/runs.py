@@ -1,4 +1,4 @@
-"""How a list of choices names runs."""
+"""Names of runs in lists of choices."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ RAGAS = "ragas"  # the kind of an evaluation of answers
 
 
 def run_names(runs: Sequence[Mapping[str, Any]], fields: Sequence[str]) -> dict[str, str]:
-    """run_id -> when it was and these fields; two that look alike have their ids as well.
+    """Return run_id -> its date and these fields; equal texts are completed with the id.
 
-    A selection is told to the server by its text, so that equal texts would be one choice.
+    Streamlit sends a selection as its text, so two equal texts could not be told apart.
     """
     texts = {
         str(run["run_id"]): " · ".join([moment(str(run.get("started_at", ""))), *(str(run.get(f)) for f in fields)])

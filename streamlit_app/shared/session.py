@@ -1,4 +1,4 @@
-"""The session's name and its conversations. The name stands in the address, so that a reload finds them again."""
+"""The session's name and its conversations. The name is kept in the URL, so that a reload finds them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from streamlit_app.shared.state import get_app
 
 
 def keep_session() -> None:
-    """On every page: take the session's name from the address after a reload, and keep it there."""
+    """Restore the session's name from the URL after a reload, and keep it there. Called on every page."""
     given = st.query_params.get("s", "")
     if "chat_session" not in st.session_state and get_app().chat.is_session(given):
         st.session_state.chat_session = given
@@ -21,15 +21,15 @@ def keep_session() -> None:
 
 
 def conversations(kb: KbRecord) -> list[Conversation]:
-    """The session's conversations with a knowledge base, the newest first."""
+    """Return the session's conversations with a knowledge base, newest first."""
     session = st.session_state.get("chat_session", "")
     return get_app().chat.conversations(session, kb.kb_id) if session else []
 
 
 def current_conversation(kb: KbRecord) -> tuple[Conversation | None, dict[str, LiveTurn]]:
-    """The chosen conversation, else the newest, with its answers on their way by turn.
+    """Return the chosen conversation, else the newest, and its unfinished answers by turn id.
 
-    None before the first question and in a new one.
+    The conversation is None before the first question, and in a new conversation.
     """
     chosen = _chosen().get(kb.kb_id)
     if chosen is None:
@@ -43,12 +43,12 @@ def current_conversation(kb: KbRecord) -> tuple[Conversation | None, dict[str, L
 
 
 def choose(kb: KbRecord, conversation_id: str) -> None:
-    """Go on with a conversation; "" for a new one, which begins with its first question."""
+    """Choose the conversation to continue; "" for a new one, which is created with its first question."""
     _chosen()[kb.kb_id] = conversation_id
 
 
 def begin_conversation(kb: KbRecord) -> str:
-    """A new conversation's id; gives the session its name if it has none."""
+    """Create a conversation and return its id. Names the session if it has no name yet."""
     if "chat_session" not in st.session_state:
         st.session_state.chat_session = get_app().chat.new_session()
         keep_session()

@@ -1,4 +1,4 @@
-"""Shows the passages an answer rests on, the cited sentences marked by their offsets."""
+"""Shows the passages that an answer is based on, with the cited sentences highlighted."""
 
 from __future__ import annotations
 
@@ -28,40 +28,41 @@ details.source > .place {font-size: 0.875rem; opacity: 0.8; padding: 0.2rem 0.9r
 
 
 def show_sources(sources: tuple[Source, ...], anchor: str = "") -> None:
-    """One disclosure per source, closed, named by its number and section.
+    """Draw one closed disclosure per source, titled with its number and section.
 
-    The browser's own, not Streamlit's expander: a link to what is inside of it opens it.
+    Uses the browser's ``<details>`` instead of Streamlit's expander, because a link to its content opens it.
 
     Args:
-        anchor: begins the names that ``source_link`` leads to; "" for none.
+        anchor: prefix of the HTML ids that ``source_link`` points to; "" for no ids.
     """
     st.html(_STYLE + "".join(_source_html(source, anchor) for source in sources))
 
 
 def source_link(number: int, anchor: str) -> str:
-    """A citation in Markdown; a click opens its source and goes there."""
+    """Return a citation as a Markdown link that opens its source and scrolls to it."""
     return f'[\\[{number}\\]](#{anchor}-{number} "{t("chat.open_source", number=number)}")'
 
 
 def show_passage(chunk: Chunk, highlights: tuple[tuple[int, int], ...]) -> None:
-    """A passage with its marks; of blank space and letters, whatever Markdown or HTML it holds."""
+    """Draw a passage as plain text with its highlights; Markdown and HTML in it are not interpreted."""
     st.html(_STYLE + passage_html(chunk, highlights))
 
 
 def place_text(chunk: Chunk, highlights: tuple[tuple[int, int], ...]) -> str:
-    """The file and page that a passage, or what is marked in it, is from, and its characters, in Markdown."""
+    """Return, in Markdown, the file, page and characters of a passage or of its first highlight."""
     file, said = _place(chunk, highlights)
     return f":material/draft: {plain(file)} · {said}" if file else said
 
 
 def passage_html(chunk: Chunk, highlights: Sequence[tuple[int, int]], name: str = "") -> str:
-    """The passage as HTML; ``highlights`` are offsets in the document.
+    """Return a passage as HTML.
 
     Args:
-        name: what a link may lead to.
+        highlights: (start, end) offsets in the document, in characters, in order and without overlaps.
+        name: HTML id, so that a link can point to it; "" for none.
     """
     text, start, position = chunk.text, chunk.start, 0
-    # It scrolls where it is long: the keyboard must get there, and a reader be told where it is.
+    # A long passage scrolls, so it needs keyboard focus, and a label for screen readers.
     about = f'role="group" aria-label="{html.escape(chunk.section)}" tabindex="0"'
     parts = [f'<div class="passage" {about}' + (f' id="{html.escape(name)}">' if name else ">")]
     for begin, end in highlights:
@@ -84,7 +85,7 @@ def _source_html(source: Source, anchor: str) -> str:
 
 
 def _place(chunk: Chunk, highlights: tuple[tuple[int, int], ...]) -> tuple[str, str]:
-    """(file and page, "" where the KB is gone; its characters)."""
+    """Return (file and page, characters); the first is "" if the knowledge base was deleted."""
     said = t("chat.source_place", start=number(chunk.start), end=number(chunk.end))
     place = get_app().kbs.place(chunk.doc_id, highlights[0][0] if highlights else chunk.start)
     if place is None:

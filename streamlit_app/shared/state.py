@@ -1,4 +1,4 @@
-"""What the pages share: the App (one per server), the pages' addresses, and the session's knowledge base."""
+"""State shared by the pages: the App (one per server), the paths of the pages, the session's knowledge base."""
 
 from __future__ import annotations
 
@@ -29,28 +29,28 @@ PAGES = {
 
 @st.cache_resource(show_spinner=False)
 def get_app() -> App:
-    """One App for all sessions of this server: it owns the job thread and the indexes, and nothing of one user."""
+    """Return the App, shared by all sessions of this server. It owns the job thread and the indexes, no user data."""
     return build_app(load_settings())
 
 
 def error_text(error: ChatbotError) -> str:
-    """What failed, in the reader's language."""
+    """Return the text of an error in the session's language."""
     return t(f"error.{error.code}", **error.params)
 
 
 def show_error(error: ChatbotError) -> None:
-    """Say what failed in the reader's language."""
+    """Show an error in the session's language."""
     st.error(error_text(error), icon=":material/error:")
 
 
 def failure_text(failure: Failure | FileState) -> str:
-    """Why something failed, in the reader's language where there is a text for it."""
+    """Return why something failed, in the session's language if there is a text for its code."""
     key = f"error.{failure.code}"
     return t(key, **failure.params) if key in catalogue(current_language()) else failure.message
 
 
 def job_failure_text(job: JobStatus) -> str:
-    """Why a job failed, in the reader's language; of what nobody foresaw, under which name the log has it."""
+    """Return why a job failed, in the session's language; for an unexpected error, the id to look up in the log."""
     return (
         t(f"error.{job.error_code}", **job.error_params)
         if job.error_code
@@ -59,25 +59,25 @@ def job_failure_text(job: JobStatus) -> str:
 
 
 def show_failed_job(job: JobStatus, title: str = "") -> None:
-    """Say which job failed and why.
+    """Show which job failed and why.
 
     Args:
-        title: as Markdown; "" for the job's own.
+        title: title in Markdown; "" for the job's own title.
     """
     st.error(t("job.failed", title=title or plain(job.title), error=job_failure_text(job)), icon=":material/error:")
 
 
 def active_kb() -> KbRecord | None:
-    """The session's knowledge base: the chosen one, else the newest (so that a reload finds it again)."""
+    """Return the session's knowledge base: the chosen one, else the newest; None if there is none."""
     records = get_app().kbs.records()
     chosen = st.session_state.get("kb_id")
     return next((record for record in records if record.kb_id == chosen), records[0] if records else None)
 
 
 def kb_names(records: Sequence[KbRecord]) -> dict[str, str]:
-    """kb_id -> its name; versions of one document, which share theirs, have the moment when they came as well.
+    """Return kb_id -> name; names used more than once are completed with date and id.
 
-    A selection is told to the server by its text, so that equal texts would be one choice.
+    Streamlit sends a selection as its text, so two equal texts could not be told apart.
     """
     counts = Counter(record.kb_name for record in records)
     return {
@@ -89,10 +89,10 @@ def kb_names(records: Sequence[KbRecord]) -> dict[str, str]:
 
 
 def prepare_kb(record: KbRecord, retrieval: tuple[tuple[str, Any], ...] = ()) -> None:
-    """Build the indexes of a knowledge base with a progress bar; nothing is shown when they are there already.
+    """Build the indexes of a knowledge base with a progress bar; existing indexes are only loaded.
 
     Args:
-        retrieval: the session's search where it is not the settings' own, as in ``UserContext``.
+        retrieval: overrides of the search settings in this session, as in ``UserContext``.
     """
     bar = st.empty()
 

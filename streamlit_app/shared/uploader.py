@@ -1,4 +1,4 @@
-"""The file uploader's own words are English whatever the page's language; style puts ours in their place."""
+"""Translates Streamlit's file uploader, whose texts are always in English, with CSS."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import streamlit as st
 
 
 def translate_uploader(button: str) -> None:
-    """Give every uploader of the page this text on its button; the limits stand in its label."""
+    """Set the text of the button of every uploader on the page. The limits are in the uploader's label."""
     st.html(
         f"""<style>
 [data-testid="stFileUploaderDropzoneInstructions"] {{display: none;}}

@@ -1,4 +1,4 @@
-"""Home: what this is, the guided first run, what is configured and answers, the last runs at a glance."""
+"""Home: introduction, guided first run, status of the configured parts, last runs."""
 
 import streamlit as st
 

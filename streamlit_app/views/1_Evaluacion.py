@@ -1,4 +1,4 @@
-"""Past runs: the list, one of them in full, a comparison, a leaderboard. The address says which."""
+"""Past runs: list, one run in full, comparison, leaderboard. The URL selects the part."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ Run = Mapping[str, Any]
 
 
 def main() -> None:
-    """The part of the page that the address asks for."""
+    """Draw the part of the page that the URL selects."""
     st.title(t("nav.evaluation"))
     runs, damaged = get_app().archive.runs()
     if damaged:
@@ -67,7 +67,7 @@ def main() -> None:
 
 
 def _choose_view(view: links.View, runs: Sequence[Run]) -> None:
-    """The parts of the page, and the address to share."""
+    """Draw the choice of the part, and the link to share."""
     st.session_state["runs-view"] = view
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
         st.segmented_control(
@@ -83,7 +83,7 @@ def _choose_view(view: links.View, runs: Sequence[Run]) -> None:
 
 
 def _go(run_ids: Sequence[str]) -> None:
-    """To another part: of the run that was open last, else of the newest."""
+    """Open another part, for the run that was open last, else for the newest."""
     view = st.session_state["runs-view"]
     last = str(st.session_state.get("run_id"))
     run_id = last if last in run_ids else run_ids[0]
@@ -98,7 +98,7 @@ def _go(run_ids: Sequence[str]) -> None:
 
 
 def show_run(runs: Sequence[Run], run_id: str) -> None:
-    """One run in full."""
+    """Draw one run in full."""
     names = run_names(runs, ("dataset", "strategy"))
     st.session_state["run_id"] = st.session_state["runs-run"] = run_id
     st.selectbox(
@@ -144,7 +144,7 @@ def _show_files(result: Run, run_id: str) -> None:
 
 
 def compare(runs: Sequence[Run], run_ids: Sequence[str]) -> None:
-    """The runs of the address beside each other; what is chosen goes into the address."""
+    """Draw the comparison of the runs in the URL; choices update the URL."""
     shown = next(run for run in runs if run["run_id"] == run_ids[0])
     show_comparison(runs, shown, run_ids, links.write_comparison)
 

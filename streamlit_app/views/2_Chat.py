@@ -1,4 +1,4 @@
-"""Chat with a knowledge base; every answer shows the passages it rests on."""
+"""Chat with a knowledge base. Every answer shows the passages that it is based on."""
 
 import streamlit as st
 
@@ -19,7 +19,7 @@ from streamlit_app.shared.state import get_app, prepare_kb, show_error
 st.title(t("nav.chat"))
 show_profile()
 active = require_kb("chat", t("chat.no_kb"))
-# Wraps where the width has no room: columns would cut the words on the buttons.
+# A container that wraps: columns would cut the texts of the buttons on narrow screens.
 bar = st.container(horizontal=True, vertical_alignment="bottom", key="chat-bar")
 kb = choose_kb(bar, active, width=300)
 with bar.popover(t("chat.upload"), icon=":material/upload_file:"):

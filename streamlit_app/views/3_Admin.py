@@ -1,4 +1,4 @@
-"""Knowledge bases, data sets, runs in the background, the provider that answers, and the settings."""
+"""Admin: knowledge bases, data sets, background runs, providers and settings."""
 
 import streamlit as st
 
@@ -15,7 +15,7 @@ from streamlit_app.shared.jobs import job_panel
 
 
 def kb_section() -> None:
-    """Upload, sample, list."""
+    """Draw upload, sample and list of knowledge bases."""
     upload, sample = st.columns([2, 1], gap="large")
     with upload:
         upload_box("admin")

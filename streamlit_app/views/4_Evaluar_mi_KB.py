@@ -1,4 +1,4 @@
-"""Evaluate my knowledge base: questions proposed and reviewed, asked, and the evidence threshold that follows."""
+"""Evaluate a knowledge base: propose and review questions, run them, choose the evidence threshold."""
 
 import streamlit as st
 

@@ -310,7 +310,7 @@ def test_hotpotqa_is_fetched_and_listed_by_its_name(cli: Cli, hub: HubStub) -> N
     assert rows.keys() == {"valle_multihop", "hotpotqa"}
     assert (rows["hotpotqa"]["place"], rows["hotpotqa"]["documents"]) == ("local", 5)
     hub.files.clear()
-    assert "is there already" in cli(*fetch).stderr
+    assert "already exists" in cli(*fetch).stderr
     assert "no such file" in cli(*fetch, "--force", code=1).stderr
 
 

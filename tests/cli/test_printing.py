@@ -47,7 +47,7 @@ def test_a_run_with_answers_is_shown_by_sections_with_both_readings_usage_and_th
     assert "recall@5             0.5000  (4/4)\n" in told
     assert "faithfulness         not scored  (0/4)" in told
     assert "calls, all           9, 3 from the cache; 1,000 + 20 tokens; 0.5000 USD" in told
-    assert "cost not known of 5 calls" in told
+    assert "cost not known for 5 calls" in told
     assert "generate 1; again: chatbot-mvp benchmark retry r1" in told
     assert "abstentions          2" in told
     assert "load 0.1, generate 12.3" in told

@@ -77,7 +77,7 @@ def test_a_run_goes_to_another_data_folder_and_is_the_same_there(
     assert {row["run_id"] for row in listed} == {run_id, other}
     code, out, err = command("benchmark", "import", str(tmp_path / "out" / f"{run_id}.zip"))
     assert (code, out) == (2, "")
-    assert "here already" in err
+    assert "already exists here" in err
 
 
 def test_a_trec_run_is_imported_with_what_it_lacks_told(command: Command, tmp_path: Path) -> None:

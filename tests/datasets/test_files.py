@@ -146,14 +146,14 @@ def test_the_hash_changes_with_any_file_and_only_then(tmp_path: Path, write: Any
         (
             {"qrels": [*QRELS, {"query_id": "q1", "doc_id": "d9", "score": 1}]},
             UnknownQrelDocument,
-            ["'q1'", "'d9'", "1 such"],
+            ["'q1'", "'d9'", "1 rows with"],
         ),
         (
             {"qrels": [{"query_id": "q2", "doc_id": f"x{n}", "score": 1} for n in range(3)]},
             UnknownQrelDocument,
-            ["'q2'", "'x0'", "3 such"],
+            ["'q2'", "'x0'", "3 rows with"],
         ),
-        ({"qrels": [{"query_id": "q9", "doc_id": "d1", "score": 1}]}, UnknownQrelQuery, ["'q9'", "1 such"]),
+        ({"qrels": [{"query_id": "q9", "doc_id": "d1", "score": 1}]}, UnknownQrelQuery, ["'q9'", "1 rows with"]),
     ],
     ids=["document twice", "query twice", "unknown document", "unknown documents", "unknown query"],
 )

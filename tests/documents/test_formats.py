@@ -103,7 +103,7 @@ def test_a_pdf_that_asks_for_a_password_is_refused_and_one_that_only_restricts_p
 
 
 def test_pages_over_the_limit_are_told_before_any_is_read() -> None:
-    with pytest.raises(UploadTooManyPages, match="3 pages; at most 2"):
+    with pytest.raises(UploadTooManyPages, match="3 pages, and the maximum is 2"):
         parse("a.pdf", pdf([PAGES[0]] * 3), max_pages=2)
     assert parse("a.pdf", pdf([PAGES[0]] * 3), max_pages=3).text
 
@@ -261,7 +261,7 @@ def test_a_page_nested_thousands_deep_ends_in_a_text_or_an_error() -> None:
     ],
 )
 def test_a_file_whose_name_says_another_format_is_told_what_it_is(name: str, content: bytes, found: str) -> None:
-    with pytest.raises(UploadWrongSuffix, match=f"Rename it to end in {found}"):
+    with pytest.raises(UploadWrongSuffix, match=f"Change the extension to {found}"):
         parse(name, content)
 
 

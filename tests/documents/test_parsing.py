@@ -45,7 +45,7 @@ def test_every_usual_encoding_gives_the_text_that_was_written(content: bytes, te
         ("nul.md", b"hola\x00mundo", UploadBinary, "UTF-8"),
         ("utf16.txt", SPANISH.encode("utf-16"), UploadBinary, "UTF-8"),
         ("ruido.txt", bytes(range(1, 32)) * 40, UploadBinary, "UTF-8"),
-        ("grande.txt", b"a" * 1_000_001, UploadTooLarge, "at most 1 MB"),
+        ("grande.txt", b"a" * 1_000_001, UploadTooLarge, "the maximum is 1 MB"),
         ("informe.odt", b"texto", UploadTypeUnsupported, "Use one of: .txt, .md, .pdf, .docx, .html"),
         ("sin_sufijo", b"texto", UploadTypeUnsupported, "'sin_sufijo'"),
         ("a.txt.exe", b"texto", UploadTypeUnsupported, "'a.txt.exe'"),

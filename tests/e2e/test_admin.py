@@ -26,7 +26,7 @@ def test_sign_in_upload_a_data_set_and_see_a_run_on_it_finish(page, server) -> N
     visit(page, server, "Admin")
     assert page.get_by_role("tab").count() == 0
     sign_in(page, "otra cosa")
-    page.get_by_text("no es la contraseña").wait_for()
+    page.get_by_text("La contraseña no es correcta").wait_for()
     sign_in(page, PASSWORD)
     page.get_by_role("tab", name="Datos").click()
     assert PASSWORD not in page.url

@@ -103,7 +103,7 @@ def test_general_mode_and_a_provider_that_fails_are_told(chat, slow_server) -> N
     assert chat.get_by_text(OPEN).count() == 1
     assert chat.get_by_text("Fuentes", exact=True).count() == 0
     ask(chat, "Con avería: ¿cuánto cuesta cada día de retraso por libro?")
-    chat.get_by_text("contesta «demo» en su lugar").wait_for()
+    chat.get_by_text("en su lugar contesta «demo»").wait_for()
     chat.get_by_text("quince céntimos").first.wait_for()
     settle(chat)
 
@@ -113,7 +113,7 @@ def test_a_bad_answer_becomes_a_question_and_the_conversation_can_be_taken_along
     chat.get_by_text("Fuentes", exact=True).wait_for()
     settle(chat)
     chat.locator("[data-testid='stFeedback'] button, [data-testid='stButtonGroup'] button").last.click()
-    chat.get_by_role("button", name="Decir qué falla").click()
+    chat.get_by_role("button", name="Indicar qué falla").click()
     chat.get_by_label("¿Qué falla en la respuesta?").fill("El viaje es inventado.")
     chat.get_by_text("Añadir la pregunta a la evaluación").click()
     chat.get_by_role("button", name="Enviar").click()

@@ -125,7 +125,7 @@ def test_runs_over_other_data_or_questions_are_refused_with_the_reason() -> None
         compare_runs([base, replace(other, manifest=replace(other.manifest, dataset_sha256="1" * 64))])
     with pytest.raises(CorporaDiffer, match="valle, 4"):
         compare_runs([base, replace(other, manifest=replace(other.manifest, documents=4))])
-    with pytest.raises(QuestionsDiffer, match="0 only in the first, 1 only in the second"):
+    with pytest.raises(QuestionsDiffer, match="0 are only in the first and 1 only in the second"):
         compare_runs([base, run("b", {"mrr": [1.0, 0.0, 0.5]})])
 
 

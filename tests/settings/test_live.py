@@ -76,7 +76,7 @@ def test_what_is_set_outside_wins_over_what_was_chosen(settings: Settings, clean
     outside = load_settings(data_dir=settings.data_dir, kb_top_k=9)
     desk = build_app(outside).live
     assert desk.current.kb_top_k == 9
-    with pytest.raises(InvalidSetting, match="wins"):
+    with pytest.raises(InvalidSetting, match="takes precedence"):
         desk.change("kb_top_k", 4)
 
 

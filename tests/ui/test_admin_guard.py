@@ -49,7 +49,7 @@ def enter(page: AppTest, password: str) -> AppTest:
 def test_without_a_password_the_page_is_open_and_says_so_in_a_line() -> None:
     page = open_page("admin")
     assert is_open(page)
-    [line] = [caption for caption in page.caption if "abierta a cualquiera" in caption.value]
+    [line] = [caption for caption in page.caption if "Cualquiera que tenga acceso" in caption.value]
     assert "ADMIN_PASSWORD" in line.help
     assert not any(button.key == "admin-sign-out" for button in page.button)
 
@@ -61,7 +61,7 @@ def test_a_wrong_password_is_refused_the_right_one_opens_and_signing_out_closes(
     page = open_page("admin")
     assert not is_open(page)
     enter(page, "otra cosa")
-    assert "no es la contraseña" in page.error[0].value
+    assert "La contraseña no es correcta" in page.error[0].value
     assert not is_open(page)
     enter(page, PASSWORD)
     assert is_open(page)

@@ -120,4 +120,4 @@ def test_a_setting_that_is_set_outside_says_where_to_change_it(monkeypatch: pyte
     page.selectbox(key="settings_one").set_value("groq_api_key").run()
     [table] = [table.value for table in page.dataframe if "De dónde viene" in table.value]
     assert "gsk-very-secret" not in table.to_string() + texts(page)
-    assert list(table[table["Variable"] == "GROQ_API_KEY"]["Valor"]) == ["puesta"]
+    assert list(table[table["Variable"] == "GROQ_API_KEY"]["Valor"]) == ["definida"]

@@ -80,7 +80,7 @@ def test_an_answer_of_the_models_own_is_told(start: Start) -> None:
 def test_a_provider_that_fails_is_told_and_the_question_answered(start: Start) -> None:
     start(FailingChatModel())
     page = asked(open_page("chat"), QUESTION)
-    assert "contesta «demo» en su lugar" in page.warning[0].value
+    assert "en su lugar contesta «demo»" in page.warning[0].value
     assert "The provider 'failing/model' is away." in page.warning[0].value
     assert "23 días laborables" in texts(page)
 
@@ -92,7 +92,7 @@ def test_the_debug_panel_shows_how_an_answer_came_about(start: Start, language: 
     page.toggle(key="chat_debug").set_value(True).run()
     page = asked(page, QUESTION)
     panel = page.expander[-1]
-    assert panel.label == {"es": "Detalle de la búsqueda", "en": "Details of the search"}[language]
+    assert panel.label == {"es": "Detalle de la búsqueda", "en": "Search details"}[language]
     names = set(re.findall("<dt[^>]*>(.*?)</dt>", texts(page)))
     assert {"query_expanded", "expansion_notes", "evidence", "stitching_added_count"} <= names
     assert {"chunk_id", "score", "bm25_norm", "overlap_norm"} <= set(panel.dataframe[0].value.columns)

@@ -203,7 +203,7 @@ def test_a_threshold_set_outside_is_shown_as_fixed(kb: KbRecord, monkeypatch: py
     get_app.clear()
     page = results()
     assert page.button(key="mykb_apply").disabled
-    assert "está fijado fuera de esta página" in texts(page)
+    assert "está definido fuera de esta página" in texts(page)
 
 
 def test_two_results_are_listed_and_compared(kb: KbRecord) -> None:

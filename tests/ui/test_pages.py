@@ -272,7 +272,7 @@ def test_a_run_of_an_earlier_version_is_shown_and_compared(data_dir: Path) -> No
     evaluation = open_page("evaluation", compare=two)
     evaluation = comparison_widgets(evaluation)["others"].set_value([one]).run()
     assert not evaluation.exception
-    assert "puede deberse al azar" in texts(evaluation)
+    assert "pueden deberse al azar" in texts(evaluation)
     app = get_app()
     assert [metric.metric for metric in app.archive.compare([two, one]).runs[0].metrics] == ["recall@5", "mrr"]
     assert "mrr" in app.archive.export(one, "markdown").files[f"{one}.md"].decode()

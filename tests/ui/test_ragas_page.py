@@ -123,7 +123,7 @@ def test_replies_that_cannot_be_read_are_shown_as_they_came(judge: JudgeStub, mo
     monkeypatch.setattr("tests.judges.judge_stub.perhaps_broken", lambda *_: "No sabría decirle.")
     get_app().ragas.run_now("roto", rows_from(given(count=2), "x"), RagasConfig(metrics=("ragas_context_recall",)))
     page = open_newest()
-    assert "el juez no contestó en la forma pedida (2)" in texts(page)
+    assert "el juez no contestó con el formato pedido (2)" in texts(page)
     assert any("Recall del contexto (juez): 2" in warning.value for warning in page.warning)
     assert "No sabría decirle." in [code.value for code in page.code]
 

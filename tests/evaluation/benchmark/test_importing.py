@@ -264,8 +264,8 @@ def test_a_sample_leaves_queries_of_the_file_out(machine: Make, settings: Settin
         ("\nq1 Q0 d1 one 0.5 t\n", TrecLineWrong, "line 2: 'one'"),
         ("q1 Q0 d1 1 nan t\n", TrecLineWrong, "'nan' is no finite"),
         ("q1 Q0 d1 1 1 t\nq1 Q0 d1 2 1 t\n", TrecLineWrong, "line 2: 'q1' has 'd1' a second time"),
-        ("nobody Q0 d1 1 1 t\nnoone Q0 d1 1 1 t\n", TrecIdUnknown, "2 queries .* the first of them 'nobody'"),
-        ("q-one Q0 nothing 1 1 t\n", TrecIdUnknown, "1 documents .* the first of them 'nothing'"),
+        ("nobody Q0 d1 1 1 t\nnoone Q0 d1 1 1 t\n", TrecIdUnknown, "2 queries .* the first is 'nobody'"),
+        ("q-one Q0 nothing 1 1 t\n", TrecIdUnknown, "1 documents .* the first is 'nothing'"),
     ],
 )
 def test_a_file_that_is_no_run_over_the_data_set_is_refused(
