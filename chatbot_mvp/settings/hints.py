@@ -9,6 +9,7 @@ import re
 import types
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Literal, Union, get_args, get_origin
 
 from pydantic import SecretStr
@@ -56,7 +57,7 @@ def near_misses(found: Iterable[str], known: Iterable[str], where: str, own_file
         own_file: the names are from a file of ours, where a similar name is ours; elsewhere only one that no other
             program would use is.
     """
-    names = sorted(set(known))
+    names = tuple(sorted(set(known)))
     misses = []
     for name in sorted({item.upper() for item in found} - set(names)):
         meant = _meant(name, names, own_file)
@@ -65,7 +66,8 @@ def near_misses(found: Iterable[str], known: Iterable[str], where: str, own_file
     return misses
 
 
-def _meant(name: str, known: list[str], own_file: bool) -> str | None:
+@lru_cache(maxsize=1024)
+def _meant(name: str, known: tuple[str, ...], own_file: bool) -> str | None:
     # MinIO's server has variables of its own; only in a file of ours are they meant for us.
     if (meant := OTHER_NAMES.get(name)) in known and (own_file or name.split("_")[0] in _OURS):
         return meant
