@@ -9,6 +9,7 @@ import re
 import types
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Literal, Union, get_args, get_origin
 
 from pydantic import SecretStr
@@ -59,7 +60,7 @@ def near_misses(found: Iterable[str], known: Iterable[str], where: str, own_file
         own_file: True for a file of this project, where any similar name is reported. Otherwise only names that no
             other program is likely to use are reported.
     """
-    names = sorted(set(known))
+    names = tuple(sorted(set(known)))
     misses = []
     for name in sorted({item.upper() for item in found} - set(names)):
         meant = _meant(name, names, own_file)
@@ -68,7 +69,8 @@ def near_misses(found: Iterable[str], known: Iterable[str], where: str, own_file
     return misses
 
 
-def _meant(name: str, known: list[str], own_file: bool) -> str | None:
+@lru_cache(maxsize=1024)
+def _meant(name: str, known: tuple[str, ...], own_file: bool) -> str | None:
     # MinIO's server uses such variables itself; only in a file of this project are they meant as settings.
     if (meant := OTHER_NAMES.get(name)) in known and (own_file or name.split("_")[0] in _OURS):
         return meant

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from dotenv import dotenv_values
-from pydantic import SecretStr, ValidationError
+from pydantic import BaseModel, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource
 
 from chatbot_mvp.errors import InvalidSetting
@@ -165,8 +165,14 @@ class Settings(_Sources, SettingPaths):
         values = self.model_dump()
         if "kb_max_context_chars" in changes:
             values["kb_large_context_chars"] = changes["kb_max_context_chars"]
-        # _env_file is an argument of pydantic-settings that its type stubs do not know.
-        return _validated(lambda: Settings(_env_file=None, **{**values, **changes}))  # type: ignore[call-arg]
+        return _validated(lambda: Settings._of({**values, **changes}))
+
+    @classmethod
+    def _of(cls, values: dict[str, Any]) -> Settings:
+        """Settings with a value for every field; reads no source, which would take most of the time."""
+        settings = cls.__new__(cls)
+        BaseModel.__init__(settings, **values)
+        return settings
 
     def with_recorded(self, recorded: Mapping[str, Any]) -> Settings:
         """Return a copy of these settings with the values recorded in a run's manifest.
@@ -214,7 +220,7 @@ def load_settings(env_file: Path | None = None, **overrides: Any) -> Settings:
     for miss in misnamed_settings(env_file):
         _log.warning("%s", miss)
     path = env_file or Path(".env")
-    # As above: the stubs do not know _env_file.
+    # _env_file is an argument of pydantic-settings that its type stubs do not know.
     return _validated(lambda: Settings(_env_file=path, **overrides))  # type: ignore[call-arg]
 
 

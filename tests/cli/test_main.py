@@ -78,9 +78,12 @@ class Cli:
         return Done(done.returncode, done.stdout, done.stderr)
 
     def environment(self) -> dict[str, str]:
-        """Of a process: no setting but the own ones."""
+        """Of a process: no setting but the own ones, and the code beside these tests, whatever is installed."""
         settings = {name.upper() for name in Settings.model_fields}
-        return {name: value for name, value in os.environ.items() if name.upper() not in settings} | self.env
+        return {name: value for name, value in os.environ.items() if name.upper() not in settings} | {
+            "PYTHONPATH": str(PROJECT_ROOT),
+            **self.env,
+        }
 
     def json(self, *arguments: str) -> dict[str, Any]:
         """The one JSON object on stdout."""

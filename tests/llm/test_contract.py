@@ -58,7 +58,7 @@ def behaviour(name: str) -> Callable[[Callable[..., None]], Callable[..., None]]
 
 
 def ask(text: str = "Say hello to the harbour", **options: object) -> ChatRequest:
-    chosen = ChatOptions(**{"max_tokens": 8, **options})  # type: ignore[arg-type]
+    chosen = ChatOptions(**{"max_tokens": 4, **options})  # type: ignore[arg-type]
     return ChatRequest((Message("system", "Be brief."), Message("user", text)), chosen, GROUNDING)
 
 
@@ -122,9 +122,9 @@ def test_a_stream_that_is_closed_keeps_what_came_and_frees_connection_and_slot(r
 @behaviour("usage and cost")
 def test_tokens_and_cost_come_with_every_completion_and_stream(rig: Rig) -> None:
     model = rig.model(llm_cache_enabled=False)
-    stream = model.stream(ask())
+    stream = model.stream(ask(max_tokens=8))
     list(stream)
-    for usage in (model.complete(ask()).usage, stream.completion.usage):
+    for usage in (model.complete(ask(max_tokens=8)).usage, stream.completion.usage):
         if PROVIDERS[rig.provider].has_model:
             assert (usage.prompt_tokens or 0) > 0
             assert (usage.completion_tokens or 0) > 0
@@ -149,8 +149,8 @@ def test_spanish_and_emoji_arrive_letter_for_letter_in_both_directions(rig: Rig)
         return
     front = rig.front
     if rig.provider == "gemini":
-        assert " ".join(reversed(model.complete(ask(SPANISH)).text.split())) == SPANISH
-        stream = model.stream(ask(SPANISH))
+        assert " ".join(reversed(model.complete(ask(SPANISH, max_tokens=8)).text.split())) == SPANISH
+        stream = model.stream(ask(SPANISH, max_tokens=8))
         assert " ".join(reversed("".join(stream).split())) == SPANISH
     else:
         whole = {"choices": [{"finish_reason": "stop", "index": 0, "message": {"content": SPANISH}}]}
@@ -213,13 +213,13 @@ def test_a_model_answers_inside_a_running_event_loop(rig: Rig) -> None:
 @behaviour("one limiter for all")
 def test_models_of_one_provider_share_its_cap(rig: Rig) -> None:
     front = rig.front
-    front.faults.extend([Fault(delay=0.25)] * 3)
+    front.faults.extend([Fault(delay=0.1)] * 3)
     models = [rig.model(nim_max_concurrent_requests=1, llm_cache_enabled=False) for _ in range(3)]
     with ThreadPoolExecutor(3) as pool:
         list(pool.map(lambda model: model.complete(ask(max_tokens=1)), models))
     gaps = [later - earlier for earlier, later in zip(front.times, front.times[1:], strict=False)]
     assert len(gaps) == 2
-    assert min(gaps) >= 0.25
+    assert min(gaps) >= 0.1
 
 
 @behaviour("time-out")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from chatbot_mvp.settings.model import Settings
+from chatbot_mvp.settings.model import Settings, load_settings
 from streamlit_app.shared import errors
 from streamlit_app.shared.state import get_app
 
@@ -44,6 +44,20 @@ def data_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     get_app.clear()
     yield tmp_path
     get_app.clear()
+
+
+@pytest.fixture(scope="session")
+def vector_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The file of vectors that tests with ``known_vectors`` have in common."""
+    return tmp_path_factory.mktemp("vectors") / "vectors.sqlite"
+
+
+@pytest.fixture
+def known_vectors(data_dir: Path, vector_cache: Path) -> None:
+    """For runs with answers: a text that an earlier test has embedded is not embedded again, which takes seconds."""
+    cache = load_settings().cache_dir
+    cache.mkdir(parents=True)
+    (cache / vector_cache.name).symlink_to(vector_cache)
 
 
 @pytest.fixture

@@ -72,6 +72,7 @@ def test_the_list_is_searched_filtered_and_tells_how_much_of_it_is_shown(data_di
     assert not page.exception
 
 
+@pytest.mark.usefixtures("known_vectors")
 def test_a_chosen_run_is_tagged_noted_and_opened(data_dir: Path) -> None:
     run_id = finished_run()
     page = open_page("evaluation")
@@ -102,6 +103,7 @@ def test_two_notes_at_once_are_both_shown_and_neither_is_lost(data_dir: Path) ->
     assert get_app().archive.notes()[run_id].note == "la de otra y la mía"
 
 
+@pytest.mark.usefixtures("known_vectors")
 def test_evaluations_of_answers_show_a_metric_of_their_own(data_dir: Path) -> None:
     finished_run()
     config = RagasConfig(metrics=("lexical_faithfulness",))
@@ -133,6 +135,7 @@ def test_an_unknown_id_is_told_and_the_list_is_shown(
     assert len(table(page)) == 3
 
 
+@pytest.mark.usefixtures("known_vectors")
 def test_an_address_opens_a_run_and_tells_of_a_query_that_it_does_not_have(data_dir: Path) -> None:
     run_id = finished_run()
     query_id = get_app().archive.run(run_id)["per_query"][0]["query_id"]
@@ -144,6 +147,7 @@ def test_an_address_opens_a_run_and_tells_of_a_query_that_it_does_not_have(data_
     assert link.endswith(f"?run={run_id}&query={query_id}")
 
 
+@pytest.mark.usefixtures("known_vectors")
 def test_an_address_opens_a_comparison_and_the_address_follows_what_is_chosen(data_dir: Path) -> None:
     bench = get_app().runs
     one, two, three = (

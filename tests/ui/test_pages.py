@@ -92,6 +92,7 @@ def test_truncated_kb_says_so_on_both_pages(data_dir: Path, monkeypatch: pytest.
         assert any("se conservan" in warning.value for warning in open_page(page).warning)
 
 
+@pytest.mark.usefixtures("known_vectors")
 def test_launch_from_admin_and_read_the_result(data_dir: Path) -> None:
     """The launcher's run goes through the job thread and appears in Evaluación with its scored counts."""
     admin = open_page("admin")
@@ -119,6 +120,7 @@ def test_folder_that_is_no_data_set_is_told_on_the_page(data_dir: Path) -> None:
     assert "le falta el archivo" in admin.error[0].value
 
 
+@pytest.mark.usefixtures("known_vectors")
 def test_damaged_submission_lines_are_counted_shown_and_kept(data_dir: Path) -> None:
     finished_run()
     path = data_dir / "submissions.jsonl"
@@ -130,12 +132,14 @@ def test_damaged_submission_lines_are_counted_shown_and_kept(data_dir: Path) -> 
     assert path.read_bytes() == before
 
 
+@pytest.mark.usefixtures("known_vectors")
 def test_run_whose_files_are_gone_is_an_error_on_the_page(data_dir: Path) -> None:
     run_id = finished_run()
     (data_dir / "results" / run_id / f"{run_id}.json").unlink()
     assert "No existe la evaluación" in open_newest().error[0].value
 
 
+@pytest.mark.usefixtures("known_vectors")
 def test_run_over_a_data_set_that_is_gone_still_shows_its_figures(data_dir: Path) -> None:
     run_id = finished_run()
     manifest = data_dir / "results" / run_id / "manifest.json"
@@ -191,6 +195,7 @@ def test_a_provider_that_is_set_outside_cannot_be_changed_in_admin(
     assert admin.button(key="provider-groq").disabled
 
 
+@pytest.mark.usefixtures("known_vectors")
 def test_the_list_of_questions_is_kept_to_one_cause(data_dir: Path) -> None:
     run_id = str(get_app().runs.run_now(kb_top_k=3)["run_id"])
     lost = [row for row in get_app().archive.run(run_id)["per_query"] if row["cause"] == "below_cut"]
@@ -210,6 +215,7 @@ def comparison_widgets(app: AppTest) -> dict[str, Any]:
     return {box.key.split("-")[1]: box for box in boxes if (box.key or "").startswith("compare-")}
 
 
+@pytest.mark.usefixtures("known_vectors")
 def test_a_single_run_cannot_be_compared_and_its_tiles_have_intervals(data_dir: Path) -> None:
     run_id = finished_run()
     assert "Intervalo del 95 %: 0," in texts(open_newest())
@@ -224,6 +230,7 @@ def said_of_others(app: AppTest) -> str:
 
 
 @pytest.mark.parametrize(("language", "verdict"), [("es", "significativa"), ("en", "significant")])
+@pytest.mark.usefixtures("known_vectors")
 def test_two_runs_are_compared_with_intervals_p_and_what_differs(data_dir: Path, language: str, verdict: str) -> None:
     app = get_app()
     worse = str(app.runs.run_now(retrieval_k=10)["run_id"])
@@ -248,6 +255,7 @@ def test_two_runs_are_compared_with_intervals_p_and_what_differs(data_dir: Path,
     assert not evaluation.exception
 
 
+@pytest.mark.usefixtures("known_vectors")
 def test_runs_whose_data_differ_are_refused_on_the_page_with_the_reason(data_dir: Path) -> None:
     one, two = finished_run(), finished_run()
     path = data_dir / "results" / one / "manifest.json"
@@ -258,6 +266,7 @@ def test_runs_whose_data_differ_are_refused_on_the_page_with_the_reason(data_dir
     assert "no usan los mismos datos" in evaluation.error[0].value
 
 
+@pytest.mark.usefixtures("known_vectors")
 def test_a_run_of_an_earlier_version_is_shown_and_compared(data_dir: Path) -> None:
     """Its result has neither intervals nor readings, and fewer metrics."""
     one, two = finished_run(), finished_run()

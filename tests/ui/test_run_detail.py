@@ -38,6 +38,7 @@ def damaged_by(run_id: str, data_dir: Path, **changes: Any) -> None:
     path.write_text(json.dumps({**manifest, "settings_masked": {**manifest["settings_masked"], **changes}}), "utf-8")
 
 
+@pytest.mark.usefixtures("known_vectors")
 def test_a_run_shows_spread_phases_configuration_and_trace(data_dir: Path) -> None:
     run_id = str(get_app().runs.run_now(kb_top_k=3, eval_max_queries=12)["run_id"])
     damaged_by(run_id, data_dir, groq_api_key="gsk-very-secret", llm_base_url="http://me:very-secret@host/v1")
@@ -134,6 +135,7 @@ def chat_after(page: AppTest, run_id: str) -> AppTest:
     return page.switch_page(PAGES["chat"]).run()
 
 
+@pytest.mark.usefixtures("known_vectors")
 def test_the_chat_searches_as_a_run_did_until_it_is_told_not_to(data_dir: Path) -> None:
     """The answers' records say with which strategy each was searched; another session's chat stays as it was."""
     app = get_app()
@@ -164,6 +166,7 @@ def searched_with(page: AppTest) -> list[str]:
     return [turn.answer.debug["strategy"] for turn in conversation.turns if turn.answer is not None]
 
 
+@pytest.mark.usefixtures("known_vectors")
 def test_a_run_that_the_chat_cannot_follow_says_why(data_dir: Path) -> None:
     run_id = str(get_app().runs.run_now(eval_max_queries=2)["run_id"])
     damaged_by(run_id, data_dir, retrieval_strategy="CONTEXTUAL_HYBRID")

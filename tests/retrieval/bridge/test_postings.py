@@ -12,6 +12,9 @@ from hypothesis import strategies as st
 from chatbot_mvp.retrieval.bridge.arrays import offsets
 from chatbot_mvp.retrieval.bridge.postings import build_postings, search
 
+# The first test that walks compiles for 20 s where nothing is kept yet: one worker does, while the other has "llama".
+pytestmark = pytest.mark.xdist_group("bridge")
+
 TERMS = 6
 documents = st.lists(
     st.tuples(st.lists(st.integers(0, TERMS - 1), max_size=3), st.lists(st.integers(0, TERMS - 1), max_size=8)),
