@@ -60,8 +60,7 @@ def fill(folder: Path) -> list[str]:
     while not desk.results(kb.kb_id):
         time.sleep(0.2)
     return [
-        str(app.bench.run_now(retrieval_strategy=strategy)["run_id"])
-        for strategy in ("LEXICAL", "HYBRID", "BRIDGE_HYBRID")
+        app.bench.run_now(retrieval_strategy=strategy).run_id for strategy in ("LEXICAL", "HYBRID", "BRIDGE_HYBRID")
     ]
 
 

@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from chatbot_mvp.datasets.sampling import sample
 from chatbot_mvp.datasets.service import DatasetDesk
@@ -25,10 +24,12 @@ from chatbot_mvp.exports.unbundle import read_bundle
 from chatbot_mvp.runs.comparison import ComparedRun, Comparison, compare_runs
 from chatbot_mvp.runs.index import read_submissions
 from chatbot_mvp.runs.leaderboard import Field, Place, fields, leaderboard
+from chatbot_mvp.runs.line import RunLine
 from chatbot_mvp.runs.notes import RunNote, RunNotes
-from chatbot_mvp.runs.records import RAGAS, RunFolder, RunManifest, run_folders
-from chatbot_mvp.runs.result_head import read_head
-from chatbot_mvp.runs.search import Run, RunFilter, search
+from chatbot_mvp.runs.records import RunFolder, RunManifest, run_folders
+from chatbot_mvp.runs.result import RAGAS, RunResult, read_intervals
+from chatbot_mvp.runs.rows import Interval
+from chatbot_mvp.runs.search import RunFilter, search
 from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.storage.file_cache import FileCache
 from chatbot_mvp.types import Document, ProgressCallback, ignore_progress
@@ -78,10 +79,10 @@ class PastRuns:
         self._data = data
         self._active = active
         self._parts = parts
-        self._lists: FileCache[tuple[list[dict[str, Any]], int]] = FileCache(0)
-        self._results: FileCache[dict[str, Any]] = FileCache(_RESULTS_KEPT)
+        self._lists: FileCache[tuple[list[RunLine], int]] = FileCache(0)
+        self._results: FileCache[RunResult] = FileCache(_RESULTS_KEPT)
         self._recorded: FileCache[int] = FileCache(_LITTLE_KEPT)
-        self._heads: FileCache[dict[str, Any]] = FileCache(_LITTLE_KEPT)
+        self._intervals: FileCache[dict[str, Interval | None]] = FileCache(_LITTLE_KEPT)
         self._notes = RunNotes(lambda: self._settings.run_notes_path)
         self._browsed: tuple[tuple[str, str], dict[str, Document]] | None = None
         self._lock = threading.Lock()
@@ -90,13 +91,13 @@ class PastRuns:
     def _settings(self) -> Settings:
         return self._current()
 
-    def runs(self) -> tuple[list[dict[str, Any]], int]:
+    def runs(self) -> tuple[list[RunLine], int]:
         """(finished runs as in submissions.jsonl, the newest first; number of damaged lines in it)."""
         path = self._settings.submissions_path
         runs, damaged = self._lists.get(path, lambda: read_submissions(path))
         return list(runs), damaged
 
-    def search(self, asked: RunFilter) -> list[Run]:
+    def search(self, asked: RunFilter) -> list[RunLine]:
         """The finished runs that fit, the newest first."""
         return search(self.runs()[0], self._notes.all(), asked)
 
@@ -133,11 +134,12 @@ class PastRuns:
         Lines of earlier versions do not tell intervals; those are read from the beginning of the results.
         """
         told = [
-            run if "intervals" in run else {**run, "intervals": self._intervals(run["run_id"])} for run in field.runs
+            run if run.intervals is not None else replace(run, intervals=self._read_intervals(run.run_id))
+            for run in field.runs
         ]
         return leaderboard(replace(field, runs=tuple(told)), metric)
 
-    def run(self, run_id: str) -> dict[str, Any]:
+    def run(self, run_id: str) -> RunResult:
         """A finished run with its queries.
 
         Raises:
@@ -261,12 +263,12 @@ class PastRuns:
     def _compared(self, run_id: str) -> ComparedRun:
         return ComparedRun(RunFolder(self._settings.results_dir, run_id).manifest(), self.run(run_id))
 
-    def _intervals(self, run_id: str) -> dict[str, Any]:
+    def _read_intervals(self, run_id: str) -> dict[str, Interval | None]:
         path = RunFolder(self._settings.results_dir, run_id).result_path
-        return self._heads.get(path, lambda: dict(read_head(path).get("intervals") or {}))
+        return self._intervals.get(path, lambda: read_intervals(path))
 
     def _known(self, run_id: str) -> None:
-        if all(run["run_id"] != run_id for run in self.runs()[0]):
+        if all(run.run_id != run_id for run in self.runs()[0]):
             raise RunNotFound(run_id=run_id, folder=str(self._settings.results_dir))
 
 

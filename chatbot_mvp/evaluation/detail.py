@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any, TypeVar, cast
 
 from chatbot_mvp.chat.profile import ChatProfile, chat_profile
@@ -12,11 +12,15 @@ from chatbot_mvp.errors import RunUnreadable
 from chatbot_mvp.evaluation.benchmark.retrieving import PHASE as RETRIEVE
 from chatbot_mvp.metrics.registry import METRICS
 from chatbot_mvp.runs.causes import GoldPath, gold_paths
-from chatbot_mvp.runs.comparison import ComparedRun, Comparison, Line, Mismatch, compare_runs, why_not_comparable
+from chatbot_mvp.runs.comparison import ComparedRun, Comparison, Mismatch, compare_runs, why_not_comparable
 from chatbot_mvp.runs.configuration import RunSetting, configuration_groups
 from chatbot_mvp.runs.distributions import Distribution, distribution
+from chatbot_mvp.runs.line import RunLine
+from chatbot_mvp.runs.payloads import Retrieved, retrieved_of
 from chatbot_mvp.runs.query_table import QueryTable
-from chatbot_mvp.runs.records import RAGAS, TREC, QueryRecord, RunFolder, RunManifest
+from chatbot_mvp.runs.records import TREC, QueryRecord, RunFolder, RunManifest
+from chatbot_mvp.runs.result import RAGAS, RunResult
+from chatbot_mvp.runs.rows import QueryRow
 from chatbot_mvp.runs.spending import LLM_REQUEST
 from chatbot_mvp.runs.word_difference import Part, word_difference
 from chatbot_mvp.settings.model import Settings
@@ -38,7 +42,7 @@ class RunDetails:
     """Safe to share between sessions; holds nothing of one user, and nothing that changes."""
 
     def __init__(
-        self, settings: Callable[[], Settings], has_model: Callable[[], bool], read: Callable[[str], Mapping[str, Any]]
+        self, settings: Callable[[], Settings], has_model: Callable[[], bool], read: Callable[[str], RunResult]
     ) -> None:
         """
         Args:
@@ -74,22 +78,21 @@ class RunDetails:
         """
         return self._tables.get(self.version(run_id), lambda: QueryTable(self._result(run_id)))
 
-    def row(self, run_id: str, query_id: str) -> Mapping[str, Any]:
-        """A question of a finished run, of whatever kind, as in ``per_query``.
+    def row(self, run_id: str, query_id: str) -> QueryRow:
+        """A question of a finished run, of whatever kind.
 
         Raises:
             RunNotFound, RunUnreadable: the latter also if the run has no such question.
         """
         if self.manifest(run_id).kind == RAGAS:
-            rows = {row["query_id"]: row for row in self._result(run_id)["per_query"]}
+            rows = {row.query_id: row for row in self._result(run_id).per_query}
         else:
             table = self.table(run_id)
             position = table.position(query_id)
             rows = {} if position is None else {query_id: table.rows[position]}
         if query_id not in rows:
             raise RunUnreadable(run_id=run_id, reason=f"there is no query {query_id!r}")
-        found: Mapping[str, Any] = rows[query_id]
-        return found
+        return rows[query_id]
 
     def manifest(self, run_id: str) -> RunManifest:
         """
@@ -127,7 +130,7 @@ class RunDetails:
         def read() -> dict[str, Distribution]:
             folder = self._folder(run_id)
             records, _ = folder.records(RETRIEVE)
-            searched = (record.payload.get("seconds") or {} for record in records.values())
+            searched = (retrieved_of(record).seconds for record in records.values())
             seconds: dict[str, list[float]] = {"search": [sum(times.values()) for times in searched if times]}
             for event in folder.read_events(LLM_REQUEST):
                 if not event.get("cached") and event.get("seconds") is not None:
@@ -145,11 +148,8 @@ class RunDetails:
         key = ("records", *self.version(run_id), query_id)
         return self._small.get(key, lambda: self._folder(run_id).records_of(query_id))
 
-    def gold_paths(self, run_id: str, row: Mapping[str, Any]) -> list[GoldPath]:
+    def gold_paths(self, run_id: str, row: QueryRow) -> list[GoldPath]:
         """Where each relevant document of a question was lost.
-
-        Args:
-            row: of ``per_query``.
 
         Raises:
             RunNotFound, RunUnreadable
@@ -158,8 +158,8 @@ class RunDetails:
         recorded = {**_CUTS, **self.manifest(run_id).settings_masked}
         reranker = bool(recorded["reranker_enabled"])
         cut = int(recorded["reranker_top_n" if reranker else "kb_top_k"])
-        record = self.records(run_id, str(row["query_id"])).get(RETRIEVE)
-        return gold_paths(row, record.payload if record else {}, cut, reranker)
+        record = self.records(run_id, row.query_id).get(RETRIEVE)
+        return gold_paths(row, retrieved_of(record) if record else Retrieved(), cut, reranker)
 
     def compare(self, run_ids: Sequence[str]) -> Comparison:
         """The first finished run against each of the others; kept, since it draws thousands of samples.
@@ -174,15 +174,15 @@ class RunDetails:
         return self._small.get(("compare", *(self.version(run_id) for run_id in run_ids)), compared)
 
     @staticmethod
-    def why_not_comparable(base: Line, other: Line) -> Mismatch | None:
+    def why_not_comparable(base: RunLine, other: RunLine) -> Mismatch | None:
         """What sets two runs of ``Bench.runs`` apart beside their configuration; None if nothing does."""
         return why_not_comparable(base, other)
 
     @staticmethod
-    def word_difference(row: Mapping[str, Any]) -> tuple[tuple[Part, ...], tuple[Part, ...]]:
-        """(reference, answer) of a row of ``per_query``, with what only one of them says."""
-        reference, answer = str(row["answer"]), str(row["response"])
-        return word_difference(reference, answer, detect_language(f"{row['question']} {reference} {answer}"))
+    def word_difference(row: QueryRow) -> tuple[tuple[Part, ...], tuple[Part, ...]]:
+        """(reference, answer) of a row, with what only one of them says."""
+        reference, answer = row.answer, row.response or ""
+        return word_difference(reference, answer, detect_language(f"{row.question} {reference} {answer}"))
 
     def chat_profile(self, run_id: str) -> ChatProfile:
         """What the chat can take over of a run's configuration.

@@ -27,7 +27,8 @@ from chatbot_mvp.retrieval.indexes.corpus import vector_cache_path
 from chatbot_mvp.retrieval.pipeline import require_language_model
 from chatbot_mvp.retrieval.strategies import STRATEGIES
 from chatbot_mvp.runs.index import append_submission
-from chatbot_mvp.runs.records import RAGAS, RunFolder
+from chatbot_mvp.runs.records import RunFolder
+from chatbot_mvp.runs.result import RAGAS, RunResult
 from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.types import ProgressCallback, ignore_progress
 
@@ -166,13 +167,13 @@ class Bench:
 
     def run_now(
         self, progress: ProgressCallback = ignore_progress, *, budget_usd: float | None = None, **changes: Any
-    ) -> dict[str, Any]:
+    ) -> RunResult:
         """A benchmark run in this thread; its result."""
         return self._execute(self._prepare(changes, progress), progress, budget_usd)
 
     def resume_now(
         self, run_id: str, progress: ProgressCallback = ignore_progress, *, budget_usd: float | None = None
-    ) -> dict[str, Any]:
+    ) -> RunResult:
         """Do what is missing of a run in this thread, of whatever kind; its result."""
         if self._kind(run_id) == RAGAS:
             return self.ragas.resume(run_id, progress, budget_usd=budget_usd)
@@ -180,7 +181,7 @@ class Bench:
 
     def retry_now(
         self, run_id: str, progress: ProgressCallback = ignore_progress, *, budget_usd: float | None = None
-    ) -> dict[str, Any]:
+    ) -> RunResult:
         """Do the failed queries of a run once more, and what is missing, in this thread; its new result."""
         if self._kind(run_id) == RAGAS:
             return self.ragas.resume(run_id, progress, retry_failed=True, budget_usd=budget_usd)
@@ -257,14 +258,14 @@ class Bench:
             share_calls=judging is not None and address_of(judging) == address_of(settings),
         )
 
-    def _execute(self, run: PreparedRun, progress: ProgressCallback, budget_usd: float | None) -> dict[str, Any]:
+    def _execute(self, run: PreparedRun, progress: ProgressCallback, budget_usd: float | None) -> RunResult:
         return execute(run, self._parts(), progress, budget_usd)
 
     def _parts(self) -> RunParts:
         exporters = [write_summary_csv, write_detail_csv]
         return RunParts(self._build, self._embedder_of, self._models, exporters=exporters, finish=self._finish)
 
-    def _finish(self, result: Mapping[str, Any]) -> None:
+    def _finish(self, result: RunResult) -> None:
         append_submission(self.settings.submissions_path, result)
 
     def _queue(self, run_id: str, work: Callable[[ProgressCallback], object]) -> None:

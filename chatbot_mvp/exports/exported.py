@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from chatbot_mvp.datasets import Dataset
 from chatbot_mvp.errors import ExportNotWritten
 from chatbot_mvp.runs.records import RunManifest
+from chatbot_mvp.runs.result import RunResult
+from chatbot_mvp.runs.rows import QueryRow
 
 
 @dataclass(frozen=True)
@@ -17,8 +18,8 @@ class FinishedRun:
     """A run as the exports see it."""
 
     manifest: RunManifest
-    result: Mapping[str, Any]
-    """As in ``<run_id>.json``: ids only."""
+    result: RunResult
+    """Ids only."""
     dataset: Dataset
     """Where texts and graded judgements come from."""
     files: Mapping[str, bytes] = field(default_factory=dict)
@@ -60,12 +61,6 @@ def write_files(exported: Exported, folder: Path) -> list[Path]:
     return paths
 
 
-def context_ids(row: Mapping[str, Any]) -> list[str]:
+def context_ids(row: QueryRow) -> tuple[str, ...]:
     """The documents that a row's answer could use: those that reached the context, without a reranker all retrieved."""
-    ids: list[str] | None = row.get("generation_doc_ids")
-    return list(row["retrieved"] if ids is None else ids)
-
-
-def has_response(row: Mapping[str, Any]) -> bool:
-    """Whether the question was answered; a run without generation has no response in any row."""
-    return row.get("response") is not None
+    return row.retrieved if row.generation_doc_ids is None else row.generation_doc_ids

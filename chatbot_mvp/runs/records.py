@@ -24,12 +24,11 @@ from typing import Any, Literal
 from filelock import FileLock, Timeout
 
 from chatbot_mvp.errors import RunBusy, RunNotBegun, RunNotFound, RunNotWritten, RunUnreadable
+from chatbot_mvp.runs.result import BENCHMARK, RunResult, read_result, result_json
 
 _log = logging.getLogger(__name__)
 
 
-BENCHMARK, RAGAS = "benchmark", "ragas"
-"""What a run measures: a pipeline over a data set's queries, or a data set of answers."""
 BUNDLE, TREC = "bundle", "trec"
 """Where a run was imported from: a zip of ``benchmark export``, a TREC run file."""
 
@@ -159,9 +158,16 @@ class RunFolder:
         if self.result_path.is_file():
             self._renewing.touch()
 
-    def finish(self, result: dict[str, Any]) -> None:
-        """Write the result, the last thing of a run."""
-        write_json(self.result_path, result)
+    def finish(self, result: RunResult) -> None:
+        """Write the result, the last thing of a run.
+
+        Raises:
+            RunNotWritten: a figure is NaN or infinite; what was there before stays.
+        """
+        try:
+            write_json(self.result_path, result_json(result))
+        except ValueError as error:
+            raise RunNotWritten(run_id=self.run_id, path=self.result_path.name, reason=str(error)) from error
         self._renewing.unlink(missing_ok=True)
 
     def state(self) -> RunState:
@@ -252,7 +258,7 @@ class RunFolder:
         except OSError as error:
             raise RunNotWritten(run_id=self.run_id, path=path.name, reason=error.strerror or str(error)) from error
 
-    def result(self) -> dict[str, Any]:
+    def result(self) -> RunResult:
         """The finished run as it was written.
 
         Raises:
@@ -262,13 +268,7 @@ class RunFolder:
         self.manifest()
         if not self.result_path.is_file():
             raise RunNotFound(run_id=self.run_id, folder=str(self.path.parent))
-        try:
-            result = json.loads(self.result_path.read_text("utf-8"))
-            if not isinstance(result, dict) or "metrics" not in result:
-                raise RunUnreadable(run_id=self.run_id, reason="the result has no metrics")
-        except (ValueError, OSError) as error:
-            raise RunUnreadable(run_id=self.run_id, reason=f"{self.run_id}.json: {error}") from error
-        return result
+        return read_result(self.result_path, self.run_id)
 
 
 def run_folders(root: Path) -> list[RunFolder]:
@@ -311,17 +311,21 @@ def read_json_lines(path: Path) -> tuple[list[dict[str, Any]], int]:
 
 
 def write_json(path: Path, value: dict[str, Any]) -> None:
-    """Atomic and fsynced: the file is there whole or not at all."""
+    """Atomic and fsynced: the file is there whole or not at all.
+
+    Raises:
+        ValueError: a figure is NaN or infinite, which JSON cannot represent.
+    """
     partial = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}")
     try:
         with partial.open("w", encoding="utf-8") as file:
             file.write(
-                json.dumps(value, ensure_ascii=False, indent=2)
+                json.dumps(value, ensure_ascii=False, indent=2, allow_nan=False)
             )  # at once: a large result has millions of pieces
             file.flush()
             os.fsync(file.fileno())
         partial.replace(path)
-    except OSError:
+    except (OSError, ValueError):
         # On a full disk half a file would take the place that the next attempt needs.
         partial.unlink(missing_ok=True)
         raise

@@ -3,66 +3,21 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Mapping
+from dataclasses import asdict, replace
 from typing import Any
 
 from chatbot_mvp.errors import BudgetWithoutPrice
 from chatbot_mvp.llm.base import ChatModel, Completion
 from chatbot_mvp.llm.wrapped import TellingModel
 from chatbot_mvp.runs.records import RunFolder
+from chatbot_mvp.runs.usage import RunUsage, Spent
 
 LLM_REQUEST = "llm_request"
 """The event of one answered request to a model."""
 
 _MARGIN = 1.25
 """Times the dearest task so far, which the next may cost."""
-
-
-@dataclass(frozen=True, slots=True)
-class Spent:
-    """A sum over requests that were answered."""
-
-    calls: int = 0
-    cached: int = 0
-    """Of ``calls``, those that came from the cache of replies and cost nothing."""
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
-    """Of the requests whose provider told; a cached reply's tokens count here as well."""
-    cost_usd: float = 0.0
-    unpriced: int = 0
-    """Requests whose cost is not known, so that ``cost_usd`` lacks them."""
-
-    @property
-    def tokens(self) -> int:
-        return self.prompt_tokens + self.completion_tokens
-
-    def plus(self, other: Spent) -> Spent:
-        mine, theirs = asdict(self), asdict(other)
-        return Spent(**{name: mine[name] + theirs[name] for name in mine})
-
-    @classmethod
-    def of(cls, completion: Completion) -> Spent:
-        usage = completion.usage
-        cost = 0.0 if completion.cached else usage.cost_usd
-        return cls(
-            calls=1,
-            cached=int(completion.cached),
-            prompt_tokens=usage.prompt_tokens or 0,
-            completion_tokens=usage.completion_tokens or 0,
-            cost_usd=cost or 0.0,
-            unpriced=int(cost is None),
-        )
-
-    @classmethod
-    def total(cls, parts: Iterable[Spent]) -> Spent:
-        result = cls()
-        for part in parts:
-            result = result.plus(part)
-        return result
-
-    def to_json(self) -> dict[str, Any]:
-        return {**asdict(self), "cost_usd": round(self.cost_usd, 6)}
 
 
 class BudgetReached(Exception):
@@ -103,10 +58,10 @@ class Spending:
         with self._changed:
             return dict(self._phases)
 
-    def to_json(self) -> dict[str, Any]:
-        """``usage`` of ``<run_id>.json``: the sums of all attempts, whole and by phase."""
-        phases = {phase: spent.to_json() for phase, spent in self.by_phase().items()}
-        return {**self.total.to_json(), "phases": phases}
+    def usage(self) -> RunUsage:
+        """The sums of all attempts, whole and by phase, as a result has them: costs rounded to millionths."""
+        phases = {phase: _rounded(spent) for phase, spent in self.by_phase().items()}
+        return RunUsage(**asdict(_rounded(self.total)), phases=phases)
 
     def seen(self, phase: str, completion: Completion) -> None:
         """Count an answered request, and write it to the events."""
@@ -198,6 +153,10 @@ class Spending:
         with self._changed:
             self._closed = True
             self._changed.notify_all()
+
+
+def _rounded(spent: Spent) -> Spent:
+    return replace(spent, cost_usd=round(spent.cost_usd, 6))
 
 
 def _of_event(event: Mapping[str, Any]) -> Spent:

@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
 
+from chatbot_mvp.api import RunLine
 from streamlit_app.shared.i18n import moment
 
 RAGAS = "ragas"  # the kind of an evaluation of answers
 
 
-def run_names(runs: Sequence[Mapping[str, Any]], fields: Sequence[str]) -> dict[str, str]:
-    """run_id -> when it was and these fields; two that look alike have their ids as well.
+def run_names(runs: Sequence[RunLine], parts: Callable[[RunLine], Sequence[str]]) -> dict[str, str]:
+    """run_id -> when it was and these parts; two that look alike have their ids as well.
 
     A selection is told to the server by its text, so that equal texts would be one choice.
     """
-    texts = {
-        str(run["run_id"]): " · ".join([moment(str(run.get("started_at", ""))), *(str(run.get(f)) for f in fields)])
-        for run in runs
-    }
+    texts = {run.run_id: " · ".join([moment(run.started_at), *parts(run)]) for run in runs}
     counts = Counter(texts.values())
     return {run_id: text if counts[text] == 1 else f"{text} · {run_id}" for run_id, text in texts.items()}

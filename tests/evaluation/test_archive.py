@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from chatbot_mvp.runs.result_head import read_head
 
 from chatbot_mvp.app import App
 from chatbot_mvp.errors import RunNotFound
 from chatbot_mvp.runs.leaderboard import fields, leaderboard
 from chatbot_mvp.runs.notes import RunNote
-from chatbot_mvp.runs.result_head import read_head
 from chatbot_mvp.runs.search import RunFilter, kind_of, main_metric, search
 from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.storage.file_cache import FileCache

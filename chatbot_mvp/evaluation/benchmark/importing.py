@@ -20,7 +20,8 @@ from chatbot_mvp.evaluation.benchmark.preparation import PreparedRun, run_ids
 from chatbot_mvp.evaluation.benchmark.retrieving import PHASE as RETRIEVE
 from chatbot_mvp.evaluation.benchmark.runner import RunParts, execute
 from chatbot_mvp.evaluation.benchmark.trec import TrecRun, known_ids
-from chatbot_mvp.runs.records import TREC, QueryRecord, RunFolder, RunManifest, utc_now, write_json
+from chatbot_mvp.runs.records import TREC, QueryRecord, RunFolder, RunManifest, utc_now
+from chatbot_mvp.runs.result import RunResult
 from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.types import ProgressCallback
 
@@ -47,10 +48,10 @@ class ImportedRun:
 
 def keep_bundle(
     manifest: RunManifest,
-    result: Mapping[str, Any],
+    result: RunResult,
     files: Mapping[str, bytes],
     settings: Settings,
-    finish: Callable[[Mapping[str, Any]], None],
+    finish: Callable[[RunResult], None],
 ) -> ImportedRun:
     """Keep a finished run under its own id.
 
@@ -61,13 +62,13 @@ def keep_bundle(
         RunExists, ImportNotWritten
     """
     run_id = manifest.run_id
-    kept = {**result, "imported": manifest.imported}
+    kept = replace(result, imported=manifest.imported)
     with _staged(settings, run_id) as root:
         folder = RunFolder(root, run_id)
         folder.create(manifest)
         for name, content in files.items():
             (folder.path / name).write_bytes(content)
-        write_json(folder.result_path, kept)
+        folder.finish(kept)
         finish(kept)
     return ImportedRun(run_id, manifest.imported, manifest.queries)
 

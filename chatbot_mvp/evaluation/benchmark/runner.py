@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from chatbot_mvp.datasets import Dataset
 from chatbot_mvp.documents.chunking import passage_chunk
@@ -12,7 +11,7 @@ from chatbot_mvp.embedding.base import Embedder
 from chatbot_mvp.embedding.cache import VectorCache
 from chatbot_mvp.evaluation.benchmark.answering import GENERATE, RunModels, answer
 from chatbot_mvp.evaluation.benchmark.preparation import PreparedRun
-from chatbot_mvp.evaluation.benchmark.results import SIMILARITY_PHASE, add_similarity, result_of, rows_of
+from chatbot_mvp.evaluation.benchmark.results import SIMILARITY_PHASE, result_of, rows_of, with_similarity
 from chatbot_mvp.evaluation.benchmark.retrieving import PHASE as RETRIEVE
 from chatbot_mvp.evaluation.benchmark.retrieving import retrieve
 from chatbot_mvp.llm.base import Completion
@@ -21,6 +20,7 @@ from chatbot_mvp.retrieval.indexes.enrichment import PHASE as ENRICH
 from chatbot_mvp.retrieval.pipeline import Pipeline
 from chatbot_mvp.runs.journal import Journal
 from chatbot_mvp.runs.records import RunFolder
+from chatbot_mvp.runs.result import RunResult
 from chatbot_mvp.runs.session import Session, working_on
 from chatbot_mvp.runs.spending import Spending
 from chatbot_mvp.settings.model import Settings
@@ -31,7 +31,7 @@ RETRIEVAL_CALLS = "retrieval"
 
 PipelineFactory = Callable[[Sequence[Chunk], str, Settings, ProgressCallback, Callable[[Completion], None]], Pipeline]
 """(chunks, language, settings, progress, told of every reply of a language model) -> the pipeline over them."""
-Exporter = Callable[[RunFolder, Mapping[str, Any], Dataset], None]
+Exporter = Callable[[RunFolder, RunResult, Dataset], None]
 """Writes one finished run in one form."""
 
 
@@ -43,13 +43,13 @@ class RunParts:
     embedder: Callable[[Settings], Embedder]
     models: Callable[[Settings], RunModels]
     exporters: Sequence[Exporter] = ()
-    finish: Callable[[Mapping[str, Any]], None] = lambda _: None
+    finish: Callable[[RunResult], None] = lambda _: None
     """Told of the whole result just before the run counts as finished; after a crash in between, told again."""
 
 
 def execute(
     run: PreparedRun, parts: RunParts, progress: ProgressCallback, budget_usd: float | None = None
-) -> dict[str, Any]:
+) -> RunResult:
     """Do what is missing of a run and write its result. Waits for its turn: one run works at a time.
 
     Args:
@@ -76,7 +76,7 @@ def execute(
         return _execute(run, parts, session)
 
 
-def _execute(run: PreparedRun, parts: RunParts, session: Session) -> dict[str, Any]:
+def _execute(run: PreparedRun, parts: RunParts, session: Session) -> RunResult:
     clock, spending, progress = session.clock, session.spending, session.progress
     told = clock.watching(_within_budget(spending, _with_events(run.folder, progress)))
 
@@ -103,7 +103,7 @@ def _execute(run: PreparedRun, parts: RunParts, session: Session) -> dict[str, A
     if run.settings.generation_enabled:
         with clock(SIMILARITY_PHASE):
             cache = VectorCache(vector_cache_path(run.settings.cache_dir))
-            add_similarity(rows, lambda: parts.embedder(run.settings), cache, progress)
+            rows = with_similarity(rows, lambda: parts.embedder(run.settings), cache, progress)
     with clock("aggregate"):
         result = result_of(run, journal, rows)
     with clock("export"):

@@ -28,7 +28,8 @@ from chatbot_mvp.judges.ragas import (
     missing_columns,
 )
 from chatbot_mvp.llm.base import ChatModel
-from chatbot_mvp.runs.records import RAGAS, RunFolder, RunManifest, utc_now
+from chatbot_mvp.runs.records import RunFolder, RunManifest, utc_now
+from chatbot_mvp.runs.result import RAGAS
 from chatbot_mvp.settings.model import MODEL_SETTINGS, Settings
 
 STRATEGY = "RAGAS"

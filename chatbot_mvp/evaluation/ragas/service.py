@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -30,7 +30,8 @@ from chatbot_mvp.jobs.manager import JobManager
 from chatbot_mvp.judges.ragas import JUDGED, UNJUDGED, prompt_languages
 from chatbot_mvp.llm.base import ChatModel
 from chatbot_mvp.llm.registry import requests_at_once
-from chatbot_mvp.runs.records import RAGAS, RunFolder
+from chatbot_mvp.runs.records import RunFolder
+from chatbot_mvp.runs.result import RAGAS, RunResult
 from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.types import ProgressCallback, ignore_progress
 
@@ -46,7 +47,7 @@ class RagasDesk:
         model: Callable[[Settings], ChatModel],
         embedder: Callable[[str], Embedder],
         jobs: JobManager,
-        finish: Callable[[Mapping[str, Any]], None],
+        finish: Callable[[RunResult], None],
     ) -> None:
         """
         Args:
@@ -81,7 +82,7 @@ class RagasDesk:
         progress: ProgressCallback = ignore_progress,
         *,
         budget_usd: float | None = None,
-    ) -> dict[str, Any]:
+    ) -> RunResult:
         """Evaluate rows in this thread; the result.
 
         Args:
@@ -115,7 +116,7 @@ class RagasDesk:
         *,
         retry_failed: bool = False,
         budget_usd: float | None = None,
-    ) -> dict[str, Any]:
+    ) -> RunResult:
         """Score what is missing, or what failed, in this thread; the result.
 
         Raises:
@@ -185,7 +186,7 @@ class RagasDesk:
             path.write_bytes(content)
             return read_rows(path, name)
 
-    def rows_of_result(self, result: Mapping[str, Any], dataset: Dataset) -> list[InputRow]:
+    def rows_of_result(self, result: RunResult, dataset: Dataset) -> list[InputRow]:
         """The answered queries of a benchmark run, with what their answers came from.
 
         Raises:
@@ -193,25 +194,25 @@ class RagasDesk:
         """
         documents = {document.doc_id: document for document in dataset.documents}
         given = []
-        for row in result["per_query"]:
-            if row.get("response") is None:
+        for row in result.per_query:
+            if row.response is None:
                 continue
-            ids = row.get("generation_doc_ids", row["retrieved"])
+            ids = list(row.retrieved if row.generation_doc_ids is None else row.generation_doc_ids)
             chunks = [passage_chunk(documents[doc_id]) for doc_id in ids if doc_id in documents]
             columns: dict[str, Any] = {
-                "id": row["query_id"],
-                "user_input": row["question"],
-                "response": row["response"],
+                "id": row.query_id,
+                "user_input": row.question,
+                "response": row.response,
                 "retrieved_contexts": [chunk.index_text for chunk in chunks],
                 "retrieved_context_ids": ids,
-                "reference_context_ids": row["gold"],
+                "reference_context_ids": list(row.gold),
             }
-            if row["answer"]:
-                columns["reference"] = row["answer"]
+            if row.answer:
+                columns["reference"] = row.answer
             given.append(columns)
         if not given:
-            raise NothingToEvaluate(source=str(result["run_id"]))
-        return rows_from(given, str(result["run_id"]))
+            raise NothingToEvaluate(source=result.run_id)
+        return rows_from(given, result.run_id)
 
     def rows_of_conversations(self, conversations: Iterable[Conversation]) -> list[InputRow]:
         """The questions of chats that were answered from their knowledge base, with the passages that were cited.
@@ -240,6 +241,6 @@ class RagasDesk:
         self._model(settings)
         return prepare_evaluation(settings.results_dir, name, rows, config, settings)
 
-    def _execute(self, evaluation: Evaluation, progress: ProgressCallback, budget_usd: float | None) -> dict[str, Any]:
+    def _execute(self, evaluation: Evaluation, progress: ProgressCallback, budget_usd: float | None) -> RunResult:
         judges = judges_of(evaluation, self._model, requests_at_once, self._embedder)
         return execute(evaluation, judges, progress, self._finish, budget_usd)

@@ -15,7 +15,8 @@ from chatbot_mvp.errors import CorporaDiffer, NeedsLanguageModel, NothingToEvalu
 from chatbot_mvp.evaluation.ragas.config import RagasConfig, config_from
 from chatbot_mvp.evaluation.ragas.rows import InputRow, read_rows, rows_from
 from chatbot_mvp.judges.ragas import JUDGED, UNJUDGED
-from chatbot_mvp.runs.records import RAGAS, RunFolder
+from chatbot_mvp.runs.records import RunFolder
+from chatbot_mvp.runs.result import RAGAS
 from chatbot_mvp.settings.model import Settings
 from tests.evaluation.ragas.conftest import LABELLED, SAMPLE, app_of, given
 from tests.judges.judge_stub import JudgeStub
