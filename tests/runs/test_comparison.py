@@ -56,7 +56,7 @@ def test_a_complement_improves_by_falling() -> None:
 def test_the_order_of_the_questions_in_the_files_changes_nothing() -> None:
     base = run("a", {"recall@5": [0.0, 0.5, 1.0, 1.0], "mrr": [0.1, 0.2, 0.3, 0.4]})
     other = run("b", {"recall@5": [1.0, 0.5, 0.5, 1.0], "mrr": [0.1, 0.3, 0.3, 0.5]})
-    shuffled = replace(other, result={**other.result, "per_query": other.result["per_query"][::-1]})
+    shuffled = replace(other, result={**other.result, "per_query": other.result.per_query[::-1]})
     assert compare_runs([base, other]) == compare_runs([base, shuffled])
 
 
@@ -141,11 +141,11 @@ def test_a_run_is_not_compared_with_itself_nor_alone_nor_by_a_metric_that_it_lac
 def test_two_runs_of_the_app_compare_as_their_results_say(app: App) -> None:
     one = app.bench.run_now(retrieval_strategy="LEXICAL")
     two = app.bench.run_now(retrieval_strategy="BRIDGE")
-    comparison = app.bench.past.compare([one["run_id"], two["run_id"]])
+    comparison = app.bench.past.compare([one.run_id, two.run_id])
     assert json.loads(json.dumps(comparison.to_json())) == json.loads(json.dumps(asdict(comparison)))
     [delta] = comparison.runs
     for metric in delta.metrics:
-        assert metric.delta == pytest.approx(two["metrics"][metric.metric] - one["metrics"][metric.metric])
+        assert metric.delta == pytest.approx(two.metrics[metric.metric] - one.metrics[metric.metric])
         assert len(metric.improved) + len(metric.worsened) + metric.equal == metric.pairs == 40
         assert metric.p is not None
         assert metric.p_holm is not None
@@ -153,8 +153,6 @@ def test_two_runs_of_the_app_compare_as_their_results_say(app: App) -> None:
     assert delta.configuration["retrieval_strategy"] == ("LEXICAL", "BRIDGE")
     assert "fingerprint" in delta.configuration
     with pytest.raises(RunNotFound):
-        app.bench.past.compare([one["run_id"], "nope"])
+        app.bench.past.compare([one.run_id, "nope"])
     with pytest.raises(QuestionsDiffer):
-        app.bench.past.compare(
-            [one["run_id"], app.bench.run_now(retrieval_strategy="LEXICAL", eval_max_queries=3)["run_id"]]
-        )
+        app.bench.past.compare([one.run_id, app.bench.run_now(retrieval_strategy="LEXICAL", eval_max_queries=3).run_id])

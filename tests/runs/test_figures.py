@@ -29,23 +29,23 @@ def test_answers_are_scored_where_they_apply_and_failures_are_told_apart() -> No
         row(None, "New York", "extractive", ["g"], failed=True),
     ]
     figures = run_figures(rows)
-    assert figures["scored"]["accuracy"] == [1, 1]
-    assert figures["scored"]["answer_contains"] == [3, 4]
-    assert figures["scored"]["f1"] == [4, 5]
-    assert figures["readings"]["answer_contains"] == [1 / 3, 1 / 4]
-    assert figures["metrics"]["generation_hit"] == 4 / 5
-    assert figures["reranker_rescue_count"] == 4
-    assert {cause: count for cause, count in figures["causes"].items() if count} == {
+    assert figures.scored["accuracy"] == [1, 1]
+    assert figures.scored["answer_contains"] == [3, 4]
+    assert figures.scored["f1"] == [4, 5]
+    assert figures.readings["answer_contains"] == [1 / 3, 1 / 4]
+    assert figures.metrics["generation_hit"] == 4 / 5
+    assert figures.reranker_rescue_count == 4
+    assert {cause: count for cause, count in figures.causes.items() if count} == {
         "ok": 2,
         "answered_wrong": 1,
         "below_cut": 1,
         "not_scored": 1,
     }
-    assert figures["splits"]["answer_type"]["label"]["accuracy"]["mean"] == 1.0
-    assert "accuracy" in figures["splits"]["question_type"]["bridge"]
+    assert figures.splits["answer_type"]["label"]["accuracy"].mean == 1.0
+    assert "accuracy" in figures.splits["question_type"]["bridge"]
 
 
 def test_without_any_answer_a_run_has_no_metric_of_answers() -> None:
     bare = {"gold": ["g"], "retrieved": ["g"], "metrics": {"mrr": 1.0}, "cause": "ok"}
-    assert list(run_figures([bare])["metrics"]) == ["mrr"]
+    assert list(run_figures([bare]).metrics) == ["mrr"]
     assert "reranker_rescue_count" not in run_figures([bare])

@@ -36,7 +36,7 @@ def test_runs_come_the_newest_first_without_their_queries(path: Path) -> None:
     for run_id, started in (("a", "2030"), ("c", "2032"), ("b", "2031")):
         append_submission(path, result(run_id, started))
     runs, damaged = read_submissions(path)
-    assert [run["run_id"] for run in runs] == ["c", "b", "a"]
+    assert [run.run_id for run in runs] == ["c", "b", "a"]
     assert runs[0] == {key: value for key, value in result("c", "2032").items() if key != "per_query"}
     assert damaged == 0
 
@@ -45,7 +45,7 @@ def test_a_run_that_was_added_twice_is_listed_once_with_its_last_line(path: Path
     append_submission(path, result("a"))
     append_submission(path, {**result("a"), "queries": 9})
     runs, damaged = read_submissions(path)
-    assert [(run["run_id"], run["queries"]) for run in runs] == [("a", 9)]
+    assert [(run.run_id, run.queries) for run in runs] == [("a", 9)]
     assert damaged == 0
 
 
@@ -59,7 +59,7 @@ def test_a_damaged_line_is_skipped_counted_and_left_in_the_file(path: Path, dama
     append_submission(path, result("b"))
     before = path.read_bytes()
     runs, damaged = read_submissions(path)
-    assert sorted(run["run_id"] for run in runs) == ["a", "b"]
+    assert sorted(run.run_id for run in runs) == ["a", "b"]
     assert damaged == 1
     assert path.read_bytes() == before
     assert damage in before

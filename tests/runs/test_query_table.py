@@ -54,7 +54,7 @@ ROWS = [
 )
 def test_a_filter_keeps_the_questions_that_fit_the_worst_first(wanted: QueryFilter, ids: str) -> None:
     table = QueryTable({"per_query": ROWS})
-    assert "".join(table.rows[position]["query_id"] for position in table.select(wanted)) == ids
+    assert "".join(table.rows[position].query_id for position in table.select(wanted)) == ids
 
 
 def test_what_a_page_offers_as_filters() -> None:
@@ -71,4 +71,4 @@ def test_a_filter_over_7405_questions_takes_no_time_that_a_person_notices() -> N
     started = time.perf_counter()
     found = table.select(QueryFilter(only="all", metric="recall@5", low=0.2, text="qué q7"))
     assert time.perf_counter() - started < 0.5
-    assert {table.rows[position]["query_id"] for position in found} >= {"q7", "q75"}
+    assert {table.rows[position].query_id for position in found} >= {"q7", "q75"}

@@ -63,7 +63,7 @@ def test_a_preset_fills_the_form_and_the_run_goes_by_it() -> None:
         assert time.monotonic() < deadline
         time.sleep(0.05)
     [run], _ = get_app().bench.past.runs()
-    assert (run["strategy"], run["queries"], run["dataset"]) == ("LEXICAL", 3, "valle_multihop")
+    assert (run.strategy, run.queries, run.dataset) == ("LEXICAL", 3, "valle_multihop")
     page.selectbox(key="run_preset").set_value("").run()
     assert page.selectbox(key="run_strategy").value == "BRIDGE_HYBRID"
 

@@ -135,7 +135,7 @@ def test_an_unknown_id_is_told_and_the_list_is_shown(
 
 def test_an_address_opens_a_run_and_tells_of_a_query_that_it_does_not_have(data_dir: Path) -> None:
     run_id = finished_run()
-    query_id = get_app().bench.past.run(run_id)["per_query"][0]["query_id"]
+    query_id = get_app().bench.past.run(run_id).per_query[0].query_id
     page = open_page("evaluation", run=run_id, query=query_id)
     assert page.metric
     assert not page.warning
@@ -146,9 +146,7 @@ def test_an_address_opens_a_run_and_tells_of_a_query_that_it_does_not_have(data_
 
 def test_an_address_opens_a_comparison_and_the_address_follows_what_is_chosen(data_dir: Path) -> None:
     bench = get_app().bench
-    one, two, three = (
-        str(bench.run_now(retrieval_strategy=name)["run_id"]) for name in ("LEXICAL", "BRIDGE", "LEXICAL")
-    )
+    one, two, three = (str(bench.run_now(retrieval_strategy=name).run_id) for name in ("LEXICAL", "BRIDGE", "LEXICAL"))
     page = open_page("evaluation", compare=f"{one},{two},nope")
     assert "«nope»" in warnings(page)
     assert any("p (Holm)" in each.value for each in page.dataframe)

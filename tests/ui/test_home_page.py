@@ -198,8 +198,8 @@ def test_the_tour_does_each_step_and_knows_it_after_a_reload(data_dir: Path, no_
     home = home.run()
     home = home.button(key="tour-go-read").click().run()
     [run] = get_app().bench.past.runs()[0]
-    assert home.session_state["run_id"] == run["run_id"]
-    assert (run["dataset"], run["queries"], run["generator"]) == (tour.SAMPLE_DATASET, 40, "")
+    assert home.session_state["run_id"] == run.run_id
+    assert (run.dataset, run.queries, run.generator) == (tour.SAMPLE_DATASET, 40, "")
     home = home.switch_page("views/0_Inicio.py").run()
     assert "Ya conoce el recorrido completo" in texts(home)
 

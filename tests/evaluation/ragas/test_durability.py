@@ -124,14 +124,14 @@ def test_a_retry_asks_only_for_the_rows_that_failed(
 
     monkeypatch.setattr(JudgeStub, "answer", refuses)
     first = app_of(asking).bench.ragas.run_now("x", rows(6), CONFIG)
-    assert set(first["failures"].values()) == {1}
-    assert len(first["failures"]) == len(METRICS)
-    assert {"provider": 1} in first["not_scored"].values()
+    assert set(first.failures.values()) == {1}
+    assert len(first.failures) == len(METRICS)
+    assert {"provider": 1} in first.not_scored.values()
     monkeypatch.undo()
     stub.requests.clear()
-    second = app_of(asking).bench.retry_now(first["run_id"])
+    second = app_of(asking).bench.retry_now(first.run_id)
     assert all(word in request.body.decode() or "1. Afirmación" in request.body.decode() for request in stub.requests)
-    assert second["failures"] == {}
+    assert second.failures == {}
     assert same(second, unbroken(asking, rows(6), tmp_path))
 
 
@@ -157,4 +157,4 @@ def test_a_budget_ends_an_evaluation_and_more_lets_it_go_on(asking: Settings, ro
         app_of(asking).bench.ragas.run_now("x", rows(6), CONFIG, ignore_progress, budget_usd=0.02)
     assert raised.value.params["spent"] <= 0.02
     [run] = app_of(asking).bench.past.unfinished()
-    assert app_of(asking).bench.resume_now(run.run_id, budget_usd=10.0)["scored"]["ragas_faithfulness"] == [6, 6]
+    assert app_of(asking).bench.resume_now(run.run_id, budget_usd=10.0).scored["ragas_faithfulness"] == [6, 6]

@@ -356,7 +356,7 @@ def test_an_exhausted_quota_stops_a_run_and_what_was_done_is_not_done_again(sett
     assert (unfinished.recorded, unfinished.queries) == (4, queries)
     before = len(nim.requests)
     result = app.bench.resume_now(unfinished.run_id)
-    assert (result["rerank_failures"], len(nim.requests) - before) == (0, 1)
+    assert (result.rerank_failures, len(nim.requests) - before) == (0, 1)
 
 
 def test_a_passing_failure_of_nim_is_tried_again_and_is_no_failure(settings: Settings, nim: NimStub) -> None:
