@@ -8,21 +8,24 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from chatbot_mvp.runs.result_head import read_head
 
 from chatbot_mvp.app import App
 from chatbot_mvp.errors import RunNotFound
 from chatbot_mvp.runs.leaderboard import fields, leaderboard
+from chatbot_mvp.runs.line import RunLine
 from chatbot_mvp.runs.notes import RunNote
+from chatbot_mvp.runs.result import read_intervals, result_json
 from chatbot_mvp.runs.search import RunFilter, kind_of, main_metric, search
 from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.storage.file_cache import FileCache
+from tests.made_results import made_line
 
 
-def run(run_id: str, **values: Any) -> dict[str, Any]:
+def run(run_id: str, **values: Any) -> RunLine:
     """A line of the list."""
     line = {"run_id": run_id, "dataset": "valle", "dataset_sha256": "1", "strategy": "LEXICAL", "queries": 40}
-    return {**line, "documents": 9, "metrics": {"recall@5": 0.5}, "scored": {"recall@5": [40, 40]}, **values}
+    scored = {"metrics": {"recall@5": 0.5}, "scored": {"recall@5": [40, 40]}}
+    return made_line(**{**line, "documents": 9, **scored, **values})
 
 
 # --- what is kept
@@ -87,7 +90,7 @@ def test_a_result_is_kept_until_its_file_changes(app: App, settings: Settings) -
     one = past.run(run_id)
     assert past.run(run_id) is one
     path = settings.results_dir / run_id / f"{run_id}.json"
-    path.write_text(json.dumps({**one, "metrics": {"mrr": 1.0}}), "utf-8")
+    path.write_text(json.dumps({**result_json(one), "metrics": {"mrr": 1.0}}), "utf-8")
     assert past.run(run_id).metrics == {"mrr": 1.0}
     path.unlink()
     for gone in (run_id, "nope", "../nope"):
@@ -106,17 +109,18 @@ def test_how_far_an_unfinished_run_came_is_counted_anew_when_it_goes_on(app: App
         assert (unfinished.recorded, unfinished.queries) == (count, 4)
 
 
-def test_the_head_of_a_result_is_all_before_its_queries(app: App, settings: Settings, tmp_path: Path) -> None:
+def test_intervals_are_read_from_the_head_of_a_result(app: App, settings: Settings, tmp_path: Path) -> None:
     result = app.bench.run_now(retrieval_strategy="LEXICAL")
     path = settings.results_dir / result.run_id / f"{result.run_id}.json"
-    head = read_head(path)
-    assert head["intervals"] == json.loads(path.read_text("utf-8"))["intervals"]
-    assert "per_query" not in head
-    for content in ("", "{}", '{\n  "a": 1,\n  "per_query": [', '{\n  "a\n  "per_query": []}'):
-        other = tmp_path / "other.json"
-        other.write_text(content)
-        assert read_head(other) == ({"a": 1} if '"a": 1' in content else {})
-    assert read_head(tmp_path / "none.json") == {}
+    assert read_intervals(path) == result.intervals != {}
+    torn = path.read_bytes().partition(b'"per_query": [')
+    path.write_bytes(torn[0] + torn[1])
+    assert read_intervals(path) == result.intervals, "what follows is not read"
+    other = tmp_path / "other.json"
+    for head in ("", "{}", '{\n  "a": 1', '{\n  "a', '{\n  "intervals": {"mrr": "high"}'):
+        other.write_text(f'{head},\n  "per_query": [' if head else "")
+        assert read_intervals(other) == {}
+    assert read_intervals(tmp_path / "none.json") == {}
 
 
 # --- search
@@ -127,7 +131,7 @@ def test_words_tags_kinds_and_data_sets_narrow_the_list() -> None:
         run("a", dataset="hotpotqa", strategy="BRIDGE_HYBRID"),
         run("b", generator="groq/llama"),
         run("c", kind="ragas", judge="openai/gpt", metrics={"ragas_faithfulness": 0.7}),
-        {"run_id": "d", "metrics": {}},
+        made_line(run_id="d"),
     ]
     notes = {"a": RunNote(("Línea base", "v1"), "con caché"), "b": RunNote(("linea base",))}
 

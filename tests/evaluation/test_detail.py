@@ -73,7 +73,7 @@ def test_the_records_of_one_question_are_its_own(app: App, run_id: str) -> None:
     row = app.details.table(run_id).rows[0]
     records = app.details.records(run_id, row.query_id)
     assert set(records) == {"retrieve"}
-    assert records["retrieve"].payload["doc_ids"] == row.retrieved
+    assert records["retrieve"].payload["doc_ids"] == list(row.retrieved)
     assert app.details.records(run_id, "no-such-query") == {}
     (app.settings.results_dir / run_id / "records.jsonl").write_text('{"torn', "utf-8")
     assert app.details.records(run_id, app.details.table(run_id).rows[1].query_id) == {}

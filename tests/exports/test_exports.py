@@ -24,6 +24,7 @@ from chatbot_mvp.runs.masking import masked_settings
 from chatbot_mvp.runs.records import RunManifest
 from chatbot_mvp.settings.model import PROJECT_ROOT
 from chatbot_mvp.types import Document
+from tests.made_results import made_result
 
 SECRETS = {
     "groq_api_key": "gsk-very-secret",
@@ -49,15 +50,15 @@ def run() -> FinishedRun:
     dataset = Dataset("d", documents, queries, {"q1": {"d 1": 2, "d3": 0}, "q3": {"d2": 1}}, "0" * 64)
     settings = {**SECRETS, "retrieval_k": 20, "embedding_base_url": "http://host/v1", "chroma_host": ""}
     manifest = RunManifest("r1", "d", FOLDER, "0" * 64, "LEXICAL", settings, "abc", "1", 2, 3, "2030")
-    result = {
-        "metrics": {"mrr": 0.5, "recall@5": None},
-        "scored": {"mrr": [2, 2], "recall@5": [0, 2]},
-        "causes": {"ok": 2},
-        "per_query": [
+    result = made_result(
+        metrics={"mrr": 0.5, "recall@5": None},
+        scored={"mrr": [2, 2], "recall@5": [0, 2]},
+        causes={"ok": 2},
+        per_query=[
             row("q1", ["d2", "d 1"], ["d 1"], response="el oro", generation_doc_ids=["d 1"]),
             row("q2", ["d3"], []),
         ],
-    }
+    )
     return FinishedRun(manifest, result, dataset, {"r1.json": b"{}"})
 
 
@@ -201,8 +202,8 @@ def test_the_csv_files_say_the_cause_the_primary_metric_and_the_interval(app: Ap
         assert line["cause"] == item.cause
         assert line["primary_metric_type"] in ("accuracy", "f1")
         assert line["reranked"] == str(item.reranked)
-        assert line["generation_doc_ids"].split("|") == item.generation_doc_ids
+        assert tuple(line["generation_doc_ids"].split("|")) == item.generation_doc_ids
     with files["_summary.csv"].open(encoding="utf-8", newline="") as file:
         [summary] = csv.DictReader(file)
-    assert [float(summary["mrr_low"]), float(summary["mrr_high"])] == result.intervals["mrr"]
+    assert (float(summary["mrr_low"]), float(summary["mrr_high"])) == result.intervals["mrr"]
     assert summary["reranker_rescue_count"] == "0"

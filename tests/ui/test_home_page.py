@@ -16,6 +16,7 @@ from streamlit_app.home import tour
 from streamlit_app.home.last_runs import metric_of_group
 from streamlit_app.shared.state import get_app
 from tests.loopback import LoopbackServer
+from tests.made_results import made_line
 from tests.ui.test_pages import ROOT, open_page, texts
 
 
@@ -165,7 +166,7 @@ def test_runs_of_an_earlier_version_have_no_interval(data_dir: Path) -> None:
     ],
 )
 def test_the_metric_that_stands_for_a_run(kind: str, metrics: dict[str, Any], expected: str) -> None:
-    assert metric_of_group([{"kind": kind, "metrics": metrics}]) == expected
+    assert metric_of_group([made_line(kind=kind, metrics=metrics)]) == expected
 
 
 def test_a_run_without_any_value_is_told_as_such(data_dir: Path) -> None:

@@ -78,7 +78,7 @@ def test_the_answers_of_a_run_are_evaluated_from_admin(judge: JudgeStub) -> None
     start(admin)
     result = get_app().bench.past.run(finished())
     assert result.dataset == run.run_id
-    assert result.scored == {"ragas_context_recall": [3, 3], "ragas_faithfulness": [3, 3]}
+    assert result.scored == {"ragas_context_recall": (3, 3), "ragas_faithfulness": [3, 3]}
 
 
 def test_the_chats_of_the_session_are_evaluated_from_admin(data_dir: Path, no_keys: None) -> None:
@@ -92,13 +92,13 @@ def test_the_chats_of_the_session_are_evaluated_from_admin(data_dir: Path, no_ke
     app = app.radio(key="ragas_source").set_value("chat").run()
     app = app.multiselect(key="ragas_metrics").set_value(["lexical_faithfulness"]).run()
     start(app)
-    assert get_app().bench.past.run(finished()).scored == {"lexical_faithfulness": [1, 1]}
+    assert get_app().bench.past.run(finished()).scored == {"lexical_faithfulness": (1, 1)}
 
 
 def test_an_evaluation_is_shown_with_tiles_rows_and_what_was_judged(judge: JudgeStub) -> None:
     lacking: list[dict[str, Any]] = given(count=3)
     del lacking[0]["reference"]
-    run_id = get_app().bench.ragas.run_now("mío", rows_from(lacking, "x"), RagasConfig(repeats=2))["run_id"]
+    run_id = get_app().bench.ragas.run_now("mío", rows_from(lacking, "x"), RagasConfig(repeats=2)).run_id
     page = open_newest()
     labels = {metric.label for metric in page.metric}
     assert {"Fidelidad (Ragas)", "Recall del contexto (juez)", "Coste"} <= labels

@@ -74,7 +74,7 @@ def test_questions_are_filtered_and_the_chosen_one_is_shown(data_dir: Path) -> N
     page = open_newest()
     assert questions(page) == {row.question for row in rows}
     page = page.text_input(key=f"search-{run_id}").set_value("año murió").run()
-    wanted = {row.question for row in rows if "año murió" in row["question"]}
+    wanted = {row.question for row in rows if "año murió" in row.question}
     assert questions(page) == wanted
     page = page.text_input(key=f"search-{run_id}").set_value("").run()
     page = box(page, "metric-").set_value("recall@5").run()

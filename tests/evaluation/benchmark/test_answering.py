@@ -94,7 +94,7 @@ def test_right_answers_score_one_and_wrong_ones_are_told_where_they_went_wrong(a
     assert {row.cause for row in abstained} <= {"unknown_wrongly", "below_cut", "not_retrieved"}
     # "I don't know" is not judged, and its score is not 0 but none.
     assert len(models.judge.requests) == 2 * len(answered)
-    assert result.scored["faithfulness"] == [len(answered), len(answered)]
+    assert result.scored["faithfulness"] == (len(answered), len(answered))
     assert all("faithfulness" not in row.metrics for row in abstained)
     assert {row.judge_reasons["faithfulness"] for row in answered} == {"r"}
 
@@ -130,13 +130,13 @@ def test_a_failed_answer_is_not_scored_and_a_retry_asks_for_it_alone(app_with: C
     models.generator.reply = reply
     app = app_with(models)
     result = app.bench.run_now()
-    failed = [row for row in result.per_query if row.get("failed")]
+    failed = [row for row in result.per_query if row.failed]
     assert 0 < len(failed) < QUERIES
     assert result.failures == {"generate": len(failed)}
     assert {row.metrics["f1"] for row in failed} == {None}
     assert {row.cause for row in failed} == {"not_scored"}
     assert all(row.metrics["recall@5"] is not None for row in failed)
-    assert result.scored["f1"] == [QUERIES - len(failed), QUERIES]
+    assert result.scored["f1"] == (QUERIES - len(failed), QUERIES)
     left_out, counted_in = result.readings["semantic_similarity"]
     assert counted_in < left_out
 
@@ -146,7 +146,7 @@ def test_a_failed_answer_is_not_scored_and_a_retry_asks_for_it_alone(app_with: C
     again = app.bench.retry_now(result.run_id)
     assert len(models.generator.requests) == len(failed)
     assert len(models.judge.requests) == 2 * len(failed)
-    assert (again.failures, again.scored["f1"]) == ({}, [QUERIES, QUERIES])
+    assert (again.failures, again.scored["f1"]) == ({}, (QUERIES, QUERIES))
     assert [run.run_id for run in app.bench.past.runs()[0]] == [result.run_id]
     assert app.bench.past.run(result.run_id).failures == {}
 
@@ -159,8 +159,8 @@ def test_a_judge_that_cannot_be_read_leaves_its_metric_unscored_and_keeps_what_i
 
     app = app_with(Models("algo", reply))
     result = app.bench.run_now(eval_max_queries=4)
-    assert (result.metrics["faithfulness"], result.scored["faithfulness"]) == (None, [0, 4])
-    assert result.readings["faithfulness"] == [None, 0.0]
+    assert (result.metrics["faithfulness"], result.scored["faithfulness"]) == (None, (0, 4))
+    assert result.readings["faithfulness"] == (None, 0.0)
     assert result.metrics["context_utilization"] == 1.0
     assert result.failures == {"judge": 4}
     records, _ = RunFolder(app.settings.results_dir, result.run_id).records("judge")
@@ -199,7 +199,7 @@ def test_a_provider_that_is_away_is_given_up_and_retried_later(app_with: Callabl
         app.bench.run_now(nim_max_concurrent_requests=1)
     [run] = app.bench.past.unfinished()
     models.generator.reply = "algo"
-    assert app.bench.retry_now(run.run_id).scored["f1"] == [QUERIES, QUERIES]
+    assert app.bench.retry_now(run.run_id).scored["f1"] == (QUERIES, QUERIES)
 
 
 def test_a_slow_judge_does_not_hold_the_generator(app_with: Callable[..., App]) -> None:
@@ -218,7 +218,7 @@ def test_a_slow_judge_does_not_hold_the_generator(app_with: Callable[..., App]) 
 
     result = app_with(Models("algo", slow)).bench.run_now(progress)
     assert generated
-    assert result.scored["faithfulness"] == [QUERIES, QUERIES]
+    assert result.scored["faithfulness"] == (QUERIES, QUERIES)
 
 
 def test_a_stop_keeps_what_is_at_work_and_a_resume_asks_for_the_rest_alone(app_with: Callable[..., App]) -> None:

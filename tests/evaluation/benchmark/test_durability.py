@@ -32,6 +32,7 @@ from chatbot_mvp.jobs.manager import JobManager
 from chatbot_mvp.llm.providers import Providers
 from chatbot_mvp.runs import task_loop
 from chatbot_mvp.runs.records import read_json_lines
+from chatbot_mvp.runs.result import RunResult
 from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.types import Progress, ignore_progress
 from tests.evaluation.benchmark.judge_stub import EMBED, GENERATE, JUDGE, OTHER, Asked, ModelStub
@@ -101,13 +102,14 @@ def lines(settings: Settings, run_id: str) -> Counter[tuple[str, str, str]]:
     return Counter((row["phase"], row["query_id"], row["status"]) for row in rows)
 
 
-def unbroken(settings: Settings, tmp_path: Path) -> dict[str, Any]:
+def unbroken(settings: Settings, tmp_path: Path) -> RunResult:
     """The result of the same run elsewhere."""
     return app_of(settings.with_changes(data_dir=tmp_path / "elsewhere")).bench.run_now()
 
 
-def same(one: dict[str, Any], other: dict[str, Any]) -> bool:
-    return all(one[name] == other[name] for name in ("metrics", "readings", "scored", "per_query", "abstentions"))
+def same(one: RunResult, other: RunResult) -> bool:
+    names = ("metrics", "readings", "scored", "per_query", "abstentions")
+    return all(getattr(one, name) == getattr(other, name) for name in names)
 
 
 # --- kill -9
@@ -260,7 +262,7 @@ def test_what_fails_for_good_is_recorded_and_only_that_is_retried(
     first = app_of(asking).bench.run_now()
     run_id = first.run_id
     assert first.failures == {"generate": 1}
-    assert first.scored["generation_score"] == [QUERIES - 1, QUERIES]
+    assert first.scored["generation_score"] == (QUERIES - 1, QUERIES)
     left_out, zeros = first.readings["generation_score"]
     assert zeros == pytest.approx(left_out * (QUERIES - 1) / QUERIES)
     before = sum(stub.attempts.values())
@@ -276,7 +278,7 @@ def test_what_fails_for_good_is_recorded_and_only_that_is_retried(
     second = app_of(asking).bench.resume_now(run_id)
     assert sum(stub.attempts.values()) - before == new
     assert second.failures == {}
-    assert second.scored["generation_score"] == [QUERIES, QUERIES]
+    assert second.scored["generation_score"] == (QUERIES, QUERIES)
     assert same(second, unbroken(asking, tmp_path))
     [listed] = app_of(asking).bench.past.runs()[0]
     assert (listed.run_id, listed.metrics) == (run_id, second.metrics)

@@ -34,6 +34,7 @@ from chatbot_mvp.llm.demo import DemoModel
 from chatbot_mvp.metrics.ranking.family import RANKING_METRICS
 from chatbot_mvp.retrieval.strategies import STRATEGIES
 from chatbot_mvp.runs.records import read_json_lines
+from chatbot_mvp.runs.result import RunResult, result_json
 from chatbot_mvp.settings.model import PROJECT_ROOT, Settings
 from chatbot_mvp.types import Progress
 from tests.fakes import FakeEmbedder, FakeLanguageModel
@@ -90,17 +91,17 @@ def recorded_queries(app_settings: Settings, run_id: str) -> list[str]:
     return [row["query_id"] for row in rows]
 
 
-def rankings(result: dict[str, Any]) -> dict[str, list[str]]:
-    return {row["query_id"]: row["retrieved"] for row in result["per_query"]}
+def rankings(result: RunResult) -> dict[str, tuple[str, ...]]:
+    return {row.query_id: row.retrieved for row in result.per_query}
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_a_result_has_every_field_of_the_contract(app: App, strategy: str) -> None:
     result = app.bench.run_now(retrieval_strategy=strategy)
-    assert set(result) >= CONTRACT
+    assert set(result_json(result)) >= CONTRACT
     assert (result.dataset, result.strategy, result.queries) == ("valle_multihop", strategy, QUERIES)
     assert set(result.metrics) == set(RANKING_METRICS)
-    assert result.scored == {name: [QUERIES, QUERIES] for name in RANKING_METRICS}
+    assert result.scored == dict.fromkeys(RANKING_METRICS, (QUERIES, QUERIES))
     assert all(0.0 <= value <= 1.0 for value in result.metrics.values())
     parts = STRATEGIES[strategy]
     of_strategy = {
@@ -112,7 +113,7 @@ def test_a_result_has_every_field_of_the_contract(app: App, strategy: str) -> No
     phases = {"load", "index", "retrieve", "aggregate", "export", *(name for name, has in of_strategy.items() if has)}
     assert set(result.seconds) == phases
     assert result.peak_rss_mb > 0
-    assert app.bench.past.run(result.run_id) == json.loads(json.dumps(result))
+    assert app.bench.past.run(result.run_id) == result
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
@@ -463,7 +464,7 @@ def test_a_result_has_intervals_readings_splits_and_causes_beside_its_means(app:
     for name, mean in result.metrics.items():
         low, high = result.intervals[name]
         assert low - 1e-6 <= mean <= high + 1e-6
-        assert result.readings[name] == [mean, mean]
+        assert result.readings[name] == (mean, mean)
     for groups in result.splits.values():
         assert sum(group["mrr"].total for group in groups.values()) == QUERIES
     assert set(result.splits) == {"question_type", "answer_type", "level"}
@@ -472,12 +473,12 @@ def test_a_result_has_intervals_readings_splits_and_causes_beside_its_means(app:
     assert result.causes["ok"] == 0
     assert result.causes["below_cut"] > 0
     assert "generation_recall" not in result.metrics
-    assert "reranker_rescue_count" not in result
+    assert result.reranker_rescue_count is None
 
 
 def test_a_reranked_run_is_also_scored_by_what_reached_the_context(app: App) -> None:
     result = app.bench.run_now(retrieval_strategy="LEXICAL", reranker_enabled=True, eval_max_queries=6)
     assert {"generation_recall", "generation_hit"} <= set(result.metrics)
-    assert result.scored["generation_recall"] == [6, 6]
+    assert result.scored["generation_recall"] == (6, 6)
     assert result.reranker_rescue_count == 0
-    assert all("generation_doc_ids" in row for row in result.per_query)
+    assert all(row.generation_doc_ids is not None for row in result.per_query)

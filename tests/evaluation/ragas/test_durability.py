@@ -9,7 +9,6 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -17,6 +16,7 @@ from chatbot_mvp.errors import RunAlreadyFinished, RunMismatch, RunOverBudget, R
 from chatbot_mvp.evaluation.ragas.config import config_from
 from chatbot_mvp.evaluation.ragas.rows import InputRow, to_json_lines
 from chatbot_mvp.runs.records import read_json_lines
+from chatbot_mvp.runs.result import RunResult
 from chatbot_mvp.settings.model import PROJECT_ROOT, Settings
 from chatbot_mvp.types import Progress, ignore_progress
 from tests.evaluation.ragas.conftest import app_of, given
@@ -42,12 +42,13 @@ def stopped(settings: Settings, rows: list[InputRow], after: int) -> str:
     return run.run_id
 
 
-def unbroken(settings: Settings, rows: list[InputRow], tmp_path: Path) -> dict[str, Any]:
+def unbroken(settings: Settings, rows: list[InputRow], tmp_path: Path) -> RunResult:
     return app_of(settings.with_changes(data_dir=tmp_path / "elsewhere")).bench.ragas.run_now("x", rows, CONFIG)
 
 
-def same(one: dict[str, Any], other: dict[str, Any]) -> bool:
-    return all(one[name] == other[name] for name in ("metrics", "scored", "intervals", "per_query", "not_scored"))
+def same(one: RunResult, other: RunResult) -> bool:
+    names = ("metrics", "scored", "intervals", "per_query", "not_scored")
+    return all(getattr(one, name) == getattr(other, name) for name in names)
 
 
 def test_a_stopped_evaluation_goes_on_with_exactly_what_is_missing(
@@ -157,4 +158,4 @@ def test_a_budget_ends_an_evaluation_and_more_lets_it_go_on(asking: Settings, ro
         app_of(asking).bench.ragas.run_now("x", rows(6), CONFIG, ignore_progress, budget_usd=0.02)
     assert raised.value.params["spent"] <= 0.02
     [run] = app_of(asking).bench.past.unfinished()
-    assert app_of(asking).bench.resume_now(run.run_id, budget_usd=10.0).scored["ragas_faithfulness"] == [6, 6]
+    assert app_of(asking).bench.resume_now(run.run_id, budget_usd=10.0).scored["ragas_faithfulness"] == (6, 6)

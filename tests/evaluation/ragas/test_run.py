@@ -17,6 +17,7 @@ from chatbot_mvp.evaluation.ragas.rows import InputRow, read_rows, rows_from
 from chatbot_mvp.judges.ragas import JUDGED, UNJUDGED
 from chatbot_mvp.runs.records import RunFolder
 from chatbot_mvp.runs.result import RAGAS
+from chatbot_mvp.runs.rows import MetricSpread
 from chatbot_mvp.settings.model import Settings
 from tests.evaluation.ragas.conftest import LABELLED, SAMPLE, app_of, given
 from tests.judges.judge_stub import JudgeStub
@@ -28,7 +29,7 @@ def test_six_metrics_over_http_have_no_nan_and_every_row_its_columns(asking: Set
     app = app_of(asking)
     result = app.bench.ragas.run_now("muestra", rows(8))
     assert list(result.metrics) == list(JUDGED)
-    assert result.scored == {name: [8, 8] for name in JUDGED}
+    assert result.scored == dict.fromkeys(JUDGED, (8, 8))
     assert (result.kind, result.judge, result.language) == (RAGAS, "openai/judge", "es")
     assert result.failures == result.not_scored == {}
     folder = asking.results_dir / result.run_id
@@ -51,7 +52,7 @@ def test_a_row_without_what_a_metric_needs_is_not_scored_and_no_failure(asking: 
     whole, lacking = given(count=2)
     del lacking["reference"]
     result = app_of(asking).bench.ragas.run_now("x", rows_from([whole, lacking], "x"))
-    assert result.scored["ragas_context_recall"] == [1, 2]
+    assert result.scored["ragas_context_recall"] == (1, 2)
     assert result.not_scored["ragas_context_recall"] == {"missing_input": 1}
     assert result.failures == {}
     row = result.per_query[1]
@@ -129,7 +130,7 @@ def test_repeats_ask_again_and_tell_the_spread(asking: Settings, stub: JudgeStub
     assert len(stub.requests) == 12
     assert {request.json.get("seed") for request in stub.requests} == {None, 1, 2}
     assert result.repeats == 3
-    assert result.spread["ragas_context_recall"] == {"deviation": 0.0, "rows": 4}
+    assert result.spread["ragas_context_recall"] == MetricSpread(0.0, 4)
     assert result.per_query[0].spread["ragas_context_recall"].deviation == 0.0
 
 

@@ -6,7 +6,6 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 from pydantic import SecretStr
@@ -24,6 +23,7 @@ from chatbot_mvp.retrieval.pipeline import build_pipeline, retrieval_config
 from chatbot_mvp.retrieval.stages.base import RetrievalConfig
 from chatbot_mvp.retrieval.stages.rerank import LlmReranker, NimReranker, Rerank, RerankFailed, parse_score
 from chatbot_mvp.retrieval.trace import Hit, RetrievalTrace
+from chatbot_mvp.runs.result import RunResult
 from chatbot_mvp.settings.model import Settings
 from tests.fakes import FakeEmbedder, FakeLanguageModel, chunks_of
 from tests.retrieval.stages.nim_stub import API_KEY, MODEL, NimStub, nim_stub
@@ -322,7 +322,7 @@ def test_the_pipeline_reranks_before_it_selects_and_sends_the_key_of_the_setting
 def test_a_run_scores_what_was_retrieved_and_records_what_was_kept_and_what_failed(
     settings: Settings, nim: NimStub
 ) -> None:
-    def run(app: App) -> dict[str, Any]:
+    def run(app: App) -> RunResult:
         return app.bench.run_now(retrieval_strategy="LEXICAL", eval_max_queries=5)
 
     plain = run(App(settings, lambda _: FakeEmbedder(), DemoModel))
