@@ -1,7 +1,7 @@
 """A data folder that an earlier version wrote opens unchanged: nothing is migrated, and nothing looks different.
 
-``fixtures/v0/data`` was written by the last version whose files have no ``format_version``; ``fixtures/v0/said`` is what
-the command line of that version said of its runs.
+``fixtures/v0/data`` was written by the last version whose files have no ``format_version``; ``fixtures/v0/said`` holds
+what the command line of that version printed about its runs.
 """
 
 from __future__ import annotations

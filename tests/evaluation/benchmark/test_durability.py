@@ -411,7 +411,7 @@ def test_a_budget_is_not_exceeded_and_a_larger_one_goes_on(asking: Settings, stu
     assert set(stub.answered.values()) == {1}
     assert result.usage.calls == sum(stub.answered.values())
     alone = unbroken(priced(settings.with_changes(data_dir=tmp_path / "elsewhere")), tmp_path)
-    assert result.usage.cost_usd == pytest.approx(alone["usage"]["cost_usd"], abs=1e-5)
+    assert result.usage.cost_usd == pytest.approx(alone.usage.cost_usd, abs=1e-5)
     assert same(result, alone)
 
 

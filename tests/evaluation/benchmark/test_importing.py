@@ -134,7 +134,7 @@ def edited(files: dict[str, bytes], **values: object) -> None:
         (lambda files: edited(files, per_query=[{"query_id": 7}]), True, "per_query.0"),
         (lambda files: edited(files, metrics={"mrr": "high"}), True, "metrics.mrr"),
         (lambda files: files.update({"configuration.json": b"[]"}), True, "configuration.json"),
-        (lambda files: files.update({result_name(files): b"{"}), True, "Expecting"),
+        (lambda files: files.update({result_name(files): b"{"}), True, "Invalid JSON"),
     ],
 )
 def test_a_damaged_bundle_is_refused_with_what_is_wrong(

@@ -184,7 +184,7 @@ def test_the_csv_files_parse_to_the_figures_of_the_result(app: App) -> None:
     assert [row["query_id"] for row in detail] == [row.query_id for row in result.per_query]
     for row, expected in zip(detail, result.per_query, strict=True):
         assert row["question"] == expected.question
-        assert row["retrieved"].split("|") == expected.retrieved
+        assert row["retrieved"].split("|") == list(expected.retrieved)
         assert float(row["ndcg@10"]) == expected.metrics["ndcg@10"]
 
 

@@ -328,12 +328,13 @@ def test_a_run_scores_what_was_retrieved_and_records_what_was_kept_and_what_fail
     plain = run(App(settings, lambda _: FakeEmbedder(), DemoModel))
     app = App(with_nim(settings, nim, reranker_top_n=3), lambda _: FakeEmbedder(), DemoModel)
     result = run(app)
-    of_context = {name: result["metrics"].pop(name) for name in ("generation_recall", "generation_hit")}
+    metrics = dict(result.metrics)
+    of_context = {name: metrics.pop(name) for name in ("generation_recall", "generation_hit")}
     assert all(0 < value <= 1 for value in of_context.values())
-    assert result["metrics"] == plain["metrics"]
-    assert (result["rerank_failures"], plain["rerank_failures"]) == (0, 0)
-    assert result["fingerprint"] != plain["fingerprint"]
-    path = app.settings.results_dir / str(result["run_id"]) / "records.jsonl"
+    assert metrics == plain.metrics
+    assert (result.rerank_failures, plain.rerank_failures) == (0, 0)
+    assert result.fingerprint != plain.fingerprint
+    path = app.settings.results_dir / str(result.run_id) / "records.jsonl"
     for line in path.read_text("utf-8").splitlines():
         payload = json.loads(line)["payload"]
         assert payload["reranked"] is True
@@ -341,8 +342,8 @@ def test_a_run_scores_what_was_retrieved_and_records_what_was_kept_and_what_fail
         assert set(payload["generation_doc_ids"]) <= set(payload["pre_rerank_candidate_ids"])
     nim.answer_with = (500, b"boom")
     failed = run(app)
-    assert {name: failed["metrics"][name] for name in plain["metrics"]} == plain["metrics"]
-    assert failed["rerank_failures"] == 5
+    assert {name: failed.metrics[name] for name in plain.metrics} == plain.metrics
+    assert failed.rerank_failures == 5
 
 
 def test_an_exhausted_quota_stops_a_run_and_what_was_done_is_not_done_again(settings: Settings, nim: NimStub) -> None:
