@@ -21,4 +21,4 @@ def made_row(**values: Any) -> QueryRow:
 
 
 def made_line(**values: Any) -> RunLine:
-    return parse_line(json.dumps({"run_id": "r1", "metrics": {}, **values}).encode(), 1)
+    return parse_line(json.dumps({"run_id": "r1", "metrics": {}, **values}).encode())

@@ -49,7 +49,7 @@ class UnfinishedRun:
 
 
 _RESULTS_KEPT = 100_000_000
-"""Bytes of result files whose content stays in memory, where they take three times as much: five runs of 7,405
+"""Bytes of result files whose content stays in memory, where they take twice as much: five runs of 7,405
 queries, as many as one compares."""
 _LITTLE_KEPT = 20_000_000_000
 """Bytes of files of which only a few figures are kept."""

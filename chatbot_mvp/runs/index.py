@@ -6,7 +6,7 @@ import json
 import logging
 from pathlib import Path
 
-from chatbot_mvp.errors import RunNotWritten, RunUnreadable
+from chatbot_mvp.errors import RunNotWritten
 from chatbot_mvp.runs.line import RunLine, line_json, line_of, parse_line
 from chatbot_mvp.runs.records import append_json_lines
 from chatbot_mvp.runs.result import RunResult
@@ -38,9 +38,9 @@ def read_submissions(path: Path) -> tuple[list[RunLine], int]:
         if not text.strip():
             continue
         try:
-            line = parse_line(text, number)
-        except RunUnreadable as error:
-            _log.warning("%s: %s", path.name, error)
+            line = parse_line(text)
+        except ValueError as error:
+            _log.warning("%s, line %d was skipped: %s", path.name, number, error)
             damaged += 1
         else:
             by_id[line.run_id] = line

@@ -8,7 +8,6 @@ from typing import Any, ClassVar
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
-from chatbot_mvp.errors import RunUnreadable
 from chatbot_mvp.runs.result import BENCHMARK, FORMAT_VERSION, RunResult, first_problem
 from chatbot_mvp.runs.rows import STORED, Interval, Metrics, stored
 from chatbot_mvp.runs.usage import RunUsage
@@ -18,8 +17,8 @@ from chatbot_mvp.runs.usage import RunUsage
 class RunLine:
     """A finished run in a list. The fields mean what those of ``RunResult`` mean.
 
-    A line of an earlier version may lack everything but ``run_id`` and ``metrics``. Keys that this version does not
-    know are ignored; they stay in the file, to which lines are only appended.
+    A line of an earlier version may lack everything but ``run_id`` and ``metrics``. Unknown keys are ignored; they stay
+    in the file, because lines are only appended to it.
     """
 
     __pydantic_config__: ClassVar[ConfigDict] = STORED
@@ -64,22 +63,19 @@ def line_json(line: RunLine) -> dict[str, Any]:
     return values if line.usage is None else {**values, "usage": line.usage.to_json()}
 
 
-def parse_line(content: bytes, number: int) -> RunLine:
-    """The run in a line.
-
-    Args:
-        number: of the line, from 1; names the run in the error, as a line that cannot be read may not name it.
+def parse_line(content: bytes) -> RunLine:
+    """Read the run in a line.
 
     Raises:
-        RunUnreadable: it is no JSON object, of a later format, or a field is missing, of another type, NaN or infinite.
+        ValueError: the line is no JSON object, has a later format, or a field is missing, of another type, NaN or
+            infinite; the text names the field.
     """
     try:
         line = _adapter().validate_json(content)
     except ValidationError as error:
-        raise RunUnreadable(run_id=f"line {number}", reason=first_problem(error)) from error
+        raise ValueError(first_problem(error)) from error
     if line.format_version > FORMAT_VERSION:
-        reason = f"its line has format {line.format_version}; this version reads up to {FORMAT_VERSION}"
-        raise RunUnreadable(run_id=line.run_id, reason=reason)
+        raise ValueError(f"format_version: {line.format_version}; this version reads up to {FORMAT_VERSION}")
     return line
 
 

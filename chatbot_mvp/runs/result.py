@@ -27,8 +27,9 @@ BENCHMARK, RAGAS = "benchmark", "ragas"
 class RunResult:
     """A finished run: ids and figures, no text of the corpus.
 
-    Fields with a default may be absent from the file, as in files of versions that did not have them. Keys that this
-    version does not know are ignored and are not written again, since nothing here could tell what they mean.
+    A field with a default may be absent from the file: the version that wrote it did not have the field. Unknown keys
+    are ignored. They are lost only if the result is written again (an import, a retry), and this is intended: a figure
+    that this version cannot check or recompute should not stand beside those that it did.
     """
 
     __pydantic_config__: ClassVar[ConfigDict] = STORED
@@ -105,7 +106,7 @@ _OF_RAGAS = frozenset(("kind", "language", "repeats", "not_scored"))
 
 
 def figures_json(result: RunResult) -> dict[str, Any]:
-    """The keys of a result's file but ``per_query``, in their order."""
+    """The JSON object of a result's file without ``per_query``."""
     left_out = _LEFT_OUT if result.kind == RAGAS else _LEFT_OUT | _OF_RAGAS
     values = stored(replace(result, per_query=()), _NAMES - left_out)
     del values["per_query"]
@@ -172,9 +173,9 @@ _PIECE, _LONGEST = 1 << 17, 1 << 22
 
 
 def read_intervals(path: Path) -> dict[str, Interval | None]:
-    """``RunResult.intervals``, from what stands before the queries: of a file of 18 MB the first few KB.
+    """Read ``RunResult.intervals`` from the part of a file before its queries: the first few KB of 18 MB.
 
-    Empty for a file that is not there, not as this program writes it, or without intervals.
+    The intervals are empty if the file is missing, has none, or is not laid out as this program writes it.
     """
     head = b""
     try:

@@ -123,7 +123,7 @@ def row_json(row: QueryRow, besides: Collection[str]) -> dict[str, Any]:
 
 
 def stored(item: Any, always: Collection[str]) -> dict[str, Any]:
-    """The fields of a dataclass that its file has: those in ``always``, and the others unless at their default."""
+    """Field -> value of the fields to write: those in ``always``, and all others that differ from their default."""
     kind: Any = type(item)
     return {
         name: value for name, default in _defaults(kind) if (value := getattr(item, name)) != default or name in always
@@ -132,7 +132,7 @@ def stored(item: Any, always: Collection[str]) -> dict[str, Any]:
 
 @cache
 def _defaults(kind: type) -> tuple[tuple[str, Any], ...]:
-    """(field, its default); a field that is required has none that a value could be equal to."""
+    """(field, its default) for every field; the default of a required field equals no value."""
     return tuple(
         (item.name, item.default if item.default_factory is MISSING else item.default_factory())
         for item in fields(kind)

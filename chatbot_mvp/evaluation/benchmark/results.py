@@ -70,7 +70,7 @@ def _ranking_row(run: PreparedRun, journal: Journal, query: Query, names: list[s
 
 
 def _answered_row(run: PreparedRun, journal: Journal, query: Query, row: QueryRow) -> QueryRow:
-    """The row with its answer, what the judge said of it, and their metrics."""
+    """Add the answer, the judge's scores and reasons, and the metrics of both to a row."""
     record = journal.of(generation.PHASE).get(query.query_id)
     scores: Metrics = {}
     if record is None:  # its retrieval failed
@@ -103,7 +103,7 @@ def _answer_metrics(run: PreparedRun, query: Query, row: QueryRow, scores: Metri
 def with_similarity(
     rows: Sequence[QueryRow], embedder: Callable[[], Embedder], cache: VectorCache, progress: ProgressCallback
 ) -> list[QueryRow]:
-    """The rows; each extractive question's has its ``semantic_similarity``, not scored without an answer."""
+    """Add ``semantic_similarity`` to the rows of extractive questions; without an answer it is not scored."""
     scores: dict[str, float | None] = {}
     scorable: list[tuple[str, str, str]] = []
     for row in rows:
