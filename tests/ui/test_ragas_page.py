@@ -78,7 +78,7 @@ def test_the_answers_of_a_run_are_evaluated_from_admin(judge: JudgeStub) -> None
     start(admin)
     result = get_app().bench.past.run(finished())
     assert result.dataset == run.run_id
-    assert result.scored == {"ragas_context_recall": (3, 3), "ragas_faithfulness": [3, 3]}
+    assert result.scored == {"ragas_context_recall": (3, 3), "ragas_faithfulness": (3, 3)}
 
 
 def test_the_chats_of_the_session_are_evaluated_from_admin(data_dir: Path, no_keys: None) -> None:
