@@ -71,7 +71,7 @@ def prepare(folder: Path, cache_dir: Path, vectors: bool) -> Questions:
         chunks,
         dataset.language,
         cache_dir,
-        (lambda: app._embedder(app.settings.embedding_model_name)) if vectors else None,
+        (lambda: app.embedders.get(app.settings.embedding_model_name)) if vectors else None,
         32,
         with_links=True,
     )

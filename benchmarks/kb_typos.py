@@ -49,10 +49,10 @@ def main() -> int:
     rng = random.Random(int(sys.argv[3]) if len(sys.argv) > 3 else 0)
     app = build_app(load_settings(retrieval_strategy=strategy))
     document = next(folder.glob("*.md"))
-    record = app.add_kb(document.name, document.read_bytes())
+    record = app.kbs.add(document.name, document.read_bytes())
     questions = [question for question in load_questions(folder / "questions.jsonl") if question.paragraph]
     misspelt = [replace(question, question=misspell(question.question, rng)) for question in questions]
-    pipeline, source = app.kb_pipeline(record.kb_id), app.kb_document(record.kb_id)
+    pipeline, source = app.kbs.pipeline(record.kb_id), app.kbs.document(record.kb_id)
     result = {
         name: {key: value for key, value in figures.items() if key in ("hit@1", "hit@3", "scored", "accepted")}
         for name, asked in (("as written", questions), ("misspelt", misspelt))

@@ -124,7 +124,7 @@ def measure(
                 chunks,
                 "en",
                 changed.with_changes(data_dir=Path(folder)),
-                lambda: app._embedder(settings.embedding_model_name),
+                lambda: app.embedders.get(settings.embedding_model_name),
             )
             build_s = round(time.perf_counter() - started, 2)
             pipeline.retrieve(queries)  # question vectors come from the cache from here on

@@ -53,14 +53,14 @@ def fill(folder: Path) -> list[str]:
     from chatbot_mvp.settings.model import load_settings
 
     app = build_app(load_settings(data_dir=folder, provider="demo", ui_language="es"))
-    kb = app.add_sample_kb()
+    kb = app.kbs.add_sample()
     desk = app.kb_evaluation
     questions = desk.save(replace(desk.propose_now(kb.kb_id, count=40), name="Preguntas del manual"))
     desk.start(kb.kb_id, questions.set_id)
     while not desk.results(kb.kb_id):
         time.sleep(0.2)
     return [
-        app.bench.run_now(retrieval_strategy=strategy).run_id for strategy in ("LEXICAL", "HYBRID", "BRIDGE_HYBRID")
+        app.runs.run_now(retrieval_strategy=strategy).run_id for strategy in ("LEXICAL", "HYBRID", "BRIDGE_HYBRID")
     ]
 
 

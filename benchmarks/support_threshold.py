@@ -23,7 +23,7 @@ def scores(with_vectors: bool) -> dict[str, list[float]]:
     with tempfile.TemporaryDirectory() as folder:
         strategy = "BRIDGE_HYBRID" if with_vectors else "LEXICAL"
         app = build_app(load_settings(data_dir=Path(folder), retrieval_strategy=strategy))
-        index = app.kb_pipeline(app.add_sample_kb().kb_id).index
+        index = app.kbs.pipeline(app.kbs.add_sample().kb_id).index
         found: dict[str, list[float]] = {}
         for label in ("supported", "unsupported"):
             for heading, text in cases[label]:

@@ -41,7 +41,7 @@ class Health:
     """Why it does not answer, where that is one of ours."""
 
 
-class HealthDesk:
+class HealthChecks:
     """The latest try of each part. Safe to share between threads; at most one try of a part is under way."""
 
     def __init__(self, parts: Callable[[], Sequence[Probe]]) -> None:

@@ -54,7 +54,7 @@ def embedder() -> FakeEmbedder:
 @pytest.fixture
 def app(settings: Settings, embedder: FakeEmbedder) -> App:
     """The App with the demo provider, a fake embedder and a fake language model."""
-    return App(
+    return fake_app(
         settings, embedder=lambda _: embedder, chat_model=DemoModel, language_model=lambda *_: FakeLanguageModel().model
     )
 

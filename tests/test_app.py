@@ -13,37 +13,37 @@ from tests.fakes import FakeEmbedder
 
 
 def test_chat_and_benchmark_are_of_one_class_one_configuration_and_one_fingerprint(app: App) -> None:
-    record = app.add_sample_kb()
-    chat = app.kb_pipeline(record.kb_id)
-    result = app.bench.run_now(eval_max_queries=3)
+    record = app.kbs.add_sample()
+    chat = app.kbs.pipeline(record.kb_id)
+    result = app.runs.run_now(eval_max_queries=3)
     assert type(chat) is Pipeline
     assert fingerprint(chat.config) == result.fingerprint
-    assert app.bench.run_now(eval_max_queries=3, retrieval_strategy="LEXICAL").fingerprint != result.fingerprint
+    assert app.runs.run_now(eval_max_queries=3, retrieval_strategy="LEXICAL").fingerprint != result.fingerprint
 
 
 def test_chat_and_benchmark_retrieve_alike_over_the_same_text(app: App) -> None:
     """A passage asked for as a knowledge base and as a corpus gets the same evidence score."""
-    record = app.add_kb("rio.txt", "El río Belsuco nace en la fuente de los Tejos.".encode())
-    chunks = app.kb_chunks(record.kb_id)
+    record = app.kbs.add("rio.txt", "El río Belsuco nace en la fuente de los Tejos.".encode())
+    chunks = app.kbs.chunks(record.kb_id)
     as_corpus = app._build(chunks, record.language, app.settings, lambda _: None)
     question = "¿Dónde nace el río Belsuco?"
-    [chat] = app.kb_pipeline(record.kb_id).retrieve([question])
+    [chat] = app.kbs.pipeline(record.kb_id).retrieve([question])
     [benchmark] = as_corpus.retrieve([question])
     assert (chat.evidence, [hit.score for hit in chat.hits]) == (benchmark.evidence, [h.score for h in benchmark.hits])
 
 
 def test_only_strategies_that_can_run_are_offered(app: App, settings: Settings, embedder: FakeEmbedder) -> None:
     """The provider "demo" has no language model, so the strategy that needs one is not on its list."""
-    without_model = App(settings, embedder=lambda _: embedder, chat_model=DemoModel)
-    assert set(app.bench.strategies()) - set(without_model.bench.strategies()) == {"CONTEXTUAL_HYBRID"}
+    without_model = fake_app(settings, embedder=lambda _: embedder, chat_model=DemoModel)
+    assert set(app.runs.strategies()) - set(without_model.runs.strategies()) == {"CONTEXTUAL_HYBRID"}
 
 
 def test_a_run_over_a_sample_of_a_corpus_is_exported_from_that_sample(app: App) -> None:
     """A sample has a hash of its own; the data set on disk has another."""
     changes = {"dev_mode": True, "dev_queries": 5, "dev_corpus_size": 20, "retrieval_strategy": "LEXICAL"}
-    result = app.bench.run_now(**changes)
-    whole = app.bench.run_now(retrieval_strategy="LEXICAL", eval_max_queries=5)
+    result = app.runs.run_now(**changes)
+    whole = app.runs.run_now(retrieval_strategy="LEXICAL", eval_max_queries=5)
     assert result.dataset_sha256 != whole.dataset_sha256
-    assert app.bench.past.export(result.run_id, "trec").files
+    assert app.archive.export(result.run_id, "trec").files
     with pytest.raises(NotComparable):
-        app.bench.past.compare([result.run_id, whole.run_id])
+        app.archive.compare([result.run_id, whole.run_id])

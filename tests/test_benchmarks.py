@@ -42,10 +42,10 @@ NAMES = [*OWN_FEATURES, *LINK_FEATURES]
 def test_a_section_that_another_one_names_is_found_for_a_question_about_both(settings: Settings) -> None:
     """Of the questions over two sections of the sample the second one's paragraph is first for more than half."""
     kb = next((ROOT / "data" / "samples" / "kb").glob("*.md"))
-    app = App(settings.with_changes(retrieval_strategy="LEXICAL"), lambda _: FakeEmbedder(), DemoModel)
-    record = app.add_kb(kb.name, kb.read_bytes())
+    app = fake_app(settings.with_changes(retrieval_strategy="LEXICAL"), lambda _: FakeEmbedder(), DemoModel)
+    record = app.kbs.add(kb.name, kb.read_bytes())
     questions = load_questions(ROOT / "benchmarks" / "kb_links_es.jsonl")
-    figures = evaluate_kb(app.kb_pipeline(record.kb_id), app.kb_document(record.kb_id), questions, 0.5)
+    figures = evaluate_kb(app.kbs.pipeline(record.kb_id), app.kbs.document(record.kb_id), questions, 0.5)
     assert figures["scored"] == 12
     assert figures["hit@1"] >= 8 / 12
     assert figures["hit@3"] >= 11 / 12

@@ -63,7 +63,7 @@ def _versioned(listed: dict[str, Any]) -> dict[str, Any]:
 @pytest.mark.parametrize("run_id", RUNS)
 def test_a_result_that_is_written_again_has_all_keys_that_it_had(app: App, data: Path, run_id: str) -> None:
     before = json.loads((data / "results" / run_id / f"{run_id}.json").read_text("utf-8"))
-    after = json.loads(json.dumps(result_json(app.bench.past.run(run_id))))
+    after = json.loads(json.dumps(result_json(app.archive.run(run_id))))
     assert after == {**before, "format_version": FORMAT_VERSION}
 
 
@@ -74,10 +74,10 @@ def test_looking_at_everything_changes_no_file(app: App, data: Path) -> None:
 
     before = contents()
     for run_id in RUNS:
-        app.bench.past.run(run_id)
-        app.bench.past.files(run_id)
-    for field in app.bench.past.fields():
-        app.bench.past.leaderboard(field, field.metrics[0])
+        app.archive.run(run_id)
+        app.archive.files(run_id)
+    for field in app.archive.fields():
+        app.archive.leaderboard(field, field.metrics[0])
     for run_id in (ANSWERED, RETRIEVED):
         for row in app.details.table(run_id).rows:
             app.details.gold_paths(run_id, row)
@@ -89,50 +89,50 @@ def test_looking_at_everything_changes_no_file(app: App, data: Path) -> None:
 
 
 def test_runs_are_found_ranked_and_evaluated(app: App) -> None:
-    runs, damaged = app.bench.past.runs()
+    runs, damaged = app.archive.runs()
     assert (sorted(run.run_id for run in runs), damaged) == (sorted(RUNS), 0)
-    assert [run.run_id for run in app.bench.past.search(RunFilter(tags=("línea base",)))] == [ANSWERED]
-    assert app.bench.past.notes()[ANSWERED].note == "Con respuestas."
-    [field] = [field for field in app.bench.past.fields() if field.dataset == "valle_multihop"]
-    assert {place.interval is not None for place in app.bench.past.leaderboard(field, "recall@5")} == {True}
-    assert len(app.bench.evaluate_run(ANSWERED)) == 5
-    assert len(app.bench.ragas.rows_of_run(REPEATED)) == 5
+    assert [run.run_id for run in app.archive.search(RunFilter(tags=("línea base",)))] == [ANSWERED]
+    assert app.archive.notes()[ANSWERED].note == "Con respuestas."
+    [field] = [field for field in app.archive.fields() if field.dataset == "valle_multihop"]
+    assert {place.interval is not None for place in app.archive.leaderboard(field, "recall@5")} == {True}
+    assert len(app.runs.evaluate_run(ANSWERED)) == 5
+    assert len(app.ragas.rows_of_run(REPEATED)) == 5
 
 
 @pytest.mark.parametrize("form", [form for form in FORMATS if form != "zip"])
 def test_a_run_is_exported_in_every_form(app: App, form: str) -> None:
-    assert all(app.bench.past.export(ANSWERED, form).files.values())
+    assert all(app.archive.export(ANSWERED, form).files.values())
 
 
 def test_a_bundle_with_an_earlier_result_is_imported(app: App, tmp_path: Path) -> None:
-    [path] = write_files(app.bench.past.export(ANSWERED, "zip"), tmp_path)
+    [path] = write_files(app.archive.export(ANSWERED, "zip"), tmp_path)
     other = build_app(load_settings(data_dir=tmp_path / "other", provider="demo"))
-    assert other.bench.past.import_run(path).run_id == ANSWERED
-    imported = other.bench.past.run(ANSWERED)
+    assert other.archive.import_run(path).run_id == ANSWERED
+    imported = other.archive.run(ANSWERED)
     assert (imported.format_version, imported.imported) == (FORMAT_VERSION, "bundle")
-    assert imported.per_query == app.bench.past.run(ANSWERED).per_query
+    assert imported.per_query == app.archive.run(ANSWERED).per_query
 
 
 def test_a_run_of_today_joins_those_of_the_earlier_version(app: App) -> None:
-    today = app.bench.run_now(mteb_dataset_name="valle_multihop", eval_max_queries=5, generation_enabled=False)
-    comparison = app.bench.past.compare([RETRIEVED, today.run_id])
+    today = app.runs.run_now(mteb_dataset_name="valle_multihop", eval_max_queries=5, generation_enabled=False)
+    comparison = app.archive.compare([RETRIEVED, today.run_id])
     assert {delta.delta for delta in comparison.runs[0].metrics if delta.metric == "recall@5"} == {0.0}
-    [field] = [field for field in app.bench.past.fields() if field.dataset == "valle_multihop"]
+    [field] = [field for field in app.archive.fields() if field.dataset == "valle_multihop"]
     assert {run.run_id for run in field.runs} == {ANSWERED, RETRIEVED, today.run_id}
 
 
 def test_a_knowledge_base_its_conversation_and_its_questions_open(app: App) -> None:
-    [kb] = app.kbs()
+    [kb] = app.kbs.records()
     assert (kb.kb_id, kb.chunks) == (KB, 20)
-    assert len(app.kb_chunks(KB)) == 20
-    [conversation] = app.desk.conversations(SESSION, KB)
+    assert len(app.kbs.chunks(KB)) == 20
+    [conversation] = app.chat.conversations(SESSION, KB)
     first, second = conversation.turns
     assert (first.answer is not None, second.answer is not None) == (True, True)
     assert first.answer is not None
     assert first.answer.from_kb
     assert "23 días laborables" in first.answer.text
     assert first.feedback is not None
-    assert app.desk.questions_path(KB).is_file()
+    assert app.chat.questions_path(KB).is_file()
     [questions] = app.kb_evaluation.sets(KB)
     assert (questions.name, len(questions.kept)) == ("Primeras", 6)
     [result] = app.kb_evaluation.results(KB)
@@ -141,7 +141,7 @@ def test_a_knowledge_base_its_conversation_and_its_questions_open(app: App) -> N
 
 def test_settings_and_presets_are_in_effect(app: App) -> None:
     assert app.settings.kb_top_k == 4
-    assert [(preset.name, dict(preset.changes)) for preset in app.bench.presets.all() if preset.own] == [
+    assert [(preset.name, dict(preset.changes)) for preset in app.presets.all() if preset.own] == [
         ("Dos pasajes", {"retrieval_strategy": "LEXICAL", "kb_top_k": 2})
     ]
 
@@ -163,12 +163,12 @@ def test_a_field_of_another_type_is_named_with_its_run(
     path = data / "results" / ANSWERED / f"{ANSWERED}.json"
     path.write_text(json.dumps({**json.loads(path.read_text("utf-8")), **change}), "utf-8")
     with pytest.raises(RunUnreadable, match=rf"{ANSWERED}.*{field}"):
-        app.bench.past.run(ANSWERED)
-    assert app.bench.past.run(RETRIEVED).run_id == RETRIEVED
+        app.archive.run(ANSWERED)
+    assert app.archive.run(RETRIEVED).run_id == RETRIEVED
 
 
 def test_keys_of_a_later_version_are_ignored(app: App, data: Path) -> None:
     path = data / "results" / ANSWERED / f"{ANSWERED}.json"
-    before = app.bench.past.run(ANSWERED)
+    before = app.archive.run(ANSWERED)
     path.write_text(json.dumps({**json.loads(path.read_text("utf-8")), "novelty": {"a": 1}}), "utf-8")
-    assert app.bench.past.run(ANSWERED) == before
+    assert app.archive.run(ANSWERED) == before

@@ -7,10 +7,10 @@ import time
 
 from chatbot_mvp.app import App
 from chatbot_mvp.errors import ProviderNotConfigured
-from chatbot_mvp.health import Health, HealthDesk, Probe
+from chatbot_mvp.health import Health, HealthChecks, Probe
 
 
-def settled(desk: HealthDesk) -> list[Health]:
+def settled(desk: HealthChecks) -> list[Health]:
     deadline = time.monotonic() + 5
     while any(health.state == "checking" for health in desk.states()):
         assert time.monotonic() < deadline
@@ -25,7 +25,7 @@ def test_a_part_that_hangs_is_checking_and_is_tried_once() -> None:
         tries.append(1)
         gate.wait(5)
 
-    desk = HealthDesk(lambda: [Probe("provider", "far", hang), Probe("embedder", "near", lambda: 0.25)])
+    desk = HealthChecks(lambda: [Probe("provider", "far", hang), Probe("embedder", "near", lambda: 0.25)])
     started = time.monotonic()
     for _ in range(20):
         desk.states()
@@ -43,7 +43,7 @@ def test_what_fails_says_why_where_that_is_known() -> None:
     def crash() -> None:
         raise ZeroDivisionError
 
-    desk = HealthDesk(lambda: [Probe("provider", "groq", refuse), Probe("storage", "bucket", crash)])
+    desk = HealthChecks(lambda: [Probe("provider", "groq", refuse), Probe("storage", "bucket", crash)])
     provider, storage = settled(desk)
     assert (provider.state, storage.state) == ("failed", "failed")
     assert isinstance(provider.error, ProviderNotConfigured)
@@ -52,7 +52,7 @@ def test_what_fails_says_why_where_that_is_known() -> None:
 
 def test_another_choice_is_tried_anew_and_an_old_answer_stays_until_the_new_one() -> None:
     chosen, tries = ["one"], []
-    desk = HealthDesk(lambda: [Probe("provider", chosen[0], lambda: tries.append(chosen[0]))])
+    desk = HealthChecks(lambda: [Probe("provider", chosen[0], lambda: tries.append(chosen[0]))])
     settled(desk)
     chosen[0] = "two"
     assert desk.states()[0].state == "checking"

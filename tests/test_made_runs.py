@@ -17,8 +17,8 @@ made_runs = script("made_runs")
 def test_made_up_runs_are_listed_opened_compared_and_resumed_like_any_other(clean_env: Path, tmp_path: Path) -> None:
     ids = made_runs.make_runs(tmp_path, 6, 8, unfinished=1, documents=80)
     assert made_runs.make_runs(tmp_path, 6, 8) == ids, "a folder that is filled is kept"
-    app = App(load_settings(data_dir=tmp_path), lambda _: FakeEmbedder(), DemoModel)
-    past = app.bench.past
+    app = fake_app(load_settings(data_dir=tmp_path), lambda _: FakeEmbedder(), DemoModel)
+    past = app.archive
     assert [run.run_id for run in past.runs()[0]] == ids[::-1]
     copied = past.run(ids[5])
     assert copied.metrics == past.runs()[0][0].metrics

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from chatbot_mvp.chat.answering import AnswerStream
+from chatbot_mvp.chat.stream import AnswerStream
 from chatbot_mvp.chat.context import UserContext
 from chatbot_mvp.chat.conversations import Conversation, ConversationStore, Turn, is_session, moment, new_session
 from chatbot_mvp.chat.feedback import Kind, add_question
@@ -22,7 +22,7 @@ Ask = Callable[[str, str, UserContext, Sequence[PastTurn]], AnswerStream]
 _LAST_WORDS_S = 10.0
 
 
-class ChatDesk:
+class ChatSessions:
     """Conversations of all sessions. Safe to share between threads."""
 
     def __init__(self, conversations: Path, kb_dir: Path, ask: Ask) -> None:

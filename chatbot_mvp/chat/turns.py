@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from chatbot_mvp.chat.answer import Failure, Finished, Piece, Restarted, Retrieved
-from chatbot_mvp.chat.answering import AnswerStream
+from chatbot_mvp.chat.stream import AnswerStream
 from chatbot_mvp.chat.citations import Source
 from chatbot_mvp.chat.records import record_of
 from chatbot_mvp.errors import ChatbotError

@@ -39,7 +39,7 @@ def datasets_fetch(
             print_json({"name": folder.name, "folder": str(folder), "fetched": False})
         return
     with ProgressLine() as progress:
-        fetched = app.bench.data.fetch_hotpotqa(split, base_url, progress)
+        fetched = app.datasets.fetch_hotpotqa(split, base_url, progress)
     expected = hotpotqa.EXPECTED.get(split)
     counts = (fetched.queries, fetched.documents, fetched.qrels)
     if as_json:
@@ -67,7 +67,7 @@ def _totals(counts: tuple[int, int, int]) -> str:
 @datasets.command("list")
 def datasets_list(env: EnvOption = None, as_json: JsonOption = False) -> None:
     """Data sets that a run can be given by name: bundled, under data/datasets, and on S3."""
-    entries, problem = open_app(env).bench.data.entries()
+    entries, problem = open_app(env).datasets.entries()
     if problem is not None:
         prefix = "" if logs.is_jsonl() else "chatbot-mvp: "
         logs.say(f"{prefix}{problem}", logging.WARNING, code=problem.code)
@@ -106,7 +106,7 @@ def datasets_push(
     verbose: VerboseOption = False,
 ) -> None:
     """Upload a data set to s3://MINIO_BUCKET_NAME/S3_DATASETS_PREFIX/NAME/; what is there already is not sent again."""
-    address, sent, kept = open_app(env, verbose).bench.data.push(name)
+    address, sent, kept = open_app(env, verbose).datasets.push(name)
     if as_json:
         print_json({"url": address, "sent": sent, "unchanged": kept})
         return

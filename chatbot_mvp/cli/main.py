@@ -12,7 +12,7 @@ import typer
 
 from chatbot_mvp import logs
 from chatbot_mvp.api import ProviderStatus
-from chatbot_mvp.app import Check
+from chatbot_mvp.health import Check
 from chatbot_mvp.chat.context import Mode, UserContext
 from chatbot_mvp.cli.common import EnvOption, JsonOption, open_app, print_json
 from chatbot_mvp.cli.datasets import datasets
@@ -57,11 +57,11 @@ def kb_ask(
     if not document.is_file():
         raise typer.BadParameter(f"there is no file {str(document)!r}", param_hint="document")
     app = open_app(env)
-    record = app.add_kb(document.name, document.read_bytes())
+    record = app.kbs.add(document.name, document.read_bytes())
     with ProgressLine() as progress:
-        app.kb_pipeline(record.kb_id, progress)
+        app.kbs.pipeline(record.kb_id, progress)
     chosen: Mode = "strict" if mode == "strict" else "general"
-    answer = app.ask(record.kb_id, question, UserContext(chosen, record.language))
+    answer = app.answering.ask(record.kb_id, question, UserContext(chosen, record.language))
     sources = [
         {
             "n": s.number,
@@ -103,9 +103,9 @@ def kb_evaluate(
         raise typer.BadParameter(f"there is no file {str(document)!r}", param_hint="document")
     overrides: dict[str, Any] = {"retrieval_strategy": strategy} if strategy else {}
     app = open_app(env, **overrides)
-    record = app.add_kb(document.name, document.read_bytes())
+    record = app.kbs.add(document.name, document.read_bytes())
     with ProgressLine() as progress:
-        result = app.evaluate_kb(record.kb_id, questions, progress)
+        result = app.kb_evaluation.evaluate_file(record.kb_id, questions, progress)
     if as_json:
         print_json(result)
         return
@@ -129,7 +129,7 @@ def kb_questions(
     """Propose questions of a document for its evaluation; a person should review them."""
     app = open_app(env)
     path = Path(document)
-    kb_id = app.add_kb(path.name, path.read_bytes()).kb_id if path.is_file() else document
+    kb_id = app.kbs.add(path.name, path.read_bytes()).kb_id if path.is_file() else document
     with ProgressLine() as progress:
         made = app.kb_evaluation.propose_now(kb_id, count, use_model, progress)
     try:
@@ -163,7 +163,7 @@ def doctor(env: EnvOption = None, as_json: JsonOption = False) -> None:
     """What is configured, and what answers."""
     app = open_app(env)
     hints = [str(miss) for miss in misnamed_settings(env)]
-    checks = [Check("settings", not hints, " ".join(hints) or "no name looks misspelt"), *app.check()]
+    checks = [Check("settings", not hints, " ".join(hints) or "no name looks misspelt"), *app.parts.check()]
     providers = app.providers.check_configured()
     if as_json:
         told = {check.name: {"ok": check.ok, "detail": check.detail} for check in checks}

@@ -42,7 +42,7 @@ def ragas_run(
     changes: dict[str, Any] = {"metrics": metric or None, "repeats": repeats, "language": language}
     values = loaded.model_dump() | {name: value for name, value in changes.items() if value is not None}
     app = open_app(env, verbose)
-    desk = app.bench.ragas
+    desk = app.ragas
     rows = desk.rows_of_file(dataset)
     with ProgressLine() as progress:
         result = desk.run_now(dataset.stem, rows, config_from(values, "the command"), progress, budget_usd=budget)
@@ -59,7 +59,7 @@ def ragas_agreement(
 ) -> None:
     """How far the judge agrees with people: faithfulness of a labelled set, accuracy and Cohen's kappa."""
     app = open_app(env)
-    desk = app.bench.ragas
+    desk = app.ragas
     loaded = load_config(config)
     metric = "ragas_faithfulness" if desk.judge(loaded) else "lexical_faithfulness"
     values = loaded.model_dump() | {"metrics": [metric]} | ({"repeats": repeats} if repeats else {})

@@ -70,17 +70,17 @@ def benchmark_run(
         raise typer.BadParameter("a pilot is a part of an estimate; give --dry-run as well", param_hint="--pilot")
     app = open_app(env, verbose, **overrides)
     if dry_run:
-        plan = app.bench.plan_run()
+        plan = app.runs.plan_run()
         if pilot:
             with ProgressLine() as progress:
-                plan = replace(plan, estimate=app.bench.pilot(pilot, progress, budget_usd=budget))
+                plan = replace(plan, estimate=app.runs.pilot(pilot, progress, budget_usd=budget))
         print_plan(plan, [str(miss) for miss in misnamed_settings(env)], as_json)
         return
     with ProgressLine() as progress:
-        result = app.bench.run_now(progress, budget_usd=budget)
+        result = app.runs.run_now(progress, budget_usd=budget)
     for form in export or ():
         folder = app.settings.results_dir / result.run_id
-        for path in write_files(app.bench.past.export(result.run_id, form), folder):
+        for path in write_files(app.archive.export(result.run_id, form), folder):
             logs.say(f"written: {path}", logging.INFO)
     _print(result, as_json)
 
@@ -96,7 +96,7 @@ def benchmark_resume(
     """Do what is missing of a stopped or killed run."""
     app = open_app(env, verbose)
     with ProgressLine() as progress:
-        result = app.bench.resume_now(run_id, progress, budget_usd=budget)
+        result = app.runs.resume_now(run_id, progress, budget_usd=budget)
     _print(result, as_json)
 
 
@@ -111,22 +111,22 @@ def benchmark_retry(
     """Do the failed queries of a run once more, and what is missing."""
     app = open_app(env, verbose)
     with ProgressLine() as progress:
-        result = app.bench.retry_now(run_id, progress, budget_usd=budget)
+        result = app.runs.retry_now(run_id, progress, budget_usd=budget)
     _print(result, as_json)
 
 
 @benchmark.command("show")
 def benchmark_show(run_id: str, env: EnvOption = None, as_json: JsonOption = False) -> None:
     """Show a finished run."""
-    _print(open_app(env).bench.past.run(run_id), as_json)
+    _print(open_app(env).archive.run(run_id), as_json)
 
 
 @benchmark.command("list")
 def benchmark_list(env: EnvOption = None, as_json: JsonOption = False) -> None:
     """Finished runs, and those that can be resumed."""
     app = open_app(env)
-    runs, damaged = app.bench.past.runs()
-    unfinished = app.bench.past.unfinished()
+    runs, damaged = app.archive.runs()
+    unfinished = app.archive.unfinished()
     if as_json:
         print_json(
             {
@@ -157,7 +157,7 @@ def benchmark_compare(
     as_json: JsonOption = False,
 ) -> None:
     """Compare runs over the same questions: deltas with intervals, p, and which questions changed."""
-    comparison = open_app(env).bench.past.compare(run_ids, metric or ())
+    comparison = open_app(env).archive.compare(run_ids, metric or ())
     if as_json:
         print_json(comparison.to_json())
     else:
@@ -173,7 +173,7 @@ def benchmark_export(
     as_json: JsonOption = False,
 ) -> None:
     """Write a finished run in another form."""
-    exported = open_app(env).bench.past.export(run_id, form)
+    exported = open_app(env).archive.export(run_id, form)
     paths = write_files(exported, output)
     if as_json:
         print_json({"files": [str(path) for path in paths], **exported.notes})
@@ -195,7 +195,7 @@ def benchmark_import(
     """Take in a run of another machine or another program, to show and compare it like any other."""
     app = open_app(env)
     with ProgressLine() as progress:
-        imported = app.bench.past.import_run(path, dataset, name, progress)
+        imported = app.archive.import_run(path, dataset, name, progress)
     if as_json:
         print_json(asdict(imported))
         return

@@ -49,7 +49,7 @@ class RemoteList:
     """ISO 8601, UTC."""
 
 
-class DatasetDesk:
+class DatasetService:
     """Safe to share between sessions; holds nothing of one user."""
 
     def __init__(self, settings: Callable[[], Settings]) -> None:

@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 
 from chatbot_mvp.datasets.sampling import sample
-from chatbot_mvp.datasets.service import DatasetDesk
+from chatbot_mvp.datasets.service import DatasetService
 from chatbot_mvp.errors import ChatbotError, DatasetChanged, NothingToImport, RunNotFound, UnknownChoice
 from chatbot_mvp.evaluation.benchmark.answering import GENERATE
 from chatbot_mvp.evaluation.benchmark.importing import ImportedRun, import_trec, keep_bundle
@@ -55,7 +55,7 @@ _LITTLE_KEPT = 20_000_000_000
 """Bytes of files of which only a few figures are kept."""
 
 
-class PastRuns:
+class RunArchive:
     """Safe to share between sessions; holds nothing of one user.
 
     What it gives of a list or a result is kept for all of them, and must not be changed.
@@ -64,7 +64,7 @@ class PastRuns:
     def __init__(
         self,
         settings: Callable[[], Settings],
-        data: DatasetDesk,
+        data: DatasetService,
         active: Callable[[], set[str]],
         parts: Callable[[], RunParts],
     ) -> None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from chatbot_mvp.datasets.service import DatasetDesk
+from chatbot_mvp.datasets.service import DatasetService
 from chatbot_mvp.embedding.base import Embedder
 from chatbot_mvp.embedding.cache import VectorCache
-from chatbot_mvp.evaluation.archive import PastRuns
+from chatbot_mvp.evaluation.archive import RunArchive
 from chatbot_mvp.evaluation.benchmark.answering import RunModels
 from chatbot_mvp.evaluation.benchmark.estimate import Estimate
 from chatbot_mvp.evaluation.benchmark.pilot import pilot_folder, run_pilot
@@ -17,7 +17,7 @@ from chatbot_mvp.evaluation.benchmark.preparation import PreparedRun, prepare_ru
 from chatbot_mvp.evaluation.benchmark.presets import Presets
 from chatbot_mvp.evaluation.benchmark.runner import PipelineFactory, RunParts, execute
 from chatbot_mvp.evaluation.ragas.rows import InputRow
-from chatbot_mvp.evaluation.ragas.service import RagasDesk
+from chatbot_mvp.evaluation.ragas.service import RagasService
 from chatbot_mvp.exports.tables import write_detail_csv, write_summary_csv
 from chatbot_mvp.jobs.manager import JobManager, JobStatus
 from chatbot_mvp.llm.base import ChatModel, Completion
@@ -59,11 +59,11 @@ class Bench:
         self._language_model = language_model
         self._model = model
         self._jobs = JobManager(settings().jobs_dir)
-        self.data = DatasetDesk(settings)
+        self.data = DatasetService(settings)
         """The data sets that runs can have."""
-        self.ragas = RagasDesk(settings, model, embedder, self._jobs, self._finish)
+        self.ragas = RagasService(settings, model, embedder, self._jobs, self._finish)
         """Evaluations of answers, whatever system gave them."""
-        self.past = PastRuns(settings, self.data, self._active, self._parts)
+        self.past = RunArchive(settings, self.data, self._active, self._parts)
         """Runs that are over, or were broken off."""
         self.presets = Presets(settings().presets_path)
         """Of runs."""

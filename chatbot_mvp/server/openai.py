@@ -28,7 +28,7 @@ from chatbot_mvp import logs
 from chatbot_mvp.api import MODES, Answer, PastTurn, UserContext
 from chatbot_mvp.app import App
 from chatbot_mvp.chat.answer import Finished, Piece, Restarted
-from chatbot_mvp.chat.answering import AnswerStream
+from chatbot_mvp.chat.stream import AnswerStream
 from chatbot_mvp.chat.records import source_json
 from chatbot_mvp.errors import ChatbotError, ConfigurationError, KbNotFound
 
@@ -133,14 +133,14 @@ class _Endpoint:
                 raise _no_model(str(body.get("model")))
             context = replace(context, language=record.language)
             if body.get("stream"):
-                stream = await run_in_threadpool(self._app.ask_stream, kb_id, question, context, history)
+                stream = await run_in_threadpool(self._app.answering.stream, kb_id, question, context, history)
                 usage = bool((body.get("stream_options") or {}).get("include_usage"))
                 return StreamingResponse(
                     _events(stream, str(body["model"]), usage),
                     media_type="text/event-stream",
                     headers={"Cache-Control": "no-store"},
                 )
-            answer = await run_in_threadpool(self._app.ask, kb_id, question, context, history)
+            answer = await run_in_threadpool(self._app.answering.ask, kb_id, question, context, history)
         except KbNotFound as error:
             raise _no_model(str(body.get("model"))) from error
         return JSONResponse(_completion(answer, str(body["model"])))

@@ -33,7 +33,7 @@ class SettingRow:
     """Admin may change it."""
 
 
-class SettingsDesk:
+class LiveSettings:
     """Safe to share between threads."""
 
     def __init__(self, given: Settings) -> None:

@@ -21,7 +21,7 @@ def datasets_section() -> None:
     translate_uploader(t("admin.data.choose"))
     _said()
     _job_panel()
-    data = get_app().bench.data
+    data = get_app().datasets
     listed = {entry.found.reference: entry for entry in data.here()}
     remote = {found.reference: found for found in _remote()}
     st.dataframe(
@@ -76,7 +76,7 @@ def _count(value: int | None) -> str:
 
 def _remote() -> list[Found]:
     """Those on S3 as they were when somebody last asked: a server that does not answer would hold up every rerun."""
-    data = get_app().bench.data
+    data = get_app().datasets
     if not data.uses_storage:
         return []
     known = data.remote()
@@ -94,7 +94,7 @@ def _remote() -> list[Found]:
 
 
 def _one(reference: str, entry: ListedDataset | None) -> None:
-    data = get_app().bench.data
+    data = get_app().datasets
     with st.container(border=True):
         try:
             with st.spinner(t("admin.data.reading")):
@@ -133,7 +133,7 @@ def _one(reference: str, entry: ListedDataset | None) -> None:
 def _actions(reference: str, entry: ListedDataset | None) -> None:
     if entry is None:
         return
-    data = get_app().bench.data
+    data = get_app().datasets
     push, delete, _ = st.columns([2, 2, 3])
     if data.uses_storage and push.button(
         t("admin.data.push"), icon=":material/cloud_upload:", key="data_push", width="stretch"
@@ -155,7 +155,7 @@ def _confirm_delete(entry: ListedDataset) -> None:
         st.markdown(t("admin.data.unlink_sure" if entry.linked else "admin.data.delete_sure", name=name))
         if st.button(t("admin.data.delete_yes"), type="primary", key="data_delete_yes") and is_admin():
             try:
-                get_app().bench.data.delete(entry.found.name)
+                get_app().datasets.delete(entry.found.name)
             except ChatbotError as error:
                 show_error(error)
                 return
@@ -184,7 +184,7 @@ def _upload() -> None:
     if st.button(t("admin.data.upload_go"), icon=":material/upload:", key="data_upload_go", disabled=not files):
         try:
             with st.spinner(t("admin.data.checking")):
-                kept = get_app().bench.data.upload([(file.name, file) for file in files], name)
+                kept = get_app().datasets.upload([(file.name, file) for file in files], name)
         except ChatbotError as error:
             show_error(error)
             return
@@ -201,7 +201,7 @@ def _folder() -> None:
             return
         try:
             with st.spinner(t("admin.data.checking")):
-                kept = get_app().bench.data.add_folder(path.strip())
+                kept = get_app().datasets.add_folder(path.strip())
         except ChatbotError as error:
             show_error(error)
             return
@@ -210,7 +210,7 @@ def _folder() -> None:
 
 
 def _fetch() -> None:
-    data = get_app().bench.data
+    data = get_app().datasets
     there = "hotpotqa" in data.names()
     st.markdown(t("admin.data.hotpotqa_there" if there else "admin.data.hotpotqa"))
     if st.button(
@@ -229,12 +229,12 @@ def _start(begin: Any) -> None:
 
 
 def _job_panel() -> None:
-    active = any(job.active for job in get_app().bench.data.jobs())
+    active = any(job.active for job in get_app().datasets.jobs())
     st.fragment(_live_jobs, run_every="1s" if active else None)(active)
 
 
 def _live_jobs(was_active: bool) -> None:
-    jobs = get_app().bench.data.jobs()
+    jobs = get_app().datasets.jobs()
     running = [job for job in jobs if job.active]
     if was_active and not running:
         st.rerun()
@@ -249,7 +249,7 @@ def _live_jobs(was_active: bool) -> None:
                 icon=":material/stop_circle:",
                 disabled=job.state == "stopping",
             ):
-                get_app().bench.data.stop(job.job_id)
+                get_app().datasets.stop(job.job_id)
                 st.rerun()
     if jobs and not running:
         _ended(jobs[0])

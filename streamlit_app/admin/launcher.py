@@ -71,17 +71,17 @@ def _start(reference: str) -> None:
     try:
         if started:
             with st.spinner(t("admin.starting")):
-                get_app().bench.start_run(budget_usd=float(budget) or None, **changes)
+                get_app().runs.start_run(budget_usd=float(budget) or None, **changes)
         elif checked:
             with st.spinner(t("admin.estimating")):
-                show_plan(get_app().bench.plan_run(**changes))
+                show_plan(get_app().runs.plan_run(**changes))
     except ChatbotError as error:
         show_error(error)
 
 
 def _dataset() -> str:
     """A name, an address on S3 or a folder; "" while none is given."""
-    data = get_app().bench.data
+    data = get_app().datasets
     folder_choice = t("admin.folder_choice")
     remote = data.remote()
     known = [*data.names(), *(found.reference for found in (remote.found if remote else ()))]

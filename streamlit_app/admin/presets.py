@@ -16,7 +16,7 @@ _AS_IS = ""
 
 def preset_bar() -> None:
     """Draw the choice and what can be done with presets."""
-    presets = {_key(preset): preset for preset in get_app().bench.presets.all()}
+    presets = {_key(preset): preset for preset in get_app().presets.all()}
     if st.session_state.get("run_preset", _AS_IS) not in presets:
         st.session_state.run_preset = _AS_IS
     choose, keep = st.columns([3, 1.4], vertical_alignment="bottom")
@@ -58,7 +58,7 @@ def _save() -> None:
         disabled=not name.strip(),
     ):
         try:
-            kept = get_app().bench.presets.save(name, changed())
+            kept = get_app().presets.save(name, changed())
         except ChatbotError as error:
             show_error(error)
             return
@@ -67,7 +67,7 @@ def _save() -> None:
 
 def _apply() -> None:
     chosen = st.session_state.run_preset
-    presets = {_key(preset): preset for preset in get_app().bench.presets.all()}
+    presets = {_key(preset): preset for preset in get_app().presets.all()}
     try:
         fill_fields(presets[chosen].changes if chosen in presets else {})
     except ChatbotError as error:
@@ -78,7 +78,7 @@ def _delete(name: str) -> None:
     if not is_admin():
         return
     try:
-        get_app().bench.presets.delete(name)
+        get_app().presets.delete(name)
         st.session_state.run_preset = _AS_IS
     except ChatbotError as error:
         st.session_state.run_preset_problem = error_text(error)

@@ -38,7 +38,7 @@ def ragas_launcher() -> None:
         try:
             with st.spinner(t("admin.starting")):
                 name, rows = _rows(*source)
-                get_app().bench.ragas.start(name, rows, config, budget_usd=float(limit) or None)
+                get_app().ragas.start(name, rows, config, budget_usd=float(limit) or None)
         except ChatbotError as error:
             show_error(error)
 
@@ -51,7 +51,7 @@ def _source() -> Source | None:
         st.caption(t("ragas.columns"))
         return (kind, "") if file else None
     if kind == "run":
-        runs = [run for run in get_app().bench.past.runs()[0] if run.generator]
+        runs = [run for run in get_app().archive.runs()[0] if run.generator]
         if not runs:
             st.info(t("ragas.no_runs"), icon=":material/info:")
             return None
@@ -68,7 +68,7 @@ def _source() -> Source | None:
 
 def _rows(kind: str, which: str) -> tuple[str, list[InputRow]]:
     """(the data set's name, its rows)."""
-    bench = get_app().bench
+    bench = get_app().runs
     kb = active_kb()
     if kind == "run":
         return which, bench.evaluate_run(which)
@@ -79,7 +79,7 @@ def _rows(kind: str, which: str) -> tuple[str, list[InputRow]]:
 
 
 def _config() -> RagasConfig:
-    desk = get_app().bench.ragas
+    desk = get_app().ragas
     judge = desk.judge()
     if judge:
         st.markdown(t("ragas.judge", model=judge))

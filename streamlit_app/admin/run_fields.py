@@ -76,7 +76,7 @@ def field(name: str) -> None:
     key, label = key_of(name), t(f"admin.label.{name}")
     disabled = not counts(name)
     if name == "retrieval_strategy":
-        _choice(name, list(get_app().bench.strategies()), lambda item: f"{item} · {t(f'strategy.{item}')}")
+        _choice(name, list(get_app().runs.strategies()), lambda item: f"{item} · {t(f'strategy.{item}')}")
     elif name in ("provider", "judge_provider"):
         able = [status.name for status in get_app().providers.statuses() if status.configured]
         _choice(name, able if name == "provider" else ["", *able], lambda item: item or t("admin.same_provider"))

@@ -17,7 +17,7 @@ from streamlit_app.shared.state import get_app, show_error
 def settings_section() -> None:
     """Search, the table, and one setting to change."""
     st.caption(t("admin.settings.about"))
-    rows = get_app().configuration.rows()
+    rows = get_app().live.rows()
     search, group, origin = st.columns([3, 2, 2], vertical_alignment="bottom")
     wanted = search.text_input(
         t("admin.settings.search"), placeholder=t("admin.settings.search_hint"), key="settings_search"
@@ -123,7 +123,7 @@ def _one(row: SettingRow) -> None:
 
 def _field(row: SettingRow, key: str) -> Any:
     if row.form.name == "retrieval_strategy":
-        strategies = list(get_app().bench.strategies())
+        strategies = list(get_app().runs.strategies())
         if st.session_state[key] not in strategies:
             strategies.append(st.session_state[key])
         return st.selectbox(t("admin.settings.col.value"), strategies, key=key)
@@ -141,7 +141,7 @@ def _change(name: str, value: Any) -> None:
     if not is_admin():
         return
     try:
-        get_app().configuration.change(name, value)
+        get_app().live.change(name, value)
     except ChatbotError as error:
         show_error(error)
         return
@@ -152,7 +152,7 @@ def _reset(name: str) -> None:
     if not is_admin():
         return
     try:
-        get_app().configuration.reset(name)
+        get_app().live.reset(name)
     except ChatbotError as error:
         show_error(error)
         return

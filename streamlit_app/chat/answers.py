@@ -78,7 +78,7 @@ def watch(conversation: Conversation, turn: Turn, live: LiveTurn, debug: bool) -
                     t("chat.stop"),
                     key=f"stop-{turn.turn_id}",
                     icon=":material/stop_circle:",
-                    on_click=get_app().desk.stop,
+                    on_click=get_app().chat.stop,
                     args=(conversation.session, conversation.conversation_id),
                 )
             shown = False
@@ -94,7 +94,7 @@ def watch(conversation: Conversation, turn: Turn, live: LiveTurn, debug: bool) -
                     text.caption(t("chat.writing"))
                 time.sleep(_FRAME_S)
                 progress = live.wait(progress.version, 0.5)
-    ended = get_app().desk.conversation(conversation.session, conversation.conversation_id)
+    ended = get_app().chat.conversation(conversation.session, conversation.conversation_id)
     with place.container():
         show_turn(ended, ended.turn(turn.turn_id), debug)
 

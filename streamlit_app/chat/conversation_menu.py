@@ -55,7 +55,7 @@ def _earlier(kb: KbRecord, current: Conversation | None) -> None:
 
 
 def _export(current: Conversation) -> None:
-    desk, language = get_app().desk, current_language()
+    desk, language = get_app().chat, current_language()
     place = (current.session, current.conversation_id)
     for form, suffix, mime in (("markdown", "md", "text/markdown"), ("json", "json", "application/json")):
         st.download_button(
@@ -73,5 +73,5 @@ def _export(current: Conversation) -> None:
 def _delete(kb: KbRecord, current: Conversation) -> None:
     if not is_admin():
         return
-    get_app().desk.delete(current.session, current.conversation_id)
+    get_app().chat.delete(current.session, current.conversation_id)
     choose(kb, "")

@@ -31,7 +31,7 @@ def _rate(conversation: Conversation, turn: Turn, key: str) -> None:
     value = st.session_state.get(key)
     if value is not None:
         note = turn.feedback.note if turn.feedback else ""
-        get_app().desk.rate(conversation.session, conversation.conversation_id, turn.turn_id, bool(value), note)
+        get_app().chat.rate(conversation.session, conversation.conversation_id, turn.turn_id, bool(value), note)
 
 
 def _form(conversation: Conversation, turn: Turn) -> None:
@@ -43,7 +43,7 @@ def _form(conversation: Conversation, turn: Turn) -> None:
         sent = st.form_submit_button(t("feedback.send"), type="primary")
     if not sent:
         return
-    desk = get_app().desk
+    desk = get_app().chat
     place = (conversation.session, conversation.conversation_id, turn.turn_id)
     desk.rate(*place, False, note)
     if not add:

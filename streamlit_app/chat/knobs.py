@@ -15,7 +15,7 @@ _NAMES = ("kb_top_k", "kb_min_score", "kb_max_context_chars", "kb_min_evidence",
 def ask_knobs(kb: KbRecord, mode: Mode) -> tuple[UserContext, bool]:
     """Draw the popover; (the knobs as they stand, whether to show how answers came about)."""
     retrieval = chat_retrieval()
-    defaults = get_app().chat_defaults(kb.kb_id, retrieval)
+    defaults = get_app().answering.defaults(kb.kb_id, retrieval)
     for name in _NAMES:
         # Written again, a widget's value outlives a visit to another page.
         # One that was left alone follows its setting.

@@ -14,7 +14,7 @@ from streamlit_app.shared.state import get_app
 def suggestions(kb: KbRecord) -> None:
     """A button for each; it asks its question in the run that its click causes."""
     try:
-        questions = get_app().suggested_questions(kb.kb_id)
+        questions = get_app().kbs.suggested_questions(kb.kb_id)
     except ChatbotError:
         return  # the answer to a question will say what is wrong
     grid = card_grid("suggestions", narrowest=320)

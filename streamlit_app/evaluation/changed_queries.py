@@ -124,7 +124,7 @@ def _show_query(comparison: Comparison, metric: MetricDelta, change: QueryChange
 def _titles(run_id: str, doc_ids: Sequence[str]) -> dict[str, str]:
     """What the documents are called; nothing where the data set is gone."""
     try:
-        found = get_app().bench.past.documents(run_id, doc_ids) if doc_ids else {}
+        found = get_app().archive.documents(run_id, doc_ids) if doc_ids else {}
     except ChatbotError:
         return {}
     return {doc_id: document.title for doc_id, document in found.items() if document.title}

@@ -23,7 +23,7 @@ _IN_CHART = 15  # more would be a wall of lines
 
 def show_leaderboard() -> None:
     """Choose what was measured and a metric; then the runs, and one of them to open."""
-    past = get_app().bench.past
+    past = get_app().archive
     fields = past.fields()
     left, right = st.columns(2)
     position = left.selectbox(
@@ -118,7 +118,7 @@ def _show_chart(places: Sequence[Place], names: Sequence[str], metric: str) -> N
 
 
 def _table(places: Sequence[Place], metric: str) -> list[dict[str, Any]]:
-    notes = get_app().bench.past.notes()
+    notes = get_app().archive.notes()
     return [
         {
             t("runs.board.rank"): place.rank,

@@ -74,7 +74,7 @@ def _facts(row: QueryRow) -> list[str]:
 
 def _documents(result: RunResult, row: QueryRow) -> dict[str, Document]:
     try:
-        return get_app().bench.past.documents(result.run_id, [*row.retrieved, *row.gold])
+        return get_app().archive.documents(result.run_id, [*row.retrieved, *row.gold])
     except ChatbotError:
         st.caption(t("eval.texts_gone"))
         return {}

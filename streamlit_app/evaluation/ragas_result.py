@@ -121,7 +121,7 @@ def _show_rows(result: RunResult) -> None:
     ]
     position = choose_row(table, lambda position: _label(rows[position]), f"rows-{result.run_id}", "medium")
     try:
-        given = get_app().bench.ragas.rows_of_run(result.run_id)
+        given = get_app().ragas.rows_of_run(result.run_id)
     except ChatbotError:
         given = {}
     _show_row(rows[position], names, given.get(rows[position].query_id))

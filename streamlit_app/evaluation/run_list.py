@@ -31,7 +31,7 @@ def keep_filters() -> None:
 def show_list(runs: Sequence[RunLine]) -> None:
     """Search, the table, and the chosen run below it."""
     asked = _filter(runs)
-    found = get_app().bench.past.search(asked)
+    found = get_app().archive.search(asked)
     if not found:
         st.info(t("runs.no_match"), icon=":material/search_off:")
         st.button(t("runs.clear"), icon=":material/filter_alt_off:", on_click=_clear)
@@ -66,7 +66,7 @@ def _filter(runs: Sequence[RunLine]) -> RunFilter:
             key="runs-kinds",
             placeholder=t("runs.any"),
         )
-        given = {tag for note in get_app().bench.past.notes().values() for tag in note.tags}
+        given = {tag for note in get_app().archive.notes().values() for tag in note.tags}
         tags = st.multiselect(
             t("runs.tags"), sorted(given, key=str.casefold), key="runs-with-tags", placeholder=t("runs.any")
         )
@@ -80,7 +80,7 @@ def _clear() -> None:
 
 def _table(runs: Sequence[RunLine]) -> dict[str, list[Any]]:
     """Column by column: a heading is looked up once, not once per run."""
-    notes = get_app().bench.past.notes()
+    notes = get_app().archive.notes()
     table: dict[str, list[Any]] = {
         t("eval.col.when"): [local_time(run.started_at) for run in runs],
         t("eval.col.dataset"): [run.dataset for run in runs],

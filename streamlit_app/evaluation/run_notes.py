@@ -12,7 +12,7 @@ from streamlit_app.shared.state import get_app, show_error
 
 def show_note(run_id: str) -> None:
     """The tags and the note of a run, to be changed."""
-    notes = get_app().bench.past.notes()
+    notes = get_app().archive.notes()
     note = notes.get(run_id, NO_NOTE)
     tags_key, note_key, seen_key = _keys(run_id)
     problem = st.session_state.pop("runs-problem", None)
@@ -54,7 +54,7 @@ def _keep_tags(run_id: str) -> None:
     tags_key, _, seen_key = _keys(run_id)
     now, before = st.session_state[tags_key], st.session_state[seen_key][0]
     try:
-        get_app().bench.past.tag(
+        get_app().archive.tag(
             run_id, [tag for tag in now if tag not in before], [tag for tag in before if tag not in now]
         )
     except ChatbotError as error:
@@ -64,6 +64,6 @@ def _keep_tags(run_id: str) -> None:
 def _keep_note(run_id: str) -> None:
     _, note_key, seen_key = _keys(run_id)
     try:
-        get_app().bench.past.write_note(run_id, st.session_state[note_key], st.session_state[seen_key][1])
+        get_app().archive.write_note(run_id, st.session_state[note_key], st.session_state[seen_key][1])
     except ChatbotError as error:
         st.session_state["runs-problem"] = error

@@ -97,7 +97,7 @@ def show_failures(result: RunResult) -> None:
     st.warning(t("eval.failures", parts=", ".join(parts)), icon=":material/warning:")
     if st.button(t("eval.retry"), icon=":material/replay:", key=f"retry-{result.run_id}"):
         try:
-            get_app().bench.retry_run(result.run_id)
+            get_app().runs.retry_run(result.run_id)
         except ChatbotError as error:
             show_error(error)
         else:
@@ -148,7 +148,7 @@ def show_bundle(run_id: str) -> None:
             if not st.button(t("eval.bundle"), icon=":material/folder_zip:", key="bundle-make", width="stretch"):
                 return
             with st.spinner(t("eval.bundle_making")):
-                [(name, content)] = get_app().bench.past.export(run_id, "zip").files.items()
+                [(name, content)] = get_app().archive.export(run_id, "zip").files.items()
             ready = st.session_state.bundle = (run_id, name, content)
         st.download_button(
             t("eval.bundle_save"), ready[2], ready[1], icon=":material/download:", width="stretch", type="primary"

@@ -24,7 +24,7 @@ _USUAL = "recall@5"
 
 def show_last_runs() -> None:
     """A card for each of the data sets that were measured last; what to do where there is none."""
-    runs, _ = get_app().bench.past.runs()
+    runs, _ = get_app().archive.runs()
     groups: dict[tuple[str, str], list[RunLine]] = {}
     for run in runs:
         groups.setdefault((run.kind, run.dataset), []).append(run)

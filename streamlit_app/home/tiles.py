@@ -94,7 +94,7 @@ def _tried(health: Health) -> Tile:
 
 
 def _kbs() -> Tile:
-    records = get_app().kbs()
+    records = get_app().kbs.records()
     if not records:
         return Tile("kb", "none", t("home.kb_none"), "chat", "upload")
     newest = plain(records[0].kb_name)
@@ -106,7 +106,7 @@ def _kbs() -> Tile:
 
 def _datasets() -> Tile:
     app = get_app()
-    names = app.bench.data.names()
+    names = app.datasets.names()
     own = [name for name in names if not (app.settings.samples_dir / name).is_dir()]
     if not names:
         return Tile("datasets", "none", t("home.datasets_none"), "admin", "add_dataset")

@@ -44,10 +44,10 @@ class TourState:
 def tour_state() -> TourState:
     """Looked up anew each time, so that a reload or another session's work changes nothing."""
     app = get_app()
-    records = app.kbs()
-    runs = app.bench.past.runs()[0]
+    records = app.kbs.records()
+    runs = app.archive.runs()[0]
     own = st.session_state.get("tour_run", "")
-    jobs = [job for job in app.bench.jobs() if job.active or job.job_id == own]
+    jobs = [job for job in app.runs.jobs() if job.active or job.job_id == own]
     job = next((job for job in jobs if job.job_id == own), jobs[0] if jobs else None)
     done = set()
     if records:
@@ -148,7 +148,7 @@ def _ask() -> None:
     if record is None:
         return  # deleted by somebody since this page was drawn
     try:
-        questions = get_app().suggested_questions(record.kb_id)
+        questions = get_app().kbs.suggested_questions(record.kb_id)
     except ChatbotError as error:
         show_error(error)
         return
@@ -159,7 +159,7 @@ def _ask() -> None:
 
 def _measure() -> None:
     try:
-        st.session_state.tour_run = get_app().bench.start_run(**_SAMPLE_RUN)
+        st.session_state.tour_run = get_app().runs.start_run(**_SAMPLE_RUN)
     except ChatbotError as error:
         show_error(error)
         return
@@ -167,7 +167,7 @@ def _measure() -> None:
 
 
 def _watch(job_id: str) -> None:
-    job = next((job for job in get_app().bench.jobs() if job.job_id == job_id), None)
+    job = next((job for job in get_app().runs.jobs() if job.job_id == job_id), None)
     if job is None or not job.active:
         st.rerun()
         return

@@ -45,7 +45,7 @@ def choose_kb(where: DeltaGenerator, active: KbRecord, width: int | None = None)
     Args:
         width: in pixels; None for all that there is.
     """
-    records = {record.kb_id: record for record in get_app().kbs()}
+    records = {record.kb_id: record for record in get_app().kbs.records()}
     kb = records[
         where.selectbox(
             t("chat.kb"),

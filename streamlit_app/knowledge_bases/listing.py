@@ -19,7 +19,7 @@ _PER_PAGE = 10
 
 def kb_list() -> None:
     """Every stored knowledge base, the newest first."""
-    records = get_app().kbs()
+    records = get_app().kbs.records()
     current = active_kb()
     if not records:
         st.caption(t("admin.kb_empty"))
@@ -54,7 +54,7 @@ def _entry(record: KbRecord, active: bool) -> None:
         )
     if opened:
         try:
-            _show(record, get_app().library.contents(record.kb_id))
+            _show(record, get_app().kbs.contents(record.kb_id))
         except ChatbotError as error:
             show_error(error)
 
@@ -90,7 +90,7 @@ def _actions(record: KbRecord) -> None:
         disabled=unchanged,
     ):
         try:
-            get_app().library.rename(record.kb_id, name)
+            get_app().kbs.rename(record.kb_id, name)
             st.rerun()
         except ChatbotError as error:
             show_error(error)
@@ -102,7 +102,7 @@ def _actions(record: KbRecord) -> None:
         width="stretch",
     ):
         try:
-            follow(get_app().library.reindex(record.kb_id))
+            follow(get_app().uploads.reindex(record.kb_id))
             st.rerun()
         except ChatbotError as error:
             show_error(error)
@@ -150,7 +150,7 @@ def confirm_delete(record: KbRecord) -> None:
         st.markdown(t("admin.kb_delete_sure", name=plain(record.kb_name)))
         if st.button(t("admin.kb_delete"), type="primary", key="delete-yes") and is_admin():
             try:
-                get_app().delete_kb(record.kb_id)
+                get_app().kbs.delete(record.kb_id)
             except ChatbotError as error:
                 show_error(error)
                 return

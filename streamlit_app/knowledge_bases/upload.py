@@ -45,7 +45,7 @@ def upload_box(place: str) -> None:
     )
     if files:
         st.session_state.kb_drops = count + 1
-        st.session_state.kb_job = get_app().library.take([(file.name, file.getvalue()) for file in files])
+        st.session_state.kb_job = get_app().uploads.take([(file.name, file.getvalue()) for file in files])
         st.session_state.kb_job_taken = False
         st.rerun()
 
@@ -53,7 +53,7 @@ def upload_box(place: str) -> None:
 def take_sample() -> KbRecord | None:
     """Make the sample the session's knowledge base, with a progress bar where it is called; None if that failed."""
     try:
-        record = get_app().add_sample_kb()
+        record = get_app().kbs.add_sample()
         st.session_state.kb_id = record.kb_id
         prepare_kb(record)
     except ChatbotError as error:
@@ -93,10 +93,10 @@ def follow(job_id: str) -> None:
 def upload_panel() -> None:
     """The session's latest job over a knowledge base, or one that is under way; live while it is."""
     job_id = st.session_state.get("kb_job", "")
-    upload = get_app().library.upload(job_id) if job_id else None
+    upload = get_app().uploads.upload(job_id) if job_id else None
     if upload is None:
         # After a reload the session does not know its job any more.
-        under_way = get_app().library.uploads()
+        under_way = get_app().uploads.uploads()
         upload = under_way[0] if under_way else None
     if upload is None:
         return
@@ -115,7 +115,7 @@ def take_result(upload: Upload) -> None:
 
 
 def _panel(job_id: str, was_active: bool) -> None:
-    upload = get_app().library.upload(job_id)
+    upload = get_app().uploads.upload(job_id)
     if upload is None or (was_active and not upload.job.active):
         st.rerun()
         return
@@ -136,13 +136,13 @@ def _under_way(upload: Upload) -> None:
         st.progress(min(1.0, job.done / job.total), text)
     _files(upload.files)
     if st.button(t("job.stop"), key="kb_stop", icon=":material/stop_circle:", disabled=job.state == "stopping"):
-        get_app().library.stop(job.job_id)
+        get_app().uploads.stop(job.job_id)
         st.rerun()
 
 
 def _ended(upload: Upload) -> None:
     job = upload.job
-    record = next((record for record in get_app().kbs() if record.kb_id == upload.kb_id), None)
+    record = next((record for record in get_app().kbs.records() if record.kb_id == upload.kb_id), None)
     if job.state == "failed":
         show_failed_job(job)
     elif job.state in ("stopped", "interrupted"):

@@ -66,7 +66,7 @@ def _upload(kb: KbRecord) -> None:
 
 def _copy(kb: KbRecord) -> None:
     app = get_app()
-    records = app.kbs()
+    records = app.kbs.records()
     kbs = kb_names(records)
     others = {
         (record.kb_id, one.set_id): t("mykb.copy_label", kb=kbs[record.kb_id], name=one.name)

@@ -26,7 +26,7 @@ def edit_one(kb: KbRecord, questions: QuestionSet) -> QuestionSet | None:
         key=f"mykb-one-{questions.set_id}",
     )
     before = by_id.get(which) or SetQuestion(KbQuestion("", "", "answerable"))
-    chunks: dict[str, Chunk] = {chunk.chunk_id: chunk for chunk in get_app().kb_chunks(kb.kb_id)}
+    chunks: dict[str, Chunk] = {chunk.chunk_id: chunk for chunk in get_app().kbs.chunks(kb.kb_id)}
     passages = {"": t("mykb.one_chunk_none")}
     passages |= {key: _label(chunk, row) for row, (key, chunk) in enumerate(chunks.items(), 1)}
     kinds = {kind: t(f"mykb.kind.{kind}") for kind in _KINDS}

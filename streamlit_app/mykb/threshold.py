@@ -134,7 +134,7 @@ def _move(key: str, threshold: float) -> None:
 
 
 def _take(threshold: float, current: float) -> None:
-    fixed = not get_app().configuration.changeable(_SETTING)
+    fixed = not get_app().live.changeable(_SETTING)
     if fixed:
         st.caption(f":material/lock: {t('mykb.fixed')}")
     guarded = admin_only(t("mykb.apply_help"))
@@ -154,7 +154,7 @@ def apply_threshold(threshold: float) -> None:
     if not is_admin():
         return
     try:
-        get_app().configuration.change(_SETTING, threshold)
+        get_app().live.change(_SETTING, threshold)
     except ChatbotError as error:
         show_error(error)
         return

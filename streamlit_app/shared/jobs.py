@@ -18,12 +18,12 @@ def job_panel(place: str = "") -> None:
     Args:
         place: tells the widgets of two panels on one page apart.
     """
-    active = any(job.active for job in get_app().bench.jobs())
+    active = any(job.active for job in get_app().runs.jobs())
     st.fragment(_live_panel, run_every="1s" if active else None)(active, place)
 
 
 def _live_panel(was_active: bool, place: str) -> None:
-    jobs = get_app().bench.jobs()
+    jobs = get_app().runs.jobs()
     running = [job for job in jobs if job.active]
     if was_active and not running:
         # The last job ended: draw the whole page again, with its result and without the timer.
@@ -51,14 +51,14 @@ def _show_active(job: JobStatus, place: str) -> None:
             icon=":material/playlist_remove:" if waiting else ":material/stop_circle:",
             disabled=job.state == "stopping",
         ):
-            get_app().bench.stop_run(job.job_id)
+            get_app().runs.stop_run(job.job_id)
             st.rerun()
 
 
 def _show_means(job: JobStatus) -> None:
     """Of an evaluation of answers, the scores that are there."""
     try:
-        means = get_app().bench.ragas.so_far(job.job_id)
+        means = get_app().ragas.so_far(job.job_id)
     except ChatbotError:
         return
     if any(scored for _, scored, _ in means.values()):
@@ -102,7 +102,7 @@ def _show_last(jobs: list[JobStatus], place: str) -> None:
 
 
 def _show_unfinished(place: str) -> None:
-    for run in get_app().bench.past.unfinished():
+    for run in get_app().archive.unfinished():
         with st.container(border=True):
             st.markdown(f"**{run.dataset} · {run.strategy}**")
             st.caption(
@@ -115,7 +115,7 @@ def _show_unfinished(place: str) -> None:
             )
             if st.button(t("job.resume"), key=f"{place}resume-{run.run_id}", icon=":material/play_circle:"):
                 try:
-                    get_app().bench.resume_run(run.run_id)
+                    get_app().runs.resume_run(run.run_id)
                 except ChatbotError as error:
                     show_error(error)
                 else:

@@ -12,7 +12,7 @@ from streamlit_app.shared.state import get_app
 def keep_session() -> None:
     """On every page: take the session's name from the address after a reload, and keep it there."""
     given = st.query_params.get("s", "")
-    if "chat_session" not in st.session_state and get_app().desk.is_session(given):
+    if "chat_session" not in st.session_state and get_app().chat.is_session(given):
         st.session_state.chat_session = given
     if "chat_session" in st.session_state:
         st.query_params["s"] = st.session_state.chat_session
@@ -23,7 +23,7 @@ def keep_session() -> None:
 def conversations(kb: KbRecord) -> list[Conversation]:
     """The session's conversations with a knowledge base, the newest first."""
     session = st.session_state.get("chat_session", "")
-    return get_app().desk.conversations(session, kb.kb_id) if session else []
+    return get_app().chat.conversations(session, kb.kb_id) if session else []
 
 
 def current_conversation(kb: KbRecord) -> tuple[Conversation | None, dict[str, LiveTurn]]:
@@ -37,7 +37,7 @@ def current_conversation(kb: KbRecord) -> tuple[Conversation | None, dict[str, L
         chosen = found[0].conversation_id if found else ""
         _chosen()[kb.kb_id] = chosen
     try:
-        return get_app().desk.watched(st.session_state.chat_session, chosen) if chosen else (None, {})
+        return get_app().chat.watched(st.session_state.chat_session, chosen) if chosen else (None, {})
     except ChatbotError:
         return None, {}
 
@@ -50,9 +50,9 @@ def choose(kb: KbRecord, conversation_id: str) -> None:
 def begin_conversation(kb: KbRecord) -> str:
     """A new conversation's id; gives the session its name if it has none."""
     if "chat_session" not in st.session_state:
-        st.session_state.chat_session = get_app().desk.new_session()
+        st.session_state.chat_session = get_app().chat.new_session()
         keep_session()
-    conversation_id = get_app().desk.start(st.session_state.chat_session, kb.kb_id, kb.kb_name)
+    conversation_id = get_app().chat.start(st.session_state.chat_session, kb.kb_id, kb.kb_name)
     choose(kb, conversation_id)
     return conversation_id
 

@@ -86,7 +86,7 @@ def _source_html(source: Source, anchor: str) -> str:
 def _place(chunk: Chunk, highlights: tuple[tuple[int, int], ...]) -> tuple[str, str]:
     """(file and page, "" where the KB is gone; its characters)."""
     said = t("chat.source_place", start=number(chunk.start), end=number(chunk.end))
-    place = get_app().library.place(chunk.doc_id, highlights[0][0] if highlights else chunk.start)
+    place = get_app().kbs.place(chunk.doc_id, highlights[0][0] if highlights else chunk.start)
     if place is None:
         return "", said
     page = f", {t('chat.source_page', page=number(place.page))}" if place.page else ""

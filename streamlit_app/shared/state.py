@@ -69,7 +69,7 @@ def show_failed_job(job: JobStatus, title: str = "") -> None:
 
 def active_kb() -> KbRecord | None:
     """The session's knowledge base: the chosen one, else the newest (so that a reload finds it again)."""
-    records = get_app().kbs()
+    records = get_app().kbs.records()
     chosen = st.session_state.get("kb_id")
     return next((record for record in records if record.kb_id == chosen), records[0] if records else None)
 
@@ -103,10 +103,10 @@ def prepare_kb(record: KbRecord, retrieval: tuple[tuple[str, Any], ...] = ()) ->
                 text += f" · {t('job.left', time=duration(progress.seconds_left))}"
             bar.progress(progress.done / progress.total, text)
 
-    pipeline = get_app().kb_pipeline(record.kb_id, show, retrieval)
+    pipeline = get_app().kbs.pipeline(record.kb_id, show, retrieval)
     bar.empty()
     if st.session_state.get("kb_prepared") != record.sha256:
         st.session_state.kb_prepared = record.sha256
         st.session_state.kb_name = record.kb_name
-        st.session_state.kb_text = get_app().kb_document(record.kb_id).text
+        st.session_state.kb_text = get_app().kbs.document(record.kb_id).text
         st.session_state.kb_chunks, st.session_state.kb_index = pipeline.index.chunks, pipeline.index.kb

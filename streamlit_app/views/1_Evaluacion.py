@@ -34,7 +34,7 @@ _ICONS = {
 def main() -> None:
     """The part of the page that the address asks for."""
     st.title(t("nav.evaluation"))
-    runs, damaged = get_app().bench.past.runs()
+    runs, damaged = get_app().archive.runs()
     if damaged:
         st.warning(
             t("eval.damaged", count=number(damaged), path=get_app().settings.submissions_path.name),
@@ -105,11 +105,11 @@ def show_run(runs: Sequence[RunLine], run_id: str) -> None:
         key="runs-run",
         on_change=lambda: links.write_run(st.session_state["runs-run"]),
     )
-    tags = get_app().bench.past.notes().get(run_id, NO_NOTE).tags
+    tags = get_app().archive.notes().get(run_id, NO_NOTE).tags
     with st.expander(" · ".join([t("runs.tags_and_note"), *tags]), icon=":material/label:"):
         show_note(run_id)
     try:
-        result = get_app().bench.past.run(run_id)
+        result = get_app().archive.run(run_id)
     except ChatbotError as error:
         show_error(error)
         return
@@ -132,7 +132,7 @@ def show_run(runs: Sequence[RunLine], run_id: str) -> None:
 def _show_files(result: RunResult, run_id: str) -> None:
     st.subheader(t("eval.files"))
     files = st.columns(4)
-    for column, path in zip(files, get_app().bench.past.files(run_id), strict=False):
+    for column, path in zip(files, get_app().archive.files(run_id), strict=False):
         name = path.name.removeprefix(run_id).lstrip("_.")
         column.download_button(name, path.read_bytes, path.name, width="stretch")
     if result.kind != RAGAS:

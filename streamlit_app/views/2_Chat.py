@@ -53,7 +53,7 @@ with history:
         try:
             prepare_kb(kb, context.retrieval)
             conversation_id = conversation.conversation_id if conversation else begin_conversation(kb)
-            get_app().desk.begin(st.session_state.chat_session, conversation_id, question, context)
+            get_app().chat.begin(st.session_state.chat_session, conversation_id, question, context)
             conversation, live = current_conversation(kb)
         except ChatbotError as error:
             show_error(error)

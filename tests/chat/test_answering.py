@@ -107,9 +107,9 @@ def test_the_threshold_decides_what_is_enough(service_of, pipeline: Pipeline, ab
 def test_the_demo_provider_quotes_the_sample_kb_and_its_highlights_are_the_quotes(
     app: App, question: str, expected: str
 ) -> None:
-    record = app.add_sample_kb()
-    source_text = app.kb_document(record.kb_id).text
-    answer = app.ask(record.kb_id, question)
+    record = app.kbs.add_sample()
+    source_text = app.kbs.document(record.kb_id).text
+    answer = app.answering.ask(record.kb_id, question)
     assert not answer.abstained
     assert expected in answer.text
     quotes = {piece.rsplit(" [", 1)[0] for piece in answer.text.split("\n\n")}
@@ -119,11 +119,11 @@ def test_the_demo_provider_quotes_the_sample_kb_and_its_highlights_are_the_quote
 
 
 def test_the_kb_answers_alike_after_a_restart(app: App, settings: Settings) -> None:
-    record = app.add_kb("manual.md", SOURCE.encode())
-    before = app.ask(record.kb_id, INSIDE)
-    later = App(settings, embedder=lambda _: FakeEmbedder(), chat_model=app._make_chat_model)
-    after = later.ask(record.kb_id, INSIDE)
-    assert [kb.kb_id for kb in later.kbs()] == [record.kb_id]
+    record = app.kbs.add("manual.md", SOURCE.encode())
+    before = app.answering.ask(record.kb_id, INSIDE)
+    later = fake_app(settings, embedder=lambda _: FakeEmbedder(), chat_model=app._make_chat_model)
+    after = later.answering.ask(record.kb_id, INSIDE)
+    assert [kb.kb_id for kb in later.kbs.records()] == [record.kb_id]
     assert (after.text, after.sources) == (before.text, before.sources)
     assert not after.abstained
 
@@ -131,10 +131,10 @@ def test_the_kb_answers_alike_after_a_restart(app: App, settings: Settings) -> N
 def test_brackets_in_the_document_are_no_citations(app: App) -> None:
     """A document may number its own references; only what the answer quotes is a source."""
     text = "# Presa\n\nSegún el informe [2] la presa del embalse mide 40 metros.\n\n# Otra\n\nLa otra presa es baja.\n"
-    record = app.add_kb("presa.md", text.encode())
-    answer = app.ask(record.kb_id, "¿Cuánto mide la presa del embalse según el informe?")
+    record = app.kbs.add("presa.md", text.encode())
+    answer = app.answering.ask(record.kb_id, "¿Cuánto mide la presa del embalse según el informe?")
     [source] = answer.sources
-    document = app.kb_document(record.kb_id).text
+    document = app.kbs.document(record.kb_id).text
     assert [document[start:end] for start, end in source.highlights] == [
         "Según el informe [2] la presa del embalse mide 40 metros."
     ]

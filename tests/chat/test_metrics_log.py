@@ -27,10 +27,10 @@ def test_a_line_per_question(clean_env: Path, tmp_path: Path, log_queries: bool)
         data_dir=tmp_path / "data", log_queries=log_queries, nvidia_api_key=SECRET, serve_token=SECRET
     )
     model = FakeChatModel("Cada persona dispone de 23 días laborables de vacaciones. [1] Y de un barco. [1]")
-    app = App(settings, embedder=lambda _: FakeEmbedder(), chat_model=lambda: model)
-    kb_id = app.add_sample_kb().kb_id
-    app.ask(kb_id, QUESTION)
-    for _ in app.ask_stream(kb_id, "¿Qué altura tiene la torre Eiffel?", UserContext("general")):
+    app = fake_app(settings, embedder=lambda _: FakeEmbedder(), chat_model=lambda: model)
+    kb_id = app.kbs.add_sample().kb_id
+    app.answering.ask(kb_id, QUESTION)
+    for _ in app.answering.stream(kb_id, "¿Qué altura tiene la torre Eiffel?", UserContext("general")):
         pass
     first, second = lines(settings)
     assert first["provider"] == "fake"
@@ -51,5 +51,5 @@ def test_a_line_per_question(clean_env: Path, tmp_path: Path, log_queries: bool)
 def test_a_log_that_cannot_be_written_costs_no_answer(settings: Settings, app: App) -> None:
     settings.data_dir.mkdir(parents=True)
     (settings.data_dir / "logs").write_text("a file where the folder should be")
-    kb_id = app.add_sample_kb().kb_id
-    assert "23 días" in app.ask(kb_id, QUESTION).text
+    kb_id = app.kbs.add_sample().kb_id
+    assert "23 días" in app.answering.ask(kb_id, QUESTION).text

@@ -99,12 +99,12 @@ def test_an_embedder_counts_as_there_only_with_its_key_or_its_address(settings: 
 
 def test_an_answer_searches_as_the_run_did_and_others_do_not(app: App) -> None:
     """The record of the answer names the run's strategy, and as many passages as the run's setting allows."""
-    run_id = str(app.bench.run_now(retrieval_strategy="LEXICAL", kb_top_k=1).run_id)
+    run_id = str(app.runs.run_now(retrieval_strategy="LEXICAL", kb_top_k=1).run_id)
     profile = app.details.chat_profile(run_id)
-    kb_id = app.add_sample_kb().kb_id
-    own = record_of(app.ask(kb_id, QUESTION))
-    as_run = record_of(app.ask(kb_id, QUESTION, UserContext(retrieval=profile.retrieval)))
-    again = record_of(app.ask(kb_id, QUESTION))
+    kb_id = app.kbs.add_sample().kb_id
+    own = record_of(app.answering.ask(kb_id, QUESTION))
+    as_run = record_of(app.answering.ask(kb_id, QUESTION, UserContext(retrieval=profile.retrieval)))
+    again = record_of(app.answering.ask(kb_id, QUESTION))
     assert (own.debug["strategy"], as_run.debug["strategy"]) == ("BRIDGE_HYBRID", "LEXICAL")
     assert again.debug["strategy"] == "BRIDGE_HYBRID"
     assert own.debug["fingerprint"] == again.debug["fingerprint"] != as_run.debug["fingerprint"]
@@ -114,9 +114,9 @@ def test_an_answer_searches_as_the_run_did_and_others_do_not(app: App) -> None:
 
 
 def test_a_knob_wins_over_the_search_of_a_run(app: App) -> None:
-    kb_id = app.add_sample_kb().kb_id
+    kb_id = app.kbs.add_sample().kb_id
     retrieval = (("kb_top_k", 1), ("retrieval_strategy", "LEXICAL"))
-    defaults = app.chat_defaults(kb_id, retrieval)
+    defaults = app.answering.defaults(kb_id, retrieval)
     assert defaults.kb_top_k == 1
     moved = UserContext(kb_top_k=4, kb_min_score=defaults.kb_min_score, retrieval=retrieval).beyond(defaults)
     assert (moved.kb_top_k, moved.kb_min_score, moved.retrieval) == (4, None, retrieval)
@@ -127,14 +127,14 @@ def test_a_knob_wins_over_the_search_of_a_run(app: App) -> None:
 
 
 def test_a_search_that_is_the_settings_own_shares_their_pipeline(app: App) -> None:
-    kb_id = app.add_sample_kb().kb_id
-    own = app.kb_pipeline(kb_id)
+    kb_id = app.kbs.add_sample().kb_id
+    own = app.kbs.pipeline(kb_id)
     same = (("kb_top_k", 2), ("retrieval_strategy", app.settings.retrieval_strategy))
-    assert app.kb_pipeline(kb_id, retrieval=same) is own
-    assert app.kb_pipeline(kb_id, retrieval=(("retrieval_strategy", "LEXICAL"),)) is not own
+    assert app.kbs.pipeline(kb_id, retrieval=same) is own
+    assert app.kbs.pipeline(kb_id, retrieval=(("retrieval_strategy", "LEXICAL"),)) is not own
 
 
 def test_a_setting_that_does_not_exist_is_refused(app: App) -> None:
-    kb_id = app.add_sample_kb().kb_id
+    kb_id = app.kbs.add_sample().kb_id
     with pytest.raises(InvalidSetting):
-        app.ask(kb_id, QUESTION, UserContext(retrieval=(("retrieval_made_up", 1),)))
+        app.answering.ask(kb_id, QUESTION, UserContext(retrieval=(("retrieval_made_up", 1),)))

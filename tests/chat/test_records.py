@@ -54,8 +54,8 @@ def test_debug_values_have_the_names_that_people_look_for(pipeline: Pipeline, se
 @pytest.mark.parametrize("vectors", [True, False])
 def test_the_parts_of_a_chunks_score_sum_to_it(settings: Settings, embedder: FakeEmbedder, vectors: bool) -> None:
     strategy = "HYBRID" if vectors else "LEXICAL"
-    app = App(settings.with_changes(retrieval_strategy=strategy), lambda _: embedder, DemoModel)
-    debug = record_of(app.ask(app.add_sample_kb().kb_id, INSIDE)).debug
+    app = fake_app(settings.with_changes(retrieval_strategy=strategy), lambda _: embedder, DemoModel)
+    debug = record_of(app.answering.ask(app.kbs.add_sample().kb_id, INSIDE)).debug
     assert len(debug["candidates"]) > 3
     for chunk in debug["candidates"]:
         assert sum(chunk["parts"].values()) == pytest.approx(chunk["score"], abs=1e-3)

@@ -12,7 +12,7 @@ import pytest
 from chatbot_mvp.api import UserContext
 from chatbot_mvp.app import App
 from chatbot_mvp.chat.conversations import ConversationStore, new_session
-from chatbot_mvp.chat.sessions import ChatDesk
+from chatbot_mvp.chat.sessions import ChatSessions
 from chatbot_mvp.errors import ConversationNotFound
 from chatbot_mvp.evaluation.kb.questions import load_questions
 from chatbot_mvp.llm.base import ChatModel
@@ -27,17 +27,17 @@ WORDS = "Cada persona dispone de 23 días laborables de vacaciones. [1]"
 
 def app_of(settings: Settings, model: ChatModel) -> App:
     changed = settings.with_changes(retrieval_strategy="LEXICAL")
-    return App(changed, embedder=lambda _: FakeEmbedder(), chat_model=lambda: model)
+    return fake_app(changed, embedder=lambda _: FakeEmbedder(), chat_model=lambda: model)
 
 
-def begun(app: App, question: str = INSIDE, context: UserContext | None = None) -> tuple[ChatDesk, str]:
-    record = app.add_kb("manual.md", SOURCE.encode())
-    conversation_id = app.desk.start(SESSION, record.kb_id, record.kb_name)
-    app.desk.begin(SESSION, conversation_id, question, context or UserContext())
-    return app.desk, conversation_id
+def begun(app: App, question: str = INSIDE, context: UserContext | None = None) -> tuple[ChatSessions, str]:
+    record = app.kbs.add("manual.md", SOURCE.encode())
+    conversation_id = app.chat.start(SESSION, record.kb_id, record.kb_name)
+    app.chat.begin(SESSION, conversation_id, question, context or UserContext())
+    return app.chat, conversation_id
 
 
-def ended(desk: ChatDesk, conversation_id: str) -> None:
+def ended(desk: ChatSessions, conversation_id: str) -> None:
     for live in desk.under_way(SESSION, conversation_id):
         assert live.join(20.0)
 
@@ -50,9 +50,9 @@ def test_a_question_is_answered_in_the_background_and_found_again_on_disk(settin
     assert (turn.question, turn.state, turn.mode) == (INSIDE, "done", "strict")
     assert turn.answer is not None
     assert turn.text == turn.answer.text == WORDS
-    later = app_of(settings, DemoModel()).desk
+    later = app_of(settings, DemoModel()).chat
     assert later.conversation(SESSION, conversation_id).turns == (turn,)
-    [head] = later.conversations(SESSION, app.kbs()[0].kb_id)
+    [head] = later.conversations(SESSION, app.kbs.records()[0].kb_id)
     assert (head.conversation_id, head.title) == (conversation_id, INSIDE)
 
 
@@ -127,7 +127,7 @@ def test_an_unexpected_error_ends_the_turn(settings: Settings, caplog: pytest.Lo
     def broken() -> ChatModel:
         raise RuntimeError("no model today")
 
-    app = App(settings.with_changes(retrieval_strategy="LEXICAL"), embedder=lambda _: FakeEmbedder(), chat_model=broken)
+    app = fake_app(settings.with_changes(retrieval_strategy="LEXICAL"), embedder=lambda _: FakeEmbedder(), chat_model=broken)
     desk, conversation_id = begun(app)
     ended(desk, conversation_id)
     [turn] = desk.conversation(SESSION, conversation_id).turns
@@ -141,7 +141,7 @@ def test_a_torn_line_costs_only_itself(settings: Settings) -> None:
     path = settings.conversations_dir / SESSION / f"{conversation_id}.jsonl"
     with path.open("ab") as file:
         file.write('{"type": "feedback", "turn": "áé'.encode()[:-1])
-    later = app_of(settings, DemoModel()).desk
+    later = app_of(settings, DemoModel()).chat
     turn_id = later.conversation(SESSION, conversation_id).turns[0].turn_id
     later.rate(SESSION, conversation_id, turn_id, True, "bien")
     found = later.conversation(SESSION, conversation_id)
@@ -152,7 +152,7 @@ def test_a_torn_line_costs_only_itself(settings: Settings) -> None:
 
 @pytest.mark.parametrize("session", ["../../etc", "", "corta", "ABCDEFGHIJKLMNOPQRST", SESSION + "/x"])
 def test_a_name_that_is_no_sessions_reaches_no_file(settings: Settings, session: str) -> None:
-    desk = app_of(settings, DemoModel()).desk
+    desk = app_of(settings, DemoModel()).chat
     assert desk.conversations(session, "kb") == []
     with pytest.raises(ConversationNotFound):
         desk.conversation(session, "20261121-000000-000-abcdef")
@@ -176,19 +176,19 @@ def test_twenty_sessions_at_once_each_get_their_own_answer_and_history(settings:
     app = app_of(settings, DemoModel())
     place = [f"Lugar{chr(97 + n)}{chr(97 + n)}" for n in range(20)]
     kbs = [
-        app.add_kb(
+        app.kbs.add(
             f"casa{n}.md", f"# Casa {n}\n\n## Horario\n\nLa casa de {place[n]} abre a las {n + 3} horas.\n".encode()
         )
         for n in range(20)
     ]
     sessions = [new_session() for _ in range(20)]
-    conversations = [app.desk.start(s, kb.kb_id, kb.kb_name) for s, kb in zip(sessions, kbs, strict=True)]
+    conversations = [app.chat.start(s, kb.kb_id, kb.kb_name) for s, kb in zip(sessions, kbs, strict=True)]
     barrier = threading.Barrier(20)
 
     def ask(n: int) -> None:
         barrier.wait()
         for question in (f"¿A qué hora abre la casa de {place[n]}?", "¿Y a qué hora abre?"):
-            app.desk.begin(sessions[n], conversations[n], question, UserContext())
+            app.chat.begin(sessions[n], conversations[n], question, UserContext())
 
     threads = [threading.Thread(target=ask, args=(n,)) for n in range(20)]
     for thread in threads:
@@ -197,10 +197,10 @@ def test_twenty_sessions_at_once_each_get_their_own_answer_and_history(settings:
         thread.join()
     deadline = time.monotonic() + 60
     for n in range(20):
-        while app.desk.under_way(sessions[n], conversations[n]):
+        while app.chat.under_way(sessions[n], conversations[n]):
             assert time.monotonic() < deadline
             time.sleep(0.02)
-        turns = app.desk.conversation(sessions[n], conversations[n]).turns
+        turns = app.chat.conversation(sessions[n], conversations[n]).turns
         assert [f"{place[n]} abre a las {n + 3} horas" in turn.text for turn in turns] == [True, True]
 
 
@@ -208,7 +208,7 @@ def test_twenty_sessions_at_once_each_get_their_own_answer_and_history(settings:
 
 
 @pytest.fixture
-def rated(settings: Settings) -> tuple[ChatDesk, str, str]:
+def rated(settings: Settings) -> tuple[ChatSessions, str, str]:
     app = app_of(settings, DemoModel())
     desk, conversation_id = begun(app)
     ended(desk, conversation_id)
@@ -219,7 +219,7 @@ def rated(settings: Settings) -> tuple[ChatDesk, str, str]:
     return desk, conversation_id, turn_id
 
 
-def test_a_bad_answer_becomes_a_question_that_evaluation_accepts(rated: tuple[ChatDesk, str, str]) -> None:
+def test_a_bad_answer_becomes_a_question_that_evaluation_accepts(rated: tuple[ChatSessions, str, str]) -> None:
     desk, conversation_id, turn_id = rated
     conversation = desk.conversation(SESSION, conversation_id)
     path = desk.questions_path(conversation.kb_id)
@@ -233,16 +233,16 @@ def test_a_bad_answer_becomes_a_question_that_evaluation_accepts(rated: tuple[Ch
     assert (written["answers"], written["note"]) == (["330 metros"], "Falta la altura.")
 
 
-def test_the_question_file_of_a_kb_can_be_evaluated(rated: tuple[ChatDesk, str, str], settings: Settings) -> None:
+def test_the_question_file_of_a_kb_can_be_evaluated(rated: tuple[ChatSessions, str, str], settings: Settings) -> None:
     desk, conversation_id, turn_id = rated
     desk.add_question(SESSION, conversation_id, turn_id, "far")
     kb_id = desk.conversation(SESSION, conversation_id).kb_id
-    result = app_of(settings, DemoModel()).evaluate_kb(kb_id, desk.questions_path(kb_id))
+    result = app_of(settings, DemoModel()).kb_evaluation.evaluate_file(kb_id, desk.questions_path(kb_id))
     assert result["questions"] == {"far": 1}
     assert result["accepted"] == {"far": 0.0}
 
 
-def test_the_last_rating_counts(rated: tuple[ChatDesk, str, str]) -> None:
+def test_the_last_rating_counts(rated: tuple[ChatSessions, str, str]) -> None:
     desk, conversation_id, turn_id = rated
     desk.rate(SESSION, conversation_id, turn_id, True)
     feedback = desk.conversation(SESSION, conversation_id).turn(turn_id).feedback
@@ -250,7 +250,7 @@ def test_the_last_rating_counts(rated: tuple[ChatDesk, str, str]) -> None:
     assert (feedback.good, feedback.note) == (True, "")
 
 
-def test_exports_hold_questions_answers_sources_and_feedback(rated: tuple[ChatDesk, str, str]) -> None:
+def test_exports_hold_questions_answers_sources_and_feedback(rated: tuple[ChatSessions, str, str]) -> None:
     desk, conversation_id, _ = rated
     markdown = desk.export(SESSION, conversation_id, "markdown", "es")
     for expected in (f"## {INSIDE}", WORDS, "**Fuentes**", "[1] Vacaciones", "Valoración: no útil · Falta la altura."):

@@ -303,7 +303,7 @@ def test_an_address_on_s3_without_a_server_names_what_is_missing(settings: Setti
     app = build_app(settings.with_changes(minio_endpoint="http://127.0.0.1:1"))
     for reference in ("s3://lakehouse/some/uno/", "uno"):
         with pytest.raises(StorageNotConfigured, match="MINIO_ACCESS_KEY, MINIO_SECRET_KEY, MINIO_BUCKET_NAME"):
-            app.bench.plan_run(mteb_dataset_name=reference)
+            app.runs.plan_run(mteb_dataset_name=reference)
 
 
 # --- the data set that comes with the project

@@ -132,9 +132,9 @@ def test_a_run_in_development_mode_measures_its_sample_and_a_resume_the_same_one
 
     changes = {"retrieval_strategy": "LEXICAL", "dev_mode": True, "dev_queries": 9, "dev_corpus_size": 30}
     with pytest.raises(RunStopped):
-        app.bench.run_now(stop, **changes)
-    [unfinished] = app.bench.past.unfinished()
-    result = app.bench.resume_now(unfinished.run_id)
+        app.runs.run_now(stop, **changes)
+    [unfinished] = app.archive.unfinished()
+    result = app.runs.resume_now(unfinished.run_id)
     assert (result.queries, result.documents, result.scored["recall@5"]) == (9, 30, (9, 9))
 
 
@@ -144,10 +144,10 @@ def test_a_resume_whose_sample_is_another_is_refused(app: App, monkeypatch: pyte
             raise RunStopped(run_id="?")
 
     with pytest.raises(RunStopped):
-        app.bench.run_now(stop, retrieval_strategy="LEXICAL", eval_max_corpus=70)
-    [unfinished] = app.bench.past.unfinished()
+        app.runs.run_now(stop, retrieval_strategy="LEXICAL", eval_max_corpus=70)
+    [unfinished] = app.archive.unfinished()
     manifest = app.settings.results_dir / unfinished.run_id / "manifest.json"
     text = manifest.read_text("utf-8").replace('"corpus_shuffle_seed": 42', '"corpus_shuffle_seed": 43')
     manifest.write_text(text, "utf-8")
     with pytest.raises(RunMismatch, match="dataset_sha256"):
-        app.bench.resume_now(unfinished.run_id)
+        app.runs.resume_now(unfinished.run_id)

@@ -295,7 +295,7 @@ def test_each_refusal_has_its_own_words_and_none_of_them_a_secret(
     bucket = settings.minio_bucket_name
     asked = "uno" if reference == "uno" else f"s3://{bucket}/{prefix}/uno"
     with pytest.raises(error) as raised:
-        build_app(settings).bench.plan_run(mteb_dataset_name=asked)
+        build_app(settings).runs.plan_run(mteb_dataset_name=asked)
     assert said in str(raised.value)
     told = str(raised.value) + repr(raised.value.params) + str(raised.value.__cause__)
     assert [secret for secret in (SECRET, "wrong-very-secret", KEY, "nobody-key") if secret in told] == []
@@ -306,23 +306,23 @@ def test_a_name_that_is_nowhere_is_answered_with_those_here_and_there(
 ) -> None:
     app = build_app(settings_of())
     with pytest.raises(DatasetNotFound, match=r"'tres'.*valle_multihop, uno, hotpotqa \(after"):
-        app.bench.plan_run(mteb_dataset_name="tres")
+        app.runs.plan_run(mteb_dataset_name="tres")
     with pytest.raises(DatasetNotFound, match="tres"):
-        app.bench.plan_run(mteb_dataset_name=f"s3://{BUCKET}/{prefix}/tres")
+        app.runs.plan_run(mteb_dataset_name=f"s3://{BUCKET}/{prefix}/tres")
 
 
 def test_a_list_without_the_server_has_the_rest_and_the_reason(settings_of: Callable[..., Settings]) -> None:
-    entries, problem = build_app(settings_of(minio_endpoint="http://127.0.0.1:1")).bench.data.entries()
+    entries, problem = build_app(settings_of(minio_endpoint="http://127.0.0.1:1")).datasets.entries()
     assert [entry.name for entry in entries] == ["valle_multihop"]
     assert isinstance(problem, StorageUnreachable)
 
 
 def test_the_doctor_asks_the_server(remote: Path, settings_of: Callable[..., Settings]) -> None:
-    bench = build_app(settings_of()).bench
+    bench = build_app(settings_of()).runs
     assert bench.data.uses_storage
     assert "1 data sets" in bench.data.try_storage()
     with pytest.raises(StorageSecretWrong, match="MINIO_SECRET_KEY"):
-        build_app(settings_of(minio_secret_key="wrong-very-secret")).bench.data.try_storage()
+        build_app(settings_of(minio_secret_key="wrong-very-secret")).datasets.try_storage()
 
 
 # --- pushing
@@ -337,11 +337,11 @@ def test_a_push_sends_what_is_new_and_nothing_twice(
     app = build_app(settings)
     # The corpus makes it a data set: it comes last.
     names = ["qrels.parquet", "queries.parquet", "corpus.parquet"]
-    assert app.bench.data.push("uno") == (f"s3://{BUCKET}/{prefix}/uno/", names, [])
-    assert app.bench.data.push("uno") == (f"s3://{BUCKET}/{prefix}/uno/", [], names)
+    assert app.datasets.push("uno") == (f"s3://{BUCKET}/{prefix}/uno/", names, [])
+    assert app.datasets.push("uno") == (f"s3://{BUCKET}/{prefix}/uno/", [], names)
     write_parquet(tmp_path / "more", qrels=[{"query_id": "q1", "doc_id": "d1", "score": 1}])
     (tmp_path / "more" / "qrels.parquet").replace(settings.datasets_dir / "uno" / "qrels.parquet")
-    assert app.bench.data.push("uno")[1] == ["qrels.parquet"]
+    assert app.datasets.push("uno")[1] == ["qrels.parquet"]
     assert load_dataset(settings.datasets_dir / "uno").sha256 == app_elsewhere(settings, tmp_path, prefix)
 
 
@@ -370,14 +370,14 @@ def test_a_data_set_that_does_not_load_is_not_pushed(settings_of: Callable[..., 
     settings.datasets_dir.mkdir(parents=True)
     write_parquet(settings.datasets_dir / "uno", qrels=[{"query_id": "q9", "doc_id": "d1", "score": 1}])
     with pytest.raises(ChatbotError, match="q9"):
-        build_app(settings).bench.data.push("uno")
+        build_app(settings).datasets.push("uno")
     assert Spy(settings).files(S3Url(BUCKET, prefix)) == []
 
 
 def test_a_key_that_may_only_read_says_so_at_a_push(settings_of: Callable[..., Settings]) -> None:
     settings = settings_of(minio_access_key=READER, minio_secret_key=READER_SECRET)
     with pytest.raises(StorageDenied, match="write") as raised:
-        build_app(settings).bench.data.push("valle_multihop")
+        build_app(settings).datasets.push("valle_multihop")
     assert READER_SECRET not in str(raised.value)
 
 
@@ -394,18 +394,18 @@ def test_a_run_over_a_data_set_on_s3_keeps_its_address_for_a_resume(
             raise RunStopped(run_id="?")
 
     with pytest.raises(RunStopped):
-        app.bench.run_now(stop, mteb_dataset_name="uno", retrieval_strategy="LEXICAL")
-    [unfinished] = app.bench.past.unfinished()
+        app.runs.run_now(stop, mteb_dataset_name="uno", retrieval_strategy="LEXICAL")
+    [unfinished] = app.archive.unfinished()
     manifest = (app.settings.results_dir / unfinished.run_id / "manifest.json").read_text("utf-8")
     assert f"s3://{BUCKET}/{prefix}/uno/" in manifest
     assert SECRET not in manifest
     assert KEY not in manifest
-    assert app.bench.resume_now(unfinished.run_id).queries == 2
+    assert app.runs.resume_now(unfinished.run_id).queries == 2
 
 
 def test_a_plan_for_a_data_set_on_s3_downloads_nothing(remote: Path, settings_of: Callable[..., Settings]) -> None:
     settings = settings_of()
-    plan = build_app(settings).bench.plan_run(mteb_dataset_name="uno", retrieval_strategy="LEXICAL", eval_max_queries=1)
+    plan = build_app(settings).runs.plan_run(mteb_dataset_name="uno", retrieval_strategy="LEXICAL", eval_max_queries=1)
     assert (plan.folder, plan.checked, plan.dataset_sha256, plan.phases[0]) == (None, False, None, "download")
     assert (plan.queries, plan.documents, plan.dataset_queries) == (1, 3, 2)
     assert plan.download_bytes > 0

@@ -49,7 +49,7 @@ def kept(app: App) -> list[str]:
 
 def test_a_beir_zip_in_a_folder_of_its_own_becomes_a_data_set_that_runs(app: App) -> None:
     extra = {"README.md": "# Costa\n\nLicense: CC0 1.0\n", "__MACOSX/corpus.jsonl": "x", "notes.txt": "x"}
-    data = app.bench.data
+    data = app.datasets
     assert data.upload([("costa.zip", packed({**BEIR, **extra}, "costa/"))], " costa ") == "costa"
     assert sorted(path.name for path in (app.settings.datasets_dir / "costa").iterdir()) == [
         *("README.md", "corpus.jsonl", "qrels", "queries.jsonl"),
@@ -60,12 +60,12 @@ def test_a_beir_zip_in_a_folder_of_its_own_becomes_a_data_set_that_runs(app: App
     assert details is not None
     assert (details.documents, details.queries, details.qrels, details.answered) == (2, 1, 1, 1)
     assert (details.language, details.preview[0].answer, details.preview[0].gold) == ("es", "1901", ("Faro",))
-    result = app.bench.run_now(mteb_dataset_name="costa", retrieval_strategy="LEXICAL")
+    result = app.runs.run_now(mteb_dataset_name="costa", retrieval_strategy="LEXICAL")
     assert result.metrics["hit@1"] == 1
 
 
 def test_three_parquet_files_replace_the_data_set_of_that_name_only_when_they_are_sound(app: App) -> None:
-    data = app.bench.data
+    data = app.datasets
     data.upload([("costa.zip", packed(BEIR))], "costa")
     corpus = parquet({"doc_id": ["a", "b"], "title": ["", ""], "text": ["uno", "dos"]})
     queries = parquet({"query_id": ["q"], "text": ["¿Uno?"], "answer": ["uno"]})
@@ -91,7 +91,7 @@ def test_what_the_loader_refuses_is_told_with_file_and_line_and_nothing_is_kept(
     app: App, changes: dict[str, str], error: str, said: list[str]
 ) -> None:
     with pytest.raises(getattr(errors, error)) as raised:
-        app.bench.data.upload([("costa.zip", packed({**BEIR, **changes}))], "costa")
+        app.datasets.upload([("costa.zip", packed({**BEIR, **changes}))], "costa")
     assert [text for text in said if text not in str(raised.value)] == []
     assert str(app.settings.data_dir) not in str(raised.value)
     assert kept(app) == []
@@ -139,14 +139,14 @@ HOSTILE = {
 @pytest.mark.parametrize(("content", "error"), HOSTILE.values(), ids=list(HOSTILE))
 def test_hostile_and_foreign_zips_are_refused_and_leave_nothing(app: App, content: object, error: str) -> None:
     with pytest.raises(getattr(errors, error)):
-        app.bench.data.upload([("bad.zip", content() if callable(content) else content)], "bad")  # type: ignore[list-item]
+        app.datasets.upload([("bad.zip", content() if callable(content) else content)], "bad")  # type: ignore[list-item]
     assert kept(app) == []
     assert not list(app.settings.data_dir.parent.rglob("evil*"))
 
 
 def test_a_file_over_the_limit_is_refused_before_it_is_looked_at(app: App) -> None:
     with pytest.raises(errors.DatasetUploadTooLarge, match="201 MB"):
-        app.bench.data.upload([("large.zip", Endless(201_000_000))], "large")
+        app.datasets.upload([("large.zip", Endless(201_000_000))], "large")
 
 
 class Endless(io.BytesIO):
@@ -175,15 +175,15 @@ def test_parquet_that_becomes_far_larger_than_it_is_ends_in_its_own_process(tmp_
 @pytest.mark.parametrize("name", ["", "..", ".hidden", "a/b", "a b", "ñu", "x" * 61, "-x"])
 def test_a_name_that_is_no_folder_of_its_own_is_refused(app: App, name: str) -> None:
     with pytest.raises(errors.DatasetNameUnusable):
-        app.bench.data.upload([("costa.zip", packed(BEIR))], name)
+        app.datasets.upload([("costa.zip", packed(BEIR))], name)
 
 
 def test_a_bundled_data_set_is_neither_replaced_nor_deleted(app: App) -> None:
     with pytest.raises(errors.DatasetNameTaken):
-        app.bench.data.upload([("costa.zip", packed(BEIR))], "valle_multihop")
+        app.datasets.upload([("costa.zip", packed(BEIR))], "valle_multihop")
     for name in ("valle_multihop", "nope", "..", ""):
         with pytest.raises(errors.DatasetNotOwn):
-            app.bench.data.delete(name)
+            app.datasets.delete(name)
 
 
 def test_a_folder_elsewhere_is_listed_under_its_name_and_stays_when_it_is_taken_off(app: App, tmp_path: Path) -> None:
@@ -191,7 +191,7 @@ def test_a_folder_elsewhere_is_listed_under_its_name_and_stays_when_it_is_taken_
     for name, text in BEIR.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text, "utf-8")
-    data = app.bench.data
+    data = app.datasets
     assert data.add_folder(f"{folder}/") == "costa"
     [listed] = [listed for listed in data.here() if listed.own]
     assert (listed.linked, listed.found.counts.documents) == (True, 2)
@@ -206,17 +206,17 @@ def test_a_folder_elsewhere_is_listed_under_its_name_and_stays_when_it_is_taken_
 
 
 def test_what_was_uploaded_can_be_deleted(app: App) -> None:
-    app.bench.data.upload([("costa.zip", packed(BEIR))], "costa")
-    app.bench.data.delete("costa")
+    app.datasets.upload([("costa.zip", packed(BEIR))], "costa")
+    app.datasets.delete("costa")
     assert kept(app) == []
 
 
 def finished(app: App) -> dict[str, str]:
     deadline = time.monotonic() + 30
-    while any(job.active for job in app.bench.data.jobs()):
+    while any(job.active for job in app.datasets.jobs()):
         assert time.monotonic() < deadline
         time.sleep(0.02)
-    return {job.job_id: job.state for job in app.bench.data.jobs()}
+    return {job.job_id: job.state for job in app.datasets.jobs()}
 
 
 def test_hotpotqa_is_fetched_in_the_background_and_its_failure_is_told(app: App) -> None:
@@ -227,19 +227,19 @@ def test_hotpotqa_is_fetched_in_the_background_and_its_failure_is_told(app: App)
     }  # fmt: skip
     with HubStub() as hub:
         hub.files["validation-00000-of-00001.parquet"] = parquet(sources).getvalue()
-        job_id = app.bench.data.start_fetch(base_url=hub.url)
+        job_id = app.datasets.start_fetch(base_url=hub.url)
         assert finished(app) == {job_id: "done"}
-    [listed] = [listed for listed in app.bench.data.here() if listed.own]
+    [listed] = [listed for listed in app.datasets.here() if listed.own]
     assert (listed.found.name, listed.found.counts.documents, listed.license) == ("hotpotqa", 2, hotpotqa.LICENSE)
-    app.bench.data.start_push("hotpotqa")
+    app.datasets.start_push("hotpotqa")
     assert finished(app)["push-hotpotqa"] == "failed"
-    [job] = [job for job in app.bench.data.jobs() if job.job_id == "push-hotpotqa"]
+    [job] = [job for job in app.datasets.jobs() if job.job_id == "push-hotpotqa"]
     assert job.error_code == "storage_not_configured"
 
 
 def test_the_s3_server_is_asked_only_when_somebody_wants_to(app: App) -> None:
-    assert app.bench.data.remote() is None
-    listed = app.bench.data.remote(ask=True)
+    assert app.datasets.remote() is None
+    listed = app.datasets.remote(ask=True)
     assert listed is not None
     assert isinstance(listed.problem, ChatbotError)
-    assert app.bench.data.remote() is listed
+    assert app.datasets.remote() is listed

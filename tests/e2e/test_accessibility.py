@@ -24,10 +24,10 @@ def worked_in(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     data_dir = tmp_path_factory.mktemp("worked_in")
     settings = load_settings(data_dir=data_dir, eval_max_queries=10, provider="demo")
     app = build_app(settings)
-    kb_id = app.add_sample_kb().kb_id
+    kb_id = app.kbs.add_sample().kb_id
     app.kb_evaluation.save(replace(app.kb_evaluation.propose_now(kb_id, count=8), name="propuestas"))
     for strategy in ("LEXICAL", "BRIDGE"):
-        app.bench.run_now(retrieval_strategy=strategy)
+        app.runs.run_now(retrieval_strategy=strategy)
     running = Server(data_dir, RETRIEVAL_STRATEGY="LEXICAL", PROVIDER="demo")
     running.start()
     yield running

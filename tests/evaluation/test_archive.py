@@ -71,22 +71,22 @@ def test_only_so_many_bytes_of_files_are_kept_the_oldest_go_first(tmp_path: Path
 
 
 def test_the_list_is_read_once_and_never_opens_a_result(app: App, settings: Settings) -> None:
-    run_id = app.bench.run_now(retrieval_strategy="LEXICAL", eval_max_queries=3).run_id
-    first, _ = app.bench.past.runs()
+    run_id = app.runs.run_now(retrieval_strategy="LEXICAL", eval_max_queries=3).run_id
+    first, _ = app.archive.runs()
     (settings.results_dir / run_id / f"{run_id}.json").write_bytes(b"damaged")
-    again, _ = app.bench.past.runs()
+    again, _ = app.archive.runs()
     assert again[0] is first[0]
-    assert app.bench.past.search(RunFilter(text="lexical valle")) == again
-    [field] = app.bench.past.fields()
-    [place] = app.bench.past.leaderboard(field, "recall@5")
+    assert app.archive.search(RunFilter(text="lexical valle")) == again
+    [field] = app.archive.fields()
+    [place] = app.archive.leaderboard(field, "recall@5")
     assert place.interval == tuple(first[0].intervals["recall@5"])
-    app.bench.run_now(retrieval_strategy="LEXICAL", eval_max_queries=2)
-    assert len(app.bench.past.runs()[0]) == 2
+    app.runs.run_now(retrieval_strategy="LEXICAL", eval_max_queries=2)
+    assert len(app.archive.runs()[0]) == 2
 
 
 def test_a_result_is_kept_until_its_file_changes(app: App, settings: Settings) -> None:
-    run_id = app.bench.run_now(retrieval_strategy="LEXICAL", eval_max_queries=3).run_id
-    past = app.bench.past
+    run_id = app.runs.run_now(retrieval_strategy="LEXICAL", eval_max_queries=3).run_id
+    past = app.archive
     one = past.run(run_id)
     assert past.run(run_id) is one
     path = settings.results_dir / run_id / f"{run_id}.json"
@@ -99,18 +99,18 @@ def test_a_result_is_kept_until_its_file_changes(app: App, settings: Settings) -
 
 
 def test_how_far_an_unfinished_run_came_is_counted_anew_when_it_goes_on(app: App, settings: Settings) -> None:
-    run_id = app.bench.run_now(retrieval_strategy="LEXICAL", eval_max_queries=4).run_id
+    run_id = app.runs.run_now(retrieval_strategy="LEXICAL", eval_max_queries=4).run_id
     folder = settings.results_dir / run_id
     (folder / f"{run_id}.json").unlink()
     records = (folder / "records.jsonl").read_bytes().splitlines(keepends=True)
     for count in (2, 3, 3):
         (folder / "records.jsonl").write_bytes(b"".join(records[:count]))
-        [unfinished] = app.bench.past.unfinished()
+        [unfinished] = app.archive.unfinished()
         assert (unfinished.recorded, unfinished.queries) == (count, 4)
 
 
 def test_intervals_are_read_from_the_head_of_a_result(app: App, settings: Settings, tmp_path: Path) -> None:
-    result = app.bench.run_now(retrieval_strategy="LEXICAL")
+    result = app.runs.run_now(retrieval_strategy="LEXICAL")
     path = settings.results_dir / result.run_id / f"{result.run_id}.json"
     assert read_intervals(path) == result.intervals != {}
     torn = path.read_bytes().partition(b'"per_query": [')
@@ -193,13 +193,13 @@ def test_of_a_metric_that_should_be_low_the_lowest_is_first() -> None:
 
 
 def test_intervals_of_a_list_of_an_earlier_version_come_from_the_results(app: App, settings: Settings) -> None:
-    ids = [app.bench.run_now(retrieval_strategy=name).run_id for name in ("LEXICAL", "BRIDGE")]
+    ids = [app.runs.run_now(retrieval_strategy=name).run_id for name in ("LEXICAL", "BRIDGE")]
     lines = [json.loads(line) for line in settings.submissions_path.read_text("utf-8").splitlines()]
     for line in lines:
         del line["intervals"]
     settings.submissions_path.write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
-    [field] = app.bench.past.fields()
-    places = app.bench.past.leaderboard(field, "recall@5")
+    [field] = app.archive.fields()
+    places = app.archive.leaderboard(field, "recall@5")
     assert {place.run.run_id for place in places} == set(ids)
     for place in places:
-        assert place.interval == tuple(app.bench.past.run(place.run.run_id).intervals["recall@5"])
+        assert place.interval == tuple(app.archive.run(place.run.run_id).intervals["recall@5"])

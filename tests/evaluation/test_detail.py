@@ -13,7 +13,7 @@ from chatbot_mvp.errors import RunNotFound, RunUnreadable
 
 @pytest.fixture
 def run_id(app: App) -> str:
-    return str(app.bench.run_now(retrieval_strategy="HYBRID", kb_top_k=3, eval_max_queries=6).run_id)
+    return str(app.runs.run_now(retrieval_strategy="HYBRID", kb_top_k=3, eval_max_queries=6).run_id)
 
 
 def test_each_gold_document_tells_its_rank_at_every_stage(app: App, run_id: str) -> None:
@@ -34,7 +34,7 @@ def test_each_gold_document_tells_its_rank_at_every_stage(app: App, run_id: str)
 
 def test_a_reranked_run_tells_the_rank_after_the_reranker(app: App) -> None:
     run_id = str(
-        app.bench.run_now(
+        app.runs.run_now(
             retrieval_strategy="LEXICAL", reranker_enabled=True, reranker_top_n=2, retrieval_k=10, eval_max_queries=4
         ).run_id
     )
@@ -50,13 +50,13 @@ def test_times_and_distributions_are_of_all_questions(app: App, run_id: str) -> 
     spread = app.details.metric_distribution(run_id, "recall@5")
     assert spread is not None
     assert (spread.scored + spread.missing, sum(spread.counts)) == (6, 6)
-    assert spread.mean == pytest.approx(app.bench.past.run(run_id).metrics["recall@5"])
+    assert spread.mean == pytest.approx(app.archive.run(run_id).metrics["recall@5"])
 
 
 def test_a_table_is_made_once_and_anew_when_the_result_is(app: App, run_id: str) -> None:
     table, comparison = app.details.table(run_id), None
     assert app.details.table(run_id) is table
-    other = str(app.bench.run_now(retrieval_strategy="LEXICAL", eval_max_queries=6).run_id)
+    other = str(app.runs.run_now(retrieval_strategy="LEXICAL", eval_max_queries=6).run_id)
     comparison = app.details.compare([run_id, other])
     assert app.details.compare([run_id, other]) is comparison
     assert app.details.compare([other, run_id]) is not comparison

@@ -112,7 +112,7 @@ def test_a_report_tells_what_was_not_scored_and_no_text_breaks_its_tables(run: F
 
 
 def test_a_reports_plots_are_drawn_from_its_figures_and_linked(app: App) -> None:
-    exported = app.bench.past.export(app.bench.run_now(retrieval_strategy="LEXICAL").run_id, "markdown")
+    exported = app.archive.export(app.runs.run_now(retrieval_strategy="LEXICAL").run_id, "markdown")
     report = next(data.decode() for name, data in exported.files.items() if name.endswith(".md"))
     plots = {name: data.decode() for name, data in exported.files.items() if name.endswith(".svg")}
     assert set(re.findall(r"\]\(([^)]+\.svg)\)", report)) == set(plots)
@@ -157,8 +157,8 @@ def test_masking_keeps_what_tells_the_configuration() -> None:
 
 
 def test_ir_measures_reads_the_figures_of_the_run_from_the_trec_files(app: App, tmp_path: Path) -> None:
-    result = app.bench.run_now(retrieval_strategy="LEXICAL")
-    paths = {path.suffix: path for path in write_files(app.bench.past.export(result.run_id, "trec"), tmp_path / "out")}
+    result = app.runs.run_now(retrieval_strategy="LEXICAL")
+    paths = {path.suffix: path for path in write_files(app.archive.export(result.run_id, "trec"), tmp_path / "out")}
     qrels = list(ir_measures.read_trec_qrels(str(paths[".qrels"])))
     run = list(ir_measures.read_trec_run(str(paths[".run"])))
     theirs = ir_measures.calc_aggregate([R @ 5, nDCG @ 10, RR, AP], qrels, run)
@@ -167,8 +167,8 @@ def test_ir_measures_reads_the_figures_of_the_run_from_the_trec_files(app: App, 
 
 
 def test_a_beir_export_is_a_data_set_again(app: App, tmp_path: Path) -> None:
-    run_id = app.bench.run_now(retrieval_strategy="LEXICAL", eval_max_queries=3).run_id
-    write_files(app.bench.past.export(run_id, "beir"), tmp_path / "again")
+    run_id = app.runs.run_now(retrieval_strategy="LEXICAL", eval_max_queries=3).run_id
+    write_files(app.archive.export(run_id, "beir"), tmp_path / "again")
     ours = load_dataset(PROJECT_ROOT / "data" / "samples" / "valle_multihop")
     again = load_dataset(tmp_path / "again")
     assert [document.text for document in again.documents] == [document.text for document in ours.documents]
@@ -179,23 +179,23 @@ def test_a_beir_export_is_a_data_set_again(app: App, tmp_path: Path) -> None:
 
 
 def test_exports_that_cannot_be_made_say_why(app: App, tmp_path: Path) -> None:
-    run_id = app.bench.run_now(retrieval_strategy="LEXICAL", eval_max_queries=3).run_id
+    run_id = app.runs.run_now(retrieval_strategy="LEXICAL", eval_max_queries=3).run_id
     with pytest.raises(UnknownChoice, match=r"'pdf'.*trec"):
-        app.bench.past.export(run_id, "pdf")
+        app.archive.export(run_id, "pdf")
     with pytest.raises(RunNotFound):
-        app.bench.past.export("nope", "trec")
+        app.archive.export("nope", "trec")
     path = app.settings.results_dir / run_id / "manifest.json"
     path.write_text(json.dumps({**json.loads(path.read_text("utf-8")), "dataset_sha256": "other"}), "utf-8")
     with pytest.raises(DatasetChanged, match="valle_multihop"):
-        app.bench.past.export(run_id, "trec")
+        app.archive.export(run_id, "trec")
     (tmp_path / "file").write_text("", "utf-8")
     with pytest.raises(ExportNotWritten, match="--output"):
         write_files(Exported({"a": b""}), tmp_path / "file")
 
 
 def test_the_csv_files_say_the_cause_the_primary_metric_and_the_interval(app: App) -> None:
-    result = app.bench.run_now(retrieval_strategy="LEXICAL", eval_max_queries=4, reranker_enabled=True)
-    files = {path.name.removeprefix(result.run_id): path for path in app.bench.past.files(result.run_id)}
+    result = app.runs.run_now(retrieval_strategy="LEXICAL", eval_max_queries=4, reranker_enabled=True)
+    files = {path.name.removeprefix(result.run_id): path for path in app.archive.files(result.run_id)}
     with files["_detail.csv"].open(encoding="utf-8", newline="") as file:
         detail = list(csv.DictReader(file))
     for line, item in zip(detail, result.per_query, strict=True):

@@ -27,7 +27,7 @@ def app(tmp_path: Path) -> App:
 
 def wait(app: App, job_id: str) -> Upload:
     deadline = time.monotonic() + 60
-    while (upload := app.library.upload(job_id)) is None or upload.job.active:
+    while (upload := app.uploads.upload(job_id)) is None or upload.job.active:
         assert time.monotonic() < deadline
         time.sleep(0.05)
     return upload
@@ -35,37 +35,37 @@ def wait(app: App, job_id: str) -> Upload:
 
 def test_files_of_one_upload_are_one_kb_and_each_has_its_state(app: App) -> None:
     files = [("comedor.docx", DOCX), ("viajes.pdf", PDF), ("copia.docx", DOCX), ("roto.pdf", b"%PDF-1.4 x")]
-    upload = wait(app, app.library.take(files))
+    upload = wait(app, app.uploads.take(files))
     assert upload.job.state == "done"
     assert [state.stage for state in upload.files] == ["indexed", "indexed", "duplicate", "failed"]
     assert upload.files[1].pages == 1
     assert upload.files[2].same_as == "comedor.docx"
     assert (upload.files[3].code, upload.files[3].params["name"]) == ("upload_damaged", "roto.pdf")
-    [record] = app.kbs()
+    [record] = app.kbs.records()
     assert (record.kb_id, record.kb_name) == (upload.kb_id, "comedor.docx +1")
-    [source, *_] = app.ask(record.kb_id, "¿A cuánto se paga el kilómetro?").sources
+    [source, *_] = app.answering.ask(record.kb_id, "¿A cuánto se paga el kilómetro?").sources
     assert source.chunk.section == "viajes.pdf > Gastos de viaje"
-    place = app.library.place(record.kb_id, source.highlights[0][0])
+    place = app.kbs.place(record.kb_id, source.highlights[0][0])
     assert place is not None
     assert (place.file, place.page) == ("viajes.pdf", 1)
 
 
 def test_an_upload_of_nothing_that_can_be_used_leaves_no_kb(app: App) -> None:
-    upload = wait(app, app.library.take([("a.txt", b" "), ("b.exe", b"x")]))
+    upload = wait(app, app.uploads.take([("a.txt", b" "), ("b.exe", b"x")]))
     assert [state.code for state in upload.files] == ["upload_empty", "upload_type_unsupported"]
-    assert (upload.job.state, upload.kb_id, app.kbs()) == ("done", "", [])
+    assert (upload.job.state, upload.kb_id, app.kbs.records()) == ("done", "", [])
 
 
 def test_a_stop_leaves_nothing_and_says_so_of_each_file(app: App) -> None:
     many = pdf([[("Una línea de texto cualquiera para leer", 11.0)] * 45] * 400)
-    job_id = app.library.take([("largo.pdf", many), ("comedor.docx", DOCX)])
-    while app.library.uploads()[0].files[0].stage == "waiting":
+    job_id = app.uploads.take([("largo.pdf", many), ("comedor.docx", DOCX)])
+    while app.uploads.uploads()[0].files[0].stage == "waiting":
         time.sleep(0.02)
-    app.library.stop(job_id)
+    app.uploads.stop(job_id)
     upload = wait(app, job_id)
     assert upload.job.state == "stopped"
     assert [state.stage for state in upload.files] == ["stopped", "stopped"]
-    assert app.kbs() == []
+    assert app.kbs.records() == []
 
 
 def test_a_stop_while_indexing_deletes_what_was_kept(app: App, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -75,62 +75,62 @@ def test_a_stop_while_indexing_deletes_what_was_kept(app: App, monkeypatch: pyte
         raise RunStopped(run_id=kb_id)
 
     monkeypatch.setattr(app.library, "_build", build)
-    upload = wait(app, app.library.take([("comedor.docx", DOCX)]))
-    assert (upload.job.state, upload.files[0].stage, app.kbs()) == ("stopped", "stopped", [])
+    upload = wait(app, app.uploads.take([("comedor.docx", DOCX)]))
+    assert (upload.job.state, upload.files[0].stage, app.kbs.records()) == ("stopped", "stopped", [])
 
 
 def test_files_over_the_limit_of_all_together_are_told(tmp_path: Path) -> None:
     app = build_app(Settings(data_dir=tmp_path, retrieval_strategy="LEXICAL", provider="demo", kb_max_chars=1_000))
     long = "Un párrafo cualquiera.\n\n" * 60
-    upload = wait(app, app.library.take([("largo.txt", long.encode()), ("comedor.docx", DOCX)]))
+    upload = wait(app, app.uploads.take([("largo.txt", long.encode()), ("comedor.docx", DOCX)]))
     assert [(state.stage, state.cut, state.code) for state in upload.files] == [
         ("indexed", True, ""),
         ("failed", False, "upload_no_room"),
     ]
-    assert app.kbs()[0].kb_truncated
-    assert app.kbs()[0].chars <= 1_000
+    assert app.kbs.records()[0].kb_truncated
+    assert app.kbs.records()[0].chars <= 1_000
 
 
 def test_a_new_index_answers_as_the_old_one_and_was_built_anew(app: App) -> None:
-    record = app.add_kb("comedor.docx", DOCX)
+    record = app.kbs.add("comedor.docx", DOCX)
     question = "¿Cuánto paga la empresa por el comedor?"
-    before = app.ask(record.kb_id, question)
-    pipeline = app.kb_pipeline(record.kb_id)
+    before = app.answering.ask(record.kb_id, question)
+    pipeline = app.kbs.pipeline(record.kb_id)
     [folder] = [path for path in (app.settings.cache_dir / "indexes").iterdir() if path.is_dir()]
     made = folder.stat().st_ino
-    upload = wait(app, app.library.reindex(record.kb_id))
+    upload = wait(app, app.uploads.reindex(record.kb_id))
     assert (upload.job.state, upload.kb_id, upload.files) == ("done", record.kb_id, ())
-    assert app.kb_pipeline(record.kb_id) is not pipeline
+    assert app.kbs.pipeline(record.kb_id) is not pipeline
     assert folder.is_dir()
     assert folder.stat().st_ino != made
-    assert app.ask(record.kb_id, question).text == before.text
+    assert app.answering.ask(record.kb_id, question).text == before.text
     with pytest.raises(KbNotFound):
-        app.library.reindex("nada-00000000")
+        app.uploads.reindex("nada-00000000")
 
 
 def test_repeated_chunks_are_counted_and_a_name_is_changed(app: App) -> None:
     same = "Cada turno empieza con el parte de seguridad firmado por la persona responsable."
     text = f"# Uno\n\n{same}\n\n# Dos\n\n{same}\n\n# Tres\n\nOtra cosa."
-    record = app.add_kb("turnos.md", text.encode())
-    contents = app.library.contents(record.kb_id)
+    record = app.kbs.add("turnos.md", text.encode())
+    contents = app.kbs.contents(record.kb_id)
     assert len(contents.chunks) == record.chunks == 3
     assert [(item.chunk.section, item.times) for item in contents.repeated] == []
-    twice = app.add_kb("dos.md", f"# Uno\n\n{same}\n\n# Uno\n\n{same}".encode())
-    [item] = app.library.contents(twice.kb_id).repeated
+    twice = app.kbs.add("dos.md", f"# Uno\n\n{same}\n\n# Uno\n\n{same}".encode())
+    [item] = app.kbs.contents(twice.kb_id).repeated
     assert (item.chunk.section, item.times) == ("Uno", 2)
-    app.library.rename(record.kb_id, "  Turnos   de 2026 ")
-    app.library.rename(record.kb_id, "   ")
-    assert {kb.kb_name for kb in app.kbs()} == {"Turnos de 2026", "dos.md"}
+    app.kbs.rename(record.kb_id, "  Turnos   de 2026 ")
+    app.kbs.rename(record.kb_id, "   ")
+    assert {kb.kb_name for kb in app.kbs.records()} == {"Turnos de 2026", "dos.md"}
 
 
 def test_strict_mode_answers_the_questions_that_are_suggested_for_the_sample(app: App) -> None:
-    record = app.add_sample_kb()
-    questions = app.suggested_questions(record.kb_id)
+    record = app.kbs.add_sample()
+    questions = app.kbs.suggested_questions(record.kb_id)
     assert len(questions) == 4
-    assert [question for question in questions if app.ask(record.kb_id, question).abstained] == []
+    assert [question for question in questions if app.answering.ask(record.kb_id, question).abstained] == []
 
 
 def test_the_states_of_the_last_twenty_uploads_are_kept(app: App, tmp_path: Path) -> None:
     for n in range(23):
-        wait(app, app.library.take([(f"{n}.txt", b" ")]))
+        wait(app, app.uploads.take([(f"{n}.txt", b" ")]))
     assert len(list((tmp_path / "kb_jobs").glob("*.files"))) <= 21

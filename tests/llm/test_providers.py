@@ -171,7 +171,7 @@ def test_the_registry_and_the_settings_name_the_same_models(settings: Settings) 
 def test_retrieval_gets_the_providers_model_by_its_full_name(settings: Settings) -> None:
     own = settings.with_changes(provider="openai", openai_api_key="secret", openai_base_url="http://127.0.0.1:1/v1")
     app = build_app(own.with_changes(nim_max_retries=0))
-    assert "CONTEXTUAL_HYBRID" in app.bench.strategies()
+    assert "CONTEXTUAL_HYBRID" in app.runs.strategies()
     model = app.providers.language_model(app.settings)
     assert model
     assert model.name == "openai/gpt-4.1-mini"
@@ -181,9 +181,9 @@ def test_retrieval_gets_the_providers_model_by_its_full_name(settings: Settings)
 
 def test_without_a_configured_model_what_needs_one_is_not_offered(settings: Settings) -> None:
     app = build_app(settings.with_changes(provider="groq"))
-    assert "CONTEXTUAL_HYBRID" not in app.bench.strategies()
+    assert "CONTEXTUAL_HYBRID" not in app.runs.strategies()
     with pytest.raises(NeedsLanguageModel, match="groq"):
-        app.bench.run_now(retrieval_strategy="CONTEXTUAL_HYBRID")
+        app.runs.run_now(retrieval_strategy="CONTEXTUAL_HYBRID")
 
 
 @pytest.mark.parametrize("variable", [*KEYS.values(), "google_api_key"])

@@ -140,9 +140,9 @@ def test_a_run_is_not_compared_with_itself_nor_alone_nor_by_a_metric_that_it_lac
 
 
 def test_two_runs_of_the_app_compare_as_their_results_say(app: App) -> None:
-    one = app.bench.run_now(retrieval_strategy="LEXICAL")
-    two = app.bench.run_now(retrieval_strategy="BRIDGE")
-    comparison = app.bench.past.compare([one.run_id, two.run_id])
+    one = app.runs.run_now(retrieval_strategy="LEXICAL")
+    two = app.runs.run_now(retrieval_strategy="BRIDGE")
+    comparison = app.archive.compare([one.run_id, two.run_id])
     assert json.loads(json.dumps(comparison.to_json())) == json.loads(json.dumps(asdict(comparison)))
     [delta] = comparison.runs
     for metric in delta.metrics:
@@ -154,6 +154,6 @@ def test_two_runs_of_the_app_compare_as_their_results_say(app: App) -> None:
     assert delta.configuration["retrieval_strategy"] == ("LEXICAL", "BRIDGE")
     assert "fingerprint" in delta.configuration
     with pytest.raises(RunNotFound):
-        app.bench.past.compare([one.run_id, "nope"])
+        app.archive.compare([one.run_id, "nope"])
     with pytest.raises(QuestionsDiffer):
-        app.bench.past.compare([one.run_id, app.bench.run_now(retrieval_strategy="LEXICAL", eval_max_queries=3).run_id])
+        app.archive.compare([one.run_id, app.runs.run_now(retrieval_strategy="LEXICAL", eval_max_queries=3).run_id])

@@ -78,6 +78,6 @@ def test_a_place_that_cannot_be_written_is_told_and_a_run_must_be_there(path: Pa
     with pytest.raises(NoteNotWritten, match=r"'a'.*run_notes"):
         notes_at(path).tag("a", ["uno"])
     with pytest.raises(RunNotFound, match="nope"):
-        app.bench.past.tag("nope", ["uno"])
+        app.archive.tag("nope", ["uno"])
     with pytest.raises(RunNotFound, match="nope"):
-        app.bench.past.write_note("nope", "x", "")
+        app.archive.write_note("nope", "x", "")

@@ -95,14 +95,14 @@ def test_a_damaged_line_is_skipped_counted_and_left_in_the_file(run: RunFolder, 
 def test_blank_lines_are_no_damage(tmp_path: Path) -> None:
     path = tmp_path / "x.jsonl"
     path.write_bytes(b'\n{"a": 1}\n  \n\n{"a": 2}')
-    assert read_json_lines(path) == ([{"a": 1}, {"a": 2}], 0)
+    assert read_lines(path) == ([{"a": 1}, {"a": 2}], 0)
 
 
 def test_a_line_separator_inside_a_text_does_not_end_the_line(tmp_path: Path) -> None:
     path = tmp_path / "x.jsonl"
     rows = [{"text": "uno\u2028dos\x85tres\x0ccuatro\r\ncinco"}]
     append_json_lines(path, rows)
-    assert read_json_lines(path) == (rows, 0)
+    assert read_lines(path) == (rows, 0)
 
 
 def test_appending_nothing_changes_nothing(tmp_path: Path) -> None:
@@ -174,7 +174,7 @@ def test_a_second_worker_on_a_run_is_refused_and_the_first_keeps_it(run: RunFold
 def test_events_tell_the_story_in_order(run: RunFolder) -> None:
     run.event("run_start", resumed=False)
     run.event("run_complete")
-    rows, damaged = read_json_lines(run.path / "events.jsonl")
+    rows, damaged = read_lines(run.path / "events.jsonl")
     assert [(row["event"], row["run_id"]) for row in rows] == [("run_start", "run1"), ("run_complete", "run1")]
     assert damaged == 0
 

@@ -57,8 +57,8 @@ def serving(settings: Settings) -> Iterator[Callable[[ChatModel], tuple[openai.O
 
     def start(model: ChatModel) -> tuple[openai.OpenAI, str, App]:
         changed = settings.with_changes(retrieval_strategy="LEXICAL", serve_token=TOKEN)
-        app = App(changed, embedder=lambda _: FakeEmbedder(), chat_model=lambda: model)
-        kb_id = app.add_kb("manual.md", SOURCE.encode()).kb_id
+        app = fake_app(changed, embedder=lambda _: FakeEmbedder(), chat_model=lambda: model)
+        kb_id = app.kbs.add("manual.md", SOURCE.encode()).kb_id
         server = running(app)
         url = server.__enter__()
         stack.append(server)
@@ -218,14 +218,14 @@ def test_a_client_that_leaves_stops_the_model(serving) -> None:  # type: ignore[
 
 def test_twenty_sessions_at_once_get_twenty_right_answers(settings: Settings) -> None:
     """Each with a knowledge base and a history of its own; half of them streamed."""
-    app = App(settings, embedder=lambda _: FakeEmbedder(), chat_model=DemoModel)
+    app = fake_app(settings, embedder=lambda _: FakeEmbedder(), chat_model=DemoModel)
     place = [f"Lugar{chr(97 + n)}{chr(97 + n)}" for n in range(20)]
     kbs = []
     for n in range(20):
         text = (
             f"# Casa\n\n## Horario\n\nLa casa de {place[n]} abre a las {n + 3} horas y cierra a las {n + 30} horas.\n"
         )
-        kbs.append(app.add_kb(f"casa{n}.md", text.encode()).kb_id)
+        kbs.append(app.kbs.add(f"casa{n}.md", text.encode()).kb_id)
     answers: dict[int, list[str]] = {}
     barrier = threading.Barrier(20)
 

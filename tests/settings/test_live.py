@@ -10,11 +10,11 @@ import pytest
 from chatbot_mvp.app import App, build_app
 from chatbot_mvp.errors import ChoiceNotKept, InvalidSetting
 from chatbot_mvp.settings.forms import CHANGEABLE, GROUPS, form_of
-from chatbot_mvp.settings.live import SettingRow, SettingsDesk
+from chatbot_mvp.settings.live import SettingRow, LiveSettings
 from chatbot_mvp.settings.model import ADDRESSES, SECRETS, Settings, load_settings
 
 
-def row_of(desk: SettingsDesk, name: str) -> SettingRow:
+def row_of(desk: LiveSettings, name: str) -> SettingRow:
     return next(row for row in desk.rows() if row.form.name == name)
 
 
@@ -40,7 +40,7 @@ def test_each_source_is_told_and_a_secret_only_as_set_or_not(
     (clean_env / ".streamlit").mkdir()
     (clean_env / ".streamlit" / "secrets.toml").write_text('eval_max_queries = 9\nKB_TOP_K = "8"\n', "utf-8")
     monkeypatch.setenv("RETRIEVAL_K", "30")
-    desk = SettingsDesk(load_settings(data_dir=tmp_path))
+    desk = LiveSettings(load_settings(data_dir=tmp_path))
     desk.change("dev_queries", 5)
     wanted = {
         "retrieval_k": ("environment", 30, False),
@@ -61,18 +61,18 @@ def test_each_source_is_told_and_a_secret_only_as_set_or_not(
 
 def test_a_change_holds_at_once_and_after_a_restart_and_goes_with_a_reset(settings: Settings) -> None:
     app = build_app(settings)
-    app.configuration.change("retrieval_strategy", "LEXICAL")
-    app.configuration.change("kb_top_k", 3)
-    assert (app.settings.retrieval_strategy, app.bench.settings.kb_top_k) == ("LEXICAL", 3)
+    app.live.change("retrieval_strategy", "LEXICAL")
+    app.live.change("kb_top_k", 3)
+    assert (app.settings.retrieval_strategy, app.settings.kb_top_k) == ("LEXICAL", 3)
     again = build_app(settings)
     assert (again.settings.retrieval_strategy, again.settings.kb_top_k) == ("LEXICAL", 3)
-    again.configuration.reset("kb_top_k")
+    again.live.reset("kb_top_k")
     assert again.settings.kb_top_k == 5
     assert build_app(settings).settings.kb_top_k == 5
 
 
 def test_what_is_set_outside_wins_over_what_was_chosen(settings: Settings, clean_env: Path) -> None:
-    build_app(settings).configuration.change("kb_top_k", 3)
+    build_app(settings).live.change("kb_top_k", 3)
     outside = load_settings(data_dir=settings.data_dir, kb_top_k=9)
     desk = build_app(outside).configuration
     assert desk.current.kb_top_k == 9
@@ -82,7 +82,7 @@ def test_what_is_set_outside_wins_over_what_was_chosen(settings: Settings, clean
 
 @pytest.mark.parametrize(("name", "value"), [("kb_top_k", 0), ("kb_top_k", "x"), ("serve_token", "t"), ("nope", 1)])
 def test_what_is_not_legal_or_not_changeable_changes_nothing(settings: Settings, name: str, value: object) -> None:
-    desk = SettingsDesk(settings)
+    desk = LiveSettings(settings)
     with pytest.raises(InvalidSetting):
         desk.change(name, value)
     assert desk.current == settings
@@ -93,7 +93,7 @@ def test_a_saved_value_that_is_not_legal_any_more_is_left_out(settings: Settings
     values = {"kb_top_k": -1, "retrieval_k": 11, "groq_api_key": "gsk", "nope": 1}
     settings.app_settings_path.parent.mkdir(parents=True)
     settings.app_settings_path.write_text(json.dumps({"provider": "demo", "settings": values}), "utf-8")
-    desk = SettingsDesk(settings)
+    desk = LiveSettings(settings)
     assert (desk.current.kb_top_k, desk.current.retrieval_k) == (5, 11)
     assert not desk.current.groq_api_key.get_secret_value()
     desk.change("retrieval_k", 12)
@@ -102,18 +102,18 @@ def test_a_saved_value_that_is_not_legal_any_more_is_left_out(settings: Settings
 
 def test_a_choice_that_cannot_be_written_is_told_and_does_not_hold(settings: Settings) -> None:
     settings.data_dir.write_text("a file where the folder should be")
-    desk = SettingsDesk(settings)
+    desk = LiveSettings(settings)
     with pytest.raises(ChoiceNotKept):
         desk.change("kb_top_k", 3)
     assert desk.current.kb_top_k == 5
 
 
 def test_chat_answers_under_the_changed_settings_from_the_next_question_on(app: App) -> None:
-    record = app.add_kb("a.md", "# Faro\n\nEl faro se encendió en 1901.\n\n# Puente\n\nEs de hierro.\n".encode())
-    app.configuration.change("retrieval_strategy", "LEXICAL")
-    assert app.ask(record.kb_id, "¿Cuándo se encendió el faro?").trace is not None
-    before = app.kb_pipeline(record.kb_id)
-    assert app.kb_pipeline(record.kb_id) is before
-    app.configuration.change("kb_top_k", 1)
-    assert app.kb_pipeline(record.kb_id) is not before
-    assert len(app.ask(record.kb_id, "¿Cuándo se encendió el faro? ¿Y el puente?").trace.chunks_final) == 1
+    record = app.kbs.add("a.md", "# Faro\n\nEl faro se encendió en 1901.\n\n# Puente\n\nEs de hierro.\n".encode())
+    app.live.change("retrieval_strategy", "LEXICAL")
+    assert app.answering.ask(record.kb_id, "¿Cuándo se encendió el faro?").trace is not None
+    before = app.kbs.pipeline(record.kb_id)
+    assert app.kbs.pipeline(record.kb_id) is before
+    app.live.change("kb_top_k", 1)
+    assert app.kbs.pipeline(record.kb_id) is not before
+    assert len(app.answering.ask(record.kb_id, "¿Cuándo se encendió el faro? ¿Y el puente?").trace.chunks_final) == 1

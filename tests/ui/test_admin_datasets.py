@@ -37,7 +37,7 @@ def test_a_zip_is_uploaded_looked_at_and_deleted_only_after_a_confirmation() -> 
     assert any("Faro" in table.value.to_string() for table in page.dataframe)
     page.button(key="data_delete").click().run()
     assert "No se puede deshacer" in texts(page)
-    assert "costa" in get_app().bench.data.names()
+    assert "costa" in get_app().datasets.names()
     # A dialog's own reruns are the browser's to test.
     assert page.button(key="data_delete_yes").label == "Sí, continuar"
 

@@ -119,7 +119,7 @@ def test_without_anybody_named_the_identity_provider_opens_for_nobody() -> None:
 
 def test_in_chat_a_conversation_is_deleted_only_by_who_signed_in(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ADMIN_PASSWORD", PASSWORD)
-    get_app().add_sample_kb()
+    get_app().kbs.add_sample()
     chat = open_page("chat")
     chat.chat_input[0].set_value("¿Cuántos días de vacaciones hay?").run()
     [clear] = [button for button in chat.button if button.icon == ":material/delete_sweep:"]

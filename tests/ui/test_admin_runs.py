@@ -59,10 +59,10 @@ def test_a_preset_fills_the_form_and_the_run_goes_by_it() -> None:
     clicked(page, "run_start")
     assert not page.error
     deadline = time.monotonic() + 60
-    while any(job.active for job in get_app().bench.jobs()):
+    while any(job.active for job in get_app().runs.jobs()):
         assert time.monotonic() < deadline
         time.sleep(0.05)
-    [run], _ = get_app().bench.past.runs()
+    [run], _ = get_app().archive.runs()
     assert (run.strategy, run.queries, run.dataset) == ("LEXICAL", 3, "valle_multihop")
     page.selectbox(key="run_preset").set_value("").run()
     assert page.selectbox(key="run_strategy").value == "BRIDGE_HYBRID"
@@ -74,13 +74,13 @@ def test_a_preset_of_ones_own_is_kept_used_and_deleted() -> None:
     page.number_input(key="run_retrieval_k").set_value(12).run()
     page.text_input(key="run_preset_name").input("Mi prueba").run()
     clicked(page, "run_preset_save")
-    [own] = [preset for preset in get_app().bench.presets.all() if preset.own]
+    [own] = [preset for preset in get_app().presets.all() if preset.own]
     assert dict(own.changes) == {"retrieval_strategy": "LEXICAL", "retrieval_k": 12}
     page = open_page("admin")
     page.selectbox(key="run_preset").set_value("own:Mi prueba").run()
     assert page.number_input(key="run_retrieval_k").value == 12
     clicked(page, "run_preset_delete")
-    assert not [preset for preset in get_app().bench.presets.all() if preset.own]
+    assert not [preset for preset in get_app().presets.all() if preset.own]
 
 
 def test_parameters_without_effect_are_switched_off() -> None:

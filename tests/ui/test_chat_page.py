@@ -36,8 +36,8 @@ def start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Start]:
 
     def start(model: ChatModel) -> App:
         settings = load_settings(data_dir=tmp_path, retrieval_strategy="LEXICAL")
-        app = App(settings, embedder=lambda _: FakeEmbedder(), chat_model=lambda: model)
-        app.add_sample_kb()
+        app = fake_app(settings, embedder=lambda _: FakeEmbedder(), chat_model=lambda: model)
+        app.kbs.add_sample()
         monkeypatch.setattr(state, "build_app", lambda _: app)
         get_app.clear()
         return app
@@ -104,11 +104,11 @@ def test_the_debug_panel_shows_how_an_answer_came_about(start: Start, language: 
 def test_knobs_reach_the_search(start: Start) -> None:
     app = start(FakeChatModel(REPLY))
     page = open_page("chat")
-    kb_id = app.kbs()[0].kb_id
+    kb_id = app.kbs.records()[0].kb_id
     page.slider(key=f"knob-kb_top_k-{kb_id}").set_value(1).run()
     page.toggle(key="chat_debug").set_value(True).run()
     page = asked(page, "vacaciones dietas teletrabajo permisos")
-    conversation = app.desk.conversations(page.session_state["chat_session"], kb_id)[0]
+    conversation = app.chat.conversations(page.session_state["chat_session"], kb_id)[0]
     answer = conversation.turns[0].answer
     assert answer is not None
     assert len(answer.debug["chunks_final"]) - answer.debug["stitching_added_count"] <= 1
@@ -155,23 +155,23 @@ def test_new_conversation_and_deletion(start: Start) -> None:
     next(button for button in page.button if button.label == "Nueva conversación").click().run()
     assert QUESTION not in texts(page)
     asked(page, "¿Cuánto se paga por kilómetro en coche propio?")
-    kb_id = app.kbs()[0].kb_id
-    assert len(app.desk.conversations(page.session_state["chat_session"], kb_id)) == 2
+    kb_id = app.kbs.records()[0].kb_id
+    assert len(app.chat.conversations(page.session_state["chat_session"], kb_id)) == 2
     next(button for button in page.button if button.label == "Borrar la conversación").click().run()
     assert not page.exception
-    assert [c.title for c in app.desk.conversations(page.session_state["chat_session"], kb_id)] == [QUESTION]
+    assert [c.title for c in app.chat.conversations(page.session_state["chat_session"], kb_id)] == [QUESTION]
 
 
 def test_twenty_sessions_at_once_each_see_their_own(start: Start) -> None:
     app = start(DemoModel())
-    kb = app.kbs()[0]
+    kb = app.kbs.records()[0]
 
     def session(n: int) -> list[str]:
-        name = app.desk.new_session()
-        conversation_id = app.desk.start(name, kb.kb_id, kb.kb_name)
+        name = app.chat.new_session()
+        conversation_id = app.chat.start(name, kb.kb_id, kb.kb_name)
         for question in (f"¿Cuántos días de vacaciones hay? ({n})", "¿Y cómo se piden?"):
-            app.desk.begin(name, conversation_id, question, UserContext()).join(60)
-        return [turn.question for turn in app.desk.conversation(name, conversation_id).turns]
+            app.chat.begin(name, conversation_id, question, UserContext()).join(60)
+        return [turn.question for turn in app.chat.conversation(name, conversation_id).turns]
 
     with ThreadPoolExecutor(20) as pool:
         found = list(pool.map(session, range(20)))
@@ -189,6 +189,6 @@ def test_a_marked_list_item_stays_a_list_item(start: Start) -> None:
     app = start(FakeChatModel("Hay dos reglas:\n\n- Un yate para [cada] jefe [1].\n- Otro yate más [1]."))
     page = asked(open_page("chat"), QUESTION)
     session = page.session_state["chat_session"]
-    answer = app.desk.conversations(session, app.kbs()[0].kb_id)[0].turns[0].answer
+    answer = app.chat.conversations(session, app.kbs.records()[0].kb_id)[0].turns[0].answer
     assert answer is not None
     assert "- :orange-background[Un yate para \\[cada\\] jefe]" in marked(answer)

@@ -53,7 +53,7 @@ def warnings(page: AppTest) -> str:
 
 def test_the_list_is_searched_filtered_and_tells_how_much_of_it_is_shown(data_dir: Path) -> None:
     ids = made_up(data_dir, 200)
-    get_app().bench.past.tag(ids[3], ["línea base"])
+    get_app().archive.tag(ids[3], ["línea base"])
     page = open_page("evaluation")
     assert len(table(page)) == 200
     assert not page.metric, "no run is opened for the list"
@@ -78,13 +78,13 @@ def test_a_chosen_run_is_tagged_noted_and_opened(data_dir: Path) -> None:
     page = open_page("evaluation")
     page = page.text_area(key=f"runs-note-{run_id}").input("con poca memoria").run()
     # Somebody else tags it while this page is open.
-    get_app().bench.past.tag(run_id, ["de otra"])
+    get_app().archive.tag(run_id, ["de otra"])
     page = page.multiselect(key=f"runs-tags-{run_id}").set_value([]).run()
     assert page.multiselect(key=f"runs-tags-{run_id}").value == ["de otra"]
-    note = get_app().bench.past.notes()[run_id]
+    note = get_app().archive.notes()[run_id]
     assert (note.tags, note.note) == (("de otra",), "con poca memoria")
     page = page.multiselect(key=f"runs-tags-{run_id}").set_value([]).run()
-    assert get_app().bench.past.notes()[run_id].tags == ()
+    assert get_app().archive.notes()[run_id].tags == ()
     page = page.button(key="runs-open").click().run()
     assert page.query_params["run"] == run_id
     assert "Recall@5" in {metric.label for metric in page.metric}
@@ -93,20 +93,20 @@ def test_a_chosen_run_is_tagged_noted_and_opened(data_dir: Path) -> None:
 def test_two_notes_at_once_are_both_shown_and_neither_is_lost(data_dir: Path) -> None:
     [run_id] = made_up(data_dir, 1)
     page = open_page("evaluation")
-    get_app().bench.past.write_note(run_id, "la de otra", seen="")
+    get_app().archive.write_note(run_id, "la de otra", seen="")
     page = page.text_area(key=f"runs-note-{run_id}").input("la mía").run()
     assert "Ahora dice: «la de otra»" in page.error[0].value
     assert page.text_area(key=f"runs-note-{run_id}").value == "la mía"
-    assert get_app().bench.past.notes()[run_id].note == "la de otra"
+    assert get_app().archive.notes()[run_id].note == "la de otra"
     page = page.text_area(key=f"runs-note-{run_id}").input("la de otra y la mía").run()
     assert not page.error
-    assert get_app().bench.past.notes()[run_id].note == "la de otra y la mía"
+    assert get_app().archive.notes()[run_id].note == "la de otra y la mía"
 
 
 def test_evaluations_of_answers_show_a_metric_of_their_own(data_dir: Path) -> None:
     finished_run()
     config = RagasConfig(metrics=("lexical_faithfulness",))
-    get_app().bench.ragas.run_now("respuestas", rows_from(given(count=2), "x"), config)
+    get_app().ragas.run_now("respuestas", rows_from(given(count=2), "x"), config)
     shown = table(open_page("evaluation"))
     assert shown["Recall@5"].iloc[0] == "–"
     assert "Fidelidad por palabras" in shown["Respuestas"].iloc[0]
@@ -136,7 +136,7 @@ def test_an_unknown_id_is_told_and_the_list_is_shown(
 
 def test_an_address_opens_a_run_and_tells_of_a_query_that_it_does_not_have(data_dir: Path) -> None:
     run_id = finished_run()
-    query_id = get_app().bench.past.run(run_id).per_query[0].query_id
+    query_id = get_app().archive.run(run_id).per_query[0].query_id
     page = open_page("evaluation", run=run_id, query=query_id)
     assert page.metric
     assert not page.warning
@@ -146,7 +146,7 @@ def test_an_address_opens_a_run_and_tells_of_a_query_that_it_does_not_have(data_
 
 
 def test_an_address_opens_a_comparison_and_the_address_follows_what_is_chosen(data_dir: Path) -> None:
-    bench = get_app().bench
+    bench = get_app().runs
     one, two, three = (str(bench.run_now(retrieval_strategy=name).run_id) for name in ("LEXICAL", "BRIDGE", "LEXICAL"))
     page = open_page("evaluation", compare=f"{one},{two},nope")
     assert "«nope»" in warnings(page)

@@ -33,7 +33,7 @@ def settle_health() -> None:
 
 def wait_for_jobs() -> None:
     deadline = time.monotonic() + 60
-    while any(job.active for job in get_app().bench.jobs()):
+    while any(job.active for job in get_app().runs.jobs()):
         assert time.monotonic() < deadline
         time.sleep(0.02)
 
@@ -75,7 +75,7 @@ def test_with_nothing_every_tile_has_a_word_and_a_next_step(data_dir: Path, no_k
 def test_the_sample_is_added_from_the_tile(data_dir: Path) -> None:
     home = open_page("home")
     home = home.button(key="home-sample").click().run()
-    assert [record.kb_name for record in get_app().kbs()] == ["politica_empresa.md"]
+    assert [record.kb_name for record in get_app().kbs.records()] == ["politica_empresa.md"]
     assert "politica_empresa.md" in texts(home)
     assert "home-sample" not in keys(home)
 
@@ -189,7 +189,7 @@ def test_the_tour_does_each_step_and_knows_it_after_a_reload(data_dir: Path, no_
     assert "1 de 4 pasos hechos" in str([bar.proto.text for bar in home.get("progress")])
     chat = home.button(key="tour-go-ask").click().run()
     draft = chat.chat_input[0].proto.value
-    assert draft in get_app().suggested_questions(get_app().kbs()[0].kb_id)
+    assert draft in get_app().kbs.suggested_questions(get_app().kbs.records()[0].kb_id)
     assert "la pregunta está escrita abajo" in texts(chat)
     chat = chat.chat_input[0].set_value(draft).run()
     home = chat.button(key="tour-go-on").click().run()
@@ -198,7 +198,7 @@ def test_the_tour_does_each_step_and_knows_it_after_a_reload(data_dir: Path, no_
     wait_for_jobs()
     home = home.run()
     home = home.button(key="tour-go-read").click().run()
-    [run] = get_app().bench.past.runs()[0]
+    [run] = get_app().archive.runs()[0]
     assert home.session_state["run_id"] == run.run_id
     assert (run.dataset, run.queries, run.generator) == (tour.SAMPLE_DATASET, 40, "")
     home = home.switch_page("views/0_Inicio.py").run()
@@ -219,7 +219,7 @@ def test_the_tour_is_closed_and_called_back(data_dir: Path) -> None:
 
 
 def test_those_who_have_been_here_are_not_guided(data_dir: Path) -> None:
-    get_app().add_sample_kb()
+    get_app().kbs.add_sample()
     write_runs(data_dir, 1)
     home = open_page("home")
     assert "tour-show" in keys(home)
@@ -231,7 +231,7 @@ def test_a_benchmark_that_fails_says_why_and_can_be_launched_again(
     data_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(tour._SAMPLE_RUN, "mteb_dataset_name", "nowhere")
-    get_app().add_sample_kb()
+    get_app().kbs.add_sample()
     home = open_page("home")
     home.session_state["tour"] = "on"
     home = home.run()

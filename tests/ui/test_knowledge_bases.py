@@ -34,7 +34,7 @@ def chosen(chat: AppTest) -> str:
 
 def settled(page: AppTest) -> AppTest:
     deadline = time.monotonic() + 60
-    while get_app().library.uploads():
+    while get_app().uploads.uploads():
         assert time.monotonic() < deadline
         time.sleep(0.05)
     page.run()
@@ -51,14 +51,14 @@ def test_several_files_are_taken_and_the_state_of_each_is_told(page: str, langua
     files = [("comedor.docx", DOCX), ("viajes.pdf", PDF), ("copia.docx", DOCX), ("roto.pdf", b"%PDF-1.4 x")]
     shown = texts(upload(open_page(page, language), *files))
     assert [text for text in said if text not in shown] == []
-    [record] = get_app().kbs()
+    [record] = get_app().kbs.records()
     assert page == "chat" or record.kb_name in shown
 
 
 def test_a_single_file_that_cannot_be_read_is_an_error_that_says_what_to_do() -> None:
     page = upload(open_page("admin"), ("escaneo.pdf", pdf([[], []])))
     assert "reconocimiento de texto (OCR)" in page.error[0].value
-    assert get_app().kbs() == []
+    assert get_app().kbs.records() == []
 
 
 def test_what_a_kb_holds_is_shown_page_by_page_with_what_it_repeats() -> None:
@@ -66,7 +66,7 @@ def test_what_a_kb_holds_is_shown_page_by_page_with_what_it_repeats() -> None:
     text = f"# Turnos\n\n{same}\n\n# Turnos\n\n{same}\n\n" + "".join(
         f"# Asunto {n}\n\nTexto {n}.\n\n" for n in range(20)
     )
-    record = get_app().add_kb("turnos.md", text.encode())
+    record = get_app().kbs.add("turnos.md", text.encode())
     page = open_page("admin")
     assert f"{record.chunks} fragmentos" in texts(page)
     page.button(key=f"look-{record.kb_id}").click().run()
@@ -81,7 +81,7 @@ def test_what_a_kb_holds_is_shown_page_by_page_with_what_it_repeats() -> None:
 
 
 def test_a_kb_is_renamed_indexed_again_and_deleted_only_after_a_question() -> None:
-    record = get_app().add_kb("comedor.docx", DOCX)
+    record = get_app().kbs.add("comedor.docx", DOCX)
     page = open_page("admin")
     page.text_input(key=f"name-{record.kb_id}").set_value("Normas de comedor").run()
     page.button(key=f"rename-{record.kb_id}").click().run()
@@ -92,12 +92,12 @@ def test_a_kb_is_renamed_indexed_again_and_deleted_only_after_a_question() -> No
     page.button(key=f"delete-{record.kb_id}").click().run()
     assert "Se eliminará **Normas de comedor**" in texts(page)
     assert page.button(key="delete-yes").label == "Eliminar"
-    assert get_app().kbs() != []  # asked before anything goes
+    assert get_app().kbs.records() != []  # asked before anything goes
 
 
 def test_chat_takes_files_when_there_is_no_kb_and_the_note_can_be_closed() -> None:
     chat = upload(open_page("chat"), ("comedor.docx", DOCX), ("viajes.pdf", PDF))
-    assert chosen(chat) == get_app().kbs()[0].kb_id
+    assert chosen(chat) == get_app().kbs.records()[0].kb_id
     questions = [button.label for button in chat.button if (button.key or "").startswith("suggested-")]
     assert questions == []  # too short to ask about
     chat.button(key="kb_dismiss").click().run()
@@ -105,7 +105,7 @@ def test_chat_takes_files_when_there_is_no_kb_and_the_note_can_be_closed() -> No
 
 
 def test_a_suggested_question_is_asked_by_its_click_and_gone_after_it() -> None:
-    get_app().add_sample_kb()
+    get_app().kbs.add_sample()
     chat = open_page("chat")
     suggested = [button for button in chat.button if (button.key or "").startswith("suggested-")]
     assert len(suggested) == 4
@@ -119,9 +119,9 @@ def test_a_suggested_question_is_asked_by_its_click_and_gone_after_it() -> None:
 
 
 def test_a_kb_added_in_chat_becomes_the_one_that_is_asked() -> None:
-    get_app().add_sample_kb()
+    get_app().kbs.add_sample()
     chat = upload(open_page("chat"), ("viajes.pdf", PDF))
-    added = next(kb for kb in get_app().kbs() if kb.kb_name == "viajes.pdf")
+    added = next(kb for kb in get_app().kbs.records() if kb.kb_name == "viajes.pdf")
     assert chosen(chat) == added.kb_id
     chat.chat_input[0].set_value("¿A cuánto se paga el kilómetro?").run()
     assert "veintiséis céntimos" in texts(chat)

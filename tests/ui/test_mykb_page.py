@@ -26,7 +26,7 @@ pytestmark = pytest.mark.usefixtures("data_dir", "no_keys")
 
 @pytest.fixture
 def kb(data_dir: Path, no_keys: None) -> KbRecord:
-    return get_app().add_kb("normas.md", KB.encode())
+    return get_app().kbs.add("normas.md", KB.encode())
 
 
 def with_set(kb: KbRecord, name: str = "mías") -> str:
@@ -88,7 +88,7 @@ def test_a_question_is_added_and_another_changed_in_the_form(kb: KbRecord) -> No
         return f"{set_id}-{get_app().kb_evaluation.question_set(kb.kb_id, set_id).changed_at}"
 
     at = f"{place()}-new"
-    chunk = get_app().kb_chunks(kb.kb_id)[0]
+    chunk = get_app().kbs.chunks(kb.kb_id)[0]
     page.text_area(key=f"mykb-q-{at}").set_value("¿Cuántas vacaciones hay?")
     page.selectbox(key=f"mykb-c-{at}").set_value(chunk.chunk_id)
     page = page.button(key=f"mykb-one-save-{at}").click().run()
@@ -108,7 +108,7 @@ def test_a_question_is_added_and_another_changed_in_the_form(kb: KbRecord) -> No
 
 def test_a_set_of_another_version_says_so_until_it_is_reviewed(kb: KbRecord) -> None:
     set_id = with_set(kb)
-    later = get_app().add_kb("normas.md", KB.replace("48", "52").encode())
+    later = get_app().kbs.add("normas.md", KB.replace("48", "52").encode())
     page = open_page("mykb")
     page = page.button(key="mykb_copy").click().run()
     assert "para otra versión del documento" in texts(page)
@@ -127,7 +127,7 @@ def test_a_run_leads_to_its_result_and_a_failed_proposal_says_why(kb: KbRecord) 
     page = page.run()
     assert page.session_state["mykb_step"] == "results"
     assert page.session_state["mykb_result"] == result_id
-    nothing = get_app().add_kb("nada.txt", b"uno dos tres")
+    nothing = get_app().kbs.add("nada.txt", b"uno dos tres")
     get_app().kb_evaluation.propose(nothing.kb_id, "x", 12)
     wait(nothing)
     assert "No se pudo hacer ninguna pregunta" in open_page("mykb").error[0].value
@@ -184,7 +184,7 @@ def test_the_chats_own_knob_follows_a_threshold_that_is_taken(kb: KbRecord) -> N
     assert not page.exception
     assert page.slider(key=key).value == 0.37
     page = page.slider(key=key).set_value(0.8).run()
-    get_app().configuration.change("kb_min_evidence", 0.2)
+    get_app().live.change("kb_min_evidence", 0.2)
     assert page.run().slider(key=key).value == 0.8
 
 

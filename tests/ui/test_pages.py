@@ -55,11 +55,11 @@ def sources(app: AppTest) -> list[str]:
 
 def open_newest(language: str = "es") -> AppTest:
     """The newest run in full."""
-    return open_page("evaluation", language, run=str(get_app().bench.past.runs()[0][0].run_id))
+    return open_page("evaluation", language, run=str(get_app().archive.runs()[0][0].run_id))
 
 
 def finished_run() -> str:
-    return str(build_app(load_settings()).bench.run_now().run_id)
+    return str(build_app(load_settings()).runs.run_now().run_id)
 
 
 @pytest.mark.parametrize("language", ["es", "en"])
@@ -86,7 +86,7 @@ def test_sample_kb_then_chat_in_strict_mode(data_dir: Path) -> None:
 
 def test_truncated_kb_says_so_on_both_pages(data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KB_MAX_CHARS", "1000")
-    record = get_app().add_kb("largo.txt", ("Un párrafo sobre nada. " * 10 + "\n\n").encode() * 20)
+    record = get_app().kbs.add("largo.txt", ("Un párrafo sobre nada. " * 10 + "\n\n").encode() * 20)
     assert record.kb_truncated
     for page in ("admin", "chat"):
         assert any("se conservan" in warning.value for warning in open_page(page).warning)
@@ -97,7 +97,7 @@ def test_launch_from_admin_and_read_the_result(data_dir: Path) -> None:
     admin = open_page("admin")
     admin.button(key="run_start").click().run()
     deadline = time.monotonic() + 60
-    while any(job.active for job in get_app().bench.jobs()):
+    while any(job.active for job in get_app().runs.jobs()):
         assert time.monotonic() < deadline
         time.sleep(0.1)
     evaluation = open_newest()
@@ -195,8 +195,8 @@ def test_a_provider_that_is_set_outside_cannot_be_changed_in_admin(
 
 
 def test_the_list_of_questions_is_kept_to_one_cause(data_dir: Path) -> None:
-    run_id = str(get_app().bench.run_now(kb_top_k=3).run_id)
-    lost = [row for row in get_app().bench.past.run(run_id).per_query if row.cause == "below_cut"]
+    run_id = str(get_app().runs.run_now(kb_top_k=3).run_id)
+    lost = [row for row in get_app().archive.run(run_id).per_query if row.cause == "below_cut"]
     assert lost
     evaluation = open_newest()
     assert "Dónde se pierden las preguntas" in texts(evaluation)
@@ -229,9 +229,9 @@ def said_of_others(app: AppTest) -> str:
 @pytest.mark.parametrize(("language", "verdict"), [("es", "significativa"), ("en", "significant")])
 def test_two_runs_are_compared_with_intervals_p_and_what_differs(data_dir: Path, language: str, verdict: str) -> None:
     app = get_app()
-    worse = str(app.bench.run_now(retrieval_k=10).run_id)
-    better = str(app.bench.run_now(retrieval_strategy="BRIDGE").run_id)
-    app.bench.run_now(eval_max_queries=3)  # other questions: not offered
+    worse = str(app.runs.run_now(retrieval_k=10).run_id)
+    better = str(app.runs.run_now(retrieval_strategy="BRIDGE").run_id)
+    app.runs.run_now(eval_max_queries=3)  # other questions: not offered
     evaluation = open_page("evaluation", language, compare=worse)
     widgets = comparison_widgets(evaluation)
     assert widgets["base"].value == worse
@@ -242,7 +242,7 @@ def test_two_runs_are_compared_with_intervals_p_and_what_differs(data_dir: Path,
     assert verdict in texts(evaluation)
     tables = [table.value for table in evaluation.dataframe]
     [deltas] = [table for table in tables if "p (Holm)" in table]
-    expected = app.bench.past.compare([worse, better]).runs[0].metrics
+    expected = app.archive.compare([worse, better]).runs[0].metrics
     assert list(deltas.iloc[:, 7]) == [len(metric.improved) for metric in expected]
     [changes] = [table for table in tables if {"RETRIEVAL_STRATEGY", "FINGERPRINT"} <= set(table.iloc[:, 0])]
     assert changes.iloc[:, 0].to_list()[-1] == "FINGERPRINT"
@@ -277,5 +277,5 @@ def test_a_run_of_an_earlier_version_is_shown_and_compared(data_dir: Path) -> No
     assert not evaluation.exception
     assert "puede deberse al azar" in texts(evaluation)
     app = get_app()
-    assert [metric.metric for metric in app.bench.past.compare([two, one]).runs[0].metrics] == ["recall@5", "mrr"]
-    assert "mrr" in app.bench.past.export(one, "markdown").files[f"{one}.md"].decode()
+    assert [metric.metric for metric in app.archive.compare([two, one]).runs[0].metrics] == ["recall@5", "mrr"]
+    assert "mrr" in app.archive.export(one, "markdown").files[f"{one}.md"].decode()

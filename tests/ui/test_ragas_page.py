@@ -35,10 +35,10 @@ def judge(data_dir: Path, no_keys: None, monkeypatch: pytest.MonkeyPatch) -> Ite
 def finished() -> str:
     """The id of the run whose job ended last."""
     deadline = time.monotonic() + 60
-    while any(job.active for job in get_app().bench.jobs()):
+    while any(job.active for job in get_app().runs.jobs()):
         assert time.monotonic() < deadline
         time.sleep(0.05)
-    [job] = get_app().bench.jobs()
+    [job] = get_app().runs.jobs()
     assert job.state == "done", job
     return job.job_id
 
@@ -65,18 +65,18 @@ def test_without_a_judge_the_page_says_so_and_offers_what_needs_none(
 def test_without_rows_nothing_is_started(data_dir: Path) -> None:
     admin = open_page("admin").button(key="ragas_start").click().run()
     assert "Elija primero" in admin.warning[0].value
-    assert get_app().bench.jobs() == []
+    assert get_app().runs.jobs() == []
 
 
 def test_the_answers_of_a_run_are_evaluated_from_admin(judge: JudgeStub) -> None:
-    run = get_app().bench.run_now(eval_max_queries=3, judge_metrics="", provider="demo")
+    run = get_app().runs.run_now(eval_max_queries=3, judge_metrics="", provider="demo")
     admin = open_page("admin")
     assert "Juez: **openai/judge**" in texts(admin)
     assert len(admin.multiselect(key="ragas_metrics").options) == len(JUDGED) + len(UNJUDGED)
     admin = admin.radio(key="ragas_source").set_value("run").run()
     admin = admin.multiselect(key="ragas_metrics").set_value(["ragas_context_recall", "ragas_faithfulness"]).run()
     start(admin)
-    result = get_app().bench.past.run(finished())
+    result = get_app().archive.run(finished())
     assert result.dataset == run.run_id
     assert result.scored == {"ragas_context_recall": (3, 3), "ragas_faithfulness": (3, 3)}
 
@@ -92,13 +92,13 @@ def test_the_chats_of_the_session_are_evaluated_from_admin(data_dir: Path, no_ke
     app = app.radio(key="ragas_source").set_value("chat").run()
     app = app.multiselect(key="ragas_metrics").set_value(["lexical_faithfulness"]).run()
     start(app)
-    assert get_app().bench.past.run(finished()).scored == {"lexical_faithfulness": (1, 1)}
+    assert get_app().archive.run(finished()).scored == {"lexical_faithfulness": (1, 1)}
 
 
 def test_an_evaluation_is_shown_with_tiles_rows_and_what_was_judged(judge: JudgeStub) -> None:
     lacking: list[dict[str, Any]] = given(count=3)
     del lacking[0]["reference"]
-    run_id = get_app().bench.ragas.run_now("mío", rows_from(lacking, "x"), RagasConfig(repeats=2)).run_id
+    run_id = get_app().ragas.run_now("mío", rows_from(lacking, "x"), RagasConfig(repeats=2)).run_id
     page = open_newest()
     labels = {metric.label for metric in page.metric}
     assert {"Fidelidad (Ragas)", "Recall del contexto (juez)", "Coste"} <= labels
@@ -124,7 +124,7 @@ def test_an_evaluation_is_shown_with_tiles_rows_and_what_was_judged(judge: Judge
 
 def test_replies_that_cannot_be_read_are_shown_as_they_came(judge: JudgeStub, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tests.judges.judge_stub.perhaps_broken", lambda *_: "No sabría decirle.")
-    get_app().bench.ragas.run_now(
+    get_app().ragas.run_now(
         "roto", rows_from(given(count=2), "x"), RagasConfig(metrics=("ragas_context_recall",))
     )
     page = open_newest()
@@ -140,7 +140,7 @@ def test_labels_show_agreement_with_intervals_and_errors_found(
     language: str,
     title: str,
 ) -> None:
-    get_app().bench.ragas.run_now("acuerdo", rows_from(given(LABELLED), "x"), LEXICAL)
+    get_app().ragas.run_now("acuerdo", rows_from(given(LABELLED), "x"), LEXICAL)
     page = open_newest(language)
     assert title in texts(page)
     values = {metric.label: metric.value for metric in page.metric}
@@ -154,7 +154,7 @@ def test_two_systems_answers_are_compared_whatever_their_files_are_called(
     data_dir: Path,
     no_keys: None,
 ) -> None:
-    desk = get_app().bench.ragas
+    desk = get_app().ragas
     other = [{**row, "response": "Nada de eso: 99 cosas."} for row in given(count=5)]
     one = desk.run_now("uno", rows_from(given(count=5), "x"), LEXICAL).run_id
     desk.run_now("otras preguntas", rows_from(given(count=4), "x"), LEXICAL)
@@ -177,15 +177,15 @@ def test_the_means_so_far_are_shown_while_it_runs(judge: JudgeStub, monkeypatch:
     monkeypatch.setenv("NIM_MAX_CONCURRENT_REQUESTS", "1")
     get_app.clear()
     judge.piece_delay = 0.4
-    run_id = get_app().bench.ragas.start(
+    run_id = get_app().ragas.start(
         "lento", rows_from(given(count=20), "x"), RagasConfig(metrics=("ragas_faithfulness",))
     )
     deadline = time.monotonic() + 30
-    while not get_app().bench.ragas.so_far(run_id)["ragas_faithfulness"][1]:
+    while not get_app().ragas.so_far(run_id)["ragas_faithfulness"][1]:
         assert time.monotonic() < deadline
         time.sleep(0.05)
     admin = open_page("admin")
-    get_app().bench.stop_run(run_id)
+    get_app().runs.stop_run(run_id)
     judge.piece_delay = 0.0
     assert "Medias hasta ahora: Fidelidad (Ragas)" in texts(admin)
     assert json.loads((get_app().settings.results_dir / run_id / "manifest.json").read_text("utf-8"))["kind"] == "ragas"

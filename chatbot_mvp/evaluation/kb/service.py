@@ -46,7 +46,7 @@ class EvaluationJob:
     """Id of the set or the result that it makes, once it has ended well."""
 
 
-class KbEvaluationDesk:
+class KbEvaluationService:
     """Safe to share between sessions; holds nothing of one user."""
 
     def __init__(

@@ -38,7 +38,7 @@ from chatbot_mvp.types import ProgressCallback, ignore_progress
 _DEFAULTS = RagasConfig()
 
 
-class RagasDesk:
+class RagasService:
     """Safe to share between sessions."""
 
     def __init__(

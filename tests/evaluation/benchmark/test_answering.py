@@ -57,15 +57,15 @@ def app_with(settings: Settings, embedder: FakeEmbedder) -> Callable[..., App]:
     )
 
     def make(models: Models, **changes: Any) -> App:
-        app = App(configured.with_changes(**changes), embedder=lambda _: embedder, chat_model=DemoModel)
-        app.bench._model = models.of  # the one seam between a run and its providers
+        app = fake_app(configured.with_changes(**changes), embedder=lambda _: embedder, chat_model=DemoModel)
+        app.runs._model = models.of  # the one seam between a run and its providers
         return app
 
     return make
 
 
 def gold_answers(app: App) -> dict[str, str]:
-    return {query.text: query.answer for query in app.bench.data.load("valle_multihop").queries}
+    return {query.text: query.answer for query in app.datasets.load("valle_multihop").queries}
 
 
 def question_of(request: ChatRequest) -> str:
@@ -83,7 +83,7 @@ def test_right_answers_score_one_and_wrong_ones_are_told_where_they_went_wrong(a
         return gold[question_of(request)] if len(asked) % 2 else ABSTENTION
 
     models.generator.reply = reply
-    result = app.bench.run_now(nim_max_concurrent_requests=1)
+    result = app.runs.run_now(nim_max_concurrent_requests=1)
     abstained = [row for row in result.per_query if row.abstained]
     answered = [row for row in result.per_query if not row.abstained]
     assert (len(abstained), result.abstentions) == (20, 20)
@@ -102,9 +102,9 @@ def test_right_answers_score_one_and_wrong_ones_are_told_where_they_went_wrong(a
 def test_generator_and_judge_see_the_context_that_is_recorded(app_with: Callable[..., App]) -> None:
     models = Models("algo")
     app = app_with(models)
-    row = app.bench.run_now(eval_max_queries=1, kb_top_k=3).per_query[0]
+    row = app.runs.run_now(eval_max_queries=1, kb_top_k=3).per_query[0]
     assert row.generation_doc_ids == row.retrieved[:3]
-    documents = app.bench.past.documents(app.bench.past.runs()[0][0].run_id, row.generation_doc_ids)
+    documents = app.archive.documents(app.archive.runs()[0][0].run_id, row.generation_doc_ids)
     for request in (*models.generator.requests, *models.judge.requests):
         shown = request.messages[1].content
         positions = [shown.index(documents[doc_id].text[:40]) for doc_id in row.generation_doc_ids]
@@ -113,7 +113,7 @@ def test_generator_and_judge_see_the_context_that_is_recorded(app_with: Callable
 
 def test_a_budget_of_context_holds_for_both(app_with: Callable[..., App]) -> None:
     models = Models("algo")
-    row = app_with(models).bench.run_now(eval_max_queries=1, generation_max_context_chars=500).per_query[0]
+    row = app_with(models).runs.run_now(eval_max_queries=1, generation_max_context_chars=500).per_query[0]
     assert 0 < len(row.generation_doc_ids) < 5
     assert max(len(request.messages[1].content) for request in models.generator.requests) < 1_100
 
@@ -129,7 +129,7 @@ def test_a_failed_answer_is_not_scored_and_a_retry_asks_for_it_alone(app_with: C
 
     models.generator.reply = reply
     app = app_with(models)
-    result = app.bench.run_now()
+    result = app.runs.run_now()
     failed = [row for row in result.per_query if row.failed]
     assert 0 < len(failed) < QUERIES
     assert result.failures == {"generate": len(failed)}
@@ -143,12 +143,12 @@ def test_a_failed_answer_is_not_scored_and_a_retry_asks_for_it_alone(app_with: C
     away = False
     models.generator.requests.clear()
     models.judge.requests.clear()
-    again = app.bench.retry_now(result.run_id)
+    again = app.runs.retry_now(result.run_id)
     assert len(models.generator.requests) == len(failed)
     assert len(models.judge.requests) == 2 * len(failed)
     assert (again.failures, again.scored["f1"]) == ({}, (QUERIES, QUERIES))
-    assert [run.run_id for run in app.bench.past.runs()[0]] == [result.run_id]
-    assert app.bench.past.run(result.run_id).failures == {}
+    assert [run.run_id for run in app.archive.runs()[0]] == [result.run_id]
+    assert app.archive.run(result.run_id).failures == {}
 
 
 def test_a_judge_that_cannot_be_read_leaves_its_metric_unscored_and_keeps_what_it_said(
@@ -158,7 +158,7 @@ def test_a_judge_that_cannot_be_read_leaves_its_metric_unscored_and_keeps_what_i
         return "ni idea" if "fiel" in request.messages[0].content else '{"score": 1}'
 
     app = app_with(Models("algo", reply))
-    result = app.bench.run_now(eval_max_queries=4)
+    result = app.runs.run_now(eval_max_queries=4)
     assert (result.metrics["faithfulness"], result.scored["faithfulness"]) == (None, (0, 4))
     assert result.readings["faithfulness"] == (None, 0.0)
     assert result.metrics["context_utilization"] == 1.0
@@ -178,12 +178,12 @@ def test_a_refused_key_ends_the_run_with_what_is_recorded(app_with: Callable[...
     models.generator.reply = reply
     app = app_with(models)
     with pytest.raises(ProviderKeyRefused):
-        app.bench.run_now(nim_max_concurrent_requests=1)
-    [run] = app.bench.past.unfinished()
+        app.runs.run_now(nim_max_concurrent_requests=1)
+    [run] = app.archive.unfinished()
     assert 0 < run.recorded <= 10
     models.generator.reply = "algo"
     models.generator.requests.clear()
-    app.bench.resume_now(run.run_id)
+    app.runs.resume_now(run.run_id)
     assert len(models.generator.requests) == QUERIES - run.recorded
 
 
@@ -196,10 +196,10 @@ def test_a_provider_that_is_away_is_given_up_and_retried_later(app_with: Callabl
     models.generator.reply = away
     app = app_with(models)
     with pytest.raises(RunGaveUp, match="25 failures in a row"):
-        app.bench.run_now(nim_max_concurrent_requests=1)
-    [run] = app.bench.past.unfinished()
+        app.runs.run_now(nim_max_concurrent_requests=1)
+    [run] = app.archive.unfinished()
     models.generator.reply = "algo"
-    assert app.bench.retry_now(run.run_id).scored["f1"] == (QUERIES, QUERIES)
+    assert app.runs.retry_now(run.run_id).scored["f1"] == (QUERIES, QUERIES)
 
 
 def test_a_slow_judge_does_not_hold_the_generator(app_with: Callable[..., App]) -> None:
@@ -216,7 +216,7 @@ def test_a_slow_judge_does_not_hold_the_generator(app_with: Callable[..., App]) 
             generated.append(now.done)
             gate.set()
 
-    result = app_with(Models("algo", slow)).bench.run_now(progress)
+    result = app_with(Models("algo", slow)).runs.run_now(progress)
     assert generated
     assert result.scored["faithfulness"] == (QUERIES, QUERIES)
 
@@ -234,11 +234,11 @@ def test_a_stop_keeps_what_is_at_work_and_a_resume_asks_for_the_rest_alone(app_w
             raise RunStopped(run_id="?")
 
     with pytest.raises(RunStopped):
-        app.bench.run_now(progress, nim_max_concurrent_requests=2)
-    [run] = app.bench.past.unfinished()
+        app.runs.run_now(progress, nim_max_concurrent_requests=2)
+    [run] = app.archive.unfinished()
     answered = len(models.generator.requests)
     assert 5 <= run.recorded == answered < QUERIES
-    result = app.bench.resume_now(run.run_id)
+    result = app.runs.resume_now(run.run_id)
     assert len(models.generator.requests) == QUERIES
     assert len(models.judge.requests) == 2 * QUERIES
     assert result.usage.phases["generate"].calls == QUERIES
@@ -246,7 +246,7 @@ def test_a_stop_keeps_what_is_at_work_and_a_resume_asks_for_the_rest_alone(app_w
 
 def test_without_a_language_model_nothing_is_judged_and_similarity_is_still_there(app_with: Callable[..., App]) -> None:
     app = app_with(Models("algo"), judge_provider="demo")
-    result = app.bench.run_now(eval_max_queries=6)
+    result = app.runs.run_now(eval_max_queries=6)
     assert result.judge == ""
     assert "faithfulness" not in result.metrics
     assert result.metrics["semantic_similarity"] is not None
@@ -257,7 +257,7 @@ def test_the_fingerprint_tells_models_and_judge_apart_and_is_the_pipelines_witho
     settings: Settings, app_with: Callable[..., App]
 ) -> None:
     def fingerprint(**changes: Any) -> str:
-        return str(app_with(Models("algo")).bench.plan_run(**changes).fingerprint)
+        return str(app_with(Models("algo")).runs.plan_run(**changes).fingerprint)
 
     one = fingerprint()
     assert fingerprint() == one

@@ -73,9 +73,8 @@ def asking(settings: Settings, stub: ModelStub) -> Settings:
 
 def app_of(settings: Settings, embedder: FakeEmbedder | None = None) -> App:
     """As after a restart, with the real providers."""
-    providers = Providers(settings)
     model = embedder or FakeEmbedder()
-    return App(settings, lambda _: model, providers.current, providers.language_model, providers)
+    return fake_app(settings, lambda _: model)
 
 
 def stop_when(condition: Callable[[Progress], bool]) -> Callable[[Progress], None]:
@@ -91,20 +90,20 @@ def ends_with(
 ) -> tuple[str, ChatbotError]:
     """(the id of a run that ends with an error, the error)."""
     with pytest.raises(error) as raised:
-        app_of(settings).bench.run_now(progress, **kw)
-    [run] = app_of(settings).bench.past.unfinished()
+        app_of(settings).runs.run_now(progress, **kw)
+    [run] = app_of(settings).archive.unfinished()
     return run.run_id, raised.value
 
 
 def lines(settings: Settings, run_id: str) -> Counter[tuple[str, str, str]]:
     """(phase, query, status) -> lines of records.jsonl."""
-    rows, _ = read_json_lines(settings.results_dir / run_id / "records.jsonl")
+    rows, _ = read_lines(settings.results_dir / run_id / "records.jsonl")
     return Counter((row["phase"], row["query_id"], row["status"]) for row in rows)
 
 
 def unbroken(settings: Settings, tmp_path: Path) -> RunResult:
     """The result of the same run elsewhere."""
-    return app_of(settings.with_changes(data_dir=tmp_path / "elsewhere")).bench.run_now()
+    return app_of(settings.with_changes(data_dir=tmp_path / "elsewhere")).runs.run_now()
 
 
 def same(one: RunResult, other: RunResult) -> bool:
@@ -141,7 +140,7 @@ def test_a_run_stopped_while_it_asks_is_resumed_without_asking_twice(
     stub.latency = 0.01
     run_id, _ = ends_with(RunStopped, asking, stop_when(lambda now: now.phase == phase and now.done >= 4))
     stub.latency = 0.0
-    resumed = app_of(asking).bench.resume_now(run_id)
+    resumed = app_of(asking).runs.resume_now(run_id)
     assert set(stub.answered.values()) == {1}, "what ended soon after the stop was recorded"
     assert set(lines(asking, run_id).values()) == {1}
     assert same(resumed, unbroken(asking, tmp_path))
@@ -152,7 +151,7 @@ def test_enrichment_goes_on_where_it_was_stopped(asking: Settings, stub: ModelSt
     run_id, _ = ends_with(RunStopped, enriched, stop_when(lambda now: now.phase == "enrich" and now.done >= 24))
     asked = stub.asked(OTHER)
     assert 24 <= asked < 80
-    app_of(enriched).bench.resume_now(run_id)
+    app_of(enriched).runs.resume_now(run_id)
     assert stub.asked(OTHER) == 80
     assert set(stub.answered.values()) == {1}
 
@@ -163,11 +162,11 @@ def test_no_text_is_embedded_twice(asking: Settings, stub: ModelStub) -> None:
     vectors = asking.with_changes(retrieval_strategy="SIMPLE_VECTOR", generation_enabled=False)
     for stopped_in in ("embed_corpus", "embed_queries"):
         with pytest.raises(RunStopped):
-            app_of(vectors, embedder).bench.run_now(
+            app_of(vectors, embedder).runs.run_now(
                 stop_when(lambda now, phase=stopped_in: now.phase == phase and now.done > 0)  # type: ignore[misc]
             )
-    for run in app_of(vectors).bench.past.unfinished():
-        app_of(vectors, embedder).bench.resume_now(run.run_id)
+    for run in app_of(vectors).archive.unfinished():
+        app_of(vectors, embedder).runs.resume_now(run.run_id)
     passages = Counter(text for kind, texts in embedder.batches if kind == "passage" for text in texts)
     questions = Counter(text for kind, texts in embedder.batches if kind == "query" for text in texts)
     assert (len(passages), set(passages.values())) == (80, {1})
@@ -201,7 +200,7 @@ def test_a_run_whose_prompts_changed_is_not_resumed(asking: Settings) -> None:
     path = asking.results_dir / run_id / "manifest.json"
     path.write_text(json.dumps({**json.loads(path.read_text("utf-8")), "prompts": "es0-en0-000000"}), "utf-8")
     with pytest.raises(RunMismatch, match="prompts was 'es0-en0-000000' and is now 'es"):
-        app_of(asking).bench.resume_now(run_id)
+        app_of(asking).runs.resume_now(run_id)
 
 
 def test_two_runs_that_begin_in_one_second_have_folders_of_their_own(asking: Settings) -> None:
@@ -212,7 +211,7 @@ def test_two_runs_that_begin_in_one_second_have_folders_of_their_own(asking: Set
     def begin() -> None:
         app = app_of(retrieval)
         gate.wait()
-        found.append(app.bench.run_now().run_id)
+        found.append(app.runs.run_now().run_id)
 
     threads = [threading.Thread(target=begin) for _ in range(4)]
     for thread in threads:
@@ -241,13 +240,13 @@ def failing(stub: ModelStub, word: str, status: int, times: int | None = None, k
 
 
 def questions(settings: Settings) -> Dataset:
-    return app_of(settings).bench.data.load("valle_multihop")
+    return app_of(settings).datasets.load("valle_multihop")
 
 
 def test_a_query_that_a_passing_failure_cost_is_tried_again_after_the_others(asking: Settings, stub: ModelStub) -> None:
     word = questions(asking).queries[3].text.split()[-1]
     failing(stub, word, 503, times=2)
-    result = app_of(asking.with_changes(nim_max_retries=0)).bench.run_now()
+    result = app_of(asking.with_changes(nim_max_retries=0)).runs.run_now()
     assert result.failures == {}
     assert {key[2] for key in lines(asking, result.run_id)} == {"ok"}
     assert set(lines(asking, result.run_id).values()) == {1}
@@ -259,7 +258,7 @@ def test_what_fails_for_good_is_recorded_and_only_that_is_retried(
 ) -> None:
     words = next(query.text for query in questions(asking).queries[:QUERIES] if "?" in query.text)
     failing(stub, words, 400)
-    first = app_of(asking).bench.run_now()
+    first = app_of(asking).runs.run_now()
     run_id = first.run_id
     assert first.failures == {"generate": 1}
     assert first.scored["generation_score"] == (QUERIES - 1, QUERIES)
@@ -270,19 +269,19 @@ def test_what_fails_for_good_is_recorded_and_only_that_is_retried(
     stub.rule = lambda asked: None
     # A retry that dies before its result is there is found and finished, though nothing is failed any more.
     with pytest.raises(RunStopped):
-        app_of(asking).bench.retry_now(run_id, stop_when(lambda now: now.phase == "aggregate"))
+        app_of(asking).runs.retry_now(run_id, stop_when(lambda now: now.phase == "aggregate"))
     new = sum(stub.attempts.values()) - before
     assert 1 <= new <= 3, "one answer and its judgements"
-    assert app_of(asking).bench.past.run(run_id).failures == {"generate": 1}, "the old result can still be read"
-    assert [run.run_id for run in app_of(asking).bench.past.unfinished()] == [run_id]
-    second = app_of(asking).bench.resume_now(run_id)
+    assert app_of(asking).archive.run(run_id).failures == {"generate": 1}, "the old result can still be read"
+    assert [run.run_id for run in app_of(asking).archive.unfinished()] == [run_id]
+    second = app_of(asking).runs.resume_now(run_id)
     assert sum(stub.attempts.values()) - before == new
     assert second.failures == {}
     assert second.scored["generation_score"] == (QUERIES, QUERIES)
     assert same(second, unbroken(asking, tmp_path))
-    [listed] = app_of(asking).bench.past.runs()[0]
+    [listed] = app_of(asking).archive.runs()[0]
     assert (listed.run_id, listed.metrics) == (run_id, second.metrics)
-    assert app_of(asking).bench.past.unfinished() == []
+    assert app_of(asking).archive.unfinished() == []
 
 
 def test_a_provider_that_stays_away_is_given_up_and_tried_again_by_a_retry(
@@ -294,7 +293,7 @@ def test_a_provider_that_stays_away_is_given_up_and_tried_again_by_a_retry(
     assert "benchmark retry" in str(error)
     assert stub.asked(GENERATE) <= 3 * QUERIES
     stub.rule = lambda asked: None
-    assert same(app_of(away).bench.retry_now(run_id), unbroken(away, tmp_path))
+    assert same(app_of(away).runs.retry_now(run_id), unbroken(away, tmp_path))
 
 
 @pytest.mark.parametrize("kind", [GENERATE, JUDGE, OTHER])
@@ -319,7 +318,7 @@ def test_a_quota_that_is_used_up_ends_the_run_and_the_resume_does_the_rest(
     assert "benchmark resume" in str(error)
     assert all(status == "ok" for _, _, status in lines(settings, run_id))
     stub.rule = lambda asked: None
-    resumed = app_of(settings).bench.resume_now(run_id)
+    resumed = app_of(settings).runs.resume_now(run_id)
     assert set(stub.answered.values()) == {1}
     assert same(resumed, unbroken(settings, tmp_path))
 
@@ -338,7 +337,7 @@ def test_a_slow_judge_does_not_hold_the_generator(asking: Settings, stub: ModelS
             if now.phase == "generate" and not began:
                 began.append(time.monotonic())
 
-        result = app_of(settings).bench.run_now(progress)
+        result = app_of(settings).runs.run_now(progress)
         ended = stub.last[GENERATE] - began[0]
         judge = other if own_address else stub
         assert judge.asked(JUDGE) == QUERIES - result.abstentions
@@ -348,7 +347,7 @@ def test_a_slow_judge_does_not_hold_the_generator(asking: Settings, stub: ModelS
 
 
 def test_the_threads_of_a_run_end_with_it(asking: Settings) -> None:
-    app_of(asking).bench.run_now()
+    app_of(asking).runs.run_now()
     names = ("generate-", "judge-")
     wait_for(lambda: not [thread for thread in threading.enumerate() if thread.name.startswith(names)])
 
@@ -405,9 +404,9 @@ def test_a_budget_is_not_exceeded_and_a_larger_one_goes_on(asking: Settings, stu
     assert 3.0 < spent <= 6.0
     assert 0 < int(error.params["done"]) <= QUERIES
     with pytest.raises(RunOverBudget) as raised:
-        app_of(settings).bench.resume_now(run_id, budget_usd=spent)
+        app_of(settings).runs.resume_now(run_id, budget_usd=spent)
     assert float(raised.value.params["spent"]) == spent, "nothing was asked"
-    result = app_of(settings).bench.resume_now(run_id, budget_usd=1_000.0)
+    result = app_of(settings).runs.resume_now(run_id, budget_usd=1_000.0)
     assert set(stub.answered.values()) == {1}
     assert result.usage.calls == sum(stub.answered.values())
     alone = unbroken(priced(settings.with_changes(data_dir=tmp_path / "elsewhere")), tmp_path)
@@ -449,17 +448,17 @@ def test_a_disk_that_is_full_ends_a_run_that_goes_on_when_there_is_room(
 ) -> None:
     """Records, events, the cache of vectors, tables and result: whichever does not fit."""
     expected = unbroken(asking, tmp_path)
-    app_of(asking.with_changes(generation_enabled=False)).bench.run_now()  # the index is there
+    app_of(asking.with_changes(generation_enabled=False)).runs.run_now()  # the index is there
     with room_of(size):
         run_id, error = ends_with(RunNotWritten, asking)
     assert error.exit_code == 1
     assert f"benchmark resume {run_id}" in str(error)
-    assert same(app_of(asking).bench.resume_now(run_id), expected)
+    assert same(app_of(asking).runs.resume_now(run_id), expected)
 
 
 def test_a_disk_that_is_full_from_the_start_lets_no_run_begin(asking: Settings) -> None:
     with room_of(200), pytest.raises(RunNotBegun):
-        app_of(asking).bench.run_now()
+        app_of(asking).runs.run_now()
     assert list(asking.results_dir.iterdir()) == []
 
 
@@ -469,7 +468,7 @@ def test_an_index_or_cache_that_does_not_fit_is_told_as_a_full_disk(asking: Sett
     with room_of(5_000):
         run_id, error = ends_with(RunNotWritten, settings)
     assert str(settings.cache_dir) in str(error.params["path"])
-    assert app_of(settings).bench.resume_now(run_id).queries == QUERIES
+    assert app_of(settings).runs.resume_now(run_id).queries == QUERIES
 
 
 def test_a_cache_that_is_no_database_is_told_with_what_to_do(asking: Settings) -> None:
@@ -477,7 +476,7 @@ def test_a_cache_that_is_no_database_is_told_with_what_to_do(asking: Settings) -
     settings.cache_dir.mkdir(parents=True)
     (settings.cache_dir / "vectors.sqlite").write_bytes(b"no database at all, but long enough" * 100)
     with pytest.raises((RunNotWritten, CacheUnusable), match=r"vectors\.sqlite"):
-        app_of(settings).bench.run_now()
+        app_of(settings).runs.run_now()
 
 
 def test_jobs_go_on_after_one_whose_end_could_not_be_written(tmp_path: Path) -> None:
@@ -537,7 +536,7 @@ def test_runs_of_two_processes_work_one_after_the_other_and_a_waiting_one_can_be
     assert [process.wait(60) for process in processes] == [0, 0]
     spans = []
     for path in results.glob("*/events.jsonl"):
-        rows, _ = read_json_lines(path)
+        rows, _ = read_lines(path)
         times = {row["event"]: row["time"] for row in rows}
         spans.append((times["run_start"], times["run_complete"]))
     spans.sort()

@@ -14,7 +14,7 @@ from chatbot_mvp.errors import PilotFailed, RunStopped
 from chatbot_mvp.evaluation.benchmark.estimate import CHARS_PER_TOKEN, Amount, Estimate, PhaseEstimate, total_of
 from chatbot_mvp.evaluation.benchmark.latency import busy_seconds, share_of_time
 from chatbot_mvp.evaluation.benchmark.pilot import projected, spread
-from chatbot_mvp.evaluation.service import Bench
+from chatbot_mvp.evaluation.service import RunService
 from chatbot_mvp.runs.records import RunFolder
 from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.types import Progress
@@ -47,7 +47,7 @@ def make(settings: Settings, stub: OpenAiStub) -> Callable[..., App]:
         }
         built = build_app(settings.with_changes(**{**own, **changes}))
         embedder = FakeEmbedder()
-        built.bench = Bench(
+        built.runs = Bench(
             lambda: built.settings,
             built._build_for_run,
             lambda _: embedder,
@@ -73,7 +73,7 @@ def test_a_pilot_of_ten_tells_calls_tokens_cost_and_seconds_of_the_run_that_foll
 ) -> None:
     stub.seconds = 0.2
     app = make()
-    estimate = app.bench.pilot(10)
+    estimate = app.runs.pilot(10)
     assert stub.calls == 30
     assert estimate.pilot is not None
     assert (estimate.pilot.queries, estimate.pilot.calls, estimate.pilot.cached, estimate.pilot.kept) == (
@@ -82,9 +82,9 @@ def test_a_pilot_of_ten_tells_calls_tokens_cost_and_seconds_of_the_run_that_foll
         0,
         True,
     )
-    assert (app.bench.past.runs()[0], app.bench.past.unfinished()) == ([], [])
+    assert (app.archive.runs()[0], app.archive.unfinished()) == ([], [])
     assert list((app.settings.cache_dir / "pilots").iterdir()) == []
-    result = app.bench.run_now()
+    result = app.runs.run_now()
     usage = result.usage
     assert (estimate.total.calls.expected, usage.calls, usage.cached) == (120, 120, 30)
     assert stub.calls == 120
@@ -108,7 +108,7 @@ def test_a_pilot_of_ten_tells_calls_tokens_cost_and_seconds_of_the_run_that_foll
 
 def test_lengths_alone_ask_nothing_write_nothing_and_come_near(make: Callable[..., App], stub: OpenAiStub) -> None:
     app = make(llm_cache_enabled=False, eval_max_queries=12)
-    estimate = app.bench.estimate()
+    estimate = app.runs.estimate()
     assert stub.calls == 0
     assert not app.settings.data_dir.exists()
     assert estimate is not None
@@ -116,49 +116,49 @@ def test_lengths_alone_ask_nothing_write_nothing_and_come_near(make: Callable[..
     found = phases(estimate)
     assert [phase.seconds for phase in found.values()] == [None, None]
     assert estimate.total.seconds is None
-    usage = app.bench.run_now().usage
+    usage = app.runs.run_now().usage
     assert estimate.total.calls == Amount(usage.calls)
     assert close(estimate.total.prompt_tokens.expected, usage.prompt_tokens, 0.2)
     # Now there are calls of the same model to go by.
-    after = phases(app.bench.estimate())
+    after = phases(app.runs.estimate())
     assert {phase.seconds_basis for phase in after.values()} == {"earlier_runs"}
 
 
 def test_a_model_without_a_price_has_no_cost_and_a_free_one_costs_nothing(make: Callable[..., App]) -> None:
-    estimate = make(openai_model_name="house-model").bench.estimate()
+    estimate = make(openai_model_name="house-model").runs.estimate()
     assert estimate is not None
     assert [(phase.cost_usd, phase.price) for phase in estimate.phases] == [(None, None)] * 2
     assert estimate.total.cost_usd is None
-    demo = make(provider="demo").bench.estimate()
+    demo = make(provider="demo").runs.estimate()
     assert demo is not None
     assert [(phase.phase, phase.model, phase.calls.expected) for phase in demo.phases] == [("generate", "demo", 40)]
     assert demo.total.cost_usd == Amount(0)
     assert demo.total.prompt_tokens.expected == 0
-    mixed = make(judge_provider="openai", judge_model_name="house-model").bench.estimate()
+    mixed = make(judge_provider="openai", judge_model_name="house-model").runs.estimate()
     assert mixed is not None
     assert [phase.cost_usd is None for phase in mixed.phases] == [False, True]
     assert mixed.total.cost_usd is None
 
 
 def test_a_run_that_asks_no_model_has_no_estimate(make: Callable[..., App]) -> None:
-    plan = make().bench.plan_run(generation_enabled=False)
+    plan = make().runs.plan_run(generation_enabled=False)
     assert plan.estimate is None
     assert plan.as_json()["estimate"] is None
 
 
 def test_what_retrieval_asks_of_a_model_is_counted(make: Callable[..., App]) -> None:
     app = make(generation_enabled=False, retrieval_strategy="CONTEXTUAL_HYBRID", reranker_enabled=True)
-    found = phases(app.bench.estimate(eval_max_corpus=60, eval_max_queries=5, retrieval_pre_fusion_k=20))
+    found = phases(app.runs.estimate(eval_max_corpus=60, eval_max_queries=5, retrieval_pre_fusion_k=20))
     assert {name: phase.calls.expected for name, phase in found.items()} == {"enrich": 60, "retrieval": 100}
     # No bundled question is short enough to be expanded.
-    assert make(generation_enabled=False, query_expansion_llm=True).bench.estimate() is None
+    assert make(generation_enabled=False, query_expansion_llm=True).runs.estimate() is None
 
 
 def test_a_pilot_of_an_enriching_strategy_enriches_a_few_and_retrieves_with_a_stand_in(
     make: Callable[..., App], stub: OpenAiStub
 ) -> None:
     app = make(retrieval_strategy="CONTEXTUAL_HYBRID", judge_metrics="")
-    estimate = app.bench.pilot(4)
+    estimate = app.runs.pilot(4)
     assert stub.calls == 4 + 4
     assert estimate.pilot is not None
     assert (estimate.pilot.stand_in, estimate.pilot.kept, estimate.pilot.calls) == ("LEXICAL", False, 8)
@@ -169,7 +169,7 @@ def test_a_pilot_of_an_enriching_strategy_enriches_a_few_and_retrieves_with_a_st
 
 def test_a_second_pilot_is_free_and_does_not_take_the_rest_for_free(make: Callable[..., App], stub: OpenAiStub) -> None:
     app = make()
-    first, second = app.bench.pilot(5), app.bench.pilot(5)
+    first, second = app.runs.pilot(5), app.runs.pilot(5)
     assert stub.calls == 15
     assert second.pilot is not None
     assert (second.pilot.cached, second.pilot.cost_usd) == (15, 0)
@@ -182,16 +182,16 @@ def test_a_pilot_that_gets_no_reply_says_why_and_leaves_nothing(make: Callable[.
     stub.faults.append(Fault())  # the list of models
     stub.faults.extend([Fault(Response.json({"error": {"message": "house rules"}}, 400))] * 3)
     with pytest.raises(PilotFailed, match="house rules"):
-        app.bench.pilot(3)
+        app.runs.pilot(3)
     with pytest.raises(PilotFailed, match="cost more than"):
-        app.bench.pilot(3, budget_usd=0.0001)
+        app.runs.pilot(3, budget_usd=0.0001)
 
     def stop(progress: Progress) -> None:
         if progress.phase == "generate":
             raise RunStopped(run_id="?")
 
     with pytest.raises(RunStopped):
-        app.bench.pilot(3, stop)
+        app.runs.pilot(3, stop)
     assert list((app.settings.cache_dir / "pilots").iterdir()) == []
     assert not app.settings.submissions_path.exists()
 
@@ -231,7 +231,7 @@ def test_busy_time_is_that_of_any_call_and_pauses_do_not_count() -> None:
 
 
 def test_models_of_one_provider_share_its_limit_and_those_of_two_work_side_by_side(make: Callable[..., App]) -> None:
-    estimate = make().bench.estimate()
+    estimate = make().runs.estimate()
     assert estimate is not None
     one, two = (replace(phase, seconds=Amount(10.0)) for phase in estimate.phases)
     assert total_of([one, two]).seconds == Amount(20.0)

@@ -43,7 +43,7 @@ def machine(settings: Settings, tmp_path: Path) -> Make:
 
     def make(name: str) -> App:
         own = settings.with_changes(data_dir=tmp_path / name, retrieval_strategy="LEXICAL", generation_enabled=True)
-        return App(own, lambda _: FakeEmbedder(), DemoModel, lambda *_: FakeLanguageModel().model)
+        return fake_app(own, lambda _: FakeEmbedder(), DemoModel, lambda *_: FakeLanguageModel().model)
 
     return make
 
@@ -52,24 +52,24 @@ def machine(settings: Settings, tmp_path: Path) -> Make:
 def bundle(machine: Make, tmp_path: Path) -> Path:
     """The zip of a run of machine "a" over five queries."""
     app = machine("a")
-    run_id = app.bench.run_now(eval_max_queries=5).run_id
+    run_id = app.runs.run_now(eval_max_queries=5).run_id
     path = tmp_path / "bundle.zip"
-    path.write_bytes(app.bench.past.export(run_id, "zip").files[f"{run_id}.zip"])
+    path.write_bytes(app.archive.export(run_id, "zip").files[f"{run_id}.zip"])
     return path
 
 
 def test_an_exported_run_is_the_same_run_on_another_machine(machine: Make, bundle: Path) -> None:
     there, here = machine("a"), machine("b")
-    imported = here.bench.past.import_run(bundle)
+    imported = here.archive.import_run(bundle)
     run_id = imported.run_id
     assert (imported.kind, imported.queries) == ("bundle", 5)
-    assert replace(here.bench.past.run(run_id), imported="") == there.bench.past.run(run_id)
-    assert result_lines(here.bench.past.run(run_id)) == result_lines(there.bench.past.run(run_id))
-    assert here.bench.past.runs() == there.bench.past.runs()
-    there_files, here_files = ([path.name for path in app.bench.past.files(run_id)] for app in (there, here))
+    assert replace(here.archive.run(run_id), imported="") == there.archive.run(run_id)
+    assert result_lines(here.archive.run(run_id)) == result_lines(there.archive.run(run_id))
+    assert here.archive.runs() == there.archive.runs()
+    there_files, here_files = ([path.name for path in app.archive.files(run_id)] for app in (there, here))
     assert here_files == there_files
-    others = [app.bench.run_now(eval_max_queries=5, kb_top_k=2).run_id for app in (there, here)]
-    one, two = (app.bench.past.compare([run_id, other]) for app, other in zip((there, here), others, strict=True))
+    others = [app.runs.run_now(eval_max_queries=5, kb_top_k=2).run_id for app in (there, here)]
+    one, two = (app.archive.compare([run_id, other]) for app, other in zip((there, here), others, strict=True))
     assert [asdict(delta) for delta in one.runs[0].metrics] == [asdict(delta) for delta in two.runs[0].metrics]
     assert (
         one.runs[0].configuration
@@ -80,21 +80,21 @@ def test_an_exported_run_is_the_same_run_on_another_machine(machine: Make, bundl
         }
     )
     # Its data set is here too, so that it can be exported again, and read down to the texts.
-    [again] = here.bench.past.export(run_id, "zip").files.values()
+    [again] = here.archive.export(run_id, "zip").files.values()
     assert set(zipfile.ZipFile(io.BytesIO(again)).namelist()) == set(zipfile.ZipFile(bundle).namelist())
-    row = here.bench.past.run(run_id).per_query[0]
-    assert here.bench.past.documents(run_id, row.retrieved) == there.bench.past.documents(run_id, row.retrieved)
+    row = here.archive.run(run_id).per_query[0]
+    assert here.archive.documents(run_id, row.retrieved) == there.archive.documents(run_id, row.retrieved)
     with pytest.raises(RunAlreadyFinished):
-        here.bench.resume_now(run_id)
-    assert here.bench.past.unfinished() == []
+        here.runs.resume_now(run_id)
+    assert here.archive.unfinished() == []
 
 
 def test_a_run_that_is_here_already_is_not_replaced(machine: Make, bundle: Path) -> None:
     here = machine("a")
-    before = here.bench.past.runs()
+    before = here.archive.runs()
     with pytest.raises(RunExists):
-        here.bench.past.import_run(bundle)
-    assert here.bench.past.runs() == before
+        here.archive.import_run(bundle)
+    assert here.archive.runs() == before
 
 
 def rewritten(path: Path, change: Callable[[dict[str, bytes]], None], hashes: bool = True) -> Path:
@@ -142,7 +142,7 @@ def test_a_damaged_bundle_is_refused_with_what_is_wrong(
 ) -> None:
     here = machine("b")
     with pytest.raises(BundleDamaged, match=said):
-        here.bench.past.import_run(rewritten(bundle, change, hashes))
+        here.archive.import_run(rewritten(bundle, change, hashes))
     assert not here.settings.data_dir.exists()
 
 
@@ -151,7 +151,7 @@ def test_a_bundle_that_was_cut_is_refused(machine: Make, bundle: Path, end: floa
     content = bundle.read_bytes()
     bundle.write_bytes(content[: int(len(content) * end)])
     with pytest.raises(BundleDamaged, match="not a zip"):
-        machine("b").bench.past.import_run(bundle)
+        machine("b").archive.import_run(bundle)
 
 
 def test_a_byte_that_changed_on_the_way_is_seen(machine: Make, bundle: Path) -> None:
@@ -159,7 +159,7 @@ def test_a_byte_that_changed_on_the_way_is_seen(machine: Make, bundle: Path) -> 
     content[200] ^= 0xFF
     bundle.write_bytes(content)
     with pytest.raises(BundleDamaged):
-        machine("b").bench.past.import_run(bundle)
+        machine("b").archive.import_run(bundle)
 
 
 @pytest.mark.parametrize(
@@ -172,7 +172,7 @@ def test_a_path_that_leads_elsewhere_is_refused_and_nothing_written(machine: Mak
         archive.writestr(name, b"x")
     before = sorted(tmp_path.rglob("*"))
     with pytest.raises(BundleUnsafe):
-        machine("b").bench.past.import_run(path)
+        machine("b").archive.import_run(path)
     assert sorted(tmp_path.rglob("*")) == before
 
 
@@ -195,7 +195,7 @@ def test_links_two_runs_doubles_and_sizes_are_refused(
             for name, content in entries:
                 archive.writestr(name, content)
         with pytest.raises(BundleUnsafe):
-            machine("b").bench.past.import_run(path)
+            machine("b").archive.import_run(path)
 
 
 def test_a_disk_that_refuses_leaves_nothing(machine: Make, bundle: Path) -> None:
@@ -203,51 +203,51 @@ def test_a_disk_that_refuses_leaves_nothing(machine: Make, bundle: Path) -> None
     here.settings.data_dir.mkdir()
     (here.settings.data_dir / "results").write_text("no folder")
     with pytest.raises(ImportNotWritten):
-        here.bench.past.import_run(bundle)
+        here.archive.import_run(bundle)
     assert not here.settings.submissions_path.exists()
 
 
 def test_our_own_trec_export_is_scored_as_the_run_was(machine: Make, tmp_path: Path) -> None:
     app = machine("a")
-    ours = app.bench.run_now(generation_enabled=False)
-    [path] = [tmp_path / name for name in app.bench.past.export(ours.run_id, "trec").files if name.endswith(".run")]
-    for name, content in app.bench.past.export(ours.run_id, "trec").files.items():
+    ours = app.runs.run_now(generation_enabled=False)
+    [path] = [tmp_path / name for name in app.archive.export(ours.run_id, "trec").files if name.endswith(".run")]
+    for name, content in app.archive.export(ours.run_id, "trec").files.items():
         (tmp_path / name).write_bytes(content)
-    imported = app.bench.past.import_run(path, "valle_multihop", "their bm25")
+    imported = app.archive.import_run(path, "valle_multihop", "their bm25")
     assert (imported.kind, imported.queries, imported.without_ranking, imported.left_out) == ("trec", 40, 0, 0)
-    theirs = app.bench.past.run(imported.run_id)
+    theirs = app.archive.run(imported.run_id)
     assert theirs.strategy == "their-bm25"
     for name in ("metrics", "scored", "intervals", "splits", "causes", "dataset_sha256"):
         assert getattr(theirs, name) == getattr(ours, name), name
-    comparison = app.bench.past.compare([ours.run_id, imported.run_id])
+    comparison = app.archive.compare([ours.run_id, imported.run_id])
     assert {delta.delta for delta in comparison.runs[0].metrics} == {0.0}
     assert set(comparison.runs[0].configuration) == {"fingerprint"}
-    assert {row.run_id for row in app.bench.past.runs()[0]} == {ours.run_id, imported.run_id}
-    assert "trec" in app.bench.past.run(imported.run_id).imported
+    assert {row.run_id for row in app.archive.runs()[0]} == {ours.run_id, imported.run_id}
+    assert "trec" in app.archive.run(imported.run_id).imported
     assert list(app.settings.results_dir.glob(".import-*")) == []
-    assert app.bench.past.export(imported.run_id, "markdown").files
+    assert app.archive.export(imported.run_id, "markdown").files
 
 
 def test_queries_without_a_line_count_as_not_retrieved_and_are_told(app: App, tmp_path: Path) -> None:
-    queries = app.bench.run_now(retrieval_strategy="LEXICAL").per_query
+    queries = app.runs.run_now(retrieval_strategy="LEXICAL").per_query
     lines = [f"{row.query_id} Q0 {row.gold[0]} 1 3.5 mine" for row in queries[:10]]
     path = tmp_path / "part.run"
     path.write_text("\n".join(lines) + "\n", "utf-8")
-    imported = app.bench.past.import_run(path, "valle_multihop")
+    imported = app.archive.import_run(path, "valle_multihop")
     assert (imported.queries, imported.without_ranking) == (40, 30)
-    result = app.bench.past.run(imported.run_id)
+    result = app.archive.run(imported.run_id)
     assert (result.strategy, result.metrics["hit@1"], result.scored["hit@1"]) == ("mine", 0.25, (40, 40))
     assert result.per_query[20].retrieved == ()
 
 
 def test_a_sample_leaves_queries_of_the_file_out(machine: Make, settings: Settings, tmp_path: Path) -> None:
     app = machine("a")
-    rows = app.bench.run_now(generation_enabled=False).per_query
+    rows = app.runs.run_now(generation_enabled=False).per_query
     path = tmp_path / "all.run"
     path.write_text("".join(f"{row.query_id} Q0 {row.gold[0]} 1 1 t\n" for row in rows), "utf-8")
     own = app.settings.with_changes(eval_max_queries=5)
-    small = App(own, lambda _: FakeEmbedder(), DemoModel)
-    imported = small.bench.past.import_run(path, "valle_multihop")
+    small = fake_app(own, lambda _: FakeEmbedder(), DemoModel)
+    imported = small.archive.import_run(path, "valle_multihop")
     assert (imported.queries, imported.left_out) == (5, 35)
 
 
@@ -266,11 +266,11 @@ def test_a_sample_leaves_queries_of_the_file_out(machine: Make, settings: Settin
 def test_a_file_that_is_no_run_over_the_data_set_is_refused(
     app: App, tmp_path: Path, text: str, error: type[ChatbotError], said: str
 ) -> None:
-    query = app.bench.data.load("valle_multihop").queries[0].query_id
+    query = app.datasets.load("valle_multihop").queries[0].query_id
     path = tmp_path / "t.run"
     path.write_text(text.replace("q-one", query), "utf-8")
     with pytest.raises(error, match=said):
-        app.bench.past.import_run(path, "valle_multihop")
+        app.archive.import_run(path, "valle_multihop")
     assert not app.settings.data_dir.exists()
 
 
@@ -283,7 +283,7 @@ def test_what_is_neither_zip_nor_trec_is_told(app: App, tmp_path: Path, bundle: 
         (bundle, "valle_multihop", "its own data set"),
     ):
         with pytest.raises(NothingToImport, match=said):
-            app.bench.past.import_run(path, dataset)
+            app.archive.import_run(path, dataset)
 
 
 def test_a_ranking_goes_by_score_then_rank_and_ids_may_be_percent_encoded(tmp_path: Path) -> None:

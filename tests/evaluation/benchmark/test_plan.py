@@ -14,9 +14,9 @@ from tests.fakes import FakeEmbedder
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_a_plan_foretells_the_run(app: App, strategy: str) -> None:
     changes = {"retrieval_strategy": strategy, "eval_max_queries": 5, "eval_max_corpus": 60}
-    plan = app.bench.plan_run(**changes)
+    plan = app.runs.plan_run(**changes)
     assert not app.settings.data_dir.exists()
-    result = app.bench.run_now(**changes)
+    result = app.runs.run_now(**changes)
     assert (plan.dataset, plan.strategy, plan.fingerprint) == (result.dataset, strategy, result.fingerprint)
     assert (plan.queries, plan.documents) == (result.queries, result.documents)
     manifest = app.settings.results_dir / result.run_id / "manifest.json"
@@ -25,21 +25,21 @@ def test_a_plan_foretells_the_run(app: App, strategy: str) -> None:
 
 def test_a_plan_knows_what_is_cached_and_embeds_nothing(app: App, embedder: FakeEmbedder) -> None:
     changes = {"retrieval_strategy": "HYBRID"}
-    before = app.bench.plan_run(**changes)
+    before = app.runs.plan_run(**changes)
     assert embedder.embedded == []
     assert (before.index_cached, before.vectors) == (False, CachedVectors(0, 80))
-    app.bench.run_now(**changes)
+    app.runs.run_now(**changes)
     asked = len(embedder.embedded)
-    after = app.bench.plan_run(**changes)
+    after = app.runs.plan_run(**changes)
     assert (after.index_cached, after.vectors) == (True, CachedVectors(80, 80))
     assert len(embedder.embedded) == asked
     # Of other documents, those that are the same need not be embedded again.
-    assert app.bench.plan_run(**changes, eval_max_corpus=30).vectors == CachedVectors(30, 30)
+    assert app.runs.plan_run(**changes, eval_max_corpus=30).vectors == CachedVectors(30, 30)
 
 
 def test_a_plan_makes_no_run(app: App) -> None:
-    app.bench.plan_run(retrieval_strategy="LEXICAL")
-    assert (app.bench.past.unfinished(), app.bench.past.runs()[0], app.bench.jobs()) == ([], [], [])
+    app.runs.plan_run(retrieval_strategy="LEXICAL")
+    assert (app.archive.unfinished(), app.archive.runs()[0], app.runs.jobs()) == ([], [], [])
 
 
 @pytest.mark.parametrize(
@@ -52,13 +52,13 @@ def test_a_plan_makes_no_run(app: App) -> None:
     ],
 )
 def test_a_plan_is_refused_as_the_run_would_be(app: App, changes: dict[str, object], error: type[ChatbotError]) -> None:
-    for attempt in (app.bench.plan_run, app.bench.run_now):
+    for attempt in (app.runs.plan_run, app.runs.run_now):
         with pytest.raises(error):
             attempt(**changes)
     assert not app.settings.results_dir.exists()
 
 
 def test_lost_gold_is_a_warning_of_the_plan(app: App) -> None:
-    plan = app.bench.plan_run(retrieval_strategy="LEXICAL", eval_max_corpus=10)
+    plan = app.runs.plan_run(retrieval_strategy="LEXICAL", eval_max_corpus=10)
     assert [text for text in plan.warnings if "EVAL_MAX_CORPUS" in text] == plan.warnings
     assert len(plan.warnings) == 1

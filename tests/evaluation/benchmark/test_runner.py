@@ -57,7 +57,7 @@ CONTRACT = {
 
 def new_app(settings: Settings) -> App:
     """As after a restart: the same folders, nothing in memory."""
-    return App(
+    return fake_app(
         settings,
         embedder=lambda _: FakeEmbedder(),
         chat_model=DemoModel,
@@ -74,7 +74,7 @@ def stop_run(app: App, when: Callable[[Progress], bool], **changes: Any) -> str:
 
     stopped = False
     try:
-        app.bench.run_now(progress, **changes)
+        app.runs.run_now(progress, **changes)
     except RunStopped:
         stopped = True
     assert stopped
@@ -87,7 +87,7 @@ def in_mid_run(progress: Progress) -> bool:
 
 
 def recorded_queries(app_settings: Settings, run_id: str) -> list[str]:
-    rows, _ = read_json_lines(app_settings.results_dir / run_id / "records.jsonl")
+    rows, _ = read_lines(app_settings.results_dir / run_id / "records.jsonl")
     return [row["query_id"] for row in rows]
 
 
@@ -97,7 +97,7 @@ def rankings(result: RunResult) -> dict[str, tuple[str, ...]]:
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_a_result_has_every_field_of_the_contract(app: App, strategy: str) -> None:
-    result = app.bench.run_now(retrieval_strategy=strategy)
+    result = app.runs.run_now(retrieval_strategy=strategy)
     assert set(result_json(result)) >= CONTRACT
     assert (result.dataset, result.strategy, result.queries) == ("valle_multihop", strategy, QUERIES)
     assert set(result.metrics) == set(RANKING_METRICS)
@@ -113,12 +113,12 @@ def test_a_result_has_every_field_of_the_contract(app: App, strategy: str) -> No
     phases = {"load", "index", "retrieve", "aggregate", "export", *(name for name, has in of_strategy.items() if has)}
     assert set(result.seconds) == phases
     assert result.peak_rss_mb > 0
-    assert app.bench.past.run(result.run_id) == result
+    assert app.archive.run(result.run_id) == result
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_two_runs_have_identical_metrics_and_rankings(settings: Settings, strategy: str) -> None:
-    one, other = (new_app(settings).bench.run_now(retrieval_strategy=strategy) for _ in range(2))
+    one, other = (new_app(settings).runs.run_now(retrieval_strategy=strategy) for _ in range(2))
     assert one.run_id != other.run_id
     assert one.fingerprint == other.fingerprint
     assert one.metrics == other.metrics
@@ -126,7 +126,7 @@ def test_two_runs_have_identical_metrics_and_rankings(settings: Settings, strate
 
 
 def test_the_metrics_are_the_means_over_the_queries_of_the_result(app: App) -> None:
-    result = app.bench.run_now(retrieval_strategy="LEXICAL")
+    result = app.runs.run_now(retrieval_strategy="LEXICAL")
     for name, mean in result.metrics.items():
         values = [row.metrics[name] for row in result.per_query]
         assert mean == pytest.approx(sum(values) / QUERIES, abs=1e-12)
@@ -137,19 +137,19 @@ def test_the_metrics_are_the_means_over_the_queries_of_the_result(app: App) -> N
 
 def test_the_language_of_a_corpus_can_be_given(app: App) -> None:
     """English stems no Spanish word, so a run that is told so is another one."""
-    detected = app.bench.run_now(retrieval_strategy="LEXICAL")
-    english = app.bench.run_now(retrieval_strategy="LEXICAL", retrieval_bm25_language="en")
+    detected = app.runs.run_now(retrieval_strategy="LEXICAL")
+    english = app.runs.run_now(retrieval_strategy="LEXICAL", retrieval_bm25_language="en")
     assert english.fingerprint != detected.fingerprint
     assert rankings(english) != rankings(detected)
 
 
 def test_bm25_finds_a_gold_document_first_for_nearly_every_bundled_question(app: App) -> None:
     """Both gold documents share words with the question by design: fewer than 30 of 40 would be a broken analysis."""
-    assert app.bench.run_now(retrieval_strategy="LEXICAL").metrics["hit@1"] >= 0.75
+    assert app.runs.run_now(retrieval_strategy="LEXICAL").metrics["hit@1"] >= 0.75
 
 
 def test_no_more_queries_and_no_deeper_rankings_than_asked_for(app: App) -> None:
-    result = app.bench.run_now(retrieval_strategy="LEXICAL", eval_max_queries=7, retrieval_k=3)
+    result = app.runs.run_now(retrieval_strategy="LEXICAL", eval_max_queries=7, retrieval_k=3)
     assert result.queries == len(result.per_query) == 7
     assert {len(row.retrieved) for row in result.per_query} == {3}
     assert "recall@3" in result.metrics
@@ -157,21 +157,21 @@ def test_no_more_queries_and_no_deeper_rankings_than_asked_for(app: App) -> None
 
 
 def test_a_limit_beyond_the_data_set_means_all(app: App) -> None:
-    assert app.bench.run_now(retrieval_strategy="LEXICAL", eval_max_queries=999).queries == QUERIES
+    assert app.runs.run_now(retrieval_strategy="LEXICAL", eval_max_queries=999).queries == QUERIES
 
 
 def test_a_finished_run_is_one_line_in_the_submissions(app: App) -> None:
-    results = [app.bench.run_now(retrieval_strategy="LEXICAL", eval_max_queries=n) for n in (3, 4)]
-    rows, damaged = read_json_lines(app.settings.submissions_path)
+    results = [app.runs.run_now(retrieval_strategy="LEXICAL", eval_max_queries=n) for n in (3, 4)]
+    rows, damaged = read_lines(app.settings.submissions_path)
     assert [row["run_id"] for row in rows] == [result.run_id for result in results]
     assert damaged == 0
-    runs, _ = app.bench.past.runs()
+    runs, _ = app.archive.runs()
     assert {run.run_id: run.metrics for run in runs} == {r.run_id: r.metrics for r in results}
 
 
 def test_the_csv_files_parse_to_the_figures_of_the_result(app: App) -> None:
-    result = app.bench.run_now(retrieval_strategy="LEXICAL")
-    files = {path.name: path for path in app.bench.past.files(result.run_id)}
+    result = app.runs.run_now(retrieval_strategy="LEXICAL")
+    files = {path.name: path for path in app.archive.files(result.run_id)}
     run_id = result.run_id
     assert set(files) == {f"{run_id}.json", f"{run_id}_summary.csv", f"{run_id}_detail.csv"}
     with files[f"{run_id}_summary.csv"].open(encoding="utf-8", newline="") as file:
@@ -193,7 +193,7 @@ def test_a_query_without_gold_is_not_scored_and_its_cells_are_empty(app: App, tm
     qrels = folder / "qrels" / "test.tsv"
     lines = qrels.read_text("utf-8").splitlines(keepends=True)
     qrels.write_text("".join(line for line in lines if not line.startswith("q002\t")), "utf-8")
-    result = app.bench.run_now(retrieval_strategy="LEXICAL", mteb_dataset_name=str(folder), eval_max_queries=4)
+    result = app.runs.run_now(retrieval_strategy="LEXICAL", mteb_dataset_name=str(folder), eval_max_queries=4)
     assert set(map(tuple, result.scored.values())) == {(3, 4)}
     detail = app.settings.results_dir / result.run_id / f"{result.run_id}_detail.csv"
     with detail.open(encoding="utf-8", newline="") as file:
@@ -224,11 +224,11 @@ def test_a_run_that_cannot_be_made_leaves_nothing_behind(
     app: App, changes: dict[str, Any], error: type[Exception]
 ) -> None:
     with pytest.raises(error):
-        app.bench.run_now(**changes)
+        app.runs.run_now(**changes)
     with pytest.raises(error):
-        app.bench.start_run(**changes)
+        app.runs.start_run(**changes)
     assert not app.settings.results_dir.exists()
-    assert app.bench.jobs() == []
+    assert app.runs.jobs() == []
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
@@ -236,16 +236,16 @@ def test_a_stopped_run_resumes_to_what_an_unbroken_run_gives(settings: Settings,
     run_id = stop_run(new_app(settings), in_mid_run, retrieval_strategy=strategy)
     done = len(recorded_queries(settings, run_id))
     assert 0 < done < QUERIES
-    [waiting] = new_app(settings).bench.past.unfinished()
+    [waiting] = new_app(settings).archive.unfinished()
     assert (waiting.run_id, waiting.recorded, waiting.queries) == (run_id, done, QUERIES)
 
-    resumed = new_app(settings).bench.resume_now(run_id)
+    resumed = new_app(settings).runs.resume_now(run_id)
     assert Counter(recorded_queries(settings, run_id)) == {f"q{n:03d}": 1 for n in range(1, QUERIES + 1)}
-    assert new_app(settings).bench.past.unfinished() == []
-    unbroken = new_app(settings.with_changes(data_dir=tmp_path / "other")).bench.run_now(retrieval_strategy=strategy)
+    assert new_app(settings).archive.unfinished() == []
+    unbroken = new_app(settings.with_changes(data_dir=tmp_path / "other")).runs.run_now(retrieval_strategy=strategy)
     assert resumed.metrics == unbroken.metrics
     assert rankings(resumed) == rankings(unbroken)
-    events, _ = read_json_lines(settings.results_dir / run_id / "events.jsonl")
+    events, _ = read_lines(settings.results_dir / run_id / "events.jsonl")
     assert [(event["event"], event.get("resumed")) for event in events if event["event"] == "run_start"] == [
         ("run_start", False),
         ("run_start", True),
@@ -255,16 +255,16 @@ def test_a_stopped_run_resumes_to_what_an_unbroken_run_gives(settings: Settings,
 @pytest.mark.parametrize("phase", ["index", "aggregate", "export"])
 def test_a_run_stopped_in_any_phase_can_be_resumed(settings: Settings, phase: str) -> None:
     run_id = stop_run(new_app(settings), lambda now: now.phase == phase, retrieval_strategy="LEXICAL")
-    assert new_app(settings).bench.past.runs() == ([], 0)
-    assert new_app(settings).bench.resume_now(run_id).queries == QUERIES
+    assert new_app(settings).archive.runs() == ([], 0)
+    assert new_app(settings).runs.resume_now(run_id).queries == QUERIES
     assert len(recorded_queries(settings, run_id)) == QUERIES
-    assert [run.run_id for run in new_app(settings).bench.past.runs()[0]] == [run_id]
+    assert [run.run_id for run in new_app(settings).archive.runs()[0]] == [run_id]
 
 
 def test_a_resume_keeps_the_settings_that_the_run_was_started_with(settings: Settings) -> None:
     run_id = stop_run(new_app(settings), in_mid_run, retrieval_strategy="LEXICAL", retrieval_k=7, eval_max_queries=35)
     later = settings.with_changes(retrieval_strategy="HYBRID", retrieval_k=5, kb_top_k=1, eval_max_queries=2)
-    result = new_app(later).bench.resume_now(run_id)
+    result = new_app(later).runs.resume_now(run_id)
     assert (result.strategy, result.queries) == ("LEXICAL", 35)
     assert {len(row.retrieved) for row in result.per_query} == {7}
 
@@ -273,7 +273,7 @@ def test_a_torn_record_is_done_again_and_counted(settings: Settings) -> None:
     run_id = stop_run(new_app(settings), in_mid_run, retrieval_strategy="LEXICAL")
     path = settings.results_dir / run_id / "records.jsonl"
     path.write_bytes(path.read_bytes()[:-15])
-    result = new_app(settings).bench.resume_now(run_id)
+    result = new_app(settings).runs.resume_now(run_id)
     assert result.damaged_records == 1
     assert Counter(recorded_queries(settings, run_id)) == {f"q{n:03d}": 1 for n in range(1, QUERIES + 1)}
 
@@ -285,7 +285,7 @@ def test_a_run_whose_data_set_changed_is_not_resumed(settings: Settings, tmp_pat
     with (folder / "corpus.jsonl").open("a", encoding="utf-8") as file:
         file.write('{"_id": "nuevo", "title": "", "text": "uno más"}\n')
     with pytest.raises(RunMismatch) as raised:
-        new_app(settings).bench.resume_now(run_id)
+        new_app(settings).runs.resume_now(run_id)
     assert run_id in str(raised.value)
     assert "dataset_sha256 was" in str(raised.value)
     assert recorded_queries(settings, run_id) == before
@@ -297,7 +297,7 @@ def test_a_run_of_another_pipeline_or_version_is_not_resumed(settings: Settings,
     path = settings.results_dir / run_id / "manifest.json"
     path.write_text(json.dumps({**json.loads(path.read_text("utf-8")), name: "older"}), "utf-8")
     with pytest.raises(RunMismatch, match=f"{name} was 'older'"):
-        new_app(settings).bench.resume_now(run_id)
+        new_app(settings).runs.resume_now(run_id)
 
 
 def test_a_data_set_given_by_a_relative_folder_is_found_again_from_elsewhere(
@@ -307,25 +307,25 @@ def test_a_data_set_given_by_a_relative_folder_is_found_again_from_elsewhere(
     monkeypatch.chdir(tmp_path)
     run_id = stop_run(new_app(settings), in_mid_run, retrieval_strategy="LEXICAL", mteb_dataset_name="copia")
     monkeypatch.chdir("/")
-    assert new_app(settings).bench.resume_now(run_id).queries == QUERIES
+    assert new_app(settings).runs.resume_now(run_id).queries == QUERIES
 
 
 def test_a_finished_run_has_nothing_to_resume(app: App) -> None:
-    run_id = app.bench.run_now(retrieval_strategy="LEXICAL").run_id
+    run_id = app.runs.run_now(retrieval_strategy="LEXICAL").run_id
     with pytest.raises(RunAlreadyFinished, match=run_id):
-        app.bench.resume_now(run_id)
-    assert len(app.bench.past.runs()[0]) == 1
+        app.runs.resume_now(run_id)
+    assert len(app.archive.runs()[0]) == 1
 
 
 def test_an_unknown_run_is_neither_resumed_nor_shown(app: App) -> None:
-    for action in (app.bench.resume_now, app.bench.resume_run, app.bench.past.run):
+    for action in (app.runs.resume_now, app.runs.resume_run, app.archive.run):
         with pytest.raises(RunNotFound, match="nope"):
             action("nope")
 
 
 def test_progress_tells_the_phases_in_order_and_ends_at_the_total(app: App) -> None:
     seen: list[Progress] = []
-    app.bench.run_now(seen.append)
+    app.runs.run_now(seen.append)
     phases = list(dict.fromkeys(progress.phase for progress in seen))
     assert phases == ["index", "link", "embed_corpus", "embed_queries", "retrieve", "aggregate", "export"]
     last = {progress.phase: progress for progress in seen}
@@ -346,15 +346,15 @@ def wait_for(condition: Callable[[], Any], seconds: float = 20) -> Any:
 
 
 def ended(app: App, run_id: str) -> Any:
-    return wait_for(lambda: next((job for job in app.bench.jobs() if job.job_id == run_id and not job.active), None))
+    return wait_for(lambda: next((job for job in app.runs.jobs() if job.job_id == run_id and not job.active), None))
 
 
 def test_a_run_in_the_background_gives_what_one_in_the_foreground_gives(settings: Settings) -> None:
     app = new_app(settings)
-    run_id = app.bench.start_run(retrieval_strategy="LEXICAL")
+    run_id = app.runs.start_run(retrieval_strategy="LEXICAL")
     assert ended(app, run_id).state == "done"
-    assert app.bench.past.run(run_id).metrics == app.bench.run_now(retrieval_strategy="LEXICAL").metrics
-    assert app.bench.past.unfinished() == []
+    assert app.archive.run(run_id).metrics == app.runs.run_now(retrieval_strategy="LEXICAL").metrics
+    assert app.archive.unfinished() == []
 
 
 class GatedEmbedder(FakeEmbedder):
@@ -372,21 +372,21 @@ class GatedEmbedder(FakeEmbedder):
 
 def test_runs_stopped_at_work_or_before_their_turn_are_resumed_by_the_same_app(settings: Settings) -> None:
     embedder = GatedEmbedder()
-    app = App(settings, embedder=lambda _: embedder, chat_model=DemoModel)
-    at_work = app.bench.start_run(retrieval_strategy="HYBRID")
-    waiting = app.bench.start_run(retrieval_strategy="LEXICAL")
+    app = fake_app(settings, embedder=lambda _: embedder, chat_model=DemoModel)
+    at_work = app.runs.start_run(retrieval_strategy="HYBRID")
+    waiting = app.runs.start_run(retrieval_strategy="LEXICAL")
     assert embedder.reached.wait(timeout=20)
-    assert app.bench.past.unfinished() == []
+    assert app.archive.unfinished() == []
     for run_id in (at_work, waiting):
-        app.bench.stop_run(run_id)
+        app.runs.stop_run(run_id)
     embedder.gate.set()
     assert [ended(app, run_id).state for run_id in (at_work, waiting)] == ["stopped", "stopped"]
-    assert app.bench.past.runs() == ([], 0)
-    assert {run.run_id for run in app.bench.past.unfinished()} == {at_work, waiting}
+    assert app.archive.runs() == ([], 0)
+    assert {run.run_id for run in app.archive.unfinished()} == {at_work, waiting}
     for run_id in (at_work, waiting):
-        app.bench.resume_run(run_id)
+        app.runs.resume_run(run_id)
         assert wait_for(lambda run_id=run_id: ended(app, run_id)).state == "done"
-    assert {run.run_id: run.queries for run in app.bench.past.runs()[0]} == {at_work: QUERIES, waiting: QUERIES}
+    assert {run.run_id: run.queries for run in app.archive.runs()[0]} == {at_work: QUERIES, waiting: QUERIES}
 
 
 # --- kill -9
@@ -435,7 +435,7 @@ def test_a_run_killed_with_sigkill_is_resumed_to_each_query_once_and_equal_metri
         [path] = wait_for(lambda: list(settings.results_dir.glob("*/records.jsonl")))
         wait_for(lambda: path.read_bytes().endswith(b"\n"))
         run_id = path.parent.name
-        assert new_app(settings).bench.past.unfinished() == []  # somebody is at work on it
+        assert new_app(settings).archive.unfinished() == []  # somebody is at work on it
         process.send_signal(signal.SIGKILL)
         process.wait(timeout=10)
     finally:
@@ -453,14 +453,14 @@ def test_a_run_killed_with_sigkill_is_resumed_to_each_query_once_and_equal_metri
     assert resumed["run_id"] == run_id
     assert resumed["metrics"] == unbroken["metrics"]
     app = new_app(settings)
-    assert rankings(app.bench.past.run(run_id)) == rankings(app.bench.past.run(unbroken["run_id"]))
+    assert rankings(app.archive.run(run_id)) == rankings(app.archive.run(unbroken["run_id"]))
 
 
 # --- figures beside the means
 
 
 def test_a_result_has_intervals_readings_splits_and_causes_beside_its_means(app: App) -> None:
-    result = app.bench.run_now(retrieval_strategy="LEXICAL", kb_top_k=1)
+    result = app.runs.run_now(retrieval_strategy="LEXICAL", kb_top_k=1)
     for name, mean in result.metrics.items():
         low, high = result.intervals[name]
         assert low - 1e-6 <= mean <= high + 1e-6
@@ -477,7 +477,7 @@ def test_a_result_has_intervals_readings_splits_and_causes_beside_its_means(app:
 
 
 def test_a_reranked_run_is_also_scored_by_what_reached_the_context(app: App) -> None:
-    result = app.bench.run_now(retrieval_strategy="LEXICAL", reranker_enabled=True, eval_max_queries=6)
+    result = app.runs.run_now(retrieval_strategy="LEXICAL", reranker_enabled=True, eval_max_queries=6)
     assert {"generation_recall", "generation_hit"} <= set(result.metrics)
     assert result.scored["generation_recall"] == (6, 6)
     assert result.reranker_rescue_count == 0

@@ -35,9 +35,8 @@ def asking(settings: Settings, stub: QuestionStub) -> App:
         openai_model_name="proposer",
         llm_cache_enabled=False,
     )
-    providers = Providers(chosen)
     embedder = FakeEmbedder()
-    return App(chosen, lambda _: embedder, providers.current, providers.language_model, providers)
+    return fake_app(chosen, lambda _: embedder)
 
 
 def second_text() -> bytes:
@@ -54,9 +53,9 @@ def test_every_question_rests_on_a_sentence_of_a_chunk_whatever_the_replies_are_
     asking: App, stub: QuestionStub, sample: bool
 ) -> None:
     stub.broken, stub.invented, stub.answered = 0.4, 0.3, 0.3
-    record = asking.add_sample_kb() if sample else asking.add_kb("rutas.md", second_text())
+    record = asking.kbs.add_sample() if sample else asking.kbs.add("rutas.md", second_text())
     found = asking.kb_evaluation.propose_now(record.kb_id, 16)
-    chunks = asking.kb_chunks(record.kb_id)
+    chunks = asking.kbs.chunks(record.kb_id)
     answerable = [each.question for each in found.questions if each.question.kind == "answerable"]
     assert len(answerable) >= 6
     for question in answerable:
@@ -73,14 +72,14 @@ def test_every_question_rests_on_a_sentence_of_a_chunk_whatever_the_replies_are_
 
 def test_a_question_that_the_text_answers_after_all_is_dropped_and_counted(asking: App, stub: QuestionStub) -> None:
     stub.answered = 1.0
-    found = asking.kb_evaluation.propose_now(asking.add_sample_kb().kb_id, 12)
+    found = asking.kb_evaluation.propose_now(asking.kbs.add_sample().kb_id, 12)
     assert found.counts()["near"] == 0
     assert found.dropped["answered_elsewhere"] > 0
     assert found.counts()["answerable"] == 6
 
 
 def test_the_model_is_held_to_a_schema_and_the_text_is_fenced(asking: App, stub: QuestionStub) -> None:
-    asking.kb_evaluation.propose_now(asking.add_sample_kb().kb_id, 4)
+    asking.kb_evaluation.propose_now(asking.kbs.add_sample().kb_id, 4)
     first = stub.requests[0].json
     assert first["response_format"]["type"] == "json_schema"
     system, user = (message["content"] for message in first["messages"])
@@ -92,19 +91,19 @@ def test_without_a_usable_reply_nothing_is_proposed_and_the_asking_ends_soon(ask
     choice = {"index": 0, "message": {"role": "assistant", "content": "No."}, "finish_reason": "stop"}
     stub.answer = lambda _: Response.json({"id": "1", "choices": [choice]})  # type: ignore[method-assign]
     with pytest.raises(ProposalsUnusable):
-        asking.kb_evaluation.propose_now(asking.add_sample_kb().kb_id, 40)
+        asking.kb_evaluation.propose_now(asking.kbs.add_sample().kb_id, 40)
     assert len(stub.requests) == 9, "three chunks, three attempts each"
 
 
 def test_a_refused_key_ends_it_at_once_and_says_so(asking: App, stub: QuestionStub) -> None:
     stub.faults.extend([Fault(Response.json({"error": {"message": "no such key"}}, 401))] * 5)
     with pytest.raises(ProviderKeyRefused):
-        asking.kb_evaluation.propose_now(asking.add_sample_kb().kb_id, 12)
+        asking.kb_evaluation.propose_now(asking.kbs.add_sample().kb_id, 12)
     assert len(stub.requests) == 1
 
 
 def test_a_stop_keeps_what_was_found(asking: App) -> None:
-    kb_id = asking.add_sample_kb().kb_id
+    kb_id = asking.kbs.add_sample().kb_id
     told: list[Progress] = []
 
     def stop_at_the_third(progress: Progress) -> None:
@@ -119,7 +118,7 @@ def test_a_stop_keeps_what_was_found(asking: App) -> None:
 
 
 def test_rules_propose_where_somebody_prefers_them(asking: App, stub: QuestionStub) -> None:
-    found = asking.kb_evaluation.propose_now(asking.add_sample_kb().kb_id, 12, use_model=False)
+    found = asking.kb_evaluation.propose_now(asking.kbs.add_sample().kb_id, 12, use_model=False)
     assert {each.origin for each in found.questions} == {"rules"}
     assert stub.requests == []
     assert asking.kb_evaluation.proposer() == "openai/proposer"

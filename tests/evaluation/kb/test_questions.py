@@ -49,7 +49,7 @@ def test_auroc_by_hand() -> None:
 def evaluate(app: App, tmp_path: Path, *lines: str) -> dict[str, Any]:
     path = tmp_path / "q.jsonl"
     path.write_text("\n".join(lines), "utf-8")
-    return app.evaluate_kb(app.add_kb("kb.md", KB.encode()).kb_id, path)
+    return app.kb_evaluation.evaluate_file(app.kbs.add("kb.md", KB.encode()).kb_id, path)
 
 
 def test_a_questions_paragraph_is_looked_for_in_the_first_chunks(app: App, tmp_path: Path) -> None:
@@ -77,5 +77,5 @@ def test_progress_is_told_to_the_last_question(app: App, tmp_path: Path) -> None
     path = tmp_path / "q.jsonl"
     path.write_text('{"question": "¿Dieta?"}\n{"question": "¿Días?"}\n', "utf-8")
     told = []
-    app.evaluate_kb(app.add_kb("kb.md", KB.encode()).kb_id, path, told.append)
+    app.kb_evaluation.evaluate_file(app.kbs.add("kb.md", KB.encode()).kb_id, path, told.append)
     assert (told[-1].phase, told[-1].done, told[-1].total) == ("questions", 2, 2)

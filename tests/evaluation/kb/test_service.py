@@ -43,7 +43,7 @@ def app(settings: Settings) -> App:
 
 
 def added(app: App, text: str = KB) -> str:
-    return app.add_kb("normas.md", text.encode()).kb_id
+    return app.kbs.add("normas.md", text.encode()).kb_id
 
 
 def saved(app: App, kb_id: str) -> QuestionSet:
@@ -77,7 +77,7 @@ def test_a_set_taken_to_a_new_version_says_what_changed_until_it_is_reviewed(app
     reviewed = app.kb_evaluation.accept_kb(copied)
     assert not app.kb_evaluation.check(reviewed).kb_changed
     assert [one.set_id for one in app.kb_evaluation.sets(new)] == [copied.set_id]
-    app.delete_kb(new)
+    app.kbs.delete(new)
     assert app.kb_evaluation.sets(new) == []
 
 
@@ -106,7 +106,7 @@ def test_ids_are_made_and_never_shared(app: App) -> None:
 
 def test_questions_of_the_chat_join_a_set_once(app: App) -> None:
     kb_id = added(app)
-    path = app.desk.questions_path(kb_id)
+    path = app.chat.questions_path(kb_id)
     path.write_text('{"id": "fb-1", "question": "¿Y los  viernes?"}\n', "utf-8")
     made = app.kb_evaluation.empty_set(kb_id, "x").with_added(app.kb_evaluation.chat_questions(kb_id))
     assert [(each.question.question_id, each.origin) for each in made.questions] == [("fb-1", "chat")]
@@ -137,7 +137,7 @@ def test_a_run_is_recorded_with_what_was_found_and_survives_a_restart(app: App) 
 
 
 def test_proposals_are_made_in_the_background(app: App) -> None:
-    kb_id = app.add_sample_kb().kb_id
+    kb_id = app.kbs.add_sample().kb_id
     app.kb_evaluation.propose(kb_id, "propuestas", 24)
     job = ended(app, kb_id)
     assert (job.kind, job.status.state) == ("propose", "done")
@@ -147,7 +147,7 @@ def test_proposals_are_made_in_the_background(app: App) -> None:
 
 
 def test_a_question_that_somebody_rewords_is_no_longer_an_automatic_one(app: App) -> None:
-    kb_id = app.add_sample_kb().kb_id
+    kb_id = app.kbs.add_sample().kb_id
     made = app.kb_evaluation.propose_now(kb_id, 8)
     assert made.automatic == 4
     first, second, *rest = made.questions
@@ -160,7 +160,7 @@ def test_a_question_that_somebody_rewords_is_no_longer_an_automatic_one(app: App
 
 
 def test_a_text_without_anything_to_ask_about_is_told(app: App) -> None:
-    kb_id = app.add_kb("nada.txt", b"uno dos tres").kb_id
+    kb_id = app.kbs.add("nada.txt", b"uno dos tres").kb_id
     app.kb_evaluation.propose(kb_id, "x", 12)
     assert ended(app, kb_id).status.error_code == "nothing_proposed"
     assert app.kb_evaluation.sets(kb_id) == []
@@ -206,26 +206,26 @@ def test_a_damaged_file_hides_no_other(app: App) -> None:
 def test_a_chosen_threshold_decides_the_next_answer_and_outlives_the_process(app: App) -> None:
     kb_id = added(app)
     question = "¿De cuánto es la dieta completa?"
-    assert not app.ask(kb_id, question, UserContext("strict", "es")).abstained
+    assert not app.answering.ask(kb_id, question, UserContext("strict", "es")).abstained
     save_provider(app.settings.app_settings_path, "demo")
-    app.configuration.change("kb_min_evidence", 1.0)
+    app.live.change("kb_min_evidence", 1.0)
     assert saved_provider(app.settings.app_settings_path) == "demo", "the other choice in the file stays"
-    evidence = app.ask(kb_id, question, UserContext("strict", "es")).decision
+    evidence = app.answering.ask(kb_id, question, UserContext("strict", "es")).decision
     assert (evidence.min_evidence, evidence.enough) == (1.0, evidence.evidence >= 1.0)
     again = build_app(load_settings(data_dir=app.settings.data_dir, provider="demo"))
-    assert again.settings.kb_min_evidence == again.chat_defaults(kb_id).kb_min_evidence == 1.0
+    assert again.settings.kb_min_evidence == again.answering.defaults(kb_id).kb_min_evidence == 1.0
     with pytest.raises(InvalidSetting):
-        app.configuration.change("kb_min_evidence", 1.5)
+        app.live.change("kb_min_evidence", 1.5)
 
 
 def test_a_threshold_from_outside_wins_and_cannot_be_chosen(settings: Settings) -> None:
     chosen = build_app(load_settings(data_dir=settings.data_dir))
-    chosen.configuration.change("kb_min_evidence", 0.3)
+    chosen.live.change("kb_min_evidence", 0.3)
     fixed = build_app(load_settings(data_dir=settings.data_dir, kb_min_evidence=0.7))
-    assert not fixed.configuration.changeable("kb_min_evidence")
+    assert not fixed.live.changeable("kb_min_evidence")
     assert fixed.settings.kb_min_evidence == 0.7
     with pytest.raises(InvalidSetting):
-        fixed.configuration.change("kb_min_evidence", 0.4)
+        fixed.live.change("kb_min_evidence", 0.4)
     chosen.settings.app_settings_path.write_text('{"settings": {"kb_min_evidence": "mucho"}}', "utf-8")
     assert build_app(load_settings(data_dir=settings.data_dir)).settings.kb_min_evidence == 0.5
 

@@ -53,9 +53,8 @@ def asking(settings: Settings, stub: JudgeStub) -> Settings:
 
 def app_of(settings: Settings) -> App:
     """As after a restart, with the real providers."""
-    providers = Providers(settings)
     embedder = FakeEmbedder()
-    return App(settings, lambda _: embedder, providers.current, providers.language_model, providers)
+    return fake_app(settings, lambda _: embedder)
 
 
 def given(path: Path = SAMPLE, count: int | None = None) -> list[dict[str, Any]]:

@@ -37,13 +37,13 @@ def stopped(settings: Settings, rows: list[InputRow], after: int) -> str:
             raise RunStopped(run_id="?")
 
     with pytest.raises(RunStopped):
-        app_of(settings).bench.ragas.run_now("x", rows, CONFIG, progress)
-    [run] = app_of(settings).bench.past.unfinished()
+        app_of(settings).ragas.run_now("x", rows, CONFIG, progress)
+    [run] = app_of(settings).archive.unfinished()
     return run.run_id
 
 
 def unbroken(settings: Settings, rows: list[InputRow], tmp_path: Path) -> RunResult:
-    return app_of(settings.with_changes(data_dir=tmp_path / "elsewhere")).bench.ragas.run_now("x", rows, CONFIG)
+    return app_of(settings.with_changes(data_dir=tmp_path / "elsewhere")).ragas.run_now("x", rows, CONFIG)
 
 
 def same(one: RunResult, other: RunResult) -> bool:
@@ -55,21 +55,21 @@ def test_a_stopped_evaluation_goes_on_with_exactly_what_is_missing(
     asking: Settings, stub: JudgeStub, rows: Rows, tmp_path: Path
 ) -> None:
     run_id = stopped(asking, rows(8), after=10)
-    [unfinished] = app_of(asking).bench.past.unfinished()
+    [unfinished] = app_of(asking).archive.unfinished()
     assert (unfinished.recorded, unfinished.queries) == (0, 8), "no row has all of its scores"
-    so_far = app_of(asking).bench.ragas.so_far(run_id)
+    so_far = app_of(asking).ragas.so_far(run_id)
     assert list(so_far) == list(CONFIG.metrics)
     assert 10 <= sum(scored for _, scored, _ in so_far.values()) < 32
     assert so_far["ragas_nv_context_relevance"] == (None, 0, 8)
-    resumed = app_of(asking).bench.resume_now(run_id)
-    records, _ = read_json_lines(asking.results_dir / run_id / "records.jsonl")
+    resumed = app_of(asking).runs.resume_now(run_id)
+    records, _ = read_lines(asking.results_dir / run_id / "records.jsonl")
     assert len({(row["phase"], row["query_id"]) for row in records}) == len(records) == 32
     bodies = [request.body for request in stub.requests]
     assert len(bodies) == len(set(bodies)), "nothing was asked twice"
     assert same(resumed, unbroken(asking, rows(8), tmp_path))
     assert len(stub.requests) == 2 * len(bodies)
     with pytest.raises(RunAlreadyFinished):
-        app_of(asking).bench.resume_now(run_id)
+        app_of(asking).runs.resume_now(run_id)
 
 
 def test_killed_with_sigkill_an_evaluation_ends_as_an_unbroken_one(
@@ -102,9 +102,9 @@ def test_killed_with_sigkill_an_evaluation_ends_as_an_unbroken_one(
     process.kill()
     process.wait(10)
     stub.piece_delay = 0.0
-    [run] = app_of(asking).bench.past.unfinished()
+    [run] = app_of(asking).archive.unfinished()
     before = len(stub.requests)
-    resumed = app_of(asking).bench.resume_now(run.run_id)
+    resumed = app_of(asking).runs.resume_now(run.run_id)
     after = len(stub.requests) - before
     whole = unbroken(asking, rows(8), tmp_path)
     total = len(stub.requests) - before - after
@@ -124,13 +124,13 @@ def test_a_retry_asks_only_for_the_rows_that_failed(
         return answer(self, request)
 
     monkeypatch.setattr(JudgeStub, "answer", refuses)
-    first = app_of(asking).bench.ragas.run_now("x", rows(6), CONFIG)
+    first = app_of(asking).ragas.run_now("x", rows(6), CONFIG)
     assert set(first.failures.values()) == {1}
     assert len(first.failures) == len(METRICS)
     assert {"provider": 1} in first.not_scored.values()
     monkeypatch.undo()
     stub.requests.clear()
-    second = app_of(asking).bench.retry_now(first.run_id)
+    second = app_of(asking).runs.retry_now(first.run_id)
     assert all(word in request.body.decode() or "1. Afirmación" in request.body.decode() for request in stub.requests)
     assert second.failures == {}
     assert same(second, unbroken(asking, rows(6), tmp_path))
@@ -147,7 +147,7 @@ def test_an_evaluation_that_would_not_be_the_same_is_not_resumed(asking: Setting
         changed = [{**row, "retrieved_contexts": ["otro"]} for row in given(count=4)]
         (folder / "input.jsonl").write_bytes(to_json_lines(changed))
     with pytest.raises(RunMismatch, match=what):
-        app_of(asking).bench.resume_now(run_id)
+        app_of(asking).runs.resume_now(run_id)
 
 
 def test_a_budget_ends_an_evaluation_and_more_lets_it_go_on(asking: Settings, rows: Rows, tmp_path: Path) -> None:
@@ -155,7 +155,7 @@ def test_a_budget_ends_an_evaluation_and_more_lets_it_go_on(asking: Settings, ro
     asking.data_dir.mkdir(parents=True, exist_ok=True)
     (asking.data_dir / "prices.toml").write_text(prices + 'date = 2026-11-01\nsource = "a test"\n', "utf-8")
     with pytest.raises(RunOverBudget) as raised:
-        app_of(asking).bench.ragas.run_now("x", rows(6), CONFIG, ignore_progress, budget_usd=0.02)
+        app_of(asking).ragas.run_now("x", rows(6), CONFIG, ignore_progress, budget_usd=0.02)
     assert raised.value.params["spent"] <= 0.02
-    [run] = app_of(asking).bench.past.unfinished()
-    assert app_of(asking).bench.resume_now(run.run_id, budget_usd=10.0).scored["ragas_faithfulness"] == (6, 6)
+    [run] = app_of(asking).archive.unfinished()
+    assert app_of(asking).runs.resume_now(run.run_id, budget_usd=10.0).scored["ragas_faithfulness"] == (6, 6)

@@ -272,35 +272,35 @@ OTHER_KB = "# Guía\n\n## Puente\n\nEl puente de piedra cruza el río.\n\n## Mol
 
 
 def test_chat_answers_from_chroma_and_the_vectors_go_with_their_knowledge_base(app: App) -> None:
-    first, second = (app.add_kb(name, text.encode()) for name, text in (("a.md", KB), ("b.md", OTHER_KB)))
+    first, second = (app.kbs.add(name, text.encode()) for name, text in (("a.md", KB), ("b.md", OTHER_KB)))
     for record, question, answer in (
         (first, "¿dieta completa en euros?", "48"),
         (second, "¿qué muele trigo?", "molino"),
     ):
-        trace = app.kb_pipeline(record.kb_id).retrieve([question])[0]
+        trace = app.kbs.pipeline(record.kb_id).retrieve([question])[0]
         assert answer in trace.hits[0].chunk.text
         assert {hit.chunk.doc_id for hit in trace.candidates["vector"]} == {record.kb_id}
     folder = app.settings.chroma_dir
     assert [name.rsplit(".", 1)[0] for name in names(folder)] == sorted([first.kb_id, second.kb_id])
-    app.delete_kb(first.kb_id)
+    app.kbs.delete(first.kb_id)
     assert [name.rsplit(".", 1)[0] for name in names(folder)] == [second.kb_id]
-    assert app.kb_pipeline(second.kb_id).retrieve(["molino"])[0].hits
-    again = app.add_kb("a.md", KB.encode())
+    assert app.kbs.pipeline(second.kb_id).retrieve(["molino"])[0].hits
+    again = app.kbs.add("a.md", KB.encode())
     assert again.kb_id == first.kb_id
-    assert "48" in app.kb_pipeline(again.kb_id).retrieve(["dieta completa"])[0].hits[0].chunk.text
+    assert "48" in app.kbs.pipeline(again.kb_id).retrieve(["dieta completa"])[0].hits[0].chunk.text
 
 
 def test_deleting_an_unknown_knowledge_base_is_an_error_and_starts_no_chroma(app: App) -> None:
     with pytest.raises(KbNotFound):
-        app.delete_kb("nope")
+        app.kbs.delete("nope")
     assert not app.settings.chroma_dir.exists()
 
 
 def test_chat_and_benchmark_find_the_same_under_either_store(settings: Settings) -> None:
     rankings = []
     for kind in ("exact", "chroma"):
-        app = App(settings.with_changes(vector_store=kind), lambda _: FakeEmbedder(), DemoModel)
-        result = app.bench.run_now(retrieval_strategy="SIMPLE_VECTOR")
+        app = fake_app(settings.with_changes(vector_store=kind), lambda _: FakeEmbedder(), DemoModel)
+        result = app.runs.run_now(retrieval_strategy="SIMPLE_VECTOR")
         rankings.append([row.retrieved[:5] for row in result.per_query])
     assert rankings[0] == rankings[1]
 

@@ -248,17 +248,17 @@ def test_the_pieces_of_one_paragraph_share_their_contexts(settings: Settings) ->
 
 def test_without_a_language_model_the_strategy_fails_before_anything_is_done(settings: Settings) -> None:
     made: list[FakeEmbedder] = []
-    app = App(settings, lambda _: made.append(FakeEmbedder()) or made[-1], DemoModel)  # type: ignore[func-returns-value]
-    for start in (app.bench.run_now, app.bench.start_run):
+    app = fake_app(settings, lambda _: made.append(FakeEmbedder()) or made[-1], DemoModel)  # type: ignore[func-returns-value]
+    for start in (app.runs.run_now, app.runs.start_run):
         with pytest.raises(NeedsLanguageModel) as raised:
             start(retrieval_strategy="CONTEXTUAL_HYBRID")
         assert "CONTEXTUAL_HYBRID" in str(raised.value)
         assert "'demo'" in str(raised.value)
         assert raised.value.exit_code == 2
-    record = app.add_sample_kb()
-    chat = App(settings.with_changes(retrieval_strategy="CONTEXTUAL_HYBRID"), app._embedder, DemoModel)
+    record = app.kbs.add_sample()
+    chat = fake_app(settings.with_changes(retrieval_strategy="CONTEXTUAL_HYBRID"), app.embedders.get, DemoModel)
     with pytest.raises(NeedsLanguageModel):
-        chat.kb_pipeline(record.kb_id)
+        chat.kbs.pipeline(record.kb_id)
     assert made == []
     assert not settings.results_dir.exists()
     assert not settings.cache_dir.exists()

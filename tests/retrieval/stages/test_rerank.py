@@ -323,10 +323,10 @@ def test_a_run_scores_what_was_retrieved_and_records_what_was_kept_and_what_fail
     settings: Settings, nim: NimStub
 ) -> None:
     def run(app: App) -> RunResult:
-        return app.bench.run_now(retrieval_strategy="LEXICAL", eval_max_queries=5)
+        return app.runs.run_now(retrieval_strategy="LEXICAL", eval_max_queries=5)
 
-    plain = run(App(settings, lambda _: FakeEmbedder(), DemoModel))
-    app = App(with_nim(settings, nim, reranker_top_n=3), lambda _: FakeEmbedder(), DemoModel)
+    plain = run(fake_app(settings, lambda _: FakeEmbedder(), DemoModel))
+    app = fake_app(with_nim(settings, nim, reranker_top_n=3), lambda _: FakeEmbedder(), DemoModel)
     result = run(app)
     metrics = dict(result.metrics)
     of_context = {name: metrics.pop(name) for name in ("generation_recall", "generation_hit")}
@@ -347,16 +347,16 @@ def test_a_run_scores_what_was_retrieved_and_records_what_was_kept_and_what_fail
 
 
 def test_an_exhausted_quota_stops_a_run_and_what_was_done_is_not_done_again(settings: Settings, nim: NimStub) -> None:
-    app = App(with_nim(settings, nim), lambda _: FakeEmbedder(), DemoModel)
+    app = fake_app(with_nim(settings, nim), lambda _: FakeEmbedder(), DemoModel)
     queries = 5
     nim.failures = [(429, b'{"error": {"code": "insufficient_quota", "message": "no credit left"}}')]
     with pytest.raises(RunOutOfQuota, match=r"4 of 5 queries.*no credit left"):
-        app.bench.run_now(retrieval_strategy="LEXICAL", eval_max_queries=queries)
+        app.runs.run_now(retrieval_strategy="LEXICAL", eval_max_queries=queries)
     assert nim.failures == []  # asked once: no retry would help
-    [unfinished] = app.bench.past.unfinished()
+    [unfinished] = app.archive.unfinished()
     assert (unfinished.recorded, unfinished.queries) == (4, queries)
     before = len(nim.requests)
-    result = app.bench.resume_now(unfinished.run_id)
+    result = app.runs.resume_now(unfinished.run_id)
     assert (result.rerank_failures, len(nim.requests) - before) == (0, 1)
 
 
@@ -369,9 +369,9 @@ def test_a_passing_failure_of_nim_is_tried_again_and_is_no_failure(settings: Set
 
 
 def test_without_nim_and_without_a_language_model_it_fails_before_anything_is_done(settings: Settings) -> None:
-    app = App(settings.with_changes(reranker_enabled=True), lambda _: FakeEmbedder(), DemoModel)
+    app = fake_app(settings.with_changes(reranker_enabled=True), lambda _: FakeEmbedder(), DemoModel)
     with pytest.raises(NeedsLanguageModel, match="RERANKER_BASE_URL"):
-        app.bench.run_now(retrieval_strategy="LEXICAL")
+        app.runs.run_now(retrieval_strategy="LEXICAL")
     assert not app.settings.results_dir.exists()
 
 
