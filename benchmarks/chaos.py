@@ -22,7 +22,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -207,9 +207,9 @@ def _differences(unbroken: RunFolder, run: RunFolder) -> list[str]:
         if set(one[phase]) != set(other[phase]):
             found.append(f"{run.run_id}: {phase} has other queries: {set(one[phase]) ^ set(other[phase])}")
     expected, result = unbroken.result(), run.result()
-    for name in sorted(set(expected) | set(result)):
-        if name not in _TIMES and expected.get(name) != result.get(name):
-            found.append(f"{run.run_id}: {name} differs")
+    for part in fields(expected):
+        if part.name not in _TIMES and getattr(expected, part.name) != getattr(result, part.name):
+            found.append(f"{run.run_id}: {part.name} differs")
     for kind in ("summary", "detail"):
         if _table(unbroken, kind) != _table(run, kind):
             found.append(f"{run.run_id}: {kind}.csv differs")
@@ -233,7 +233,7 @@ def _table(run: RunFolder, kind: str) -> list[dict[str, Any]]:
 
 def _differences_of_submissions(data: Path, run_ids: list[str]) -> list[str]:
     rows, _ = read_submissions(data / "submissions.jsonl")
-    listed = sorted(row["run_id"] for row in rows)
+    listed = sorted(row.run_id for row in rows)
     return [] if listed == sorted(run_ids) else [f"submissions.jsonl lists {listed}, not {sorted(run_ids)}"]
 
 

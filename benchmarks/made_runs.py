@@ -170,15 +170,17 @@ def _copy(settings: Settings, original: str, run_id: str, number: int) -> None:
     started = _at(number).isoformat(timespec="milliseconds")
     factor = 1 + lot.uniform(-0.06, 0.06)
     result = source.result()
-    result |= {
-        "run_id": run_id,
-        "started_at": started,
-        "finished_at": started,
-        "metrics": {name: value and min(1.0, value * factor) for name, value in result["metrics"].items()},
-        "intervals": {
-            name: ends and [min(1.0, end * factor) for end in ends] for name, ends in result["intervals"].items()
+    result = replace(
+        result,
+        run_id=run_id,
+        started_at=started,
+        finished_at=started,
+        metrics={name: value and min(1.0, value * factor) for name, value in result.metrics.items()},
+        intervals={
+            name: ends and (min(1.0, ends[0] * factor), min(1.0, ends[1] * factor))
+            for name, ends in result.intervals.items()
         },
-    }
+    )
     folder.create(RunManifest(**{**asdict(source.manifest()), "run_id": run_id, "started_at": started}))
     for name in ("records.jsonl", "events.jsonl"):
         content = (source.path / name).read_bytes()

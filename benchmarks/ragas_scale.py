@@ -110,11 +110,11 @@ def measure(rows: int, latency: float, calls: int) -> Figures:
             began = time.process_time()
             result = app.ragas.run_now("many", given)
             cpu = time.process_time() - began
-        requests = result["usage"]["calls"]
-        scored = sum(count for count, _ in result["scored"].values())
-        seconds = result["seconds"]["score"]
+        requests = result.usage.calls
+        scored = sum(count for count, _ in result.scored.values())
+        seconds = result.seconds["score"]
         return Figures(
-            rows, len(result["metrics"]), scored, requests, calls, seconds, requests * latency / calls, round(cpu, 2)
+            rows, len(result.metrics), scored, requests, calls, seconds, requests * latency / calls, round(cpu, 2)
         )
     finally:
         stub.terminate()

@@ -59,10 +59,7 @@ def fill(folder: Path) -> list[str]:
     desk.start(kb.kb_id, questions.set_id)
     while not desk.results(kb.kb_id):
         time.sleep(0.2)
-    return [
-        str(app.runs.run_now(retrieval_strategy=strategy)["run_id"])
-        for strategy in ("LEXICAL", "HYBRID", "BRIDGE_HYBRID")
-    ]
+    return [app.runs.run_now(retrieval_strategy=strategy).run_id for strategy in ("LEXICAL", "HYBRID", "BRIDGE_HYBRID")]
 
 
 def pictures(run_ids: list[str]) -> dict[str, tuple[str, Callable[[Page], None], Scheme]]:

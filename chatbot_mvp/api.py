@@ -41,21 +41,40 @@ from chatbot_mvp.runs.configuration import RunSetting
 from chatbot_mvp.runs.distributions import Distribution
 from chatbot_mvp.runs.known_metrics import METRICS
 from chatbot_mvp.runs.leaderboard import Field, Place
+from chatbot_mvp.runs.line import RunLine
 from chatbot_mvp.runs.notes import NO_NOTE, NOTE_CHARS, TAG_CHARS, RunNote
+from chatbot_mvp.runs.payloads import (
+    GENERATE,
+    JUDGE,
+    RETRIEVE,
+    Generated,
+    Judged,
+    Retrieved,
+    generated_of,
+    judged_of,
+    retrieved_of,
+)
 from chatbot_mvp.runs.query_table import QueryFilter, QueryTable
+from chatbot_mvp.runs.records import QueryRecord
+from chatbot_mvp.runs.result import RunResult
+from chatbot_mvp.runs.rows import QueryRow, SplitFigure
 from chatbot_mvp.runs.search import RUN_KINDS, RunFilter, RunKind, kind_of, main_metric
+from chatbot_mvp.runs.usage import Spent
 from chatbot_mvp.runs.word_difference import Part
 from chatbot_mvp.settings.forms import GROUPS, SettingForm, form_of
 from chatbot_mvp.settings.live import SettingRow
 
 __all__ = [
+    "GENERATE",
     "GROUPS",
+    "JUDGE",
     "JUDGE_METRICS",
     "KINDS",
     "METRICS",
     "MODES",
     "NOTE_CHARS",
     "NO_NOTE",
+    "RETRIEVE",
     "RUN_KINDS",
     "RUN_PARAMETERS",
     "STRATEGIES",
@@ -73,10 +92,12 @@ __all__ = [
     "Field",
     "FileState",
     "Found",
+    "Generated",
     "GoldPath",
     "Health",
     "InputRow",
     "JobStatus",
+    "Judged",
     "KbContents",
     "KbQuestion",
     "KbRecord",
@@ -94,15 +115,20 @@ __all__ = [
     "Providers",
     "QueryChange",
     "QueryFilter",
+    "QueryRecord",
+    "QueryRow",
     "QueryTable",
     "QuestionSet",
     "RagasConfig",
     "ResultRow",
+    "Retrieved",
     "RunDelta",
     "RunFilter",
     "RunKind",
+    "RunLine",
     "RunNote",
     "RunPlan",
+    "RunResult",
     "RunSetting",
     "SetCheck",
     "SetQuestion",
@@ -110,6 +136,8 @@ __all__ = [
     "SettingRow",
     "Share",
     "Source",
+    "Spent",
+    "SplitFigure",
     "ThresholdFigures",
     "Turn",
     "UnfinishedRun",
@@ -119,8 +147,11 @@ __all__ = [
     "few_of",
     "figures_at",
     "form_of",
+    "generated_of",
+    "judged_of",
     "kind_of",
     "main_metric",
+    "retrieved_of",
     "shown_in",
     "suggest",
 ]

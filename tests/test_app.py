@@ -18,8 +18,8 @@ def test_chat_and_benchmark_are_of_one_class_one_configuration_and_one_fingerpri
     chat = app.kbs.pipeline(record.kb_id)
     result = app.runs.run_now(eval_max_queries=3)
     assert type(chat) is Pipeline
-    assert fingerprint(chat.config) == result["fingerprint"]
-    assert app.runs.run_now(eval_max_queries=3, retrieval_strategy="LEXICAL")["fingerprint"] != result["fingerprint"]
+    assert fingerprint(chat.config) == result.fingerprint
+    assert app.runs.run_now(eval_max_queries=3, retrieval_strategy="LEXICAL").fingerprint != result.fingerprint
 
 
 def test_chat_and_benchmark_retrieve_alike_over_the_same_text(app: App) -> None:
@@ -44,7 +44,7 @@ def test_a_run_over_a_sample_of_a_corpus_is_exported_from_that_sample(app: App) 
     changes = {"dev_mode": True, "dev_queries": 5, "dev_corpus_size": 20, "retrieval_strategy": "LEXICAL"}
     result = app.runs.run_now(**changes)
     whole = app.runs.run_now(retrieval_strategy="LEXICAL", eval_max_queries=5)
-    assert result["dataset_sha256"] != whole["dataset_sha256"]
-    assert app.archive.export(result["run_id"], "trec").files
+    assert result.dataset_sha256 != whole.dataset_sha256
+    assert app.archive.export(result.run_id, "trec").files
     with pytest.raises(NotComparable):
-        app.archive.compare([result["run_id"], whole["run_id"]])
+        app.archive.compare([result.run_id, whole.run_id])

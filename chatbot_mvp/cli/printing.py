@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from typing import Any
 
 from chatbot_mvp.api import RunPlan
 from chatbot_mvp.cli.common import print_json
 from chatbot_mvp.evaluation.benchmark.estimate import Amount, Estimate, PhaseEstimate, Total
 from chatbot_mvp.metrics.registry import METRICS
 from chatbot_mvp.metrics.spec import Section
+from chatbot_mvp.runs.result import RunResult, figures_json
 
 _CONTRACT = (
     "run_id",
@@ -140,11 +139,12 @@ def _cached(plan: RunPlan) -> str:
     return ", ".join(parts)
 
 
-def print_result(result: dict[str, Any], as_json: bool) -> None:
+def print_result(result: RunResult, as_json: bool) -> None:
     """Print a finished run."""
     if as_json:
-        names = [*_CONTRACT, *(_MORE if result.get("generator") else ())]
-        print_json({name: result[name] for name in names})
+        values = figures_json(result)
+        names = [*_CONTRACT, *(_MORE if result.generator else ())]
+        print_json({name: values[name] for name in names if name in values})
         return
     for line in result_lines(result):
         print(line)
@@ -153,49 +153,50 @@ def print_result(result: dict[str, Any], as_json: bool) -> None:
 _SECTIONS: tuple[Section, ...] = ("retrieval", "context", "answers", "judge")
 
 
-def result_lines(result: Mapping[str, Any]) -> list[str]:
+def result_lines(result: RunResult) -> list[str]:
     """Return the lines of a finished run, by section. A run without answers has no section headings."""
-    lines = [f"{result['run_id']}  ({result['dataset']}, {result['strategy']}, {result['queries']} queries)"]
-    answered = bool(result.get("generator"))
+    lines = [f"{result.run_id}  ({result.dataset}, {result.strategy}, {result.queries} queries)"]
+    answered = bool(result.generator)
     if answered:
-        judge = result["judge"] or "none"
-        lines.append(f"  answers by {result['generator']}, judge: {judge}")
+        lines.append(f"  answers by {result.generator}, judge: {result.judge or 'none'}")
     for section in _SECTIONS:
-        names = [name for name in result["metrics"] if name in METRICS and METRICS[name].section == section]
+        names = [name for name in result.metrics if name in METRICS and METRICS[name].section == section]
         rows = [_metric_line(result, name) for name in names]
         lines += [section, *rows] if rows and answered else rows
     if answered:
         lines += ["run", *_usage_lines(result)]
-    for name in ("reranker_rescue_count", "rerank_failures", "abstentions"):
-        if result.get(name):
-            lines.append(f"  {name:<20} {result[name]}")
-    if failures := result.get("failures"):
-        told = ", ".join(f"{phase} {count}" for phase, count in failures.items())
-        lines.append(f"  {'failures':<20} {told}; again: chatbot-mvp benchmark retry {result['run_id']}")
+    counts = {
+        "reranker_rescue_count": result.reranker_rescue_count,
+        "rerank_failures": result.rerank_failures,
+        "abstentions": result.abstentions,
+    }
+    lines += [f"  {name:<20} {count}" for name, count in counts.items() if count]
+    if result.failures:
+        told = ", ".join(f"{phase} {count}" for phase, count in result.failures.items())
+        lines.append(f"  {'failures':<20} {told}; again: chatbot-mvp benchmark retry {result.run_id}")
     if answered:
-        told = ", ".join(f"{phase} {seconds:.1f}" for phase, seconds in result["seconds"].items())
+        told = ", ".join(f"{phase} {seconds:.1f}" for phase, seconds in result.seconds.items())
         lines.append(f"  {'seconds':<20} {told}")
     return lines
 
 
-def _metric_line(result: Mapping[str, Any], name: str) -> str:
-    value, (scored, total) = result["metrics"][name], result["scored"][name]
+def _metric_line(result: RunResult, name: str) -> str:
+    value, (scored, total) = result.metrics[name], result.scored[name]
     # Runs recorded by an earlier version have neither intervals nor readings.
-    interval = result.get("intervals", {}).get(name)
+    interval = result.intervals.get(name)
     spread = f"  [{interval[0]:.4f}, {interval[1]:.4f}]" if interval else ""
-    with_failures = result.get("readings", {}).get(name, [value, value])[1]
+    with_failures = result.readings.get(name, (value, value))[1]
     other = "" if with_failures in (None, value) else f"  {with_failures:.4f} with failures"
     return f"  {name:<20} {'not scored' if value is None else f'{value:.4f}'}{spread}  ({scored}/{total}){other}"
 
 
-def _usage_lines(result: Mapping[str, Any]) -> list[str]:
-    usage = result["usage"]
+def _usage_lines(result: RunResult) -> list[str]:
     lines = []
-    for name, spent in [("all", usage), *usage["phases"].items()]:
-        tokens = f"{spent['prompt_tokens']:,} + {spent['completion_tokens']:,} tokens"
-        cost = f"{spent['cost_usd']:.4f} USD"
-        if spent["unpriced"]:
-            cost = f"cost not known for {spent['unpriced']:,} calls, {cost} for the others"
-        cached = f", {spent['cached']:,} from the cache" if spent["cached"] else ""
-        lines.append(f"  {'calls, ' + name:<20} {spent['calls']:,}{cached}; {tokens}; {cost}")
+    for name, spent in [("all", result.usage), *result.usage.phases.items()]:
+        tokens = f"{spent.prompt_tokens:,} + {spent.completion_tokens:,} tokens"
+        cost = f"{spent.cost_usd:.4f} USD"
+        if spent.unpriced:
+            cost = f"cost not known for {spent.unpriced:,} calls, {cost} for the others"
+        cached = f", {spent.cached:,} from the cache" if spent.cached else ""
+        lines.append(f"  {'calls, ' + name:<20} {spent.calls:,}{cached}; {tokens}; {cost}")
     return lines

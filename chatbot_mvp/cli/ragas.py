@@ -10,6 +10,8 @@ import typer
 from chatbot_mvp.cli.common import EnvOption, JsonOption, VerboseOption, open_app, print_json
 from chatbot_mvp.cli.progress import ProgressLine
 from chatbot_mvp.evaluation.ragas.config import config_from, load_config
+from chatbot_mvp.judges.agreement import Estimate
+from chatbot_mvp.runs.result import RunResult, figures_json
 
 ragas = typer.Typer(no_args_is_help=True, help="Score answers of any RAG system with the metrics of Ragas.")
 
@@ -67,33 +69,33 @@ def ragas_agreement(
     print_evaluation(result, as_json)
 
 
-def print_evaluation(result: dict[str, Any], as_json: bool) -> None:
+def print_evaluation(result: RunResult, as_json: bool) -> None:
     """Print a finished evaluation, as text or as one JSON object."""
     if as_json:
-        print_json({name: result[name] for name in (*_CONTRACT, *_MORE) if name in result})
+        values = figures_json(result)
+        print_json({name: values[name] for name in (*_CONTRACT, *_MORE) if name in values})
         return
-    print(f"{result['run_id']}  ({result['dataset']}, {result['queries']} rows, judge: {result['judge'] or 'none'})")
-    for name, value in result["metrics"].items():
-        scored, total = result["scored"][name]
-        interval = result["intervals"].get(name)
+    print(f"{result.run_id}  ({result.dataset}, {result.queries} rows, judge: {result.judge or 'none'})")
+    for name, value in result.metrics.items():
+        scored, total = result.scored[name]
+        interval = result.intervals.get(name)
         spread = f"  [{interval[0]:.4f}, {interval[1]:.4f}]" if interval else ""
         print(f"  {name:<46} {'not scored' if value is None else f'{value:.4f}'}{spread}  ({scored}/{total})")
-        for reason, count in result["not_scored"].get(name, {}).items():
+        for reason, count in result.not_scored.get(name, {}).items():
             print(f"    not scored: {count} × {reason}")
-        if deviation := result.get("spread", {}).get(name):
-            print(f"    spread over {result['repeats']} repeats: {deviation['deviation']:.4f}")
-    for name, agreement in result.get("agreement", {}).items():
-        accuracy, kappa = agreement["accuracy"], agreement["kappa"]
-        print(f"  {name} against people ({agreement['scored']}/{agreement['rows']} rows):")
-        print(f"    accuracy {_estimate(accuracy)}, Cohen's kappa {_estimate(kappa)}")
-    usage = result["usage"]
-    print(f"  {usage['calls']} requests, {usage['cached']} from the cache, {usage['cost_usd']:.4f} USD")
-    if result["failures"]:
-        print(f"  to retry the failed rows: chatbot-mvp benchmark retry {result['run_id']}")
+        if spread_of := result.spread.get(name):
+            print(f"    spread over {result.repeats} repeats: {spread_of.deviation:.4f}")
+    for name, agreement in result.agreement.items():
+        print(f"  {name} against people ({agreement.scored}/{agreement.rows} rows):")
+        print(f"    accuracy {_estimate(agreement.accuracy)}, Cohen's kappa {_estimate(agreement.kappa)}")
+    usage = result.usage
+    print(f"  {usage.calls} requests, {usage.cached} from the cache, {usage.cost_usd:.4f} USD")
+    if result.failures:
+        print(f"  to retry the failed rows: chatbot-mvp benchmark retry {result.run_id}")
 
 
-def _estimate(value: dict[str, Any]) -> str:
-    if value["value"] is None:
+def _estimate(found: Estimate) -> str:
+    if found.value is None:
         return "not known"
-    spread = "" if value["low"] is None else f" [{value['low']:.2f}, {value['high']:.2f}]"
-    return f"{value['value']:.2f}{spread}"
+    spread = "" if found.low is None else f" [{found.low:.2f}, {found.high:.2f}]"
+    return f"{found.value:.2f}{spread}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -17,7 +17,8 @@ from chatbot_mvp.cli.ragas import print_evaluation
 from chatbot_mvp.exports.base import write_files
 from chatbot_mvp.exports.comparison_text import comparison_text
 from chatbot_mvp.exports.formats import FORMATS
-from chatbot_mvp.runs.records import RAGAS
+from chatbot_mvp.runs.line import line_json
+from chatbot_mvp.runs.result import RAGAS, RunResult
 from chatbot_mvp.runs.search import main_metric
 from chatbot_mvp.settings.model import misnamed_settings
 
@@ -29,9 +30,9 @@ BudgetOption = Annotated[
 ]
 
 
-def _print(result: dict[str, Any], as_json: bool) -> None:
+def _print(result: RunResult, as_json: bool) -> None:
     """Print a finished benchmark run or Ragas evaluation."""
-    (print_evaluation if result.get("kind") == RAGAS else print_result)(result, as_json)
+    (print_evaluation if result.kind == RAGAS else print_result)(result, as_json)
 
 
 @benchmark.command("run")
@@ -78,8 +79,8 @@ def benchmark_run(
     with ProgressLine() as progress:
         result = app.runs.run_now(progress, budget_usd=budget)
     for form in export or ():
-        folder = app.settings.results_dir / result["run_id"]
-        for path in write_files(app.archive.export(result["run_id"], form), folder):
+        folder = app.settings.results_dir / result.run_id
+        for path in write_files(app.archive.export(result.run_id, form), folder):
             logs.say(f"written: {path}", logging.INFO)
     _print(result, as_json)
 
@@ -129,7 +130,7 @@ def benchmark_list(env: EnvOption = None, as_json: JsonOption = False) -> None:
     if as_json:
         print_json(
             {
-                "runs": runs,
+                "runs": [line_json(run) for run in runs],
                 "unfinished": [
                     {"run_id": run.run_id, "recorded": run.recorded, "queries": run.queries} for run in unfinished
                 ],
@@ -137,13 +138,13 @@ def benchmark_list(env: EnvOption = None, as_json: JsonOption = False) -> None:
             }
         )
         return
-    for row in runs:
-        name = main_metric(row)
-        value = row["metrics"].get(name)
+    for run in runs:
+        name = main_metric(run)
+        value = run.metrics.get(name)
         shown = "-" if value is None else f"{value:.4f}"
-        print(f"{row['run_id']}  queries={row.get('queries')}  {name}={shown}")
-    for run in unfinished:
-        print(f"{run.run_id}  unfinished: {run.recorded}/{run.queries}")
+        print(f"{run.run_id}  queries={run.queries}  {name}={shown}")
+    for begun in unfinished:
+        print(f"{begun.run_id}  unfinished: {begun.recorded}/{begun.queries}")
     if damaged:
         logs.say(f"{damaged} damaged lines in {app.settings.submissions_path} were skipped", logging.WARNING)
 

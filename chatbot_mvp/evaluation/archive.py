@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from chatbot_mvp.datasets.sampling import sample
 from chatbot_mvp.datasets.service import DatasetService
@@ -26,10 +25,12 @@ from chatbot_mvp.jobs.manager import JobManager
 from chatbot_mvp.runs.comparison import ComparedRun, Comparison, compare_runs
 from chatbot_mvp.runs.index import read_submissions
 from chatbot_mvp.runs.leaderboard import Field, Place, fields, leaderboard
+from chatbot_mvp.runs.line import RunLine
 from chatbot_mvp.runs.notes import RunNote, RunNotes
-from chatbot_mvp.runs.records import RAGAS, RunFolder, RunManifest, run_folders
-from chatbot_mvp.runs.result_head import read_head
-from chatbot_mvp.runs.search import Run, RunFilter, search
+from chatbot_mvp.runs.records import RunFolder, RunManifest, run_folders
+from chatbot_mvp.runs.result import RAGAS, RunResult, read_intervals
+from chatbot_mvp.runs.rows import Interval
+from chatbot_mvp.runs.search import RunFilter, search
 from chatbot_mvp.settings.live import LiveSettings
 from chatbot_mvp.storage.file_cache import FileCache
 from chatbot_mvp.types import Document, ProgressCallback, ignore_progress
@@ -49,7 +50,7 @@ class UnfinishedRun:
 
 
 _RESULTS_KEPT = 100_000_000
-"""Bytes of result files whose content stays in memory, where they take three times as much: five runs of 7,405
+"""Bytes of result files whose content stays in memory, where they take twice as much: five runs of 7,405
 queries, as many as one compares."""
 _LITTLE_KEPT = 20_000_000_000
 """Bytes of files of which only a few figures are kept."""
@@ -71,21 +72,21 @@ class RunArchive:
         self._data = datasets
         self._jobs = jobs
         self._parts = parts
-        self._lists: FileCache[tuple[list[dict[str, Any]], int]] = FileCache(0)
-        self._results: FileCache[dict[str, Any]] = FileCache(_RESULTS_KEPT)
+        self._lists: FileCache[tuple[list[RunLine], int]] = FileCache(0)
+        self._results: FileCache[RunResult] = FileCache(_RESULTS_KEPT)
         self._recorded: FileCache[int] = FileCache(_LITTLE_KEPT)
-        self._heads: FileCache[dict[str, Any]] = FileCache(_LITTLE_KEPT)
+        self._intervals: FileCache[dict[str, Interval | None]] = FileCache(_LITTLE_KEPT)
         self._notes = RunNotes(live.current.run_notes_path)
         self._browsed: tuple[tuple[str, str], dict[str, Document]] | None = None
         self._lock = threading.Lock()
 
-    def runs(self) -> tuple[list[dict[str, Any]], int]:
+    def runs(self) -> tuple[list[RunLine], int]:
         """(finished runs as in submissions.jsonl, the newest first; number of damaged lines in it)."""
         path = self._live.current.submissions_path
         runs, damaged = self._lists.get(path, lambda: read_submissions(path))
         return list(runs), damaged
 
-    def search(self, asked: RunFilter) -> list[Run]:
+    def search(self, asked: RunFilter) -> list[RunLine]:
         """The finished runs that fit, the newest first."""
         return search(self.runs()[0], self._notes.all(), asked)
 
@@ -122,11 +123,12 @@ class RunArchive:
         Lines of earlier versions have no intervals; those are read from the result files.
         """
         told = [
-            run if "intervals" in run else {**run, "intervals": self._intervals(run["run_id"])} for run in field.runs
+            run if run.intervals is not None else replace(run, intervals=self._read_intervals(run.run_id))
+            for run in field.runs
         ]
         return leaderboard(replace(field, runs=tuple(told)), metric)
 
-    def run(self, run_id: str) -> dict[str, Any]:
+    def run(self, run_id: str) -> RunResult:
         """A finished run with its queries.
 
         Raises:
@@ -250,12 +252,12 @@ class RunArchive:
     def _compared(self, run_id: str) -> ComparedRun:
         return ComparedRun(RunFolder(self._live.current.results_dir, run_id).manifest(), self.run(run_id))
 
-    def _intervals(self, run_id: str) -> dict[str, Any]:
+    def _read_intervals(self, run_id: str) -> dict[str, Interval | None]:
         path = RunFolder(self._live.current.results_dir, run_id).result_path
-        return self._heads.get(path, lambda: dict(read_head(path).get("intervals") or {}))
+        return self._intervals.get(path, lambda: read_intervals(path))
 
     def _known(self, run_id: str) -> None:
-        if all(run["run_id"] != run_id for run in self.runs()[0]):
+        if all(run.run_id != run_id for run in self.runs()[0]):
             raise RunNotFound(run_id=run_id, folder=str(self._live.current.results_dir))
 
 

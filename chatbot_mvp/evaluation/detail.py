@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 from chatbot_mvp.chat.profile import ChatProfile, chat_profile
@@ -11,12 +11,16 @@ from chatbot_mvp.evaluation.archive import RunArchive
 from chatbot_mvp.evaluation.benchmark.retrieving import PHASE as RETRIEVE
 from chatbot_mvp.llm.providers import Providers
 from chatbot_mvp.runs.causes import GoldPath, gold_paths
-from chatbot_mvp.runs.comparison import ComparedRun, Comparison, Line, Mismatch, compare_runs, why_not_comparable
+from chatbot_mvp.runs.comparison import ComparedRun, Comparison, Mismatch, compare_runs, why_not_comparable
 from chatbot_mvp.runs.configuration import RunSetting, configuration_groups
 from chatbot_mvp.runs.distributions import Distribution, distribution
 from chatbot_mvp.runs.known_metrics import METRICS
+from chatbot_mvp.runs.line import RunLine
+from chatbot_mvp.runs.payloads import Retrieved, retrieved_of
 from chatbot_mvp.runs.query_table import QueryTable
-from chatbot_mvp.runs.records import RAGAS, TREC, QueryRecord, RunFolder, RunManifest
+from chatbot_mvp.runs.records import TREC, QueryRecord, RunFolder, RunManifest
+from chatbot_mvp.runs.result import RAGAS
+from chatbot_mvp.runs.rows import QueryRow
 from chatbot_mvp.runs.spending import LLM_REQUEST
 from chatbot_mvp.runs.word_difference import Part, word_difference
 from chatbot_mvp.settings.live import LiveSettings
@@ -66,22 +70,21 @@ class RunDetails:
         """
         return self._tables.get_or_build(self.version(run_id), lambda: QueryTable(self._archive.run(run_id)))
 
-    def row(self, run_id: str, query_id: str) -> Mapping[str, Any]:
-        """A question of a finished run, of whatever kind, as in ``per_query``.
+    def row(self, run_id: str, query_id: str) -> QueryRow:
+        """A question of a finished run, of whatever kind.
 
         Raises:
             RunNotFound, RunUnreadable: the latter also if the run has no such question.
         """
         if self.manifest(run_id).kind == RAGAS:
-            rows = {row["query_id"]: row for row in self._archive.run(run_id)["per_query"]}
+            rows = {row.query_id: row for row in self._archive.run(run_id).per_query}
         else:
             table = self.table(run_id)
             position = table.position(query_id)
             rows = {} if position is None else {query_id: table.rows[position]}
         if query_id not in rows:
             raise RunUnreadable(run_id=run_id, reason=f"there is no query {query_id!r}")
-        found: Mapping[str, Any] = rows[query_id]
-        return found
+        return rows[query_id]
 
     def manifest(self, run_id: str) -> RunManifest:
         """
@@ -119,7 +122,7 @@ class RunDetails:
         def read() -> dict[str, Distribution]:
             folder = self._folder(run_id)
             records, _ = folder.records(RETRIEVE)
-            searched = (record.payload.get("seconds") or {} for record in records.values())
+            searched = (retrieved_of(record).seconds for record in records.values())
             seconds: dict[str, list[float]] = {"search": [sum(times.values()) for times in searched if times]}
             for event in folder.read_events(LLM_REQUEST):
                 if not event.get("cached") and event.get("seconds") is not None:
@@ -139,11 +142,8 @@ class RunDetails:
         found: dict[str, QueryRecord] = self._small.get_or_build(key, lambda: self._folder(run_id).records_of(query_id))
         return found
 
-    def gold_paths(self, run_id: str, row: Mapping[str, Any]) -> list[GoldPath]:
+    def gold_paths(self, run_id: str, row: QueryRow) -> list[GoldPath]:
         """Where each relevant document of a question was lost.
-
-        Args:
-            row: of ``per_query``.
 
         Raises:
             RunNotFound, RunUnreadable
@@ -152,8 +152,8 @@ class RunDetails:
         recorded = {**_CUTS, **self.manifest(run_id).settings_masked}
         reranker = bool(recorded["reranker_enabled"])
         cut = int(recorded["reranker_top_n" if reranker else "kb_top_k"])
-        record = self.records(run_id, str(row["query_id"])).get(RETRIEVE)
-        return gold_paths(row, record.payload if record else {}, cut, reranker)
+        record = self.records(run_id, row.query_id).get(RETRIEVE)
+        return gold_paths(row, retrieved_of(record) if record else Retrieved(), cut, reranker)
 
     def compare(self, run_ids: Sequence[str]) -> Comparison:
         """The first finished run against each of the others; kept, since it draws thousands of samples.
@@ -170,15 +170,15 @@ class RunDetails:
         return found
 
     @staticmethod
-    def why_not_comparable(base: Line, other: Line) -> Mismatch | None:
+    def why_not_comparable(base: RunLine, other: RunLine) -> Mismatch | None:
         """What sets two runs of ``RunArchive.runs`` apart beside their configuration; None if nothing does."""
         return why_not_comparable(base, other)
 
     @staticmethod
-    def word_difference(row: Mapping[str, Any]) -> tuple[tuple[Part, ...], tuple[Part, ...]]:
-        """(reference, answer) of a row of ``per_query``, with what only one of them says."""
-        reference, answer = str(row["answer"]), str(row["response"])
-        return word_difference(reference, answer, detect_language(f"{row['question']} {reference} {answer}"))
+    def word_difference(row: QueryRow) -> tuple[tuple[Part, ...], tuple[Part, ...]]:
+        """(reference, answer) of a row, with what only one of them says."""
+        reference, answer = row.answer, row.response or ""
+        return word_difference(reference, answer, detect_language(f"{row.question} {reference} {answer}"))
 
     def chat_profile(self, run_id: str) -> ChatProfile:
         """What the chat can take over of a run's configuration.

@@ -22,7 +22,8 @@ from chatbot_mvp.llm.registry import readable_chars
 from chatbot_mvp.retrieval.indexes.corpus import vector_cache_path
 from chatbot_mvp.retrieval.pipeline import require_language_model
 from chatbot_mvp.retrieval.strategies import STRATEGIES
-from chatbot_mvp.runs.records import RAGAS, RunFolder
+from chatbot_mvp.runs.records import RunFolder
+from chatbot_mvp.runs.result import RAGAS, RunResult
 from chatbot_mvp.settings.live import LiveSettings
 from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.types import ProgressCallback, ignore_progress
@@ -141,13 +142,13 @@ class RunService:
 
     def run_now(
         self, progress: ProgressCallback = ignore_progress, *, budget_usd: float | None = None, **changes: Any
-    ) -> dict[str, Any]:
+    ) -> RunResult:
         """Execute a benchmark run in this thread and return its result."""
         return execute(self._prepare(changes, progress), self._parts, progress, budget_usd)
 
     def resume_now(
         self, run_id: str, progress: ProgressCallback = ignore_progress, *, budget_usd: float | None = None
-    ) -> dict[str, Any]:
+    ) -> RunResult:
         """Complete an unfinished run of any kind in this thread and return its result."""
         if self._kind(run_id) == RAGAS:
             return self._ragas.resume(run_id, progress, budget_usd=budget_usd)
@@ -155,7 +156,7 @@ class RunService:
 
     def retry_now(
         self, run_id: str, progress: ProgressCallback = ignore_progress, *, budget_usd: float | None = None
-    ) -> dict[str, Any]:
+    ) -> RunResult:
         """Repeat a run's failed queries and execute its missing ones in this thread; return the new result."""
         if self._kind(run_id) == RAGAS:
             return self._ragas.resume(run_id, progress, retry_failed=True, budget_usd=budget_usd)

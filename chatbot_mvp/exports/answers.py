@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from chatbot_mvp.exports.base import Exported, FinishedRun, context_ids, has_response
+from chatbot_mvp.exports.base import Exported, FinishedRun, context_ids
 
 
 def to_ragas(run: FinishedRun) -> Exported:
@@ -16,18 +16,18 @@ def to_ragas(run: FinishedRun) -> Exported:
     """
     documents = {document.doc_id: document for document in run.dataset.documents}
     lines, left_out = [], 0
-    for row in run.result["per_query"]:
-        if not has_response(row):
+    for row in run.result.per_query:
+        if row.response is None:
             left_out += 1
             continue
         texts = [documents[doc_id] for doc_id in context_ids(row) if doc_id in documents]
         sample: dict[str, Any] = {
-            "user_input": row["question"],
-            "response": row["response"],
+            "user_input": row.question,
+            "response": row.response,
             "retrieved_contexts": [f"{d.title}\n{d.text}" if d.title else d.text for d in texts],
         }
-        if row["answer"]:
-            sample["reference"] = row["answer"]
+        if row.answer:
+            sample["reference"] = row.answer
         lines.append(json.dumps(sample, ensure_ascii=False) + "\n")
     return Exported({f"{run.run_id}_ragas.jsonl": "".join(lines).encode()}, {"left_out": left_out})
 
@@ -38,9 +38,9 @@ def to_hotpotqa(run: FinishedRun) -> Exported:
     Supporting facts are sentences, but a run retrieves passages, so ``sp`` has empty lists. Ignore the script's
     supporting-fact and joint figures. Unanswered questions are left out and counted in ``left_out``.
     """
-    answered = {row["query_id"]: row["response"] for row in run.result["per_query"] if has_response(row)}
+    answered = {row.query_id: row.response for row in run.result.per_query if row.response is not None}
     value = {"answer": answered, "sp": {query_id: [] for query_id in answered}}
     return Exported(
         {f"{run.run_id}_hotpotqa.json": json.dumps(value, ensure_ascii=False).encode()},
-        {"left_out": len(run.result["per_query"]) - len(answered)},
+        {"left_out": len(run.result.per_query) - len(answered)},
     )

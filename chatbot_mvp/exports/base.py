@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from chatbot_mvp.datasets import Dataset
 from chatbot_mvp.errors import ExportNotWritten
 from chatbot_mvp.runs.records import RunManifest
+from chatbot_mvp.runs.result import RunResult
+from chatbot_mvp.runs.rows import QueryRow
 from chatbot_mvp.storage.files import write_atomically
 
 
@@ -18,7 +19,7 @@ class FinishedRun:
     """A finished run, the input of an export."""
 
     manifest: RunManifest
-    result: Mapping[str, Any]
+    result: RunResult
     """Content of ``<run_id>.json``, which refers to documents by id."""
     dataset: Dataset
     """Source of the texts and graded judgements."""
@@ -72,12 +73,6 @@ def write_files(exported: Exported, folder: Path) -> list[Path]:
     return paths
 
 
-def context_ids(row: Mapping[str, Any]) -> list[str]:
+def context_ids(row: QueryRow) -> tuple[str, ...]:
     """Return the ids of the documents in a row's context; without a reranker these are all retrieved documents."""
-    ids: list[str] | None = row.get("generation_doc_ids")
-    return list(row["retrieved"] if ids is None else ids)
-
-
-def has_response(row: Mapping[str, Any]) -> bool:
-    """Return whether the question was answered. Runs without generation have no responses."""
-    return row.get("response") is not None
+    return row.retrieved if row.generation_doc_ids is None else row.generation_doc_ids

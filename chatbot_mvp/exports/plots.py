@@ -3,27 +3,26 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Mapping
-from typing import Any
 
 import altair as alt
 import pandas as pd
 
 from chatbot_mvp.runs.known_metrics import COMPARED
+from chatbot_mvp.runs.result import RunResult
 
 _CURVES = {"recall": "recall@K", "ndcg": "ndcg@K", "all_gold": "all_gold@K"}
 _WIDTH = 560
 
 
-def plots_of(result: Mapping[str, Any]) -> dict[str, bytes]:
+def plots_of(result: RunResult) -> dict[str, bytes]:
     """Return name -> SVG of the plots "curves", "intervals" and "causes", as far as the run has the figures."""
     drawn = {"curves": _curves(result), "intervals": _intervals(result), "causes": _causes(result)}
     return {name: _svg(chart) for name, chart in drawn.items() if chart is not None}
 
 
-def _curves(result: Mapping[str, Any]) -> alt.Chart | None:
+def _curves(result: RunResult) -> alt.Chart | None:
     rows = []
-    for name, value in result["metrics"].items():
+    for name, value in result.metrics.items():
         family, _, k = name.partition("@")
         if family in _CURVES and value is not None:
             rows.append({"metric": _CURVES[family], "K": int(k), "value": value})
@@ -43,15 +42,15 @@ def _curves(result: Mapping[str, Any]) -> alt.Chart | None:
     return chart
 
 
-def _intervals(result: Mapping[str, Any]) -> alt.LayerChart | alt.FacetChart | None:
+def _intervals(result: RunResult) -> alt.LayerChart | alt.FacetChart | None:
     rows = []
     for name in COMPARED:
-        value, interval = result["metrics"].get(name), result.get("intervals", {}).get(name)
+        value, interval = result.metrics.get(name), result.intervals.get(name)
         if value is not None and interval:
             rows.append({"metric": name, "mean": value, "low": interval[0], "high": interval[1]})
     if not rows:
         return None
-    order = [row["metric"] for row in rows]
+    order = [str(row["metric"]) for row in rows]
     base = alt.Chart(pd.DataFrame(rows)).encode(y=alt.Y("metric:N", sort=order, title=None))
     bars = base.mark_rule(strokeWidth=2).encode(
         x=alt.X("low:Q", title="mean and 95 % interval", scale=alt.Scale(domain=[0, 1])), x2="high:Q"
@@ -60,8 +59,8 @@ def _intervals(result: Mapping[str, Any]) -> alt.LayerChart | alt.FacetChart | N
     return alt.layer(bars, points).properties(width=_WIDTH)
 
 
-def _causes(result: Mapping[str, Any]) -> alt.LayerChart | alt.FacetChart | None:
-    rows = [{"cause": cause, "questions": count} for cause, count in result.get("causes", {}).items() if count]
+def _causes(result: RunResult) -> alt.LayerChart | alt.FacetChart | None:
+    rows = [{"cause": cause, "questions": count} for cause, count in result.causes.items() if count]
     if not rows:
         return None
     base = alt.Chart(pd.DataFrame(rows)).encode(

@@ -44,7 +44,7 @@ def to_json(run: FinishedRun) -> Exported:
 
 def to_beir(run: FinishedRun) -> Exported:
     """Write ``corpus.jsonl``, ``queries.jsonl`` and ``qrels/test.tsv``: the run's questions and the whole corpus."""
-    asked = {row["query_id"] for row in run.result["per_query"]}
+    asked = {row.query_id for row in run.result.per_query}
     corpus = [{"_id": d.doc_id, "title": d.title, "text": d.text} for d in run.dataset.documents]
     queries = [
         {
@@ -69,17 +69,14 @@ def to_beir(run: FinishedRun) -> Exported:
 
 def _rankings(run: FinishedRun) -> dict[str, dict[str, float]]:
     return {
-        row["query_id"]: {doc_id: 1 / rank for rank, doc_id in enumerate(row["retrieved"], 1)}
-        for row in run.result["per_query"]
+        row.query_id: {doc_id: 1 / rank for rank, doc_id in enumerate(row.retrieved, 1)} for row in run.result.per_query
     }
 
 
 def _judgements(run: FinishedRun) -> dict[str, dict[str, int]]:
     """Return the judgements of the run's questions. Queries without judgements are left out: evaluators reject them."""
     qrels = run.dataset.qrels
-    return {
-        row["query_id"]: dict(grades) for row in run.result["per_query"] if (grades := qrels.get(row["query_id"], {}))
-    }
+    return {row.query_id: dict(grades) for row in run.result.per_query if (grades := qrels.get(row.query_id, {}))}
 
 
 def _token(text: str) -> str:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from chatbot_mvp.exports.base import Exported, FinishedRun
 from chatbot_mvp.runs.known_metrics import COMPARED, METRICS
 from chatbot_mvp.runs.masking import masked_settings
+from chatbot_mvp.runs.result import RunResult
+from chatbot_mvp.runs.rows import SplitFigure
 
 _EXAMPLES = 5
 _CAPTIONS = {
@@ -42,8 +43,8 @@ def to_markdown(run: FinishedRun) -> Exported:
         "on this very corpus and are not those published on larger ones.",
         *(f"![{_CAPTIONS[name.rpartition('_')[2].removesuffix('.svg')]}]({name})" for name in plots),
         "## Metrics\n\n" + _metrics(result),
-        *(f"## By {field.replace('_', ' ')}\n\n{_split(groups)}" for field, groups in result.get("splits", {}).items()),
-        "## Where questions were lost\n\n" + _causes(result) if result.get("causes") else "",
+        *(f"## By {field.replace('_', ' ')}\n\n{_split(groups)}" for field, groups in result.splits.items()),
+        "## Where questions were lost\n\n" + _causes(result) if result.causes else "",
         "## Configuration\n\n" + _configuration(run),
     ]
     text = "\n\n".join(section for section in sections if section) + "\n"
@@ -60,43 +61,48 @@ def _identity(run: FinishedRun) -> str:
         ("fingerprint", manifest.fingerprint),
         ("version", manifest.code_version),
         ("started", manifest.started_at),
-        ("seconds", ", ".join(f"{phase} {seconds}" for phase, seconds in result.get("seconds", {}).items())),
+        ("seconds", ", ".join(f"{phase} {seconds}" for phase, seconds in result.seconds.items())),
     ]
-    if result.get("generator"):
-        rows += [("answers by", result["generator"]), ("judged by", result["judge"] or "nobody")]
-        rows += [(f"usage: {name}", value) for name, value in result["usage"].items() if name != "phases"]
-    for name in ("abstentions", "failures", "rerank_failures", "reranker_rescue_count", "damaged_records"):
-        if name in result:
-            rows.append((name, result[name]))
+    if result.generator:
+        rows += [("answers by", result.generator), ("judged by", result.judge or "nobody")]
+        rows += [(f"usage: {name}", value) for name, value in result.usage.to_json().items() if name != "phases"]
+    counts = {
+        "abstentions": result.abstentions,
+        "failures": result.failures,
+        "rerank_failures": result.rerank_failures,
+        "reranker_rescue_count": result.reranker_rescue_count,
+        "damaged_records": result.damaged_records,
+    }
+    rows += [(name, value) for name, value in counts.items() if value is not None]
     return _table(["what", "value"], rows)
 
 
-def _metrics(result: Mapping[str, Any]) -> str:
+def _metrics(result: RunResult) -> str:
     rows = []
-    for name, mean in result["metrics"].items():
-        scored, total = result["scored"][name]
-        interval = result.get("intervals", {}).get(name)
-        readings = result.get("readings", {}).get(name) or [mean, None]
+    for name, mean in result.metrics.items():
+        scored, total = result.scored[name]
+        interval = result.intervals.get(name)
+        with_failures = result.readings.get(name, (mean, None))[1]
         better = "higher" if name not in METRICS or METRICS[name].higher_is_better else "lower"
         spread = f"{interval[0]:.4f} – {interval[1]:.4f}" if interval else "–"
-        rows.append((name, _number(mean), spread, _number(readings[1]), f"{scored}/{total}", better))
+        rows.append((name, _number(mean), spread, _number(with_failures), f"{scored}/{total}", better))
     head = ["metric", "mean", "95 % interval", "with failures as the worst value", "scored", "better is"]
     return _table(head, rows)
 
 
-def _split(groups: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> str:
+def _split(groups: Mapping[str, Mapping[str, SplitFigure]]) -> str:
     names = [name for name in COMPARED if any(name in group for group in groups.values())]
     rows = []
     for value, group in groups.items():
-        totals = max(cell["total"] for cell in group.values())
-        rows.append((value, totals, *(_number(group[name]["mean"]) if name in group else "–" for name in names)))
+        totals = max(cell.total for cell in group.values())
+        rows.append((value, totals, *(_number(group[name].mean) if name in group else "–" for name in names)))
     return _table(["value", "questions", *names], rows)
 
 
-def _causes(result: Mapping[str, Any]) -> str:
+def _causes(result: RunResult) -> str:
     rows = []
-    for cause, count in result["causes"].items():
-        examples = [row["query_id"] for row in result["per_query"] if row.get("cause") == cause and cause != "ok"]
+    for cause, count in result.causes.items():
+        examples = [row.query_id for row in result.per_query if row.cause == cause and cause != "ok"]
         rows.append((_CAUSES.get(cause, cause), count, ", ".join(examples[:_EXAMPLES])))
     return _table(["cause", "questions", "for example"], rows)
 

@@ -4,59 +4,70 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from chatbot_mvp.datasets import Dataset
 from chatbot_mvp.metrics.answers.text import AnswerCase
 from chatbot_mvp.runs.records import RunFolder
+from chatbot_mvp.runs.result import RunResult
 from chatbot_mvp.storage.files import write_atomically
 
 _RUN_COUNTS = ("abstentions", "rerank_failures", "reranker_rescue_count", "damaged_records")
 
 
-def write_summary_csv(folder: RunFolder, result: Mapping[str, Any], dataset: Dataset) -> None:
+def write_summary_csv(folder: RunFolder, result: RunResult, dataset: Dataset) -> None:
     """Write ``<run_id>_summary.csv``: each mean with its number of scored queries and its 95 % interval."""
     row: dict[str, Any] = {
-        name: result[name] for name in ("run_id", "dataset", "strategy", "fingerprint", "queries", "documents")
+        "run_id": result.run_id,
+        "dataset": result.dataset,
+        "strategy": result.strategy,
+        "fingerprint": result.fingerprint,
+        "queries": result.queries,
+        "documents": result.documents,
     }
-    for name, mean in result["metrics"].items():
+    for name, mean in result.metrics.items():
         row[name] = mean
-        row[f"{name}_scored"] = result["scored"][name][0]
-        row[f"{name}_low"], row[f"{name}_high"] = result["intervals"][name] or (None, None)
-    row |= {name: result[name] for name in _RUN_COUNTS if name in result}
-    if result.get("generator"):
-        row |= {"generator": result["generator"], "judge": result["judge"]}
+        row[f"{name}_scored"] = result.scored[name][0]
+        row[f"{name}_low"], row[f"{name}_high"] = result.intervals[name] or (None, None)
+    counts = {
+        "abstentions": result.abstentions,
+        "rerank_failures": result.rerank_failures,
+        "reranker_rescue_count": result.reranker_rescue_count,
+        "damaged_records": result.damaged_records,
+    }
+    row |= {name: count for name, count in counts.items() if count is not None}
+    if result.generator:
+        row |= {"generator": result.generator, "judge": result.judge}
     _write(folder.path / f"{folder.run_id}_summary.csv", [row])
 
 
-def write_detail_csv(folder: RunFolder, result: Mapping[str, Any], dataset: Dataset) -> None:
+def write_detail_csv(folder: RunFolder, result: RunResult, dataset: Dataset) -> None:
     """Write ``<run_id>_detail.csv``: each query with its metrics, document ids (separated by "|") and failure cause."""
     # Unanswered queries have fewer metrics than answered ones, so collect the names over all rows.
-    names = list(dict.fromkeys(name for item in result["per_query"] for name in item["metrics"]))
+    names = list(dict.fromkeys(name for item in result.per_query for name in item.metrics))
     rows = []
-    for item in result["per_query"]:
-        case = AnswerCase(item.get("response"), item["answer"], item["answer_type"])
-        context = item.get("generation_doc_ids")
+    for item in result.per_query:
+        case = AnswerCase(item.response, item.answer, item.answer_type)
+        context = item.generation_doc_ids
         rows.append(
             {
-                "query_id": item["query_id"],
-                "question": item["question"],
-                "answer": item["answer"],
-                "answer_type": item["answer_type"],
-                "question_type": item["question_type"],
-                "level": item["level"],
+                "query_id": item.query_id,
+                "question": item.question,
+                "answer": item.answer,
+                "answer_type": item.answer_type,
+                "question_type": item.question_type,
+                "level": item.level,
                 "primary_metric_type": "accuracy" if case.is_label else "f1",
-                "generated_answer": item.get("response"),
-                **{name: item["metrics"].get(name) for name in names},
-                "retrieved": "|".join(item["retrieved"]),
-                "gold": "|".join(item["gold"]),
+                "generated_answer": item.response,
+                **{name: item.metrics.get(name) for name in names},
+                "retrieved": "|".join(item.retrieved),
+                "gold": "|".join(item.gold),
                 "generation_doc_ids": None if context is None else "|".join(context),
-                "reranked": item.get("reranked"),
-                "cause": item["cause"],
-                "abstained": item.get("abstained"),
-                "error": item.get("error"),
+                "reranked": item.reranked,
+                "cause": item.cause,
+                "abstained": item.abstained if result.generator else None,
+                "error": item.error,
             }
         )
     _write(folder.path / f"{folder.run_id}_detail.csv", rows)

@@ -11,44 +11,15 @@ import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any
 
-from pydantic import BaseModel, ConfigDict, ValidationError
-
-from chatbot_mvp.errors import BundleDamaged, BundleUnsafe
+from chatbot_mvp.errors import BundleDamaged, BundleUnsafe, RunUnreadable
 from chatbot_mvp.runs.records import BUNDLE, RunManifest
+from chatbot_mvp.runs.result import RunResult, parse_result
 
 _MOST_FILES = 100
 _MOST_BYTES = 512 * 2**20  # unpacked size; a run of 7,405 queries takes about 50 MB
 _ENTRY = re.compile(r"(?P<run>[\w-][\w.-]*)/(?P<name>[\w-][\w.-]*)", re.ASCII)
 _SUMS, _CONFIGURATION = "SHA256SUMS", "configuration.json"
-
-
-class _Row(BaseModel):
-    query_id: str
-    question: str
-    metrics: dict[str, float | None]
-    retrieved: list[str]
-    gold: list[str]
-    cause: str
-
-
-class _Result(BaseModel):
-    """The parts of a result that lists, comparisons and pages read."""
-
-    model_config = ConfigDict(extra="allow")
-
-    run_id: str
-    dataset: str
-    strategy: str
-    fingerprint: str
-    queries: int
-    metrics: dict[str, float | None]
-    scored: dict[str, tuple[int, int]]
-    seconds: dict[str, float]
-    peak_rss_mb: float | None
-    causes: dict[str, int]
-    per_query: list[_Row]
 
 
 @dataclass(frozen=True)
@@ -57,7 +28,7 @@ class Bundle:
 
     manifest: RunManifest
     """Its data set has the name from that machine, which may be unknown on this one."""
-    result: dict[str, Any]
+    result: RunResult
     files: Mapping[str, bytes]
     """Name -> content of the CSV tables for download."""
 
@@ -118,17 +89,16 @@ def _check_hashes(path: Path, files: Mapping[str, bytes]) -> None:
             raise BundleDamaged(path=str(path), reason=f"{name!r} is not what {_SUMS} says")
 
 
-def _result(path: Path, files: Mapping[str, bytes], run_id: str) -> dict[str, Any]:
+def _result(path: Path, files: Mapping[str, bytes], run_id: str) -> RunResult:
     name = f"{run_id}.json"
+    if name not in files:
+        raise BundleDamaged(path=str(path), reason=f"{name!r} is missing")
     try:
-        result: dict[str, Any] = json.loads(files[name])
-        checked = _Result.model_validate(result)
-    except KeyError as error:
-        raise BundleDamaged(path=str(path), reason=f"{name!r} is missing") from error
-    except (ValueError, ValidationError) as error:
-        raise BundleDamaged(path=str(path), reason=f"{name!r}: {_first(error)}") from error
-    if checked.run_id != run_id:
-        raise BundleDamaged(path=str(path), reason=f"{name!r} is the result of {checked.run_id!r}")
+        result = parse_result(files[name], run_id)
+    except RunUnreadable as error:
+        raise BundleDamaged(path=str(path), reason=str(error.params["reason"])) from error
+    if result.run_id != run_id:
+        raise BundleDamaged(path=str(path), reason=f"{name!r} is the result of {result.run_id!r}")
     return result
 
 
@@ -145,10 +115,3 @@ def _manifest(path: Path, files: Mapping[str, bytes], run_id: str) -> RunManifes
     if manifest.run_id != run_id:
         raise BundleDamaged(path=str(path), reason=f"{_CONFIGURATION!r} is of {manifest.run_id!r}")
     return manifest
-
-
-def _first(error: Exception) -> str:
-    if not isinstance(error, ValidationError):
-        return str(error)
-    first = error.errors()[0]
-    return f"{'.'.join(map(str, first['loc']))}: {first['msg']}"

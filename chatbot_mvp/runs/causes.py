@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
 
 from chatbot_mvp.metrics.answers.accuracy import answered_right
 from chatbot_mvp.metrics.answers.text import AnswerCase
+from chatbot_mvp.runs.payloads import Retrieved
+from chatbot_mvp.runs.rows import QueryRow
 
 
 class Cause(StrEnum):
@@ -90,31 +91,27 @@ def _lost(outcome: QueryOutcome) -> Cause | None:
     return Cause.BELOW_CUT if missing - high or not outcome.reranked else Cause.LOST_IN_RERANKING
 
 
-def outcome_of_row(row: Mapping[str, Any], cut: int, language: str) -> QueryOutcome:
-    """Derive the outcome from a row of ``per_query`` in ``<run_id>.json``.
+def outcome_of_row(row: QueryRow, cut: int, language: str, candidates: Sequence[str] = ()) -> QueryOutcome:
+    """Derive the outcome from a row of a result.
 
     Args:
-        row: uses ``gold``, ``retrieved`` and, if present, ``candidates`` (the reranker's input),
-            ``generation_doc_ids``, ``reranked``, ``response``, ``abstained``, ``judge_failed``, ``failed``.
         cut: maximum number of documents in the context.
         language: language of the answers.
+        candidates: all documents that a reranker got; empty without one.
     """
-    context = row.get("generation_doc_ids")
-    response = row.get("response")
-    right = answered_right(AnswerCase(response, row.get("answer", ""), row.get("answer_type", ""), language))
-    abstained = bool(row.get("abstained"))
+    right = answered_right(AnswerCase(row.response, row.answer, row.answer_type, language))
     return QueryOutcome(
-        gold=frozenset(row["gold"]),
-        candidates=tuple(dict.fromkeys([*row["retrieved"], *row.get("candidates", ())])),
+        gold=frozenset(row.gold),
+        candidates=tuple(dict.fromkeys([*row.retrieved, *candidates])),
         cut=cut,
-        context=None if context is None else tuple(context),
-        reranked=bool(row.get("reranked")),
-        answered=response is not None,
+        context=row.generation_doc_ids,
+        reranked=bool(row.reranked),
+        answered=row.response is not None,
         # The "no" in "no lo sé" is not the answer "no".
-        right=False if abstained else right,
-        abstained=abstained,
-        judge_failed=bool(row.get("judge_failed")),
-        failed=bool(row.get("failed")),
+        right=False if row.abstained else right,
+        abstained=row.abstained,
+        judge_failed=row.judge_failed,
+        failed=row.failed,
     )
 
 
@@ -145,19 +142,18 @@ class GoldPath:
     fate: Fate
 
 
-def gold_paths(row: Mapping[str, Any], payload: Mapping[str, Any], cut: int, reranker: bool) -> list[GoldPath]:
+def gold_paths(row: QueryRow, retrieved: Retrieved, cut: int, reranker: bool) -> list[GoldPath]:
     """Trace the relevant documents of a question through the stages.
 
     Args:
-        row: row of ``per_query``. Its ranking and context are used if ``payload`` has no ranks.
-        payload: payload of the retrieval record; {} if there is none.
-        cut: maximum number of documents in the context.
+        row: read where the record has no ranks: the ranking as deep as it was kept, and the context.
+        retrieved: what retrieval recorded; ``Retrieved()`` where there is no record.
+        cut: documents that fit into a context.
         reranker: whether the run had a reranker.
     """
-    recorded = payload.get("gold", {}).get("ranks", {})
     paths = []
-    for doc_id in row["gold"]:
-        ranks = recorded.get(doc_id) or _known_ranks(row, payload, doc_id, cut)
+    for doc_id in row.gold:
+        ranks = retrieved.gold.ranks.get(doc_id) or _known_ranks(row, retrieved, doc_id, cut)
         paths.append(GoldPath(doc_id, ranks, fate_of(ranks, cut, reranker)))
     return paths
 
@@ -178,9 +174,8 @@ def fate_of(ranks: Mapping[str, int | None], cut: int, reranker: bool) -> Fate:
     return Fate.BELOW_CUT if place > cut else Fate.LEFT_OUT
 
 
-def _known_ranks(row: Mapping[str, Any], payload: Mapping[str, Any], doc_id: str, cut: int) -> dict[str, int | None]:
-    before = list(dict.fromkeys([*row["retrieved"], *payload.get("pre_rerank_candidate_ids", ())]))
-    context = row.get("generation_doc_ids")
-    reached = row["retrieved"][:cut] if context is None else context
+def _known_ranks(row: QueryRow, retrieved: Retrieved, doc_id: str, cut: int) -> dict[str, int | None]:
+    before = tuple(dict.fromkeys([*row.retrieved, *retrieved.pre_rerank_candidate_ids]))
+    reached = row.retrieved[:cut] if row.generation_doc_ids is None else row.generation_doc_ids
     lists = {"ranking": before, "context": reached}
     return {stage: ids.index(doc_id) + 1 if doc_id in ids else None for stage, ids in lists.items()}

@@ -12,8 +12,10 @@ from chatbot_mvp.errors import CorporaDiffer, NothingToCompare, QuestionsDiffer,
 from chatbot_mvp.metrics.statistics.bootstrap import Floats, percentile_intervals
 from chatbot_mvp.metrics.statistics.significance import holm, randomisation_p
 from chatbot_mvp.runs.known_metrics import COMPARED, METRICS
+from chatbot_mvp.runs.line import RunLine
 from chatbot_mvp.runs.masking import masked_settings
-from chatbot_mvp.runs.records import RAGAS, TREC, RunManifest
+from chatbot_mvp.runs.records import TREC, RunManifest
+from chatbot_mvp.runs.result import RAGAS, RunResult
 
 _EQUAL = 1e-9  # a difference below it is rounding
 
@@ -23,8 +25,7 @@ class ComparedRun:
     """One side of a comparison: a finished run and its manifest."""
 
     manifest: RunManifest
-    result: Mapping[str, Any]
-    """As in ``<run_id>.json``."""
+    result: RunResult
 
     @property
     def run_id(self) -> str:
@@ -159,35 +160,26 @@ def configuration_changes(base: RunManifest, other: RunManifest) -> dict[str, tu
     return {name: (one.get(name), two.get(name)) for name in names if one.get(name) != two.get(name)}
 
 
-Line = Mapping[str, Any]
-"""A line of ``submissions.jsonl``."""
-
 Mismatch = Literal["kind", "dataset", "documents", "questions"]
 
 
-def why_not_comparable(base: Line, other: Line) -> Mismatch | None:
+def why_not_comparable(base: RunLine, other: RunLine) -> Mismatch | None:
     """Return the first reason why two runs cannot be compared, judged by their lines; None if there is none.
 
     This check is fast, for long lists of runs. ``compare_runs`` checks more.
     """
-    if base.get("kind") != other.get("kind"):
+    if base.kind != other.kind:
         return "kind"
-    if base.get("kind") == RAGAS:
+    if base.kind == RAGAS:
         # Files of answers are comparable if their questions are equal, whatever the files' names.
-        return None if base.get("dataset_sha256") == other.get("dataset_sha256") else "questions"
-    if base.get("dataset") != other.get("dataset"):
+        return None if base.dataset_sha256 == other.dataset_sha256 else "questions"
+    if base.dataset != other.dataset:
         return "dataset"
-    for name, mismatch in _SIZES:
-        if base.get(name) != other.get(name):
-            return mismatch
+    if base.queries != other.queries:
+        return "questions"
+    if (base.documents, base.dataset_sha256) != (other.documents, other.dataset_sha256):
+        return "documents"
     return None
-
-
-_SIZES: tuple[tuple[str, Mismatch], ...] = (
-    ("queries", "questions"),
-    ("documents", "documents"),
-    ("dataset_sha256", "documents"),
-)
 
 
 def _refuse_different(base: ComparedRun, other: ComparedRun) -> None:
@@ -207,7 +199,7 @@ def _refuse_different(base: ComparedRun, other: ComparedRun) -> None:
 
 
 def _names(runs: Sequence[ComparedRun], asked: Sequence[str]) -> list[str]:
-    common = [name for name in runs[0].result["metrics"] if all(name in run.result["metrics"] for run in runs)]
+    common = [name for name in runs[0].result.metrics if all(name in run.result.metrics for run in runs)]
     for name in asked:
         if name not in common:
             raise UnknownChoice(kind="metric", found=name, legal=", ".join(common) or "-")
@@ -219,13 +211,13 @@ def _names(runs: Sequence[ComparedRun], asked: Sequence[str]) -> list[str]:
 
 def _questions(run: ComparedRun) -> dict[str, str]:
     """Return query_id -> text, sorted by id, because the order decides each query's random signs and draws."""
-    rows = sorted(run.result["per_query"], key=lambda row: row["query_id"])
-    return {row["query_id"]: row["question"] for row in rows}
+    rows = sorted(run.result.per_query, key=lambda row: row.query_id)
+    return {row.query_id: row.question for row in rows}
 
 
 def _pairs(base: ComparedRun, other: ComparedRun, name: str) -> tuple[Floats, Floats]:
     """Return the scores of both runs by query id; NaN in both if either is not scored."""
-    scores = [{row["query_id"]: row["metrics"].get(name) for row in run.result["per_query"]} for run in (base, other)]
+    scores = [{row.query_id: row.metrics.get(name) for row in run.result.per_query} for run in (base, other)]
     table = np.array(
         [
             [np.nan, np.nan] if None in (pair := [side[query_id] for side in scores]) else pair

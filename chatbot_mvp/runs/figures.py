@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
 
 from chatbot_mvp.metrics.answers.text import AnswerCase
 from chatbot_mvp.metrics.ranking.generation_context import reranker_rescue_count
 from chatbot_mvp.metrics.registry import metrics_of
-from chatbot_mvp.metrics.statistics.summary import SPLITS, Scores, Summary, split, summarise
+from chatbot_mvp.metrics.statistics.summary import Scores, Summary, split, summarise
 from chatbot_mvp.runs.causes import Cause
 from chatbot_mvp.runs.known_metrics import METRICS
-
-Row = Mapping[str, Any]
+from chatbot_mvp.runs.records import RunManifest
+from chatbot_mvp.runs.result import FORMAT_VERSION, RunResult
+from chatbot_mvp.runs.rows import Interval, Metrics, QueryRow, SplitFigure
 
 
 def context_metrics(context: Sequence[str] | None, qrels: Mapping[str, int]) -> dict[str, float | None]:
@@ -27,53 +28,89 @@ def answer_metrics(case: AnswerCase) -> dict[str, float | None]:
     return {name: spec.score(case) for name, spec in specs if spec.applies_to(case.is_label)}
 
 
-def run_figures(per_query: Sequence[Row]) -> dict[str, Any]:
-    """Compute the aggregates of ``<run_id>.json``, for all metrics that occur in the rows.
+@dataclass(frozen=True, slots=True)
+class RunFigures:
+    """The aggregates of a result, as its fields of these names."""
 
-    Returns:
-        ``metrics`` (mean over the scored queries), ``scored`` ([scored, total]), ``readings`` ([failures left out,
-        failures as the worst value]), ``intervals`` ([low, high] or None), ``splits`` (field -> value -> metric ->
-        mean, scored, total, interval), ``causes`` (cause -> queries), and ``reranker_rescue_count`` of a reranked run.
-    """
-    found = {name for row in per_query for name in row["metrics"]}
+    metrics: Metrics
+    scored: dict[str, tuple[int, int]]
+    readings: dict[str, tuple[float | None, float | None]]
+    intervals: dict[str, Interval | None]
+    splits: dict[str, dict[str, dict[str, SplitFigure]]]
+    causes: dict[str, int]
+    reranker_rescue_count: int | None
+
+
+def run_figures(per_query: Sequence[QueryRow]) -> RunFigures:
+    """The aggregates of rows; which metrics there are is taken from the rows."""
+    found = {name for row in per_query for name in row.metrics}
     names = [name for name in METRICS if name in found]
-    rows = [Scores(row["metrics"], _lacks(row), {field: row.get(field) or "" for field in SPLITS}) for row in per_query]
+    rows = [Scores(row.metrics, row.failed or row.judge_failed, row_groups(row)) for row in per_query]
     totals = summarise(rows, names)
-    causes = Counter(row["cause"] for row in per_query if "cause" in row)
-    figures = {
-        "metrics": {name: total.mean for name, total in totals.items()},
-        "scored": {name: [total.scored, total.total] for name, total in totals.items()},
-        "readings": {name: [total.mean, total.mean_with_failures] for name, total in totals.items()},
-        "intervals": {name: _pair(total) for name, total in totals.items()},
-        "splits": {
+    causes = Counter(row.cause for row in per_query)
+    reranked = [row for row in per_query if row.reranked is not None]
+    return RunFigures(
+        metrics={name: total.mean for name, total in totals.items()},
+        scored={name: (total.scored, total.total) for name, total in totals.items()},
+        readings={name: (total.mean, total.mean_with_failures) for name, total in totals.items()},
+        intervals={name: total.interval for name, total in totals.items()},
+        splits={
             field: {
                 value: {name: _cell(total) for name, total in summaries.items()} for value, summaries in groups.items()
             }
             for field, groups in split(rows, names).items()
         },
-        "causes": {cause.value: causes[cause.value] for cause in Cause},
-    }
-    reranked = [row for row in per_query if row.get("reranked") is not None]
-    if reranked:
-        figures["reranker_rescue_count"] = reranker_rescue_count(
-            (row["retrieved"], row["generation_doc_ids"], dict.fromkeys(row["gold"], 1)) for row in reranked
-        )
-    return figures
+        causes={cause.value: causes[cause.value] for cause in Cause},
+        reranker_rescue_count=_rescued(reranked) if reranked else None,
+    )
 
 
-def _lacks(row: Row) -> bool:
-    """Return whether the row's missing scores count as failures."""
-    return bool(row.get("failed") or row.get("judge_failed"))
+def result_of_rows(
+    manifest: RunManifest, rows: Sequence[QueryRow], damaged_records: int, failures: dict[str, int]
+) -> RunResult:
+    """The result of a run whose rows are ``rows``, without the figures that need anything else.
+
+    Args:
+        damaged_records, failures: as in ``RunResult``.
+    """
+    figures = run_figures(rows)
+    return RunResult(
+        format_version=FORMAT_VERSION,
+        run_id=manifest.run_id,
+        kind=manifest.kind,
+        dataset=manifest.dataset,
+        dataset_sha256=manifest.dataset_sha256,
+        strategy=manifest.strategy,
+        fingerprint=manifest.fingerprint,
+        queries=manifest.queries,
+        documents=manifest.documents,
+        started_at=manifest.started_at,
+        generator=manifest.generator,
+        judge=manifest.judge,
+        metrics=figures.metrics,
+        scored=figures.scored,
+        readings=figures.readings,
+        intervals=figures.intervals,
+        splits=figures.splits,
+        causes=figures.causes,
+        reranker_rescue_count=figures.reranker_rescue_count,
+        damaged_records=damaged_records,
+        failures=failures,
+        imported=manifest.imported,
+        per_query=tuple(rows),
+    )
 
 
-def _pair(summary: Summary) -> list[float] | None:
-    return None if summary.interval is None else list(summary.interval)
+def row_groups(row: QueryRow) -> dict[str, str]:
+    """Field of ``SPLITS`` -> the row's value; "" belongs to no group."""
+    return {"question_type": row.question_type, "answer_type": row.answer_type, "level": row.level}
 
 
-def _cell(summary: Summary) -> dict[str, Any]:
-    return {
-        "mean": summary.mean,
-        "scored": summary.scored,
-        "total": summary.total,
-        "interval": _pair(summary),
-    }
+def _rescued(reranked: Sequence[QueryRow]) -> int:
+    return reranker_rescue_count(
+        (row.retrieved, row.generation_doc_ids or (), dict.fromkeys(row.gold, 1)) for row in reranked
+    )
+
+
+def _cell(summary: Summary) -> SplitFigure:
+    return SplitFigure(summary.mean, summary.scored, summary.total, summary.interval)

@@ -2,46 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+import logging
 from pathlib import Path
-from typing import Any
 
-from chatbot_mvp.storage.jsonl import append_lines, read_lines
+from chatbot_mvp.errors import RunNotWritten
+from chatbot_mvp.runs.line import RunLine, line_json, line_of, parse_line
+from chatbot_mvp.runs.result import RunResult
+from chatbot_mvp.storage.jsonl import append_lines
 
-_KEPT = (
-    "run_id",
-    "kind",
-    "dataset",
-    "dataset_sha256",
-    "strategy",
-    "fingerprint",
-    "queries",
-    "documents",
-    "metrics",
-    "scored",
-    "intervals",
-    "seconds",
-    "usage",
-    "generator",
-    "judge",
-    "started_at",
-    "finished_at",
-)
+_log = logging.getLogger(__name__)
 
 
-def append_submission(path: Path, result: Mapping[str, Any]) -> None:
-    """Append the line of a finished run."""
+def append_submission(path: Path, result: RunResult) -> None:
+    """Append the line of a finished run.
+
+    Raises:
+        RunNotWritten: a figure is NaN or infinite; nothing is written.
+    """
+    line = line_json(line_of(result))
+    try:
+        json.dumps(line, allow_nan=False)
+    except ValueError as error:
+        raise RunNotWritten(run_id=result.run_id, path=path.name, reason=str(error)) from error
     path.parent.mkdir(parents=True, exist_ok=True)
-    append_lines(path, [{name: result[name] for name in _KEPT if name in result}])
+    append_lines(path, [line])
 
 
-def read_submissions(path: Path) -> tuple[list[dict[str, Any]], int]:
+def read_submissions(path: Path) -> tuple[list[RunLine], int]:
     """Return (distinct runs, newest first; number of unusable lines). Does not change the file."""
-    rows, damaged = read_lines(path)
-    by_id: dict[str, dict[str, Any]] = {}
-    for row in rows:
-        if isinstance(row.get("run_id"), str) and isinstance(row.get("metrics"), dict):
-            by_id[row["run_id"]] = row
-        else:
+    by_id: dict[str, RunLine] = {}
+    damaged = 0
+    content = path.read_bytes() if path.is_file() else b""
+    for number, text in enumerate(content.split(b"\n"), 1):
+        if not text.strip():
+            continue
+        try:
+            line = parse_line(text)
+        except ValueError as error:
+            _log.warning("%s, line %d was skipped: %s", path.name, number, error)
             damaged += 1
-    return sorted(by_id.values(), key=lambda row: str(row.get("started_at", "")), reverse=True), damaged
+        else:
+            by_id[line.run_id] = line
+    return sorted(by_id.values(), key=lambda line: line.started_at, reverse=True), damaged

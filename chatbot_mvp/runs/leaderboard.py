@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from chatbot_mvp.runs.known_metrics import METRICS
-from chatbot_mvp.runs.records import RAGAS
-from chatbot_mvp.runs.search import Run, main_metric
+from chatbot_mvp.runs.line import RunLine
+from chatbot_mvp.runs.result import RAGAS
+from chatbot_mvp.runs.search import main_metric
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,13 +22,13 @@ class Field:
     sha256: str
     queries: int | None
     documents: int | None
-    runs: tuple[Run, ...]
+    runs: tuple[RunLine, ...]
     """Newest first."""
 
     @property
     def metrics(self) -> list[str]:
         """All metrics of the runs, the newest run's main metric first."""
-        found = {name: None for run in self.runs for name in run["metrics"]}
+        found = {name: None for run in self.runs for name in run.metrics}
         known = [name for name in METRICS if name in found]
         first = [name for name in [main_metric(self.runs[0])] if name]
         return list(dict.fromkeys([*first, *known, *found]))
@@ -39,7 +40,7 @@ class Place:
 
     rank: int | None
     """From 1; runs with equal values share the better rank. None for a run that was not scored."""
-    run: Run
+    run: RunLine
     value: float | None
     interval: tuple[float, float] | None
     """95 % interval of the run's own mean; None if the run's version did not record it."""
@@ -47,49 +48,46 @@ class Place:
     total: int
 
 
-def fields(runs: Sequence[Run]) -> list[Field]:
+def fields(runs: Sequence[RunLine]) -> list[Field]:
     """Group runs by the data that they measured, the group with the newest run first."""
-    groups: dict[tuple[object, ...], list[Run]] = {}
+    groups: dict[tuple[object, ...], list[RunLine]] = {}
     for run in runs:
         groups.setdefault(_measured(run), []).append(run)
     return [
         Field(
-            kind=str(members[0].get("kind") or "benchmark"),
-            dataset=str(members[0].get("dataset") or ""),
-            sha256=str(members[0].get("dataset_sha256") or ""),
-            queries=members[0].get("queries"),
-            documents=members[0].get("documents"),
+            kind=members[0].kind,
+            dataset=members[0].dataset,
+            sha256=members[0].dataset_sha256,
+            queries=members[0].queries,
+            documents=members[0].documents,
             runs=tuple(members),
         )
         for members in groups.values()
     ]
 
 
-def _measured(run: Run) -> tuple[object, ...]:
+def _measured(run: RunLine) -> tuple[object, ...]:
     """Return a key that comparable runs share. For files of answers only the questions count, not the file name."""
-    sha256, queries = run.get("dataset_sha256"), run.get("queries")
-    if run.get("kind") == RAGAS:
-        return RAGAS, sha256, queries
-    return run.get("kind") or "benchmark", run.get("dataset"), sha256, queries, run.get("documents")
+    if run.kind == RAGAS:
+        return RAGAS, run.dataset_sha256, run.queries
+    return run.kind, run.dataset, run.dataset_sha256, run.queries, run.documents
 
 
 def leaderboard(field: Field, metric: str) -> list[Place]:
     """Rank the runs of a field that have a metric, best first; unscored ones last."""
-    having = [run for run in field.runs if metric in run["metrics"]]
+    having = [run for run in field.runs if metric in run.metrics]
     spec = METRICS.get(metric)
     sign = -1 if spec is None or spec.higher_is_better else 1
-    values = {id(run): run["metrics"][metric] for run in having}
-    scored = sorted((run for run in having if values[id(run)] is not None), key=lambda run: sign * values[id(run)])
+    scored = [(value, run) for run in having if (value := run.metrics[metric]) is not None]
+    scored.sort(key=lambda pair: sign * pair[0])
     places: list[Place] = []
-    for position, run in enumerate(scored, 1):
+    for position, (value, run) in enumerate(scored, 1):
         before = places[-1] if places else None
-        rank = before.rank if before and before.value == values[id(run)] else position
+        rank = before.rank if before and before.value == value else position
         places.append(_place(rank, run, metric))
-    return places + [_place(None, run, metric) for run in having if values[id(run)] is None]
+    return places + [_place(None, run, metric) for run in having if run.metrics[metric] is None]
 
 
-def _place(rank: int | None, run: Run, metric: str) -> Place:
-    scored, total = run.get("scored", {}).get(metric) or (0, run.get("queries") or 0)
-    ends: Mapping[str, Sequence[float] | None] = run.get("intervals") or {}
-    interval = ends.get(metric)
-    return Place(rank, run, run["metrics"][metric], (interval[0], interval[1]) if interval else None, scored, total)
+def _place(rank: int | None, run: RunLine, metric: str) -> Place:
+    scored, total = run.scored.get(metric, (0, run.queries or 0))
+    return Place(rank, run, run.metrics[metric], (run.intervals or {}).get(metric), scored, total)

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
 from chatbot_mvp.metrics.statistics.summary import SPLITS
+from chatbot_mvp.runs.figures import row_groups
 from chatbot_mvp.runs.known_metrics import METRICS
+from chatbot_mvp.runs.result import RunResult
+from chatbot_mvp.runs.rows import QueryRow
 from chatbot_mvp.text import fold
-
-Row = Mapping[str, Any]
 
 Only = Literal["all", "lost", "missed", "failed"]
 """lost: the cause is not ok. missed: a relevant document was not retrieved. failed: a phase failed."""
@@ -41,32 +41,28 @@ class QueryFilter:
 class QueryTable:
     """The questions of a finished run. Read-only; safe to share between sessions."""
 
-    def __init__(self, result: Mapping[str, Any]) -> None:
-        """
-        Args:
-            result: content of ``<run_id>.json``.
-        """
+    def __init__(self, result: RunResult) -> None:
         self.result = result
-        self.rows: list[Row] = sorted(result["per_query"], key=_badness)
+        self.rows: list[QueryRow] = sorted(result.per_query, key=_badness)
         """Rows of all questions, worst first by recall@5, then mrr."""
-        known = {name for row in self.rows for name in row["metrics"]}
+        known = {name for row in self.rows for name in row.metrics}
         self.metrics = [name for name in METRICS if name in known]
         """Metrics that occur in the rows, in the registry's order."""
-        self._position = {row["query_id"]: position for position, row in enumerate(self.rows)}
+        self._position = {row.query_id: position for position, row in enumerate(self.rows)}
         self._values = {
-            name: np.array([_number(row["metrics"].get(name)) for row in self.rows], dtype=np.float64)
+            name: np.array([_number(row.metrics.get(name)) for row in self.rows], dtype=np.float64)
             for name in self.metrics
         }
-        self._causes = np.array([row.get("cause") or "" for row in self.rows], dtype=object)
-        self._fields = {field: np.array([row.get(field) or "" for row in self.rows], dtype=object) for field in SPLITS}
-        self._flags = {
-            "lost": np.array([row.get("cause", "ok") != "ok" for row in self.rows], dtype=bool),
-            "missed": np.array([self.found(row) < len(set(row["gold"])) for row in self.rows], dtype=bool),
-            "failed": np.array([bool(row.get("failed") or row.get("judge_failed")) for row in self.rows], dtype=bool),
+        self._causes = np.array([row.cause for row in self.rows], dtype=object)
+        self._fields = {
+            field: np.array([row_groups(row)[field] for row in self.rows], dtype=object) for field in SPLITS
         }
-        self._texts = [
-            fold(f"{row['question']} {row.get('answer') or ''} {row.get('response') or ''}") for row in self.rows
-        ]
+        self._flags = {
+            "lost": np.array([(row.cause or "ok") != "ok" for row in self.rows], dtype=bool),
+            "missed": np.array([self.found(row) < len(set(row.gold)) for row in self.rows], dtype=bool),
+            "failed": np.array([row.failed or row.judge_failed for row in self.rows], dtype=bool),
+        }
+        self._texts = [fold(f"{row.question} {row.answer} {row.response or ''}") for row in self.rows]
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -89,9 +85,9 @@ class QueryTable:
         return {field: values for field, values in found.items() if len(values) > 1}
 
     @staticmethod
-    def found(row: Row) -> int:
+    def found(row: QueryRow) -> int:
         """Return the number of relevant documents that were retrieved."""
-        return len(set(row["gold"]) & set(row["retrieved"]))
+        return len(set(row.gold) & set(row.retrieved))
 
     def values(self, metric: str) -> list[float | None]:
         """Return the scores of a metric in the order of ``rows``; None is not scored."""
@@ -118,9 +114,8 @@ class QueryTable:
 _ROUNDING = 1e-9
 
 
-def _badness(row: Row) -> tuple[float, float, str]:
-    metrics = row["metrics"]
-    return metrics.get("recall@5") or 0.0, metrics.get("mrr") or 0.0, row["query_id"]
+def _badness(row: QueryRow) -> tuple[float, float, str]:
+    return row.metrics.get("recall@5") or 0.0, row.metrics.get("mrr") or 0.0, row.query_id
 
 
 def _number(value: float | None) -> float:

@@ -21,6 +21,7 @@ from typing import Any, Literal
 from filelock import FileLock, Timeout
 
 from chatbot_mvp.errors import RunBusy, RunNotBegun, RunNotFound, RunNotWritten, RunUnreadable
+from chatbot_mvp.runs.result import BENCHMARK, RunResult, read_result, result_json
 from chatbot_mvp.storage.clock import utc_now
 from chatbot_mvp.storage.files import write_json
 from chatbot_mvp.storage.jsonl import append_lines, read_lines
@@ -28,8 +29,6 @@ from chatbot_mvp.storage.jsonl import append_lines, read_lines
 _log = logging.getLogger(__name__)
 
 
-BENCHMARK, RAGAS = "benchmark", "ragas"
-"""What a run measures: a pipeline over a data set's queries, or a data set of answers."""
 BUNDLE, TREC = "bundle", "trec"
 """Where a run was imported from: a zip of ``benchmark export``, a TREC run file."""
 
@@ -158,9 +157,16 @@ class RunFolder:
         if self.result_path.is_file():
             self._renewing.touch()
 
-    def finish(self, result: dict[str, Any]) -> None:
-        """Write the result, the last thing of a run."""
-        write_json(self.result_path, result)
+    def finish(self, result: RunResult) -> None:
+        """Write the result, the last thing of a run.
+
+        Raises:
+            RunNotWritten: a figure is NaN or infinite; what was there before stays.
+        """
+        try:
+            write_json(self.result_path, result_json(result))
+        except ValueError as error:
+            raise RunNotWritten(run_id=self.run_id, path=self.result_path.name, reason=str(error)) from error
         self._renewing.unlink(missing_ok=True)
 
     def state(self) -> RunState:
@@ -249,7 +255,7 @@ class RunFolder:
         except OSError as error:
             raise RunNotWritten(run_id=self.run_id, path=path.name, reason=error.strerror or str(error)) from error
 
-    def result(self) -> dict[str, Any]:
+    def result(self) -> RunResult:
         """Read the result of a run.
 
         Raises:
@@ -259,13 +265,7 @@ class RunFolder:
         self.manifest()
         if not self.result_path.is_file():
             raise RunNotFound(run_id=self.run_id, folder=str(self.path.parent))
-        try:
-            result = json.loads(self.result_path.read_text("utf-8"))
-            if not isinstance(result, dict) or "metrics" not in result:
-                raise RunUnreadable(run_id=self.run_id, reason="the result has no metrics")
-        except (ValueError, OSError) as error:
-            raise RunUnreadable(run_id=self.run_id, reason=f"{self.run_id}.json: {error}") from error
-        return result
+        return read_result(self.result_path, self.run_id)
 
 
 def run_folders(root: Path) -> list[RunFolder]:

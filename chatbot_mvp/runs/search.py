@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from chatbot_mvp.runs.known_metrics import METRICS
+from chatbot_mvp.runs.line import RunLine
 from chatbot_mvp.runs.notes import NO_NOTE, RunNote
-from chatbot_mvp.runs.records import RAGAS
+from chatbot_mvp.runs.result import RAGAS
 from chatbot_mvp.text import fold
 
-Run = Mapping[str, Any]
-"""A line of ``submissions.jsonl``. Lines of other versions may lack any field except ``run_id`` and ``metrics``."""
 RunKind = Literal["retrieval", "answers", "ragas"]
 RUN_KINDS: tuple[RunKind, ...] = ("retrieval", "answers", "ragas")
 """Retrieval only, retrieval with answers, evaluation of given answers."""
@@ -22,7 +21,6 @@ _MAIN: dict[RunKind, tuple[str, ...]] = {
     "answers": ("generation_score", "semantic_similarity", "recall@5"),
     "ragas": (),
 }
-_SEARCHED = ("run_id", "dataset", "strategy", "generator", "judge", "fingerprint", "started_at")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,35 +36,36 @@ class RunFilter:
     """Tags that the run must have, all of them."""
 
 
-def kind_of(run: Run) -> RunKind:
+def kind_of(run: RunLine) -> RunKind:
     """Return the kind of a run."""
-    if run.get("kind") == RAGAS:
+    if run.kind == RAGAS:
         return "ragas"
-    return "answers" if run.get("generator") else "retrieval"
+    return "answers" if run.generator else "retrieval"
 
 
-def main_metric(run: Run) -> str:
+def main_metric(run: RunLine) -> str:
     """Return the metric that lists show for a run: its kind's main metric, else the first scored one; "" if none."""
-    metrics = run["metrics"]
+    metrics = run.metrics
     ordered = [*_MAIN[kind_of(run)], *(name for name in METRICS if name in metrics), *metrics]
     scored = [name for name in ordered if metrics.get(name) is not None]
     return next(iter(scored or (name for name in ordered if name in metrics)), "")
 
 
-def search(runs: Sequence[Run], notes: Mapping[str, RunNote], asked: RunFilter) -> list[Run]:
+def search(runs: Sequence[RunLine], notes: Mapping[str, RunNote], asked: RunFilter) -> list[RunLine]:
     """Return the runs that match the filter, in their order."""
     words = fold(asked.text).split()
     tags = {fold(tag) for tag in asked.tags}
     return [
         run
         for run in runs
-        if (not asked.datasets or run.get("dataset") in asked.datasets)
+        if (not asked.datasets or run.dataset in asked.datasets)
         and (not asked.kinds or kind_of(run) in asked.kinds)
-        and tags <= {fold(tag) for tag in notes.get(run["run_id"], NO_NOTE).tags}
-        and _has(run, notes.get(run["run_id"], NO_NOTE), words)
+        and tags <= {fold(tag) for tag in notes.get(run.run_id, NO_NOTE).tags}
+        and _has(run, notes.get(run.run_id, NO_NOTE), words)
     ]
 
 
-def _has(run: Run, note: RunNote, words: Iterable[str]) -> bool:
-    text = fold(" ".join([*(str(run.get(field) or "") for field in _SEARCHED), *note.tags, note.note]))
+def _has(run: RunLine, note: RunNote, words: Iterable[str]) -> bool:
+    of_run = (run.run_id, run.dataset, run.strategy, run.generator, run.judge, run.fingerprint, run.started_at)
+    text = fold(" ".join([*of_run, *note.tags, note.note]))
     return all(word in text for word in words)

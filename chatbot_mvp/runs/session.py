@@ -8,9 +8,8 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from chatbot_mvp.errors import (
     CacheUnusable,
@@ -23,6 +22,7 @@ from chatbot_mvp.errors import (
 from chatbot_mvp.runs.journal import Journal
 from chatbot_mvp.runs.queue import my_turn
 from chatbot_mvp.runs.records import RunFolder
+from chatbot_mvp.runs.result import RunResult
 from chatbot_mvp.runs.spending import BudgetReached, Spending
 from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.storage.clock import utc_now
@@ -47,17 +47,20 @@ class Session:
     clock: PhaseClock
     progress: ProgressCallback
 
-    def finish(self, result: dict[str, Any], finish: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
+    def finish(self, result: RunResult, finish: Callable[[RunResult], None]) -> RunResult:
         """Add seconds, usage and peak memory to the result, and write it. The run is then finished.
 
         Args:
             finish: called with the whole result just before it is written; called again after a crash in between.
         """
-        result["seconds"] = self.clock.seconds
-        result["usage"] = self.spending.to_json()
-        result["peak_rss_mb"] = peak_rss_mb()
-        result["finished_at"] = utc_now()
-        self.folder.event("run_complete", metrics=result["metrics"])
+        result = replace(
+            result,
+            seconds=self.clock.seconds,
+            usage=self.spending.usage(),
+            peak_rss_mb=peak_rss_mb(),
+            finished_at=utc_now(),
+        )
+        self.folder.event("run_complete", metrics=result.metrics)
         finish(result)
         # Write the result last, because its presence marks the run as finished.
         self.folder.finish(result)

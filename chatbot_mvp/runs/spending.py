@@ -3,68 +3,21 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Mapping
+from dataclasses import asdict, replace
 from typing import Any
 
 from chatbot_mvp.errors import BudgetWithoutPrice
 from chatbot_mvp.llm.base import ChatModel, Completion
 from chatbot_mvp.llm.wrapped import TellingModel
 from chatbot_mvp.runs.records import RunFolder
+from chatbot_mvp.runs.usage import RunUsage, Spent
 
 LLM_REQUEST = "llm_request"
 """The event of one answered request to a model."""
 
 _MARGIN = 1.25
 """Safety factor: the next task is assumed to cost this many times the most expensive one so far."""
-
-
-@dataclass(frozen=True, slots=True)
-class Spent:
-    """Sums over answered requests."""
-
-    calls: int = 0
-    """Number of answered requests."""
-    cached: int = 0
-    """The part of ``calls`` that was answered from the reply cache, at no cost."""
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
-    """Both token counts cover the requests whose provider reports them, including cached replies."""
-    cost_usd: float = 0.0
-    """Known cost in US dollars."""
-    unpriced: int = 0
-    """Number of requests with unknown cost, which ``cost_usd`` does not include."""
-
-    @property
-    def tokens(self) -> int:
-        return self.prompt_tokens + self.completion_tokens
-
-    def plus(self, other: Spent) -> Spent:
-        mine, theirs = asdict(self), asdict(other)
-        return Spent(**{name: mine[name] + theirs[name] for name in mine})
-
-    @classmethod
-    def of(cls, completion: Completion) -> Spent:
-        usage = completion.usage
-        cost = 0.0 if completion.cached else usage.cost_usd
-        return cls(
-            calls=1,
-            cached=int(completion.cached),
-            prompt_tokens=usage.prompt_tokens or 0,
-            completion_tokens=usage.completion_tokens or 0,
-            cost_usd=cost or 0.0,
-            unpriced=int(cost is None),
-        )
-
-    @classmethod
-    def total(cls, parts: Iterable[Spent]) -> Spent:
-        result = cls()
-        for part in parts:
-            result = result.plus(part)
-        return result
-
-    def to_json(self) -> dict[str, Any]:
-        return {**asdict(self), "cost_usd": round(self.cost_usd, 6)}
 
 
 class BudgetReached(Exception):
@@ -105,10 +58,10 @@ class Spending:
         with self._changed:
             return dict(self._phases)
 
-    def to_json(self) -> dict[str, Any]:
-        """Return ``usage`` of ``<run_id>.json``: the sums over all attempts, in total and by phase."""
-        phases = {phase: spent.to_json() for phase, spent in self.by_phase().items()}
-        return {**self.total.to_json(), "phases": phases}
+    def usage(self) -> RunUsage:
+        """The sums of all attempts, whole and by phase, as a result has them: costs rounded to millionths."""
+        phases = {phase: _rounded(spent) for phase, spent in self.by_phase().items()}
+        return RunUsage(**asdict(_rounded(self.total)), phases=phases)
 
     def seen(self, phase: str, completion: Completion) -> None:
         """Count an answered request, and write it to the events."""
@@ -200,6 +153,10 @@ class Spending:
         with self._changed:
             self._closed = True
             self._changed.notify_all()
+
+
+def _rounded(spent: Spent) -> Spent:
+    return replace(spent, cost_usd=round(spent.cost_usd, 6))
 
 
 def spent_of(event: Mapping[str, Any]) -> Spent:

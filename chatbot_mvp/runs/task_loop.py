@@ -19,7 +19,8 @@ from chatbot_mvp.llm.base import Completion
 from chatbot_mvp.remote.failures import PASSING, concerns_one_request
 from chatbot_mvp.runs.journal import Journal
 from chatbot_mvp.runs.records import QueryRecord
-from chatbot_mvp.runs.spending import Spending, Spent
+from chatbot_mvp.runs.spending import Spending
+from chatbot_mvp.runs.usage import Spent
 from chatbot_mvp.runs.workers import Outcome, Workers
 
 T = TypeVar("T")

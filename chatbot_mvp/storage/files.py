@@ -67,10 +67,11 @@ def write_json(path: Path, value: Mapping[str, Any], indent: int | None = 2, dur
         durable: as in ``replaced_file``.
 
     Raises:
+        ValueError: a number is NaN or infinite, which JSON cannot represent; nothing is written.
         OSError: as in ``replaced_file``.
     """
     # Encoded at once: a large result has millions of pieces.
-    text = json.dumps(value, ensure_ascii=False, indent=indent)
+    text = json.dumps(value, ensure_ascii=False, indent=indent, allow_nan=False)
     write_atomically(path, text.encode("utf-8", "replace"), durable)
 
 

@@ -17,6 +17,7 @@ from chatbot_mvp.evaluation.ragas.config import JudgeConfig, RagasConfig
 from chatbot_mvp.exports.formats import FORMATS
 from chatbot_mvp.exports.tables import write_detail_csv, write_summary_csv
 from chatbot_mvp.runs.records import QueryRecord, RunFolder, RunManifest
+from chatbot_mvp.runs.result import parse_result
 from docs.generator.markdown import catalogue, code, documented_fields, fields_of, one_line, table
 
 
@@ -59,12 +60,12 @@ def kb_question_fields() -> str:
 def csv_columns() -> str:
     """The columns of both CSV files, read from files of an invented run of one query and one metric."""
     metric = "METRIC"
-    row = {"metrics": {metric: 1.0}, "retrieved": (), "gold": (), "cause": "ok"}
-    row |= dict.fromkeys(("query_id", "question", "answer", "answer_type", "question_type", "level"), "")
-    result: dict[str, Any] = {"metrics": {metric: 1.0}, "scored": {metric: (1, 1)}, "intervals": {metric: (0.0, 1.0)}}
-    result |= dict.fromkeys(("run_id", "dataset", "strategy", "fingerprint", "queries", "documents"), "")
-    result |= dict.fromkeys(("abstentions", "rerank_failures", "reranker_rescue_count", "damaged_records"), 0)
-    result |= {"generator": "model", "judge": "model", "per_query": [row]}
+    row = {"metrics": {metric: 1.0}, "cause": "ok", "query_id": "q", "question": ""}
+    values: dict[str, Any] = dict.fromkeys(("run_id", "dataset", "strategy", "fingerprint"), "")
+    values |= {"queries": 1, "generator": "model", "judge": "model", "metrics": {metric: 1.0}, "per_query": [row]}
+    values |= {"scored": {metric: [1, 1]}, "intervals": {metric: [0.0, 1.0]}}
+    values |= dict.fromkeys(("abstentions", "rerank_failures", "reranker_rescue_count", "damaged_records"), 0)
+    result = parse_result(json.dumps(values).encode(), "run")
     parts = []
     with tempfile.TemporaryDirectory() as place:
         folder = RunFolder(Path(place), "run")

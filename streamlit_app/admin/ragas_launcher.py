@@ -51,11 +51,11 @@ def _source() -> Source | None:
         st.caption(t("ragas.columns"))
         return (kind, "") if file else None
     if kind == "run":
-        runs = [run for run in get_app().archive.runs()[0] if run.get("generator")]
+        runs = [run for run in get_app().archive.runs()[0] if run.generator]
         if not runs:
             st.info(t("ragas.no_runs"), icon=":material/info:")
             return None
-        names = run_names(runs, ("dataset", "strategy"))
+        names = run_names(runs, lambda run: (run.dataset, run.strategy))
         return kind, str(st.selectbox(t("ragas.run"), list(names), format_func=names.__getitem__, key="ragas_run"))
     kb = active_kb()
     turns = sum(len(conversation.turns) for conversation in conversations(kb)) if kb else 0

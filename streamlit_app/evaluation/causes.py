@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import altair as alt
 import pandas as pd
 import streamlit as st
 
+from chatbot_mvp.api import RunResult
 from streamlit_app.evaluation.phases import show_phases
 from streamlit_app.shared.charts import ink, show_chart
 from streamlit_app.shared.i18n import number, t
 
-Result = Mapping[str, Any]
 
-
-def show_causes(result: Result) -> None:
+def show_causes(result: RunResult) -> None:
     """Draw where questions were lost, next to where time and money went."""
     if not _found(result):
         show_phases(result)
@@ -28,7 +24,7 @@ def show_causes(result: Result) -> None:
         show_phases(result)
 
 
-def _show_causes(result: Result) -> None:
+def _show_causes(result: RunResult) -> None:
     """Draw the number of questions per cause, in the order of the pipeline."""
     found = _found(result)
     st.subheader(t("causes.title"), help=t("causes.help"))
@@ -51,5 +47,5 @@ def _show_causes(result: Result) -> None:
     show_chart(chart)
 
 
-def _found(result: Result) -> dict[str, int]:
-    return {cause: count for cause, count in result.get("causes", {}).items() if count}
+def _found(result: RunResult) -> dict[str, int]:
+    return {cause: count for cause, count in result.causes.items() if count}

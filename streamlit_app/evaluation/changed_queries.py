@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import streamlit as st
 
-from chatbot_mvp.api import Comparison, MetricDelta, QueryChange, RunDelta
+from chatbot_mvp.api import Comparison, MetricDelta, QueryChange, QueryRow, RunDelta
 from chatbot_mvp.errors import ChatbotError
 from streamlit_app.shared.i18n import number, plain, score, t
 from streamlit_app.shared.metrics import metric_help, metric_label
@@ -114,9 +113,9 @@ def _show_query(comparison: Comparison, metric: MetricDelta, change: QueryChange
         return
     with st.container(border=True):
         st.markdown(f"**{t('eval.col.question')}:** {plain(change.question or change.query_id)}")
-        if answer := rows[comparison.base].get("answer"):
-            st.markdown(f"**{t('eval.answer')}:** {plain(str(answer))}")
-        titles = _titles(comparison.base, rows[comparison.base].get("gold", ()))
+        if answer := rows[comparison.base].answer:
+            st.markdown(f"**{t('eval.answer')}:** {plain(answer)}")
+        titles = _titles(comparison.base, rows[comparison.base].gold)
         for column, run_id in zip(st.columns(len(run_ids), gap="medium"), run_ids, strict=True):
             with column:
                 _show_side(run_id, rows[run_id], metric.metric, labels[run_id], titles)
@@ -131,14 +130,14 @@ def _titles(run_id: str, doc_ids: Sequence[str]) -> dict[str, str]:
     return {doc_id: document.title for doc_id, document in found.items() if document.title}
 
 
-def _show_side(run_id: str, row: Mapping[str, Any], metric: str, label: str, titles: Mapping[str, str]) -> None:
+def _show_side(run_id: str, row: QueryRow, metric: str, label: str, titles: Mapping[str, str]) -> None:
     st.markdown(f"**{plain(label)}**")
-    st.metric(metric_label(metric), score(row["metrics"].get(metric)))
-    if row.get("cause"):
-        st.caption(t(f"cause.{row['cause']}"))
-    if row.get("response"):
-        st.markdown(f"{t('eval.col.response')}: {plain(str(row['response']))}")
-    if "gold" not in row:  # an evaluation of answers
+    st.metric(metric_label(metric), score(row.metrics.get(metric)))
+    if row.cause:
+        st.caption(t(f"cause.{row.cause}"))
+    if row.response:
+        st.markdown(f"{t('eval.col.response')}: {plain(row.response)}")
+    if not row.gold:  # as in every row of an evaluation of answers
         return
     try:
         paths = get_app().details.gold_paths(run_id, row)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 import streamlit as st
 
-from chatbot_mvp.api import Comparison
+from chatbot_mvp.api import Comparison, RunLine
 from chatbot_mvp.errors import ChatbotError
 from streamlit_app.evaluation.changed_queries import show_changes
 from streamlit_app.evaluation.forest import SIGNIFICANT, show_forest
@@ -24,12 +23,10 @@ _BASE = "compare-base"
 _TOLD = "compare-told"
 _SHOWN = "compare-shown"
 
-Run = Mapping[str, Any]
-
 
 def show_comparison(
-    runs: Sequence[Run],
-    shown: Run,
+    runs: Sequence[RunLine],
+    shown: RunLine,
     first: Sequence[str] = (),
     chosen: Callable[[Sequence[str]], None] = lambda _: None,
 ) -> None:
@@ -56,7 +53,7 @@ def show_comparison(
     except ChatbotError as error:
         show_error(error)
         return
-    by_id = {str(run["run_id"]): run for run in runs}
+    by_id = {run.run_id: run for run in runs}
     labels = _labels([by_id[run_id] for run_id in ids])
     _show_who([by_id[run_id] for run_id in ids], labels)
     _show_verdict(comparison, labels)
@@ -66,11 +63,11 @@ def show_comparison(
     _show_configuration(comparison, labels)
 
 
-def _choose(runs: Sequence[Run], shown: Run, first: Sequence[str]) -> list[str]:
+def _choose(runs: Sequence[RunLine], shown: RunLine, first: Sequence[str]) -> list[str]:
     """Return the ids of the runs to compare, the base first; only the base while no other is chosen."""
-    by_id = {str(run["run_id"]): run for run in runs}
+    by_id = {run.run_id: run for run in runs}
     names = _names(runs)
-    wanted = _settle_base(by_id, str(shown["run_id"]), first)
+    wanted = _settle_base(by_id, shown.run_id, first)
     left, right = st.columns([2, 3])
     base: str = left.selectbox(t("compare.base"), list(by_id), format_func=names.__getitem__, key=_BASE)
     reasons = {
@@ -108,7 +105,7 @@ def _choose(runs: Sequence[Run], shown: Run, first: Sequence[str]) -> list[str]:
     return [base, *others]
 
 
-def _settle_base(by_id: Mapping[str, Run], shown: str, first: Sequence[str]) -> list[str]:
+def _settle_base(by_id: Mapping[str, RunLine], shown: str, first: Sequence[str]) -> list[str]:
     """Set the base in its widget if the URL or the shown run has changed; return the initial ids."""
     told = [run_id for run_id in st.session_state.get(_TOLD, ()) if run_id in by_id]
     asked = [run_id for run_id in first if run_id in by_id]
@@ -126,24 +123,26 @@ def _settle_base(by_id: Mapping[str, Run], shown: str, first: Sequence[str]) -> 
     return wanted
 
 
-def _names(runs: Sequence[Run]) -> dict[str, str]:
-    benchmarks = run_names([run for run in runs if run.get("kind") != RAGAS], ("dataset", "strategy", "fingerprint"))
-    answers = run_names([run for run in runs if run.get("kind") == RAGAS], ("dataset", "judge", "fingerprint"))
-    return benchmarks | answers
+def _names(runs: Sequence[RunLine]) -> dict[str, str]:
+    benchmarks = [run for run in runs if run.kind != RAGAS]
+    answers = [run for run in runs if run.kind == RAGAS]
+    return run_names(benchmarks, lambda run: (run.dataset, run.strategy, run.fingerprint)) | run_names(
+        answers, lambda run: (run.dataset, run.judge, run.fingerprint)
+    )
 
 
-def _labels(runs: Sequence[Run]) -> dict[str, str]:
+def _labels(runs: Sequence[RunLine]) -> dict[str, str]:
     """Return run_id -> a letter with its strategy or the source of its answers, short enough for a legend."""
     return {
-        str(run["run_id"]): f"{letter} · {run.get('dataset' if run.get('kind') == RAGAS else 'strategy')}"
+        run.run_id: f"{letter} · {run.dataset if run.kind == RAGAS else run.strategy}"
         for letter, run in zip("ABCDE", runs, strict=False)
     }
 
 
-def _show_who(runs: Sequence[Run], labels: Mapping[str, str]) -> None:
+def _show_who(runs: Sequence[RunLine], labels: Mapping[str, str]) -> None:
     names = _names(runs)
     for place, run in enumerate(runs):
-        run_id = str(run["run_id"])
+        run_id = run.run_id
         role = f" ({t('compare.is_base')})" if place == 0 else ""
         st.caption(f"**{plain(labels[run_id][0])}**{role}: {plain(names[run_id])}")
 

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import altair as alt
 import pandas as pd
 import streamlit as st
 
-from chatbot_mvp.api import Distribution
+from chatbot_mvp.api import Distribution, RunResult
 from chatbot_mvp.errors import ChatbotError
 from streamlit_app.shared.charts import ink, show_chart
 from streamlit_app.shared.i18n import number, t
@@ -23,20 +20,18 @@ _TIME = "time:"
 _REQUESTED = (f"{_TIME}generate", f"{_TIME}judge")  # timed per request
 _GAP = 0.04  # share of a bar's width, on each side
 
-Result = Mapping[str, Any]
-
 
 @st.fragment
-def show_distribution(result: Result) -> None:
+def show_distribution(result: RunResult) -> None:
     """Draw a histogram of the chosen metric over the questions, or of seconds."""
-    run_id = str(result["run_id"])
+    run_id = result.run_id
     st.subheader(t("detail.distribution"))
     try:
         names = get_app().details.table(run_id).metrics
     except ChatbotError as error:
         show_error(error)
         return
-    options = [*names, *(_TIME + name for name, phase in _TIMES.items() if result["seconds"].get(phase))]
+    options = [*names, *(_TIME + name for name, phase in _TIMES.items() if result.seconds.get(phase))]
     if not options:
         return
     first = next((name for name in _FIRST if name in options), options[0])

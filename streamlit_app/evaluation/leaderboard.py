@@ -43,7 +43,7 @@ def show_leaderboard() -> None:
     st.caption(metric_help(metric))
     _tell_others(field, fields)
     places = past.leaderboard(field, metric)
-    names = list(run_names([place.run for place in places], ("strategy",)).values())
+    names = list(run_names([place.run for place in places], lambda run: (run.strategy,)).values())
     _show_chart(places, names, metric)
     position = choose_row(
         _table(places, metric),
@@ -58,7 +58,7 @@ def show_leaderboard() -> None:
         type="primary",
         icon=":material/monitoring:",
         on_click=links.write_run,
-        args=(places[position].run["run_id"],),
+        args=(places[position].run.run_id,),
     )
 
 
@@ -122,13 +122,13 @@ def _table(places: Sequence[Place], metric: str) -> list[dict[str, Any]]:
     return [
         {
             t("runs.board.rank"): place.rank,
-            t("eval.col.strategy"): place.run.get("strategy"),
-            t("runs.col.model"): place.run.get("generator") or place.run.get("judge") or "",
+            t("eval.col.strategy"): place.run.strategy,
+            t("runs.col.model"): place.run.generator or place.run.judge,
             metric_label(metric): score(place.value),
             t("table.interval"): interval_text(place.interval),
             t("table.scored"): f"{number(place.scored)}/{number(place.total)}",
-            t("eval.col.when"): local_time(str(place.run.get("started_at", ""))),
-            t("runs.tags"): list(notes.get(place.run["run_id"], NO_NOTE).tags),
+            t("eval.col.when"): local_time(place.run.started_at),
+            t("runs.tags"): list(notes.get(place.run.run_id, NO_NOTE).tags),
         }
         for place in places
     ]

@@ -9,6 +9,7 @@ import altair as alt
 import pandas as pd
 import streamlit as st
 
+from chatbot_mvp.api import RunResult, Spent
 from streamlit_app.shared.charts import ink, show_chart
 from streamlit_app.shared.i18n import duration, number, t, word
 
@@ -18,24 +19,21 @@ _ORDER = (
 )
 _SHOWN_SECONDS = 0.05  # shorter phases would be invisible in the chart
 
-Result = Mapping[str, Any]
 
-
-def show_phases(result: Result) -> None:
+def show_phases(result: RunResult) -> None:
     """Draw seconds and cost per phase, as a chart and as a table."""
-    seconds: Mapping[str, float] = result.get("seconds", {})
-    usage: Mapping[str, Mapping[str, Any]] = result.get("usage", {}).get("phases", {})
+    seconds, usage = result.seconds, result.usage.phases
     if not seconds:
         return
     st.subheader(t("detail.phases"))
     shown = {name: value for name, value in seconds.items() if value >= _SHOWN_SECONDS} or dict(seconds)
     show_chart(_bars({name: shown[name] for name in _sorted(shown)}, t("detail.seconds"), duration_text))
-    costs = {name: float(spent["cost_usd"]) for name, spent in usage.items() if spent["cost_usd"]}
+    costs = {name: spent.cost_usd for name, spent in usage.items() if spent.cost_usd}
     if costs:
         costs = {name: costs[name] for name in _sorted(costs)}
         show_chart(_bars(costs, t("detail.cost_usd"), _dollars))
     elif usage:
-        unpriced = any(spent["unpriced"] for spent in usage.values())
+        unpriced = any(spent.unpriced for spent in usage.values())
         st.caption(t("detail.cost_unknown" if unpriced else "detail.cost_nothing"))
     with st.expander(t("detail.as_table"), icon=":material/table_rows:"):
         names = _sorted({**seconds, **usage})
@@ -49,18 +47,17 @@ def duration_text(seconds: float) -> str:
     return f"{number(seconds, 1 if seconds >= 1 else 2)} s" if seconds < 10 else duration(seconds)
 
 
-def _row(name: str, seconds: Mapping[str, float], usage: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
+def _row(name: str, seconds: Mapping[str, float], usage: Mapping[str, Spent]) -> dict[str, str]:
     spent = usage.get(name)
-    tokens = spent["prompt_tokens"] + spent["completion_tokens"] if spent else 0
     cost = "–"
     if spent:
-        cost = t("eval.cost_unknown") if spent["unpriced"] else _dollars(spent["cost_usd"])
+        cost = t("eval.cost_unknown") if spent.unpriced else _dollars(spent.cost_usd)
     return {
         t("detail.phase_name"): word("detail.phase", name),
         t("detail.time"): duration_text(seconds[name]) if name in seconds else "–",
-        t("detail.requests"): number(spent["calls"]) if spent else "–",
-        t("detail.cached"): number(spent["cached"]) if spent else "–",
-        t("detail.tokens"): number(tokens) if spent else "–",
+        t("detail.requests"): number(spent.calls) if spent else "–",
+        t("detail.cached"): number(spent.cached) if spent else "–",
+        t("detail.tokens"): number(spent.tokens) if spent else "–",
         t("eval.cost"): cost,
     }
 

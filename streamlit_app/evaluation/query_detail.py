@@ -4,17 +4,33 @@ from __future__ import annotations
 
 import html
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import streamlit as st
 
-from chatbot_mvp.api import METRICS, GoldPath, Part
+from chatbot_mvp.api import (
+    GENERATE,
+    JUDGE,
+    METRICS,
+    RETRIEVE,
+    Generated,
+    GoldPath,
+    Judged,
+    Part,
+    QueryRecord,
+    QueryRow,
+    Retrieved,
+    RunResult,
+    Spent,
+    generated_of,
+    judged_of,
+    retrieved_of,
+)
 from chatbot_mvp.errors import ChatbotError
 from chatbot_mvp.types import Document
 from streamlit_app.evaluation.phases import duration_text
 from streamlit_app.shared.i18n import number, plain, score, t, word
 from streamlit_app.shared.metrics import metric_label
-from streamlit_app.shared.state import get_app
+from streamlit_app.shared.state import get_app, show_error
 
 _SHOWN_OF_ANSWER = [name for name, spec in METRICS.items() if spec.section in ("answers", "judge")]
 _SHOWN_AT_FIRST = 8  # documents of a ranking, before the user asks for all
@@ -28,19 +44,16 @@ _STYLE = """<style>
 .worddiff mark.lacking {text-decoration-style: dotted;}
 </style>"""
 
-Result = Mapping[str, Any]
-Row = Mapping[str, Any]
 
-
-def show_query(result: Result, row: Row) -> None:
+def show_query(result: RunResult, row: QueryRow) -> None:
     """Draw everything that a benchmark run recorded of one query."""
     with st.container(border=True):
-        st.markdown(f"**{t('eval.col.question')}:** {plain(row['question'])}")
+        st.markdown(f"**{t('eval.col.question')}:** {plain(row.question)}")
         st.caption(" · ".join(_facts(row)))
-        if result.get("generator"):
+        if result.generator:
             _show_answer(row)
-        elif row["answer"]:
-            st.markdown(f"**{t('eval.answer')}:** {plain(row['answer'])}")
+        elif row.answer:
+            st.markdown(f"**{t('eval.answer')}:** {plain(row.answer)}")
         documents = _documents(result, row)
         retrieved, gold = st.columns([3, 2], gap="large")
         with gold:
@@ -50,47 +63,46 @@ def show_query(result: Result, row: Row) -> None:
         _show_trace(result, row)
 
 
-def _facts(row: Row) -> list[str]:
-    facts = [str(row["query_id"]), *(str(row[name]) for name in ("question_type", "answer_type", "level") if row[name])]
-    if cause := row.get("cause"):
-        facts.append(f"{t('causes.cause')}: {t(f'cause.{cause}')}")
+def _facts(row: QueryRow) -> list[str]:
+    facts = [row.query_id, *(value for value in (row.question_type, row.answer_type, row.level) if value)]
+    if row.cause:
+        facts.append(f"{t('causes.cause')}: {t(f'cause.{row.cause}')}")
     return [plain(fact) for fact in facts]
 
 
-def _documents(result: Result, row: Row) -> dict[str, Document]:
+def _documents(result: RunResult, row: QueryRow) -> dict[str, Document]:
     try:
-        return get_app().archive.documents(result["run_id"], [*row["retrieved"], *row["gold"]])
+        return get_app().archive.documents(result.run_id, [*row.retrieved, *row.gold])
     except ChatbotError:
         st.caption(t("eval.texts_gone"))
         return {}
 
 
-def _show_answer(row: Row) -> None:
+def _show_answer(row: QueryRow) -> None:
     """Draw the answer next to the reference, with its scores and the judge's."""
     expected, given = st.columns(2, gap="large")
-    if row["response"] is None:
-        expected.markdown(f"**{t('eval.answer')}:** {plain(row['answer'])}")
+    if row.response is None:
+        expected.markdown(f"**{t('eval.answer')}:** {plain(row.answer)}")
         given.markdown(f"**{t('eval.col.response')}:** :red-badge[{t('eval.not_answered')}]")
-        given.caption(plain(str(row.get("error") or "")))
+        given.caption(plain(row.error or ""))
         return
-    mark = f" :orange-badge[{t('eval.abstained')}]" if row["abstained"] else ""
+    mark = f" :orange-badge[{t('eval.abstained')}]" if row.abstained else ""
     # No word comparison for "I don't know": it shares no words with a reference.
-    compared = bool(row["answer"]) and not row["abstained"]
+    compared = bool(row.answer) and not row.abstained
     reference, answer = get_app().details.word_difference(row) if compared else ((), ())
     with expected:
         st.markdown(f"**{t('eval.answer')}**")
-        st.html(_STYLE + _marked(reference, lacking=True) if compared else _unmarked(row["answer"] or "–"))
+        st.html(_STYLE + _marked(reference, lacking=True) if compared else _unmarked(row.answer or "–"))
     with given:
         st.markdown(f"**{t('eval.col.response')}**{mark}")
-        st.html(_STYLE + _marked(answer, lacking=False) if compared else _unmarked(row["response"]))
+        st.html(_STYLE + _marked(answer, lacking=False) if compared else _unmarked(row.response))
     if compared:
         same = all(part.shared for part in (*reference, *answer))
         st.caption(t("detail.same_words" if same else "detail.word_legend"))
-    metrics = row["metrics"]
-    names = [name for name in _SHOWN_OF_ANSWER if name in metrics]
-    st.caption(" · ".join(f"{metric_label(name)}: {score(metrics[name])}" for name in names))
-    for name, reason in row.get("judge_reasons", {}).items():
-        st.markdown(f"> **{metric_label(name)}**, {t('eval.judge_says')}: {plain(' '.join(str(reason).split()))}")
+    names = [name for name in _SHOWN_OF_ANSWER if name in row.metrics]
+    st.caption(" · ".join(f"{metric_label(name)}: {score(row.metrics[name])}" for name in names))
+    for name, reason in (row.judge_reasons or {}).items():
+        st.markdown(f"> **{metric_label(name)}**, {t('eval.judge_says')}: {plain(' '.join(reason.split()))}")
 
 
 def _marked(parts: Sequence[Part], lacking: bool) -> str:
@@ -109,24 +121,24 @@ def _unmarked(text: str) -> str:
     return f'{_STYLE}<div class="worddiff">{html.escape(text)}</div>'
 
 
-def _show_retrieved(row: Row, documents: Mapping[str, Document]) -> None:
+def _show_retrieved(row: QueryRow, documents: Mapping[str, Document]) -> None:
     st.markdown(f"**{t('eval.retrieved')}**")
-    every = len(row["retrieved"]) <= _SHOWN_AT_FIRST or st.toggle(
-        t("detail.all_retrieved", count=number(len(row["retrieved"]))), key="detail-all-retrieved"
+    every = len(row.retrieved) <= _SHOWN_AT_FIRST or st.toggle(
+        t("detail.all_retrieved", count=number(len(row.retrieved))), key="detail-all-retrieved"
     )
-    shown = row["retrieved"] if every else row["retrieved"][:_SHOWN_AT_FIRST]
+    shown = row.retrieved if every else row.retrieved[:_SHOWN_AT_FIRST]
     for rank, doc_id in enumerate(shown, 1):
-        hit = doc_id in row["gold"]
+        hit = doc_id in row.gold
         mark = ":green[:material/check_circle:]" if hit else ":gray[:material/remove:]"
-        read = f" :blue-badge[{t('eval.in_context')}]" if doc_id in row.get("generation_doc_ids", ()) else ""
+        read = f" :blue-badge[{t('eval.in_context')}]" if doc_id in (row.generation_doc_ids or ()) else ""
         with st.expander(f"{mark} {rank}. {_title(documents, doc_id)}{read}"):
             st.text(documents[doc_id].text if doc_id in documents else doc_id)
 
 
-def _show_gold(result: Result, row: Row, documents: Mapping[str, Document]) -> None:
+def _show_gold(result: RunResult, row: QueryRow, documents: Mapping[str, Document]) -> None:
     st.markdown(f"**{t('eval.gold')}**")
     try:
-        paths = get_app().details.gold_paths(result["run_id"], row)
+        paths = get_app().details.gold_paths(result.run_id, row)
     except ChatbotError:
         paths = []
     for path in paths:
@@ -147,11 +159,11 @@ def _way(path: GoldPath) -> str:
     return " → ".join(places)
 
 
-def _show_trace(result: Result, row: Row) -> None:
+def _show_trace(result: RunResult, row: QueryRow) -> None:
     """Draw what each phase recorded of the query. Read from disk only for the query shown."""
     with st.expander(t("detail.trace"), icon=":material/troubleshoot:"):
         try:
-            records = get_app().details.records(result["run_id"], row["query_id"])
+            records = get_app().details.records(result.run_id, row.query_id)
         except ChatbotError:
             records = {}
         if not records:
@@ -161,7 +173,7 @@ def _show_trace(result: Result, row: Row) -> None:
             st.markdown(f"**{word('detail.phase', phase)}**" + ("" if record.status == "ok" else " :red-badge[✕]"))
             if record.error:
                 st.caption(plain(record.error))
-            facts = _recorded(record.payload)
+            facts = _recorded(record)
             if facts:
                 st.dataframe(
                     [{t("debug.name"): name, t("debug.value"): value} for name, value in facts.items()],
@@ -170,28 +182,52 @@ def _show_trace(result: Result, row: Row) -> None:
                 )
 
 
-def _recorded(payload: Mapping[str, Any]) -> dict[str, str]:
+def _recorded(record: QueryRecord) -> dict[str, str]:
     """Return name -> value of recorded fields that are not shown above."""
-    facts: dict[str, str] = {}
-    seconds = payload.get("seconds")
-    if isinstance(seconds, Mapping):
-        facts |= {word("detail.stage", stage): duration_text(value) for stage, value in seconds.items()}
-    elif seconds is not None:
-        facts[t("detail.time")] = duration_text(seconds)
-    for stage, depth in payload.get("gold", {}).get("depths", {}).items():
+    try:
+        if record.phase == RETRIEVE:
+            return _of_retrieval(retrieved_of(record))
+        if record.phase == GENERATE and record.status == "ok":
+            return _of_answer(generated_of(record))
+        if record.phase == JUDGE:
+            return _of_judgement(judged_of(record))
+    except ChatbotError as error:
+        show_error(error)
+    return {}
+
+
+def _of_retrieval(found: Retrieved) -> dict[str, str]:
+    facts = {word("detail.stage", stage): duration_text(value) for stage, value in found.seconds.items()}
+    for stage, depth in found.gold.depths.items():
         facts[t("detail.depth", stage=word("detail.stage", stage))] = number(depth)
-    if payload.get("evidence") is not None:
-        facts[t("detail.evidence")] = number(payload["evidence"], 3)
-    if payload.get("scores") and isinstance(payload["scores"], list):
-        facts[t("detail.scores")] = " · ".join(number(value, 3) for value in payload["scores"][:10])
-    for name in ("model", "finish_reason", "rerank_error"):
-        if payload.get(name):
-            facts[t(f"detail.recorded.{name}")] = str(payload[name])
-    if usage := payload.get("usage"):
-        facts[t("detail.tokens")] = number(usage["prompt_tokens"] + usage["completion_tokens"])
-    for name, reply in (payload.get("raw") or {}).items():
-        facts[t("detail.raw", metric=metric_label(name))] = str(reply)
+    if found.evidence is not None:
+        facts[t("detail.evidence")] = number(found.evidence, 3)
+    if found.scores:
+        facts[t("detail.scores")] = " · ".join(number(value, 3) for value in found.scores[:10])
+    if found.rerank_error:
+        facts[t("detail.recorded.rerank_error")] = found.rerank_error
     return facts
+
+
+def _of_answer(found: Generated) -> dict[str, str]:
+    facts: dict[str, str] = {}
+    if found.seconds is not None:
+        facts[t("detail.time")] = duration_text(found.seconds)
+    if found.model:
+        facts[t("detail.recorded.model")] = found.model
+    if found.finish_reason:
+        facts[t("detail.recorded.finish_reason")] = found.finish_reason
+    return facts | _tokens(found.usage)
+
+
+def _of_judgement(found: Judged) -> dict[str, str]:
+    facts = {t("detail.recorded.model"): found.model} if found.model else {}
+    replies = {t("detail.raw", metric=metric_label(name)): reply for name, reply in found.raw.items()}
+    return facts | _tokens(found.usage) | replies
+
+
+def _tokens(usage: Spent | None) -> dict[str, str]:
+    return {} if usage is None else {t("detail.tokens"): number(usage.tokens)}
 
 
 def _title(documents: Mapping[str, Document], doc_id: str) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from chatbot_mvp.api import NO_NOTE, RUN_KINDS, RunFilter, kind_of, main_metric
+from chatbot_mvp.api import NO_NOTE, RUN_KINDS, RunFilter, RunLine, kind_of, main_metric
 from streamlit_app.evaluation.run_notes import show_note
 from streamlit_app.shared import links
 from streamlit_app.shared.i18n import MOMENT_FORMAT, current_language, local_time, number, score, t
@@ -16,8 +16,6 @@ from streamlit_app.shared.metrics import metric_label
 from streamlit_app.shared.row_choice import choose_row
 from streamlit_app.shared.runs import run_names
 from streamlit_app.shared.state import get_app
-
-Run = Mapping[str, Any]
 
 _FILTERS = ("runs-search", "runs-datasets", "runs-kinds", "runs-with-tags")
 _RANKING = ("recall@5", "ndcg@10")
@@ -30,7 +28,7 @@ def keep_filters() -> None:
             st.session_state[key] = st.session_state[key]
 
 
-def show_list(runs: Sequence[Run]) -> None:
+def show_list(runs: Sequence[RunLine]) -> None:
     """Draw the search, the table, and the chosen run below it."""
     asked = _filter(runs)
     found = get_app().archive.search(asked)
@@ -40,13 +38,13 @@ def show_list(runs: Sequence[Run]) -> None:
         return
     if len(found) < len(runs):
         st.caption(t("runs.found", count=number(len(found)), total=number(len(runs))))
-    names = list(run_names(found, ("dataset", "strategy")).values())
+    names = list(run_names(found, lambda run: (run.dataset, run.strategy)).values())
     table = pd.DataFrame(_table(found))
     position = choose_row(table, names.__getitem__, f"runs-table-{asked}", title=t("runs.choose"), columns=_columns())
     _show_chosen(found[position])
 
 
-def _filter(runs: Sequence[Run]) -> RunFilter:
+def _filter(runs: Sequence[RunLine]) -> RunFilter:
     search, more = st.columns([4, 1], vertical_alignment="bottom")
     text = search.text_input(
         t("runs.search"),
@@ -57,7 +55,7 @@ def _filter(runs: Sequence[Run]) -> RunFilter:
     active = sum(bool(st.session_state.get(key)) for key in _FILTERS[1:])
     label = t("runs.filters_on", count=number(active)) if active else t("runs.filters")
     with more.popover(label, icon=":material/filter_list:", width="stretch"):
-        names = sorted({str(run["dataset"]) for run in runs if run.get("dataset")})
+        names = sorted({run.dataset for run in runs if run.dataset})
         datasets = st.multiselect(
             t("eval.col.dataset"), names, key="runs-datasets", placeholder=t("runs.any"), width=320
         )
@@ -80,38 +78,38 @@ def _clear() -> None:
         st.session_state[key] = "" if key == "runs-search" else []
 
 
-def _table(runs: Sequence[Run]) -> dict[str, list[Any]]:
+def _table(runs: Sequence[RunLine]) -> dict[str, list[Any]]:
     """Return the table by columns, so that each heading is looked up once, not once per run."""
     notes = get_app().archive.notes()
     table: dict[str, list[Any]] = {
-        t("eval.col.when"): [local_time(str(run.get("started_at", ""))) for run in runs],
-        t("eval.col.dataset"): [run.get("dataset") for run in runs],
-        t("eval.col.strategy"): [run.get("strategy") for run in runs],
-        t("eval.col.queries"): [run.get("queries") for run in runs],
+        t("eval.col.when"): [local_time(run.started_at) for run in runs],
+        t("eval.col.dataset"): [run.dataset for run in runs],
+        t("eval.col.strategy"): [run.strategy for run in runs],
+        t("eval.col.queries"): [run.queries for run in runs],
         **{metric_label(name): [_value(run, name) for run in runs] for name in _RANKING},
     }
     if any(kind_of(run) != "retrieval" for run in runs):
         labels = {name: metric_label(name) for name in {main_metric(run) for run in runs}}
         table[t("runs.col.answers")] = [_answers(run, labels) for run in runs]
-        table[t("runs.col.model")] = [run.get("generator") or run.get("judge") or "" for run in runs]
-    given = [notes.get(run["run_id"], NO_NOTE) for run in runs]
+        table[t("runs.col.model")] = [run.generator or run.judge for run in runs]
+    given = [notes.get(run.run_id, NO_NOTE) for run in runs]
     if any(note != NO_NOTE for note in given):
         table[t("runs.tags")] = [list(note.tags) for note in given]
         table[t("runs.note")] = [note.note for note in given]
     return table
 
 
-def _value(run: Run, name: str) -> str:
+def _value(run: RunLine, name: str) -> str:
     """Format a score; a dash if the metric does not apply, which differs from *not scored*."""
-    return score(run["metrics"][name]) if name in run["metrics"] else "–"
+    return score(run.metrics[name]) if name in run.metrics else "–"
 
 
-def _answers(run: Run, labels: Mapping[str, str]) -> str:
+def _answers(run: RunLine, labels: Mapping[str, str]) -> str:
     """Format the main metric of the answers of a run or Ragas evaluation, with its name."""
     name = main_metric(run)
     if not name or kind_of(run) == "retrieval":
         return "–"
-    return f"{score(run['metrics'][name])} · {labels[name]}"
+    return f"{score(run.metrics[name])} · {labels[name]}"
 
 
 def _columns() -> dict[str, Any]:
@@ -125,9 +123,9 @@ def _columns() -> dict[str, Any]:
     }
 
 
-def _show_chosen(run: Run) -> None:
+def _show_chosen(run: RunLine) -> None:
     with st.container(border=True):
-        show_note(run["run_id"])
+        show_note(run.run_id)
         opened, compared, _ = st.columns([1, 1, 2])
         opened.button(
             t("runs.open"),
@@ -136,7 +134,7 @@ def _show_chosen(run: Run) -> None:
             icon=":material/monitoring:",
             width="stretch",
             on_click=links.write_run,
-            args=(run["run_id"],),
+            args=(run.run_id,),
         )
         compared.button(
             t("runs.compare"),
@@ -144,5 +142,5 @@ def _show_chosen(run: Run) -> None:
             icon=":material/compare_arrows:",
             width="stretch",
             on_click=links.write_comparison,
-            args=([run["run_id"]],),
+            args=([run.run_id],),
         )

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 import pandas as pd
 import streamlit as st
 
-from chatbot_mvp.api import METRICS, QueryFilter, QueryTable, shown_in
+from chatbot_mvp.api import METRICS, QueryFilter, QueryTable, RunResult, shown_in
 from chatbot_mvp.errors import ChatbotError
 from streamlit_app.evaluation.query_detail import show_query
 from streamlit_app.shared.i18n import current_language, number, score, t
@@ -21,18 +21,16 @@ _ONLY = ("all", "lost", "missed", "failed")
 # Maximum questions in the list for the keyboard: each one costs time in every rerun.
 _LISTED = 500
 
-Result = Mapping[str, Any]
-
 
 @st.fragment
-def show_queries(result: Result, first: str = "", chosen: Callable[[str], None] = lambda _: None) -> None:
+def show_queries(result: RunResult, first: str = "", chosen: Callable[[str], None] = lambda _: None) -> None:
     """Draw filters and a table of all queries, then one of them in full.
 
     Args:
         first: id of the query that the URL requests; "" for none. Applied whenever it changes.
         chosen: called with the id of a query when the user chooses it.
     """
-    run_id = str(result["run_id"])
+    run_id = result.run_id
     st.subheader(t("eval.queries"))
     try:
         table = get_app().details.table(run_id)
@@ -49,7 +47,7 @@ def show_queries(result: Result, first: str = "", chosen: Callable[[str], None] 
         st.info(t("detail.no_query"), icon=":material/filter_alt_off:")
         return
     names = _labels(version, table)
-    frame = _frame((*version, current_language()), table, bool(result.get("generator")))
+    frame = _frame((*version, current_language()), table, bool(result.generator))
     position = _choose(run_id, table, positions, frame, names, chosen)
     show_query(result, table.rows[position])
 
@@ -140,7 +138,7 @@ def _choose(
     rows_key = f"rows-{run_id}-{hash(tuple(positions))}"
 
     def chosen() -> None:
-        query_id = str(table.rows[st.session_state[key]]["query_id"])
+        query_id = table.rows[st.session_state[key]].query_id
         # Mark as applied, because the URL will follow the choice made here.
         st.session_state[f"followed-{run_id}"] = query_id
         tell(query_id)
@@ -182,8 +180,8 @@ def _labels(version: tuple[Any, ...], _table: QueryTable) -> list[str]:
     seen: set[str] = set()
     names = []
     for row in _table.rows:
-        text = row["question"] or row["query_id"]
-        names.append(f"{text} · {row['query_id']}" if text in seen else text)
+        text = row.question or row.query_id
+        names.append(f"{text} · {row.query_id}" if text in seen else text)
         seen.add(text)
     return names
 
@@ -195,15 +193,15 @@ def _frame(version: tuple[Any, ...], _table: QueryTable, answered: bool) -> pd.D
     names = [name for name in wanted if name in _table.metrics]
     rows = _table.rows
     columns: dict[str, list[Any]] = {
-        t("eval.col.question"): [row["question"] or row["query_id"] for row in rows],
-        t("eval.col.type"): [row["question_type"] for row in rows],
-        t("eval.col.gold_found"): [f"{_table.found(row)}/{len(row['gold'])}" for row in rows],
+        t("eval.col.question"): [row.question or row.query_id for row in rows],
+        t("eval.col.type"): [row.question_type for row in rows],
+        t("eval.col.gold_found"): [f"{_table.found(row)}/{len(row.gold)}" for row in rows],
     }
     if answered:
-        columns[t("eval.answer")] = [row["answer"] for row in rows]
-        columns[t("eval.col.response")] = [row["response"] for row in rows]
+        columns[t("eval.answer")] = [row.answer for row in rows]
+        columns[t("eval.col.response")] = [row.response for row in rows]
     for name in names:
-        columns[metric_label(name)] = [score(row["metrics"].get(name)) for row in rows]
+        columns[metric_label(name)] = [score(row.metrics.get(name)) for row in rows]
     if _table.causes():
-        columns[t("causes.cause")] = [t(f"cause.{row['cause']}") for row in rows]
+        columns[t("causes.cause")] = [t(f"cause.{row.cause}") for row in rows]
     return pd.DataFrame(columns)

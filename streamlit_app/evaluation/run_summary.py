@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import altair as alt
 import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from chatbot_mvp.api import METRICS, shown_in
+from chatbot_mvp.api import METRICS, RunResult, shown_in
 from chatbot_mvp.errors import ChatbotError
 from streamlit_app.evaluation.distribution import show_distribution
 from streamlit_app.shared.charts import show_chart
@@ -24,38 +23,36 @@ _TILES = [name for name in shown_in("tile", METRICS) if METRICS[name].section ==
 _ANSWER_TILES = [name for name in shown_in("tile", METRICS) if METRICS[name].section != "retrieval"]
 _CURVES = {"recall": "Recall@K", "ndcg": "NDCG@K"}
 
-Result = Mapping[str, Any]
 
-
-def show_tiles(result: Result) -> None:
+def show_tiles(result: RunResult) -> None:
     """Draw the main figures, each with the number of scored queries, then what was measured."""
     place = _tile_row(result, _TILES)
-    seconds = sum(result["seconds"].values())
+    seconds = sum(result.seconds.values())
     with place, st.container(border=True, height="stretch"):
         st.metric(t("eval.time"), duration(seconds))
-        st.caption(t("eval.documents", count=number(result["documents"])))
-    if result.get("generator"):
+        st.caption(t("eval.documents", count=number(result.documents)))
+    if result.generator:
         with _tile_row(result, _ANSWER_TILES), st.container(border=True, height="stretch"):
             show_usage(result)
     st.caption(
         t(
             "eval.identity",
-            run_id=result["run_id"],
-            fingerprint=result["fingerprint"],
-            memory=number(result["peak_rss_mb"]) if result.get("peak_rss_mb") else "–",
+            run_id=result.run_id,
+            fingerprint=result.fingerprint,
+            memory=number(result.peak_rss_mb) if result.peak_rss_mb else "–",
         )
     )
-    if result.get("generator"):
-        judge = result.get("judge")
-        text = t("eval.models", generator=result["generator"], judge=judge) if judge else t("eval.no_judge")
-        st.caption(text if judge else f"{t('eval.generator', generator=result['generator'])} {text}")
+    if result.generator:
+        judge = result.judge
+        text = t("eval.models", generator=result.generator, judge=judge) if judge else t("eval.no_judge")
+        st.caption(text if judge else f"{t('eval.generator', generator=result.generator)} {text}")
     st.caption(t("eval.corpus_note"))
-    profile_button(str(result["run_id"]))
+    profile_button(result.run_id)
 
 
-def _tile_row(result: Result, names: Sequence[str]) -> DeltaGenerator:
+def _tile_row(result: RunResult, names: Sequence[str]) -> DeltaGenerator:
     """Draw a tile for each metric that the run has; return a free place for another tile."""
-    names = [name for name in names if name in result["metrics"]]
+    names = [name for name in names if name in result.metrics]
     columns = st.columns(len(names) + 1)
     for column, name in zip(columns, names, strict=False):
         with column, st.container(border=True, height="stretch"):
@@ -63,53 +60,51 @@ def _tile_row(result: Result, names: Sequence[str]) -> DeltaGenerator:
     return columns[-1]
 
 
-def metric_tile(result: Result, name: str) -> None:
+def metric_tile(result: RunResult, name: str) -> None:
     """Draw one metric: mean, number of scored queries, interval."""
-    scored, total = result["scored"][name]
-    st.metric(metric_label(name), score(result["metrics"][name]), help=metric_help(name))
+    scored, total = result.scored[name]
+    st.metric(metric_label(name), score(result.metrics[name]), help=metric_help(name))
     st.caption(t("eval.scored", scored=number(scored), total=number(total)))
     # Runs recorded by earlier versions have neither intervals nor readings.
-    if interval := result.get("intervals", {}).get(name):
+    if interval := result.intervals.get(name):
         st.caption(t("eval.interval", interval=interval_text(interval)))
-    left_out, counted_in = result.get("readings", {}).get(name, (None, None))
+    left_out, counted_in = result.readings.get(name, (None, None))
     if counted_in != left_out:
         st.caption(t("eval.with_failures", value=score(counted_in)))
 
 
-def show_usage(result: Result) -> None:
+def show_usage(result: RunResult) -> None:
     """Draw the requests to the models of a run and their cost."""
-    usage = result["usage"]
-    tokens = usage["prompt_tokens"] + usage["completion_tokens"]
-    dollars = usage["cost_usd"]
-    cost = t("eval.cost_unknown") if usage["unpriced"] else t("job.cost", cost=number(dollars, 2 if dollars else 0))
+    usage = result.usage
+    dollars = usage.cost_usd
+    cost = t("eval.cost_unknown") if usage.unpriced else t("job.cost", cost=number(dollars, 2 if dollars else 0))
     st.metric(t("eval.cost"), cost, help=t("eval.cost_help"))
-    st.caption(t("eval.requests", count=number(usage["calls"]), cached=number(usage["cached"])))
-    if tokens:
-        st.caption(t("job.tokens", count=number(tokens)))
-    if result.get("abstentions"):
-        st.caption(t("eval.abstentions", count=number(result["abstentions"])))
+    st.caption(t("eval.requests", count=number(usage.calls), cached=number(usage.cached)))
+    if usage.tokens:
+        st.caption(t("job.tokens", count=number(usage.tokens)))
+    if result.abstentions:
+        st.caption(t("eval.abstentions", count=number(result.abstentions)))
 
 
-def show_failures(result: Result) -> None:
+def show_failures(result: RunResult) -> None:
     """Draw the phases that failed for some queries, and a button to retry these queries."""
-    failures = result.get("failures") or {}
-    if not failures:
+    if not result.failures:
         return
-    if result.get("kind") == RAGAS:
-        parts = [f"{metric_label(name)}: {number(count)}" for name, count in failures.items()]
+    if result.kind == RAGAS:
+        parts = [f"{metric_label(name)}: {number(count)}" for name, count in result.failures.items()]
     else:
-        parts = [t(f"eval.failed.{phase}", count=number(count)) for phase, count in failures.items()]
+        parts = [t(f"eval.failed.{phase}", count=number(count)) for phase, count in result.failures.items()]
     st.warning(t("eval.failures", parts=", ".join(parts)), icon=":material/warning:")
-    if st.button(t("eval.retry"), icon=":material/replay:", key=f"retry-{result['run_id']}"):
+    if st.button(t("eval.retry"), icon=":material/replay:", key=f"retry-{result.run_id}"):
         try:
-            get_app().runs.retry_run(result["run_id"])
+            get_app().runs.retry_run(result.run_id)
         except ChatbotError as error:
             show_error(error)
         else:
             st.switch_page(PAGES["admin"][0])
 
 
-def show_curves(result: Result) -> None:
+def show_curves(result: RunResult) -> None:
     """Draw Recall@K and NDCG@K by K, and the distribution of a chosen metric over the questions."""
     curves, spread = st.columns(2, gap="large")
     with curves:
@@ -118,9 +113,9 @@ def show_curves(result: Result) -> None:
         show_distribution(result)
 
 
-def _show_curves(result: Result) -> None:
+def _show_curves(result: RunResult) -> None:
     rows = []
-    for name, value in result["metrics"].items():
+    for name, value in result.metrics.items():
         family, _, k = name.partition("@")
         if family in _CURVES and value is not None:
             rows.append({"metric": _CURVES[family], "k": int(k), "value": value})

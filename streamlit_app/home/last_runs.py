@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import altair as alt
 import pandas as pd
 import streamlit as st
 
-from chatbot_mvp.api import main_metric
+from chatbot_mvp.api import RunLine, main_metric
 from streamlit_app.shared.charts import show_chart
 from streamlit_app.shared.grid import card_grid
 from streamlit_app.shared.i18n import moment, number, plain, score, t
@@ -18,8 +18,6 @@ from streamlit_app.shared.metrics import interval_text, metric_help, metric_labe
 from streamlit_app.shared.runs import RAGAS, run_names
 from streamlit_app.shared.state import PAGES, get_app
 
-Run = Mapping[str, Any]
-
 _GROUPS, _RUNS = 4, 10  # maximum shown: data sets, and runs of each
 _USUAL = "recall@5"
 
@@ -27,9 +25,9 @@ _USUAL = "recall@5"
 def show_last_runs() -> None:
     """Draw a card per recently measured data set; if there are no runs, what to do next."""
     runs, _ = get_app().archive.runs()
-    groups: dict[tuple[str, str], list[Run]] = {}
+    groups: dict[tuple[str, str], list[RunLine]] = {}
     for run in runs:
-        groups.setdefault((str(run.get("kind", "")), str(run.get("dataset"))), []).append(run)
+        groups.setdefault((run.kind, run.dataset), []).append(run)
     if not groups:
         st.info(t("home.no_runs"), icon=":material/info:")
         return
@@ -40,22 +38,22 @@ def show_last_runs() -> None:
     st.page_link(PAGES["evaluation"][0], label=t("home.all_runs"), icon=PAGES["evaluation"][1])
 
 
-def metric_of_group(runs: Sequence[Run]) -> str:
+def metric_of_group(runs: Sequence[RunLine]) -> str:
     """Return the metric shown for a group of runs: a retrieval metric, else the main metric of the list."""
     newest = runs[0]
-    return _USUAL if newest["metrics"].get(_USUAL) is not None else main_metric(newest)
+    return _USUAL if newest.metrics.get(_USUAL) is not None else main_metric(newest)
 
 
-def _show_group(kind: str, dataset: str, runs: Sequence[Run], position: int) -> None:
+def _show_group(kind: str, dataset: str, runs: Sequence[RunLine], position: int) -> None:
     name = metric_of_group(runs)
-    shown = [run for run in runs if run["metrics"].get(name) is not None][:_RUNS]
+    shown = [run for run in runs if run.metrics.get(name) is not None][:_RUNS]
     title = t("home.group_ragas", name=plain(dataset)) if kind == RAGAS else plain(dataset)
     st.markdown(f"**{title}**")
     newest = runs[0]
-    value = newest["metrics"].get(name)
+    value = newest.metrics.get(name)
     st.metric(metric_label(name) if name else t("home.no_metric"), score(value), help=metric_help(name) or None)
-    said = [plain(str(newest.get("strategy") or "")), moment(str(newest.get("started_at", "")))]
-    if interval := newest.get("intervals", {}).get(name):
+    said = [plain(newest.strategy), moment(newest.started_at)]
+    if interval := (newest.intervals or {}).get(name):
         said.append(t("eval.interval", interval=interval_text(interval)))
     st.caption(" · ".join(part for part in said if part))
     if len(shown) > 1:
@@ -63,7 +61,7 @@ def _show_group(kind: str, dataset: str, runs: Sequence[Run], position: int) -> 
         for point in event.selection.get("run", []):
             open_run(str(point["run_id"]))
         st.caption(t("home.chart_help", count=number(len(shown))))
-    names = {run_id: text.rstrip(" ·") for run_id, text in run_names(runs[:_RUNS], ("strategy",)).items()}
+    names = {run_id: text.rstrip(" ·") for run_id, text in run_names(runs[:_RUNS], lambda run: (run.strategy,)).items()}
     chosen = st.selectbox(
         t("home.run_of", name=dataset),
         list(names),
@@ -75,22 +73,22 @@ def _show_group(kind: str, dataset: str, runs: Sequence[Run], position: int) -> 
         open_run(chosen)
 
 
-def _chart(runs: Sequence[Run], name: str) -> alt.LayerChart | alt.FacetChart:
+def _chart(runs: Sequence[RunLine], name: str) -> alt.LayerChart | alt.FacetChart:
     """Return the chart: one bar per run, oldest on the left, with a line for its interval."""
     rows: list[dict[str, Any]] = []
     for run in reversed(runs):
-        interval = run.get("intervals", {}).get(name)
+        interval = (run.intervals or {}).get(name)
         low, high = interval or (None, None)
         rows.append(
             {
-                "run_id": run["run_id"],
-                "value": run["metrics"][name],
+                "run_id": run.run_id,
+                "value": run.metrics[name],
                 "low": low,
                 "high": high,
-                "when": moment(str(run.get("started_at", ""))),
+                "when": moment(run.started_at),
                 "metric": metric_label(name),
-                "strategy": str(run.get("strategy") or "–"),
-                "said": f"{score(run['metrics'][name])} ({interval_text(interval)})",
+                "strategy": run.strategy or "–",
+                "said": f"{score(run.metrics[name])} ({interval_text(interval)})",
             }
         )
     chosen = alt.selection_point(name="run", fields=["run_id"], on="click")

@@ -58,7 +58,7 @@ def tour_state() -> TourState:
         done.add("measure")
     if "measure" in done and st.session_state.get("tour_read"):
         done.add("read")
-    finished = [str(run["run_id"]) for run in runs]
+    finished = [run.run_id for run in runs]
     return TourState(frozenset(done), job, own if own in finished else finished[0] if finished else "")
 
 

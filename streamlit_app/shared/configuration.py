@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import streamlit as st
 
-from chatbot_mvp.api import RunSetting
+from chatbot_mvp.api import RunResult, RunSetting
 from chatbot_mvp.errors import ChatbotError
 from streamlit_app.shared.i18n import number, t
 from streamlit_app.shared.state import get_app, show_error
 
-Result = Mapping[str, Any]
-
 
 @st.fragment
-def show_configuration(result: Result) -> None:
+def show_configuration(result: RunResult) -> None:
     """Show fingerprint and versions, then every setting next to its default. Secrets are not recorded."""
-    run_id = str(result["run_id"])
+    run_id = result.run_id
     try:
         manifest, groups = get_app().details.manifest(run_id), get_app().details.configuration(run_id)
     except ChatbotError as error:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import streamlit as st
 
-from chatbot_mvp.api import NO_NOTE
+from chatbot_mvp.api import NO_NOTE, RunLine, RunResult
 from chatbot_mvp.errors import ChatbotError
 from streamlit_app.evaluation.causes import show_causes
 from streamlit_app.evaluation.comparison import show_comparison
@@ -31,8 +30,6 @@ _ICONS = {
     "leaderboard": ":material/leaderboard:",
 }
 
-Run = Mapping[str, Any]
-
 
 def main() -> None:
     """Draw the part of the page that the URL selects."""
@@ -48,7 +45,7 @@ def main() -> None:
         if st.button(t("eval.go_admin"), icon=PAGES["admin"][1], type="primary"):
             st.switch_page(PAGES["admin"][0])
         return
-    by_id: dict[str, Run] = {run["run_id"]: run for run in runs}
+    by_id = {run.run_id: run for run in runs}
     asked = {"run": [links.read_run()], "comparison": links.read_comparison()}.get(links.read_view(), [])
     known = [run_id for run_id in asked if run_id in by_id]
     view = links.read_view() if known or not asked else "list"
@@ -66,7 +63,7 @@ def main() -> None:
         show_list(runs)
 
 
-def _choose_view(view: links.View, runs: Sequence[Run]) -> None:
+def _choose_view(view: links.View, runs: Sequence[RunLine]) -> None:
     """Draw the choice of the part, and the link to share."""
     st.session_state["runs-view"] = view
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
@@ -77,7 +74,7 @@ def _choose_view(view: links.View, runs: Sequence[Run]) -> None:
             key="runs-view",
             label_visibility="collapsed",
             on_change=_go,
-            args=([str(run["run_id"]) for run in runs],),
+            args=([run.run_id for run in runs],),
         )
         links.link_box()
 
@@ -97,9 +94,9 @@ def _go(run_ids: Sequence[str]) -> None:
         links.write_list()
 
 
-def show_run(runs: Sequence[Run], run_id: str) -> None:
+def show_run(runs: Sequence[RunLine], run_id: str) -> None:
     """Draw one run in full."""
-    names = run_names(runs, ("dataset", "strategy"))
+    names = run_names(runs, lambda run: (run.dataset, run.strategy))
     st.session_state["run_id"] = st.session_state["runs-run"] = run_id
     st.selectbox(
         t("eval.choose"),
@@ -117,10 +114,10 @@ def show_run(runs: Sequence[Run], run_id: str) -> None:
         show_error(error)
         return
     query = links.read_query()
-    if query and all(row["query_id"] != query for row in result["per_query"]):
+    if query and all(row.query_id != query for row in result.per_query):
         st.warning(t("runs.unknown_query", query=query), icon=":material/link_off:")
     show_failures(result)
-    if result.get("kind") == RAGAS:
+    if result.kind == RAGAS:
         show_evaluation(result)
     else:
         show_tiles(result)
@@ -132,20 +129,20 @@ def show_run(runs: Sequence[Run], run_id: str) -> None:
     _show_files(result, run_id)
 
 
-def _show_files(result: Run, run_id: str) -> None:
+def _show_files(result: RunResult, run_id: str) -> None:
     st.subheader(t("eval.files"))
     files = st.columns(4)
     for column, path in zip(files, get_app().archive.files(run_id), strict=False):
         name = path.name.removeprefix(run_id).lstrip("_.")
         column.download_button(name, path.read_bytes, path.name, width="stretch")
-    if result.get("kind") != RAGAS:
+    if result.kind != RAGAS:
         with files[-1]:
             show_bundle(run_id)
 
 
-def compare(runs: Sequence[Run], run_ids: Sequence[str]) -> None:
+def compare(runs: Sequence[RunLine], run_ids: Sequence[str]) -> None:
     """Draw the comparison of the runs in the URL; choices update the URL."""
-    shown = next(run for run in runs if run["run_id"] == run_ids[0])
+    shown = next(run for run in runs if run.run_id == run_ids[0])
     show_comparison(runs, shown, run_ids, links.write_comparison)
 
 

@@ -99,7 +99,7 @@ def test_an_embedder_counts_as_there_only_with_its_key_or_its_address(settings: 
 
 def test_an_answer_searches_as_the_run_did_and_others_do_not(app: App) -> None:
     """The record of the answer names the run's strategy, and as many passages as the run's setting allows."""
-    run_id = str(app.runs.run_now(retrieval_strategy="LEXICAL", kb_top_k=1)["run_id"])
+    run_id = str(app.runs.run_now(retrieval_strategy="LEXICAL", kb_top_k=1).run_id)
     profile = app.details.chat_profile(run_id)
     kb_id = app.kbs.add_sample().kb_id
     own = record_of(app.answering.ask(kb_id, QUESTION))

@@ -6,6 +6,7 @@ from typing import Any
 
 from chatbot_mvp.cli.printing import estimate_lines, result_lines
 from chatbot_mvp.evaluation.benchmark.estimate import Amount, Estimate, PhaseEstimate, PilotReport, total_of
+from tests.made_results import made_result
 
 RESULT: dict[str, Any] = {
     "run_id": "r1",
@@ -34,7 +35,7 @@ RESULT: dict[str, Any] = {
 
 
 def test_a_run_with_answers_is_shown_by_sections_with_both_readings_usage_and_the_way_to_retry() -> None:
-    lines = result_lines(RESULT)
+    lines = result_lines(made_result(**RESULT))
     assert [line for line in lines[1:] if not line.startswith(" ")] == [
         "retrieval",
         "context",
@@ -54,7 +55,9 @@ def test_a_run_with_answers_is_shown_by_sections_with_both_readings_usage_and_th
 
 
 def test_a_run_of_retrieval_has_no_sections() -> None:
-    lines = result_lines({**RESULT, "generator": "", "metrics": {"recall@5": 0.5}, "failures": {}, "abstentions": 0})
+    lines = result_lines(
+        made_result(**{**RESULT, "generator": "", "metrics": {"recall@5": 0.5}, "failures": {}, "abstentions": 0})
+    )
     assert lines[1:] == ["  recall@5             0.5000  (4/4)"]
 
 

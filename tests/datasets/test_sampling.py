@@ -135,7 +135,7 @@ def test_a_run_in_development_mode_measures_its_sample_and_a_resume_the_same_one
         app.runs.run_now(stop, **changes)
     [unfinished] = app.archive.unfinished()
     result = app.runs.resume_now(unfinished.run_id)
-    assert (result["queries"], result["documents"], result["scored"]["recall@5"]) == (9, 30, [9, 9])
+    assert (result.queries, result.documents, result.scored["recall@5"]) == (9, 30, (9, 9))
 
 
 def test_a_resume_whose_sample_is_another_is_refused(app: App, monkeypatch: pytest.MonkeyPatch) -> None:

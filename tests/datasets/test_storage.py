@@ -400,7 +400,7 @@ def test_a_run_over_a_data_set_on_s3_keeps_its_address_for_a_resume(
     assert f"s3://{BUCKET}/{prefix}/uno/" in manifest
     assert SECRET not in manifest
     assert KEY not in manifest
-    assert app.runs.resume_now(unfinished.run_id)["queries"] == 2
+    assert app.runs.resume_now(unfinished.run_id).queries == 2
 
 
 def test_a_plan_for_a_data_set_on_s3_downloads_nothing(remote: Path, settings_of: Callable[..., Settings]) -> None:

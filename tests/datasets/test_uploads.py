@@ -62,7 +62,7 @@ def test_a_beir_zip_in_a_folder_of_its_own_becomes_a_data_set_that_runs(app: App
     assert (details.documents, details.queries, details.qrels, details.answered) == (2, 1, 1, 1)
     assert (details.language, details.preview[0].answer, details.preview[0].gold) == ("es", "1901", ("Faro",))
     result = app.runs.run_now(mteb_dataset_name="costa", retrieval_strategy="LEXICAL")
-    assert result["metrics"]["hit@1"] == 1
+    assert result.metrics["hit@1"] == 1
 
 
 def test_three_parquet_files_replace_the_data_set_of_that_name_only_when_they_are_sound(app: App) -> None:

@@ -36,7 +36,7 @@ def test_two_runs_are_compared_and_one_goes_into_the_chat(page, server) -> None:
     """A forest plot with its table; the answer's record has the run's strategy, until the way back is taken."""
     app = build_app(load_settings(data_dir=server.data_dir, generation_enabled=False))
     app.runs.run_now(retrieval_strategy="BRIDGE")
-    lexical = app.runs.run_now(retrieval_strategy="LEXICAL", kb_top_k=2)["run_id"]
+    lexical = app.runs.run_now(retrieval_strategy="LEXICAL", kb_top_k=2).run_id
     app.kbs.add_sample()
 
     visit(page, server, f"Evaluacion?run={lexical}")

@@ -14,7 +14,7 @@ pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("e2e")]
 @pytest.mark.slow
 def test_a_run_is_opened_by_its_address_found_tagged_and_still_tagged_after_a_reload(page, server) -> None:  # type: ignore[no-untyped-def]
     settings = load_settings(data_dir=server.data_dir, retrieval_strategy="LEXICAL", generation_enabled=False)
-    run_id = build_app(settings).runs.run_now(eval_max_queries=5)["run_id"]
+    run_id = build_app(settings).runs.run_now(eval_max_queries=5).run_id
 
     page.goto(f"{server.url}/Evaluacion?run={run_id}")
     page.get_by_text("Curvas").wait_for()

@@ -12,17 +12,20 @@ import pytest
 from chatbot_mvp.app import App
 from chatbot_mvp.errors import RunNotFound
 from chatbot_mvp.runs.leaderboard import fields, leaderboard
+from chatbot_mvp.runs.line import RunLine
 from chatbot_mvp.runs.notes import RunNote
-from chatbot_mvp.runs.result_head import read_head
+from chatbot_mvp.runs.result import read_intervals, result_json
 from chatbot_mvp.runs.search import RunFilter, kind_of, main_metric, search
 from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.storage.file_cache import FileCache
+from tests.made_results import made_line
 
 
-def run(run_id: str, **values: Any) -> dict[str, Any]:
+def run(run_id: str, **values: Any) -> RunLine:
     """A line of the list."""
     line = {"run_id": run_id, "dataset": "valle", "dataset_sha256": "1", "strategy": "LEXICAL", "queries": 40}
-    return {**line, "documents": 9, "metrics": {"recall@5": 0.5}, "scored": {"recall@5": [40, 40]}, **values}
+    scored = {"metrics": {"recall@5": 0.5}, "scored": {"recall@5": [40, 40]}}
+    return made_line(**{**line, "documents": 9, **scored, **values})
 
 
 # --- what is kept
@@ -68,7 +71,7 @@ def test_only_so_many_bytes_of_files_are_kept_the_oldest_go_first(tmp_path: Path
 
 
 def test_the_list_is_read_once_and_never_opens_a_result(app: App, settings: Settings) -> None:
-    run_id = app.runs.run_now(retrieval_strategy="LEXICAL", eval_max_queries=3)["run_id"]
+    run_id = app.runs.run_now(retrieval_strategy="LEXICAL", eval_max_queries=3).run_id
     first, _ = app.archive.runs()
     (settings.results_dir / run_id / f"{run_id}.json").write_bytes(b"damaged")
     again, _ = app.archive.runs()
@@ -76,19 +79,19 @@ def test_the_list_is_read_once_and_never_opens_a_result(app: App, settings: Sett
     assert app.archive.search(RunFilter(text="lexical valle")) == again
     [field] = app.archive.fields()
     [place] = app.archive.leaderboard(field, "recall@5")
-    assert place.interval == tuple(first[0]["intervals"]["recall@5"])
+    assert place.interval == tuple(first[0].intervals["recall@5"])
     app.runs.run_now(retrieval_strategy="LEXICAL", eval_max_queries=2)
     assert len(app.archive.runs()[0]) == 2
 
 
 def test_a_result_is_kept_until_its_file_changes(app: App, settings: Settings) -> None:
-    run_id = app.runs.run_now(retrieval_strategy="LEXICAL", eval_max_queries=3)["run_id"]
+    run_id = app.runs.run_now(retrieval_strategy="LEXICAL", eval_max_queries=3).run_id
     past = app.archive
     one = past.run(run_id)
     assert past.run(run_id) is one
     path = settings.results_dir / run_id / f"{run_id}.json"
-    path.write_text(json.dumps({**one, "metrics": {"mrr": 1.0}}), "utf-8")
-    assert past.run(run_id)["metrics"] == {"mrr": 1.0}
+    path.write_text(json.dumps({**result_json(one), "metrics": {"mrr": 1.0}}), "utf-8")
+    assert past.run(run_id).metrics == {"mrr": 1.0}
     path.unlink()
     for gone in (run_id, "nope", "../nope"):
         with pytest.raises(RunNotFound):
@@ -96,7 +99,7 @@ def test_a_result_is_kept_until_its_file_changes(app: App, settings: Settings) -
 
 
 def test_how_far_an_unfinished_run_came_is_counted_anew_when_it_goes_on(app: App, settings: Settings) -> None:
-    run_id = app.runs.run_now(retrieval_strategy="LEXICAL", eval_max_queries=4)["run_id"]
+    run_id = app.runs.run_now(retrieval_strategy="LEXICAL", eval_max_queries=4).run_id
     folder = settings.results_dir / run_id
     (folder / f"{run_id}.json").unlink()
     records = (folder / "records.jsonl").read_bytes().splitlines(keepends=True)
@@ -106,17 +109,18 @@ def test_how_far_an_unfinished_run_came_is_counted_anew_when_it_goes_on(app: App
         assert (unfinished.recorded, unfinished.queries) == (count, 4)
 
 
-def test_the_head_of_a_result_is_all_before_its_queries(app: App, settings: Settings, tmp_path: Path) -> None:
+def test_intervals_are_read_from_the_head_of_a_result(app: App, settings: Settings, tmp_path: Path) -> None:
     result = app.runs.run_now(retrieval_strategy="LEXICAL")
-    path = settings.results_dir / result["run_id"] / f"{result['run_id']}.json"
-    head = read_head(path)
-    assert head["intervals"] == json.loads(path.read_text("utf-8"))["intervals"]
-    assert "per_query" not in head
-    for content in ("", "{}", '{\n  "a": 1,\n  "per_query": [', '{\n  "a\n  "per_query": []}'):
-        other = tmp_path / "other.json"
-        other.write_text(content)
-        assert read_head(other) == ({"a": 1} if '"a": 1' in content else {})
-    assert read_head(tmp_path / "none.json") == {}
+    path = settings.results_dir / result.run_id / f"{result.run_id}.json"
+    assert read_intervals(path) == result.intervals != {}
+    torn = path.read_bytes().partition(b'"per_query": [')
+    path.write_bytes(torn[0] + torn[1])
+    assert read_intervals(path) == result.intervals, "what follows is not read"
+    other = tmp_path / "other.json"
+    for head in ("", "{}", '{\n  "a": 1', '{\n  "a', '{\n  "intervals": {"mrr": "high"}'):
+        other.write_text(f'{head},\n  "per_query": [' if head else "")
+        assert read_intervals(other) == {}
+    assert read_intervals(tmp_path / "none.json") == {}
 
 
 # --- search
@@ -127,12 +131,12 @@ def test_words_tags_kinds_and_data_sets_narrow_the_list() -> None:
         run("a", dataset="hotpotqa", strategy="BRIDGE_HYBRID"),
         run("b", generator="groq/llama"),
         run("c", kind="ragas", judge="openai/gpt", metrics={"ragas_faithfulness": 0.7}),
-        {"run_id": "d", "metrics": {}},
+        made_line(run_id="d"),
     ]
     notes = {"a": RunNote(("Línea base", "v1"), "con caché"), "b": RunNote(("linea base",))}
 
     def found(text: str = "", **asked: Any) -> str:
-        return "".join(each["run_id"] for each in search(runs, notes, RunFilter(text, **asked)))
+        return "".join(each.run_id for each in search(runs, notes, RunFilter(text, **asked)))
 
     assert found() == "abcd"
     assert found("HOTPOT bridge") == "a"
@@ -164,7 +168,7 @@ def test_each_kind_of_run_has_a_main_metric() -> None:
 def test_only_runs_over_the_same_questions_and_documents_share_a_field() -> None:
     ours = [run("a"), run("b"), run("c", queries=3), run("d", dataset_sha256="2"), run("e", documents=8)]
     answers = [run("f", kind="ragas", dataset="one"), run("g", kind="ragas", dataset="two")]
-    assert [[each["run_id"] for each in field.runs] for field in fields([*ours, *answers])] == [
+    assert [[each.run_id for each in field.runs] for field in fields([*ours, *answers])] == [
         *(["a", "b"], ["c"], ["d"], ["e"], ["f", "g"])
     ]
 
@@ -175,7 +179,7 @@ def test_the_best_is_first_ties_share_a_rank_and_who_was_not_scored_is_last() ->
     [field] = fields([*runs, run("f", metrics={"mrr": 1.0}), run("g", intervals={"mrr": [0.1, 0.2]})])
     assert field.metrics == ["recall@5", "mrr"]
     places = leaderboard(field, "recall@5")
-    assert [(place.rank, place.run["run_id"]) for place in places] == [
+    assert [(place.rank, place.run.run_id) for place in places] == [
         *((1, "c"), (2, "a"), (2, "d"), (2, "g"), (5, "e"), (None, "b"))
     ]
     assert (places[0].scored, places[0].total, places[0].interval) == (40, 40, None)
@@ -185,17 +189,17 @@ def test_the_best_is_first_ties_share_a_rank_and_who_was_not_scored_is_last() ->
 def test_of_a_metric_that_should_be_low_the_lowest_is_first() -> None:
     name = "complement_recall@5"
     [field] = fields([run(key, metrics={name: value}) for key, value in (("a", 0.4), ("b", 0.1))])
-    assert [place.run["run_id"] for place in leaderboard(field, name)] == ["b", "a"]
+    assert [place.run.run_id for place in leaderboard(field, name)] == ["b", "a"]
 
 
 def test_intervals_of_a_list_of_an_earlier_version_come_from_the_results(app: App, settings: Settings) -> None:
-    ids = [app.runs.run_now(retrieval_strategy=name)["run_id"] for name in ("LEXICAL", "BRIDGE")]
+    ids = [app.runs.run_now(retrieval_strategy=name).run_id for name in ("LEXICAL", "BRIDGE")]
     lines = [json.loads(line) for line in settings.submissions_path.read_text("utf-8").splitlines()]
     for line in lines:
         del line["intervals"]
     settings.submissions_path.write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
     [field] = app.archive.fields()
     places = app.archive.leaderboard(field, "recall@5")
-    assert {place.run["run_id"] for place in places} == set(ids)
+    assert {place.run.run_id for place in places} == set(ids)
     for place in places:
-        assert place.interval == tuple(app.archive.run(place.run["run_id"])["intervals"]["recall@5"])
+        assert place.interval == tuple(app.archive.run(place.run.run_id).intervals["recall@5"])

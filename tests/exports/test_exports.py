@@ -24,6 +24,7 @@ from chatbot_mvp.runs.masking import masked_settings
 from chatbot_mvp.runs.records import RunManifest
 from chatbot_mvp.settings.model import PROJECT_ROOT
 from chatbot_mvp.types import Document
+from tests.made_results import made_result
 
 SECRETS = {
     "groq_api_key": "gsk-very-secret",
@@ -49,15 +50,15 @@ def run() -> FinishedRun:
     dataset = Dataset("d", documents, queries, {"q1": {"d 1": 2, "d3": 0}, "q3": {"d2": 1}}, "0" * 64)
     settings = {**SECRETS, "retrieval_k": 20, "embedding_base_url": "http://host/v1", "chroma_host": ""}
     manifest = RunManifest("r1", "d", FOLDER, "0" * 64, "LEXICAL", settings, "abc", "1", 2, 3, "2030")
-    result = {
-        "metrics": {"mrr": 0.5, "recall@5": None},
-        "scored": {"mrr": [2, 2], "recall@5": [0, 2]},
-        "causes": {"ok": 2},
-        "per_query": [
+    result = made_result(
+        metrics={"mrr": 0.5, "recall@5": None},
+        scored={"mrr": [2, 2], "recall@5": [0, 2]},
+        causes={"ok": 2},
+        per_query=[
             row("q1", ["d2", "d 1"], ["d 1"], response="el oro", generation_doc_ids=["d 1"]),
             row("q2", ["d3"], []),
         ],
-    }
+    )
     return FinishedRun(manifest, result, dataset, {"r1.json": b"{}"})
 
 
@@ -111,7 +112,7 @@ def test_a_report_tells_what_was_not_scored_and_no_text_breaks_its_tables(run: F
 
 
 def test_a_reports_plots_are_drawn_from_its_figures_and_linked(app: App) -> None:
-    exported = app.archive.export(app.runs.run_now(retrieval_strategy="LEXICAL")["run_id"], "markdown")
+    exported = app.archive.export(app.runs.run_now(retrieval_strategy="LEXICAL").run_id, "markdown")
     report = next(data.decode() for name, data in exported.files.items() if name.endswith(".md"))
     plots = {name: data.decode() for name, data in exported.files.items() if name.endswith(".svg")}
     assert set(re.findall(r"\]\(([^)]+\.svg)\)", report)) == set(plots)
@@ -187,16 +188,16 @@ def test_masking_keeps_what_tells_the_configuration() -> None:
 
 def test_ir_measures_reads_the_figures_of_the_run_from_the_trec_files(app: App, tmp_path: Path) -> None:
     result = app.runs.run_now(retrieval_strategy="LEXICAL")
-    paths = {path.suffix: path for path in write_files(app.archive.export(result["run_id"], "trec"), tmp_path / "out")}
+    paths = {path.suffix: path for path in write_files(app.archive.export(result.run_id, "trec"), tmp_path / "out")}
     qrels = list(ir_measures.read_trec_qrels(str(paths[".qrels"])))
     run = list(ir_measures.read_trec_run(str(paths[".run"])))
     theirs = ir_measures.calc_aggregate([R @ 5, nDCG @ 10, RR, AP], qrels, run)
     for measure, name in ((R @ 5, "recall@5"), (nDCG @ 10, "ndcg@10"), (RR, "mrr"), (AP, "map")):
-        assert theirs[measure] == pytest.approx(result["metrics"][name], abs=1e-9)
+        assert theirs[measure] == pytest.approx(result.metrics[name], abs=1e-9)
 
 
 def test_a_beir_export_is_a_data_set_again(app: App, tmp_path: Path) -> None:
-    run_id = app.runs.run_now(retrieval_strategy="LEXICAL", eval_max_queries=3)["run_id"]
+    run_id = app.runs.run_now(retrieval_strategy="LEXICAL", eval_max_queries=3).run_id
     write_files(app.archive.export(run_id, "beir"), tmp_path / "again")
     ours = load_dataset(PROJECT_ROOT / "data" / "samples" / "valle_multihop")
     again = load_dataset(tmp_path / "again")
@@ -208,7 +209,7 @@ def test_a_beir_export_is_a_data_set_again(app: App, tmp_path: Path) -> None:
 
 
 def test_exports_that_cannot_be_made_say_why(app: App, tmp_path: Path) -> None:
-    run_id = app.runs.run_now(retrieval_strategy="LEXICAL", eval_max_queries=3)["run_id"]
+    run_id = app.runs.run_now(retrieval_strategy="LEXICAL", eval_max_queries=3).run_id
     with pytest.raises(UnknownChoice, match=r"'pdf'.*trec"):
         app.archive.export(run_id, "pdf")
     with pytest.raises(RunNotFound):
@@ -224,15 +225,15 @@ def test_exports_that_cannot_be_made_say_why(app: App, tmp_path: Path) -> None:
 
 def test_the_csv_files_say_the_cause_the_primary_metric_and_the_interval(app: App) -> None:
     result = app.runs.run_now(retrieval_strategy="LEXICAL", eval_max_queries=4, reranker_enabled=True)
-    files = {path.name.removeprefix(result["run_id"]): path for path in app.archive.files(result["run_id"])}
+    files = {path.name.removeprefix(result.run_id): path for path in app.archive.files(result.run_id)}
     with files["_detail.csv"].open(encoding="utf-8", newline="") as file:
         detail = list(csv.DictReader(file))
-    for line, item in zip(detail, result["per_query"], strict=True):
-        assert line["cause"] == item["cause"]
+    for line, item in zip(detail, result.per_query, strict=True):
+        assert line["cause"] == item.cause
         assert line["primary_metric_type"] in ("accuracy", "f1")
-        assert line["reranked"] == str(item["reranked"])
-        assert line["generation_doc_ids"].split("|") == item["generation_doc_ids"]
+        assert line["reranked"] == str(item.reranked)
+        assert tuple(line["generation_doc_ids"].split("|")) == item.generation_doc_ids
     with files["_summary.csv"].open(encoding="utf-8", newline="") as file:
         [summary] = csv.DictReader(file)
-    assert [float(summary["mrr_low"]), float(summary["mrr_high"])] == result["intervals"]["mrr"]
+    assert (float(summary["mrr_low"]), float(summary["mrr_high"])) == result.intervals["mrr"]
     assert summary["reranker_rescue_count"] == "0"

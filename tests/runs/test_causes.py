@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from chatbot_mvp.runs.causes import Cause, QueryOutcome, cause_of, fate_of, gold_paths, outcome_of_row
+from chatbot_mvp.runs.payloads import Retrieved
+from tests.made_results import made_row
 
 FOUND = QueryOutcome(frozenset("gh"), ("g", "h", "a", "b", "c"), cut=2)
 """Both gold documents in the context of two, no answer."""
@@ -49,7 +52,7 @@ def test_cause(outcome: QueryOutcome, cause: str) -> None:
     assert cause_of(outcome) == Cause(cause)
 
 
-ROW = {"gold": ["g"], "retrieved": ["a", "g"], "answer": "el puente", "answer_type": "extractive"}
+ROW: dict[str, Any] = {"gold": ["g"], "retrieved": ["a", "g"], "answer": "el puente", "answer_type": "extractive"}
 
 
 @pytest.mark.parametrize(
@@ -68,8 +71,10 @@ ROW = {"gold": ["g"], "retrieved": ["a", "g"], "answer": "el puente", "answer_ty
         ({"failed": True}, "not_scored"),
     ],
 )
-def test_a_row_of_a_result_is_read_with_the_fields_that_it_has(fields: dict[str, object], cause: str) -> None:
-    assert cause_of(outcome_of_row({**ROW, **fields}, cut=2, language="es")) == Cause(cause)
+def test_a_row_of_a_result_is_read_with_the_fields_that_it_has(fields: dict[str, Any], cause: str) -> None:
+    given = {**ROW, **fields}
+    candidates = given.pop("candidates", [])
+    assert cause_of(outcome_of_row(made_row(**given), 2, "es", candidates)) == Cause(cause)
 
 
 # --- of one document
@@ -96,12 +101,12 @@ def test_where_one_document_was_lost(ranks: dict[str, int | None], reranker: boo
 
 def test_a_run_without_ranks_tells_what_its_lists_tell() -> None:
     """Of an earlier version: the ranking as deep as it was kept, the candidates of a reranker, the context."""
-    row = {"gold": ["g", "h", "x"], "retrieved": ["a", "g", "b"], "generation_doc_ids": ["g"]}
-    found = gold_paths(row, {"pre_rerank_candidate_ids": ["a", "g", "b", "c", "h"]}, 2, True)
+    row = made_row(gold=["g", "h", "x"], retrieved=["a", "g", "b"], generation_doc_ids=["g"])
+    found = gold_paths(row, Retrieved(pre_rerank_candidate_ids=("a", "g", "b", "c", "h")), 2, True)
     assert [(path.doc_id, path.ranks["ranking"], path.fate.value) for path in found] == [
         ("g", 2, "in_context"),
         ("h", 5, "below_cut"),
         ("x", None, "not_found"),
     ]
-    [plain] = gold_paths({"gold": ["b"], "retrieved": ["a", "b", "c"]}, {}, 2, False)
+    [plain] = gold_paths(made_row(gold=["b"], retrieved=["a", "b", "c"]), Retrieved(), 2, False)
     assert (dict(plain.ranks), plain.fate.value) == ({"ranking": 2, "context": 2}, "in_context")

@@ -12,6 +12,7 @@ from chatbot_mvp.app import App
 from chatbot_mvp.errors import CorporaDiffer, NothingToCompare, QuestionsDiffer, RunNotFound, UnknownChoice
 from chatbot_mvp.runs.comparison import ComparedRun, compare_runs, why_not_comparable
 from chatbot_mvp.runs.records import RunManifest
+from tests.made_results import made_line, made_result
 
 Scores = dict[str, list[float | None]]
 
@@ -24,7 +25,7 @@ def run(run_id: str, scores: Scores, **settings: Any) -> ComparedRun:
         {"query_id": f"q{n}", "question": f"¿{n}?", "metrics": {name: scores[name][n] for name in scores}}
         for n in range(count)
     ]
-    return ComparedRun(manifest, {"metrics": dict.fromkeys(scores, 0.5), "per_query": rows})
+    return ComparedRun(manifest, made_result(metrics=dict.fromkeys(scores, 0.5), per_query=rows))
 
 
 def test_figures_of_a_comparison_worked_out_by_hand() -> None:
@@ -56,7 +57,7 @@ def test_a_complement_improves_by_falling() -> None:
 def test_the_order_of_the_questions_in_the_files_changes_nothing() -> None:
     base = run("a", {"recall@5": [0.0, 0.5, 1.0, 1.0], "mrr": [0.1, 0.2, 0.3, 0.4]})
     other = run("b", {"recall@5": [1.0, 0.5, 0.5, 1.0], "mrr": [0.1, 0.3, 0.3, 0.5]})
-    shuffled = replace(other, result={**other.result, "per_query": other.result["per_query"][::-1]})
+    shuffled = replace(other, result=replace(other.result, per_query=other.result.per_query[::-1]))
     assert compare_runs([base, other]) == compare_runs([base, shuffled])
 
 
@@ -108,7 +109,7 @@ ANSWERS = {"kind": "ragas", "dataset": "x", "dataset_sha256": "1"}
 def test_why_runs_cannot_be_compared_is_told_before_they_are_read(
     base: dict[str, Any], other: dict[str, Any], why: str | None
 ) -> None:
-    assert why_not_comparable(base, other) == why
+    assert why_not_comparable(made_line(**base), made_line(**other)) == why
 
 
 def test_no_secret_is_told_among_what_differs() -> None:
@@ -141,11 +142,11 @@ def test_a_run_is_not_compared_with_itself_nor_alone_nor_by_a_metric_that_it_lac
 def test_two_runs_of_the_app_compare_as_their_results_say(app: App) -> None:
     one = app.runs.run_now(retrieval_strategy="LEXICAL")
     two = app.runs.run_now(retrieval_strategy="BRIDGE")
-    comparison = app.archive.compare([one["run_id"], two["run_id"]])
+    comparison = app.archive.compare([one.run_id, two.run_id])
     assert json.loads(json.dumps(comparison.to_json())) == json.loads(json.dumps(asdict(comparison)))
     [delta] = comparison.runs
     for metric in delta.metrics:
-        assert metric.delta == pytest.approx(two["metrics"][metric.metric] - one["metrics"][metric.metric])
+        assert metric.delta == pytest.approx(two.metrics[metric.metric] - one.metrics[metric.metric])
         assert len(metric.improved) + len(metric.worsened) + metric.equal == metric.pairs == 40
         assert metric.p is not None
         assert metric.p_holm is not None
@@ -153,8 +154,6 @@ def test_two_runs_of_the_app_compare_as_their_results_say(app: App) -> None:
     assert delta.configuration["retrieval_strategy"] == ("LEXICAL", "BRIDGE")
     assert "fingerprint" in delta.configuration
     with pytest.raises(RunNotFound):
-        app.archive.compare([one["run_id"], "nope"])
+        app.archive.compare([one.run_id, "nope"])
     with pytest.raises(QuestionsDiffer):
-        app.archive.compare(
-            [one["run_id"], app.runs.run_now(retrieval_strategy="LEXICAL", eval_max_queries=3)["run_id"]]
-        )
+        app.archive.compare([one.run_id, app.runs.run_now(retrieval_strategy="LEXICAL", eval_max_queries=3).run_id])

@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 
 from chatbot_mvp.runs.index import append_submission, read_submissions
+from chatbot_mvp.runs.line import line_of
+from chatbot_mvp.runs.result import RunResult
+from tests.made_results import made_result
 
 
-def result(run_id: str, started_at: str = "2030") -> dict[str, Any]:
-    return {
+def result(run_id: str, started_at: str = "2030", **values: Any) -> RunResult:
+    given = {
         "run_id": run_id,
-        "dataset": "valle",
-        "strategy": "LEXICAL",
-        "fingerprint": "f",
         "queries": 2,
         "documents": 3,
         "metrics": {"mrr": 0.5},
@@ -23,8 +23,9 @@ def result(run_id: str, started_at: str = "2030") -> dict[str, Any]:
         "seconds": {"load": 0.1},
         "started_at": started_at,
         "finished_at": "2031",
-        "per_query": [{"query_id": "q1"}],
+        "per_query": [{"query_id": "q1", "question": "", "metrics": {}}],
     }
+    return made_result(**{**given, **values})
 
 
 @pytest.fixture
@@ -36,16 +37,16 @@ def test_runs_come_the_newest_first_without_their_queries(path: Path) -> None:
     for run_id, started in (("a", "2030"), ("c", "2032"), ("b", "2031")):
         append_submission(path, result(run_id, started))
     runs, damaged = read_submissions(path)
-    assert [run["run_id"] for run in runs] == ["c", "b", "a"]
-    assert runs[0] == {key: value for key, value in result("c", "2032").items() if key != "per_query"}
+    assert [run.run_id for run in runs] == ["c", "b", "a"]
+    assert runs[0] == line_of(result("c", "2032"))
     assert damaged == 0
 
 
 def test_a_run_that_was_added_twice_is_listed_once_with_its_last_line(path: Path) -> None:
     append_submission(path, result("a"))
-    append_submission(path, {**result("a"), "queries": 9})
+    append_submission(path, result("a", queries=9))
     runs, damaged = read_submissions(path)
-    assert [(run["run_id"], run["queries"]) for run in runs] == [("a", 9)]
+    assert [(run.run_id, run.queries) for run in runs] == [("a", 9)]
     assert damaged == 0
 
 
@@ -59,7 +60,7 @@ def test_a_damaged_line_is_skipped_counted_and_left_in_the_file(path: Path, dama
     append_submission(path, result("b"))
     before = path.read_bytes()
     runs, damaged = read_submissions(path)
-    assert sorted(run["run_id"] for run in runs) == ["a", "b"]
+    assert sorted(run.run_id for run in runs) == ["a", "b"]
     assert damaged == 1
     assert path.read_bytes() == before
     assert damage in before

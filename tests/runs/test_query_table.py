@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from chatbot_mvp.runs.query_table import QueryFilter, QueryTable
+from tests.made_results import made_result
 
 
 def row(query_id: str, recall: float | None, **fields: Any) -> dict[str, Any]:
@@ -53,12 +54,12 @@ ROWS = [
     ],
 )
 def test_a_filter_keeps_the_questions_that_fit_the_worst_first(wanted: QueryFilter, ids: str) -> None:
-    table = QueryTable({"per_query": ROWS})
-    assert "".join(table.rows[position]["query_id"] for position in table.select(wanted)) == ids
+    table = QueryTable(made_result(per_query=ROWS))
+    assert "".join(table.rows[position].query_id for position in table.select(wanted)) == ids
 
 
 def test_what_a_page_offers_as_filters() -> None:
-    table = QueryTable({"per_query": ROWS})
+    table = QueryTable(made_result(per_query=ROWS))
     assert table.counts() == {"all": 4, "lost": 3, "missed": 1, "failed": 2}
     assert table.causes() == {"ok": 1, "not_retrieved": 1, "not_scored": 1, "below_cut": 1}
     assert table.fields() == {"question_type": ["bridge", "comparison"], "level": ["easy", "hard"]}
@@ -67,8 +68,8 @@ def test_what_a_page_offers_as_filters() -> None:
 
 
 def test_a_filter_over_7405_questions_takes_no_time_that_a_person_notices() -> None:
-    table = QueryTable({"per_query": [row(f"q{n}", n % 11 / 10) for n in range(7_405)]})
+    table = QueryTable(made_result(per_query=[row(f"q{n}", n % 11 / 10) for n in range(7_405)]))
     started = time.perf_counter()
     found = table.select(QueryFilter(only="all", metric="recall@5", low=0.2, text="qué q7"))
     assert time.perf_counter() - started < 0.5
-    assert {table.rows[position]["query_id"] for position in found} >= {"q7", "q75"}
+    assert {table.rows[position].query_id for position in found} >= {"q7", "q75"}

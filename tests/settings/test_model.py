@@ -180,7 +180,7 @@ def test_changes_keep_a_key_and_recorded_settings_do_not_replace_it_by_its_mask(
 
 def test_a_runs_files_hold_no_key(app: App) -> None:
     keyed = fake_app(app.settings.with_changes(nvidia_api_key="nvapi-secret"), lambda _: FakeEmbedder(), DemoModel)
-    run_id = keyed.runs.run_now(retrieval_strategy="LEXICAL", eval_max_queries=1)["run_id"]
+    run_id = keyed.runs.run_now(retrieval_strategy="LEXICAL", eval_max_queries=1).run_id
     written = [path for path in (app.settings.results_dir / run_id).iterdir() if path.is_file()]
     assert written
     assert [path for path in written if b"nvapi-secret" in path.read_bytes()] == []

@@ -60,7 +60,7 @@ def test_a_preset_fills_the_form_and_the_run_goes_by_it() -> None:
     assert not page.error
     wait_for_jobs(get_app().runs.jobs)
     [run], _ = get_app().archive.runs()
-    assert (run["strategy"], run["queries"], run["dataset"]) == ("LEXICAL", 3, "valle_multihop")
+    assert (run.strategy, run.queries, run.dataset) == ("LEXICAL", 3, "valle_multihop")
     page.selectbox(key="run_preset").set_value("").run()
     assert page.selectbox(key="run_strategy").value == "BRIDGE_HYBRID"
 

@@ -14,6 +14,7 @@ from chatbot_mvp.evaluation.ragas.rows import rows_from
 from chatbot_mvp.runs.index import append_submission
 from streamlit_app.shared.state import get_app
 from tests.evaluation.ragas.conftest import given
+from tests.made_results import made_result
 from tests.ui.test_pages import finished_run, open_page, texts
 
 
@@ -35,7 +36,7 @@ def made_up(data_dir: Path, count: int, **values: Any) -> list[str]:
             "intervals": {"recall@5": [number / count, number / count + 0.01]},
             "started_at": f"2026-03-{1 + number // 24:02}T{number % 24:02}:00:00.000+00:00",
         }
-        append_submission(data_dir / "submissions.jsonl", {**line, **values})
+        append_submission(data_dir / "submissions.jsonl", made_result(**{**line, **values}))
         ids.append(run_id)
     return ids[::-1]
 
@@ -138,7 +139,7 @@ def test_an_unknown_id_is_told_and_the_list_is_shown(
 @pytest.mark.usefixtures("known_vectors")
 def test_an_address_opens_a_run_and_tells_of_a_query_that_it_does_not_have(data_dir: Path) -> None:
     run_id = finished_run()
-    query_id = get_app().archive.run(run_id)["per_query"][0]["query_id"]
+    query_id = get_app().archive.run(run_id).per_query[0].query_id
     page = open_page("evaluation", run=run_id, query=query_id)
     assert page.metric
     assert not page.warning
@@ -150,9 +151,7 @@ def test_an_address_opens_a_run_and_tells_of_a_query_that_it_does_not_have(data_
 @pytest.mark.usefixtures("known_vectors")
 def test_an_address_opens_a_comparison_and_the_address_follows_what_is_chosen(data_dir: Path) -> None:
     bench = get_app().runs
-    one, two, three = (
-        str(bench.run_now(retrieval_strategy=name)["run_id"]) for name in ("LEXICAL", "BRIDGE", "LEXICAL")
-    )
+    one, two, three = (str(bench.run_now(retrieval_strategy=name).run_id) for name in ("LEXICAL", "BRIDGE", "LEXICAL"))
     page = open_page("evaluation", compare=f"{one},{two},nope")
     assert "«nope»" in warnings(page)
     assert any("p (Holm)" in each.value for each in page.dataframe)
@@ -168,9 +167,8 @@ def test_an_address_opens_a_comparison_and_the_address_follows_what_is_chosen(da
 def test_the_leaderboard_ranks_what_can_be_compared_and_says_what_cannot(data_dir: Path) -> None:
     ids = made_up(data_dir, 30)
     line = json.loads((data_dir / "submissions.jsonl").read_text("utf-8").splitlines()[0])
-    append_submission(
-        data_dir / "submissions.jsonl", {**line, "run_id": "few", "queries": 10, "started_at": "2026-01-01"}
-    )
+    few = made_result(**{**line, "run_id": "few", "queries": 10, "started_at": "2026-01-01"})
+    append_submission(data_dir / "submissions.jsonl", few)
     page = open_page("evaluation", view="leaderboard")
     shown = table(page)
     assert list(shown["Puesto"]) == list(range(1, 31))

@@ -16,6 +16,7 @@ from streamlit_app.home import tour
 from streamlit_app.home.last_runs import metric_of_group
 from streamlit_app.shared.state import get_app
 from tests.loopback import LoopbackServer
+from tests.made_results import made_line
 from tests.ui.test_pages import ROOT, open_page, texts
 from tests.waiting import wait_for_jobs, wait_until
 
@@ -156,7 +157,7 @@ def test_runs_of_an_earlier_version_have_no_interval(data_dir: Path) -> None:
     ],
 )
 def test_the_metric_that_stands_for_a_run(kind: str, metrics: dict[str, Any], expected: str) -> None:
-    assert metric_of_group([{"kind": kind, "metrics": metrics}]) == expected
+    assert metric_of_group([made_line(kind=kind, metrics=metrics)]) == expected
 
 
 def test_a_run_without_any_value_is_told_as_such(data_dir: Path) -> None:
@@ -189,8 +190,8 @@ def test_the_tour_does_each_step_and_knows_it_after_a_reload(data_dir: Path, no_
     home = home.run()
     home = home.button(key="tour-go-read").click().run()
     [run] = get_app().archive.runs()[0]
-    assert home.session_state["run_id"] == run["run_id"]
-    assert (run["dataset"], run["queries"], run["generator"]) == (tour.SAMPLE_DATASET, 40, "")
+    assert home.session_state["run_id"] == run.run_id
+    assert (run.dataset, run.queries, run.generator) == (tour.SAMPLE_DATASET, 40, "")
     home = home.switch_page("views/0_Inicio.py").run()
     assert "Ya conoce el recorrido completo" in texts(home)
 

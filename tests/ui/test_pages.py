@@ -55,11 +55,11 @@ def sources(app: AppTest) -> list[str]:
 
 def open_newest(language: str = "es") -> AppTest:
     """The newest run in full."""
-    return open_page("evaluation", language, run=str(get_app().archive.runs()[0][0]["run_id"]))
+    return open_page("evaluation", language, run=str(get_app().archive.runs()[0][0].run_id))
 
 
 def finished_run() -> str:
-    return str(build_app(load_settings()).runs.run_now()["run_id"])
+    return str(build_app(load_settings()).runs.run_now().run_id)
 
 
 @pytest.mark.parametrize("language", ["es", "en"])
@@ -197,14 +197,14 @@ def test_a_provider_that_is_set_outside_cannot_be_changed_in_admin(
 
 @pytest.mark.usefixtures("known_vectors")
 def test_the_list_of_questions_is_kept_to_one_cause(data_dir: Path) -> None:
-    run_id = str(get_app().runs.run_now(kb_top_k=3)["run_id"])
-    lost = [row for row in get_app().archive.run(run_id)["per_query"] if row["cause"] == "below_cut"]
+    run_id = str(get_app().runs.run_now(kb_top_k=3).run_id)
+    lost = [row for row in get_app().archive.run(run_id).per_query if row.cause == "below_cut"]
     assert lost
     evaluation = open_newest()
     assert "Dónde se pierden las preguntas" in texts(evaluation)
     evaluation = evaluation.selectbox(key=f"cause-{run_id}").set_value("below_cut").run()
     [questions] = [table.value for table in evaluation.dataframe if "Documentos correctos" in table.value]
-    assert set(questions["Pregunta"]) == {row["question"] for row in lost}
+    assert set(questions["Pregunta"]) == {row.question for row in lost}
 
 
 # --- comparing runs
@@ -233,8 +233,8 @@ def said_of_others(app: AppTest) -> str:
 @pytest.mark.usefixtures("known_vectors")
 def test_two_runs_are_compared_with_intervals_p_and_what_differs(data_dir: Path, language: str, verdict: str) -> None:
     app = get_app()
-    worse = str(app.runs.run_now(retrieval_k=10)["run_id"])
-    better = str(app.runs.run_now(retrieval_strategy="BRIDGE")["run_id"])
+    worse = str(app.runs.run_now(retrieval_k=10).run_id)
+    better = str(app.runs.run_now(retrieval_strategy="BRIDGE").run_id)
     app.runs.run_now(eval_max_queries=3)  # other questions: not offered
     evaluation = open_page("evaluation", language, compare=worse)
     widgets = comparison_widgets(evaluation)

@@ -74,8 +74,8 @@ def test_the_answers_of_a_run_are_evaluated_from_admin(judge: JudgeStub) -> None
     admin = admin.multiselect(key="ragas_metrics").set_value(["ragas_context_recall", "ragas_faithfulness"]).run()
     start(admin)
     result = get_app().archive.run(finished())
-    assert result["dataset"] == run["run_id"]
-    assert result["scored"] == {"ragas_context_recall": [3, 3], "ragas_faithfulness": [3, 3]}
+    assert result.dataset == run.run_id
+    assert result.scored == {"ragas_context_recall": (3, 3), "ragas_faithfulness": (3, 3)}
 
 
 def test_the_chats_of_the_session_are_evaluated_from_admin(data_dir: Path, no_keys: None) -> None:
@@ -89,13 +89,13 @@ def test_the_chats_of_the_session_are_evaluated_from_admin(data_dir: Path, no_ke
     app = app.radio(key="ragas_source").set_value("chat").run()
     app = app.multiselect(key="ragas_metrics").set_value(["lexical_faithfulness"]).run()
     start(app)
-    assert get_app().archive.run(finished())["scored"] == {"lexical_faithfulness": [1, 1]}
+    assert get_app().archive.run(finished()).scored == {"lexical_faithfulness": (1, 1)}
 
 
 def test_an_evaluation_is_shown_with_tiles_rows_and_what_was_judged(judge: JudgeStub) -> None:
     lacking: list[dict[str, Any]] = given(count=3)
     del lacking[0]["reference"]
-    run_id = get_app().ragas.run_now("mío", rows_from(lacking, "x"), RagasConfig(repeats=2))["run_id"]
+    run_id = get_app().ragas.run_now("mío", rows_from(lacking, "x"), RagasConfig(repeats=2)).run_id
     page = open_newest()
     labels = {metric.label for metric in page.metric}
     assert {"Fidelidad (Ragas)", "Recall del contexto (juez)", "Coste"} <= labels
@@ -151,9 +151,9 @@ def test_two_systems_answers_are_compared_whatever_their_files_are_called(
 ) -> None:
     desk = get_app().ragas
     other = [{**row, "response": "Nada de eso: 99 cosas."} for row in given(count=5)]
-    one = desk.run_now("uno", rows_from(given(count=5), "x"), LEXICAL)["run_id"]
+    one = desk.run_now("uno", rows_from(given(count=5), "x"), LEXICAL).run_id
     desk.run_now("otras preguntas", rows_from(given(count=4), "x"), LEXICAL)
-    two = desk.run_now("dos", rows_from(other, "x"), LEXICAL)["run_id"]
+    two = desk.run_now("dos", rows_from(other, "x"), LEXICAL).run_id
     assert {metric.label for metric in open_page("home").metric} == {"Fidelidad por palabras"}
     page = open_page("evaluation", compare=two)
     widgets = comparison_widgets(page)

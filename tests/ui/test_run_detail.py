@@ -40,7 +40,7 @@ def damaged_by(run_id: str, data_dir: Path, **changes: Any) -> None:
 
 @pytest.mark.usefixtures("known_vectors")
 def test_a_run_shows_spread_phases_configuration_and_trace(data_dir: Path) -> None:
-    run_id = str(get_app().runs.run_now(kb_top_k=3, eval_max_queries=12)["run_id"])
+    run_id = str(get_app().runs.run_now(kb_top_k=3, eval_max_queries=12).run_id)
     damaged_by(run_id, data_dir, groq_api_key="gsk-very-secret", llm_base_url="http://me:very-secret@host/v1")
     page = open_newest()
     said = texts(page)
@@ -70,20 +70,20 @@ def test_a_run_of_one_question_without_answers(data_dir: Path, language: str) ->
 
 
 def test_questions_are_filtered_and_the_chosen_one_is_shown(data_dir: Path) -> None:
-    run_id = str(get_app().runs.run_now(kb_top_k=3, generation_enabled=False)["run_id"])
-    rows = get_app().archive.run(run_id)["per_query"]
+    run_id = str(get_app().runs.run_now(kb_top_k=3, generation_enabled=False).run_id)
+    rows = get_app().archive.run(run_id).per_query
     page = open_newest()
-    assert questions(page) == {row["question"] for row in rows}
+    assert questions(page) == {row.question for row in rows}
     page = page.text_input(key=f"search-{run_id}").set_value("año murió").run()
-    wanted = {row["question"] for row in rows if "año murió" in row["question"]}
+    wanted = {row.question for row in rows if "año murió" in row.question}
     assert questions(page) == wanted
     page = page.text_input(key=f"search-{run_id}").set_value("").run()
     page = box(page, "metric-").set_value("recall@5").run()
     page = page.slider(key=f"range-{run_id}-recall@5").set_value((0.0, 0.5)).run()
-    assert questions(page) == {row["question"] for row in rows if (row["metrics"]["recall@5"] or 0) <= 0.5}
+    assert questions(page) == {row.question for row in rows if (row.metrics["recall@5"] or 0) <= 0.5}
     page = box(page, "metric-").set_value(None).run()
     page = box(page, "group-").set_value(("question_type", "comparison")).run()
-    assert questions(page) == {row["question"] for row in rows if row["question_type"] == "comparison"}
+    assert questions(page) == {row.question for row in rows if row.question_type == "comparison"}
     choice = box(page, "query-")
     position = choice.options.index(sorted(choice.options)[0])
     page = choice.select_index(position).run()
@@ -96,12 +96,12 @@ def test_questions_are_filtered_and_the_chosen_one_is_shown(data_dir: Path) -> N
 def test_five_runs_are_compared_and_a_question_is_seen_in_all_of_them(data_dir: Path) -> None:
     app = get_app()
     short: dict[str, Any] = {"eval_max_queries": 12, "generation_enabled": False}
-    base = str(app.runs.run_now(retrieval_k=10, **short)["run_id"])
+    base = str(app.runs.run_now(retrieval_k=10, **short).run_id)
     others = [
-        str(app.runs.run_now(retrieval_strategy="BRIDGE", **short)["run_id"]),
-        *(str(app.runs.run_now(kb_top_k=top_k, **short)["run_id"]) for top_k in (1, 3, 4)),
+        str(app.runs.run_now(retrieval_strategy="BRIDGE", **short).run_id),
+        *(str(app.runs.run_now(kb_top_k=top_k, **short).run_id) for top_k in (1, 3, 4)),
     ]
-    alone = str(app.runs.run_now(eval_max_queries=3, generation_enabled=False)["run_id"])
+    alone = str(app.runs.run_now(eval_max_queries=3, generation_enabled=False).run_id)
     page = open_page("evaluation", compare=base)
     choice = box(page, "compare-others-")
     assert len(choice.options) == 4
@@ -140,7 +140,7 @@ def test_the_chat_searches_as_a_run_did_until_it_is_told_not_to(data_dir: Path) 
     """The answers' records say with which strategy each was searched; another session's chat stays as it was."""
     app = get_app()
     app.kbs.add_sample()
-    run_id = str(app.runs.run_now(retrieval_strategy="BRIDGE", kb_top_k=2, eval_max_queries=3)["run_id"])
+    run_id = str(app.runs.run_now(retrieval_strategy="BRIDGE", kb_top_k=2, eval_max_queries=3).run_id)
     page = chat_after(open_newest(), run_id)
     assert f"El chat busca con la configuración de la evaluación **BRIDGE** ({run_id})" in texts(page).replace("\\", "")
     assert "`retrieval_strategy` = BRIDGE" in texts(page).replace("\\_", "_")
@@ -168,7 +168,7 @@ def searched_with(page: AppTest) -> list[str]:
 
 @pytest.mark.usefixtures("known_vectors")
 def test_a_run_that_the_chat_cannot_follow_says_why(data_dir: Path) -> None:
-    run_id = str(get_app().runs.run_now(eval_max_queries=2)["run_id"])
+    run_id = str(get_app().runs.run_now(eval_max_queries=2).run_id)
     damaged_by(run_id, data_dir, retrieval_strategy="CONTEXTUAL_HYBRID")
     page = open_newest()
     assert page.button(key=f"use-in-chat-{run_id}").disabled

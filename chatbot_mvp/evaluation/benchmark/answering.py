@@ -17,9 +17,11 @@ from chatbot_mvp.llm.base import ChatModel
 from chatbot_mvp.llm.providers import Providers
 from chatbot_mvp.llm.registry import address_of, requests_at_once
 from chatbot_mvp.runs.journal import Journal
+from chatbot_mvp.runs.payloads import generated_of, retrieved_of
 from chatbot_mvp.runs.records import QueryRecord
-from chatbot_mvp.runs.spending import Spending, Spent
+from chatbot_mvp.runs.spending import Spending
 from chatbot_mvp.runs.task_loop import Done, Lane, TaskLoop, costed, failed_task
+from chatbot_mvp.runs.usage import Spent
 from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.types import Progress, ProgressCallback
 
@@ -141,7 +143,7 @@ class _Answering:
 
     def _judge(self, query_id: str) -> Done:
         assert self._judge_model is not None
-        query, response = self._queries[query_id], self._journal.of(GENERATE)[query_id].payload["response"]
+        query, response = self._queries[query_id], generated_of(self._journal.of(GENERATE)[query_id]).response
         passages = self._run.passages(self._context(query_id))
         scores: dict[str, float | None] = {}
         reasons, raw = {}, {}
@@ -167,8 +169,7 @@ class _Answering:
         return Done(QueryRecord(self._run.manifest.run_id, query_id, JUDGE, status, payload, error_text), passing)
 
     def _context(self, query_id: str) -> list[str]:
-        ids: list[str] = self._journal.of(RETRIEVE)[query_id].payload["generation_doc_ids"]
-        return ids
+        return list(retrieved_of(self._journal.of(RETRIEVE)[query_id]).generation_doc_ids or ())
 
     @property
     def _language(self) -> str:
@@ -182,7 +183,7 @@ class _Answering:
 
     def _hand_on(self, query_id: str) -> None:
         """An answer goes to the judge, unless it says that there is none."""
-        if self._judge_model is not None and not self._journal.of(GENERATE)[query_id].payload["abstained"]:
+        if self._judge_model is not None and not generated_of(self._journal.of(GENERATE)[query_id]).abstained:
             self._unjudged.append(query_id)
 
     def _give_unjudged(self) -> None:

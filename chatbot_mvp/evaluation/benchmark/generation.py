@@ -16,10 +16,11 @@ from chatbot_mvp.llm.base import ChatOptions, ChatRequest, Grounding, Message
 from chatbot_mvp.metrics.answers.text import normalise
 from chatbot_mvp.prompting.fence import fence_name, from_data
 from chatbot_mvp.prompting.loader import PromptFolder
+from chatbot_mvp.runs.payloads import GENERATE
 from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.types import Chunk
 
-PHASE = "generate"
+PHASE = GENERATE
 
 PROMPTS = PromptFolder(Path(__file__).parent / "prompts")
 _THINKING = re.compile(r"<think>.*?(?:</think>|\Z)", re.S)

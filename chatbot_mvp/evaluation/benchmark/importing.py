@@ -8,9 +8,8 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from chatbot_mvp import __version__
 from chatbot_mvp.datasets import Dataset
@@ -21,9 +20,10 @@ from chatbot_mvp.evaluation.benchmark.retrieving import PHASE as RETRIEVE
 from chatbot_mvp.evaluation.benchmark.runner import RunParts, execute
 from chatbot_mvp.evaluation.benchmark.trec import TrecRun, known_ids
 from chatbot_mvp.runs.records import TREC, QueryRecord, RunFolder, RunManifest
+from chatbot_mvp.runs.result import RunResult
 from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.storage.clock import utc_now
-from chatbot_mvp.storage.files import write_atomically, write_json
+from chatbot_mvp.storage.files import write_atomically
 from chatbot_mvp.types import ProgressCallback
 
 _RECORDED = (
@@ -49,10 +49,10 @@ class ImportedRun:
 
 def keep_bundle(
     manifest: RunManifest,
-    result: Mapping[str, Any],
+    result: RunResult,
     files: Mapping[str, bytes],
     settings: Settings,
-    finish: Callable[[Mapping[str, Any]], None],
+    finish: Callable[[RunResult], None],
 ) -> ImportedRun:
     """Keep a finished run under its own id.
 
@@ -63,13 +63,13 @@ def keep_bundle(
         RunExists, ImportNotWritten
     """
     run_id = manifest.run_id
-    kept = {**result, "imported": manifest.imported}
+    kept = replace(result, imported=manifest.imported)
     with _staged(settings, run_id) as root:
         folder = RunFolder(root, run_id)
         folder.create(manifest)
         for name, content in files.items():
             write_atomically(folder.path / name, content)
-        write_json(folder.result_path, kept)
+        folder.finish(kept)
         finish(kept)
     return ImportedRun(run_id, manifest.imported, manifest.queries)
 

@@ -16,9 +16,10 @@ from chatbot_mvp.judges.asking import ask
 from chatbot_mvp.judges.score_text import score_from_text
 from chatbot_mvp.llm.base import ChatModel, Completion, Message
 from chatbot_mvp.prompting.fence import as_data, fence_name
+from chatbot_mvp.runs.payloads import JUDGE
 from chatbot_mvp.types import Chunk
 
-PHASE = "judge"
+PHASE = JUDGE
 
 _REPLY_TOKENS = 256
 """A score and a sentence; one that is cut, as of a model that thinks first, is asked for again with four times that."""

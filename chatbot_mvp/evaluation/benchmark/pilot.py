@@ -41,8 +41,9 @@ from chatbot_mvp.llm.wrapped import WrappedModel
 from chatbot_mvp.retrieval.indexes.enrichment import CALLS_AT_ONCE, CHARS_PER_TOKEN, ContextCache
 from chatbot_mvp.retrieval.strategies import get_strategy
 from chatbot_mvp.runs.journal import Journal
-from chatbot_mvp.runs.records import QueryRecord
-from chatbot_mvp.runs.spending import LLM_REQUEST, Spent, spent_of
+from chatbot_mvp.runs.payloads import generated_of, judged_of, retrieved_of
+from chatbot_mvp.runs.spending import LLM_REQUEST, spent_of
+from chatbot_mvp.runs.usage import Spent
 from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.types import ProgressCallback
 
@@ -185,7 +186,7 @@ class _Extrapolation:
     def estimate(self, seconds: float) -> Estimate:
         phases = [phase for phase in (self._enrichment(), self._retrieval()) if phase]
         if self._settings.generation_enabled:
-            phases.append(self._answering(GENERATE, self._settings, self._records(GENERATE)))
+            phases.append(self._answering(GENERATE, self._settings, self._generated()))
         if self._settings.judge:
             phases.append(self._answering(JUDGE, self._settings.of_judge, self._judged()))
         retrieve = self._retrieve_seconds()
@@ -213,19 +214,23 @@ class _Extrapolation:
             stand_in=self._stand_in,
         )
 
-    def _records(self, phase: str) -> list[Spent]:
-        """What each query took that a phase went well for."""
-        return [_usage(record) for record in self._journal.of(phase).values() if record.status == "ok"]
+    def _generated(self) -> list[Spent]:
+        """What each answer took."""
+        return [
+            generated_of(record).usage or Spent()
+            for record in self._journal.of(GENERATE).values()
+            if record.status == "ok"
+        ]
 
     def _judged(self) -> list[Spent]:
         """The same of the judge; an answer that says that there is none is not judged, and takes nothing."""
         judged = self._journal.of(JUDGE)
         found = []
         for key, record in self._journal.of(GENERATE).items():
-            if record.status == "ok" and record.payload["abstained"]:
+            if record.status == "ok" and generated_of(record).abstained:
                 found.append(Spent())
-            elif key in judged and "usage" in judged[key].payload:
-                found.append(_usage(judged[key]))
+            elif key in judged and (usage := judged_of(judged[key]).usage) is not None:
+                found.append(usage)
         return found
 
     def _answering(self, phase: str, settings: Settings, samples: Sequence[Spent]) -> PhaseEstimate:
@@ -303,7 +308,7 @@ class _Extrapolation:
     def _retrieve_seconds(self) -> Amount:
         """Of the stages of the queries that the run has yet to do; all of them, as rankings are not kept."""
         taken = [
-            sum(record.payload["seconds"].values())
+            sum(retrieved_of(record).seconds.values())
             for record in self._journal.of(RETRIEVE).values()
             if record.status == "ok"
         ]
@@ -323,7 +328,3 @@ def projected(samples: Sequence[float], rest: int, *, done: bool = True) -> Amou
     deviation = stdev(samples) if len(samples) > 1 else 0.0
     half = 2 * deviation * math.sqrt(rest + rest * rest / len(samples))
     return Amount(expected, max(known, expected - half), expected + half)
-
-
-def _usage(record: QueryRecord) -> Spent:
-    return Spent(**record.payload["usage"])

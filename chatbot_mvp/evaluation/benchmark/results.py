@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 from chatbot_mvp.datasets import Query
 from chatbot_mvp.embedding.base import Embedder
@@ -14,140 +14,129 @@ from chatbot_mvp.metrics.answers.text import AnswerCase
 from chatbot_mvp.metrics.registry import metrics_of, ranking_metrics
 from chatbot_mvp.metrics.spec import MetricSpec
 from chatbot_mvp.runs.causes import cause_of, outcome_of_row
-from chatbot_mvp.runs.figures import answer_metrics, context_metrics, run_figures
+from chatbot_mvp.runs.figures import answer_metrics, context_metrics, result_of_rows
 from chatbot_mvp.runs.journal import Journal
+from chatbot_mvp.runs.payloads import Retrieved, generated_of, judged_of, retrieved_of
+from chatbot_mvp.runs.result import RunResult
+from chatbot_mvp.runs.rows import Metrics, QueryRow
 from chatbot_mvp.types import ProgressCallback
 
 SIMILARITY_PHASE = "similarity"
 
 
-def rows_of(run: PreparedRun, journal: Journal) -> list[dict[str, Any]]:
+def rows_of(run: PreparedRun, journal: Journal) -> list[QueryRow]:
     """One row per query, in their order; a failed phase leaves its metrics not scored."""
     # Without a reranker or answers, the context of a question is what the chat would take.
     cut = run.settings.reranker_top_n if run.settings.reranker_enabled else run.settings.kb_top_k
     specs = ranking_metrics(run.settings.retrieval_k)
     rows = []
     for query in run.queries:
-        row = _ranking_row(run, journal, query, specs)
-        candidates = row.pop("_candidates")
+        retrieved = retrieved_of(journal.of(retrieving.PHASE)[query.query_id])
+        row = _ranking_row(run, journal, query, specs, retrieved)
         if run.settings.generation_enabled:
-            row |= _answer_fields(run, journal, query)
-            row["metrics"] = row["metrics"] | _answer_metrics(run, query, row)
+            row = _answered_row(run, journal, query, row)
         # A passage is one chunk, so that the ids of candidates are those of documents.
-        known = {**row, "candidates": candidates}
-        row["cause"] = cause_of(outcome_of_row(known, cut, run.language)).value
-        rows.append(row)
+        cause = cause_of(outcome_of_row(row, cut, run.language, retrieved.pre_rerank_candidate_ids))
+        rows.append(replace(row, cause=cause.value))
     return rows
 
 
-def _ranking_row(run: PreparedRun, journal: Journal, query: Query, specs: Mapping[str, MetricSpec]) -> dict[str, Any]:
+def _ranking_row(
+    run: PreparedRun, journal: Journal, query: Query, specs: Mapping[str, MetricSpec], retrieved: Retrieved
+) -> QueryRow:
     record = journal.of(retrieving.PHASE)[query.query_id]
-    failed, payload = record.status == "failed", record.payload
-    ranking, context = payload.get("doc_ids", []), payload.get("generation_doc_ids")
+    failed = record.status == "failed"
     qrels = run.dataset.qrels.get(query.query_id, {})
     measured: dict[str, float | None]
     if failed:
         has_context = run.settings.generation_enabled or run.settings.reranker_enabled
         measured = dict.fromkeys([*specs, *(context_metrics([], {}) if has_context else ())])
     else:
-        measured = {name: spec.score(ranking, qrels) for name, spec in specs.items()} | context_metrics(context, qrels)
-    row: dict[str, Any] = {
-        "query_id": query.query_id,
-        "question": query.text,
-        "answer": query.answer,
-        "answer_type": query.answer_type,
-        "question_type": query.question_type,
-        "level": query.level,
-        "metrics": measured,
-        "retrieved": ranking,
-        "gold": [doc_id for doc_id, score in qrels.items() if score > 0],
-        "_candidates": payload.get("pre_rerank_candidate_ids", ()),
-    }
-    if context is not None:
-        row["generation_doc_ids"] = context
-    if "reranked" in payload:
-        row["reranked"] = payload["reranked"]
-    if failed:
-        row |= {"failed": True, "error": record.error}
-    return row
+        measured = {name: spec.score(retrieved.doc_ids, qrels) for name, spec in specs.items()}
+        measured |= context_metrics(retrieved.generation_doc_ids, qrels)
+    return QueryRow(
+        query_id=query.query_id,
+        question=query.text,
+        answer=query.answer,
+        answer_type=query.answer_type,
+        question_type=query.question_type,
+        level=query.level,
+        metrics=measured,
+        retrieved=retrieved.doc_ids,
+        gold=tuple(doc_id for doc_id, score in qrels.items() if score > 0),
+        generation_doc_ids=retrieved.generation_doc_ids,
+        reranked=retrieved.reranked,
+        failed=failed,
+        error=record.error if failed else None,
+    )
 
 
-def _answer_fields(run: PreparedRun, journal: Journal, query: Query) -> dict[str, Any]:
-    generated = journal.of(generation.PHASE).get(query.query_id)
-    if generated is None:  # its retrieval failed
-        return {"response": None, "abstained": False}
-    if generated.status == "failed":
-        return {"response": None, "abstained": False, "failed": True, "error": generated.error}
-    fields: dict[str, Any] = {name: generated.payload[name] for name in ("response", "abstained")}
-    judged = journal.of(judgement.PHASE).get(query.query_id)
-    if judged is not None:
-        fields["judge_reasons"] = judged.payload.get("reasons", {})
-        if judged.status == "failed":
-            fields |= {"judge_failed": True, "error": judged.error}
-        fields["_scores"] = judged.payload.get("scores", {})
-    return fields
+def _answered_row(run: PreparedRun, journal: Journal, query: Query, row: QueryRow) -> QueryRow:
+    """Add the answer, the judge's scores and reasons, and the metrics of both to a row."""
+    record = journal.of(generation.PHASE).get(query.query_id)
+    scores: Metrics = {}
+    if record is None:  # its retrieval failed
+        pass
+    elif record.status == "failed":
+        row = replace(row, failed=True, error=record.error)
+    else:
+        generated = generated_of(record)
+        row = replace(row, response=generated.response, abstained=generated.abstained)
+        if (judged := journal.of(judgement.PHASE).get(query.query_id)) is not None:
+            judgements = judged_of(judged)
+            scores = judgements.scores
+            row = replace(row, judge_reasons=judgements.reasons)
+            if judged.status == "failed":
+                row = replace(row, judge_failed=True, error=judged.error)
+    return replace(row, metrics=row.metrics | _answer_metrics(run, query, row, scores))
 
 
-def _answer_metrics(run: PreparedRun, query: Query, row: dict[str, Any]) -> dict[str, float | None]:
+def _answer_metrics(run: PreparedRun, query: Query, row: QueryRow, scores: Metrics) -> Metrics:
     """The judge's are only there for answers that were to be judged: not for "I don't know"."""
     # The no of "no lo sé" is not the answer no.
-    response = "" if row["abstained"] else row["response"]
+    response = "" if row.abstained else row.response
     case = AnswerCase(response, query.answer, query.answer_type, run.language)
     metrics = answer_metrics(case)
-    scores = row.pop("_scores", {})
-    if run.manifest.judge and not row["abstained"]:
+    if run.manifest.judge and not row.abstained:
         metrics |= {name: scores.get(name) for name in run.settings.judge_metric_names}
     return metrics
 
 
-def add_similarity(
-    rows: list[dict[str, Any]], embedder: Callable[[], Embedder], cache: VectorCache, progress: ProgressCallback
-) -> None:
-    """Give each extractive question's row the metrics of vectors; of an answer that is none, they are not scored."""
+def with_similarity(
+    rows: Sequence[QueryRow], embedder: Callable[[], Embedder], cache: VectorCache, progress: ProgressCallback
+) -> list[QueryRow]:
+    """Add the metrics of vectors to the rows of extractive questions; they are not scored without an answer."""
     specs = metrics_of("vectors")
-    extractive = [row for row in rows if not AnswerCase(None, row["answer"], row["answer_type"]).is_label]
-    scorable = [row for row in extractive if row["response"] and row["answer"].strip() and not row["abstained"]]
-    for row in extractive:
-        if not row["abstained"]:
-            row["metrics"] |= dict.fromkeys(specs)
-    if not scorable:
-        return
-    texts = [row[field] for row in scorable for field in ("response", "answer")]
-    vectors = cache.embed(embedder(), texts, "query", progress=progress, phase=SIMILARITY_PHASE)
-    for position, row in enumerate(scorable):
-        answer, reference = vectors[2 * position], vectors[2 * position + 1]
-        row["metrics"] |= {name: spec.score(answer, reference) for name, spec in specs.items()}
+    scores: dict[str, dict[str, float | None]] = {}
+    scorable: list[tuple[str, str, str]] = []
+    for row in rows:
+        if row.abstained or AnswerCase(None, row.answer, row.answer_type).is_label:
+            continue
+        scores[row.query_id] = dict.fromkeys(specs)
+        if row.response and row.answer.strip():
+            scorable.append((row.query_id, row.response, row.answer))
+    if scorable:
+        texts = [text for _, response, answer in scorable for text in (response, answer)]
+        vectors = cache.embed(embedder(), texts, "query", progress=progress, phase=SIMILARITY_PHASE)
+        for position, (query_id, _, _) in enumerate(scorable):
+            answer_vector, reference = vectors[2 * position], vectors[2 * position + 1]
+            scores[query_id] = {name: spec.score(answer_vector, reference) for name, spec in specs.items()}
+    return [
+        replace(row, metrics={**row.metrics, **scores[row.query_id]}) if row.query_id in scores else row for row in rows
+    ]
 
 
-def result_of(run: PreparedRun, journal: Journal, rows: list[dict[str, Any]]) -> dict[str, Any]:
+def result_of(run: PreparedRun, journal: Journal, rows: Sequence[QueryRow]) -> RunResult:
     """The result but for what only the run itself knows: seconds, memory, spending."""
-    manifest = run.manifest
     retrieved = journal.of(retrieving.PHASE)
-    result: dict[str, Any] = {
-        "run_id": manifest.run_id,
-        "dataset": manifest.dataset,
-        "dataset_sha256": manifest.dataset_sha256,
-        "strategy": manifest.strategy,
-        "fingerprint": manifest.fingerprint,
-        "queries": manifest.queries,
-        "documents": manifest.documents,
-        "started_at": manifest.started_at,
-        "generator": manifest.generator,
-        "judge": manifest.judge,
-        **run_figures(rows),
-        "damaged_records": journal.damaged,
-        "failures": _failures(journal),
-        "rerank_failures": sum(bool(retrieved[key].payload.get("rerank_error")) for key in run.query_ids),
-        "per_query": rows,
-    }
-    if manifest.imported:
-        result["imported"] = manifest.imported
-    if run.settings.generation_enabled:
-        result["abstentions"] = sum(bool(row["abstained"]) for row in rows)
-    return result
+    return replace(
+        result_of_rows(run.manifest, rows, journal.damaged, _failures(journal)),
+        rerank_failures=sum(bool(retrieved_of(retrieved[key]).rerank_error) for key in run.query_ids),
+        abstentions=sum(row.abstained for row in rows) if run.settings.generation_enabled else None,
+    )
 
 
-def _failures(journal: Journal) -> Mapping[str, int]:
+def _failures(journal: Journal) -> dict[str, int]:
     """Phase -> queries that it failed for; phases without a failure are left out."""
     phases = (retrieving.PHASE, generation.PHASE, judgement.PHASE)
     return {phase: count for phase in phases if (count := journal.failed(phase))}

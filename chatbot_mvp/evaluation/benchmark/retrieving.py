@@ -13,10 +13,11 @@ from chatbot_mvp.remote.failures import concerns_one_request
 from chatbot_mvp.retrieval.pipeline import Pipeline
 from chatbot_mvp.retrieval.trace import Hit, RetrievalTrace
 from chatbot_mvp.runs.journal import Journal
+from chatbot_mvp.runs.payloads import RETRIEVE
 from chatbot_mvp.runs.records import QueryRecord
 from chatbot_mvp.types import Progress, ProgressCallback
 
-PHASE = "retrieve"
+PHASE = RETRIEVE
 _BATCH = 32  # queries between two fsyncs: what a crash can cost
 
 

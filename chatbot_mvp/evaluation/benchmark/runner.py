@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from chatbot_mvp.datasets import Dataset
 from chatbot_mvp.documents.chunking import passage_chunk
@@ -13,7 +12,7 @@ from chatbot_mvp.embedding.cache import VectorCache
 from chatbot_mvp.embedding.registry import Embedders
 from chatbot_mvp.evaluation.benchmark.answering import GENERATE, RunModels, answer, run_models
 from chatbot_mvp.evaluation.benchmark.preparation import PreparedRun
-from chatbot_mvp.evaluation.benchmark.results import SIMILARITY_PHASE, add_similarity, result_of, rows_of
+from chatbot_mvp.evaluation.benchmark.results import SIMILARITY_PHASE, result_of, rows_of, with_similarity
 from chatbot_mvp.evaluation.benchmark.retrieving import PHASE as RETRIEVE
 from chatbot_mvp.evaluation.benchmark.retrieving import retrieve
 from chatbot_mvp.llm.providers import Providers
@@ -24,6 +23,7 @@ from chatbot_mvp.retrieval.pipeline import Pipeline
 from chatbot_mvp.runs.index import append_submission
 from chatbot_mvp.runs.journal import Journal
 from chatbot_mvp.runs.records import RunFolder
+from chatbot_mvp.runs.result import RunResult
 from chatbot_mvp.runs.session import Session, working_on
 from chatbot_mvp.runs.spending import Spending
 from chatbot_mvp.settings.model import Settings
@@ -32,7 +32,7 @@ from chatbot_mvp.types import Progress, ProgressCallback
 RETRIEVAL_CALLS = "retrieval"
 """Name in a run's usage for the language model requests of enrichment, expansion and reranking."""
 
-Exporter = Callable[[RunFolder, Mapping[str, Any], Dataset], None]
+Exporter = Callable[[RunFolder, RunResult, Dataset], None]
 """Writes one finished run in one form."""
 
 
@@ -51,7 +51,7 @@ class RunParts:
         """The generator and the judge of a run; raises as ``run_models``."""
         return run_models(settings, self.providers)
 
-    def finish(self, result: Mapping[str, Any]) -> None:
+    def finish(self, result: RunResult) -> None:
         """Add a run to the list. Called just before it counts as finished; after a crash in between, called again."""
         if self.submissions is not None:
             append_submission(self.submissions, result)
@@ -59,7 +59,7 @@ class RunParts:
 
 def execute(
     run: PreparedRun, parts: RunParts, progress: ProgressCallback, budget_usd: float | None = None
-) -> dict[str, Any]:
+) -> RunResult:
     """Do what is missing of a run and write its result. Waits for its turn: one run works at a time.
 
     Args:
@@ -86,7 +86,7 @@ def execute(
         return _execute(run, parts, session)
 
 
-def _execute(run: PreparedRun, parts: RunParts, session: Session) -> dict[str, Any]:
+def _execute(run: PreparedRun, parts: RunParts, session: Session) -> RunResult:
     clock, spending, progress = session.clock, session.spending, session.progress
     told = clock.watching(_within_budget(spending, _with_events(run.folder, progress)))
 
@@ -113,7 +113,7 @@ def _execute(run: PreparedRun, parts: RunParts, session: Session) -> dict[str, A
     if run.settings.generation_enabled:
         with clock(SIMILARITY_PHASE):
             cache = VectorCache(vector_cache_path(run.settings.cache_dir))
-            add_similarity(rows, lambda: parts.embedders.of(run.settings), cache, progress)
+            rows = with_similarity(rows, lambda: parts.embedders.of(run.settings), cache, progress)
     with clock("aggregate"):
         result = result_of(run, journal, rows)
     with clock("export"):

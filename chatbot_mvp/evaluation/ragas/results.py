@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from statistics import fmean
 from typing import Any
 
 from chatbot_mvp.evaluation.ragas.preparation import Evaluation
 from chatbot_mvp.evaluation.ragas.rows import InputRow, to_csv, to_json_lines
-from chatbot_mvp.judges.agreement import judge_agreement, labelled_row, spread
-from chatbot_mvp.runs.figures import run_figures
+from chatbot_mvp.judges.agreement import Agreement, judge_agreement, labelled_row, spread
+from chatbot_mvp.runs.figures import result_of_rows
 from chatbot_mvp.runs.journal import Journal
-from chatbot_mvp.runs.records import RAGAS, QueryRecord
+from chatbot_mvp.runs.records import QueryRecord
+from chatbot_mvp.runs.result import RunResult
+from chatbot_mvp.runs.rows import Detail, MetricSpread, QueryRow, RowSpread
 from chatbot_mvp.storage.files import write_atomically
 
 FAITHFULNESS_METRICS = ("ragas_faithfulness", "lexical_faithfulness")
@@ -34,41 +37,26 @@ def scores_of(evaluation: Evaluation, journal: Journal, metric: str, row_id: str
     return [record for phase in phases if (record := journal.of(phase).get(row_id))]
 
 
-def result_of(evaluation: Evaluation, journal: Journal) -> dict[str, Any]:
+def result_of(evaluation: Evaluation, journal: Journal) -> RunResult:
     """``<run_id>.json`` but for what only the attempt knows. Works on a part of the scores as well."""
-    manifest = evaluation.manifest
     rows = [_row(evaluation, journal, item) for item in evaluation.rows]
-    result: dict[str, Any] = {
-        "run_id": manifest.run_id,
-        "kind": RAGAS,
-        "dataset": manifest.dataset,
-        "dataset_sha256": manifest.dataset_sha256,
-        "strategy": manifest.strategy,
-        "fingerprint": manifest.fingerprint,
-        "queries": manifest.queries,
-        "documents": manifest.documents,
-        "started_at": manifest.started_at,
-        "generator": "",
-        "judge": manifest.judge,
-        "language": evaluation.prompts.language,
-        "repeats": evaluation.config.repeats,
-        **run_figures(rows),
-        "damaged_records": journal.damaged,
-        "failures": {metric: count for metric in evaluation.metrics if (count := _failed(rows, metric))},
-        "not_scored": _reasons(rows),
-        "per_query": rows,
-    }
-    if evaluation.config.repeats > 1:
-        result["spread"] = _spread(rows)
-    if agreement := _agreement(evaluation, rows):
-        result["agreement"] = agreement
-    return result
+    failures = {metric: count for metric in evaluation.metrics if (count := _failed(rows, metric))}
+    return replace(
+        result_of_rows(evaluation.manifest, rows, journal.damaged, failures),
+        language=evaluation.prompts.language,
+        repeats=evaluation.config.repeats,
+        not_scored=_reasons(rows),
+        spread=_spread(rows),
+        agreement=_agreement(evaluation, rows),
+    )
 
 
-def _row(evaluation: Evaluation, journal: Journal, item: InputRow) -> dict[str, Any]:
+def _row(evaluation: Evaluation, journal: Journal, item: InputRow) -> QueryRow:
     metrics: dict[str, float | None] = {}
     status: dict[str, str] = {}
-    failed, spreads, details = [], {}, {}
+    failed: list[str] = []
+    spreads: dict[str, RowSpread] = {}
+    details: dict[str, Detail] = {}
     for metric in evaluation.metrics:
         records = scores_of(evaluation, journal, metric, item.row_id)
         values = [record.payload.get("value") for record in records]
@@ -87,37 +75,29 @@ def _row(evaluation: Evaluation, journal: Journal, item: InputRow) -> dict[str, 
             failed.append(metric)
         if len(values) > 1:
             found = spread(values)
-            spreads[metric] = {"deviation": found.deviation, "low": found.low, "high": found.high}
-    row: dict[str, Any] = {
-        "query_id": item.row_id,
-        "question": item.row.user_input or "",
-        "answer": item.row.reference or "",
-        "answer_type": "",
-        "question_type": "",
-        "level": "",
-        "response": item.row.response,
-        "metrics": metrics,
-        "status": status,
-        "details": details,
-        "retrieved": [],
-        "gold": [],
-    }
-    if failed:
-        row["failed_metrics"] = failed
-    if spreads:
-        row["spread"] = spreads
-    return row
+            spreads[metric] = RowSpread(found.deviation, found.low, found.high)
+    return QueryRow(
+        query_id=item.row_id,
+        question=item.row.user_input or "",
+        answer=item.row.reference or "",
+        response=item.row.response,
+        metrics=metrics,
+        status=status,
+        details=details,
+        failed_metrics=tuple(failed),
+        spread=spreads,
+    )
 
 
-def _failed(rows: list[dict[str, Any]], metric: str) -> int:
-    return sum(metric in row.get("failed_metrics", ()) for row in rows)
+def _failed(rows: Sequence[QueryRow], metric: str) -> int:
+    return sum(metric in row.failed_metrics for row in rows)
 
 
-def _reasons(rows: list[dict[str, Any]]) -> dict[str, dict[str, int]]:
+def _reasons(rows: Sequence[QueryRow]) -> dict[str, dict[str, int]]:
     """Metric -> reason -> rows without a score for it."""
     found: dict[str, dict[str, int]] = {}
     for row in rows:
-        for metric, status in row["status"].items():
+        for metric, status in row.status.items():
             if status != "ok":
                 reasons = found.setdefault(metric, {})
                 reason = status.partition(": ")[2]
@@ -125,17 +105,17 @@ def _reasons(rows: list[dict[str, Any]]) -> dict[str, dict[str, int]]:
     return found
 
 
-def _spread(rows: list[dict[str, Any]]) -> dict[str, Any]:
-    """Metric -> mean standard deviation of a row's score over its repetitions, and of how many rows."""
+def _spread(rows: Sequence[QueryRow]) -> dict[str, MetricSpread]:
+    """Metric -> how much its scores of a row differ between repetitions; empty for a single one."""
     found: dict[str, list[float]] = {}
     for row in rows:
-        for metric, values in row.get("spread", {}).items():
-            if values["deviation"] is not None:
-                found.setdefault(metric, []).append(values["deviation"])
-    return {metric: {"deviation": fmean(values), "rows": len(values)} for metric, values in found.items()}
+        for metric, values in row.spread.items():
+            if values.deviation is not None:
+                found.setdefault(metric, []).append(values.deviation)
+    return {metric: MetricSpread(fmean(values), len(values)) for metric, values in found.items()}
 
 
-def _agreement(evaluation: Evaluation, rows: list[dict[str, Any]]) -> dict[str, Any]:
+def _agreement(evaluation: Evaluation, rows: Sequence[QueryRow]) -> dict[str, Agreement]:
     """Metric -> how far it agrees with people; empty where no row has a label."""
     labelled = [
         (label, row)
@@ -146,25 +126,25 @@ def _agreement(evaluation: Evaluation, rows: list[dict[str, Any]]) -> dict[str, 
         return {}
     labels = [label for label, _ in labelled]
     return {
-        metric: judge_agreement(labels, [row["metrics"][metric] for _, row in labelled]).to_json()
+        metric: judge_agreement(labels, [row.metrics[metric] for _, row in labelled])
         for metric in FAITHFULNESS_METRICS
         if metric in evaluation.metrics
     }
 
 
-def scored_rows(evaluation: Evaluation, result: Mapping[str, Any]) -> list[dict[str, Any]]:
+def scored_rows(evaluation: Evaluation, result: RunResult) -> list[dict[str, Any]]:
     """The rows as they came, each with ``<metric>`` and ``<metric>_status``."""
     rows = []
-    for item, row in zip(evaluation.rows, result["per_query"], strict=True):
+    for item, row in zip(evaluation.rows, result.per_query, strict=True):
         columns: dict[str, Any] = dict(item.given)
         for metric in evaluation.metrics:
-            columns[metric] = row["metrics"][metric]
-            columns[f"{metric}_status"] = row["status"][metric]
+            columns[metric] = row.metrics[metric]
+            columns[f"{metric}_status"] = row.status[metric]
         rows.append(columns)
     return rows
 
 
-def write_outputs(evaluation: Evaluation, result: Mapping[str, Any]) -> None:
+def write_outputs(evaluation: Evaluation, result: RunResult) -> None:
     """``<run_id>_scores.jsonl`` and ``<run_id>_scores.csv`` in the run's folder."""
     rows = scored_rows(evaluation, result)
     stem = evaluation.folder.path / f"{evaluation.folder.run_id}_scores"

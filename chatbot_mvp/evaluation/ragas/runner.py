@@ -15,6 +15,7 @@ from chatbot_mvp.llm.wrapped import TellingModel
 from chatbot_mvp.retrieval.indexes.corpus import vector_cache_path
 from chatbot_mvp.runs.journal import Journal
 from chatbot_mvp.runs.records import QueryRecord
+from chatbot_mvp.runs.result import RunResult
 from chatbot_mvp.runs.session import Session, working_on
 from chatbot_mvp.runs.task_loop import Done, Lane, TaskLoop, costed, failed_task
 from chatbot_mvp.types import Progress, ProgressCallback
@@ -31,9 +32,9 @@ def execute(
     evaluation: Evaluation,
     judges: Judges,
     progress: ProgressCallback,
-    finish: Callable[[dict[str, Any]], None],
+    finish: Callable[[RunResult], None],
     budget_usd: float | None = None,
-) -> dict[str, Any]:
+) -> RunResult:
     """Score what has no score yet and write the result. Waits for its turn: one run works at a time.
 
     Args:

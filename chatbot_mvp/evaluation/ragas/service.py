@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -28,7 +28,8 @@ from chatbot_mvp.evaluation.ragas.rows import InputRow, read_rows, rows_from
 from chatbot_mvp.evaluation.ragas.runner import execute
 from chatbot_mvp.jobs.manager import JobManager
 from chatbot_mvp.judges.ragas import JUDGED, UNJUDGED, prompt_languages
-from chatbot_mvp.runs.records import RAGAS, RunFolder
+from chatbot_mvp.runs.records import RunFolder
+from chatbot_mvp.runs.result import RAGAS, RunResult
 from chatbot_mvp.settings.live import LiveSettings
 from chatbot_mvp.types import ProgressCallback, ignore_progress
 
@@ -69,7 +70,7 @@ class RagasService:
         progress: ProgressCallback = ignore_progress,
         *,
         budget_usd: float | None = None,
-    ) -> dict[str, Any]:
+    ) -> RunResult:
         """Evaluate rows in this thread; the result.
 
         Args:
@@ -103,7 +104,7 @@ class RagasService:
         *,
         retry_failed: bool = False,
         budget_usd: float | None = None,
-    ) -> dict[str, Any]:
+    ) -> RunResult:
         """Score what is missing, or what failed, in this thread; the result.
 
         Raises:
@@ -173,7 +174,7 @@ class RagasService:
             path.write_bytes(content)
             return read_rows(path, name)
 
-    def rows_of_result(self, result: Mapping[str, Any], dataset: Dataset) -> list[InputRow]:
+    def rows_of_result(self, result: RunResult, dataset: Dataset) -> list[InputRow]:
         """The answered queries of a benchmark run, with what their answers came from.
 
         Raises:
@@ -181,25 +182,25 @@ class RagasService:
         """
         documents = {document.doc_id: document for document in dataset.documents}
         given = []
-        for row in result["per_query"]:
-            if row.get("response") is None:
+        for row in result.per_query:
+            if row.response is None:
                 continue
-            ids = row.get("generation_doc_ids", row["retrieved"])
+            ids = list(row.retrieved if row.generation_doc_ids is None else row.generation_doc_ids)
             chunks = [passage_chunk(documents[doc_id]) for doc_id in ids if doc_id in documents]
             columns: dict[str, Any] = {
-                "id": row["query_id"],
-                "user_input": row["question"],
-                "response": row["response"],
+                "id": row.query_id,
+                "user_input": row.question,
+                "response": row.response,
                 "retrieved_contexts": [chunk.index_text for chunk in chunks],
                 "retrieved_context_ids": ids,
-                "reference_context_ids": row["gold"],
+                "reference_context_ids": list(row.gold),
             }
-            if row["answer"]:
-                columns["reference"] = row["answer"]
+            if row.answer:
+                columns["reference"] = row.answer
             given.append(columns)
         if not given:
-            raise NothingToEvaluate(source=str(result["run_id"]))
-        return rows_from(given, str(result["run_id"]))
+            raise NothingToEvaluate(source=result.run_id)
+        return rows_from(given, result.run_id)
 
     def rows_of_conversations(self, conversations: Iterable[Conversation]) -> list[InputRow]:
         """The questions of chats that were answered from their knowledge base, with the passages that were cited.
@@ -228,6 +229,6 @@ class RagasService:
         self._parts.providers.model(settings)
         return prepare_evaluation(settings.results_dir, name, rows, config, settings)
 
-    def _execute(self, evaluation: Evaluation, progress: ProgressCallback, budget_usd: float | None) -> dict[str, Any]:
+    def _execute(self, evaluation: Evaluation, progress: ProgressCallback, budget_usd: float | None) -> RunResult:
         judges = judges_of(evaluation, self._parts.providers, self._parts.embedders)
         return execute(evaluation, judges, progress, self._parts.finish, budget_usd)

@@ -83,37 +83,37 @@ def test_right_answers_score_one_and_wrong_ones_are_told_where_they_went_wrong(a
 
     models.generator.reply = reply
     result = app.runs.run_now(nim_max_concurrent_requests=1)
-    abstained = [row for row in result["per_query"] if row["abstained"]]
-    answered = [row for row in result["per_query"] if not row["abstained"]]
-    assert (len(abstained), result["abstentions"]) == (20, 20)
-    assert {row["metrics"]["generation_score"] for row in answered} == {1.0}
-    assert {row["metrics"]["generation_score"] for row in abstained} == {0.0}
-    assert result["metrics"]["generation_score"] == 0.5
-    assert {row["cause"] for row in answered} == {"ok"}
-    assert {row["cause"] for row in abstained} <= {"unknown_wrongly", "below_cut", "not_retrieved"}
+    abstained = [row for row in result.per_query if row.abstained]
+    answered = [row for row in result.per_query if not row.abstained]
+    assert (len(abstained), result.abstentions) == (20, 20)
+    assert {row.metrics["generation_score"] for row in answered} == {1.0}
+    assert {row.metrics["generation_score"] for row in abstained} == {0.0}
+    assert result.metrics["generation_score"] == 0.5
+    assert {row.cause for row in answered} == {"ok"}
+    assert {row.cause for row in abstained} <= {"unknown_wrongly", "below_cut", "not_retrieved"}
     # "I don't know" is not judged, and its score is not 0 but none.
     assert len(models.judge.requests) == 2 * len(answered)
-    assert result["scored"]["faithfulness"] == [len(answered), len(answered)]
-    assert all("faithfulness" not in row["metrics"] for row in abstained)
-    assert {row["judge_reasons"]["faithfulness"] for row in answered} == {"r"}
+    assert result.scored["faithfulness"] == (len(answered), len(answered))
+    assert all("faithfulness" not in row.metrics for row in abstained)
+    assert {row.judge_reasons["faithfulness"] for row in answered} == {"r"}
 
 
 def test_generator_and_judge_see_the_context_that_is_recorded(app_with: Callable[..., App]) -> None:
     models = Models("algo")
     app = app_with(models)
-    row = app.runs.run_now(eval_max_queries=1, kb_top_k=3)["per_query"][0]
-    assert row["generation_doc_ids"] == row["retrieved"][:3]
-    documents = app.archive.documents(app.archive.runs()[0][0]["run_id"], row["generation_doc_ids"])
+    row = app.runs.run_now(eval_max_queries=1, kb_top_k=3).per_query[0]
+    assert row.generation_doc_ids == row.retrieved[:3]
+    documents = app.archive.documents(app.archive.runs()[0][0].run_id, row.generation_doc_ids)
     for request in (*models.generator.requests, *models.judge.requests):
         shown = request.messages[1].content
-        positions = [shown.index(documents[doc_id].text[:40]) for doc_id in row["generation_doc_ids"]]
+        positions = [shown.index(documents[doc_id].text[:40]) for doc_id in row.generation_doc_ids]
         assert positions == sorted(positions)
 
 
 def test_a_budget_of_context_holds_for_both(app_with: Callable[..., App]) -> None:
     models = Models("algo")
-    row = app_with(models).runs.run_now(eval_max_queries=1, generation_max_context_chars=500)["per_query"][0]
-    assert 0 < len(row["generation_doc_ids"]) < 5
+    row = app_with(models).runs.run_now(eval_max_queries=1, generation_max_context_chars=500).per_query[0]
+    assert 0 < len(row.generation_doc_ids) < 5
     assert max(len(request.messages[1].content) for request in models.generator.requests) < 1_100
 
 
@@ -129,25 +129,25 @@ def test_a_failed_answer_is_not_scored_and_a_retry_asks_for_it_alone(app_with: C
     models.generator.reply = reply
     app = app_with(models)
     result = app.runs.run_now()
-    failed = [row for row in result["per_query"] if row.get("failed")]
+    failed = [row for row in result.per_query if row.failed]
     assert 0 < len(failed) < QUERIES
-    assert result["failures"] == {"generate": len(failed)}
-    assert {row["metrics"]["f1"] for row in failed} == {None}
-    assert {row["cause"] for row in failed} == {"not_scored"}
-    assert all(row["metrics"]["recall@5"] is not None for row in failed)
-    assert result["scored"]["f1"] == [QUERIES - len(failed), QUERIES]
-    left_out, counted_in = result["readings"]["semantic_similarity"]
+    assert result.failures == {"generate": len(failed)}
+    assert {row.metrics["f1"] for row in failed} == {None}
+    assert {row.cause for row in failed} == {"not_scored"}
+    assert all(row.metrics["recall@5"] is not None for row in failed)
+    assert result.scored["f1"] == (QUERIES - len(failed), QUERIES)
+    left_out, counted_in = result.readings["semantic_similarity"]
     assert counted_in < left_out
 
     away = False
     models.generator.requests.clear()
     models.judge.requests.clear()
-    again = app.runs.retry_now(result["run_id"])
+    again = app.runs.retry_now(result.run_id)
     assert len(models.generator.requests) == len(failed)
     assert len(models.judge.requests) == 2 * len(failed)
-    assert (again["failures"], again["scored"]["f1"]) == ({}, [QUERIES, QUERIES])
-    assert [run["run_id"] for run in app.archive.runs()[0]] == [result["run_id"]]
-    assert app.archive.run(result["run_id"])["failures"] == {}
+    assert (again.failures, again.scored["f1"]) == ({}, (QUERIES, QUERIES))
+    assert [run.run_id for run in app.archive.runs()[0]] == [result.run_id]
+    assert app.archive.run(result.run_id).failures == {}
 
 
 def test_a_judge_that_cannot_be_read_leaves_its_metric_unscored_and_keeps_what_it_said(
@@ -158,11 +158,11 @@ def test_a_judge_that_cannot_be_read_leaves_its_metric_unscored_and_keeps_what_i
 
     app = app_with(Models("algo", reply))
     result = app.runs.run_now(eval_max_queries=4)
-    assert (result["metrics"]["faithfulness"], result["scored"]["faithfulness"]) == (None, [0, 4])
-    assert result["readings"]["faithfulness"] == [None, 0.0]
-    assert result["metrics"]["context_utilization"] == 1.0
-    assert result["failures"] == {"judge": 4}
-    records, _ = RunFolder(app.settings.results_dir, result["run_id"]).records("judge")
+    assert (result.metrics["faithfulness"], result.scored["faithfulness"]) == (None, (0, 4))
+    assert result.readings["faithfulness"] == (None, 0.0)
+    assert result.metrics["context_utilization"] == 1.0
+    assert result.failures == {"judge": 4}
+    records, _ = RunFolder(app.settings.results_dir, result.run_id).records("judge")
     assert {record.payload["raw"]["faithfulness"] for record in records.values()} == {"ni idea"}
 
 
@@ -198,7 +198,7 @@ def test_a_provider_that_is_away_is_given_up_and_retried_later(app_with: Callabl
         app.runs.run_now(nim_max_concurrent_requests=1)
     [run] = app.archive.unfinished()
     models.generator.reply = "algo"
-    assert app.runs.retry_now(run.run_id)["scored"]["f1"] == [QUERIES, QUERIES]
+    assert app.runs.retry_now(run.run_id).scored["f1"] == (QUERIES, QUERIES)
 
 
 def test_a_slow_judge_does_not_hold_the_generator(app_with: Callable[..., App]) -> None:
@@ -217,7 +217,7 @@ def test_a_slow_judge_does_not_hold_the_generator(app_with: Callable[..., App]) 
 
     result = app_with(Models("algo", slow)).runs.run_now(progress)
     assert generated
-    assert result["scored"]["faithfulness"] == [QUERIES, QUERIES]
+    assert result.scored["faithfulness"] == (QUERIES, QUERIES)
 
 
 def test_a_stop_keeps_what_is_at_work_and_a_resume_asks_for_the_rest_alone(app_with: Callable[..., App]) -> None:
@@ -240,16 +240,16 @@ def test_a_stop_keeps_what_is_at_work_and_a_resume_asks_for_the_rest_alone(app_w
     result = app.runs.resume_now(run.run_id)
     assert len(models.generator.requests) == QUERIES
     assert len(models.judge.requests) == 2 * QUERIES
-    assert result["usage"]["phases"]["generate"]["calls"] == QUERIES
+    assert result.usage.phases["generate"].calls == QUERIES
 
 
 def test_without_a_language_model_nothing_is_judged_and_similarity_is_still_there(app_with: Callable[..., App]) -> None:
     app = app_with(Models("algo"), judge_provider="demo")
     result = app.runs.run_now(eval_max_queries=6)
-    assert result["judge"] == ""
-    assert "faithfulness" not in result["metrics"]
-    assert result["metrics"]["semantic_similarity"] is not None
-    assert "judge" not in result["seconds"]
+    assert result.judge == ""
+    assert "faithfulness" not in result.metrics
+    assert result.metrics["semantic_similarity"] is not None
+    assert "judge" not in result.seconds
 
 
 def test_the_fingerprint_tells_models_and_judge_apart_and_is_the_pipelines_without_answers(

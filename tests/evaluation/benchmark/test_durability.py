@@ -30,6 +30,7 @@ from chatbot_mvp.errors import (
 )
 from chatbot_mvp.jobs.manager import JobManager
 from chatbot_mvp.runs import task_loop
+from chatbot_mvp.runs.result import RunResult
 from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.storage.jsonl import read_lines
 from chatbot_mvp.types import Progress, ignore_progress
@@ -100,13 +101,14 @@ def lines(settings: Settings, run_id: str) -> Counter[tuple[str, str, str]]:
     return Counter((row["phase"], row["query_id"], row["status"]) for row in rows)
 
 
-def unbroken(settings: Settings, tmp_path: Path) -> dict[str, Any]:
+def unbroken(settings: Settings, tmp_path: Path) -> RunResult:
     """The result of the same run elsewhere."""
     return app_of(settings.with_changes(data_dir=tmp_path / "elsewhere")).runs.run_now()
 
 
-def same(one: dict[str, Any], other: dict[str, Any]) -> bool:
-    return all(one[name] == other[name] for name in ("metrics", "readings", "scored", "per_query", "abstentions"))
+def same(one: RunResult, other: RunResult) -> bool:
+    names = ("metrics", "readings", "scored", "per_query", "abstentions")
+    return all(getattr(one, name) == getattr(other, name) for name in names)
 
 
 # --- kill -9
@@ -209,7 +211,7 @@ def test_two_runs_that_begin_in_one_second_have_folders_of_their_own(asking: Set
     def begin() -> None:
         app = app_of(retrieval)
         gate.wait()
-        found.append(app.runs.run_now()["run_id"])
+        found.append(app.runs.run_now().run_id)
 
     threads = [threading.Thread(target=begin) for _ in range(4)]
     for thread in threads:
@@ -245,9 +247,9 @@ def test_a_query_that_a_passing_failure_cost_is_tried_again_after_the_others(ask
     word = questions(asking).queries[3].text.split()[-1]
     failing(stub, word, 503, times=2)
     result = app_of(asking.with_changes(nim_max_retries=0)).runs.run_now()
-    assert result["failures"] == {}
-    assert {key[2] for key in lines(asking, result["run_id"])} == {"ok"}
-    assert set(lines(asking, result["run_id"]).values()) == {1}
+    assert result.failures == {}
+    assert {key[2] for key in lines(asking, result.run_id)} == {"ok"}
+    assert set(lines(asking, result.run_id).values()) == {1}
     assert {count for (kind, _), count in stub.attempts.items() if kind == GENERATE} == {1, 3}
 
 
@@ -257,10 +259,10 @@ def test_what_fails_for_good_is_recorded_and_only_that_is_retried(
     words = next(query.text for query in questions(asking).queries[:QUERIES] if "?" in query.text)
     failing(stub, words, 400)
     first = app_of(asking).runs.run_now()
-    run_id = first["run_id"]
-    assert first["failures"] == {"generate": 1}
-    assert first["scored"]["generation_score"] == [QUERIES - 1, QUERIES]
-    left_out, zeros = first["readings"]["generation_score"]
+    run_id = first.run_id
+    assert first.failures == {"generate": 1}
+    assert first.scored["generation_score"] == (QUERIES - 1, QUERIES)
+    left_out, zeros = first.readings["generation_score"]
     assert zeros == pytest.approx(left_out * (QUERIES - 1) / QUERIES)
     before = sum(stub.attempts.values())
 
@@ -270,15 +272,15 @@ def test_what_fails_for_good_is_recorded_and_only_that_is_retried(
         app_of(asking).runs.retry_now(run_id, stop_when(lambda now: now.phase == "aggregate"))
     new = sum(stub.attempts.values()) - before
     assert 1 <= new <= 3, "one answer and its judgements"
-    assert app_of(asking).archive.run(run_id)["failures"] == {"generate": 1}, "the old result can still be read"
+    assert app_of(asking).archive.run(run_id).failures == {"generate": 1}, "the old result can still be read"
     assert [run.run_id for run in app_of(asking).archive.unfinished()] == [run_id]
     second = app_of(asking).runs.resume_now(run_id)
     assert sum(stub.attempts.values()) - before == new
-    assert second["failures"] == {}
-    assert second["scored"]["generation_score"] == [QUERIES, QUERIES]
+    assert second.failures == {}
+    assert second.scored["generation_score"] == (QUERIES, QUERIES)
     assert same(second, unbroken(asking, tmp_path))
     [listed] = app_of(asking).archive.runs()[0]
-    assert (listed["run_id"], listed["metrics"]) == (run_id, second["metrics"])
+    assert (listed.run_id, listed.metrics) == (run_id, second.metrics)
     assert app_of(asking).archive.unfinished() == []
 
 
@@ -338,7 +340,7 @@ def test_a_slow_judge_does_not_hold_the_generator(asking: Settings, stub: ModelS
         result = app_of(settings).runs.run_now(progress)
         ended = stub.last[GENERATE] - began[0]
         judge = other if own_address else stub
-        assert judge.asked(JUDGE) == QUERIES - result["abstentions"]
+        assert judge.asked(JUDGE) == QUERIES - result.abstentions
         assert ended < 1.0
         assert judge.last[JUDGE] - began[0] > 1.4
         assert stub.most_at_once <= 4
@@ -406,9 +408,9 @@ def test_a_budget_is_not_exceeded_and_a_larger_one_goes_on(asking: Settings, stu
     assert float(raised.value.params["spent"]) == spent, "nothing was asked"
     result = app_of(settings).runs.resume_now(run_id, budget_usd=1_000.0)
     assert set(stub.answered.values()) == {1}
-    assert result["usage"]["calls"] == sum(stub.answered.values())
+    assert result.usage.calls == sum(stub.answered.values())
     alone = unbroken(priced(settings.with_changes(data_dir=tmp_path / "elsewhere")), tmp_path)
-    assert result["usage"]["cost_usd"] == pytest.approx(alone["usage"]["cost_usd"], abs=1e-5)
+    assert result.usage.cost_usd == pytest.approx(alone.usage.cost_usd, abs=1e-5)
     assert same(result, alone)
 
 
@@ -466,7 +468,7 @@ def test_an_index_or_cache_that_does_not_fit_is_told_as_a_full_disk(asking: Sett
     with room_of(5_000):
         run_id, error = ends_with(RunNotWritten, settings)
     assert str(settings.cache_dir) in str(error.params["path"])
-    assert app_of(settings).runs.resume_now(run_id)["queries"] == QUERIES
+    assert app_of(settings).runs.resume_now(run_id).queries == QUERIES
 
 
 def test_a_cache_that_is_no_database_is_told_with_what_to_do(asking: Settings) -> None:

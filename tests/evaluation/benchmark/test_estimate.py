@@ -75,25 +75,25 @@ def test_a_pilot_of_ten_tells_calls_tokens_cost_and_seconds_of_the_run_that_foll
     assert (app.archive.runs()[0], app.archive.unfinished()) == ([], [])
     assert list((app.settings.cache_dir / "pilots").iterdir()) == []
     result = app.runs.run_now()
-    usage = result["usage"]
-    assert (estimate.total.calls.expected, usage["calls"], usage["cached"]) == (120, 120, 30)
+    usage = result.usage
+    assert (estimate.total.calls.expected, usage.calls, usage.cached) == (120, 120, 30)
     assert stub.calls == 120
     for phase, found in phases(estimate).items():
-        true = usage["phases"][phase]
-        assert (found.calls, found.free_calls) == (Amount(true["calls"], true["calls"], true["calls"]), true["cached"])
-        assert close(found.prompt_tokens.expected, true["prompt_tokens"], 0.1)
-        assert close(found.completion_tokens.expected, true["completion_tokens"], 0.1)
+        true = usage.phases[phase]
+        assert (found.calls, found.free_calls) == (Amount(true.calls, true.calls, true.calls), true.cached)
+        assert close(found.prompt_tokens.expected, true.prompt_tokens, 0.1)
+        assert close(found.completion_tokens.expected, true.completion_tokens, 0.1)
         assert found.prompt_tokens.low is not None
         assert found.prompt_tokens.high is not None
-        assert found.prompt_tokens.low <= true["prompt_tokens"] <= found.prompt_tokens.high
+        assert found.prompt_tokens.low <= true.prompt_tokens <= found.prompt_tokens.high
     assert estimate.total.cost_usd is not None
-    assert close(estimate.total.cost_usd.expected, usage["cost_usd"], 0.1)
+    assert close(estimate.total.cost_usd.expected, usage.cost_usd, 0.1)
     assert estimate.total.seconds is not None
-    folder = RunFolder(app.settings.results_dir, result["run_id"])
+    folder = RunFolder(app.settings.results_dir, result.run_id)
     [begun] = folder.read_events("run_start")
     *_, ended = folder.read_events("query_result")
     took = (datetime.fromisoformat(ended["time"]) - datetime.fromisoformat(begun["time"])).total_seconds()
-    assert close(estimate.total.seconds.expected, took, 0.3), (estimate.total.seconds, took, result["seconds"])
+    assert close(estimate.total.seconds.expected, took, 0.3), (estimate.total.seconds, took, result.seconds)
 
 
 def test_lengths_alone_ask_nothing_write_nothing_and_come_near(make: Callable[..., App], stub: OpenAiStub) -> None:
@@ -106,9 +106,9 @@ def test_lengths_alone_ask_nothing_write_nothing_and_come_near(make: Callable[..
     found = phases(estimate)
     assert [phase.seconds for phase in found.values()] == [None, None]
     assert estimate.total.seconds is None
-    usage = app.runs.run_now()["usage"]
-    assert estimate.total.calls == Amount(usage["calls"])
-    assert close(estimate.total.prompt_tokens.expected, usage["prompt_tokens"], 0.2)
+    usage = app.runs.run_now().usage
+    assert estimate.total.calls == Amount(usage.calls)
+    assert close(estimate.total.prompt_tokens.expected, usage.prompt_tokens, 0.2)
     # Now there are calls of the same model to go by.
     after = phases(app.runs.estimate())
     assert {phase.seconds_basis for phase in after.values()} == {"earlier_runs"}

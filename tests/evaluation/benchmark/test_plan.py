@@ -17,9 +17,9 @@ def test_a_plan_foretells_the_run(app: App, strategy: str) -> None:
     plan = app.runs.plan_run(**changes)
     assert not app.settings.data_dir.exists()
     result = app.runs.run_now(**changes)
-    assert (plan.dataset, plan.strategy, plan.fingerprint) == (result["dataset"], strategy, result["fingerprint"])
-    assert (plan.queries, plan.documents) == (result["queries"], result["documents"])
-    manifest = app.settings.results_dir / result["run_id"] / "manifest.json"
+    assert (plan.dataset, plan.strategy, plan.fingerprint) == (result.dataset, strategy, result.fingerprint)
+    assert (plan.queries, plan.documents) == (result.queries, result.documents)
+    manifest = app.settings.results_dir / result.run_id / "manifest.json"
     assert f'"dataset_sha256": "{plan.dataset_sha256}"' in manifest.read_text("utf-8")
 
 

@@ -32,6 +32,7 @@ from chatbot_mvp.errors import (
 from chatbot_mvp.llm.demo import DemoModel
 from chatbot_mvp.metrics.registry import metrics_of
 from chatbot_mvp.retrieval.strategies import STRATEGIES
+from chatbot_mvp.runs.result import RunResult, result_json
 from chatbot_mvp.settings.model import PROJECT_ROOT, Settings
 from chatbot_mvp.storage.jsonl import read_lines
 from chatbot_mvp.types import Progress
@@ -90,18 +91,18 @@ def recorded_queries(app_settings: Settings, run_id: str) -> list[str]:
     return [row["query_id"] for row in rows]
 
 
-def rankings(result: dict[str, Any]) -> dict[str, list[str]]:
-    return {row["query_id"]: row["retrieved"] for row in result["per_query"]}
+def rankings(result: RunResult) -> dict[str, tuple[str, ...]]:
+    return {row.query_id: row.retrieved for row in result.per_query}
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_a_result_has_every_field_of_the_contract(app: App, strategy: str) -> None:
     result = app.runs.run_now(retrieval_strategy=strategy)
-    assert set(result) >= CONTRACT
-    assert (result["dataset"], result["strategy"], result["queries"]) == ("valle_multihop", strategy, QUERIES)
-    assert set(result["metrics"]) == set(metrics_of("ranking"))
-    assert result["scored"] == {name: [QUERIES, QUERIES] for name in metrics_of("ranking")}
-    assert all(0.0 <= value <= 1.0 for value in result["metrics"].values())
+    assert set(result_json(result)) >= CONTRACT
+    assert (result.dataset, result.strategy, result.queries) == ("valle_multihop", strategy, QUERIES)
+    assert set(result.metrics) == set(metrics_of("ranking"))
+    assert result.scored == dict.fromkeys(metrics_of("ranking"), (QUERIES, QUERIES))
+    assert all(0.0 <= value <= 1.0 for value in result.metrics.values())
     parts = STRATEGIES[strategy]
     of_strategy = {
         "link": parts.needs_links,
@@ -110,81 +111,81 @@ def test_a_result_has_every_field_of_the_contract(app: App, strategy: str) -> No
         "enrich": parts.needs_language_model,
     }
     phases = {"load", "index", "retrieve", "aggregate", "export", *(name for name, has in of_strategy.items() if has)}
-    assert set(result["seconds"]) == phases
-    assert result["peak_rss_mb"] > 0
-    assert app.archive.run(result["run_id"]) == json.loads(json.dumps(result))
+    assert set(result.seconds) == phases
+    assert result.peak_rss_mb > 0
+    assert app.archive.run(result.run_id) == result
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_two_runs_have_identical_metrics_and_rankings(settings: Settings, strategy: str) -> None:
     one, other = (new_app(settings).runs.run_now(retrieval_strategy=strategy) for _ in range(2))
-    assert one["run_id"] != other["run_id"]
-    assert one["fingerprint"] == other["fingerprint"]
-    assert one["metrics"] == other["metrics"]
+    assert one.run_id != other.run_id
+    assert one.fingerprint == other.fingerprint
+    assert one.metrics == other.metrics
     assert rankings(one) == rankings(other)
 
 
 def test_the_metrics_are_the_means_over_the_queries_of_the_result(app: App) -> None:
     result = app.runs.run_now(retrieval_strategy="LEXICAL")
-    for name, mean in result["metrics"].items():
-        values = [row["metrics"][name] for row in result["per_query"]]
+    for name, mean in result.metrics.items():
+        values = [row.metrics[name] for row in result.per_query]
         assert mean == pytest.approx(sum(values) / QUERIES, abs=1e-12)
-    for row in result["per_query"]:
-        gold = set(row["gold"])
-        assert row["metrics"]["recall@5"] == len(gold & set(row["retrieved"][:5])) / len(gold)
+    for row in result.per_query:
+        gold = set(row.gold)
+        assert row.metrics["recall@5"] == len(gold & set(row.retrieved[:5])) / len(gold)
 
 
 def test_the_language_of_a_corpus_can_be_given(app: App) -> None:
     """English stems no Spanish word, so a run that is told so is another one."""
     detected = app.runs.run_now(retrieval_strategy="LEXICAL")
     english = app.runs.run_now(retrieval_strategy="LEXICAL", retrieval_bm25_language="en")
-    assert english["fingerprint"] != detected["fingerprint"]
+    assert english.fingerprint != detected.fingerprint
     assert rankings(english) != rankings(detected)
 
 
 def test_bm25_finds_a_gold_document_first_for_nearly_every_bundled_question(app: App) -> None:
     """Both gold documents share words with the question by design: fewer than 30 of 40 would be a broken analysis."""
-    assert app.runs.run_now(retrieval_strategy="LEXICAL")["metrics"]["hit@1"] >= 0.75
+    assert app.runs.run_now(retrieval_strategy="LEXICAL").metrics["hit@1"] >= 0.75
 
 
 def test_no_more_queries_and_no_deeper_rankings_than_asked_for(app: App) -> None:
     result = app.runs.run_now(retrieval_strategy="LEXICAL", eval_max_queries=7, retrieval_k=3)
-    assert result["queries"] == len(result["per_query"]) == 7
-    assert {len(row["retrieved"]) for row in result["per_query"]} == {3}
-    assert "recall@3" in result["metrics"]
-    assert "recall@5" not in result["metrics"]
+    assert result.queries == len(result.per_query) == 7
+    assert {len(row.retrieved) for row in result.per_query} == {3}
+    assert "recall@3" in result.metrics
+    assert "recall@5" not in result.metrics
 
 
 def test_a_limit_beyond_the_data_set_means_all(app: App) -> None:
-    assert app.runs.run_now(retrieval_strategy="LEXICAL", eval_max_queries=999)["queries"] == QUERIES
+    assert app.runs.run_now(retrieval_strategy="LEXICAL", eval_max_queries=999).queries == QUERIES
 
 
 def test_a_finished_run_is_one_line_in_the_submissions(app: App) -> None:
     results = [app.runs.run_now(retrieval_strategy="LEXICAL", eval_max_queries=n) for n in (3, 4)]
     rows, damaged = read_lines(app.settings.submissions_path)
-    assert [row["run_id"] for row in rows] == [result["run_id"] for result in results]
+    assert [row["run_id"] for row in rows] == [result.run_id for result in results]
     assert damaged == 0
     runs, _ = app.archive.runs()
-    assert {run["run_id"]: run["metrics"] for run in runs} == {r["run_id"]: r["metrics"] for r in results}
+    assert {run.run_id: run.metrics for run in runs} == {r.run_id: r.metrics for r in results}
 
 
 def test_the_csv_files_parse_to_the_figures_of_the_result(app: App) -> None:
     result = app.runs.run_now(retrieval_strategy="LEXICAL")
-    files = {path.name: path for path in app.archive.files(result["run_id"])}
-    run_id = result["run_id"]
+    files = {path.name: path for path in app.archive.files(result.run_id)}
+    run_id = result.run_id
     assert set(files) == {f"{run_id}.json", f"{run_id}_summary.csv", f"{run_id}_detail.csv"}
     with files[f"{run_id}_summary.csv"].open(encoding="utf-8", newline="") as file:
         [summary] = csv.DictReader(file)
     assert summary["run_id"] == run_id
-    assert {name: float(summary[name]) for name in result["metrics"]} == result["metrics"]
+    assert {name: float(summary[name]) for name in result.metrics} == result.metrics
     assert summary["mrr_scored"] == str(QUERIES)
     with files[f"{run_id}_detail.csv"].open(encoding="utf-8", newline="") as file:
         detail = list(csv.DictReader(file))
-    assert [row["query_id"] for row in detail] == [row["query_id"] for row in result["per_query"]]
-    for row, expected in zip(detail, result["per_query"], strict=True):
-        assert row["question"] == expected["question"]
-        assert row["retrieved"].split("|") == expected["retrieved"]
-        assert float(row["ndcg@10"]) == expected["metrics"]["ndcg@10"]
+    assert [row["query_id"] for row in detail] == [row.query_id for row in result.per_query]
+    for row, expected in zip(detail, result.per_query, strict=True):
+        assert row["question"] == expected.question
+        assert row["retrieved"].split("|") == list(expected.retrieved)
+        assert float(row["ndcg@10"]) == expected.metrics["ndcg@10"]
 
 
 def test_a_query_without_gold_is_not_scored_and_its_cells_are_empty(app: App, tmp_path: Path) -> None:
@@ -193,8 +194,8 @@ def test_a_query_without_gold_is_not_scored_and_its_cells_are_empty(app: App, tm
     lines = qrels.read_text("utf-8").splitlines(keepends=True)
     qrels.write_text("".join(line for line in lines if not line.startswith("q002\t")), "utf-8")
     result = app.runs.run_now(retrieval_strategy="LEXICAL", mteb_dataset_name=str(folder), eval_max_queries=4)
-    assert set(map(tuple, result["scored"].values())) == {(3, 4)}
-    detail = app.settings.results_dir / result["run_id"] / f"{result['run_id']}_detail.csv"
+    assert set(map(tuple, result.scored.values())) == {(3, 4)}
+    detail = app.settings.results_dir / result.run_id / f"{result.run_id}_detail.csv"
     with detail.open(encoding="utf-8", newline="") as file:
         assert {row["query_id"]: row["mrr"] == "" for row in csv.DictReader(file)} == {
             "q001": False,
@@ -242,7 +243,7 @@ def test_a_stopped_run_resumes_to_what_an_unbroken_run_gives(settings: Settings,
     assert Counter(recorded_queries(settings, run_id)) == {f"q{n:03d}": 1 for n in range(1, QUERIES + 1)}
     assert new_app(settings).archive.unfinished() == []
     unbroken = new_app(settings.with_changes(data_dir=tmp_path / "other")).runs.run_now(retrieval_strategy=strategy)
-    assert resumed["metrics"] == unbroken["metrics"]
+    assert resumed.metrics == unbroken.metrics
     assert rankings(resumed) == rankings(unbroken)
     events, _ = read_lines(settings.results_dir / run_id / "events.jsonl")
     assert [(event["event"], event.get("resumed")) for event in events if event["event"] == "run_start"] == [
@@ -255,17 +256,17 @@ def test_a_stopped_run_resumes_to_what_an_unbroken_run_gives(settings: Settings,
 def test_a_run_stopped_in_any_phase_can_be_resumed(settings: Settings, phase: str) -> None:
     run_id = stop_run(new_app(settings), lambda now: now.phase == phase, retrieval_strategy="LEXICAL")
     assert new_app(settings).archive.runs() == ([], 0)
-    assert new_app(settings).runs.resume_now(run_id)["queries"] == QUERIES
+    assert new_app(settings).runs.resume_now(run_id).queries == QUERIES
     assert len(recorded_queries(settings, run_id)) == QUERIES
-    assert [run["run_id"] for run in new_app(settings).archive.runs()[0]] == [run_id]
+    assert [run.run_id for run in new_app(settings).archive.runs()[0]] == [run_id]
 
 
 def test_a_resume_keeps_the_settings_that_the_run_was_started_with(settings: Settings) -> None:
     run_id = stop_run(new_app(settings), in_mid_run, retrieval_strategy="LEXICAL", retrieval_k=7, eval_max_queries=35)
     later = settings.with_changes(retrieval_strategy="HYBRID", retrieval_k=5, kb_top_k=1, eval_max_queries=2)
     result = new_app(later).runs.resume_now(run_id)
-    assert (result["strategy"], result["queries"]) == ("LEXICAL", 35)
-    assert {len(row["retrieved"]) for row in result["per_query"]} == {7}
+    assert (result.strategy, result.queries) == ("LEXICAL", 35)
+    assert {len(row.retrieved) for row in result.per_query} == {7}
 
 
 def test_a_torn_record_is_done_again_and_counted(settings: Settings) -> None:
@@ -273,7 +274,7 @@ def test_a_torn_record_is_done_again_and_counted(settings: Settings) -> None:
     path = settings.results_dir / run_id / "records.jsonl"
     path.write_bytes(path.read_bytes()[:-15])
     result = new_app(settings).runs.resume_now(run_id)
-    assert result["damaged_records"] == 1
+    assert result.damaged_records == 1
     assert Counter(recorded_queries(settings, run_id)) == {f"q{n:03d}": 1 for n in range(1, QUERIES + 1)}
 
 
@@ -306,11 +307,11 @@ def test_a_data_set_given_by_a_relative_folder_is_found_again_from_elsewhere(
     monkeypatch.chdir(tmp_path)
     run_id = stop_run(new_app(settings), in_mid_run, retrieval_strategy="LEXICAL", mteb_dataset_name="copia")
     monkeypatch.chdir("/")
-    assert new_app(settings).runs.resume_now(run_id)["queries"] == QUERIES
+    assert new_app(settings).runs.resume_now(run_id).queries == QUERIES
 
 
 def test_a_finished_run_has_nothing_to_resume(app: App) -> None:
-    run_id = app.runs.run_now(retrieval_strategy="LEXICAL")["run_id"]
+    run_id = app.runs.run_now(retrieval_strategy="LEXICAL").run_id
     with pytest.raises(RunAlreadyFinished, match=run_id):
         app.runs.resume_now(run_id)
     assert len(app.archive.runs()[0]) == 1
@@ -343,7 +344,7 @@ def test_a_run_in_the_background_gives_what_one_in_the_foreground_gives(settings
     app = new_app(settings)
     run_id = app.runs.start_run(retrieval_strategy="LEXICAL")
     assert ended(app, run_id).state == "done"
-    assert app.archive.run(run_id)["metrics"] == app.runs.run_now(retrieval_strategy="LEXICAL")["metrics"]
+    assert app.archive.run(run_id).metrics == app.runs.run_now(retrieval_strategy="LEXICAL").metrics
     assert app.archive.unfinished() == []
 
 
@@ -376,7 +377,7 @@ def test_runs_stopped_at_work_or_before_their_turn_are_resumed_by_the_same_app(s
     for run_id in (at_work, waiting):
         app.runs.resume_run(run_id)
         assert wait_until(lambda run_id=run_id: ended(app, run_id)).state == "done"
-    assert {run["run_id"]: run["queries"] for run in app.archive.runs()[0]} == {at_work: QUERIES, waiting: QUERIES}
+    assert {run.run_id: run.queries for run in app.archive.runs()[0]} == {at_work: QUERIES, waiting: QUERIES}
 
 
 # --- kill -9
@@ -451,24 +452,24 @@ def test_a_run_killed_with_sigkill_is_resumed_to_each_query_once_and_equal_metri
 
 def test_a_result_has_intervals_readings_splits_and_causes_beside_its_means(app: App) -> None:
     result = app.runs.run_now(retrieval_strategy="LEXICAL", kb_top_k=1)
-    for name, mean in result["metrics"].items():
-        low, high = result["intervals"][name]
+    for name, mean in result.metrics.items():
+        low, high = result.intervals[name]
         assert low - 1e-6 <= mean <= high + 1e-6
-        assert result["readings"][name] == [mean, mean]
-    for groups in result["splits"].values():
-        assert sum(group["mrr"]["total"] for group in groups.values()) == QUERIES
-    assert set(result["splits"]) == {"question_type", "answer_type", "level"}
-    assert sum(result["causes"].values()) == QUERIES
+        assert result.readings[name] == (mean, mean)
+    for groups in result.splits.values():
+        assert sum(group["mrr"].total for group in groups.values()) == QUERIES
+    assert set(result.splits) == {"question_type", "answer_type", "level"}
+    assert sum(result.causes.values()) == QUERIES
     # Two gold documents do not fit into a context of one.
-    assert result["causes"]["ok"] == 0
-    assert result["causes"]["below_cut"] > 0
-    assert "generation_recall" not in result["metrics"]
-    assert "reranker_rescue_count" not in result
+    assert result.causes["ok"] == 0
+    assert result.causes["below_cut"] > 0
+    assert "generation_recall" not in result.metrics
+    assert result.reranker_rescue_count is None
 
 
 def test_a_reranked_run_is_also_scored_by_what_reached_the_context(app: App) -> None:
     result = app.runs.run_now(retrieval_strategy="LEXICAL", reranker_enabled=True, eval_max_queries=6)
-    assert {"generation_recall", "generation_hit"} <= set(result["metrics"])
-    assert result["scored"]["generation_recall"] == [6, 6]
-    assert result["reranker_rescue_count"] == 0
-    assert all("generation_doc_ids" in row for row in result["per_query"])
+    assert {"generation_recall", "generation_hit"} <= set(result.metrics)
+    assert result.scored["generation_recall"] == (6, 6)
+    assert result.reranker_rescue_count == 0
+    assert all(row.generation_doc_ids is not None for row in result.per_query)

@@ -8,13 +8,13 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from chatbot_mvp.errors import RunAlreadyFinished, RunMismatch, RunOverBudget, RunStopped
 from chatbot_mvp.evaluation.ragas.config import config_from
 from chatbot_mvp.evaluation.ragas.rows import InputRow, to_json_lines
+from chatbot_mvp.runs.result import RunResult
 from chatbot_mvp.settings.model import PROJECT_ROOT, Settings
 from chatbot_mvp.storage.jsonl import read_lines
 from chatbot_mvp.types import Progress, ignore_progress
@@ -42,12 +42,13 @@ def stopped(settings: Settings, rows: list[InputRow], after: int) -> str:
     return run.run_id
 
 
-def unbroken(settings: Settings, rows: list[InputRow], tmp_path: Path) -> dict[str, Any]:
+def unbroken(settings: Settings, rows: list[InputRow], tmp_path: Path) -> RunResult:
     return app_of(settings.with_changes(data_dir=tmp_path / "elsewhere")).ragas.run_now("x", rows, CONFIG)
 
 
-def same(one: dict[str, Any], other: dict[str, Any]) -> bool:
-    return all(one[name] == other[name] for name in ("metrics", "scored", "intervals", "per_query", "not_scored"))
+def same(one: RunResult, other: RunResult) -> bool:
+    names = ("metrics", "scored", "intervals", "per_query", "not_scored")
+    return all(getattr(one, name) == getattr(other, name) for name in names)
 
 
 def test_a_stopped_evaluation_goes_on_with_exactly_what_is_missing(
@@ -121,14 +122,14 @@ def test_a_retry_asks_only_for_the_rows_that_failed(
 
     monkeypatch.setattr(JudgeStub, "answer", refuses)
     first = app_of(asking).ragas.run_now("x", rows(6), CONFIG)
-    assert set(first["failures"].values()) == {1}
-    assert len(first["failures"]) == len(METRICS)
-    assert {"provider": 1} in first["not_scored"].values()
+    assert set(first.failures.values()) == {1}
+    assert len(first.failures) == len(METRICS)
+    assert {"provider": 1} in first.not_scored.values()
     monkeypatch.undo()
     stub.requests.clear()
-    second = app_of(asking).runs.retry_now(first["run_id"])
+    second = app_of(asking).runs.retry_now(first.run_id)
     assert all(word in request.body.decode() or "1. Afirmación" in request.body.decode() for request in stub.requests)
-    assert second["failures"] == {}
+    assert second.failures == {}
     assert same(second, unbroken(asking, rows(6), tmp_path))
 
 
@@ -154,4 +155,4 @@ def test_a_budget_ends_an_evaluation_and_more_lets_it_go_on(asking: Settings, ro
         app_of(asking).ragas.run_now("x", rows(6), CONFIG, ignore_progress, budget_usd=0.02)
     assert raised.value.params["spent"] <= 0.02
     [run] = app_of(asking).archive.unfinished()
-    assert app_of(asking).runs.resume_now(run.run_id, budget_usd=10.0)["scored"]["ragas_faithfulness"] == [6, 6]
+    assert app_of(asking).runs.resume_now(run.run_id, budget_usd=10.0).scored["ragas_faithfulness"] == (6, 6)

@@ -53,6 +53,6 @@ def test_a_job_that_was_stopped_is_gone_on_with_by_the_next(asking: Settings, st
     assert 0 < run.recorded < 10
     stub.piece_delay = 0.0
     assert job().wait(60) == 0
-    assert app_of(asking).archive.run(run.run_id)["scored"] == {"ragas_context_recall": [10, 10]}
+    assert app_of(asking).archive.run(run.run_id).scored == {"ragas_context_recall": (10, 10)}
     assert len(app_of(asking).archive.runs()[0]) == 1
     assert len(stub.requests) == 10, "nothing was asked twice"

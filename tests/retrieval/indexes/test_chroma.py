@@ -299,7 +299,7 @@ def test_chat_and_benchmark_find_the_same_under_either_store(settings: Settings)
     for kind in ("exact", "chroma"):
         app = fake_app(settings.with_changes(vector_store=kind), lambda _: FakeEmbedder(), DemoModel)
         result = app.runs.run_now(retrieval_strategy="SIMPLE_VECTOR")
-        rankings.append([row["retrieved"][:5] for row in result["per_query"]])
+        rankings.append([row.retrieved[:5] for row in result.per_query])
     assert rankings[0] == rankings[1]
 
 

@@ -6,7 +6,6 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 from pydantic import SecretStr
@@ -24,6 +23,7 @@ from chatbot_mvp.retrieval.pipeline import build_pipeline, retrieval_config
 from chatbot_mvp.retrieval.stages.base import RetrievalConfig
 from chatbot_mvp.retrieval.stages.rerank import LlmReranker, NimReranker, Rerank, RerankFailed, parse_score
 from chatbot_mvp.retrieval.trace import Hit, RetrievalTrace
+from chatbot_mvp.runs.result import RunResult
 from chatbot_mvp.settings.model import Settings
 from tests.fakes import FakeEmbedder, FakeLanguageModel, chunks_of, fake_app
 from tests.retrieval.stages.nim_stub import API_KEY, MODEL, NimStub, nim_stub
@@ -322,18 +322,19 @@ def test_the_pipeline_reranks_before_it_selects_and_sends_the_key_of_the_setting
 def test_a_run_scores_what_was_retrieved_and_records_what_was_kept_and_what_failed(
     settings: Settings, nim: NimStub
 ) -> None:
-    def run(app: App) -> dict[str, Any]:
+    def run(app: App) -> RunResult:
         return app.runs.run_now(retrieval_strategy="LEXICAL", eval_max_queries=5)
 
     plain = run(fake_app(settings, lambda _: FakeEmbedder(), DemoModel))
     app = fake_app(with_nim(settings, nim, reranker_top_n=3), lambda _: FakeEmbedder(), DemoModel)
     result = run(app)
-    of_context = {name: result["metrics"].pop(name) for name in ("generation_recall", "generation_hit")}
+    metrics = dict(result.metrics)
+    of_context = {name: metrics.pop(name) for name in ("generation_recall", "generation_hit")}
     assert all(0 < value <= 1 for value in of_context.values())
-    assert result["metrics"] == plain["metrics"]
-    assert (result["rerank_failures"], plain["rerank_failures"]) == (0, 0)
-    assert result["fingerprint"] != plain["fingerprint"]
-    path = app.settings.results_dir / str(result["run_id"]) / "records.jsonl"
+    assert metrics == plain.metrics
+    assert (result.rerank_failures, plain.rerank_failures) == (0, 0)
+    assert result.fingerprint != plain.fingerprint
+    path = app.settings.results_dir / str(result.run_id) / "records.jsonl"
     for line in path.read_text("utf-8").splitlines():
         payload = json.loads(line)["payload"]
         assert payload["reranked"] is True
@@ -341,8 +342,8 @@ def test_a_run_scores_what_was_retrieved_and_records_what_was_kept_and_what_fail
         assert set(payload["generation_doc_ids"]) <= set(payload["pre_rerank_candidate_ids"])
     nim.answer_with = (500, b"boom")
     failed = run(app)
-    assert {name: failed["metrics"][name] for name in plain["metrics"]} == plain["metrics"]
-    assert failed["rerank_failures"] == 5
+    assert {name: failed.metrics[name] for name in plain.metrics} == plain.metrics
+    assert failed.rerank_failures == 5
 
 
 def test_an_exhausted_quota_stops_a_run_and_what_was_done_is_not_done_again(settings: Settings, nim: NimStub) -> None:
@@ -356,7 +357,7 @@ def test_an_exhausted_quota_stops_a_run_and_what_was_done_is_not_done_again(sett
     assert (unfinished.recorded, unfinished.queries) == (4, queries)
     before = len(nim.requests)
     result = app.runs.resume_now(unfinished.run_id)
-    assert (result["rerank_failures"], len(nim.requests) - before) == (0, 1)
+    assert (result.rerank_failures, len(nim.requests) - before) == (0, 1)
 
 
 def test_a_passing_failure_of_nim_is_tried_again_and_is_no_failure(settings: Settings, nim: NimStub) -> None:

@@ -1,0 +1,66 @@
+"""What the models of a run were asked and what it cost, as sums."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from chatbot_mvp.llm.base import Completion
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """A sum over requests that were answered."""
+
+    calls: int = 0
+    cached: int = 0
+    """Of ``calls``, those that came from the cache of replies and cost nothing."""
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    """Of the requests whose provider told; a cached reply's tokens count here as well."""
+    cost_usd: float = 0.0
+    unpriced: int = 0
+    """Requests whose cost is not known, so that ``cost_usd`` lacks them."""
+
+    @property
+    def tokens(self) -> int:
+        return self.prompt_tokens + self.completion_tokens
+
+    def plus(self, other: Spent) -> Spent:
+        mine, theirs = asdict(self), asdict(other)
+        return Spent(**{name: mine[name] + theirs[name] for name in mine})
+
+    @classmethod
+    def of(cls, completion: Completion) -> Spent:
+        usage = completion.usage
+        cost = 0.0 if completion.cached else usage.cost_usd
+        return cls(
+            calls=1,
+            cached=int(completion.cached),
+            prompt_tokens=usage.prompt_tokens or 0,
+            completion_tokens=usage.completion_tokens or 0,
+            cost_usd=cost or 0.0,
+            unpriced=int(cost is None),
+        )
+
+    @classmethod
+    def total(cls, parts: Iterable[Spent]) -> Spent:
+        result = cls()
+        for part in parts:
+            result = result.plus(part)
+        return result
+
+    def to_json(self) -> dict[str, Any]:
+        return {**asdict(self), "cost_usd": round(self.cost_usd, 6)}
+
+
+@dataclass(frozen=True, slots=True)
+class RunUsage(Spent):
+    """The sum over all attempts at a run, whole and by phase."""
+
+    phases: dict[str, Spent] = field(default_factory=dict)
+    """Phase -> its share of the sum."""
+
+    def to_json(self) -> dict[str, Any]:
+        return {**Spent.to_json(self), "phases": {name: spent.to_json() for name, spent in self.phases.items()}}

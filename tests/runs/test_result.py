@@ -1,0 +1,167 @@
+"""A result, its rows and its line: what is written, what is read back, what is refused."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from chatbot_mvp.errors import RunNotWritten, RunUnreadable
+from chatbot_mvp.runs.index import append_submission, read_submissions
+from chatbot_mvp.runs.line import line_json, line_of, parse_line
+from chatbot_mvp.runs.payloads import Retrieved, generated_of, retrieved_of
+from chatbot_mvp.runs.records import QueryRecord, RunFolder, RunManifest
+from chatbot_mvp.runs.result import FORMAT_VERSION, RunResult, figures_json, parse_result, result_json
+from chatbot_mvp.runs.rows import QueryRow
+from tests.made_results import made_line, made_result, made_row
+
+FULL: dict[str, Any] = {
+    "run_id": "r1",
+    "dataset_sha256": "0",
+    "queries": 2,
+    "documents": 3,
+    "started_at": "2030",
+    "generator": "demo",
+    "judge": "demo",
+    "metrics": {"mrr": 0.5, "f1": None},
+    "scored": {"mrr": [2, 2], "f1": [0, 2]},
+    "readings": {"mrr": [0.5, 0.5], "f1": [None, 0.0]},
+    "intervals": {"mrr": [0.25, 0.75], "f1": None},
+    "splits": {"level": {"easy": {"mrr": {"mean": 0.5, "scored": 2, "total": 2, "interval": None}}}},
+    "causes": {"ok": 1},
+    "reranker_rescue_count": 0,
+    "damaged_records": 0,
+    "failures": {},
+    "rerank_failures": 0,
+    "abstentions": 0,
+    "seconds": {"load": 0.1},
+    "usage": {
+        "calls": 1,
+        "cached": 0,
+        "prompt_tokens": 5,
+        "completion_tokens": 2,
+        "cost_usd": 0.01,
+        "unpriced": 0,
+        "phases": {},
+    },
+    "peak_rss_mb": None,
+    "finished_at": "2031",
+    "per_query": [
+        {
+            "query_id": "q1",
+            "question": "¿?",
+            "answer": "sí",
+            "answer_type": "label",
+            "question_type": "",
+            "level": "easy",
+            "metrics": {"mrr": 0.5, "f1": None},
+            "retrieved": ["a", "b"],
+            "gold": ["a"],
+            "generation_doc_ids": ["a"],
+            "reranked": True,
+            "response": None,
+            "abstained": False,
+            "failed": True,
+            "error": "away",
+            "cause": "not_scored",
+        }
+    ],
+}
+
+
+def test_what_is_read_is_written_again_with_the_same_keys_and_values() -> None:
+    written = json.loads(json.dumps(result_json(made_result(**FULL))))
+    read = made_result(**FULL)
+    named = {"dataset": read.dataset, "strategy": read.strategy, "fingerprint": read.fingerprint}
+    assert written == {**FULL, **named, "format_version": FORMAT_VERSION}
+    assert parse_result(json.dumps(written).encode(), "r1") == replace(read, format_version=FORMAT_VERSION)
+
+
+def test_keys_that_a_run_has_no_use_for_are_not_written() -> None:
+    retrieval = result_json(made_result(per_query=[{"query_id": "q1", "question": "", "metrics": {}}]))
+    assert not {"kind", "language", "repeats", "not_scored", "abstentions", "spread", "agreement"} & set(retrieval)
+    assert not {"response", "abstained", "failed", "status", "reranked"} & set(retrieval["per_query"][0])
+    assert {"kind", "language", "repeats", "not_scored"} <= set(figures_json(made_result(kind="ragas")))
+    assert "per_query" not in figures_json(made_result())
+
+
+@pytest.mark.parametrize("missing", ["run_id", "dataset", "strategy", "fingerprint", "queries", "metrics", "scored"])
+def test_a_result_without_a_field_that_every_version_wrote_is_refused_by_its_name(missing: str) -> None:
+    values = {name: value for name, value in result_json(made_result()).items() if name != missing}
+    with pytest.raises(RunUnreadable, match=rf"'r9'.*{missing}"):
+        parse_result(json.dumps(values).encode(), "r9")
+
+
+def test_fields_of_later_versions_have_the_documented_defaults() -> None:
+    early = made_result()
+    assert (early.format_version, early.kind, early.repeats, early.usage.calls) == (0, "benchmark", 1, 0)
+    assert (early.abstentions, early.rerank_failures, early.peak_rss_mb) == (None, None, None)
+    assert early.intervals == early.readings == early.splits == early.causes == {}
+    row = made_row()
+    assert (row.generation_doc_ids, row.reranked, row.response, row.judge_reasons) == (None, None, None, None)
+
+
+@pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
+def test_nan_and_infinity_are_neither_written_nor_read(tmp_path: Path, bad: float) -> None:
+    folder = RunFolder(tmp_path, "r1")
+    folder.create(RunManifest("r1", "valle", "valle", "0", "LEXICAL", {}, "f", "1", 0, 0, "2030"))
+    broken = replace(made_result(), metrics={"mrr": bad})
+    with pytest.raises(RunNotWritten, match="r1"):
+        folder.finish(broken)
+    assert not folder.finished
+    with pytest.raises(RunNotWritten, match="r1"):
+        append_submission(tmp_path / "submissions.jsonl", broken)
+    assert not (tmp_path / "submissions.jsonl").exists()
+    for values in ({"metrics": {"mrr": bad}}, {"seconds": {"load": bad}}):
+        with pytest.raises(RunUnreadable, match="finite"):
+            made_result(**values)
+    with pytest.raises(RunUnreadable, match=r"per_query\.0\.details\.m\.scores"):
+        made_row(details={"m": {"scores": [0.5, {"deep": bad}]}})
+
+
+def test_a_line_has_the_figures_of_its_result_and_comes_back() -> None:
+    line = line_of(made_result(**FULL))
+    assert parse_line(json.dumps(line_json(line)).encode()) == line
+    assert "per_query" not in line_json(line)
+    assert (line.queries, line.usage is not None, line.intervals) == (2, True, {"mrr": (0.25, 0.75), "f1": None})
+
+
+def test_a_line_of_an_early_version_needs_an_id_and_metrics_only() -> None:
+    line = made_line()
+    assert (line.queries, line.documents, line.intervals, line.usage, line.kind) == (None,) * 4 + ("benchmark",)
+    assert "intervals" not in line_json(line)
+
+
+@pytest.mark.parametrize("change", [{"queries": "2"}, {"metrics": {"mrr": "high"}}, {"seconds": 5}])
+def test_a_mistyped_line_hides_no_other_and_is_named_in_the_log(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, change: dict[str, Any]
+) -> None:
+    path = tmp_path / "submissions.jsonl"
+    append_submission(path, made_result(run_id="a"))
+    with path.open("a", encoding="utf-8") as file:
+        file.write(json.dumps({"run_id": "b", "metrics": {}, **change}) + "\n")
+    append_submission(path, made_result(run_id="c"))
+    runs, damaged = read_submissions(path)
+    assert (sorted(run.run_id for run in runs), damaged) == (["a", "c"], 1)
+    assert "line 2" in caplog.text
+    assert next(iter(change)) in caplog.text
+
+
+def test_payloads_of_records_are_read_as_types_and_a_wrong_one_names_its_query() -> None:
+    payload = {"doc_ids": ["a", "b"], "seconds": {"lexical": 0.1}, "of_a_later_version": 1}
+    assert retrieved_of(QueryRecord("r1", "q1", "retrieve", "ok", payload)).doc_ids == ("a", "b")
+    assert retrieved_of(QueryRecord("r1", "q1", "retrieve", "failed", {}, "away")) == Retrieved()
+    with pytest.raises(RunUnreadable, match=r"'r1'.*'q7'.*response"):
+        generated_of(QueryRecord("r1", "q7", "generate", "ok", {"abstained": False}))
+
+
+def test_results_and_rows_cannot_be_changed() -> None:
+    result: RunResult = made_result()
+    row: QueryRow = made_row()
+    for item in (result, row):
+        with pytest.raises(AttributeError):
+            item.metrics = {}  # type: ignore[misc]

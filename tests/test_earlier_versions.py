@@ -1,0 +1,174 @@
+"""A data folder that an earlier version wrote opens unchanged: nothing is migrated, and nothing looks different.
+
+``fixtures/v0/data`` was written by the last version whose files have no ``format_version``; ``fixtures/v0/said`` holds
+what the command line of that version printed about its runs.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from chatbot_mvp.app import App, build_app
+from chatbot_mvp.errors import RunUnreadable
+from chatbot_mvp.exports.base import write_files
+from chatbot_mvp.exports.formats import FORMATS
+from chatbot_mvp.runs.result import FORMAT_VERSION, result_json
+from chatbot_mvp.runs.search import RunFilter
+from chatbot_mvp.settings.model import load_settings
+from tests.conftest import Command
+
+V0 = Path(__file__).parent / "fixtures" / "v0"
+ANSWERED, RETRIEVED = "20261122_014937_valle_multihop_LEXICAL", "20261122_014939_valle_multihop_LEXICAL"
+REPEATED, LABELLED = "20261122_014939_ragas_es_RAGAS", "20261122_014939_judge_es_RAGAS"
+RUNS = (ANSWERED, RETRIEVED, REPEATED, LABELLED)
+KB, SESSION = "politica-empresa-884073e7", "2292c0704e92d59ac1678d33cc73201b"
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    return Path(shutil.copytree(V0 / "data", tmp_path / "data"))
+
+
+@pytest.fixture
+def app(data: Path, clean_env: Path) -> App:
+    return build_app(load_settings(data_dir=data, provider="demo", retrieval_strategy="LEXICAL"))
+
+
+def said(name: str) -> str:
+    return (V0 / "said" / name).read_text("utf-8")
+
+
+@pytest.mark.parametrize("run_id", RUNS)
+def test_a_run_is_shown_as_the_earlier_version_showed_it(data: Path, command: Command, run_id: str) -> None:
+    assert json.loads(command("benchmark", "show", run_id, "--json")[1]) == json.loads(said(f"show_{run_id}.json"))
+    assert command("benchmark", "show", run_id)[1] == said(f"show_{run_id}.txt")
+
+
+def test_lists_and_comparisons_are_the_same_objects(data: Path, command: Command) -> None:
+    assert json.loads(command("benchmark", "list", "--json")[1]) == _versioned(json.loads(said("list.json")))
+    compared = command("benchmark", "compare", ANSWERED, RETRIEVED, "--json")[1]
+    assert json.loads(compared) == json.loads(said("compare.json"))
+
+
+def _versioned(listed: dict[str, Any]) -> dict[str, Any]:
+    """The list with the one key that lines of today have besides; 0 in those of files without a version."""
+    return {**listed, "runs": [{**run, "format_version": 0} for run in listed["runs"]]}
+
+
+@pytest.mark.parametrize("run_id", RUNS)
+def test_a_result_that_is_written_again_has_all_keys_that_it_had(app: App, data: Path, run_id: str) -> None:
+    before = json.loads((data / "results" / run_id / f"{run_id}.json").read_text("utf-8"))
+    after = json.loads(json.dumps(result_json(app.archive.run(run_id))))
+    assert after == {**before, "format_version": FORMAT_VERSION}
+
+
+def test_looking_at_everything_changes_no_file(app: App, data: Path) -> None:
+    def contents() -> dict[str, bytes]:
+        paths = [path for path in data.rglob("*") if path.is_file() and "cache" not in path.relative_to(data).parts]
+        return {str(path.relative_to(data)): path.read_bytes() for path in paths if path.suffix != ".lock"}
+
+    before = contents()
+    for run_id in RUNS:
+        app.archive.run(run_id)
+        app.archive.files(run_id)
+    for field in app.archive.fields():
+        app.archive.leaderboard(field, field.metrics[0])
+    for run_id in (ANSWERED, RETRIEVED):
+        for row in app.details.table(run_id).rows:
+            app.details.gold_paths(run_id, row)
+            app.details.records(run_id, row.query_id)
+        assert "search" in app.details.latencies(run_id)
+        app.details.configuration(run_id)
+        app.details.chat_profile(run_id)
+    assert {name: content for name, content in contents().items() if name in before} == before
+
+
+def test_runs_are_found_ranked_and_evaluated(app: App) -> None:
+    runs, damaged = app.archive.runs()
+    assert (sorted(run.run_id for run in runs), damaged) == (sorted(RUNS), 0)
+    assert [run.run_id for run in app.archive.search(RunFilter(tags=("línea base",)))] == [ANSWERED]
+    assert app.archive.notes()[ANSWERED].note == "Con respuestas."
+    [field] = [field for field in app.archive.fields() if field.dataset == "valle_multihop"]
+    assert {place.interval is not None for place in app.archive.leaderboard(field, "recall@5")} == {True}
+    assert len(app.runs.evaluate_run(ANSWERED)) == 5
+    assert len(app.ragas.rows_of_run(REPEATED)) == 5
+
+
+@pytest.mark.parametrize("form", [form for form in FORMATS if form != "zip"])
+def test_a_run_is_exported_in_every_form(app: App, form: str) -> None:
+    assert all(app.archive.export(ANSWERED, form).files.values())
+
+
+def test_a_bundle_with_an_earlier_result_is_imported(app: App, tmp_path: Path) -> None:
+    [path] = write_files(app.archive.export(ANSWERED, "zip"), tmp_path)
+    other = build_app(load_settings(data_dir=tmp_path / "other", provider="demo"))
+    assert other.archive.import_run(path).run_id == ANSWERED
+    imported = other.archive.run(ANSWERED)
+    assert (imported.format_version, imported.imported) == (FORMAT_VERSION, "bundle")
+    assert imported.per_query == app.archive.run(ANSWERED).per_query
+
+
+def test_a_run_of_today_joins_those_of_the_earlier_version(app: App) -> None:
+    today = app.runs.run_now(mteb_dataset_name="valle_multihop", eval_max_queries=5, generation_enabled=False)
+    comparison = app.archive.compare([RETRIEVED, today.run_id])
+    assert {delta.delta for delta in comparison.runs[0].metrics if delta.metric == "recall@5"} == {0.0}
+    [field] = [field for field in app.archive.fields() if field.dataset == "valle_multihop"]
+    assert {run.run_id for run in field.runs} == {ANSWERED, RETRIEVED, today.run_id}
+
+
+def test_a_knowledge_base_its_conversation_and_its_questions_open(app: App) -> None:
+    [kb] = app.kbs.records()
+    assert (kb.kb_id, kb.chunks) == (KB, 20)
+    assert len(app.kbs.chunks(KB)) == 20
+    [conversation] = app.chat.conversations(SESSION, KB)
+    first, second = conversation.turns
+    assert (first.answer is not None, second.answer is not None) == (True, True)
+    assert first.answer is not None
+    assert first.answer.from_kb
+    assert "23 días laborables" in first.answer.text
+    assert first.feedback is not None
+    assert app.chat.questions_path(KB).is_file()
+    [questions] = app.kb_evaluation.sets(KB)
+    assert (questions.name, len(questions.kept)) == ("Primeras", 6)
+    [result] = app.kb_evaluation.results(KB)
+    assert app.kb_evaluation.result(KB, result.result_id).rows == result.rows
+
+
+def test_settings_and_presets_are_in_effect(app: App) -> None:
+    assert app.settings.kb_top_k == 4
+    assert [(preset.name, dict(preset.changes)) for preset in app.presets.all() if preset.own] == [
+        ("Dos pasajes", {"retrieval_strategy": "LEXICAL", "kb_top_k": 2})
+    ]
+
+
+@pytest.mark.parametrize(
+    ("change", "field"),
+    [
+        ({"metrics": {"mrr": "high"}}, "metrics.mrr"),
+        ({"metrics": {"mrr": float("nan")}}, "metrics.mrr"),
+        ({"seconds": {"load": float("inf")}}, "seconds.load"),
+        ({"queries": "5"}, "queries"),
+        ({"per_query": [{"query_id": 7, "question": "", "metrics": {}}]}, "per_query.0.query_id"),
+        ({"format_version": FORMAT_VERSION + 1}, "format"),
+    ],
+)
+def test_a_field_of_another_type_is_named_with_its_run(
+    app: App, data: Path, change: dict[str, Any], field: str
+) -> None:
+    path = data / "results" / ANSWERED / f"{ANSWERED}.json"
+    path.write_text(json.dumps({**json.loads(path.read_text("utf-8")), **change}), "utf-8")
+    with pytest.raises(RunUnreadable, match=rf"{ANSWERED}.*{field}"):
+        app.archive.run(ANSWERED)
+    assert app.archive.run(RETRIEVED).run_id == RETRIEVED
+
+
+def test_keys_of_a_later_version_are_ignored(app: App, data: Path) -> None:
+    path = data / "results" / ANSWERED / f"{ANSWERED}.json"
+    before = app.archive.run(ANSWERED)
+    path.write_text(json.dumps({**json.loads(path.read_text("utf-8")), "novelty": {"a": 1}}), "utf-8")
+    assert app.archive.run(ANSWERED) == before
