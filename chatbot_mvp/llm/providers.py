@@ -13,6 +13,7 @@ from chatbot_mvp.llm.base import ChatModel, ChatOptions, ChatRequest, ChatStream
 from chatbot_mvp.llm.language_model import LanguageModel
 from chatbot_mvp.llm.registry import PROVIDERS, create_chat_model, create_remote_model, find_provider, is_installed
 from chatbot_mvp.llm.reply_cache import ReplyCache
+from chatbot_mvp.remote.limiter import set_process_cap
 from chatbot_mvp.settings.model import AUTO, Settings
 from chatbot_mvp.settings.saved import save_provider, saved_provider
 
@@ -61,6 +62,7 @@ class Providers:
     def __init__(self, settings: Settings) -> None:
         self._given = settings
         self._settings = self._resolved(settings)
+        set_process_cap(settings.nim_max_concurrent_requests)
         self._models: dict[str, ChatModel] = {}
         self._checks: dict[str, ProviderCheck] = {}
         self._lock = threading.Lock()
@@ -100,6 +102,7 @@ class Providers:
         """Go on with other settings; the provider that was chosen stays."""
         self._given = settings
         self._settings = self._resolved(settings)
+        set_process_cap(settings.nim_max_concurrent_requests)
 
     def require_chosen(self) -> None:
         """Fails where the provider that is in use cannot be used; asks nobody.

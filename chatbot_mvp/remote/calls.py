@@ -32,16 +32,20 @@ class _Passing(Exception):
 class Calls:
     """Safe to share between threads."""
 
-    def __init__(self, endpoint: Endpoint, limiter: Limiter, retries: int, longest_wait: float) -> None:
+    def __init__(
+        self, endpoint: Endpoint, limiter: Limiter, retries: int, longest_wait: float, at_once: int | None = None
+    ) -> None:
         """
         Args:
             retries: repetitions after the first try, of 429, 5xx, time-outs and lost connections only.
             longest_wait: a provider that asks for a longer pause (seconds) is told as an error at once.
+            at_once: the caller's own bound of requests under way, as in ``Limiter.acquire``.
         """
         self.endpoint = endpoint
         self.limiter = limiter
         self._retries = retries
         self._longest_wait = longest_wait
+        self._at_once = at_once
 
     def run(self, attempt: Callable[[], T], failure_of: FailureOf) -> T:
         """The result of ``attempt``.
@@ -51,7 +55,7 @@ class Calls:
         """
 
         def once() -> T:
-            with self.limiter.slot() as slot:
+            with self.limiter.slot(self._at_once) as slot:
                 try:
                     result = attempt()
                 except Exception as error:  # noqa: BLE001 - sorted out by failure_of, raised again otherwise
@@ -71,7 +75,7 @@ class Calls:
         """
 
         def once() -> tuple[Slot, Items[T], list[T]]:
-            slot = self.limiter.acquire()
+            slot = self.limiter.acquire(self._at_once)
             try:
                 items = attempt()
                 return slot, items, [next(items)]
