@@ -1,4 +1,7 @@
-"""Optional: further words for a short question, from a language model. If it fails, the question stays as it is."""
+"""Optional: further words for a short question, from a language model.
+
+If the model fails, the question stays as it is and the record says so: the chat goes on, a run fails the query.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ import sqlite3
 from dataclasses import dataclass, replace
 from typing import Any
 
-from chatbot_mvp.errors import ChatbotError
+from chatbot_mvp.errors import ChatbotError, ProviderQuotaExhausted, RunError, RunStopped
 from chatbot_mvp.llm.language_model import LanguageModel
 from chatbot_mvp.retrieval.indexes.corpus import CorpusIndex
 from chatbot_mvp.retrieval.indexes.enrichment import ContextCache
@@ -43,7 +46,7 @@ class LlmExpansion(Stage):
     """Adds up to 8 words to the expansion of a question of fewer than 5, each with the note ``llm: word``.
 
     The record's notes: ``added``; ``asked``, whether the question was short enough; ``failed``, 1 when no reply came,
-    with the ``error``.
+    with the ``error`` and ``quota_exhausted``, whether it was for a used-up quota.
     """
 
     name = "llm_expansion"
@@ -59,8 +62,14 @@ class LlmExpansion(Stage):
             return trace, {"asked": False, "added": 0, "failed": 0}
         try:
             reply = self._expander.words(trace.query, analyzer.language)
+        except (RunStopped, RunError):
+            # What ends a run is no failure of the model.
+            raise
         except (ChatbotError, OSError, sqlite3.Error) as error:
-            return trace, {"asked": True, "added": 0, "failed": 1, "error": str(error)}
+            # A chat goes on without the words; a run fails the query, or stops.
+            quota_exhausted = isinstance(error, ProviderQuotaExhausted)
+            notes = {"asked": True, "added": 0, "failed": 1, "error": str(error) or type(error).__name__}
+            return trace, {**notes, "quota_exhausted": quota_exhausted}
         added: dict[str, str] = {}
         for word, term in analyzer.content_words(reply):
             if term not in known and len(added) < MAX_WORDS:
