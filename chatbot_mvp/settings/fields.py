@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -11,7 +13,34 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from chatbot_mvp.settings.password import reason_against
 
-PROJECT_ROOT = Path(__file__).resolve().parents[2]
+
+@dataclass(frozen=True, slots=True)
+class Installation:
+    """Where the program lies: a checkout with ``pyproject.toml`` beside the package, or an installed package."""
+
+    package: Path
+    """Folder of ``chatbot_mvp``."""
+
+    @property
+    def is_checkout(self) -> bool:
+        return (self.package.parent / "pyproject.toml").is_file()
+
+    @property
+    def resources(self) -> Path:
+        """Folder of the samples and examples that come with the program."""
+        return (self.package.parent if self.is_checkout else self.package) / "data"
+
+    @property
+    def data_dir(self) -> Path:
+        """The default DATA_DIR: ``data`` of the checkout, else the user's data folder by the XDG rules."""
+        if self.is_checkout:
+            return self.resources
+        given = Path(os.environ.get("XDG_DATA_HOME", ""))
+        return (given if given.is_absolute() else Path.home() / ".local" / "share") / "chatbot-mvp"
+
+
+INSTALLATION = Installation(Path(__file__).resolve().parents[1])
+PROJECT_ROOT = INSTALLATION.package.parent
 
 LOCAL_EMBEDDER = "local/multilingual-e5-small"
 
@@ -60,7 +89,11 @@ class SettingFields(BaseSettings):
 
     model_config = SettingsConfigDict(env_file=".env", extra="ignore", frozen=True, env_ignore_empty=True)
 
-    data_dir: Path = Field(PROJECT_ROOT / "data", description="Folder of everything that is written at run time.")
+    data_dir: Path = Field(
+        INSTALLATION.data_dir,
+        description="Folder of everything that is written at run time; of an installed package, "
+        "~/.local/share/chatbot-mvp.",
+    )
     ui_language: Literal["es", "en"] = Field("es", description="Language of the pages at the first visit.")
 
     admin_password: SecretStr = Field(

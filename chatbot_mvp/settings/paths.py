@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from chatbot_mvp.settings.fields import PROJECT_ROOT, SettingFields
+from chatbot_mvp.settings.fields import INSTALLATION, SettingFields
 
 
 class SettingPaths(SettingFields):
@@ -12,14 +12,14 @@ class SettingPaths(SettingFields):
 
     @property
     def app_settings_path(self) -> Path:
-        """Where choices made in Admin are kept: in the package's own folder, or in a DATA_DIR of one's own."""
-        usual = self.data_dir.absolute() == PROJECT_ROOT / "data"
-        return (PROJECT_ROOT / "chatbot_mvp" / "data" if usual else self.data_dir) / "app_settings.json"
+        """Where choices made in Admin are kept: in DATA_DIR, or in the package's folder for the data of a checkout."""
+        usual = INSTALLATION.is_checkout and self.data_dir.absolute() == INSTALLATION.data_dir
+        return (INSTALLATION.package / "data" if usual else self.data_dir) / "app_settings.json"
 
     @property
     def samples_dir(self) -> Path:
         """Folder of the samples that come with the project."""
-        return PROJECT_ROOT / "data" / "samples"
+        return INSTALLATION.resources / "samples"
 
     @property
     def kb_dir(self) -> Path:
