@@ -77,6 +77,15 @@ class Providers:
         """True if PROVIDER names one, so that nothing can be chosen in Admin."""
         return self._given.provider != AUTO
 
+    @property
+    def reason(self) -> str:
+        """Why the provider in use is this one, to follow "because"."""
+        if self.fixed:
+            return "PROVIDER names it"
+        _, reason = self._given.automatic_provider
+        saved = saved_provider(self._given.app_settings_path)
+        return "it was chosen in Admin" if saved in PROVIDERS else reason
+
     def statuses(self) -> list[ProviderStatus]:
         """Every provider, in the order of the registry."""
         return [self._status(name) for name in PROVIDERS]

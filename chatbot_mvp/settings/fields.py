@@ -45,7 +45,7 @@ PROJECT_ROOT = INSTALLATION.package.parent
 LOCAL_EMBEDDER = "local/multilingual-e5-small"
 
 AUTO = "auto"
-"""As PROVIDER: what was chosen in Admin, else gemini where it has a key, else demo."""
+"""As PROVIDER: what was chosen in Admin, else nim where LLM_BASE_URL is set, else gemini with a key, else demo."""
 
 MASK = "***"
 """What stands for a secret wherever settings are written down."""
@@ -152,7 +152,7 @@ class SettingFields(BaseSettings):
     provider: str = Field(
         AUTO,
         description="Who writes answers, by its name in the table of providers; `auto`: the one chosen in Admin, else "
-        "`gemini` if it has a key, else `demo`.",
+        "`nim` if LLM_BASE_URL is set, else `gemini` if it has a key, else `demo`.",
     )
     gemini_api_key: SecretStr = Field(SecretStr(""), description="Key for `gemini`.")
     google_api_key: SecretStr = Field(SecretStr(""), description="The same; used where GEMINI_API_KEY is empty.")
