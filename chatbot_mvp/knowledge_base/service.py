@@ -7,13 +7,14 @@ import secrets
 import threading
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path, PurePath
 
 from chatbot_mvp.documents.chunking import chunk_document
 from chatbot_mvp.documents.sources import KbFile, Place, place_of
-from chatbot_mvp.errors import ChatbotError, KbNotFound, KbUnreadable
+from chatbot_mvp.errors import KbNotFound, KbUnreadable
 from chatbot_mvp.jobs.manager import JobManager, JobState, JobStatus
 from chatbot_mvp.knowledge_base.intake import FileState, Intake
 from chatbot_mvp.knowledge_base.store import KbStore
@@ -108,17 +109,21 @@ class Library:
             if not parsed:
                 return
             known = {record.kb_id for record in self._store.records()}
-            record = self._store.keep(parsed, settings.kb_max_chars, kb_name)
             try:
-                intake.kept(self._store.files(record.kb_id), settings.kb_max_chars)
-                told("kb_index")
-                self._build(record.kb_id, progress)
-            except ChatbotError:
-                # A stop, or an index that cannot be built: what was not there before is gone again.
+                with self._store.keeping(parsed, settings.kb_max_chars, kb_name) as record:
+                    intake.kept(self._store.files(record.kb_id), settings.kb_max_chars)
+                    told("kb_index")
+                    try:
+                        self._build(record.kb_id, progress)
+                    except BaseException:
+                        if record.kb_id not in known:
+                            self._delete(record.kb_id)
+                        raise
+            except BaseException:
+                # A stop, a full disk, an index that cannot be built: what was not there before is gone again.
                 intake.stopped()
-                if record.kb_id not in known:
-                    self._delete(record.kb_id)
-                self._write(job_id, intake.states, "")
+                with suppress(OSError):
+                    self._write(job_id, intake.states, "")
                 raise
             intake.indexed()
             self._write(job_id, intake.states, record.kb_id)

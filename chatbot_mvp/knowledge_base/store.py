@@ -7,7 +7,8 @@ import os
 import re
 import shutil
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,6 +19,8 @@ from chatbot_mvp.documents.sources import KbFile, join_sources, text_hash
 from chatbot_mvp.errors import KbNotFound, KbUnreadable, UploadEmpty
 from chatbot_mvp.text import detect_language, fold
 from chatbot_mvp.types import Document
+
+_FILES = ("source.txt", "files.json", "kb.json")
 
 
 @dataclass(frozen=True)
@@ -66,7 +69,17 @@ class KbStore:
         return self.keep([(Path(name).name, parsed)], max_chars)
 
     def keep(self, files: Sequence[tuple[str, ParsedText]], max_chars: int, kb_name: str = "") -> KbRecord:
-        """Keep parsed files as one KB, the newest.
+        """Keep parsed files as one KB, as ``keeping`` does.
+
+        Raises:
+            UploadEmpty: there is no text.
+        """
+        with self.keeping(files, max_chars, kb_name) as record:
+            return record
+
+    @contextmanager
+    def keeping(self, files: Sequence[tuple[str, ParsedText]], max_chars: int, kb_name: str = "") -> Iterator[KbRecord]:
+        """Keep parsed files as one KB, the newest. If the block fails, the KB is again as it was before.
 
         Args:
             files: (file's name, what was read), at least one.
@@ -99,12 +112,17 @@ class KbStore:
             chunks=len(chunk_document(Document(kb_id, Path(first).stem, text))),
         )
         folder = self._root / record.kb_id
-        folder.mkdir(parents=True, exist_ok=True)
-        # kb.json last: a folder without it is no KB, so a crash in between leaves nothing half-made in the list.
-        _write(folder / "source.txt", text)
-        _write(folder / "files.json", json.dumps([asdict(file) for file in kept], ensure_ascii=False))
-        self._write_record(record)
-        return record
+        before = _contents(folder) if self._known(kb_id) else None
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            # kb.json last: a folder without it is no KB, so a crash in between leaves nothing half-made in the list.
+            _write(folder / "source.txt", text)
+            _write(folder / "files.json", json.dumps([asdict(file) for file in kept], ensure_ascii=False))
+            self._write_record(record)
+            yield record
+        except BaseException:
+            _put_back(folder, before)
+            raise
 
     def rename(self, kb_id: str, kb_name: str) -> KbRecord:
         """Give a KB another name; its id, and all that hangs on it, stays.
@@ -202,6 +220,24 @@ class KbStore:
     def _write_record(self, record: KbRecord) -> None:
         path = self._root / record.kb_id / "kb.json"
         _write(path, json.dumps(asdict(record), ensure_ascii=False, indent=2))
+
+
+def _contents(folder: Path) -> dict[str, bytes]:
+    """A KB's files by name; a KB of an earlier version has fewer."""
+    return {name: (folder / name).read_bytes() for name in _FILES if (folder / name).is_file()}
+
+
+def _put_back(folder: Path, before: Mapping[str, bytes] | None) -> None:
+    """Give a KB the files that it had; None for a KB that is new, whose folder goes."""
+    if before is None:
+        shutil.rmtree(folder, ignore_errors=True)
+        return
+    now = _contents(folder)
+    for name in _FILES:
+        if name not in before:
+            (folder / name).unlink(missing_ok=True)
+        elif now.get(name) != before[name]:
+            (folder / name).write_bytes(before[name])
 
 
 def _write(path: Path, text: str) -> None:
