@@ -36,14 +36,16 @@ def with_jobs(show_launcher: Callable[[], bool], place: str = "") -> None:
         place: tells the widgets of two panels on one page apart.
     """
     above = st.session_state.get("has_launched") or any(job.active for job in get_app().bench.jobs())
+    if st.session_state.pop(f"{place}just_launched", False):
+        # In view in any window, whatever the launcher's height.
+        st.toast(t("job.launched"), icon=":material/play_circle:")
     if above:
         st.subheader(t("job.title"), anchor=f"{place}jobs")
         job_panel(place)
     if show_launcher():
-        st.session_state["has_launched"] = True
+        st.session_state["has_launched"] = st.session_state[f"{place}just_launched"] = True
         st.rerun()
     if above:
-        # For a small window, in which the button alone is in view.
         st.markdown(f":material/arrow_upward: [{t('job.above')}](#{place}jobs)")
     else:
         st.subheader(t("job.title"))

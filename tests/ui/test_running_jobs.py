@@ -124,7 +124,9 @@ def test_after_launching_the_job_is_above_the_launcher_and_stays_there_with_its_
     page.number_input(key="run_max_queries").set_value(2).run()
     page.button(key="run_start").click().run()
     assert order(page) == ["jobs", "start"]
+    assert "lanzada" in page.toast[0].value
     wait()
     page.run()
+    assert not page.toast
     assert order(page) == ["jobs", "start"]
     assert "Terminada" in texts(page)
