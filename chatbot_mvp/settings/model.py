@@ -25,11 +25,11 @@ from chatbot_mvp.settings.fields import (
     LOCAL_EMBEDDER,
     MASK,
     MODEL_SETTINGS,
-    PROJECT_ROOT,
     SECRETS,
     names_of,
 )
 from chatbot_mvp.settings.hints import NearMiss, legal_values, near_misses
+from chatbot_mvp.settings.installation import PROJECT_ROOT
 from chatbot_mvp.settings.paths import SettingPaths
 
 __all__ = [

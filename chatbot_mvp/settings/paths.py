@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from chatbot_mvp.settings.fields import INSTALLATION, SettingFields
+from chatbot_mvp.settings.fields import SettingFields
+from chatbot_mvp.settings.installation import INSTALLATION
 
 
 class SettingPaths(SettingFields):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from chatbot_mvp.settings.fields import PROJECT_ROOT, Installation
+from chatbot_mvp.settings.installation import PROJECT_ROOT, Installation
 from chatbot_mvp.settings.model import load_settings
 
 
