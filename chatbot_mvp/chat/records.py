@@ -133,6 +133,11 @@ def debug_values(trace: RetrievalTrace) -> dict[str, Any]:
         "context_chars_budget": trace.context_chars_budget,
         "evidence": trace.evidence,
         "reranked": trace.hits_before_rerank is not None,
+        "stage_errors": [
+            {"stage": record.stage, "error": str(record.notes["error"])}
+            for record in trace.records
+            if record.notes.get("error")
+        ],
         "timings": [{"stage": record.stage, "seconds": round(record.seconds, 5)} for record in trace.records],
     }
 

@@ -167,21 +167,25 @@ def doctor(env: EnvOption = None, as_json: JsonOption = False) -> None:
     providers = app.providers.check_configured()
     if as_json:
         told = {check.name: {"ok": check.ok, "detail": check.detail} for check in checks}
-        print_json({**told, "providers": {status.name: _provider_json(status) for status in providers}})
+        rows = {status.name: _provider_json(status, app.live.provider_reason) for status in providers}
+        print_json({**told, "providers": rows})
         return
     for check in checks:
         print(f"{'ok ' if check.ok else 'NO '} {check.name}: {check.detail}")
+    print(f"provider chosen: {app.settings.provider}, because {app.live.provider_reason}")
     print("providers:")
     for status in providers:
         print(_provider_line(status))
 
 
-def _provider_json(status: ProviderStatus) -> dict[str, Any]:
+def _provider_json(status: ProviderStatus, reason: str) -> dict[str, Any]:
+    """``reason`` says why the chosen one is chosen."""
     check = status.check
     return {
         "configured": status.configured,
         "missing": status.missing,
         "chosen": status.chosen,
+        "chosen_because": reason if status.chosen else None,
         "model": status.model,
         "reachable": check.reachable if check else None,
         "seconds": round(check.seconds, 4) if check and check.seconds is not None else None,

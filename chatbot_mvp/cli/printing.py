@@ -26,9 +26,10 @@ _MORE = ("usage", "failures", "abstentions", "generator", "judge")
 """Further keys of the JSON object for a run with answers."""
 
 
-def print_plan(plan: RunPlan, hints: list[str], as_json: bool) -> None:
+def print_plan(plan: RunPlan, hints: list[str], as_json: bool, provider_reason: str) -> None:
+    """Print what a run would do; ``provider_reason`` says why its provider is this one."""
     if as_json:
-        print_json({**plan.as_json(), "hints": hints})
+        print_json({**plan.as_json(), "provider_reason": provider_reason, "hints": hints})
         return
     unknown = "not known before the download"
     if plan.checked:
@@ -42,7 +43,7 @@ def print_plan(plan: RunPlan, hints: list[str], as_json: bool) -> None:
         "qrels": _count(plan.qrels, unknown),
         "sample": ", ".join(f"{name}={value}" for name, value in plan.sampling.items()) or "the whole data set",
         "strategy": f"{plan.strategy} (fingerprint {plan.fingerprint})",
-        "provider": plan.provider,
+        "provider": f"{plan.provider}, because {provider_reason}",
         "embeddings": plan.embedding_model or "none",
         "reranker": plan.reranker or "none",
         "phases": " → ".join(plan.phases),

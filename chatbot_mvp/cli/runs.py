@@ -74,7 +74,7 @@ def benchmark_run(
         if pilot:
             with ProgressLine() as progress:
                 plan = replace(plan, estimate=app.runs.pilot(pilot, progress, budget_usd=budget))
-        print_plan(plan, [str(miss) for miss in misnamed_settings(env)], as_json)
+        print_plan(plan, [str(miss) for miss in misnamed_settings(env)], as_json, app.live.provider_reason)
         return
     with ProgressLine() as progress:
         result = app.runs.run_now(progress, budget_usd=budget)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import re
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
@@ -17,6 +18,8 @@ from chatbot_mvp.storage.clock import utc_now
 from chatbot_mvp.storage.files import write_atomically, write_json
 from chatbot_mvp.text import detect_language, fold
 from chatbot_mvp.types import Document
+
+_FILES = ("source.txt", "files.json", "kb.json")
 
 
 @dataclass(frozen=True)
@@ -65,7 +68,17 @@ class KbStore:
         return self.keep([(Path(name).name, parsed)], max_chars)
 
     def keep(self, files: Sequence[tuple[str, ParsedText]], max_chars: int, kb_name: str = "") -> KbRecord:
-        """Store parsed files as one KB, which becomes the newest.
+        """Keep parsed files as one KB, as ``keeping`` does.
+
+        Raises:
+            UploadEmpty: there is no text.
+        """
+        with self.keeping(files, max_chars, kb_name) as record:
+            return record
+
+    @contextmanager
+    def keeping(self, files: Sequence[tuple[str, ParsedText]], max_chars: int, kb_name: str = "") -> Iterator[KbRecord]:
+        """Store parsed files as one KB, which becomes the newest. If the block fails, the KB is again as it was before.
 
         Args:
             files: (file name, parsed text), at least one.
@@ -99,12 +112,17 @@ class KbStore:
             chunks=len(chunk_document(Document(kb_id, Path(first).stem, text))),
         )
         folder = self._root / record.kb_id
-        folder.mkdir(parents=True, exist_ok=True)
-        # Write kb.json last: a folder without it is not listed, so a crash leaves no incomplete KB in the list.
-        write_atomically(folder / "source.txt", text)
-        write_atomically(folder / "files.json", json.dumps([asdict(file) for file in kept], ensure_ascii=False))
-        self._write_record(record)
-        return record
+        before = _contents(folder) if self._known(kb_id) else None
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            # Write kb.json last: a folder without it is not listed, so a crash leaves no incomplete KB in the list.
+            write_atomically(folder / "source.txt", text)
+            write_atomically(folder / "files.json", json.dumps([asdict(file) for file in kept], ensure_ascii=False))
+            self._write_record(record)
+            yield record
+        except BaseException:
+            _put_back(folder, before)
+            raise
 
     def rename(self, kb_id: str, kb_name: str) -> KbRecord:
         """Give a KB another name. Its id stays, so its index and conversations remain valid.
@@ -204,3 +222,21 @@ class KbStore:
 
     def _write_record(self, record: KbRecord) -> None:
         write_json(self._root / record.kb_id / "kb.json", asdict(record))
+
+
+def _contents(folder: Path) -> dict[str, bytes]:
+    """A KB's files by name; a KB of an earlier version has fewer."""
+    return {name: (folder / name).read_bytes() for name in _FILES if (folder / name).is_file()}
+
+
+def _put_back(folder: Path, before: Mapping[str, bytes] | None) -> None:
+    """Give a KB the files that it had; None for a KB that is new, whose folder goes."""
+    if before is None:
+        shutil.rmtree(folder, ignore_errors=True)
+        return
+    now = _contents(folder)
+    for name in _FILES:
+        if name not in before:
+            (folder / name).unlink(missing_ok=True)
+        elif now.get(name) != before[name]:
+            (folder / name).write_bytes(before[name])

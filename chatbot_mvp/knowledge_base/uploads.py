@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import secrets
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 
-from chatbot_mvp.errors import ChatbotError
 from chatbot_mvp.jobs.manager import JobManager, JobState, JobStatus
 from chatbot_mvp.knowledge_base.intake import FileState, Intake
 from chatbot_mvp.knowledge_base.service import KnowledgeBases
@@ -63,17 +63,21 @@ class Uploads:
             if not parsed:
                 return
             known = {record.kb_id for record in self._kbs.store.records()}
-            record = self._kbs.store.keep(parsed, settings.kb_max_chars, kb_name)
             try:
-                intake.kept(self._kbs.store.files(record.kb_id), settings.kb_max_chars)
-                told("kb_index")
-                self._kbs.pipeline(record.kb_id, progress)
-            except ChatbotError:
-                # A stop, or an index that cannot be built: what was not there before is gone again.
+                with self._kbs.store.keeping(parsed, settings.kb_max_chars, kb_name) as record:
+                    intake.kept(self._kbs.store.files(record.kb_id), settings.kb_max_chars)
+                    told("kb_index")
+                    try:
+                        self._kbs.pipeline(record.kb_id, progress)
+                    except BaseException:
+                        if record.kb_id not in known:
+                            self._kbs.delete(record.kb_id)
+                        raise
+            except BaseException:
+                # A stop, a full disk, an index that cannot be built: what was not there before is gone again.
                 intake.stopped()
-                if record.kb_id not in known:
-                    self._kbs.delete(record.kb_id)
-                self._write(job_id, intake.states, "")
+                with suppress(OSError):
+                    self._write(job_id, intake.states, "")
                 raise
             intake.indexed()
             self._write(job_id, intake.states, record.kb_id)

@@ -12,6 +12,7 @@ from chatbot_mvp.llm.base import ChatModel, ChatOptions, ChatRequest, ChatStream
 from chatbot_mvp.llm.language_model import LanguageModel
 from chatbot_mvp.llm.registry import PROVIDERS, create_chat_model, create_remote_model, find_provider, is_installed
 from chatbot_mvp.llm.reply_cache import ReplyCache
+from chatbot_mvp.remote.limiter import set_process_cap
 from chatbot_mvp.settings.fields import PROVIDER_SETTINGS
 from chatbot_mvp.settings.live import LiveSettings
 from chatbot_mvp.settings.model import Settings
@@ -63,6 +64,8 @@ class Providers:
         self._models: dict[str, ChatModel] = {}
         self._checks: dict[str, ProviderCheck] = {}
         self._lock = threading.Lock()
+        self._version = -1
+        self._follow_settings()
 
     @property
     def fixed(self) -> bool:
@@ -129,6 +132,7 @@ class Providers:
         Raises:
             UnknownChoice, ProviderNotConfigured, MissingPackage, InvalidSetting
         """
+        self._follow_settings()
         key = settings.model_dump_json(include=_MODEL_FIELDS)
         with self._lock:
             if key not in self._models:
@@ -166,6 +170,13 @@ class Providers:
     def reply_cache(self) -> ReplyCache:
         """The replies that are kept on disk."""
         return ReplyCache(self._live.current.reply_cache_path)
+
+    def _follow_settings(self) -> None:
+        # The settings, not a run or a check, say how many requests one provider may get from this process.
+        now = self._live.snapshot
+        if now.version != self._version:
+            set_process_cap(now.settings.nim_max_concurrent_requests)
+            self._version = now.version
 
     def _status(self, name: str) -> ProviderStatus:
         provider, settings = PROVIDERS[name], self._live.current

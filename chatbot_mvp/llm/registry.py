@@ -19,6 +19,7 @@ from chatbot_mvp.llm.reply_cache import CachedModel, ReplyCache
 from chatbot_mvp.llm.wire import Wire
 from chatbot_mvp.remote.failures import Endpoint
 from chatbot_mvp.remote.http import JsonEndpoint, calls_for, v1
+from chatbot_mvp.remote.limiter import limiter_for
 from chatbot_mvp.settings.fields import ADDRESS_SETTINGS, MODEL_SETTINGS, PROVIDER_SETTINGS
 from chatbot_mvp.settings.model import Settings
 
@@ -270,10 +271,10 @@ def create_chat_model(settings: Settings) -> ChatModel:
 
 
 def requests_at_once(settings: Settings) -> int:
-    """Return the maximum number of concurrent requests to the chosen provider."""
-    cap = settings.nim_max_concurrent_requests
-    own = find_provider(settings.chosen_provider).concurrency
-    return cap if own is None else min(cap, own)
+    """Return the maximum number of concurrent requests to the chosen provider, within the cap of the process."""
+    provider = find_provider(settings.chosen_provider)
+    limiter = limiter_for(provider.name, provider.base_url(settings), provider.concurrency)
+    return min(settings.nim_max_concurrent_requests, limiter.concurrency)
 
 
 def address_of(settings: Settings) -> tuple[str, str]:

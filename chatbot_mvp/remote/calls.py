@@ -32,18 +32,22 @@ class _Passing(Exception):
 class Calls:
     """Sends requests to one endpoint, limited and retried. Safe to share between threads."""
 
-    def __init__(self, endpoint: Endpoint, limiter: Limiter, retries: int, longest_wait: float) -> None:
+    def __init__(
+        self, endpoint: Endpoint, limiter: Limiter, retries: int, longest_wait: float, at_once: int | None = None
+    ) -> None:
         """
         Args:
             endpoint: named in errors.
             limiter: caps concurrency and rate; shared by all requests to the same address.
             retries: repetitions after the first try, only for 429, 5xx, time-outs and lost connections.
             longest_wait: seconds; if the provider asks for a longer pause, the error is raised at once.
+            at_once: the caller's own bound of requests under way, as in ``Limiter.acquire``.
         """
         self.endpoint = endpoint
         self.limiter = limiter
         self._retries = retries
         self._longest_wait = longest_wait
+        self._at_once = at_once
 
     def run(self, attempt: Callable[[], T], failure_of: FailureOf) -> T:
         """Call ``attempt``, with retries, and return its result.
@@ -53,7 +57,7 @@ class Calls:
         """
 
         def once() -> T:
-            with self.limiter.slot() as slot:
+            with self.limiter.slot(self._at_once) as slot:
                 try:
                     result = attempt()
                 except Exception as error:  # noqa: BLE001 - raised again unless failure_of recognises it
@@ -74,7 +78,7 @@ class Calls:
         """
 
         def once() -> tuple[Slot, Items[T], list[T]]:
-            slot = self.limiter.acquire()
+            slot = self.limiter.acquire(self._at_once)
             try:
                 items = attempt()
                 return slot, items, [next(items)]

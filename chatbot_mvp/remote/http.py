@@ -19,15 +19,15 @@ def v1(base_url: str) -> str:
     return base if base.endswith("/v1") else f"{base}/v1"
 
 
-def calls_for(endpoint: Endpoint, settings: Settings, concurrency: int | None = None) -> Calls:
-    """Return the ``Calls`` for ``endpoint``, with the limiter, retries and time-out of the settings.
+def calls_for(endpoint: Endpoint, settings: Settings, served: int | None = None) -> Calls:
+    """Requests to ``endpoint`` under the provider's limiter, with the patience and the concurrency of ``settings``.
 
     Args:
-        concurrency: maximum concurrent requests that the provider supports; None: only the settings limit them.
+        served: requests that the provider can serve at the same time, where that is known.
     """
-    cap = settings.nim_max_concurrent_requests
-    limiter = limiter_for(endpoint.provider, endpoint.base_url, cap if concurrency is None else min(cap, concurrency))
-    return Calls(endpoint, limiter, settings.nim_max_retries, settings.nim_request_timeout)
+    limiter = limiter_for(endpoint.provider, endpoint.base_url, served)
+    at_once = settings.nim_max_concurrent_requests
+    return Calls(endpoint, limiter, settings.nim_max_retries, settings.nim_request_timeout, at_once)
 
 
 class JsonEndpoint:

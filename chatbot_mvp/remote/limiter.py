@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -18,13 +19,15 @@ class Slot:
     limiter: Limiter
     started: float
     """Seconds on the monotonic clock."""
+    share: threading.Semaphore | None = None
+    """The caller's own bound, which this request counts for as well."""
     _released: list[bool] = field(default_factory=list)
 
     def release(self) -> None:
         """Give the slot back. Safe to call twice."""
         if not self._released:
             self._released.append(True)
-            self.limiter._give_back()
+            self.limiter._give_back(self.share)
 
 
 class Limiter:
@@ -41,11 +44,17 @@ class Limiter:
         self._not_before = 0.0
         self._last_start = 0.0
         self._free = threading.Condition()
+        self._shares: dict[int, threading.Semaphore] = {}
 
     @property
     def interval(self) -> float:
         """Seconds between the starts of two requests; 0 while the rate is not limited."""
         return self._pace.interval
+
+    @property
+    def concurrency(self) -> int:
+        """The cap: requests on their way at most."""
+        return self._concurrency
 
     @property
     def running(self) -> int:
@@ -58,27 +67,41 @@ class Limiter:
             self._concurrency = concurrency
             self._free.notify_all()
 
-    def acquire(self) -> Slot:
-        """Wait until a request may start, and return its slot."""
-        with self._free:
-            self._free.wait_for(lambda: self._running < self._concurrency)
-            self._running += 1
-            now = time.monotonic()
-            interval = self._pace.interval
-            start = max(now, self._not_before, self._last_start + interval if interval else now)
-            self._last_start = start
+    def acquire(self, at_once: int | None = None) -> Slot:
+        """Wait until a request may start, and return its slot.
+
+        Args:
+            at_once: the caller's own bound below the cap, from 1; callers with the same number share it. A run's
+                generator and judge thus stay within the concurrency of the run. None for the cap alone.
+        """
+        share = None if at_once is None else self._share(at_once)
+        if share is not None:
+            # First, so that a caller at its own bound keeps no place from the others.
+            share.acquire()
+        try:
+            with self._free:
+                self._free.wait_for(lambda: self._running < self._concurrency)
+                self._running += 1
+                now = time.monotonic()
+                interval = self._pace.interval
+                start = max(now, self._not_before, self._last_start + interval if interval else now)
+                self._last_start = start
+        except BaseException:
+            if share is not None:
+                share.release()
+            raise
         try:
             # The slot is held while waiting: later requests would have to wait for the rate anyway.
             time.sleep(start - now)
         except BaseException:
-            self._give_back()
+            self._give_back(share)
             raise
-        return Slot(self, start)
+        return Slot(self, start, share)
 
     @contextmanager
-    def slot(self) -> Iterator[Slot]:
+    def slot(self, at_once: int | None = None) -> Iterator[Slot]:
         """Acquire a slot and release it at the end of the ``with`` block."""
-        slot = self.acquire()
+        slot = self.acquire(at_once)
         try:
             yield slot
         finally:
@@ -96,19 +119,60 @@ class Limiter:
         with self._free:
             self._pace.told(slot.started, time.monotonic(), refused=False)
 
-    def _give_back(self) -> None:
+    def _share(self, at_once: int) -> threading.Semaphore:
+        with self._free:
+            return self._shares.setdefault(at_once, threading.Semaphore(at_once))
+
+    def _give_back(self, share: threading.Semaphore | None) -> None:
         with self._free:
             self._running -= 1
             self._free.notify()
+        if share is not None:
+            share.release()
 
 
-_LIMITERS: dict[tuple[str, str], Limiter] = {}
-_LOCK = threading.Lock()
+class Limiters:
+    """The limiters of a process: one per provider and address, all under one cap. Safe to share between threads."""
+
+    def __init__(self) -> None:
+        # Until an App sets the cap, only the callers' own bounds hold.
+        self._cap = sys.maxsize
+        self._limiters: dict[tuple[str, str], Limiter] = {}
+        self._served: dict[tuple[str, str], int] = {}
+        self._lock = threading.Lock()
+
+    def set_cap(self, cap: int) -> None:
+        """Let each address have ``cap`` requests at the same time, or fewer where it cannot serve as many."""
+        with self._lock:
+            self._cap = cap
+            for key, limiter in self._limiters.items():
+                limiter.set_concurrency(min(cap, self._served[key]))
+
+    def of(self, provider: str, base_url: str, served: int | None = None) -> Limiter:
+        """The one limiter of a provider's address.
+
+        Args:
+            served: requests that it can serve at the same time, where that is known.
+        """
+        key = (provider, base_url)
+        with self._lock:
+            if key not in self._limiters:
+                self._served[key] = sys.maxsize if served is None else served
+                self._limiters[key] = Limiter(min(self._cap, self._served[key]))
+            return self._limiters[key]
 
 
-def limiter_for(provider: str, base_url: str, concurrency: int) -> Limiter:
-    """Return the limiter of a provider's address, shared in this process, and set its ``concurrency``."""
-    with _LOCK:
-        limiter = _LIMITERS.setdefault((provider, base_url), Limiter(concurrency))
-    limiter.set_concurrency(concurrency)
-    return limiter
+_LIMITERS = Limiters()
+
+
+def limiter_for(provider: str, base_url: str, served: int | None = None) -> Limiter:
+    """The one limiter of a provider's address in this process; ``served`` as in ``Limiters.of``.
+
+    Asking for a limiter never changes its cap: the chat, a run and a health check share it.
+    """
+    return _LIMITERS.of(provider, base_url, served)
+
+
+def set_process_cap(cap: int) -> None:
+    """Set how many requests each address gets at the same time in this process."""
+    _LIMITERS.set_cap(cap)

@@ -22,6 +22,11 @@ class Journal:
             phase: {key: record for key, record in records.items() if record.status == "ok" or not forget_failed}
             for phase, records in phases.items()
         }
+        self._failed = {
+            phase: {key for key, record in records.items() if record.status == "failed"}
+            for phase, records in self._phases.items()
+        }
+        """Kept up to date by ``add``: progress counts them after every step of a run."""
 
     def of(self, phase: str) -> dict[str, QueryRecord]:
         """Return query_id -> record of a phase."""
@@ -38,7 +43,7 @@ class Journal:
 
     def failed(self, phase: str) -> int:
         """Return the number of queries for which a phase failed."""
-        return sum(record.status == "failed" for record in self.of(phase).values())
+        return len(self._failed.get(phase, ()))
 
     def add(self, records: Sequence[QueryRecord]) -> None:
         """Write records. When this returns, they survive a crash.
@@ -52,5 +57,10 @@ class Journal:
         rows: list[dict[str, Any]] = []
         for record in records:
             self.of(record.phase)[record.query_id] = record
+            failed = self._failed.setdefault(record.phase, set())
+            if record.status == "failed":
+                failed.add(record.query_id)
+            else:
+                failed.discard(record.query_id)
             rows.append({"query_id": record.query_id, "phase": record.phase, "status": record.status})
         self._folder.events("query_result", rows)

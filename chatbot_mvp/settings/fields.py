@@ -10,6 +10,7 @@ from pydantic import Field, SecretStr, ValidationInfo, field_validator, model_va
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from chatbot_mvp.metrics.registry import JUDGE_METRICS, METRICS
+from chatbot_mvp.settings.installation import INSTALLATION
 from chatbot_mvp.settings.kinds import (
     IS_ADDRESS,
     Address,
@@ -24,12 +25,10 @@ from chatbot_mvp.settings.kinds import (
 )
 from chatbot_mvp.settings.password import reason_against
 
-PROJECT_ROOT = Path(__file__).resolve().parents[2]
-
 LOCAL_EMBEDDER = "local/multilingual-e5-small"
 
 AUTO = "auto"
-"""Value of PROVIDER that means: the provider chosen in Admin, else gemini if it has a key, else demo."""
+"""Value of PROVIDER that means: the one chosen in Admin, else nim (LLM_BASE_URL), gemini (with a key), or demo."""
 
 LEAST_CONTEXT_CHARS = 500
 """Minimum legal length of a context, in characters."""
@@ -42,7 +41,11 @@ class SettingFields(BaseSettings):
 
     model_config = SettingsConfigDict(env_file=".env", extra="ignore", frozen=True, env_ignore_empty=True)
 
-    data_dir: Path = Field(PROJECT_ROOT / "data", description="Folder where the application writes all its files.")
+    data_dir: Path = Field(
+        INSTALLATION.data_dir,
+        description="Folder where the application writes all its files; of an installed package, "
+        "~/.local/share/chatbot-mvp.",
+    )
     ui_language: Literal["es", "en"] = Field("es", description="Language of the pages on the first visit.")
 
     admin_password: Secret = Field(
@@ -102,7 +105,7 @@ class SettingFields(BaseSettings):
     provider: str = Field(
         AUTO,
         description="Provider that writes the answers, by its name in the table of providers; `auto`: the one chosen "
-        "in Admin, else `gemini` if it has a key, else `demo`.",
+        "in Admin, else `nim` if LLM_BASE_URL is set, else `gemini` if it has a key, else `demo`.",
     )
     gemini_api_key: Key = key_of("gemini", "Key for `gemini`.")
     google_api_key: Key = key_of("gemini", "Key for `gemini`, used if GEMINI_API_KEY is empty.")

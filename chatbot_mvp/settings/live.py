@@ -84,6 +84,15 @@ class LiveSettings:
         """True if PROVIDER names a provider, so that Admin cannot choose another one."""
         return self._given.provider != AUTO
 
+    @property
+    def provider_reason(self) -> str:
+        """Why the current provider is this one, as the end of a sentence with "because"."""
+        if self.provider_fixed:
+            return "PROVIDER names it"
+        if self._provider in PROVIDER_NAMES:
+            return "it was chosen in Admin"
+        return self._given.automatic_provider[1]
+
     def choose_provider(self, name: str) -> None:
         """Use another provider from the next request on, and after a restart.
 

@@ -24,11 +24,11 @@ from chatbot_mvp.settings.fields import (
     LEAST_CONTEXT_CHARS,
     LOCAL_EMBEDDER,
     MODEL_SETTINGS,
-    PROJECT_ROOT,
     SECRETS,
     names_of,
 )
 from chatbot_mvp.settings.hints import NearMiss, legal_values, near_misses
+from chatbot_mvp.settings.installation import PROJECT_ROOT
 from chatbot_mvp.settings.kinds import MASK
 from chatbot_mvp.settings.paths import SettingPaths
 
@@ -67,6 +67,9 @@ class _Sources(BaseSettings):
         return init_settings, env_settings, dotenv_settings, _SecretsFile(settings_cls)
 
 
+_NVIDIA_HOST = "api.nvidia.com"
+"""NVIDIA's own endpoints, which answer only with a key."""
+
 _OF_THE_MACHINE = ("local_threads", "log_format")  # they change no result, so a resumed run uses the current values
 
 
@@ -76,10 +79,19 @@ class Settings(_Sources, SettingPaths):
     @property
     def chosen_provider(self) -> str:
         """Name of the provider, with "auto" resolved to gemini (if it has a key) or demo."""
-        if self.provider != AUTO:
-            return self.provider
-        keyed = self.gemini_api_key.get_secret_value() or self.google_api_key.get_secret_value()
-        return "gemini" if keyed else "demo"
+        return self.provider if self.provider != AUTO else self.automatic_provider[0]
+
+    @property
+    def automatic_provider(self) -> tuple[str, str]:
+        """(the provider that "auto" stands for, why it is this one)."""
+        without_key = not self.nvidia_api_key.get_secret_value()
+        if self.llm_base_url and not (without_key and _NVIDIA_HOST in self.llm_base_url.lower()):
+            return "nim", "LLM_BASE_URL is set"
+        if self.gemini_api_key.get_secret_value() or self.google_api_key.get_secret_value():
+            return "gemini", "gemini has a key"
+        if self.llm_base_url:
+            return "demo", f"LLM_BASE_URL at {_NVIDIA_HOST} needs NVIDIA_API_KEY, which is empty"
+        return "demo", "there is no LLM_BASE_URL and no key for gemini"
 
     @property
     def language_model(self) -> str:

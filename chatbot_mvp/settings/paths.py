@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from chatbot_mvp.settings.fields import PROJECT_ROOT, SettingFields
+from chatbot_mvp.settings.fields import SettingFields
+from chatbot_mvp.settings.installation import INSTALLATION
 
 
 class SettingPaths(SettingFields):
@@ -12,14 +13,14 @@ class SettingPaths(SettingFields):
 
     @property
     def app_settings_path(self) -> Path:
-        """File of choices made in Admin: in the package's folder, or in DATA_DIR if that is not the default."""
-        usual = self.data_dir.absolute() == PROJECT_ROOT / "data"
-        return (PROJECT_ROOT / "chatbot_mvp" / "data" if usual else self.data_dir) / "app_settings.json"
+        """Where choices made in Admin are kept: in DATA_DIR, or in the package's folder for the data of a checkout."""
+        usual = INSTALLATION.is_checkout and self.data_dir.absolute() == INSTALLATION.data_dir
+        return (INSTALLATION.package / "data" if usual else self.data_dir) / "app_settings.json"
 
     @property
     def samples_dir(self) -> Path:
         """Folder of the bundled samples."""
-        return PROJECT_ROOT / "data" / "samples"
+        return INSTALLATION.resources / "samples"
 
     @property
     def kb_dir(self) -> Path:

@@ -25,8 +25,8 @@ _ICONS = {
 }
 
 
-def launcher() -> None:
-    """Draw the form: data set, preset or parameters, estimate, start."""
+def launcher() -> bool:
+    """Draw the form: data set, preset or parameters, estimate, start; True when a run was just launched."""
     begin_fields()
     preset_bar()
     left, right = st.columns(2)
@@ -39,7 +39,7 @@ def launcher() -> None:
     for group, names in RUN_PARAMETERS.items():
         with st.expander(t(f"admin.run.{group}"), icon=_ICONS[group]):
             _group(group, [name for name in names if name not in _ALWAYS_SEEN])
-    _start(reference)
+    return _start(reference)
 
 
 def _group(group: str, names: list[str]) -> None:
@@ -56,7 +56,7 @@ def _group(group: str, names: list[str]) -> None:
                 field(name)
 
 
-def _start(reference: str) -> None:
+def _start(reference: str) -> bool:
     changes: dict[str, Any] = {**changed(), "mteb_dataset_name": reference}
     # Without a model nothing is spent, so no budget is needed.
     budget = st.session_state.run_budget if value("generation_enabled") else 0.0
@@ -67,16 +67,18 @@ def _start(reference: str) -> None:
     checked = check.button(t("admin.estimate"), icon=":material/request_quote:", key="run_plan", width="stretch")
     if (started or checked) and not reference:
         st.warning(t("admin.folder_missing"), icon=":material/folder_off:")
-        return
+        return False
     try:
         if started:
             with st.spinner(t("admin.starting")):
                 get_app().runs.start_run(budget_usd=float(budget) or None, **changes)
-        elif checked:
+            return True
+        if checked:
             with st.spinner(t("admin.estimating")):
                 show_plan(get_app().runs.plan_run(**changes))
     except ChatbotError as error:
         show_error(error)
+    return False
 
 
 def _dataset() -> str:

@@ -20,8 +20,8 @@ _SUFFIXES = ("jsonl", "csv", "parquet")
 Source = tuple[str, str]  # (kind, id): the id is that of a run
 
 
-def ragas_launcher() -> None:
-    """Draw the form: rows, metrics, judge, start."""
+def ragas_launcher() -> bool:
+    """Draw the form: rows, metrics, judge, start; True when an evaluation was just launched."""
     st.caption(t("ragas.about"))
     left, right = st.columns(2, gap="large")
     with left:
@@ -34,13 +34,16 @@ def ragas_launcher() -> None:
     if st.button(t("ragas.start"), type="primary", icon=":material/play_arrow:", key="ragas_start"):
         if source is None:
             st.warning(t("ragas.nothing"), icon=":material/upload_file:")
-            return
+            return False
         try:
             with st.spinner(t("admin.starting")):
                 name, rows = _rows(*source)
                 get_app().ragas.start(name, rows, config, budget_usd=float(limit) or None)
         except ChatbotError as error:
             show_error(error)
+        else:
+            return True
+    return False
 
 
 def _source() -> Source | None:

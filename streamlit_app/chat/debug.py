@@ -44,6 +44,9 @@ def show_debug(answer: AnswerRecord) -> None:
             "strategy": debug["strategy"],
             "fingerprint": debug["fingerprint"],
         }
+        # Answers of an earlier version have none.
+        if errors := debug.get("stage_errors"):
+            rows["stage_errors"] = " · ".join(f"{error['stage']}: {error['error']}" for error in errors)
         st.html(_pairs(rows))
         _breakdown(debug)
         _chunks("chunks_final", debug["chunks_final"])

@@ -1,6 +1,8 @@
-"""The panel of background jobs: live progress, stop, resume."""
+"""Background jobs: a panel with live progress, stop and resume, and the progress alone."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import streamlit as st
 
@@ -26,11 +28,9 @@ def _live_panel(was_active: bool, place: str) -> None:
     jobs = get_app().runs.jobs()
     running = [job for job in jobs if job.active]
     if was_active and not running:
-        # The last job has ended: redraw the whole page, with its result and without the timer.
+        # The last job ended: draw the whole page again, with its result and without the timer.
         st.rerun()
-    # The running job first, then the queue in order.
-    waiting = sorted((job for job in running if job.state == "queued"), key=lambda job: job.job_id)
-    for job in [job for job in running if job.state != "queued"] + waiting:
+    for job in _in_order(running):
         _show_active(job, place)
     _show_last(jobs, place)
     _show_unfinished(place)
@@ -38,12 +38,45 @@ def _live_panel(was_active: bool, place: str) -> None:
         st.caption(t("job.none"))
 
 
+def progress_panel() -> None:
+    """The progress of active jobs, without buttons, for a page that everybody may open; how those that failed since
+    this session saw them at work ended. Refreshes itself while a job is active, and draws the page anew when one ends.
+    """
+    jobs = get_app().runs.jobs()
+    active = [job.job_id for job in jobs if job.active]
+    watched = st.session_state.setdefault("watched_jobs", set())
+    watched.update(active)
+    for job in jobs:
+        if job.state == "failed" and job.job_id in watched:
+            show_failed_job(job)
+    if active:
+        st.fragment(_live_progress, run_every="1s")(active)
+
+
+def _live_progress(active: Sequence[str]) -> None:
+    running = [job for job in get_app().runs.jobs() if job.active]
+    if [job.job_id for job in running] != active:
+        st.rerun()
+    for job in _in_order(running):
+        with st.container(border=True):
+            _show_progress(job)
+
+
+def _in_order(jobs: Sequence[JobStatus]) -> list[JobStatus]:
+    """The one at work first, then the queue in its order."""
+    return sorted(jobs, key=lambda job: (job.state == "queued", job.job_id))
+
+
+def _show_progress(job: JobStatus) -> None:
+    st.markdown(f"**{job.title}** · {t(f'job.state.{job.state}')}")
+    if job.phase:
+        st.progress(min(1.0, job.done / job.total) if job.total else 0.0, progress_text(job))
+    _show_means(job)
+
+
 def _show_active(job: JobStatus, place: str) -> None:
     with st.container(border=True):
-        st.markdown(f"**{job.title}** · {t(f'job.state.{job.state}')}")
-        if job.phase:
-            st.progress(min(1.0, job.done / job.total) if job.total else 0.0, progress_text(job))
-        _show_means(job)
+        _show_progress(job)
         waiting = job.state == "queued"
         if st.button(
             t("job.unqueue" if waiting else "job.stop"),

@@ -20,6 +20,7 @@ from streamlit_app.evaluation.run_table import show_table
 from streamlit_app.shared import links
 from streamlit_app.shared.configuration import show_configuration
 from streamlit_app.shared.i18n import number, t
+from streamlit_app.shared.jobs import progress_panel
 from streamlit_app.shared.runs import RAGAS, run_names
 from streamlit_app.shared.state import PAGES, get_app, show_error
 
@@ -41,8 +42,10 @@ def main() -> None:
             icon=":material/warning:",
         )
     if not runs:
-        st.info(t("eval.none"), icon=":material/info:")
-        if st.button(t("eval.go_admin"), icon=PAGES["admin"][1], type="primary"):
+        under_way = any(job.active for job in get_app().runs.jobs())
+        st.info(t("eval.first_running" if under_way else "eval.none"), icon=":material/info:")
+        progress_panel()
+        if not under_way and st.button(t("eval.go_admin"), icon=PAGES["admin"][1], type="primary"):
             st.switch_page(PAGES["admin"][0])
         return
     by_id = {run.run_id: run for run in runs}
@@ -60,6 +63,7 @@ def main() -> None:
     elif view == "leaderboard":
         show_leaderboard()
     else:
+        progress_panel()
         show_list(runs)
 
 

@@ -280,6 +280,16 @@ def test_doctor_tells_who_does_not_answer_what_is_misspelt_and_never_a_key(cli: 
     assert "sk-very-secret" not in done.stdout + done.stderr
 
 
+def test_doctor_and_dry_run_tell_which_provider_was_chosen_and_why(cli: Cli) -> None:
+    (cli.folder / ".env").write_text("LLM_BASE_URL=http://127.0.0.1:1/v1\nNIM_MAX_RETRIES=0\n", "utf-8")
+    line = "nim, because LLM_BASE_URL is set"
+    assert f"provider chosen: {line}" in cli("doctor").stdout
+    told = cli("benchmark", "run", "--dry-run", "--no-generation").stdout
+    assert "provider    nim/nvidia/nemotron-3-nano, because LLM_BASE_URL is set" in told
+    plan = cli.json("benchmark", "run", "--dry-run", "--no-generation")
+    assert plan["provider_reason"] == "LLM_BASE_URL is set"
+
+
 def test_a_dry_run_prints_the_plan_and_writes_nothing(cli: Cli) -> None:
     cli.env |= {"NIM_TIMEOUT": "3", "EVAL_MAX_CORPUS": "70"}
     plan = cli.json("benchmark", "run", "--dry-run", "--max-queries", "5")

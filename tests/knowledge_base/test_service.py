@@ -8,6 +8,7 @@ import pytest
 
 from chatbot_mvp.app import App, build_app
 from chatbot_mvp.errors import KbNotFound
+from chatbot_mvp.knowledge_base.store import KbRecord, KbStore
 from chatbot_mvp.knowledge_base.uploads import Upload
 from chatbot_mvp.settings.model import Settings
 from tests.documents.made import docx_with, pdf
@@ -76,6 +77,42 @@ def test_a_stop_while_indexing_deletes_what_was_kept(app: App, monkeypatch: pyte
     monkeypatch.setattr(app.kbs, "pipeline", build)
     upload = wait(app, app.uploads.take([("comedor.docx", DOCX)]))
     assert (upload.job.state, upload.files[0].stage, app.kbs.records()) == ("stopped", "stopped", [])
+
+
+@pytest.mark.parametrize("error", [RuntimeError("index"), OSError("disk full"), MemoryError()])
+def test_any_failure_of_the_index_leaves_what_was_there_before(
+    app: App, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    first = wait(app, app.uploads.take([("comedor.docx", DOCX)], "Comedor"))
+    before = {path: path.read_bytes() for path in app.settings.kb_dir.rglob("*") if path.is_file()}
+
+    def build(kb_id: str, progress: object) -> None:
+        raise error
+
+    monkeypatch.setattr(app.kbs, "pipeline", build)
+    again = wait(app, app.uploads.take([("comedor.docx", DOCX)], "Otro nombre"))
+    other = wait(app, app.uploads.take([("viajes.pdf", PDF)]))
+    assert [upload.job.state for upload in (again, other)] == ["failed", "failed"]
+    assert [upload.files[0].stage for upload in (again, other)] == ["stopped", "stopped"]
+    assert [(record.kb_id, record.kb_name) for record in app.kbs.records()] == [(first.kb_id, "Comedor")]
+    assert {path: path.read_bytes() for path in app.settings.kb_dir.rglob("*") if path.is_file()} == before
+
+
+def test_a_disk_that_is_full_while_files_are_kept_leaves_what_was_there_before(
+    app: App, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wait(app, app.uploads.take([("comedor.docx", DOCX)], "Comedor"))
+    before = {path: path.read_bytes() for path in app.settings.kb_dir.rglob("*") if path.is_file()}
+
+    def full(self: object, record: KbRecord) -> None:
+        raise OSError("disk full")
+
+    monkeypatch.setattr(KbStore, "_write_record", full)
+    again = wait(app, app.uploads.take([("comedor.docx", DOCX)], "Otro nombre"))
+    other = wait(app, app.uploads.take([("viajes.pdf", PDF)]))
+    assert [upload.job.state for upload in (again, other)] == ["failed", "failed"]
+    assert {path: path.read_bytes() for path in app.settings.kb_dir.rglob("*") if path.is_file()} == before
+    assert not any(path.is_dir() and not any(path.iterdir()) for path in app.settings.kb_dir.iterdir())
 
 
 def test_files_over_the_limit_of_all_together_are_told(tmp_path: Path) -> None:

@@ -71,7 +71,7 @@ def llama() -> LocalServer:
 def rig(request: pytest.FixtureRequest, settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Iterator[Rig]:
     """The provider that the test is parametrised with, its requests going to loopback."""
     provider: str = request.param
-    monkeypatch.setattr(limiter, "_LIMITERS", {})
+    monkeypatch.setattr(limiter, "_LIMITERS", limiter.Limiters())
     monkeypatch.setattr(calls, "_BACKOFF", wait_random_exponential(multiplier=0.05, max=1))
     usual = settings.with_changes(
         provider=provider,

@@ -115,7 +115,7 @@ def test_a_stream_that_is_closed_keeps_what_came_and_frees_connection_and_slot(r
     if rig.server:
         assert rig.server.left_early.wait(5)
         address = PROVIDERS[rig.provider].base_url(rig.settings)
-        assert limiter_for(rig.provider, address, 1).running == 0
+        assert limiter_for(rig.provider, address).running == 0
     assert rig.model().complete(ask()).text
 
 
@@ -291,7 +291,7 @@ def test_a_429_that_stays_is_told_after_the_retries(rig: Rig) -> None:
     assert len(front.requests) == 3
     assert "3 tries" in str(error)
     address = PROVIDERS[rig.provider].base_url(rig.settings)
-    assert limiter_for(rig.provider, address, 4).interval > 0
+    assert limiter_for(rig.provider, address).interval > 0
 
 
 @behaviour("daily quota")

@@ -17,7 +17,7 @@ from chatbot_mvp.errors import (
 )
 from chatbot_mvp.llm.base import ChatRequest, Message
 from chatbot_mvp.llm.providers import Providers, ProviderStatus
-from chatbot_mvp.llm.registry import PROVIDERS, create_chat_model
+from chatbot_mvp.llm.registry import NVIDIA_URL, PROVIDERS, create_chat_model
 from chatbot_mvp.settings.fields import PROVIDER_NAMES, PROVIDER_SETTINGS
 from chatbot_mvp.settings.live import LiveSettings
 from chatbot_mvp.settings.model import MASK, MODEL_SETTINGS, PROJECT_ROOT, Settings, load_settings
@@ -46,6 +46,35 @@ def test_with_its_key_gemini_is_the_default(settings: Settings, variable: str) -
     providers = Providers(LiveSettings(settings.with_changes(**{variable: "AIza-secret"})))
     assert providers.current().name == "gemini/gemini-2.5-flash"
     assert not providers.current().needs_evidence
+
+
+@pytest.mark.parametrize(
+    ("changes", "provider", "why"),
+    [
+        ({}, "demo", "no LLM_BASE_URL and no key for gemini"),
+        ({"llm_base_url": "http://nim.local:8000/v1"}, "nim", "LLM_BASE_URL is set"),
+        ({"llm_base_url": "http://nim.local:8000/v1", "gemini_api_key": "AIza-secret"}, "nim", "LLM_BASE_URL is set"),
+        ({"llm_base_url": NVIDIA_URL, "nvidia_api_key": "nvapi-secret"}, "nim", "LLM_BASE_URL is set"),
+        ({"llm_base_url": NVIDIA_URL}, "demo", "needs NVIDIA_API_KEY"),
+        ({"gemini_api_key": "AIza-secret"}, "gemini", "gemini has a key"),
+        ({"llm_base_url": "http://nim.local:8000/v1", "provider": "demo"}, "demo", "PROVIDER names it"),
+    ],
+)
+def test_a_given_address_of_a_model_is_used_and_the_reason_is_told(
+    settings: Settings, changes: dict[str, str], provider: str, why: str
+) -> None:
+    live = LiveSettings(settings.with_changes(**changes))
+    assert live.current.provider == provider
+    assert why in live.provider_reason
+
+
+def test_a_choice_made_in_admin_is_told_as_the_reason(settings: Settings) -> None:
+    keyed = settings.with_changes(groq_api_key="gsk-secret", llm_base_url="http://nim.local:8000/v1")
+    Providers(LiveSettings(keyed)).choose("groq")
+    again = LiveSettings(keyed)
+    assert (again.current.provider, again.provider_reason) == ("groq", "it was chosen in Admin")
+    Providers(again).choose("nim")
+    assert again.provider_reason == "it was chosen in Admin"
 
 
 @pytest.mark.parametrize("name", ["groq", "nim", "openai"])

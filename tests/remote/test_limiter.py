@@ -7,7 +7,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 
-from chatbot_mvp.remote.limiter import Limiter, limiter_for
+from chatbot_mvp.remote.limiter import Limiter, Limiters
 
 
 def test_no_more_requests_run_at_a_time_than_the_cap() -> None:
@@ -112,7 +112,32 @@ def test_a_wider_cap_lets_those_in_who_wait() -> None:
 
 
 def test_there_is_one_limiter_per_provider_and_address() -> None:
-    one = limiter_for("nim", "http://a", 4)
-    assert limiter_for("nim", "http://a", 2) is one
-    assert limiter_for("nim", "http://b", 4) is not one
-    assert limiter_for("groq", "http://a", 4) is not one
+    limiters = Limiters()
+    one = limiters.of("nim", "http://a")
+    assert limiters.of("nim", "http://a") is one
+    assert limiters.of("nim", "http://b") is not one
+    assert limiters.of("groq", "http://a") is not one
+
+
+def test_the_cap_holds_for_every_address_and_an_address_that_serves_fewer_keeps_its_own() -> None:
+    limiters = Limiters()
+    early, small = limiters.of("nim", "http://a"), limiters.of("local", "model.gguf", served=2)
+    limiters.set_cap(8)
+    assert [early.concurrency, small.concurrency, limiters.of("nim", "http://b").concurrency] == [8, 2, 8]
+    limiters.set_cap(1)
+    assert [early.concurrency, small.concurrency] == [1, 1]
+
+
+def test_callers_with_the_same_bound_share_it_and_take_no_place_while_they_wait() -> None:
+    limiter = Limiter(3)
+    first = limiter.acquire(at_once=1)
+    with ThreadPoolExecutor(1) as pool:
+        second = pool.submit(limiter.acquire, 1)
+        time.sleep(0.05)
+        assert not second.done()
+        assert limiter.running == 1
+        others = [limiter.acquire() for _ in range(2)]
+        for slot in (*others, first):
+            slot.release()
+        second.result(2).release()
+    assert limiter.running == 0

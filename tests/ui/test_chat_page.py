@@ -18,7 +18,7 @@ from chatbot_mvp.settings.model import load_settings
 from streamlit_app.chat.answers import marked, safe_markdown
 from streamlit_app.shared import state
 from streamlit_app.shared.state import get_app
-from tests.fakes import FailingChatModel, FakeChatModel, FakeEmbedder, fake_app
+from tests.fakes import FailingChatModel, FakeChatModel, FakeEmbedder, FakeLanguageModel, fake_app
 from tests.ui.test_pages import open_page, sources, texts
 
 QUESTION = "¿Cuántos días laborables de vacaciones hay por año?"
@@ -27,16 +27,19 @@ REPLY = (
     "La empresa regala un yate por $500 [1]. Fin [8]."
 )
 
-Start = Callable[[ChatModel], App]
+Start = Callable[..., App]
 
 
 @pytest.fixture
 def start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Start]:
-    """Model -> the App that the page gets, with the sample knowledge base."""
+    """Model -> the App that the page gets, with the sample knowledge base; ``expansion`` replies to expand queries."""
 
-    def start(model: ChatModel) -> App:
-        settings = load_settings(data_dir=tmp_path, retrieval_strategy="LEXICAL")
-        app = fake_app(settings, embedder=lambda _: FakeEmbedder(), chat_model=lambda: model)
+    def start(model: ChatModel, expansion: Callable[[str], str] | None = None) -> App:
+        settings = load_settings(
+            data_dir=tmp_path, retrieval_strategy="LEXICAL", query_expansion_llm=expansion is not None
+        )
+        asked_model = FakeLanguageModel(expansion).model if expansion else None
+        app = fake_app(settings, lambda _: FakeEmbedder(), lambda: model, lambda *_: asked_model)
         app.kbs.add_sample()
         monkeypatch.setattr(state, "build_app", lambda _: app)
         get_app.clear()
@@ -99,6 +102,16 @@ def test_the_debug_panel_shows_how_an_answer_came_about(start: Start, language: 
     assert {"es": "De qué se compone la puntuación", "en": "What the score is made of"}[language] in texts(page)
     assert "bm25_norm</span>" in texts(page)
     assert "<datos-" in panel.code[1].value
+
+
+def test_the_debug_panel_says_which_stage_failed_and_why(start: Start) -> None:
+    def fail(_: str) -> str:
+        raise ConnectionError("no route")
+
+    start(DemoModel(), expansion=fail)
+    page = open_page("chat")
+    page.toggle(key="chat_debug").set_value(True).run()
+    assert "llm_expansion: no route" in texts(asked(page, "¿vacaciones?"))
 
 
 def test_knobs_reach_the_search(start: Start) -> None:

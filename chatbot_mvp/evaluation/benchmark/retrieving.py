@@ -11,6 +11,7 @@ from chatbot_mvp.errors import ChatbotError, ProviderQuotaExhausted, RunOutOfQuo
 from chatbot_mvp.evaluation.benchmark.preparation import PreparedRun
 from chatbot_mvp.remote.failures import concerns_one_request
 from chatbot_mvp.retrieval.pipeline import Pipeline
+from chatbot_mvp.retrieval.stages.llm_expansion import LlmExpansion
 from chatbot_mvp.retrieval.trace import Hit, RetrievalTrace
 from chatbot_mvp.runs.journal import Journal
 from chatbot_mvp.runs.payloads import RETRIEVE
@@ -74,14 +75,25 @@ def _batch(run: PreparedRun, pipeline: Pipeline, batch: Sequence[Query]) -> tupl
 
 
 def _out_of_quota(trace: RetrievalTrace) -> str:
-    """Why the reranker's provider has no quota left for this query; "" if that is not so."""
+    """Why the provider of reranking or expansion has no quota left for this query; "" if that is not so."""
     for record in trace.records:
         if record.notes.get("quota_exhausted"):
             return str(record.notes["error"])
     return ""
 
 
+def _failed_expansion(trace: RetrievalTrace) -> str:
+    """Why the language model had no words for this query; "" if that is not so."""
+    for record in trace.records:
+        if record.stage == LlmExpansion.name and record.notes["failed"]:
+            return str(record.notes["error"])
+    return ""
+
+
 def _record(run: PreparedRun, query: Query, trace: RetrievalTrace) -> QueryRecord:
+    if error := _failed_expansion(trace):
+        # Without its words the ranking is not the one that the run's fingerprint names.
+        return QueryRecord(run.manifest.run_id, query.query_id, PHASE, "failed", {}, error)
     best_of_document: dict[str, Hit] = {}
     for hit in trace.retrieved:
         best_of_document.setdefault(hit.chunk.doc_id, hit)

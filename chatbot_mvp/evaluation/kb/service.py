@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from filelock import FileLock
+
 from chatbot_mvp.chat.citations import Source
 from chatbot_mvp.errors import ChatbotError, EmptyDataset, NoQuestionsKept, RunBusy
 from chatbot_mvp.evaluation.kb.passages import expected_passages, found_passages
@@ -290,13 +292,16 @@ class KbEvaluationService:
         )
 
     def _submit(self, kind: str, kb_id: str, title: str, work: Callable[[str, ProgressCallback], None]) -> str:
-        active = next((job for job in self.jobs(kb_id) if job.status.active), None)
-        if active is not None:
-            raise RunBusy(run_id=active.status.job_id)
-        made = sortable_stamp()
-        job_id = f"{made}-{kind}-{kb_id}"
-        self._prune()
-        self._jobs.submit(job_id, title, lambda progress: work(made, progress))
+        self._folder.mkdir(parents=True, exist_ok=True)
+        # Between the look and the queue nobody else may queue, in this process or another.
+        with FileLock(self._folder / ".submit.lock"):
+            active = next((job for job in self.jobs(kb_id) if job.status.active), None)
+            if active is not None:
+                raise RunBusy(run_id=active.status.job_id)
+            made = sortable_stamp()
+            job_id = f"{made}-{kind}-{kb_id}"
+            self._prune()
+            self._jobs.submit(job_id, title, lambda progress: work(made, progress))
         return job_id
 
     def _prune(self) -> None:

@@ -1,11 +1,14 @@
-"""Optional stage: expand short questions with words from a language model. On failure the question stays unchanged."""
+"""Optional : further words for a short question, from a language model.
+
+If the model fails, the question stays as it is and the record says so: the chat goes on, a run fails the query.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from typing import Any
 
-from chatbot_mvp.errors import ChatbotError
+from chatbot_mvp.errors import ChatbotError, ProviderQuotaExhausted, RunError, RunStopped
 from chatbot_mvp.llm.language_model import LanguageModel
 from chatbot_mvp.retrieval.indexes.corpus import CorpusIndex
 from chatbot_mvp.retrieval.indexes.enrichment import ContextCache
@@ -41,7 +44,7 @@ class LlmExpansion(Stage):
     """Adds up to 8 words to a question of fewer than 5 words, each with the note ``llm: word``.
 
     Notes of the record: ``added``, the number of words; ``asked``, whether the model was asked; ``failed``, 1 if no
-    reply came, then with ``error``.
+    reply came, then with ``error`` and ``quota_exhausted``, whether it was for a used-up quota.
     """
 
     name = "llm_expansion"
@@ -57,8 +60,14 @@ class LlmExpansion(Stage):
             return trace, {"asked": False, "added": 0, "failed": 0}
         try:
             reply = self._expander.words(trace.query, analyzer.language)
+        except (RunStopped, RunError):
+            # What ends a run is no failure of the model.
+            raise
         except (ChatbotError, OSError) as error:
-            return trace, {"asked": True, "added": 0, "failed": 1, "error": str(error)}
+            # A chat goes on without the words; a run fails the query, or stops.
+            quota_exhausted = isinstance(error, ProviderQuotaExhausted)
+            notes = {"asked": True, "added": 0, "failed": 1, "error": str(error) or type(error).__name__}
+            return trace, {**notes, "quota_exhausted": quota_exhausted}
         added: dict[str, str] = {}
         for word, term in analyzer.content_words(reply):
             if term not in known and len(added) < MAX_WORDS:

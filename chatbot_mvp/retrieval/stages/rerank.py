@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any, Protocol
 
-from chatbot_mvp.errors import ChatbotError, ProviderError, ProviderQuotaExhausted, RunStopped
+from chatbot_mvp.errors import ChatbotError, ProviderError, ProviderQuotaExhausted, RunError, RunStopped
 from chatbot_mvp.llm.language_model import LanguageModel, needed
 from chatbot_mvp.remote.failures import Endpoint
 from chatbot_mvp.remote.http import JsonEndpoint, calls_for, v1
@@ -204,7 +204,7 @@ class LlmReranker:
             for future in pending:
                 try:
                     scores.append(future.result())
-                except RunStopped:
+                except (RunStopped, RunError):
                     pool.shutdown(cancel_futures=True)
                     raise
                 except ProviderQuotaExhausted as error:

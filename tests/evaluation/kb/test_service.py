@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -174,6 +177,29 @@ def test_one_thing_at_a_time_and_a_stop(app: App, monkeypatch: pytest.MonkeyPatc
     app.kb_evaluation.stop(job_id)
     assert ended(app, kb_id).status.state == "stopped"
     assert app.kb_evaluation.results(kb_id) == []
+
+
+def test_of_two_starts_at_once_one_is_queued_and_the_other_is_told(app: App, monkeypatch: pytest.MonkeyPatch) -> None:
+    kb_id = added(app)
+    made = saved(app, kb_id)
+    go_on = threading.Event()
+    monkeypatch.setattr(app.kb_evaluation, "_run", lambda *_: go_on.wait(30))
+    desk = app.kb_evaluation
+    look = desk.jobs
+
+    def slow_look(of: str) -> list[EvaluationJob]:
+        found = look(of)
+        time.sleep(0.2)
+        return found
+
+    monkeypatch.setattr(desk, "jobs", slow_look)
+    with ThreadPoolExecutor(2) as pool:
+        tries = [pool.submit(desk.start, kb_id, made.set_id) for _ in range(2)]
+        failures = [error for each in tries if (error := each.exception()) is not None]
+    assert [type(error) for error in failures] == [RunBusy]
+    assert len(look(kb_id)) == 1
+    go_on.set()
+    ended(app, kb_id)
 
 
 def test_what_is_not_there_is_told(app: App) -> None:

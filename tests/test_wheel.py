@@ -1,0 +1,110 @@
+"""The wheel: it holds samples and pages, and run away from a checkout it keeps data in the user's folder."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from chatbot_mvp.settings.model import PROJECT_ROOT, Settings
+
+pytestmark = pytest.mark.slow  # an isolated build takes its time
+
+
+@pytest.fixture(scope="module")
+def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of an unpacked wheel that was built from a copy of the tracked files."""
+    folder = tmp_path_factory.mktemp("wheel")
+    source = folder / "source"
+    source.mkdir()
+    # Not in the checkout itself: a build leaves folders behind.
+    tracked = subprocess.run(
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        cwd=PROJECT_ROOT,
+        capture_output=True,
+        check=True,
+    ).stdout
+    for name in filter(None, tracked.decode().split("\0")):
+        if (PROJECT_ROOT / name).is_file():
+            (source / name).parent.mkdir(parents=True, exist_ok=True)
+            (source / name).write_bytes((PROJECT_ROOT / name).read_bytes())
+    built = subprocess.run(
+        [sys.executable, "-m", "pip", "wheel", str(source), "--no-deps", "-q", "-w", str(folder)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if "No matching distribution found for setuptools" in built.stderr:
+        pytest.skip("needs a package index for setuptools")
+    assert built.returncode == 0, built.stderr
+    [wheel] = folder.glob("*.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(folder / "unpacked")
+    return folder / "unpacked"
+
+
+def files(folder: Path) -> set[str]:
+    return {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_samples_examples_and_pages_are_in_the_wheel(unpacked: Path) -> None:
+    samples = PROJECT_ROOT / "data" / "samples"
+    assert files(unpacked / "chatbot_mvp" / "data") == {
+        *(f"samples/{name}" for name in files(samples)),
+        *("env.example", "ragas_config.example.yaml"),
+    }
+    pages = PROJECT_ROOT / "streamlit_app"
+    assert {name for name in files(pages) if "__pycache__" not in name} | {".streamlit/config.toml"} == files(
+        unpacked / "streamlit_app"
+    )
+    assert {path.name for path in unpacked.iterdir() if not path.name.endswith(".dist-info")} == {
+        *("chatbot_mvp", "streamlit_app"),
+    }
+
+
+def test_away_from_a_checkout_data_lies_in_the_users_folder_and_the_samples_work(
+    unpacked: Path, tmp_path: Path
+) -> None:
+    home, elsewhere = tmp_path / "home", tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    settings = {name.upper() for name in Settings.model_fields} | {"XDG_DATA_HOME"}
+    environment = {name: value for name, value in os.environ.items() if name not in settings}
+    environment |= {"HOME": str(home), "PYTHONPATH": str(unpacked), "RETRIEVAL_STRATEGY": "LEXICAL"}
+
+    def run(*command: str) -> str:
+        done = subprocess.run(
+            [sys.executable, *command], cwd=elsewhere, env=environment, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    told = json.loads(run("-m", "chatbot_mvp.cli", "doctor", "--json"))
+    data = home / ".local" / "share" / "chatbot-mvp"
+    assert told["data"] == {"ok": True, "detail": str(data)}
+    place = "from chatbot_mvp.settings.model import load_settings; print(load_settings().samples_dir)"
+    samples = Path(run("-c", place).strip())
+    assert samples == unpacked / "chatbot_mvp" / "data" / "samples"
+    handbook = next((samples / "kb").glob("*.md"))
+    answer = json.loads(
+        run("-m", "chatbot_mvp.cli", "kb", "ask", str(handbook), "¿Cuántos días de vacaciones hay?", "--json")
+    )
+    assert (answer["abstained"], "23 días" in answer["answer"]) == (False, True)
+    run(
+        "-m",
+        "chatbot_mvp.cli",
+        "benchmark",
+        "run",
+        "--dataset",
+        "valle_multihop",
+        "--max-queries",
+        "3",
+        "--no-generation",
+        "--json",
+    )
+    assert (data / "results").is_dir()
+    assert not any(elsewhere.iterdir())

@@ -1,0 +1,132 @@
+"""Runs that are under way, on Evaluación and on Admin, through AppTest."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from chatbot_mvp.types import Progress, ProgressCallback
+from streamlit_app.shared.i18n import catalogue
+from streamlit_app.shared.state import get_app
+from tests.ui.test_pages import finished_run, open_page, texts
+
+TITLE = "valle · LEXICAL"
+
+
+class HeldJob:
+    """A job that has done 3 of 8 queries and goes on when it is let."""
+
+    def __init__(self) -> None:
+        self._go_on = threading.Event()
+
+    def begin(self, fails: bool = False) -> None:
+        told = threading.Event()
+
+        def work(progress: ProgressCallback) -> None:
+            progress(Progress("retrieve", 3, 8))
+            told.set()
+            assert self._go_on.wait(60)
+            if fails:
+                raise ValueError("broken")
+            finished_run()
+
+        get_app().runs._jobs.submit("20260101T000000-job", TITLE, work)
+        assert told.wait(30)
+
+    def end(self) -> None:
+        self._go_on.set()
+        wait()
+
+
+@pytest.fixture
+def held(data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[HeldJob]:
+    monkeypatch.setenv("PROVIDER", "demo")
+    monkeypatch.setenv("GENERATION_ENABLED", "false")
+    job = HeldJob()
+    yield job
+    job.end()
+
+
+def wait() -> None:
+    deadline = time.monotonic() + 60
+    while any(job.active for job in get_app().runs.jobs()):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def progress_of(page: AppTest) -> list[str]:
+    return [element.proto.text for element in page.get("progress")]
+
+
+@pytest.mark.parametrize("language", ["es", "en"])
+def test_the_first_run_is_seen_on_evaluation_while_it_works_and_in_the_list_when_it_ended(
+    held: HeldJob, language: str
+) -> None:
+    held.begin()
+    page = open_page("evaluation", language)
+    assert catalogue(language)["eval.none"] not in texts(page)
+    assert catalogue(language)["eval.first_running"] in texts(page)
+    assert TITLE in texts(page)
+    [progress] = progress_of(page)
+    assert "3" in progress
+    assert "8" in progress
+    held.end()
+    page.run()
+    assert not progress_of(page)
+    assert any(catalogue(language)["eval.col.when"] in table.value for table in page.dataframe)
+
+
+def test_a_run_under_way_stands_above_the_list_and_cannot_be_stopped_there(held: HeldJob) -> None:
+    finished_run()
+    held.begin()
+    page = open_page("evaluation")
+    assert TITLE in texts(page)
+    assert page.dataframe
+    assert "Detener" not in {button.label for button in page.button}
+
+
+def test_a_run_that_fails_while_somebody_looks_is_told_on_evaluation(held: HeldJob) -> None:
+    held.begin(fails=True)
+    page = open_page("evaluation")
+    held.end()
+    page.run()
+    assert "No se pudo terminar valle · LEXICAL" in page.error[0].value
+    assert not open_page("evaluation").error
+
+
+def order(page: AppTest) -> list[str]:
+    """What the tab of runs shows, in order: "start" and "jobs"."""
+    found = []
+    for element in page.tabs[2]:
+        if element.key == "run_start":
+            found.append("start")
+        elif element.type == "subheader" and element.value == "Trabajos":
+            found.append("jobs")
+    return found
+
+
+def test_jobs_stand_above_the_launcher_of_admin_while_one_is_under_way(held: HeldJob) -> None:
+    assert order(open_page("admin")) == ["start", "jobs"]
+    held.begin()
+    page = open_page("admin")
+    assert order(page) == ["jobs", "start"]
+    assert progress_of(page)
+
+
+def test_after_launching_the_job_is_above_the_launcher_and_stays_there_with_its_result(data_dir: Path) -> None:
+    page = open_page("admin")
+    page.selectbox(key="run_preset").set_value("built-in:quick").run()
+    page.number_input(key="run_max_queries").set_value(2).run()
+    page.button(key="run_start").click().run()
+    assert order(page) == ["jobs", "start"]
+    assert "lanzada" in page.toast[0].value
+    wait()
+    page.run()
+    assert not page.toast
+    assert order(page) == ["jobs", "start"]
+    assert "Terminada" in texts(page)
