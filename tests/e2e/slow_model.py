@@ -8,7 +8,7 @@ from chatbot_mvp.embedding.registry import Embedders
 from chatbot_mvp.llm.base import ChatRequest, ChatStream
 from chatbot_mvp.settings.live import LiveSettings
 from chatbot_mvp.settings.model import Settings
-from tests.fakes import FailingChatModel, FakeProviders, SlowChatModel, fake_app
+from tests.fakes import FailingChatModel, FakeProviders, SlowChatModel
 
 WORDS = "Cada lector puede llevarse hasta cuatro libros [1]. El director regala un viaje a Canarias [1]. Nada más [7]."
 OPEN = "La torre Eiffel mide 330 metros."
@@ -33,7 +33,7 @@ class StandIn(SlowChatModel):
 def build_app(settings: Settings) -> App:
     """The App as it is, but for the model."""
     live = LiveSettings(settings)
-    return fake_app(live, FakeProviders(live, StandIn), Embedders(live))
+    return App(live, FakeProviders(live, StandIn), Embedders(live))
 
 
 if __name__ == "__main__":
