@@ -112,9 +112,7 @@ the catalogues hold one text per code, with the same placeholders.
 
 from __future__ import annotations
 
-from chatbot_mvp.errors.base import (
-    ChatbotError,
-)
+from chatbot_mvp.errors.base import ChatbotError
 from chatbot_mvp.errors.configuration import (
     CacheUnusable,
     ChoiceNotKept,

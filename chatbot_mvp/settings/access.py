@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from chatbot_mvp.settings.fields import names_of
+from chatbot_mvp.settings.kinds import names_of
 from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.settings.password import PasswordGate
 

@@ -12,7 +12,10 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 from chatbot_mvp.metrics.registry import JUDGE_METRICS, METRICS
 from chatbot_mvp.settings.installation import INSTALLATION
 from chatbot_mvp.settings.kinds import (
+    AUTO,
     IS_ADDRESS,
+    LEAST_CONTEXT_CHARS,
+    LOCAL_EMBEDDER,
     Address,
     Key,
     OfProvider,
@@ -21,17 +24,10 @@ from chatbot_mvp.settings.kinds import (
     key_of,
     marked,
     model_of,
+    names_of,
     option_of,
 )
 from chatbot_mvp.settings.password import reason_against
-
-LOCAL_EMBEDDER = "local/multilingual-e5-small"
-
-AUTO = "auto"
-"""Value of PROVIDER that means: the one chosen in Admin, else nim (LLM_BASE_URL), gemini (with a key), or demo."""
-
-LEAST_CONTEXT_CHARS = 500
-"""Minimum legal length of a context, in characters."""
 
 DEFAULT_JUDGE_METRICS = ",".join(name for name in JUDGE_METRICS if METRICS[name].judged_by_default)
 
@@ -336,17 +332,10 @@ class SettingFields(BaseSettings):
         return values
 
 
-def names_of(text: str) -> list[str]:
-    """Split names separated by commas; repeated and empty ones are dropped."""
-    return list(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
-
-
 SECRETS = tuple(name for name, field in SettingFields.model_fields.items() if field.annotation is SecretStr)
 """Settings that are never written down."""
-
 ADDRESSES = tuple(name for name, field in SettingFields.model_fields.items() if IS_ADDRESS in field.metadata)
 """Settings that say where requests go to."""
-
 PROVIDER_SETTINGS: dict[str, OfProvider] = {
     name: mark for name, field in SettingFields.model_fields.items() if (mark := marked(field))
 }
@@ -354,7 +343,6 @@ PROVIDER_SETTINGS: dict[str, OfProvider] = {
 
 MODEL_SETTINGS = {mark.provider: name for name, mark in PROVIDER_SETTINGS.items() if mark.role == "model"}
 """Provider -> the setting that names its model."""
-
 ADDRESS_SETTINGS = {mark.provider: name for name, mark in PROVIDER_SETTINGS.items() if mark.role == "address"}
 """Provider -> the setting that says where it is."""
 

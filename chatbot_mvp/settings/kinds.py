@@ -8,6 +8,14 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Field, PlainSerializer, SecretStr
 from pydantic.fields import FieldInfo
 
+LOCAL_EMBEDDER = "local/multilingual-e5-small"
+
+AUTO = "auto"
+"""Value of PROVIDER that means: the one chosen in Admin, else nim (LLM_BASE_URL), gemini (with a key), or demo."""
+
+LEAST_CONTEXT_CHARS = 500
+"""Minimum legal length of a context, in characters."""
+
 MASK = "***"
 """Replaces the value of a secret wherever settings are logged, saved or shown."""
 
@@ -78,3 +86,8 @@ def marked(field: FieldInfo) -> OfProvider | None:
 
 def _field(mark: OfProvider, default: Any, description: str, **constraints: Any) -> Any:
     return Field(default, description=description, json_schema_extra=asdict(mark), **constraints)
+
+
+def names_of(text: str) -> list[str]:
+    """Split names separated by commas; repeated and empty ones are dropped."""
+    return list(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))

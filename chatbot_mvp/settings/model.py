@@ -20,16 +20,12 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource
 from chatbot_mvp.errors import InvalidSetting
 from chatbot_mvp.settings.fields import (
     ADDRESSES,
-    AUTO,
-    LEAST_CONTEXT_CHARS,
-    LOCAL_EMBEDDER,
     MODEL_SETTINGS,
     SECRETS,
-    names_of,
 )
 from chatbot_mvp.settings.hints import NearMiss, legal_values, near_misses
 from chatbot_mvp.settings.installation import PROJECT_ROOT
-from chatbot_mvp.settings.kinds import MASK
+from chatbot_mvp.settings.kinds import AUTO, LEAST_CONTEXT_CHARS, LOCAL_EMBEDDER, MASK, names_of
 from chatbot_mvp.settings.paths import SettingPaths
 
 __all__ = [
