@@ -12,10 +12,10 @@ run: $(VENV)/.installed
 	$(BIN)/python -m streamlit run streamlit_app/Inicio.py --server.address $(HOST) --server.port $(PORT)
 
 test: lint
-	$(BIN)/python -m pytest -n 2 --dist loadgroup -m "not slow"
+	$(BIN)/python -m pytest -n 3 --dist loadgroup -m "not slow"
 
 test-all: lint
-	HYPOTHESIS_EXAMPLES=150 $(BIN)/python -m pytest -n 2 --dist loadgroup
+	HYPOTHESIS_EXAMPLES=150 $(BIN)/python -m pytest -n 3 --dist loadgroup
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .

@@ -3,30 +3,39 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from chatbot_mvp.datasets import Query
+from chatbot_mvp.documents.chunking import passage_chunk
 from chatbot_mvp.errors import ChatbotError, ProviderQuotaExhausted, RunOutOfQuota
 from chatbot_mvp.evaluation.benchmark.preparation import PreparedRun
 from chatbot_mvp.remote.failures import concerns_one_request
+from chatbot_mvp.retrieval.factory import PipelineFactory
 from chatbot_mvp.retrieval.pipeline import Pipeline
 from chatbot_mvp.retrieval.stages.llm_expansion import LlmExpansion
 from chatbot_mvp.retrieval.trace import Hit, RetrievalTrace
 from chatbot_mvp.runs.journal import Journal
 from chatbot_mvp.runs.payloads import RETRIEVE
 from chatbot_mvp.runs.records import QueryRecord
+from chatbot_mvp.runs.spending import Spending
 from chatbot_mvp.types import Progress, ProgressCallback
 
 PHASE = RETRIEVE
+RETRIEVAL_CALLS = "retrieval"
+"""Name in a run's usage for the language model requests of enrichment, expansion and reranking."""
 _BATCH = 32  # queries between two fsyncs: what a crash can cost
 
 
-def retrieve(run: PreparedRun, journal: Journal, build: Callable[[], Pipeline], progress: ProgressCallback) -> None:
+def retrieve(
+    run: PreparedRun, journal: Journal, factory: PipelineFactory, spending: Spending, progress: ProgressCallback
+) -> None:
     """Retrieve for all queries without a ranking, and record the rankings.
 
     Args:
-        build: creates the pipeline; called only if a query has no ranking.
+        factory: builds the pipeline over the run's documents, unless every query has a ranking.
+        spending: counts the replies of a language model, while the pipeline is built and while it searches.
 
     Raises:
         RunOutOfQuota: a provider that retrieval asks has no quota left; records stay.
@@ -34,7 +43,10 @@ def retrieve(run: PreparedRun, journal: Journal, build: Callable[[], Pipeline], 
     missing = set(journal.missing(PHASE, run.query_ids))
     if not missing:
         return
-    pipeline = build()
+    progress(Progress("index", 0, len(run.dataset.documents)))
+    chunks = [passage_chunk(document) for document in run.dataset.documents]
+    on_reply = partial(spending.seen, RETRIEVAL_CALLS)
+    pipeline = factory.build(chunks, run.language, run.settings, progress, on_reply=on_reply)
     queries = [query for query in run.queries if query.query_id in missing]
     total, before = len(run.queries), len(run.queries) - len(missing)
     pipeline.embed_queries([query.text for query in queries], progress)

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from chatbot_mvp.datasets import Dataset
-from chatbot_mvp.documents.chunking import passage_chunk
 from chatbot_mvp.embedding.cache import VectorCache
 from chatbot_mvp.embedding.registry import Embedders
 from chatbot_mvp.evaluation.benchmark.answering import GENERATE, RunModels, answer, run_models
@@ -19,7 +18,6 @@ from chatbot_mvp.llm.providers import Providers
 from chatbot_mvp.retrieval.factory import PipelineFactory
 from chatbot_mvp.retrieval.indexes.corpus import vector_cache_path
 from chatbot_mvp.retrieval.indexes.enrichment import PHASE as ENRICH
-from chatbot_mvp.retrieval.pipeline import Pipeline
 from chatbot_mvp.runs.index import append_submission
 from chatbot_mvp.runs.journal import Journal
 from chatbot_mvp.runs.records import RunFolder
@@ -28,9 +26,6 @@ from chatbot_mvp.runs.session import Session, working_on
 from chatbot_mvp.runs.spending import Spending
 from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.types import Progress, ProgressCallback
-
-RETRIEVAL_CALLS = "retrieval"
-"""Name in a run's usage for the language model requests of enrichment, expansion and reranking."""
 
 Exporter = Callable[[RunFolder, RunResult, Dataset], None]
 """Writes one finished run in one form."""
@@ -90,19 +85,8 @@ def _execute(run: PreparedRun, parts: RunParts, session: Session) -> RunResult:
     clock, spending, progress = session.clock, session.spending, session.progress
     told = clock.watching(_within_budget(spending, _with_events(run.folder, progress)))
 
-    def build() -> Pipeline:
-        told(Progress("index", 0, len(run.dataset.documents)))
-        chunks = [passage_chunk(document) for document in run.dataset.documents]
-        return parts.factory.build(
-            chunks,
-            run.language,
-            run.settings,
-            told,
-            on_reply=lambda completion: spending.seen(RETRIEVAL_CALLS, completion),
-        )
-
     with clock(RETRIEVE):
-        retrieve(run, session.journal, build, told)
+        retrieve(run, session.journal, parts.factory, spending, told)
     if run.settings.generation_enabled:
         clock.seconds |= answer(run, session.journal, parts.models(run.settings), spending, progress)
     with clock("aggregate"):

@@ -384,7 +384,7 @@ def test_runs_stopped_at_work_or_before_their_turn_are_resumed_by_the_same_app(s
 
 SLOW_CLI = """
 import time
-from chatbot_mvp import cli
+from chatbot_mvp.cli import main as cli
 
 plain = cli.ProgressLine.__call__
 
