@@ -51,21 +51,24 @@ class Answering:
         Raises:
             KbNotFound, KbUnreadable, InvalidSetting
         """
-        return finished(self._stream(kb_id, question, context, history, streamed=False))
+        return finished(self.stream(kb_id, question, context, history, streamed=False))
 
     def stream(
-        self, kb_id: str, question: str, context: UserContext | None = None, history: Sequence[PastTurn] = ()
+        self,
+        kb_id: str,
+        question: str,
+        context: UserContext | None = None,
+        history: Sequence[PastTurn] = (),
+        streamed: bool = True,
     ) -> AnswerStream:
         """Answer as ``ask``, as a stream of events: the passages found, pieces of text, at last the whole answer.
+
+        Args:
+            streamed: whether the model is asked for its text piece by piece.
 
         Raises:
             KbNotFound, KbUnreadable, InvalidSetting
         """
-        return self._stream(kb_id, question, context, history, streamed=True)
-
-    def _stream(
-        self, kb_id: str, question: str, context: UserContext | None, history: Sequence[PastTurn], streamed: bool
-    ) -> AnswerStream:
         context = context or UserContext()
         pipeline = self._kbs.pipeline(kb_id, search=context.retrieval)
         return AnswerStream(
