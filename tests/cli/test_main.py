@@ -345,7 +345,8 @@ def test_a_stop_before_there_is_a_run_names_none(
 SLOW = """
 import time
 from chatbot_mvp.cli import main as cli
-plain = cli.ProgressLine.__call__
+from chatbot_mvp.cli.progress import ProgressLine
+plain = ProgressLine.__call__
 def slow(self, progress):
     plain(self, progress)
     if progress.phase == "retrieve":
@@ -353,7 +354,7 @@ def slow(self, progress):
         for _ in range(200):
             time.sleep(0.05)
             plain(self, progress)
-cli.ProgressLine.__call__ = slow
+ProgressLine.__call__ = slow
 cli.main()
 """
 

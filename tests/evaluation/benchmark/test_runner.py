@@ -385,15 +385,16 @@ def test_runs_stopped_at_work_or_before_their_turn_are_resumed_by_the_same_app(s
 SLOW_CLI = """
 import time
 from chatbot_mvp.cli import main as cli
+from chatbot_mvp.cli.progress import ProgressLine
 
-plain = cli.ProgressLine.__call__
+plain = ProgressLine.__call__
 
 def slow(self, progress):
     plain(self, progress)
     if progress.phase == "retrieve" and 0 < progress.done < progress.total:
         time.sleep(60)
 
-cli.ProgressLine.__call__ = slow
+ProgressLine.__call__ = slow
 cli.main()
 """
 
