@@ -169,7 +169,7 @@ class RunArchive:
             name: name of a TREC run, displayed instead of a strategy; "" for the tag in the file.
 
         Raises:
-            NothingToImport: the file does not exist or is neither of the two, or a zip was given with a data set or name.
+            NothingToImport: the file is missing or neither of the two, or a zip was given with a data set or name.
             BundleDamaged, BundleUnsafe, RunExists, TrecLineWrong, TrecIdUnknown, ImportNotWritten: nothing is imported.
             DatasetError, StorageError
         """

@@ -147,7 +147,7 @@ class RunDetails:
         return found
 
     def gold_paths(self, run_id: str, row: QueryRow) -> list[GoldPath]:
-        """Return for each relevant document of a question the step of the pipeline that lost it, if any.
+        """Trace each relevant document of a question through the stages of the pipeline, to show where it was lost.
 
         Raises:
             RunNotFound, RunUnreadable

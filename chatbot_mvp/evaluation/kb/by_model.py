@@ -77,8 +77,8 @@ class ModelProposer:
         self.answerable: list[SetQuestion] = []
         self.near: list[SetQuestion] = []
         self.dropped: Counter[str] = Counter()
-        """Reason -> number of dropped proposals. Reasons: evidence_missing, answered_elsewhere, repeated, points_at_text
-        and no_reply, which counts chunks instead of questions."""
+        """Reason -> number of dropped proposals: evidence_missing, answered_elsewhere, repeated, points_at_text and
+        no_reply, which counts chunks instead of questions."""
         self.trouble = ""
         """Explanation for the user of why the last unusable reply could not be used."""
 
