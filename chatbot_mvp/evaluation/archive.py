@@ -44,20 +44,20 @@ class UnfinishedRun:
     dataset: str
     strategy: str
     recorded: int
-    """Queries that need not be done again."""
+    """Number of queries that are complete and are not executed again."""
     queries: int
     started_at: str
 
 
 _RESULTS_KEPT = 100_000_000
-"""Bytes of result files whose content stays in memory, where they take twice as much: five runs of 7,405
-queries, as many as one compares."""
+"""Total size in bytes of the result files whose content is cached; in memory the content takes twice as much. The
+limit fits a comparison of five runs of 7,405 queries."""
 _LITTLE_KEPT = 20_000_000_000
-"""Bytes of files of which only a few figures are kept."""
+"""Total size in bytes of the files from which only a few figures are cached."""
 
 
 class RunArchive:
-    """The runs that have ended. Safe to share between sessions; holds nothing of one user.
+    """Gives access to finished and unfinished runs. Safe to share between sessions: holds no state of a single user.
 
     Lists and results are cached for all sessions, so callers must not change them.
     """
@@ -81,17 +81,17 @@ class RunArchive:
         self._lock = threading.Lock()
 
     def runs(self) -> tuple[list[RunLine], int]:
-        """(finished runs as in submissions.jsonl, the newest first; number of damaged lines in it)."""
+        """Return (finished runs of submissions.jsonl, newest first; number of damaged lines in that file)."""
         path = self._live.current.submissions_path
         runs, damaged = self._lists.get(path, lambda: read_submissions(path))
         return list(runs), damaged
 
     def search(self, asked: RunFilter) -> list[RunLine]:
-        """The finished runs that fit, the newest first."""
+        """Return the finished runs that match the filter, newest first."""
         return search(self.runs()[0], self._notes.all(), asked)
 
     def notes(self) -> Mapping[str, RunNote]:
-        """run_id -> tags and note, of the runs that have any."""
+        """Return run_id -> tags and note, for the runs that have any."""
         return self._notes.all()
 
     def tag(self, run_id: str, add: Sequence[str] = (), remove: Sequence[str] = ()) -> RunNote:
@@ -104,10 +104,13 @@ class RunArchive:
         return self._notes.tag(run_id, add, remove)
 
     def write_note(self, run_id: str, text: str, seen: str) -> RunNote:
-        """Replace the note ``seen`` of a run by ``text``.
+        """Replace a run's note by ``text``.
+
+        Args:
+            seen: the note as the user saw it before editing.
 
         Raises:
-            NoteChanged: another user has changed the note in the meantime; it stays.
+            NoteChanged: the stored note is not ``seen``, because another user has changed it. The stored note stays.
             RunNotFound, NoteNotWritten
         """
         self._known(run_id)
@@ -129,7 +132,7 @@ class RunArchive:
         return leaderboard(replace(field, runs=tuple(told)), metric)
 
     def run(self, run_id: str) -> RunResult:
-        """A finished run with its queries.
+        """Return the result of a finished run with its queries.
 
         Raises:
             RunNotFound, RunUnreadable
@@ -151,7 +154,7 @@ class RunArchive:
 
         Raises:
             UnknownChoice, RunNotFound, RunUnreadable
-            DatasetError, DatasetChanged: its data set, where the texts are, is not there any more as it was.
+            DatasetError, DatasetChanged: the data set, which holds the texts, is missing or has changed.
         """
         if form not in FORMATS:
             raise UnknownChoice(kind="export format", found=form, legal=", ".join(FORMATS))
@@ -166,7 +169,7 @@ class RunArchive:
             name: name of a TREC run, displayed instead of a strategy; "" for the tag in the file.
 
         Raises:
-            NothingToImport: the file is neither of the two.
+            NothingToImport: the file is missing or neither of the two, or a zip was given with a data set or name.
             BundleDamaged, BundleUnsafe, RunExists, TrecLineWrong, TrecIdUnknown, ImportNotWritten: nothing is imported.
             DatasetError, StorageError
         """
@@ -186,7 +189,7 @@ class RunArchive:
         return import_trec(trec, name, found.reference, whole, settings, self._parts, progress)
 
     def files(self, run_id: str) -> list[Path]:
-        """The files that a finished run offers for download."""
+        """List the files that a finished run offers for download."""
         folder = self._live.current.results_dir / run_id
         forms = (f"{run_id}*.csv", f"{run_id}.json", f"{run_id}_scores.jsonl")
         return sorted(path for form in forms for path in folder.glob(form))
@@ -217,15 +220,15 @@ class RunArchive:
         return found
 
     def documents(self, run_id: str, doc_ids: Sequence[str]) -> dict[str, Document]:
-        """Documents of a run's data set by id; ids that it does not have are left out.
+        """Return id -> document of a run's data set. Ids that the data set does not have are left out.
 
         Raises:
-            RunNotFound, DatasetError: run or data set are not there any more.
+            RunNotFound, DatasetError: the run or its data set no longer exists.
         """
         manifest = RunFolder(self._live.current.results_dir, run_id).manifest()
         key = (manifest.dataset_ref, manifest.dataset_sha256)
         with self._lock:
-            # One data set is kept for looking through a run query by query.
+            # The last data set stays cached, because users browse a run query by query.
             if self._browsed is None or self._browsed[0] != key:
                 dataset = self._data.load(manifest.dataset_ref)
                 self._browsed = (key, {document.doc_id: document for document in dataset.documents})
@@ -233,11 +236,11 @@ class RunArchive:
         return {doc_id: documents[doc_id] for doc_id in doc_ids if doc_id in documents}
 
     def finished(self, run_id: str) -> FinishedRun:
-        """A finished benchmark run with the data set it measured, for exports and evaluations.
+        """Return a finished benchmark run with the data set that it measured, for exports and evaluations.
 
         Raises:
             RunNotFound, RunUnreadable, UnknownChoice
-            DatasetError, DatasetChanged: its data set is not there any more as it was.
+            DatasetError, DatasetChanged: the data set is missing or has changed.
         """
         run = self._compared(run_id)
         if run.manifest.kind == RAGAS:
@@ -262,13 +265,13 @@ class RunArchive:
 
 
 def _recorded(folder: RunFolder, manifest: RunManifest) -> int:
-    """Queries that need not be done again."""
+    """Return the number of queries that are complete and are not executed again."""
     phases, _ = folder.all_records()
     return min(len(phases.get(phase, {})) for phase in _phases_of(manifest))
 
 
 def _phases_of(manifest: RunManifest) -> list[str]:
-    """Those that every query of a run passes, as far as they tell how far it came."""
+    """Return the phases that a query must have completed to count as done."""
     if manifest.kind == RAGAS:
         return phases_of(manifest.evaluation["config"]["metrics"], manifest.evaluation["config"]["repeats"])
     return [GENERATE if manifest.generator else RETRIEVE]

@@ -1,4 +1,4 @@
-"""Finished runs looked at closely: one in full, or several beside each other. What is read once is kept while it is."""
+"""Show one finished run in detail, or compare several. Caches what is derived from a run until its result changes."""
 
 from __future__ import annotations
 
@@ -29,17 +29,18 @@ from chatbot_mvp.storage.lru import BoundedCache
 from chatbot_mvp.text import detect_language
 
 Version = tuple[str, int, int]
-"""(run_id, when its result was written, how long it is): another one after every retry."""
+"""(run_id, modification time of the result file in ns, its size in bytes); changes when a retry rewrites the result."""
 
 _CUTS = {name: Settings.model_fields[name].default for name in ("reranker_enabled", "reranker_top_n", "kb_top_k")}
 
 _TABLES_KEPT = 5
-"""As many as a comparison has; a table of 7,405 questions takes some 60 MB."""
+"""Number of cached tables, as many as a comparison has runs. A table of 7,405 questions takes some 60 MB."""
 _SMALL_KEPT = 64
+"""Number of cached latencies, question records and comparisons, all together."""
 
 
 class RunDetails:
-    """Safe to share between sessions; holds nothing of one user, and nothing that changes."""
+    """Read-only views of finished runs. Safe to share between sessions: holds no state of a single user."""
 
     def __init__(self, live: LiveSettings, providers: Providers, archive: RunArchive) -> None:
         self._live = live
@@ -49,7 +50,7 @@ class RunDetails:
         self._small: BoundedCache[Hashable, Any] = BoundedCache(_SMALL_KEPT)
 
     def version(self, run_id: str) -> Version:
-        """What a page may keep its own things of a run under.
+        """Key under which a page may cache what it derives from a run; it changes when the result changes.
 
         Raises:
             RunNotFound
@@ -58,12 +59,12 @@ class RunDetails:
         try:
             state = folder.result_path.stat()
         except OSError:
-            folder.result()  # says what is wrong
+            folder.result()  # raises the error that explains what is wrong
             raise
         return run_id, state.st_mtime_ns, state.st_size
 
     def table(self, run_id: str) -> QueryTable:
-        """A finished run's questions, ready to be filtered; of a benchmark run, not of an evaluation of answers.
+        """Return the questions of a finished benchmark run, ready to be filtered. Not for evaluations of answers.
 
         Raises:
             RunNotFound, RunUnreadable
@@ -71,7 +72,7 @@ class RunDetails:
         return self._tables.get_or_build(self.version(run_id), lambda: QueryTable(self._archive.run(run_id)))
 
     def row(self, run_id: str, query_id: str) -> QueryRow:
-        """A question of a finished run, of whatever kind.
+        """Return one question of a finished run of any kind.
 
         Raises:
             RunNotFound, RunUnreadable: the latter also if the run has no such question.
@@ -87,14 +88,15 @@ class RunDetails:
         return rows[query_id]
 
     def manifest(self, run_id: str) -> RunManifest:
-        """
+        """Return the manifest of a run.
+
         Raises:
             RunNotFound, RunUnreadable
         """
         return self._folder(run_id).manifest()
 
     def configuration(self, run_id: str) -> dict[str, list[RunSetting]]:
-        """Group -> settings; see ``run_configuration``. No secrets.
+        """Return group -> settings of a run, as ``configuration_groups`` gives them. Secrets are masked.
 
         Raises:
             RunNotFound, RunUnreadable
@@ -102,7 +104,7 @@ class RunDetails:
         return configuration_groups(self.manifest(run_id).settings_masked)
 
     def metric_distribution(self, run_id: str, metric: str) -> Distribution | None:
-        """How the scores of the questions spread; None where none was scored.
+        """Return the distribution of the questions' scores in a metric; None if no question was scored.
 
         Raises:
             RunNotFound, RunUnreadable
@@ -112,8 +114,10 @@ class RunDetails:
         return distribution(self.table(run_id).values(metric), domain)
 
     def latencies(self, run_id: str) -> dict[str, Distribution]:
-        """What was timed -> seconds: "search" per question, then a phase per request to its model, kept replies left
-        out. What was not timed is left out.
+        """Return step -> distribution of its seconds.
+
+        The step "search" has one value per question. The other steps are phases, with one value per request to the
+        model; cached replies do not count. Steps without any recorded time are left out.
 
         Raises:
             RunNotFound
@@ -133,7 +137,7 @@ class RunDetails:
         return found
 
     def records(self, run_id: str, query_id: str) -> dict[str, QueryRecord]:
-        """Phase -> what it recorded of a question; empty for a run that came without its records.
+        """Return phase -> its record of a question; empty for a run that was imported without its records.
 
         Raises:
             RunNotFound
@@ -143,12 +147,12 @@ class RunDetails:
         return found
 
     def gold_paths(self, run_id: str, row: QueryRow) -> list[GoldPath]:
-        """Where each relevant document of a question was lost.
+        """Trace each relevant document of a question through the stages of the pipeline, to show where it was lost.
 
         Raises:
             RunNotFound, RunUnreadable
         """
-        # Read as they stand: one value that is not legal any more is no reason to tell nothing.
+        # Not validated: a single recorded value that is no longer legal must not hide the paths.
         recorded = {**_CUTS, **self.manifest(run_id).settings_masked}
         reranker = bool(recorded["reranker_enabled"])
         cut = int(recorded["reranker_top_n" if reranker else "kb_top_k"])
@@ -156,7 +160,7 @@ class RunDetails:
         return gold_paths(row, retrieved_of(record) if record else Retrieved(), cut, reranker)
 
     def compare(self, run_ids: Sequence[str]) -> Comparison:
-        """The first finished run against each of the others; kept, since it draws thousands of samples.
+        """Compare the first finished run with each of the others. Cached, because it draws thousands of samples.
 
         Raises:
             RunNotFound, RunUnreadable, NotComparable
@@ -171,23 +175,23 @@ class RunDetails:
 
     @staticmethod
     def why_not_comparable(base: RunLine, other: RunLine) -> Mismatch | None:
-        """What sets two runs of ``RunArchive.runs`` apart beside their configuration; None if nothing does."""
+        """Return why two runs of ``RunArchive.runs`` cannot be compared; None if their lines give no reason."""
         return why_not_comparable(base, other)
 
     @staticmethod
     def word_difference(row: QueryRow) -> tuple[tuple[Part, ...], tuple[Part, ...]]:
-        """(reference, answer) of a row, with what only one of them says."""
+        """Return (reference, answer) of a row as parts, which mark the words that only one of the two contains."""
         reference, answer = row.answer, row.response or ""
         return word_difference(reference, answer, detect_language(f"{row.question} {reference} {answer}"))
 
     def chat_profile(self, run_id: str) -> ChatProfile:
-        """What the chat can take over of a run's configuration.
+        """Return the part of a run's configuration that the chat can adopt.
 
         Raises:
             RunNotFound, RunUnreadable
         """
         manifest = self.manifest(run_id)
-        # Of a ranking of another program nothing is known but its name.
+        # An imported TREC ranking comes from another program: only its name is known, not its settings.
         recorded = {"retrieval_strategy": manifest.strategy} if manifest.imported == TREC else manifest.settings_masked
         settings = self._live.current
         has_model = self._providers.language_model(settings) is not None

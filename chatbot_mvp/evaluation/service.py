@@ -1,4 +1,4 @@
-"""Benchmark runs: planned, estimated, started, resumed and stopped, in the foreground and in the background."""
+"""Plan, estimate, start, resume and stop benchmark runs, in the foreground and in the background."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from chatbot_mvp.types import ProgressCallback, ignore_progress
 
 
 class RunService:
-    """Starts, resumes and stops runs. Safe to share between sessions; holds nothing of one user."""
+    """Starts, resumes and stops runs. Safe to share between sessions: holds no state of a single user."""
 
     def __init__(
         self,
@@ -64,7 +64,7 @@ class RunService:
     def estimate(self, **changes: Any) -> Estimate | None:
         """Estimate a run's model requests from the lengths of texts and prompts. Sends and writes nothing.
 
-        None if the run asks no model, or if the data set would have to be downloaded first.
+        None if the run sends no model requests, or if the data set would have to be downloaded first.
 
         Raises:
             ConfigurationError, DatasetError, StorageError: as the run would.
@@ -81,7 +81,7 @@ class RunService:
     ) -> Estimate:
         """Estimate a run by executing a few of its queries. The run itself then reuses the cached replies.
 
-        Leaves no run. Indexes, vectors and the data set's copy stay, as the run would have made them.
+        Keeps no records of a run. Indexes, vectors and the copy of the data set stay; the run itself reuses them.
 
         Raises:
             ConfigurationError, DatasetError, StorageError, ProviderError: as the run would.
@@ -107,14 +107,14 @@ class RunService:
         """Check and queue a benchmark run in the background; ``changes`` are settings by name.
 
         Args:
-            budget_usd: what the run may cost; None for no limit.
+            budget_usd: upper limit of the run's cost in US dollars; None for no limit.
 
         Returns:
-            The run's id, which is its job's id as well.
+            The run's id, which is also the id of its job.
 
         Raises:
-            ConfigurationError, DatasetError, StorageError, ProviderNotConfigured: at once, before anything is written
-            of the run.
+            ConfigurationError, DatasetError, StorageError, ProviderNotConfigured: at once, before any file of the
+            run is written.
         """
         run = self._prepare(changes)
         self._queue(run.folder.run_id, lambda progress: execute(run, self._parts, progress, budget_usd))
@@ -167,7 +167,7 @@ class RunService:
 
         Raises:
             RunNotFound, RunUnreadable, NothingToEvaluate
-            DatasetError, DatasetChanged: its data set, where the texts are, is not there any more as it was.
+            DatasetError, DatasetChanged: the data set, which holds the texts, is missing or has changed.
         """
         run = self._archive.finished(run_id)
         return self._ragas.rows_of_result(run.result, run.dataset)
@@ -188,7 +188,7 @@ class RunService:
 
     def _prepare(self, changes: Mapping[str, Any], progress: ProgressCallback = ignore_progress) -> PreparedRun:
         settings = self._of_run(changes)
-        # A relative folder must be found again by a resume from elsewhere.
+        # The resolved reference, because a resume from another working directory must find a relative folder again.
         found = self._datasets.find(settings.mteb_dataset_name)
         return prepare_run(
             settings.results_dir,

@@ -1,1 +1,1 @@
-"""Measures the chat on questions of one's own knowledge base: question sets, runs over them, the evidence threshold."""
+"""Measure the chat on questions about a knowledge base: question sets, their runs and the evidence threshold."""

@@ -40,7 +40,7 @@ _POINTS = re.compile(
 _TOKENS = 1_200
 
 Find = Callable[[str], Sequence[Chunk]]
-"""Question -> the passages that the chat would answer from."""
+"""Return the passages on which the chat would base its answer to a question."""
 
 
 class ProposedQuestion(BaseModel):
@@ -49,21 +49,21 @@ class ProposedQuestion(BaseModel):
 
 
 class Proposals(BaseModel):
-    """What a model replies about a chunk."""
+    """A model's reply when it is asked to propose questions about a chunk."""
 
     questions: list[ProposedQuestion]
     unanswerable: list[str] = []
 
 
 class Answered(BaseModel):
-    """What a model replies when it is asked whether passages answer a question."""
+    """A model's reply when it is asked whether passages answer a question."""
 
     evidence: str = ""
     answered: bool
 
 
 class ModelProposer:
-    """Asks a model chunk by chunk; holds what has been found so far, also when it is stopped in the middle."""
+    """Asks a model for questions, chunk by chunk. Keeps the questions found so far, even if the run is stopped."""
 
     def __init__(self, model: ChatModel, chunks: Sequence[Chunk], language: str, find: Find) -> None:
         self._model = model
@@ -77,24 +77,24 @@ class ModelProposer:
         self.answerable: list[SetQuestion] = []
         self.near: list[SetQuestion] = []
         self.dropped: Counter[str] = Counter()
-        """Why proposals were left out -> how many: evidence_missing, answered_elsewhere, repeated, points_at_text,
-        no_reply (chunks, not questions)."""
+        """Reason -> number of dropped proposals: evidence_missing, answered_elsewhere, repeated, points_at_text and
+        no_reply, which counts chunks instead of questions."""
         self.trouble = ""
-        """What was wrong with the last reply that could not be used, for people."""
+        """Explanation for the user of why the last unusable reply could not be used."""
 
     def run(self, answerable: int, near: int, progress: ProgressCallback) -> None:
-        """Look for so many questions of either kind.
+        """Collect up to ``answerable`` and ``near`` questions of these kinds.
 
         Raises:
-            RunStopped: what was found until then is kept.
-            ProviderError: one that no request would survive.
+            RunStopped: the questions found by then are kept.
+            ProviderError: an error that would make every further request fail too.
         """
         self._ask_chunks(answerable, near, progress)
         self._check_near(near, progress)
 
     def _ask_chunks(self, answerable: int, near: int, progress: ProgressCallback) -> None:
         started = time.monotonic()
-        # Spread over the document first; the chunks between them stand by for what is dropped.
+        # First chunks spread over the document, then the others, to replace dropped proposals.
         rows = spread(range(len(self._chunks)), -(-answerable // _PER_CHUNK))
         rows += [row for row in range(len(self._chunks)) if row not in set(rows)]
         wanted_near = -(-near // max(1, min(len(rows), -(-answerable // _PER_CHUNK)))) + 1
@@ -113,7 +113,7 @@ class ModelProposer:
             self._tell(progress, "kb_propose", len(self.answerable), answerable, started)
             if silent >= _GIVE_UP:
                 break
-        # A long run of chunks gives more than enough; those checked should be of all parts of the document.
+        # Many chunks yield more questions than needed; the checked ones should cover all parts of the document.
         self._unchecked = [self._unchecked[at] for at in spread(range(len(self._unchecked)), 2 * near)]
 
     def _take(self, chunk: Chunk, proposals: Proposals, answerable: int) -> None:
@@ -196,7 +196,7 @@ class ModelProposer:
 
 
 def find_evidence(text: str, quoted: str) -> tuple[int, int] | None:
-    """Where a quoted sentence stands in a text, blank space and the kind of quotation marks aside; None: nowhere."""
+    """Return (start, end) of a quote in a text, ignoring white space and quotation mark style; None if not found."""
     words = quoted.strip().strip("\"'«»“”… ").split()
     if len(" ".join(words)) < _SHORTEST_EVIDENCE:
         return None

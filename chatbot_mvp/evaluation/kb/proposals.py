@@ -1,4 +1,4 @@
-"""A set of proposals: by a model where there is one, else by rules; those without an answer beside them."""
+"""Propose a question set, by a model if there is one, else by rules. Includes questions without an answer."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from chatbot_mvp.retrieval.pipeline import Pipeline
 from chatbot_mvp.storage.clock import utc_now
 from chatbot_mvp.types import Chunk, ProgressCallback
 
-_OTHER_KBS, _OF_EACH = 5, 4  # whose questions are about something else, as far as this text goes
+_OTHER_KBS, _OF_EACH = 5, 4  # source of questions on other subjects
 
 
 def make_proposals(
@@ -27,16 +27,16 @@ def make_proposals(
     model: ChatModel | None,
     progress: ProgressCallback,
 ) -> tuple[QuestionSet, ChatbotError | None]:
-    """(what was proposed, the stop or the provider's failure that ended it early).
+    """Return (proposed set, not saved; the stop or provider error that ended the work early, or None).
 
     Args:
-        name: of the set.
-        count: of questions, at most.
-        model: who writes them; None for rules.
+        name: name of the set.
+        count: maximum number of questions.
+        model: the model that writes the questions; None to make them by rules.
 
     Raises:
         KbNotFound, KbUnreadable, NothingProposed, ProposalsUnusable
-        RunStopped, ProviderError: and nothing was found until then.
+        RunStopped, ProviderError: only if no question had been found by then.
     """
     record, document = kbs.store.record(kb_id), kbs.store.document(kb_id)
     answerable, near, far = split_count(count)
@@ -67,7 +67,7 @@ def make_proposals(
 
 
 def _questions_elsewhere(store: KbStore, kb_id: str, language: str) -> list[str]:
-    """What other knowledge bases of this language would answer."""
+    """Return questions that other knowledge bases in this language can answer."""
     others = [one for one in store.records() if one.kb_id != kb_id and one.language == language]
     found: list[str] = []
     for record in others[:_OTHER_KBS]:

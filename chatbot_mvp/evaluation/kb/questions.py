@@ -21,23 +21,23 @@ KINDS = ("answerable", "near", "far")
 
 @dataclass(frozen=True, slots=True)
 class KbQuestion:
-    """One line of a question file."""
+    """A question of a question file, one per line."""
 
     question_id: str
     """Id of the question."""
     question: str
-    """What is asked."""
+    """Text of the question."""
     kind: str | None = None
     """answerable, near (about a topic of the KB, not answered in it) or far; None if the file does not say."""
     paragraph: str | None = None
-    """Text of the paragraph that answers, as it stands in the KB."""
+    """Text of the paragraph that answers the question, verbatim from the KB."""
     heading: str | None = None
-    """Heading of the section that answers."""
+    """Heading of the section that answers the question."""
     answers: tuple[str, ...] = ()
-    """Right answers, for people to compare with."""
+    """Reference answers for human readers; they are not scored."""
 
     def as_line(self) -> str:
-        """One line of a question file."""
+        """Return the question as one line of a question file (JSON)."""
         values = asdict(self)
         line = {"id": values.pop("question_id"), **{name: value for name, value in values.items() if value}}
         return json.dumps(line, ensure_ascii=False)
@@ -45,11 +45,11 @@ class KbQuestion:
 
 @dataclass(frozen=True, slots=True)
 class AskedQuestion:
-    """A question and what was found for it."""
+    """A question and what the retrieval found for it."""
 
     question: KbQuestion
     evidence: float
-    """0-1; 0 where nothing was found."""
+    """Evidence score of the retrieval, 0-1; 0 if nothing was found."""
     found: tuple[Chunk, ...]
     """The passages that an answer would be based on, best first."""
     places: tuple[tuple[int, int], ...]
@@ -72,7 +72,7 @@ def load_questions(path: Path) -> list[KbQuestion]:
 
 
 def parse_questions(name: str, content: bytes) -> list[KbQuestion]:
-    """The questions of a file's content; ``name`` is what errors call it.
+    """Parse the content of a question file. Errors refer to the file as ``name``.
 
     Raises:
         EmptyDataset
@@ -121,7 +121,7 @@ def ask_questions(
     questions: Sequence[KbQuestion],
     progress: ProgressCallback = ignore_progress,
 ) -> list[AskedQuestion]:
-    """Ask every question by itself, in order."""
+    """Retrieve for every question separately, in order, so that each has its own time."""
     asked = []
     for done, question in enumerate(questions, 1):
         [trace] = pipeline.retrieve([question.question])
@@ -147,12 +147,12 @@ def evaluate_kb(
     min_evidence: float,
     progress: ProgressCallback = ignore_progress,
 ) -> dict[str, Any]:
-    """Ask every question by itself and compute the figures, as ``figures`` gives them."""
+    """Retrieve for every question separately and compute the figures, as ``figures`` gives them."""
     return figures(ask_questions(pipeline, document, questions, progress), min_evidence)
 
 
 def figures(asked: Sequence[AskedQuestion], min_evidence: float) -> dict[str, Any]:
-    """What cannot be scored is None, never 0.
+    """Compute the figures of a question set. A figure that cannot be computed is None, never 0.
 
     Returns:
         ``questions`` {kind: n}; ``accepted`` {kind: share with evidence >= min_evidence}; ``hit@1``, ``hit@3`` over the
@@ -180,7 +180,7 @@ def figures(asked: Sequence[AskedQuestion], min_evidence: float) -> dict[str, An
 
 
 def auroc(positive: Sequence[float], negative: Sequence[float]) -> float | None:
-    """P(a positive scores higher than a negative), ties by half (Hanley & McNeil 1982); None without one of them."""
+    """AUROC: P(a positive scores above a negative), ties count half (Hanley & McNeil 1982); None if a side is empty."""
     if not positive or not negative:
         return None
     difference = np.subtract.outer(np.array(positive), np.array(negative))
@@ -188,7 +188,7 @@ def auroc(positive: Sequence[float], negative: Sequence[float]) -> float | None:
 
 
 def places_of(text: str, paragraph: str | None) -> tuple[tuple[int, int], ...]:
-    """Every place of the paragraph in the KB: a KB may say the same thing twice."""
+    """Return (start, end) of every occurrence of the paragraph: a KB may contain it more than once."""
     places = []
     start = text.find(paragraph) if paragraph and paragraph.strip() else -1
     while paragraph and start >= 0:

@@ -1,4 +1,4 @@
-"""What came of asking a question set: ``<kb>/evaluation/results/<result_id>.json``, one file each, never rewritten."""
+"""Store results of question sets as ``<kb>/evaluation/results/<result_id>.json``, one file each, never rewritten."""
 
 from __future__ import annotations
 
@@ -23,36 +23,37 @@ Span = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class FoundPassage:
-    """A chunk by its place; its text is the knowledge base's."""
+    """The position of a retrieved chunk. Its text is not stored: it is read from the knowledge base."""
 
     chunk_id: str
     section: str
     start: int
-    """In characters of the knowledge base's text."""
+    """Offset of the first character in the knowledge base's text."""
     end: int
+    """Offset after the last character."""
 
 
 @dataclass(frozen=True, slots=True)
 class ResultRow:
-    """A question and what was found for it."""
+    """A question and what the retrieval found for it."""
 
     question: KbQuestion
     evidence: float
-    """0-1."""
+    """Evidence score of the retrieval, 0-1."""
     found: tuple[FoundPassage, ...]
-    """What an answer would be given from, best first."""
+    """The passages that an answer would be based on, best first."""
     places: tuple[Span, ...]
-    """Where the expected passage stands; empty where none is expected or it was not there."""
+    """(start, end) of the expected passage in the text; empty if none is expected or it does not occur."""
     rank: int | None
-    """Of the first passage found that covers at least half of an expected place, from 1."""
+    """Rank from 1 of the first found passage that covers at least half of an expected place; None if none does."""
     seconds: float
 
     def accepted(self, threshold: float) -> bool:
-        """Whether strict mode would answer."""
+        """Return whether strict mode would answer at this evidence threshold (0-1)."""
         return self.evidence >= threshold
 
     def right(self, threshold: float) -> bool | None:
-        """Whether strict mode does what it should; None where nobody has said whether there is an answer."""
+        """Return whether strict mode decides correctly at this threshold; None if the question has no kind."""
         kind = self.question.kind
         return None if kind is None else self.accepted(threshold) == (kind == "answerable")
 
@@ -69,19 +70,19 @@ class KbResult:
     started_at: str
     """ISO 8601, UTC."""
     fingerprint: str
-    """Of the retrieval; equal exactly when the same questions would find the same."""
+    """Fingerprint of the retrieval's configuration; equal if the same questions would find the same passages."""
     strategy: str
     min_evidence: float
-    """KB_MIN_EVIDENCE at the time."""
+    """KB_MIN_EVIDENCE at the time of the run."""
     rows: tuple[ResultRow, ...]
     figures: Mapping[str, Any]
-    """As ``benchmark.kb_evaluation.figures`` gives them."""
+    """The figures that ``evaluation.kb.questions.figures`` returns."""
     automatic: int = 0
-    """Of the answerable questions, those that rules made and nobody has reworded: they are easier than people's."""
+    """Number of answerable questions made by rules and not reworded since: they are easier than people's questions."""
 
     @property
     def scores(self) -> Scores:
-        """Kind -> evidence scores; questions without a kind are left out."""
+        """Kind -> evidence scores of its questions. Questions without a kind are left out."""
         found: dict[str, list[float]] = {}
         for row in self.rows:
             if row.question.kind is not None:
@@ -90,7 +91,7 @@ class KbResult:
 
     @property
     def summary(self) -> dict[str, float | None]:
-        """hit@1, hit@3, mrr, accepted of the answerable and refused of the others, at the time's threshold."""
+        """hit@1, hit@3, mrr, share of answerable accepted and of the others refused, at the threshold of the run."""
         at = figures_at(self.scores, self.min_evidence)
         wrong = at.wrong_answers.value
         return {
@@ -112,7 +113,7 @@ def result_of(
     strategy: str,
     min_evidence: float,
 ) -> KbResult:
-    """The record of a run that has ended."""
+    """Build the result of a question set whose questions have all been asked."""
     rows = tuple(
         ResultRow(
             each.question,
@@ -141,16 +142,16 @@ def result_of(
 
 
 class KbResultStore:
-    """Reads and writes the results of all knowledge bases; they go when their knowledge base does."""
+    """Reads and writes the results of all knowledge bases; they are deleted together with their knowledge base."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
         self._read: dict[Path, tuple[int, KbResult]] = {}
-        """Path -> (when it was written, what was read): a page reads them each time it is drawn."""
+        """Path -> (modification time in ns, result). Cached because a page reads the results each time it is drawn."""
         self._lock = threading.Lock()
 
     def all(self, kb_id: str) -> list[KbResult]:
-        """Those that can be read, the newest first."""
+        """Return the results of a knowledge base, newest first. Unreadable files are left out."""
         found = []
         for path in sorted(self._folder(kb_id).glob("*.json"), reverse=True):
             try:
@@ -160,9 +161,10 @@ class KbResultStore:
         return found
 
     def load(self, kb_id: str, result_id: str) -> KbResult:
-        """
+        """Read a result.
+
         Raises:
-            KbResultNotFound
+            KbResultNotFound: there is no such result, or its file is unreadable.
         """
         if not _ID.fullmatch(result_id):
             raise KbResultNotFound(kb_id=kb_id, result_id=result_id)
@@ -185,7 +187,8 @@ class KbResultStore:
         write_json(folder / f"{result.result_id}.json", asdict(result), indent=1)
 
     def delete(self, kb_id: str, result_id: str) -> None:
-        """
+        """Delete a result.
+
         Raises:
             KbResultNotFound
         """

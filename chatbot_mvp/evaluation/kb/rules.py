@@ -31,7 +31,7 @@ _MOST_WORDS = 9
 _ES_NAME = r"(?P<name>(?:El|La|Los|Las|Un|Una) [^,;:()\n]{3,60}?)"
 _EN_NAME = r"(?P<name>(?:The|A|An) [^,;:()\n]{3,60}?)"
 _VERBS = r"(?!que\b|quien|cuando)[a-záéíóúñ]+"
-# Tried in this order; {name} has its article, {verb} and {rest} are as the sentence has them.
+# Tried in this order. {name} includes its article; {verb} and {rest} are copied from the sentence.
 _PATTERNS: dict[str, tuple[tuple[re.Pattern[str], str], ...]] = {
     "es": (
         (re.compile(_ES_NAME + r" (?P<verb>es|son) (?:como máximo |hasta )?de (?:un máximo de |hasta )?[\d.,]+\b"),
@@ -66,7 +66,7 @@ _PHRASES = {
     "es": re.compile(r"\b[a-záéíóúñ]{5,} (?:de|del|de la) [a-záéíóúñ]{5,}\b"),
     "en": re.compile(r"(?<=\bthe )[a-z]{5,} (?:of the |of )?[a-z]{5,}\b"),
 }
-# No topics: a reference to something else, a second clause, or a word that belongs to the verb.
+# Matches that are no topic: they refer to something else, hold a second clause, or include a word of the verb.
 _NO_NAME = re.compile(
     r"\b(?:est[aeo]s?|es[ae]s?|mism[ao]s?|this|that|these|such|se|no|ya|solo|nunca|siempre|también|not|never|only)\b"
     r"|\bcada\b|\bevery\b|\d| (?:y|o|and|or)$"
@@ -80,10 +80,11 @@ _BEST, _LAST = 0, 4
 class _Candidate:
     question: str
     start: int
-    """Of the evidence, in characters of the document."""
+    """Offset of the evidence's first character in the document."""
     end: int
+    """Offset after the evidence's last character."""
     rank: int
-    """0 is the surest kind of question."""
+    """Reliability of the kind of question, 0 (best) to 4."""
 
 
 def split_count(count: int) -> tuple[int, int, int]:
@@ -148,9 +149,9 @@ def far_by_rules(document: Document, language: str, count: int, elsewhere: Seque
 
 
 def _topics(text: str, language: str) -> Iterator[tuple[str, Section]]:
-    """What the sections are about by their headings, and what their sentences say something of, in turn.
+    """Yield (topic, section): for each section the topic of its heading and then the subject of one of its sentences.
 
-    A frame about the latter has more of the text's words, so that it is harder to refuse.
+    Questions about a sentence's subject share more words with the text, so they are harder to refuse.
     """
     for section in split_sections(text):
         topic = heading_topic(section.path.rsplit(" > ", 1)[-1], language)
@@ -194,7 +195,7 @@ def _candidates(document: Document, language: str) -> Iterator[_Candidate]:
 
 
 def _of_sentence(sentence: str, language: str) -> tuple[str, str] | None:
-    """(question, what it is about) of a sentence of one of the patterns; an action's name is no topic: ""."""
+    """Return (question, topic) if a sentence matches a pattern, else None. The topic of an action is ""."""
     for pattern, form in _PATTERNS[language]:
         if (found := pattern.match(sentence)) and len(found["name"].split()) <= _MOST_WORDS:
             values = {name: value.strip() for name, value in found.groupdict().items()}

@@ -1,4 +1,4 @@
-"""Evaluations of a knowledge base for pages and commands: question sets, runs over them, both in the background."""
+"""Evaluate knowledge bases, for pages and commands: make question sets and run them, both in the background."""
 
 from __future__ import annotations
 
@@ -38,18 +38,18 @@ _KEPT = 20  # ended jobs whose states stay on disk
 
 @dataclass(frozen=True)
 class EvaluationJob:
-    """A piece of work over a knowledge base's questions."""
+    """A background job that proposes or runs questions about a knowledge base."""
 
     status: JobStatus
     kind: str
     """"propose" or "run"."""
     kb_id: str
     made: str
-    """Id of the set or the result that it makes, once it has ended well."""
+    """Id of the set or result that the job saves when it succeeds."""
 
 
 class KbEvaluationService:
-    """Evaluations of knowledge bases. Safe to share between sessions; holds nothing of one user."""
+    """Evaluates knowledge bases. Safe to share between sessions: holds no state of a single user."""
 
     def __init__(self, live: LiveSettings, kbs: KnowledgeBases, providers: Providers) -> None:
         self._live = live
@@ -58,18 +58,18 @@ class KbEvaluationService:
         self._sets = QuestionSetStore(live.current.kb_dir)
         self._results = KbResultStore(live.current.kb_dir)
         self._folder = live.current.kb_evaluation_jobs_dir
-        # Its own queue: a question set does not wait for an hour's benchmark.
+        # A separate queue, so that a question set does not wait for a long benchmark.
         self._jobs = JobManager(self._folder)
 
     # --- proposals
 
     def proposer(self) -> str:
-        """Names the model that would propose questions; "" where there is none and rules do."""
+        """Return the name of the model that would propose questions; "" if there is none and rules are used."""
         model = self._model
         return "" if model.needs_evidence else model.name
 
     def propose(self, kb_id: str, name: str, count: int, use_model: bool = True) -> str:
-        """Make a set of proposals in the background; the job's id. A stop keeps what was found until then.
+        """Propose a question set in the background and return the job's id. A stop saves the questions found by then.
 
         Raises:
             KbNotFound, KbUnreadable
@@ -82,12 +82,12 @@ class KbEvaluationService:
     def propose_now(
         self, kb_id: str, count: int, use_model: bool = True, progress: ProgressCallback = ignore_progress
     ) -> QuestionSet:
-        """Proposals in this thread; nothing is saved.
+        """Propose a question set in this thread, without saving it.
 
         Raises:
             KbNotFound, KbUnreadable, NothingProposed, ProposalsUnusable
-            ProviderError: one that no request would survive.
-            RunStopped: and nothing was found until then.
+            ProviderError: an error that would make every request fail, before any question was found.
+            RunStopped: only if no question had been found by then.
         """
         found, _ = self._proposals(kb_id, "", count, use_model, progress)
         return found
@@ -95,18 +95,19 @@ class KbEvaluationService:
     # --- sets
 
     def sets(self, kb_id: str) -> list[QuestionSet]:
-        """Those of a knowledge base, the newest first."""
+        """Return the question sets of a knowledge base, newest first."""
         return self._sets.all(kb_id)
 
     def question_set(self, kb_id: str, set_id: str) -> QuestionSet:
-        """
+        """Return a question set.
+
         Raises:
             QuestionSetNotFound
         """
         return self._sets.load(kb_id, set_id)
 
     def check(self, questions: QuestionSet) -> SetCheck:
-        """How a set fits its knowledge base as it is now.
+        """Check whether a set still fits the current text of its knowledge base.
 
         Raises:
             KbNotFound, KbUnreadable
@@ -115,7 +116,7 @@ class KbEvaluationService:
         return check_set(questions, self._kbs.store.document(questions.kb_id).text, record.sha256)
 
     def save(self, questions: QuestionSet) -> QuestionSet:
-        """Write a set; one without an id becomes a new one.
+        """Save a set and return it as saved. A set without an id is saved as a new one.
 
         Raises:
             KbNotFound, KbUnreadable
@@ -124,7 +125,7 @@ class KbEvaluationService:
         return self._sets.save(replace(questions, questions=_unique_ids(questions.questions)))
 
     def empty_set(self, kb_id: str, name: str) -> QuestionSet:
-        """A new set without questions, saved.
+        """Create and save a set without questions.
 
         Raises:
             KbNotFound, KbUnreadable
@@ -132,7 +133,7 @@ class KbEvaluationService:
         return self._sets.save(QuestionSet("", kb_id, name, self._kbs.store.record(kb_id).sha256))
 
     def import_set(self, kb_id: str, name: str, content: bytes) -> QuestionSet:
-        """A new set of a question file's content, saved.
+        """Create and save a set from the content of a question file.
 
         Raises:
             KbNotFound, KbUnreadable, EmptyDataset, DatasetFileUnreadable
@@ -142,7 +143,9 @@ class KbEvaluationService:
         return self.save(QuestionSet("", kb_id, Path(name).stem, record.sha256, questions=questions))
 
     def copy_set(self, from_kb: str, set_id: str, kb_id: str) -> QuestionSet:
-        """A set of another knowledge base, such as an earlier version, for this one; it remembers whose it was.
+        """Copy a set from another knowledge base, such as an earlier version.
+
+        The copy keeps the hash of the original's text, so that ``check`` reports the change until ``accept_kb``.
 
         Raises:
             KbNotFound, KbUnreadable, QuestionSetNotFound
@@ -150,7 +153,7 @@ class KbEvaluationService:
         return self.save(replace(self._sets.load(from_kb, set_id), kb_id=kb_id, set_id=""))
 
     def accept_kb(self, questions: QuestionSet) -> QuestionSet:
-        """Say that a set has been reviewed for its knowledge base as it is now.
+        """Record that a set has been reviewed against the current text of its knowledge base.
 
         Raises:
             KbNotFound, KbUnreadable
@@ -158,7 +161,7 @@ class KbEvaluationService:
         return self.save(replace(questions, kb_sha256=self._kbs.store.record(questions.kb_id).sha256))
 
     def chat_questions(self, kb_id: str) -> tuple[SetQuestion, ...]:
-        """What readers of the chat have marked as questions for the evaluation; empty where there are none.
+        """Return the questions that chat users have marked for the evaluation; empty if there are none.
 
         Raises:
             DatasetFileUnreadable
@@ -170,7 +173,7 @@ class KbEvaluationService:
             return ()
 
     def export(self, questions: QuestionSet) -> str:
-        """The kept questions as a question file, which ``kb evaluate`` reads."""
+        """Return the kept questions as the content of a question file, which ``kb evaluate`` reads."""
         return "".join(f"{question.as_line()}\n" for question in questions.kept)
 
     def delete_set(self, kb_id: str, set_id: str) -> None:
@@ -184,7 +187,7 @@ class KbEvaluationService:
     # --- runs
 
     def start(self, kb_id: str, set_id: str) -> str:
-        """Ask a set's kept questions in the background; the job's id.
+        """Run a set's kept questions in the background and return the job's id.
 
         Raises:
             KbNotFound, KbUnreadable, QuestionSetNotFound, NoQuestionsKept
@@ -198,7 +201,7 @@ class KbEvaluationService:
     def evaluate_file(
         self, kb_id: str, questions: Path, progress: ProgressCallback = ignore_progress
     ) -> dict[str, Any]:
-        """Measure the chat over a knowledge base on a question file, in this thread; the figures of ``evaluate_kb``.
+        """Run a question file on a knowledge base in this thread and return the figures of ``evaluate_kb``.
 
         Raises:
             KbNotFound, KbUnreadable, DatasetError
@@ -209,25 +212,27 @@ class KbEvaluationService:
         return evaluate_kb(pipeline, document, loaded, self._live.current.kb_min_evidence, progress)
 
     def results(self, kb_id: str) -> list[KbResult]:
-        """Those of a knowledge base, the newest first."""
+        """Return the results of a knowledge base, newest first."""
         return self._results.all(kb_id)
 
     def result(self, kb_id: str, result_id: str) -> KbResult:
-        """
+        """Return a result.
+
         Raises:
             KbResultNotFound
         """
         return self._results.load(kb_id, result_id)
 
     def delete_result(self, kb_id: str, result_id: str) -> None:
-        """
+        """Delete a result.
+
         Raises:
             KbResultNotFound
         """
         self._results.delete(kb_id, result_id)
 
     def found(self, result: KbResult, row: ResultRow) -> tuple[Source, ...]:
-        """The passages found for a question, as ``found_passages`` gives them.
+        """Return the passages found for a question, as ``found_passages`` gives them.
 
         Raises:
             KbNotFound, KbUnreadable
@@ -235,7 +240,7 @@ class KbEvaluationService:
         return found_passages(self._kbs.store, result, row)
 
     def expected(self, result: KbResult, row: ResultRow) -> tuple[Source, ...]:
-        """The passage that a question expects, as ``expected_passages`` gives it.
+        """Return the passage that a question expects, as ``expected_passages`` gives it.
 
         Raises:
             KbNotFound, KbUnreadable
@@ -245,12 +250,12 @@ class KbEvaluationService:
     # --- jobs
 
     def jobs(self, kb_id: str) -> list[EvaluationJob]:
-        """Those of a knowledge base, the newest first; also after a restart."""
+        """Return the jobs of a knowledge base, newest first, including those from before a restart."""
         found = [_job(status) for status in self._jobs.statuses()]
         return [job for job in found if job is not None and job.kb_id == kb_id]
 
     def stop(self, job_id: str) -> None:
-        """Ask a job to stop at its next clean place."""
+        """Ask a job to stop at the next point where it can stop safely."""
         self._jobs.stop(job_id)
 
     # --- the work itself
@@ -293,7 +298,7 @@ class KbEvaluationService:
 
     def _submit(self, kind: str, kb_id: str, title: str, work: Callable[[str, ProgressCallback], None]) -> str:
         self._folder.mkdir(parents=True, exist_ok=True)
-        # Between the look and the queue nobody else may queue, in this process or another.
+        # Checking for an active job and queueing must be one step, also across processes.
         with FileLock(self._folder / ".submit.lock"):
             active = next((job for job in self.jobs(kb_id) if job.status.active), None)
             if active is not None:
@@ -321,7 +326,7 @@ def _of(questions: Sequence[KbQuestion], origin: Origin) -> tuple[SetQuestion, .
 
 
 def _unique_ids(questions: Sequence[SetQuestion]) -> tuple[SetQuestion, ...]:
-    """A question without an id, or whose id another has, gets one of its own: a result's rows are known by them."""
+    """Give a new id to questions whose id is missing or repeated, because ids identify the rows of a result."""
     seen: dict[str, int] = {}
     found = []
     for each in questions:

@@ -16,39 +16,39 @@ from chatbot_mvp.storage.clock import sortable_stamp, utc_now
 from chatbot_mvp.storage.files import write_json
 
 Origin = Literal["model", "rules", "person", "file", "chat"]
-"""Where a question is from."""
+"""Source of a question: proposed by a model or by rules, written by a person, imported, or marked in the chat."""
 
 _ID = re.compile(r"[0-9A-Za-z-]{4,64}")
 
 
 @dataclass(frozen=True, slots=True)
 class SetQuestion:
-    """A question of a set, and whether a person keeps it."""
+    """A question of a set, with its source. Only questions with ``keep`` are asked in a run."""
 
     question: KbQuestion
     keep: bool = True
     origin: Origin = "person"
 
     def changed_to(self, question: KbQuestion, keep: bool) -> SetQuestion:
-        """As a person has changed it; with other words it is that person's question."""
+        """Return the question after a person's edit. If its wording changed, its origin becomes "person"."""
         return SetQuestion(question, keep, self.origin if question.question == self.question.question else "person")
 
 
 @dataclass(frozen=True, slots=True)
 class QuestionSet:
-    """Questions of a knowledge base, as a person has reviewed them."""
+    """Questions about a knowledge base, with a person's review of them."""
 
     set_id: str
-    """"" for one that has not been saved."""
+    """Empty string for a set that has not been saved."""
     kb_id: str
     name: str
     kb_sha256: str
-    """Of the knowledge base's text that the questions were made for."""
+    """SHA-256 of the knowledge base's text for which the questions were made or last reviewed."""
     changed_at: str = ""
     """ISO 8601, UTC."""
     questions: tuple[SetQuestion, ...] = ()
     dropped: Mapping[str, int] = field(default_factory=dict)
-    """Of its proposals, why some were left out -> how many."""
+    """Reason -> number of proposals that were dropped for it."""
 
     @property
     def kept(self) -> list[KbQuestion]:
@@ -56,7 +56,7 @@ class QuestionSet:
 
     @property
     def automatic(self) -> int:
-        """Kept answerable questions that rules made and nobody has reworded."""
+        """Number of kept answerable questions made by rules and not reworded since."""
         return sum(
             each.keep and each.origin == "rules" and each.question.kind == "answerable" for each in self.questions
         )
@@ -67,7 +67,7 @@ class QuestionSet:
         return {kind: kinds.count(kind) for kind in (*KINDS, "unknown")}
 
     def with_added(self, questions: Sequence[SetQuestion]) -> QuestionSet:
-        """This set with more questions; one that it has already, letter case aside, stays as it is."""
+        """Return this set with ``questions`` added, except those already in it (ignoring case and white space)."""
         known = {" ".join(each.question.question.casefold().split()) for each in self.questions}
         added = []
         for each in questions:
@@ -80,12 +80,12 @@ class QuestionSet:
 
 @dataclass(frozen=True, slots=True)
 class SetCheck:
-    """How a set fits the knowledge base as it is now."""
+    """Whether a set still fits the current text of its knowledge base."""
 
     kb_changed: bool
-    """The text is not the one that the questions were made for."""
+    """The text has changed since the questions were made or last reviewed."""
     lost: tuple[str, ...]
-    """Ids of the questions whose expected passage is not in the text, letter for letter."""
+    """Ids of the questions whose expected passage does not occur verbatim in the text."""
 
 
 def check_set(questions: QuestionSet, text: str, sha256: str) -> SetCheck:
@@ -102,18 +102,18 @@ def new_question_id() -> str:
 
 
 class QuestionSetStore:
-    """Reads and writes the sets of all knowledge bases; they go when their knowledge base does."""
+    """Reads and writes the sets of all knowledge bases; they are deleted together with their knowledge base."""
 
     def __init__(self, root: Path) -> None:
         """``root`` is the folder of the knowledge bases."""
         self._root = root
 
     def ids(self, kb_id: str) -> list[str]:
-        """The newest first."""
+        """Return the ids of a knowledge base's sets, newest first."""
         return sorted((path.stem for path in self._folder(kb_id).glob("*.json")), reverse=True)
 
     def all(self, kb_id: str) -> list[QuestionSet]:
-        """Those that can be read, the newest first."""
+        """Return the sets of a knowledge base, newest first. Unreadable files are left out."""
         found = []
         for set_id in self.ids(kb_id):
             try:
@@ -123,22 +123,23 @@ class QuestionSetStore:
         return found
 
     def load(self, kb_id: str, set_id: str) -> QuestionSet:
-        """
+        """Read a set.
+
         Raises:
-            QuestionSetNotFound
+            QuestionSetNotFound: there is no such set, or its file is unreadable.
         """
         if not _ID.fullmatch(set_id):
             raise QuestionSetNotFound(kb_id=kb_id, set_id=set_id)
         try:
             read: dict[str, Any] = json.loads((self._folder(kb_id) / f"{set_id}.json").read_text("utf-8"))
             questions = tuple(_question(row) for row in read.pop("questions"))
-            # Its folder says whose it is.
+            # The path decides the ids, so that a file copied to another knowledge base belongs to it.
             return QuestionSet(**{**read, "kb_id": kb_id, "set_id": set_id}, questions=questions)
         except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
             raise QuestionSetNotFound(kb_id=kb_id, set_id=set_id) from error
 
     def save(self, questions: QuestionSet) -> QuestionSet:
-        """Write a set in one step; it gets an id if it has none."""
+        """Write a set atomically and return it as saved. A set without an id gets a new one."""
         set_id = questions.set_id or f"{sortable_stamp()}-{secrets.token_hex(2)}"
         saved = replace(questions, set_id=set_id, changed_at=utc_now())
         folder = self._folder(saved.kb_id)
@@ -147,7 +148,8 @@ class QuestionSetStore:
         return saved
 
     def delete(self, kb_id: str, set_id: str) -> None:
-        """
+        """Delete a set.
+
         Raises:
             QuestionSetNotFound
         """
@@ -159,7 +161,7 @@ class QuestionSetStore:
 
 
 def question_of(row: Mapping[str, Any]) -> KbQuestion:
-    """A question as ``asdict`` and JSON leave it."""
+    """Rebuild a question from the dict that ``asdict`` and JSON made of it."""
     return KbQuestion(**{**row, "answers": tuple(row.get("answers", ()))})
 
 

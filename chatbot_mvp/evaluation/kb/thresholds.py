@@ -10,7 +10,7 @@ FEW = 20
 """Number of questions of a kind below which its shares are unreliable."""
 STEPS = 100
 """Number of thresholds between 0 and 1, the same resolution as the slider."""
-_Z = 1.959964  # 95 %
+_Z = 1.959964  # normal quantile of a two-sided 95 % interval
 
 UNANSWERABLE = ("near", "far")
 
@@ -48,9 +48,9 @@ class ThresholdFigures:
     wrong_refusals: Share
     """Answerable questions that are refused."""
     wrong_answers: Share
-    """Questions without an answer in the knowledge base that are answered all the same."""
+    """Questions without an answer in the knowledge base that are answered nevertheless."""
     by_kind: Mapping[str, Share]
-    """{kind: answered} of each kind of question without an answer."""
+    """Kind -> answered questions, for each kind without an answer in the knowledge base."""
 
 
 @dataclass(frozen=True, slots=True)
