@@ -34,16 +34,16 @@ class RunModels:
 
     generator: ChatModel
     generator_calls: int
-    """Requests at the same time, from 1."""
+    """Maximum number of concurrent requests, at least 1."""
     judge: ChatModel | None
-    """None: answers are not judged."""
+    """None if answers are not judged."""
     judge_calls: int = 1
     share_calls: bool = False
-    """True if both have one address and therefore share its limit of concurrent requests."""
+    """True if generator and judge use the same address and therefore share its limit of concurrent requests."""
 
 
 def run_models(settings: Settings, providers: Providers) -> RunModels:
-    """The models that a run's settings name, and how many requests each may have under way.
+    """Return the models that a run's settings name, with the maximum number of concurrent requests for each.
 
     Raises:
         UnknownChoice, ProviderNotConfigured, MissingPackage, InvalidSetting: the generator or the judge cannot be used.
@@ -71,7 +71,7 @@ def answer(
 
 
 class _Answering:
-    """One attempt. All methods but ``_generate`` and ``_judge`` belong to the run's own thread."""
+    """One attempt at answering and judging. Only ``_generate`` and ``_judge`` execute in worker threads."""
 
     def __init__(
         self,
@@ -117,7 +117,7 @@ class _Answering:
         phases = (GENERATE, JUDGE) if self._judge_model else (GENERATE,)
         return {phase: self._loop.seconds(phase) for phase in phases}
 
-    # --- at work in the workers' threads
+    # --- executed in worker threads
 
     def _generate(self, query_id: str) -> Done:
         query = self._queries[query_id]
@@ -175,14 +175,14 @@ class _Answering:
     def _language(self) -> str:
         return self._run.language
 
-    # --- in the run's thread
+    # --- executed in the run's thread
 
     def _recorded(self, record: QueryRecord) -> None:
         if record.phase == GENERATE and record.status == "ok":
             self._hand_on(record.query_id)
 
     def _hand_on(self, query_id: str) -> None:
-        """An answer goes to the judge, unless it says that there is none."""
+        """Pass an answer to the judge, unless it is an abstention."""
         if self._judge_model is not None and not generated_of(self._journal.of(GENERATE)[query_id]).abstained:
             self._unjudged.append(query_id)
 

@@ -76,7 +76,7 @@ class PhaseEstimate:
     """Expected seconds with the concurrent requests that the settings allow; None if no latency is known."""
     seconds_basis: Literal["pilot", "earlier_runs", ""]
     cost_usd: Amount | None
-    """None: no price is known."""
+    """None if no price is known."""
     price: dict[str, Any] | None
     """``input`` and ``output`` (US dollars per million tokens), ``date`` and ``source``; None if no price is known."""
 

@@ -1,7 +1,7 @@
-"""Answers of a run: the prompt by the kind of answer that is asked for, and what counts as one.
+"""Build the prompt that generates an answer in a run, clean up the reply, and detect abstentions.
 
-The passages are those that the chat would answer from, fenced as the chat fences them; only the instructions differ,
-since a benchmark's reference is a word or two and a chat's answer is not.
+Passages are selected and fenced as in the chat. Only the instructions differ, because the reference answers of a
+benchmark have one or two words, while answers in the chat are longer.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ _UNKNOWN = {
         r"no hay (?:suficiente )?informaci[oó]n|(?:el )?(?:contexto|pasaje|texto)s? no|(?:los )?pasajes no)"
     ),
 }
-"""What models say in place of the fixed reply, in normalised words."""
+"""Patterns of abstentions that models write instead of the fixed reply. They match normalised words."""
 
 
 def generation_request(query: Query, passages: Sequence[Chunk], language: str, settings: Settings) -> ChatRequest:
-    """What a model is asked for a query.
+    """Return the request that asks a model to answer a query.
 
-    Only a yes/no question (``answer_type`` "label") is told to answer yes or no: told to all, small models say yes to
-    one extractive question in ten.
+    Only the prompt of a yes/no question (``answer_type`` "label") mentions yes and no. If every prompt did, small
+    models would answer yes to one extractive question in ten.
     """
     texts = PROMPTS.texts(language)
     data = numbered_passages(passages)
@@ -59,13 +59,13 @@ def generation_request(query: Query, passages: Sequence[Chunk], language: str, s
 
 
 def tidy_answer(text: str) -> str:
-    """A model's reply without its thinking, "Answer:" and citation marks."""
+    """Return a model's reply without its thinking, a leading "Answer:" and citation marks."""
     bare = _MARKS.sub("", _THINKING.sub("", text)).strip()
     return from_data(_LABEL.sub("", bare)).strip()
 
 
 def is_abstention(answer: str, language: str) -> bool:
-    """Whether an answer says that there is none: the fixed reply, one that means the same, or nothing at all."""
+    """Return whether a reply gives no answer: the fixed abstention, another wording of it, or an empty reply."""
     words = normalise(answer, language)
     fixed = normalise(str(PROMPTS.texts(language)["abstention"]), language)
     return not words or words == fixed or bool(_UNKNOWN.get(language, _UNKNOWN["en"]).match(words))

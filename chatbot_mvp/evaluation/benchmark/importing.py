@@ -1,4 +1,4 @@
-"""Runs that were made elsewhere become runs of this machine: listed, shown, compared and exported like any other."""
+"""Import runs made elsewhere, so that they are listed, shown, compared and exported like local runs."""
 
 from __future__ import annotations
 
@@ -30,21 +30,21 @@ _RECORDED = (
     *("mteb_dataset_name", "eval_max_queries", "eval_max_corpus", "corpus_shuffle_seed"),
     *("dev_mode", "dev_queries", "dev_corpus_size", "retrieval_k", "kb_top_k"),
 )
-"""The settings that a ranking of another program is scored by; of all others nothing is known."""
+"""Settings recorded for an imported ranking: those that decide how it is scored. The other program's are unknown."""
 
 
 @dataclass(frozen=True, slots=True)
 class ImportedRun:
-    """What became of an import."""
+    """The outcome of an import."""
 
     run_id: str
     kind: str
     """``records.BUNDLE`` or ``records.TREC``."""
     queries: int
     without_ranking: int = 0
-    """Queries that the file has no line of: nothing was retrieved for them."""
+    """Number of queries without a line in the file. They count as queries for which nothing was retrieved."""
     left_out: int = 0
-    """Queries of the file that the settings leave out of the run (EVAL_MAX_QUERIES, DEV_MODE)."""
+    """Number of queries in the file that the settings exclude from the run (EVAL_MAX_QUERIES, DEV_MODE)."""
 
 
 def keep_bundle(
@@ -54,10 +54,10 @@ def keep_bundle(
     settings: Settings,
     finish: Callable[[RunResult], None],
 ) -> ImportedRun:
-    """Keep a finished run under its own id.
+    """Store a finished run under its own id.
 
     Args:
-        finish: told of the result when all is written but not yet in its place.
+        finish: called with the result after all files are written, before the folder moves to its final place.
 
     Raises:
         RunExists, ImportNotWritten
@@ -83,15 +83,15 @@ def import_trec(
     parts: RunParts,
     progress: ProgressCallback,
 ) -> ImportedRun:
-    """Score the rankings of another program as those of a run are scored.
+    """Score the rankings of another program in the same way as the rankings of a run.
 
     Args:
-        name: stands where runs have their strategy; "" for the file's own tag.
-        reference: how the data set is found again.
-        whole: the data set before it is cut to size.
+        name: shown in place of a strategy; "" takes the tag of the file.
+        reference: identifies the data set, so that it can be loaded again.
+        whole: the data set before sampling.
 
     Raises:
-        TrecIdUnknown: the data set has no such query or document.
+        TrecIdUnknown: the file has the id of a query or document that the data set does not have.
         ImportNotWritten, RunStopped
     """
     settings = settings.with_changes(generation_enabled=False, reranker_enabled=False, mteb_dataset_name=reference)
@@ -130,13 +130,13 @@ def _record(run_id: str, query_id: str, ranking: Mapping[str, float], settings: 
 
 @contextmanager
 def _staged(settings: Settings, run_id: str) -> Iterator[Path]:
-    """A root for the run's folder, which goes to its place whole at the end of the block, or not at all."""
+    """Yield a temporary root for the run's folder. The folder moves to its final place if the block succeeds."""
     place = settings.results_dir / run_id
     if place.exists():
         raise RunExists(run_id=run_id)
     try:
         settings.results_dir.mkdir(parents=True, exist_ok=True)
-        # Beside its place, so that moving it there is one step; deeper than runs are looked for.
+        # In the same directory as the final place, so that the move is atomic. Runs are not searched for this deep.
         root = Path(tempfile.mkdtemp(prefix=".import-", dir=settings.results_dir))
         try:
             yield root

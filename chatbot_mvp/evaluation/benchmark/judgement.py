@@ -1,6 +1,6 @@
-"""What a judge says of an answer: faithfulness and use of the context, each 0-1 or not scored with the reason.
+"""Have a judge score an answer for faithfulness and context use, each 0-1, or not scored with the reason.
 
-The judge reads the very passages that the generator read, all of them.
+The judge reads all passages that the generator read, unchanged.
 """
 
 from __future__ import annotations
@@ -22,9 +22,10 @@ from chatbot_mvp.types import Chunk
 PHASE = JUDGE
 
 _REPLY_TOKENS = 256
-"""A score and a sentence; one that is cut, as of a model that thinks first, is asked for again with four times that."""
+"""Token limit of a reply: enough for a score and a sentence. A reply that was cut off, for example by the thinking of a
+reasoning model, is requested again with four times this limit."""
 _SHORT_WORDS = 3
-"""An answer of so many words states nothing by itself: it is judged together with its question."""
+"""An answer of at most this many words makes no statement by itself, so it is judged together with its question."""
 _REASON_CHARS = 300
 _RAW_CHARS = 2_000
 
@@ -43,23 +44,23 @@ class Judgement:
     score: float | None
     """0-1; None: not scored."""
     reason: str
-    """The judge's, or why there is no score."""
+    """The judge's reason for the score, or why there is no score."""
     raw: str
-    """The judge's last reply where there is no score; else ""."""
+    """The judge's last reply if there is no score; else ""."""
     completions: tuple[Completion, ...]
     passing: bool = False
-    """There is no score because of a failure of the provider that may be over later."""
+    """True if there is no score because of a temporary failure of the provider."""
 
 
 def judge(
     model: ChatModel, metric: str, question: str, answer: str, passages: Sequence[Chunk], language: str
 ) -> Judgement:
-    """Ask for one of the metrics of ``metrics.registry.JUDGE_METRICS``.
+    """Ask the judge to score an answer by one of the metrics in ``metrics.registry.JUDGE_METRICS``.
 
-    A reply without a structure still counts where it states its score in an unmistakable way.
+    A reply that is no valid JSON still counts if its text states the score unambiguously.
 
     Raises:
-        ProviderError: one that no request would survive.
+        ProviderError: every request would fail, for example because of a refused key.
     """
     messages = judge_messages(metric, question, answer, passages, language)
     asked = ask(model, messages, _Reply, max_tokens=_REPLY_TOKENS, language=language)
@@ -74,9 +75,9 @@ def judge(
 def judge_messages(
     metric: str, question: str, answer: str, passages: Sequence[Chunk], language: str
 ) -> tuple[Message, ...]:
-    """What the judge is asked."""
+    """Return the messages that ask a judge to score an answer."""
     texts = PROMPTS.texts(language)
-    # Only some metrics have other instructions for short answers.
+    # Only some metrics have separate instructions for short answers.
     short = f"judge_{metric}_short"
     prompt = short if short in texts and len(answer.split()) <= _SHORT_WORDS else f"judge_{metric}"
     data = numbered_passages(passages)

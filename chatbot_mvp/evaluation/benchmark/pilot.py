@@ -215,7 +215,7 @@ class _Extrapolation:
         )
 
     def _generated(self) -> list[Spent]:
-        """What each answer took."""
+        """Return the usage of each generated answer."""
         return [
             generated_of(record).usage or Spent()
             for record in self._journal.of(GENERATE).values()
@@ -223,7 +223,7 @@ class _Extrapolation:
         ]
 
     def _judged(self) -> list[Spent]:
-        """The same of the judge; an answer that says that there is none is not judged, and takes nothing."""
+        """Return the judge's usage for each answer. An abstention is not judged and counts as zero usage."""
         judged = self._journal.of(JUDGE)
         found = []
         for key, record in self._journal.of(GENERATE).items():
@@ -244,7 +244,7 @@ class _Extrapolation:
         samples = [Spent.of(completion) for completion in self._enriched]
         rest = self._missing - len(samples)
         at_once = min(CALLS_AT_ONCE, self._settings.retrieval_context_batch_size, requests_at_once(self._settings))
-        # The contexts themselves are kept, whatever becomes of replies.
+        # Contexts have a cache of their own, so the run does not pay for them again even if replies are not cached.
         return self._of(ENRICH, self._settings, samples, rest, rest, at_once)
 
     def _retrieval(self) -> PhaseEstimate | None:
@@ -260,9 +260,9 @@ class _Extrapolation:
     ) -> PhaseEstimate:
         """
         Args:
-            samples: what queries (or calls) of the pilot took.
-            rest: how many of their kind the pilot has not done.
-            to_pay: how many of their kind the run will pay for.
+            samples: usage of each query (or call) of the pilot.
+            rest: number of queries (or calls) that the pilot did not execute.
+            to_pay: number of queries (or calls) that the run will pay for.
         """
         calls = projected([sample.calls for sample in samples], rest)
         prompt = projected([sample.prompt_tokens for sample in samples], rest)
@@ -287,7 +287,7 @@ class _Extrapolation:
         )
 
     def _seconds(self, phase: str, settings: Settings, calls: float, at_once: int) -> tuple[Amount | None, Any]:
-        """(seconds of so many calls, what they are known by)."""
+        """Return (seconds that ``calls`` calls take, source of that figure: "pilot", "earlier_runs" or "")."""
         fresh = self._fresh(phase)
         if not calls or not fresh:
             if not calls:
@@ -300,13 +300,13 @@ class _Extrapolation:
         return Amount(expected, expected * max(0.0, 1 - spread_of), expected * (1 + spread_of)).rounded(1), "pilot"
 
     def _fresh(self, phase: str) -> list[float]:
-        """Seconds of the calls that were not answered from the cache."""
+        """Return the seconds of each call that was not answered from the cache."""
         if phase == ENRICH:
             return [completion.seconds for completion in self._enriched if not completion.cached]
         return [event["seconds"] for event in self._events if event["phase"] == phase and not event["cached"]]
 
     def _retrieve_seconds(self) -> Amount:
-        """Of the stages of the queries that the run has yet to do; all of them, as rankings are not kept."""
+        """Estimate the seconds of retrieval for all queries of the run, because the pilot's rankings are not reused."""
         taken = [
             sum(retrieved_of(record).seconds.values())
             for record in self._journal.of(RETRIEVE).values()

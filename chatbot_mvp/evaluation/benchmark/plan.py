@@ -19,7 +19,7 @@ from chatbot_mvp.settings.model import Settings
 
 @dataclass(frozen=True, slots=True)
 class CachedVectors:
-    """How many of the documents' vectors are cached."""
+    """Counts how many of the documents' vectors are cached."""
 
     cached: int
     total: int
@@ -31,17 +31,17 @@ VectorCounter = Callable[[list[str]], int]
 
 @dataclass(frozen=True, slots=True)
 class RunPlan:
-    """A run before it starts."""
+    """The plan of a run that has not started."""
 
     dataset: str
     dataset_ref: str
     place: str
     """"bundled", "local" or "remote"."""
     folder: str | None
-    """Folder of its files; None if they must be downloaded first."""
+    """Folder of the data set's files; None if they must be downloaded first."""
     download_bytes: int
     dataset_sha256: str | None
-    """None before the files are here."""
+    """None before the download."""
     checked: bool
     """True if the files were read and checked; False before the download."""
     queries: int | None
@@ -54,7 +54,7 @@ class RunPlan:
     """Number of queries in the whole data set."""
     dataset_documents: int | None
     sampling: dict[str, Any]
-    """The settings that reduce the data set -> their values; empty if none does."""
+    """Name -> value of the settings that reduce the data set; empty if none does."""
     strategy: str
     fingerprint: str
     provider: str
@@ -66,12 +66,12 @@ class RunPlan:
     judge: str | None
     """Provider and model of the judge; None without a judge."""
     phases: list[str]
-    """In their order."""
+    """Phases in the order of execution."""
     index_cached: bool | None
     """True if the index is cached; None if that depends on earlier phases."""
     vectors: CachedVectors | None
     results_dir: str
-    """Where the run's folder would be made."""
+    """Directory in which the run's folder would be created."""
     warnings: list[str]
     estimate: Estimate | None = None
     """None if the run asks no language model, or before the data set is downloaded."""
@@ -84,7 +84,7 @@ def plan_run(found: Found, settings: Settings, cached_vectors: VectorCounter) ->
     """Plan a run with ``settings``.
 
     Raises:
-        DatasetError, InvalidSetting: the data set is here and cannot be used, or not like that.
+        DatasetError, InvalidSetting: the data set is available but invalid, or does not fit the settings.
         UnknownChoice: the strategy is not in the registry.
     """
     strategy = get_strategy(settings.retrieval_strategy)
@@ -128,7 +128,7 @@ def _with_dataset(
     dataset = cut.dataset
     chunks = [passage_chunk(document) for document in dataset.documents]
     indexed = vectors = None
-    # What such a strategy indexes is written by a language model first.
+    # If a language model writes the texts to index, the index cannot be looked up before the run.
     if not strategy.needs_language_model:
         indexed = is_indexed(chunks, language_of(dataset, settings), settings.cache_dir)
         if strategy.needs_vectors:

@@ -28,7 +28,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class PreparedRun:
-    """A run that exists on disk and whose data set is loaded and checked."""
+    """A run whose folder exists on disk and whose data set is loaded and checked."""
 
     folder: RunFolder
     manifest: RunManifest
@@ -36,7 +36,7 @@ class PreparedRun:
     settings: Settings
     load_seconds: float
     retry_failed: bool = False
-    """Failed queries are to be done again."""
+    """True to execute failed queries again."""
 
     @property
     def queries(self) -> tuple[Query, ...]:
@@ -44,7 +44,7 @@ class PreparedRun:
 
     @property
     def language(self) -> str:
-        """Of corpus, prompts and answers."""
+        """Return the language of corpus, prompts and answers."""
         return language_of(self.dataset, self.settings)
 
     @cached_property
@@ -56,15 +56,15 @@ class PreparedRun:
         return {document.doc_id: row for row, document in enumerate(self.dataset.documents)}
 
     def passages(self, doc_ids: list[str]) -> list[Chunk]:
-        """The texts of a context, of which records hold the ids: a passage is one chunk, under its document's id."""
+        """Return the passages of a context by their document ids, which records store. Each passage is one chunk."""
         return [passage_chunk(self.dataset.documents[self._rows[doc_id]]) for doc_id in doc_ids]
 
 
 def prepare_run(results_dir: Path, reference: str, load: Callable[[], Dataset], settings: Settings) -> PreparedRun:
-    """Load and check the data set, then make the run's folder. An error leaves nothing behind.
+    """Load and check the data set, then create the run's folder. An error leaves no files behind.
 
     Args:
-        reference: how the data set can be found again at a resume.
+        reference: identifies the data set, so that a resume can load it again.
 
     Raises:
         DatasetError, StorageError, InvalidSetting
@@ -95,17 +95,17 @@ def prepare_run(results_dir: Path, reference: str, load: Callable[[], Dataset], 
 def reopen_run(
     folder: RunFolder, load: Callable[[str], Dataset], settings: Settings, *, retry_failed: bool = False
 ) -> PreparedRun:
-    """An unfinished run, or one with failed queries, with the settings that it was started with.
+    """Reopen an unfinished run, or one with failed queries, with the settings that the run was started with.
 
     Args:
         load: loads a data set by the manifest's ``dataset_ref``.
-        settings: says where things are; what the run measures comes from its manifest.
-        retry_failed: do failed queries again, in a finished run as well.
+        settings: used for paths and keys. Everything that affects scores comes from the manifest.
+        retry_failed: execute failed queries again, even in a finished run.
 
     Raises:
         RunAlreadyFinished: there is nothing left to do.
         NothingToRetry: no query has failed.
-        RunMismatch: data set, code, prompts or pipeline are not what the manifest says.
+        RunMismatch: data set, code, prompts or pipeline differ from the manifest.
     """
     started = time.monotonic()
     manifest = folder.manifest()
@@ -144,7 +144,7 @@ def run_fingerprint(settings: Settings) -> str:
 
 
 def language_of(dataset: Dataset, settings: Settings) -> str:
-    """RETRIEVAL_BM25_LANGUAGE, or what the corpus looks like."""
+    """Return RETRIEVAL_BM25_LANGUAGE, or the language detected in the corpus."""
     return settings.retrieval_bm25_language or dataset.language
 
 
@@ -176,7 +176,7 @@ def _cut(dataset: Dataset, settings: Settings) -> Dataset:
 
 
 def new_folder(results_dir: Path, manifest: RunManifest) -> tuple[RunFolder, RunManifest]:
-    """(the folder of a new run, its manifest with the id).
+    """Create the folder of a new run. Return it and the manifest with the run's id.
 
     Two processes may start runs in the same second: the one that creates the folder gets the id.
     """

@@ -1,4 +1,4 @@
-"""Presets of a run: a few that come with the project, and those that people save."""
+"""Presets of run settings: built-in ones, and ones that users save."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ RUN_PARAMETERS: Mapping[str, tuple[str, ...]] = {
     "judge": ("judge_metrics", "judge_provider", "judge_model_name"),
     "limits": ("nim_max_concurrent_requests", "nim_request_timeout", "nim_max_retries"),
 }
-"""Group -> the settings that a run's form asks for, beside its data set and budget."""
+"""Group -> settings in the form of a run. The data set and the budget have fields of their own."""
 
 _NAMES = frozenset(name for names in RUN_PARAMETERS.values() for name in names)
 
@@ -47,29 +47,29 @@ BUILT_IN: Mapping[str, Mapping[str, Any]] = {
         "judge_metrics": DEFAULT_JUDGE_METRICS,
     },
 }
-"""Name -> the settings that it changes; all others are as they are in effect."""
+"""Name -> the settings that the preset changes. All other settings keep their current values."""
 
 LONGEST_NAME = 60
 
 
 @dataclass(frozen=True, slots=True)
 class Preset:
-    """A run's settings under a name."""
+    """Named settings of a run."""
 
     name: str
     changes: Mapping[str, Any]
     own: bool
-    """Somebody saved it, and can delete it."""
+    """True if a user saved the preset and can delete it; False if it is built in."""
 
 
 class Presets:
-    """Safe to share between sessions: everybody's presets are everybody's."""
+    """The built-in and saved presets. All users share the saved ones. Safe to share between sessions."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
 
     def all(self) -> list[Preset]:
-        """Those of the project, then those that were saved, by name."""
+        """Return the built-in presets, then the saved ones by name."""
         saved = read_object(self._path)
         own = [
             Preset(name, {key: value for key, value in changes.items() if key in _NAMES}, True)
@@ -79,10 +79,10 @@ class Presets:
         return [*(Preset(name, changes, False) for name, changes in BUILT_IN.items()), *own]
 
     def save(self, name: str, changes: Mapping[str, Any]) -> str:
-        """Keep settings of a run under a name, in place of what was kept under it; the name as it was kept.
+        """Save settings of a run as a preset, replacing one with that name. Return the name as saved.
 
         Raises:
-            UnknownChoice: a setting that is no parameter of a run, or a name without a letter.
+            UnknownChoice: a setting is not a parameter of a run, or the name is blank.
             ChoiceNotKept
         """
         name = " ".join(name.split())[:LONGEST_NAME]
@@ -94,7 +94,7 @@ class Presets:
         return name
 
     def delete(self, name: str) -> None:
-        """Forget a preset that was saved; no effect if there is none.
+        """Delete a saved preset. Has no effect if there is no saved preset with this name.
 
         Raises:
             ChoiceNotKept

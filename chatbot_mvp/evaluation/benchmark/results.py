@@ -1,4 +1,4 @@
-"""From what a run has recorded to ``<run_id>.json``: ids and figures, no text of the corpus."""
+"""Compute the result in ``<run_id>.json`` from the records of a run: ids and figures, but no text of the corpus."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ SIMILARITY_PHASE = "similarity"
 
 
 def rows_of(run: PreparedRun, journal: Journal) -> list[QueryRow]:
-    """One row per query, in their order; a failed phase leaves its metrics not scored."""
-    # Without a reranker or answers, the context of a question is what the chat would take.
+    """Return one row per query, in the order of the queries. The metrics of a failed phase are not scored."""
+    # Without a reranker or answers, the context of a question is the one that the chat would use.
     cut = run.settings.reranker_top_n if run.settings.reranker_enabled else run.settings.kb_top_k
     specs = ranking_metrics(run.settings.retrieval_k)
     rows = []
@@ -35,7 +35,7 @@ def rows_of(run: PreparedRun, journal: Journal) -> list[QueryRow]:
         row = _ranking_row(run, journal, query, specs, retrieved)
         if run.settings.generation_enabled:
             row = _answered_row(run, journal, query, row)
-        # A passage is one chunk, so that the ids of candidates are those of documents.
+        # In a benchmark each passage is one chunk, so the ids of candidates are document ids.
         cause = cause_of(outcome_of_row(row, cut, run.language, retrieved.pre_rerank_candidate_ids))
         rows.append(replace(row, cause=cause.value))
     return rows
@@ -92,8 +92,8 @@ def _answered_row(run: PreparedRun, journal: Journal, query: Query, row: QueryRo
 
 
 def _answer_metrics(run: PreparedRun, query: Query, row: QueryRow, scores: Metrics) -> Metrics:
-    """The judge's are only there for answers that were to be judged: not for "I don't know"."""
-    # The no of "no lo sé" is not the answer no.
+    """Return the metrics of an answer. Abstentions such as "I don't know" are not judged and get no judge metrics."""
+    # The "no" in an abstention such as "no lo sé" must not count as the answer "no".
     response = "" if row.abstained else row.response
     case = AnswerCase(response, query.answer, query.answer_type, run.language)
     metrics = answer_metrics(case)
@@ -105,7 +105,7 @@ def _answer_metrics(run: PreparedRun, query: Query, row: QueryRow, scores: Metri
 def with_similarity(
     rows: Sequence[QueryRow], embedder: Callable[[], Embedder], cache: VectorCache, progress: ProgressCallback
 ) -> list[QueryRow]:
-    """Add the metrics of vectors to the rows of extractive questions; they are not scored without an answer."""
+    """Add the vector similarity metrics to the rows of extractive questions. Rows without an answer are not scored."""
     specs = metrics_of("vectors")
     scores: dict[str, dict[str, float | None]] = {}
     scorable: list[tuple[str, str, str]] = []
@@ -127,7 +127,7 @@ def with_similarity(
 
 
 def result_of(run: PreparedRun, journal: Journal, rows: Sequence[QueryRow]) -> RunResult:
-    """The result but for what only the run itself knows: seconds, memory, spending."""
+    """Return the result without seconds, memory and spending, which are not in the records."""
     retrieved = journal.of(retrieving.PHASE)
     return replace(
         result_of_rows(run.manifest, rows, journal.damaged, _failures(journal)),
@@ -137,6 +137,6 @@ def result_of(run: PreparedRun, journal: Journal, rows: Sequence[QueryRow]) -> R
 
 
 def _failures(journal: Journal) -> dict[str, int]:
-    """Phase -> queries that it failed for; phases without a failure are left out."""
+    """Return phase -> number of queries for which it failed, without phases that never failed."""
     phases = (retrieving.PHASE, generation.PHASE, judgement.PHASE)
     return {phase: count for phase in phases if (count := journal.failed(phase))}

@@ -25,7 +25,7 @@ from chatbot_mvp.types import Progress, ProgressCallback
 PHASE = RETRIEVE
 RETRIEVAL_CALLS = "retrieval"
 """Name in a run's usage for the language model requests of enrichment, expansion and reranking."""
-_BATCH = 32  # queries between two fsyncs: what a crash can cost
+_BATCH = 32  # queries between two fsyncs, which is the most that a crash can lose
 
 
 def retrieve(
@@ -35,10 +35,10 @@ def retrieve(
 
     Args:
         factory: builds the pipeline over the run's documents, unless every query has a ranking.
-        spending: counts the replies of a language model, while the pipeline is built and while it searches.
+        spending: counts language model replies, both while the pipeline is built and while it searches.
 
     Raises:
-        RunOutOfQuota: a provider that retrieval asks has no quota left; records stay.
+        RunOutOfQuota: a provider used in retrieval has no quota left; the records stay.
     """
     missing = set(journal.missing(PHASE, run.query_ids))
     if not missing:
@@ -63,7 +63,7 @@ def retrieve(
 
 
 def _batch(run: PreparedRun, pipeline: Pipeline, batch: Sequence[Query]) -> tuple[list[QueryRecord], str]:
-    """(the records of a batch, why a provider has no quota for the others; "" if that is not so)."""
+    """Return (records of a batch, error of a provider without quota for the remaining queries, else "")."""
     try:
         traces = pipeline.retrieve([query.text for query in batch])
     except ProviderQuotaExhausted as error:
@@ -73,7 +73,7 @@ def _batch(run: PreparedRun, pipeline: Pipeline, batch: Sequence[Query]) -> tupl
             raise
         if len(batch) == 1:
             return [QueryRecord(run.manifest.run_id, batch[0].query_id, PHASE, "failed", {}, str(error))], ""
-        # One of them may be what the provider cannot take: the others should not be lost with it.
+        # A single query may have made the request fail. Retry one by one, so that the others are not lost.
         records: list[QueryRecord] = []
         for query in batch:
             alone, refused = _batch(run, pipeline, [query])
@@ -87,7 +87,7 @@ def _batch(run: PreparedRun, pipeline: Pipeline, batch: Sequence[Query]) -> tupl
 
 
 def _out_of_quota(trace: RetrievalTrace) -> str:
-    """Why the provider of reranking or expansion has no quota left for this query; "" if that is not so."""
+    """Return the error if the provider of reranking or expansion had no quota left for this query, else ""."""
     for record in trace.records:
         if record.notes.get("quota_exhausted"):
             return str(record.notes["error"])
@@ -95,7 +95,7 @@ def _out_of_quota(trace: RetrievalTrace) -> str:
 
 
 def _failed_expansion(trace: RetrievalTrace) -> str:
-    """Why the language model had no words for this query; "" if that is not so."""
+    """Return the error if the language model failed to expand this query, else ""."""
     for record in trace.records:
         if record.stage == LlmExpansion.name and record.notes["failed"]:
             return str(record.notes["error"])
@@ -104,7 +104,7 @@ def _failed_expansion(trace: RetrievalTrace) -> str:
 
 def _record(run: PreparedRun, query: Query, trace: RetrievalTrace) -> QueryRecord:
     if error := _failed_expansion(trace):
-        # Without its words the ranking is not the one that the run's fingerprint names.
+        # Without the expansion, the ranking is not from the pipeline that the run's fingerprint identifies.
         return QueryRecord(run.manifest.run_id, query.query_id, PHASE, "failed", {}, error)
     best_of_document: dict[str, Hit] = {}
     for hit in trace.retrieved:
@@ -130,11 +130,12 @@ def _record(run: PreparedRun, query: Query, trace: RetrievalTrace) -> QueryRecor
 
 
 def gold_ranks(trace: RetrievalTrace, gold: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """How far each relevant document came: ``ranks`` (document -> stage -> rank from 1, None where it is not), and
-    ``depths`` (stage -> how many documents it had). Stages in order: the retrievers, "ranking" (their one list),
-    "rerank" (of a reranked run), "context".
+    """Return the rank of each relevant document after each stage.
 
-    The walk tells of what BM25 found only the first few: the depth says so.
+    The result has ``ranks`` (document -> stage -> rank from 1, None if absent) and ``depths`` (stage -> number of
+    documents). Stages in order: the retrievers, "ranking" (their merged list), "rerank" (if reranked), "context".
+
+    The graph walk reports only the first few BM25 results; the depth of that stage shows how many.
     """
     stages = {**trace.candidates, "ranking": trace.retrieved}
     if trace.hits_before_rerank is not None:

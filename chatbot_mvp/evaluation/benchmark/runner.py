@@ -33,21 +33,21 @@ Exporter = Callable[[RunFolder, RunResult, Dataset], None]
 
 @dataclass(frozen=True)
 class RunParts:
-    """What a run is carried out with."""
+    """The components that a run needs."""
 
     factory: PipelineFactory
     embedders: Embedders
     providers: Providers
     exporters: Sequence[Exporter] = ()
     submissions: Path | None = None
-    """``submissions.jsonl``, which gets a line of each finished run; None for a run that no list shows."""
+    """``submissions.jsonl``, with one line per finished run; None to keep the run off the list of runs."""
 
     def models(self, settings: Settings) -> RunModels:
-        """The generator and the judge of a run; raises as ``run_models``."""
+        """Return the generator and the judge of a run. Raises the errors of ``run_models``."""
         return run_models(settings, self.providers)
 
     def finish(self, result: RunResult) -> None:
-        """Add a run to the list. Called just before it counts as finished; after a crash in between, called again."""
+        """Add a run to the list, just before it is marked as finished. A resume after a crash may call this again."""
         if self.submissions is not None:
             append_submission(self.submissions, result)
 
@@ -55,18 +55,18 @@ class RunParts:
 def execute(
     run: PreparedRun, parts: RunParts, progress: ProgressCallback, budget_usd: float | None = None
 ) -> RunResult:
-    """Do what is missing of a run and write its result. Waits for its turn: one run works at a time.
+    """Execute the missing parts of a run and write its result. Waits for other runs, since only one works at a time.
 
     Args:
-        progress: told of every step; may raise RunStopped, then what was recorded stays for a resume.
-        budget_usd: of the whole run with its earlier attempts; None for no limit.
+        progress: called at every step. May raise RunStopped; the records stay for a resume.
+        budget_usd: limit for the whole run including earlier attempts, in US dollars; None for no limit.
 
     Returns:
-        The result as it stands in ``<run_id>.json``.
+        The result, as written to ``<run_id>.json``.
 
     Raises:
-        RunBusy: somebody else works on this run.
-        RunOutOfQuota, RunOverBudget, RunGaveUp, RunNotWritten: it ended early; what is recorded stays.
+        RunBusy: another process or thread works on this run.
+        RunOutOfQuota, RunOverBudget, RunGaveUp, RunNotWritten: the run ended early; its records stay.
     """
     with working_on(
         run.folder,
@@ -91,7 +91,7 @@ def _execute(run: PreparedRun, parts: RunParts, session: Session) -> RunResult:
         clock.seconds |= answer(run, session.journal, parts.models(run.settings), spending, progress)
     with clock("aggregate"):
         progress(Progress("aggregate", 0, 1))
-        # Computed from what stands on disk alone.
+        # Read the records from disk, so that the result depends on nothing else.
         journal = Journal(run.folder)
         rows = rows_of(run, journal)
     if run.settings.generation_enabled:
@@ -108,7 +108,7 @@ def _execute(run: PreparedRun, parts: RunParts, session: Session) -> RunResult:
 
 
 def _within_budget(spending: Spending, progress: ProgressCallback) -> ProgressCallback:
-    """``progress``, and a look at the budget between two batches of what retrieval asks a language model."""
+    """Wrap ``progress`` to check the budget between the batches in which retrieval asks a language model."""
 
     def report(state: Progress) -> None:
         if state.phase in (ENRICH, RETRIEVE) and state.done < state.total:
@@ -119,7 +119,7 @@ def _within_budget(spending: Spending, progress: ProgressCallback) -> ProgressCa
 
 
 def _with_events(folder: RunFolder, progress: ProgressCallback) -> ProgressCallback:
-    """``progress``, and an event for each batch of texts embedded."""
+    """Wrap ``progress`` to record an event for each batch of embedded texts."""
 
     def report(state: Progress) -> None:
         if state.phase == "embed_corpus" and state.done > state.done_before:

@@ -17,20 +17,21 @@ _COLUMNS = 6
 
 @dataclass(frozen=True)
 class TrecRun:
-    """The rankings of a file, with its ids unchanged."""
+    """The rankings in a TREC run file, with ids as in the file."""
 
     path: str
     tag: str
-    """The first line's."""
+    """Tag of the first line."""
     rankings: Mapping[str, Mapping[str, float]]
     """query -> document -> score, best first. Ordered by score, as evaluators do; ties by rank."""
 
 
 def read_trec(path: Path) -> TrecRun:
-    """
+    """Read and check a TREC run file.
+
     Raises:
-        NothingToImport: it is too large, no text, or empty.
-        TrecLineWrong: names the line.
+        NothingToImport: the file is too large, not text, or empty.
+        TrecLineWrong: a line is invalid; the error gives its number.
     """
     try:
         if path.stat().st_size > _MOST_BYTES:
@@ -73,11 +74,11 @@ def _parsed(path: Path, number: int, columns: list[str]) -> tuple[str, str, int,
 
 
 def known_ids(trec: TrecRun, whole: Dataset, cut: Dataset) -> dict[str, dict[str, float]]:
-    """The rankings with the data set's own ids; our exports have percent signs where an id has white space.
+    """Return the rankings with the ids of the data set. Exports percent-encode white space in ids; decode it.
 
     Args:
-        whole: what queries are looked for in.
-        cut: what documents are looked for in: a ranking over others is not one over this corpus.
+        whole: the data set before sampling, which must contain the queries.
+        cut: the sampled data set, which must contain the documents: other documents mean another corpus.
 
     Raises:
         TrecIdUnknown

@@ -1,1 +1,1 @@
-"""Ragas evaluation of any data set of answers: rows in, scores out, as a run that survives anything."""
+"""Score any data set of answers with Ragas metrics, in a run that can be resumed after an interruption."""

@@ -1,4 +1,4 @@
-"""``config.yaml`` of a Ragas evaluation. Everything has a default; without a file the settings decide."""
+"""Read ``config.yaml`` of a Ragas evaluation. The file is optional, and every key has a default."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ class JudgeConfig(_Part):
     base_url: str = ""
     """Address of a provider that has one (``nim``, ``openai``, ``ollama``, …); "" takes the setting."""
     temperature: float = Field(default=0.0, ge=0.0, le=2.0)
-    """0-2; the questions of ResponseRelevancy are generated at 0.3 or more."""
+    """Sampling temperature, 0-2. ResponseRelevancy generates its questions at 0.3 or more."""
     max_tokens: int = Field(default=1_024, ge=16)
     """Longest first reply (tokens); a reply that was cut off is requested again with four times as many."""
     attempts: int = Field(default=4, ge=1, le=20)
-    """Requests at most until a reply can be read; after them the row is not scored."""
+    """Maximum requests for one readable reply. If none is readable, the row is not scored."""
 
     @field_validator("provider")
     @classmethod
@@ -57,9 +57,9 @@ class RagasConfig(_Part):
     strictness: int = Field(default=3, ge=1, le=10)
     """Questions generated per response in ResponseRelevancy."""
     concurrency: int = Field(default=0, ge=0, le=1_024)
-    """Requests at the same time; 0 takes NIM_MAX_CONCURRENT_REQUESTS."""
+    """Maximum number of concurrent requests; 0 takes NIM_MAX_CONCURRENT_REQUESTS."""
     repeats: int = Field(default=1, ge=1, le=20)
-    """How often each row is scored; more than once gives the spread of the judge."""
+    """How often each row is scored. Two or more show how much the judge's scores vary."""
 
     @field_validator("metrics")
     @classmethod
@@ -72,9 +72,10 @@ class RagasConfig(_Part):
 
 
 def load_config(path: Path | None) -> RagasConfig:
-    """
+    """Read a configuration file; None gives the defaults.
+
     Raises:
-        InvalidSetting: no such file, no YAML, or a value that is not legal; names the place and what is legal.
+        InvalidSetting: the file is missing, is not YAML, or has an illegal value. Names the key and the legal values.
     """
     if path is None:
         return RagasConfig()
@@ -89,7 +90,7 @@ def load_config(path: Path | None) -> RagasConfig:
 
 
 def config_from(values: Any, source: str = "config.yaml") -> RagasConfig:
-    """A configuration of plain values.
+    """Build a configuration from plain values.
 
     Raises:
         InvalidSetting

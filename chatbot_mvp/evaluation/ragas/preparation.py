@@ -1,4 +1,4 @@
-"""Makes an evaluation of rows into a run, or opens one again if it would still be the same."""
+"""Create the run of an evaluation, or reopen one if it would still score in the same way."""
 
 from __future__ import annotations
 
@@ -41,21 +41,21 @@ from chatbot_mvp.storage.files import write_atomically
 STRATEGY = "RAGAS"
 INPUT = "input.jsonl"
 _NOT_OF_THE_SCORE = ("concurrency", "prompts", "judge", "embedder")
-"""Of a configuration, what does not count in its fingerprint; all but the first by what they come to."""
+"""Configuration keys left out of the fingerprint. For all but "concurrency" it covers the resolved values instead."""
 
 
 @dataclass(frozen=True)
 class Evaluation:
-    """An evaluation that exists on disk."""
+    """An evaluation whose folder exists on disk."""
 
     folder: RunFolder
     manifest: RunManifest
     rows: tuple[InputRow, ...]
     config: RagasConfig
     settings: Settings
-    """With the judge's provider and model as the provider and its model."""
+    """Settings in which the provider and its model are those of the judge."""
     metrics: tuple[str, ...]
-    """In the order in which they are scored: a server that keeps what it has read of a prompt reads it once."""
+    """Metrics in scoring order. All rows are scored by one metric before the next, to reuse a server's prompt cache."""
     prompts: Prompts
     load_seconds: float
     retry_failed: bool = False
@@ -65,7 +65,7 @@ class Evaluation:
         return {row.row_id: row for row in self.rows}
 
     def options(self, repeat: int) -> JudgeOptions:
-        """Of the repetition ``repeat``, from 0."""
+        """Return the judge options for repetition ``repeat``, from 0."""
         judge = self.config.judge
         return JudgeOptions(
             attempts=judge.attempts,
@@ -78,18 +78,18 @@ class Evaluation:
 
 @dataclass(frozen=True)
 class Judges:
-    """Who an evaluation asks."""
+    """The models that an evaluation uses."""
 
     judge: ChatModel | None
-    """None where no metric needs one."""
+    """None if no metric needs a judge."""
     calls: int
-    """Requests at the same time, from 1."""
+    """Maximum number of concurrent requests, at least 1."""
     embedder: Embedder | None
-    """None where no metric needs one."""
+    """None if no metric needs an embedder."""
 
 
 def judge_settings(settings: Settings, config: RagasConfig) -> Settings:
-    """``settings`` with the configuration's judge as the provider.
+    """Return ``settings`` with the configuration's judge as the provider.
 
     Raises:
         InvalidSetting
@@ -114,8 +114,10 @@ def judge_settings(settings: Settings, config: RagasConfig) -> Settings:
 
 
 def chosen_metrics(config: RagasConfig, rows: Sequence[InputRow], has_judge: bool) -> tuple[str, ...]:
-    """Those that are asked for; else the six, or without a judge those that need none, as far as any row has their
-    columns."""
+    """Return the configured metrics, or the default ones for which at least one row has the columns.
+
+    The default is the six judged metrics or, without a judge, the metrics that need none.
+    """
     if config.metrics:
         return config.metrics
     usual = JUDGED if has_judge else UNJUDGED
@@ -127,14 +129,14 @@ def chosen_metrics(config: RagasConfig, rows: Sequence[InputRow], has_judge: boo
 def prepare_evaluation(
     results_dir: Path, name: str, rows: Sequence[InputRow], config: RagasConfig, settings: Settings
 ) -> Evaluation:
-    """Make the run's folder, with a copy of its rows. An error leaves nothing behind.
+    """Create the run's folder with a copy of the rows. An error leaves no files behind.
 
     Args:
-        settings: those of ``judge_settings``.
+        settings: the result of ``judge_settings``.
 
     Raises:
-        UnknownChoice: no prompts in the language; no metric for these columns.
-        NeedsLanguageModel: a metric is asked for that needs a judge, and there is none.
+        UnknownChoice: there are no prompts in the language, or no metric for the columns.
+        NeedsLanguageModel: a chosen metric needs a judge, but none is configured.
         PromptsUnreadable
     """
     started = time.monotonic()
@@ -175,10 +177,10 @@ def prepare_evaluation(
 
 
 def reopen_evaluation(folder: RunFolder, settings: Settings, *, retry_failed: bool = False) -> Evaluation:
-    """An unfinished evaluation, or one with failed rows, as it was begun.
+    """Reopen an unfinished evaluation, or one with failed rows, with the configuration that it was started with.
 
     Args:
-        settings: say where things are; the judge comes from the manifest, its key from here.
+        settings: used for paths and the judge's API key. The judge itself comes from the manifest.
 
     Raises:
         RunAlreadyFinished, NothingToRetry, RunMismatch
@@ -213,7 +215,7 @@ def judges_of(
     providers: Providers,
     embedders: Embedders,
 ) -> Judges:
-    """The judge and the embedder that the metrics of an evaluation need.
+    """Return the judge and the embedder that the metrics of an evaluation need.
 
     Raises:
         ProviderNotConfigured, MissingPackage, InvalidSetting
@@ -230,7 +232,7 @@ def _prompts(config: RagasConfig, rows: Sequence[InputRow]) -> Prompts:
 
 
 def _fingerprint(config: Any, prompts: Prompts, judge: str, settings: Settings) -> str:
-    """Equal exactly when two evaluations score in the same way, whatever they score."""
+    """Return a hash of everything that affects how rows are scored, but not of the rows themselves."""
     counted = {name: value for name, value in config.items() if name not in _NOT_OF_THE_SCORE}
     counted["judge"] = {name: config["judge"][name] for name in ("temperature", "max_tokens", "attempts")}
     counted |= {"by": judge, "prompts": prompts.key, "embedder": settings.embedding_model_name}

@@ -1,4 +1,4 @@
-"""From the scores of an evaluation to its result, and to the rows as they came with a column more per metric."""
+"""Compute the result of an evaluation from its scores, and write the input rows with score columns added."""
 
 from __future__ import annotations
 
@@ -18,27 +18,27 @@ from chatbot_mvp.runs.rows import Detail, MetricSpread, QueryRow, RowSpread
 from chatbot_mvp.storage.files import write_atomically
 
 FAITHFULNESS_METRICS = ("ragas_faithfulness", "lexical_faithfulness")
-"""Those that are held against people's labels, where the rows have a column ``label``."""
+"""Metrics that are compared with human labels if the rows have a column ``label``."""
 
 
 def phase_of(metric: str, repeat: int) -> str:
-    """Under which a score of the repetition ``repeat``, from 0, is recorded: the metric's name, "#2" for the second."""
+    """Return the phase name that records scores of repetition ``repeat`` (from 0): "metric", "metric#2", "metric#3"."""
     return metric if repeat == 0 else f"{metric}#{repeat + 1}"
 
 
 def phases_of(metrics: Sequence[str], repeats: int) -> list[str]:
-    """All of an evaluation, in the order in which they are scored."""
+    """Return the phases of an evaluation in the order in which they are scored."""
     return [phase_of(metric, repeat) for metric in metrics for repeat in range(repeats)]
 
 
 def scores_of(evaluation: Evaluation, journal: Journal, metric: str, row_id: str) -> list[QueryRecord]:
-    """What is recorded of a metric for a row, by repetition."""
+    """Return the records of a metric for a row, one per recorded repetition."""
     phases = phases_of([metric], evaluation.config.repeats)
     return [record for phase in phases if (record := journal.of(phase).get(row_id))]
 
 
 def result_of(evaluation: Evaluation, journal: Journal) -> RunResult:
-    """``<run_id>.json`` but for what only the attempt knows. Works on a part of the scores as well."""
+    """Return the result without what is not in the records, such as seconds. Also works while scores are missing."""
     rows = [_row(evaluation, journal, item) for item in evaluation.rows]
     failures = {metric: count for metric in evaluation.metrics if (count := _failed(rows, metric))}
     return replace(
@@ -94,7 +94,7 @@ def _failed(rows: Sequence[QueryRow], metric: str) -> int:
 
 
 def _reasons(rows: Sequence[QueryRow]) -> dict[str, dict[str, int]]:
-    """Metric -> reason -> rows without a score for it."""
+    """Return metric -> reason -> number of rows that have no score for this reason."""
     found: dict[str, dict[str, int]] = {}
     for row in rows:
         for metric, status in row.status.items():
@@ -106,7 +106,7 @@ def _reasons(rows: Sequence[QueryRow]) -> dict[str, dict[str, int]]:
 
 
 def _spread(rows: Sequence[QueryRow]) -> dict[str, MetricSpread]:
-    """Metric -> how much its scores of a row differ between repetitions; empty for a single one."""
+    """Return metric -> spread of a row's scores between repetitions; empty if there is only one repetition."""
     found: dict[str, list[float]] = {}
     for row in rows:
         for metric, values in row.spread.items():
@@ -116,7 +116,7 @@ def _spread(rows: Sequence[QueryRow]) -> dict[str, MetricSpread]:
 
 
 def _agreement(evaluation: Evaluation, rows: Sequence[QueryRow]) -> dict[str, Agreement]:
-    """Metric -> how far it agrees with people; empty where no row has a label."""
+    """Return metric -> agreement with human labels; empty if no row has a label."""
     labelled = [
         (label, row)
         for item, row in zip(evaluation.rows, rows, strict=True)
@@ -133,7 +133,7 @@ def _agreement(evaluation: Evaluation, rows: Sequence[QueryRow]) -> dict[str, Ag
 
 
 def scored_rows(evaluation: Evaluation, result: RunResult) -> list[dict[str, Any]]:
-    """The rows as they came, each with ``<metric>`` and ``<metric>_status``."""
+    """Return the input rows with the columns ``<metric>`` and ``<metric>_status`` added for each metric."""
     rows = []
     for item, row in zip(evaluation.rows, result.per_query, strict=True):
         columns: dict[str, Any] = dict(item.given)
@@ -145,7 +145,7 @@ def scored_rows(evaluation: Evaluation, result: RunResult) -> list[dict[str, Any
 
 
 def write_outputs(evaluation: Evaluation, result: RunResult) -> None:
-    """``<run_id>_scores.jsonl`` and ``<run_id>_scores.csv`` in the run's folder."""
+    """Write ``<run_id>_scores.jsonl`` and ``<run_id>_scores.csv`` to the run's folder."""
     rows = scored_rows(evaluation, result)
     stem = evaluation.folder.path / f"{evaluation.folder.run_id}_scores"
     write_atomically(stem.with_suffix(".jsonl"), to_json_lines(rows))

@@ -73,7 +73,7 @@ def rows_from(given: Sequence[Mapping[str, Any]], source: str) -> list[InputRow]
     """
     rows = []
     seen: set[str] = set()
-    # What Ragas could not score it wrote as NaN, which is no JSON.
+    # Ragas writes NaN for a missing score, but JSON has no NaN.
     known = [{name: None if _is_nan(value) else value for name, value in columns.items()} for columns in given]
     for number, columns in enumerate(known, 1):
         try:
@@ -162,7 +162,7 @@ def _list(name: str, value: Any) -> list[Any]:
 
 
 def _array(text: str) -> Any:
-    """A JSON array, or a list as Python prints it, which is what pandas writes into a CSV."""
+    """Parse a JSON array, or a list as Python prints it, because pandas writes lists to CSV in that form."""
     try:
         return json.loads(text)
     except ValueError as error:

@@ -22,7 +22,7 @@ from chatbot_mvp.types import Progress, ProgressCallback
 
 PHASE = "score"
 _OF_THE_ROW = frozenset({"missing_input", "nothing_to_judge", "no_statements"})
-"""Reasons for a missing score that are no failure: the row itself cannot be scored."""
+"""Reasons for a missing score that do not count as failures, because the row itself cannot be scored."""
 
 Task = tuple[str, int, str]
 """(metric, repetition from 0, row id)"""
@@ -35,17 +35,17 @@ def execute(
     finish: Callable[[RunResult], None],
     budget_usd: float | None = None,
 ) -> RunResult:
-    """Score what has no score yet and write the result. Waits for its turn: one run works at a time.
+    """Compute the missing scores and write the result. Waits for other runs, since only one works at a time.
 
     Args:
-        progress: told of the phase "score" in scores; may raise RunStopped, then what was recorded stays.
-        finish: as of a benchmark run.
-        budget_usd: of the whole evaluation with its earlier attempts; None for no limit.
+        progress: called with the number of scores in the phase "score". May raise RunStopped; the records stay.
+        finish: called with the result just before the run is marked as finished, as in a benchmark run.
+        budget_usd: limit for the whole evaluation including earlier attempts, in US dollars; None for no limit.
 
     Raises:
-        RunBusy
-        RunOutOfQuota, RunOverBudget, RunGaveUp, RunNotWritten: it ended early; what is recorded stays.
-        ProviderError: one that no request would survive.
+        RunBusy: another process or thread works on this run.
+        RunOutOfQuota, RunOverBudget, RunGaveUp, RunNotWritten: the run ended early; its records stay.
+        ProviderError: every request would fail, for example because of a refused key.
     """
     with working_on(
         evaluation.folder,
@@ -99,7 +99,7 @@ def _score(evaluation: Evaluation, judges: Judges, session: Session) -> None:
         if scored.value is not None or scored.reason in _OF_THE_ROW:
             return Done(QueryRecord(run_id, row_id, phase, "ok", payload))
         record = QueryRecord(run_id, row_id, phase, "failed", payload, f"{scored.reason}: {scored.problem}")
-        # Unreadable replies do not mean that the provider is unavailable, however many there are.
+        # Unreadable replies, even many of them, do not mean that the provider is unavailable.
         of_provider = scored.reason == "provider"
         return Done(record, passing=of_provider, of_provider=of_provider)
 
@@ -140,7 +140,7 @@ def _missing(evaluation: Evaluation, journal: Journal) -> Iterator[Task]:
 
 
 class _Remembering:
-    """An ``Embedder`` whose vectors are kept on disk."""
+    """An ``Embedder`` that caches its vectors on disk."""
 
     def __init__(self, embedder: Embedder, cache: VectorCache) -> None:
         self._embedder = embedder

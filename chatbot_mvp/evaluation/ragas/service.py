@@ -1,4 +1,4 @@
-"""Evaluations for pages and commands: from a file, a benchmark run or a chat's history; now or in the background."""
+"""Evaluate answers from a file, a benchmark run or chats, at once or in the background, for pages and commands."""
 
 from __future__ import annotations
 
@@ -37,20 +37,20 @@ _DEFAULTS = RagasConfig()
 
 
 class RagasService:
-    """Evaluations of answers. Safe to share between sessions."""
+    """Starts, resumes and reads evaluations of answers. Safe to share between sessions."""
 
     def __init__(self, live: LiveSettings, parts: RunParts, jobs: JobManager) -> None:
         """
         Args:
-            parts: embedder and providers, as for benchmark runs.
-            jobs: the queue of benchmark runs; one run works at a time.
+            parts: components of benchmark runs, of which evaluations use embedders and providers.
+            jobs: the job queue, shared with benchmark runs because only one run works at a time.
         """
         self._live = live
         self._parts = parts
         self._jobs = jobs
 
     def judge(self, config: RagasConfig = _DEFAULTS) -> str:
-        """Names provider and model that would judge; "" for none.
+        """Return the provider and model that would judge; "" if there is no judge.
 
         Raises:
             InvalidSetting
@@ -59,7 +59,7 @@ class RagasService:
         return "" if settings.chosen_provider == "demo" else settings.language_model
 
     def sample_path(self) -> Path:
-        """The Spanish rows with people's labels that come with the project."""
+        """Return the path of the bundled sample: Spanish rows with human labels."""
         return self._live.current.samples_dir / "judge_es.jsonl"
 
     def run_now(
@@ -71,13 +71,13 @@ class RagasService:
         *,
         budget_usd: float | None = None,
     ) -> RunResult:
-        """Evaluate rows in this thread; the result.
+        """Evaluate rows in the calling thread and return the result.
 
         Args:
-            name: of the data set, as lists show it.
+            name: name of the data set in lists.
 
         Raises:
-            UnknownChoice, PromptsUnreadable, InvalidSetting, ProviderNotConfigured: before anything is asked.
+            UnknownChoice, PromptsUnreadable, InvalidSetting, ProviderNotConfigured: raised before the first request.
         """
         return self._execute(self._prepare(name, rows, config), progress, budget_usd)
 
@@ -89,7 +89,7 @@ class RagasService:
         *,
         budget_usd: float | None = None,
     ) -> str:
-        """Queue an evaluation in the background; its run's id. Raises as ``run_now``."""
+        """Queue an evaluation in the background and return the run's id. Raises the same errors as ``run_now``."""
         evaluation = self._prepare(name, rows, config)
         run_id = evaluation.folder.run_id
         self._jobs.submit(
@@ -105,7 +105,7 @@ class RagasService:
         retry_failed: bool = False,
         budget_usd: float | None = None,
     ) -> RunResult:
-        """Score what is missing, or what failed, in this thread; the result.
+        """Compute missing or failed scores in the calling thread and return the result.
 
         Raises:
             RunAlreadyFinished, NothingToRetry, RunMismatch
@@ -115,7 +115,7 @@ class RagasService:
         return self._execute(evaluation, progress, budget_usd)
 
     def so_far(self, run_id: str) -> dict[str, tuple[float | None, int, int]]:
-        """Metric -> (mean of the scores that are there, how many, of how many); empty for a run of another kind.
+        """Return metric -> (mean of the scores so far, their number, expected number); empty for runs of another kind.
 
         Raises:
             RunNotFound, RunUnreadable
@@ -136,11 +136,11 @@ class RagasService:
         return found
 
     def languages(self) -> list[str]:
-        """Those that there are prompts in."""
+        """Return the languages for which there are prompts."""
         return prompt_languages()
 
     def metrics(self, config: RagasConfig = _DEFAULTS) -> tuple[str, ...]:
-        """Those that can be asked for: without a judge only those that need none.
+        """Return the available metrics. Without a judge, these are the metrics that need none.
 
         Raises:
             InvalidSetting
@@ -148,23 +148,24 @@ class RagasService:
         return (*JUDGED, *UNJUDGED) if self.judge(config) else UNJUDGED
 
     def rows_of_run(self, run_id: str) -> dict[str, InputRow]:
-        """What an evaluation was given, by row id.
+        """Return row id -> input row of an evaluation.
 
         Raises:
-            DatasetError: its copy is not there any more.
+            DatasetError: the run's copy of the rows is missing or damaged.
         """
         rows = read_rows(RunFolder(self._live.current.results_dir, run_id).path / INPUT)
         return {row.row_id: row for row in rows}
 
     def rows_of_file(self, path: Path) -> list[InputRow]:
-        """
+        """Read the rows of a file.
+
         Raises:
             DatasetError
         """
         return read_rows(path)
 
     def rows_of_upload(self, name: str, content: bytes) -> list[InputRow]:
-        """As ``rows_of_file``, of a file that is not on this machine; its name tells the format.
+        """Read the rows of an uploaded file. The extension of ``name`` determines the format.
 
         Raises:
             DatasetError
@@ -175,7 +176,7 @@ class RagasService:
             return read_rows(path, name)
 
     def rows_of_result(self, result: RunResult, dataset: Dataset) -> list[InputRow]:
-        """The answered queries of a benchmark run, with what their answers came from.
+        """Return the answered queries of a benchmark run with the passages given to the generator.
 
         Raises:
             NothingToEvaluate: the run has no answers.
@@ -203,10 +204,10 @@ class RagasService:
         return rows_from(given, result.run_id)
 
     def rows_of_conversations(self, conversations: Iterable[Conversation]) -> list[InputRow]:
-        """The questions of chats that were answered from their knowledge base, with the passages that were cited.
+        """Return the chat questions that were answered from a knowledge base, with the cited passages.
 
         Raises:
-            NothingToEvaluate: there is none.
+            NothingToEvaluate: there is no such question.
         """
         given = [
             {
@@ -225,7 +226,7 @@ class RagasService:
 
     def _prepare(self, name: str, rows: Sequence[InputRow], config: RagasConfig) -> Evaluation:
         settings = judge_settings(self._live.current, config)
-        # What is missing of judge or embedder is told before there is a run.
+        # Raise an error for an unusable judge before the run's folder is created.
         self._parts.providers.model(settings)
         return prepare_evaluation(settings.results_dir, name, rows, config, settings)
 
