@@ -17,8 +17,8 @@ from chatbot_mvp.runs.usage import RunUsage
 class RunLine:
     """Summary of a finished run. The fields have the same meaning as in ``RunResult``.
 
-    A line of an earlier version may lack all fields except ``run_id`` and ``metrics``. Unknown keys are ignored; they stay
-    in the file, because lines are only appended to it.
+    A line of an earlier version may lack all fields except ``run_id`` and ``metrics``. Unknown keys are ignored. They
+    stay in the file, because the file is only appended to.
     """
 
     __pydantic_config__: ClassVar[ConfigDict] = STORED

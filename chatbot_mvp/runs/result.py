@@ -124,7 +124,7 @@ def figures_json(result: RunResult) -> dict[str, Any]:
 
 
 def result_json(result: RunResult) -> dict[str, Any]:
-    """Return the JSON object of a result's file. ``per_query`` must stay the last key: ``read_intervals`` needs this."""
+    """Return the JSON object of a result's file. ``read_intervals`` requires that ``per_query`` is the last key."""
     besides = {"response"} if result.kind == RAGAS else {"response", "abstained"} if result.generator else set()
     return {**figures_json(result), "per_query": [row_json(row, besides) for row in result.per_query]}
 
