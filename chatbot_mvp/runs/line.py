@@ -31,7 +31,7 @@ class RunLine:
     strategy: str = ""
     fingerprint: str = ""
     queries: int | None = None
-    """Number of queries. This field and the next ones are None if the line does not contain them."""
+    """Number of queries; None if the line does not contain it, as for ``documents``."""
     documents: int | None = None
     metrics: Metrics
     scored: dict[str, tuple[int, int]] = field(default_factory=dict)

@@ -247,7 +247,7 @@ class RunFolder:
             _log.info("%s", name, extra={"event": line})
 
     def read_events(self, name: str) -> Iterator[dict[str, Any]]:
-        """Return the events of one kind, in order. Damaged lines are skipped."""
+        """Yield the events of one kind, in order. Damaged lines are skipped."""
         rows, _ = read_lines(self.path / "events.jsonl")
         return (row for row in rows if row.get("event") == name)
 

@@ -70,8 +70,8 @@ class QueryRow:
     answer: str = ""
     """The reference answer; "" if there is none."""
     answer_type: str = ""
-    """Kind of question: "label" for yes/no, "extractive", or "" if the data set does not say. The next two fields are
-    also "" in that case."""
+    """Kind of question: "label" for yes/no, "extractive", or "" if the data set does not say. ``question_type``
+    and ``level`` are "" in that case, too."""
     question_type: str = ""
     level: str = ""
     metrics: Metrics
