@@ -1,4 +1,4 @@
-"""What every export takes and gives, and what is known of it: one row."""
+"""Input, output and description of an export format."""
 
 from __future__ import annotations
 
@@ -43,16 +43,16 @@ class Exported:
 
 @dataclass(frozen=True)
 class ExportFormat:
-    """One form that a finished benchmark run can be written in."""
+    """A format in which a finished benchmark run can be written."""
 
     name: str
-    """As ``benchmark export --format`` takes it."""
+    """Value for ``benchmark export --format``."""
     export: Callable[[FinishedRun], Exported]
-    """Makes the files. Their names begin with the run's id, since the zip puts all of them into one folder."""
+    """Creates the files. Their names begin with the run's id, because the zip puts all files into one folder."""
     summary: str
-    """A few words for the help of the command."""
+    """Short description for the help text of the command."""
     not_in_zip: str = ""
-    """Why the zip does without this form; "" if the zip has it, as it has any form that gives no reason."""
+    """Reason why the zip does not contain this format; "" if the zip contains it."""
 
 
 def write_files(exported: Exported, folder: Path) -> list[Path]:

@@ -1,4 +1,4 @@
-"""The exports, one row each: ``--format``, the zip and the errors for unknown forms read the rows."""
+"""The table of export formats. ``--format``, the zip and the errors for unknown formats read this table."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _ROWS = (
 
 
 def zip_of(rows: tuple[ExportFormat, ...]) -> ExportFormat:
-    """The zip of these forms: it has every form that gives no reason to be left out."""
+    """Return the format of the zip, which contains all these formats except those with ``not_in_zip``."""
     left_out = ", ".join(row.name.upper() for row in rows if row.not_in_zip)
     summary = f"all of these{f' but {left_out}' if left_out else ''}, with configuration, hashes and versions"
     parts = tuple(row for row in rows if not row.not_in_zip)
@@ -35,4 +35,4 @@ def zip_of(rows: tuple[ExportFormat, ...]) -> ExportFormat:
 
 
 FORMATS: dict[str, ExportFormat] = {row.name: row for row in (*_ROWS, zip_of(_ROWS))}
-"""Name, as ``benchmark export --format`` takes it -> the form."""
+"""Value for ``benchmark export --format`` -> the format."""

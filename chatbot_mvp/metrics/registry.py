@@ -21,8 +21,8 @@ from chatbot_mvp.metrics.ranking.reciprocal_rank import reciprocal_rank
 from chatbot_mvp.metrics.ranking.relevance import CUTOFFS
 from chatbot_mvp.metrics.spec import Input, MetricSpec, Shown, at_cutoffs
 
-# Few metrics are compared, since Holm's correction charges for each: hit@1, precision@1 and ndcg@1 of binary judgements
-# are one metric under three names, and a complement has its metric's p.
+# Few metrics are compared, because Holm's correction raises p for each added one. Redundant metrics are left out: with
+# binary judgements hit@1, precision@1 and ndcg@1 are equal, and a complement has the same p as its metric.
 _ROWS: tuple[MetricSpec, ...] = (
     *at_cutoffs("hit", hit_at, shown={1: Shown(10, ("compared", "tile"))}),
     *at_cutoffs(
@@ -53,18 +53,18 @@ _ROWS: tuple[MetricSpec, ...] = (
 )
 
 METRICS: dict[str, MetricSpec] = {spec.name: spec for spec in _ROWS}
-"""Name -> what it is, in the order in which results list them."""
+"""Name -> specification, in the order in which results list the metrics."""
 
 
 def metrics_of(takes: Input) -> dict[str, MetricSpec]:
-    """Name -> row of the metrics that score this, in their order."""
+    """Return name -> specification of the metrics with this input, in the registry's order."""
     return {name: spec for name, spec in METRICS.items() if spec.takes == takes}
 
 
 def ranking_metrics(depth: int) -> dict[str, MetricSpec]:
-    """The metrics that a ranking of ``depth`` documents can be scored with: those without a cutoff beyond it."""
+    """Return the metrics for a ranking of ``depth`` documents; metrics with a larger cutoff are left out."""
     return {name: spec for name, spec in metrics_of("ranking").items() if spec.k is None or spec.k <= depth}
 
 
 JUDGE_METRICS = tuple(metrics_of("judge"))
-"""What a language model can score of an answer in a run."""
+"""Names of the metrics by which a language model can score an answer in a run."""

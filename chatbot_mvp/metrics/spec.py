@@ -1,4 +1,4 @@
-"""What a metric is, as data: what it scores, its range and direction, where it is shown, the keys of its texts."""
+"""Specification of a metric: its input, range and direction, where it is shown, and the keys of its texts."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, Literal
 from chatbot_mvp.metrics.ranking.relevance import CUTOFFS, Qrels, Ranking, at
 
 Input = Literal["ranking", "context", "run", "answer", "judge", "vectors", "row"]
-"""What a metric scores.
+"""The input of a metric.
 
 ranking: the ranked documents of a query before reranking, and its qrels.
 context: the documents that reached the generator, and the qrels; only runs with a reranker or with answers have them.
@@ -32,70 +32,70 @@ _SECTIONS: Mapping[Input, Section] = {
 }
 
 Place = Literal["compared", "tile", "column", "answer_column"]
-"""Where a metric can be shown without being asked for.
+"""Where a metric can be shown by default.
 
-compared: two runs are compared by it. tile: it has a tile at the top of a run's page. column, answer_column: it has a
-column in the table of queries of a run without, and with, answers.
+compared: in comparisons of runs. tile: as a tile at the top of a run's page. column: in the table of queries of a run
+without answers. answer_column: in the table of queries of a run with answers.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """Where a metric is shown without being asked for; every metric of a run is in its files and in lists of all."""
+    """Where a metric is shown by default. Files and complete lists always contain all metrics of a run."""
 
     order: int
-    """Metrics that are shown together are sorted by it, the smallest first; equal ones stand as in the registry."""
+    """Sort key of metrics that are shown together, ascending; ties keep the order of the registry."""
     places: tuple[Place, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class MetricSpec:
-    """One metric. Columns, sections, legal values of settings and catalogue keys are derived from it."""
+    """One metric. Columns, sections, legal values of settings and catalogue keys are derived from this object."""
 
     name: str
-    """As it stands in run records and exports ("recall@5")."""
+    """Name in run records and exports ("recall@5")."""
     takes: Input
     function: Callable[..., float | int | None] | None = None
-    """Computes the score from what the metric takes; None for "judge" and "row", which are scored by ``judges``."""
+    """Computes the score from the metric's input; None for "judge" and "row", which are scored by ``judges``."""
     k: int | None = None
-    """Cutoff, if it has one."""
+    """Cutoff; None for a metric without a cutoff."""
     low: float = 0.0
     high: float | None = 1.0
-    """Largest value; None: no bound."""
+    """Largest value; None for no upper bound."""
     higher_is_better: bool = True
     answer_type: Literal["", "label", "extractive"] = ""
-    """Of an "answer" metric: the kind of question that it applies to; "" for all."""
+    """For an "answer" metric, the kind of question to which the metric applies; "" for all."""
     judged_by_default: bool = False
-    """Of a "judge" metric: whether it is scored where JUDGE_METRICS is not set. Each costs one request per answer."""
+    """For a "judge" metric, whether to score it if JUDGE_METRICS is not set. Each costs one request per answer."""
     shown: Shown | None = None
 
     @property
     def family(self) -> str:
-        """The name without its cutoff."""
+        """The name without the cutoff."""
         return self.name.partition("@")[0]
 
     @property
     def section(self) -> Section:
-        """The group in which it is printed."""
+        """The group in which the metric is printed."""
         return _SECTIONS[self.takes]
 
     @property
     def label_key(self) -> str:
-        """The key of its name in the catalogues; ``{k}`` in the text is the cutoff."""
+        """The key of the metric's name in the catalogues; ``{k}`` in the text is the cutoff."""
         return f"metric_label.{self.family}"
 
     @property
     def help_key(self) -> str:
-        """The key of its explanation in the catalogues."""
+        """The key of the metric's explanation in the catalogues."""
         return f"metric_help.{self.family}"
 
     @property
     def worst(self) -> float:
-        """What a failed query counts as in the reading that does not leave it out."""
+        """The score that a failed query gets in the mean that includes failures."""
         return self.low if self.higher_is_better or self.high is None else self.high
 
     def score(self, *given: Any) -> float | None:
-        """The score of what the metric takes; None: not scored.
+        """Compute the score from the metric's input; None means not scored.
 
         Raises:
             TypeError: the metric has no function, since a judge scores it.
@@ -105,7 +105,7 @@ class MetricSpec:
         return self.function(*given)
 
     def applies_to(self, is_label: bool) -> bool:
-        """Whether a question of this kind (yes/no, or any other) is scored by it."""
+        """Return whether the metric applies to yes/no questions (``is_label``) or to all others."""
         return self.answer_type in ("", "label" if is_label else "extractive")
 
 
@@ -117,7 +117,7 @@ def at_cutoffs(
     higher_is_better: bool = True,
     shown: Mapping[int, Shown] | None = None,
 ) -> tuple[MetricSpec, ...]:
-    """One ranking metric per cutoff ("recall@1", "recall@5", …).
+    """Return one ranking metric per cutoff ("recall@1", "recall@5", …).
 
     Args:
         function: called with the cutoff, the ranking and the qrels.
@@ -137,6 +137,6 @@ def at_cutoffs(
 
 
 def shown_in(place: Place, specs: Mapping[str, MetricSpec]) -> tuple[str, ...]:
-    """Names of the metrics that are shown in a place, in their order."""
+    """Return the names of the metrics shown in a place, in display order."""
     found = [spec for spec in specs.values() if spec.shown and place in spec.shown.places]
     return tuple(spec.name for spec in sorted(found, key=lambda spec: spec.shown.order if spec.shown else 0))

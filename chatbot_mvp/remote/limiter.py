@@ -20,7 +20,7 @@ class Slot:
     started: float
     """Seconds on the monotonic clock."""
     share: threading.Semaphore | None = None
-    """The caller's own bound, which this request counts for as well."""
+    """The caller's own limit, against which this request counts, too."""
     _released: list[bool] = field(default_factory=list)
 
     def release(self) -> None:
@@ -53,7 +53,7 @@ class Limiter:
 
     @property
     def concurrency(self) -> int:
-        """The cap: requests on their way at most."""
+        """Maximum number of concurrent requests."""
         return self._concurrency
 
     @property
@@ -71,12 +71,12 @@ class Limiter:
         """Wait until a request may start, and return its slot.
 
         Args:
-            at_once: the caller's own bound below the cap, from 1; callers with the same number share it. A run's
-                generator and judge thus stay within the concurrency of the run. None for the cap alone.
+            at_once: the caller's own limit below the cap, at least 1. Callers with the same number share one limit, so
+                that a run's generator and judge together keep the run's concurrency. None applies only the cap.
         """
         share = None if at_once is None else self._share(at_once)
         if share is not None:
-            # First, so that a caller at its own bound keeps no place from the others.
+            # Acquired before the cap, so that a caller at its own limit does not take a place from other callers.
             share.acquire()
         try:
             with self._free:
@@ -135,24 +135,24 @@ class Limiters:
     """The limiters of a process: one per provider and address, all under one cap. Safe to share between threads."""
 
     def __init__(self) -> None:
-        # Until an App sets the cap, only the callers' own bounds hold.
+        # Until an App sets the cap, only the callers' own limits apply.
         self._cap = sys.maxsize
         self._limiters: dict[tuple[str, str], Limiter] = {}
         self._served: dict[tuple[str, str], int] = {}
         self._lock = threading.Lock()
 
     def set_cap(self, cap: int) -> None:
-        """Let each address have ``cap`` requests at the same time, or fewer where it cannot serve as many."""
+        """Limit each address to ``cap`` concurrent requests, or to fewer if it cannot serve as many."""
         with self._lock:
             self._cap = cap
             for key, limiter in self._limiters.items():
                 limiter.set_concurrency(min(cap, self._served[key]))
 
     def of(self, provider: str, base_url: str, served: int | None = None) -> Limiter:
-        """The one limiter of a provider's address.
+        """Return the shared limiter of a provider's address.
 
         Args:
-            served: requests that it can serve at the same time, where that is known.
+            served: number of requests that the address can serve at the same time; None if unknown.
         """
         key = (provider, base_url)
         with self._lock:
@@ -166,7 +166,7 @@ _LIMITERS = Limiters()
 
 
 def limiter_for(provider: str, base_url: str, served: int | None = None) -> Limiter:
-    """The one limiter of a provider's address in this process; ``served`` as in ``Limiters.of``.
+    """Return this process's shared limiter of a provider's address; ``served`` as in ``Limiters.of``.
 
     Asking for a limiter never changes its cap: the chat, a run and a health check share it.
     """
@@ -174,5 +174,5 @@ def limiter_for(provider: str, base_url: str, served: int | None = None) -> Limi
 
 
 def set_process_cap(cap: int) -> None:
-    """Set how many requests each address gets at the same time in this process."""
+    """Set the maximum number of concurrent requests per address in this process."""
     _LIMITERS.set_cap(cap)

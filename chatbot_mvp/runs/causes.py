@@ -20,15 +20,15 @@ class Cause(StrEnum):
     NOT_RETRIEVED = "not_retrieved"
     """A gold document is not among the candidates."""
     BELOW_CUT = "below_cut"
-    """A gold document is a candidate, too low for the context, and no reranker lifted it."""
+    """A gold document is a candidate, but ranked too low for the context, and no reranker raised it."""
     LOST_IN_RERANKING = "lost_in_reranking"
-    """A gold document stood high enough for the context, and the reranker put it lower."""
+    """A gold document ranked high enough for the context, but the reranker moved it below the cut."""
     ANSWERED_WRONG = "answered_wrong"
     """All gold documents were in the context; the answer is wrong."""
     UNKNOWN_WRONGLY = "unknown_wrongly"
     """All gold documents were in the context; the answer is "I don't know"."""
     JUDGE_FAILED = "judge_failed"
-    """Answered, and nothing could tell whether it is right."""
+    """There is an answer, but neither a judge nor a metric could decide whether it is right."""
     NOT_SCORED = "not_scored"
     """The query failed before it could be scored, or there is nothing to score it against."""
 
@@ -87,7 +87,7 @@ def _lost(outcome: QueryOutcome) -> Cause | None:
         return None
     if missing - set(outcome.candidates):
         return Cause.NOT_RETRIEVED
-    # Without a reranker a high candidate can still be missing: a context is also limited in characters.
+    # Even without a reranker a high candidate can be missing, because the context is also limited in characters.
     return Cause.BELOW_CUT if missing - high or not outcome.reranked else Cause.LOST_IN_RERANKING
 
 
@@ -97,7 +97,7 @@ def outcome_of_row(row: QueryRow, cut: int, language: str, candidates: Sequence[
     Args:
         cut: maximum number of documents in the context.
         language: language of the answers.
-        candidates: all documents that a reranker got; empty without one.
+        candidates: ids of all documents that the reranker received; empty without a reranker.
     """
     right = answered_right(AnswerCase(row.response, row.answer, row.answer_type, language))
     return QueryOutcome(
@@ -107,7 +107,7 @@ def outcome_of_row(row: QueryRow, cut: int, language: str, candidates: Sequence[
         context=row.generation_doc_ids,
         reranked=bool(row.reranked),
         answered=row.response is not None,
-        # The "no" in "no lo sé" is not the answer "no".
+        # Otherwise the "no" in "no lo sé" would count as the answer "no".
         right=False if row.abstained else right,
         abstained=row.abstained,
         judge_failed=row.judge_failed,
@@ -146,9 +146,9 @@ def gold_paths(row: QueryRow, retrieved: Retrieved, cut: int, reranker: bool) ->
     """Trace the relevant documents of a question through the stages.
 
     Args:
-        row: read where the record has no ranks: the ranking as deep as it was kept, and the context.
-        retrieved: what retrieval recorded; ``Retrieved()`` where there is no record.
-        cut: documents that fit into a context.
+        row: supplies the saved ranking and the context if the record has no ranks.
+        retrieved: payload of the retrieval phase; ``Retrieved()`` if there is no record.
+        cut: maximum number of documents in the context.
         reranker: whether the run had a reranker.
     """
     paths = []

@@ -51,9 +51,9 @@ class MetricDelta:
     """The base's mean. All figures here are over the queries that both runs scored."""
     other: float | None
     delta: float | None
-    """other - base."""
+    """Other run's mean minus the base's mean."""
     interval: tuple[float, float] | None
-    """95 % percentile bootstrap of the delta over queries; None below two pairs."""
+    """95 % percentile bootstrap of the delta over queries; None with fewer than two pairs."""
     p: float | None
     """Two-sided paired randomisation test; None without pairs."""
     p_holm: float | None
@@ -147,7 +147,7 @@ def compare_runs(runs: Sequence[ComparedRun], metrics: Sequence[str] = ()) -> Co
 def configuration_changes(base: RunManifest, other: RunManifest) -> dict[str, tuple[Any, Any]]:
     """Return the settings that differ; a setting that one run's version did not have is None there.
 
-    Masked values are compared, so different keys, or different folders with equal names, are no difference.
+    Masked values are compared, so different keys, or different folders with equal names, do not count as differences.
     """
     one, two = (
         {**masked_settings(m.settings_masked), "fingerprint": m.fingerprint, "code_version": m.code_version}

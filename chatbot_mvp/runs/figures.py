@@ -30,7 +30,7 @@ def answer_metrics(case: AnswerCase) -> dict[str, float | None]:
 
 @dataclass(frozen=True, slots=True)
 class RunFigures:
-    """The aggregates of a result, as its fields of these names."""
+    """Aggregated figures of a run. The fields are those of the same names in ``RunResult``."""
 
     metrics: Metrics
     scored: dict[str, tuple[int, int]]
@@ -42,7 +42,7 @@ class RunFigures:
 
 
 def run_figures(per_query: Sequence[QueryRow]) -> RunFigures:
-    """The aggregates of rows; which metrics there are is taken from the rows."""
+    """Aggregate the rows of a run, for all metrics that occur in the rows."""
     found = {name for row in per_query for name in row.metrics}
     names = [name for name in METRICS if name in found]
     rows = [Scores(row.metrics, row.failed or row.judge_failed, row_groups(row)) for row in per_query]
@@ -68,7 +68,7 @@ def run_figures(per_query: Sequence[QueryRow]) -> RunFigures:
 def result_of_rows(
     manifest: RunManifest, rows: Sequence[QueryRow], damaged_records: int, failures: dict[str, int]
 ) -> RunResult:
-    """The result of a run whose rows are ``rows``, without the figures that need anything else.
+    """Build the result of a run from its rows. Figures that need other data keep their defaults.
 
     Args:
         damaged_records, failures: as in ``RunResult``.
@@ -102,7 +102,7 @@ def result_of_rows(
 
 
 def row_groups(row: QueryRow) -> dict[str, str]:
-    """Field of ``SPLITS`` -> the row's value; "" belongs to no group."""
+    """Return field of ``SPLITS`` -> the row's value; "" means that the row belongs to no group."""
     return {"question_type": row.question_type, "answer_type": row.answer_type, "level": row.level}
 
 

@@ -1,4 +1,4 @@
-"""Every metric that a run can have: those of benchmarks, and those of evaluations of answers."""
+"""All metrics that a run can have: the metrics of benchmarks and of evaluations of answers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ METRICS: dict[str, MetricSpec] = {
     **BENCHMARK_METRICS,
     **{name: metric.spec for name, metric in RAGAS_METRICS.items()},
 }
-"""Name -> what it is."""
+"""Name -> specification of the metric."""
 
 COMPARED = shown_in("compared", METRICS)
-"""What two runs are compared by unless asked otherwise."""
+"""Names of the metrics by which runs are compared by default."""

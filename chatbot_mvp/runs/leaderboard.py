@@ -1,4 +1,4 @@
-"""Rank the runs over equal data by a metric."""
+"""Rank runs on the same data by a metric."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from chatbot_mvp.runs.search import main_metric
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """Runs over equal questions and documents, whose figures can therefore be ranked."""
+    """A group of runs on the same questions and documents, so that their figures can be ranked."""
 
     kind: str
     """"benchmark" or "ragas"."""
@@ -67,7 +67,7 @@ def fields(runs: Sequence[RunLine]) -> list[Field]:
 
 
 def _measured(run: RunLine) -> tuple[object, ...]:
-    """Return a key that comparable runs share. For files of answers only the questions count, not the file name."""
+    """Return a key that is equal for comparable runs. For files of answers only the questions count, not the name."""
     if run.kind == RAGAS:
         return RAGAS, run.dataset_sha256, run.queries
     return run.kind, run.dataset, run.dataset_sha256, run.queries, run.documents

@@ -1,4 +1,4 @@
-"""A line of ``submissions.jsonl``: a finished run as lists show it, without its queries."""
+"""A line of ``submissions.jsonl``: the summary of a finished run for lists, without its queries."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from chatbot_mvp.runs.usage import RunUsage
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunLine:
-    """A finished run in a list. The fields mean what those of ``RunResult`` mean.
+    """Summary of a finished run. The fields have the same meaning as in ``RunResult``.
 
-    A line of an earlier version may lack everything but ``run_id`` and ``metrics``. Unknown keys are ignored; they stay
-    in the file, because lines are only appended to it.
+    A line of an earlier version may lack all fields except ``run_id`` and ``metrics``. Unknown keys are ignored. They
+    stay in the file, because the file is only appended to.
     """
 
     __pydantic_config__: ClassVar[ConfigDict] = STORED
@@ -31,12 +31,12 @@ class RunLine:
     strategy: str = ""
     fingerprint: str = ""
     queries: int | None = None
-    """None where the line does not tell, as in the following."""
+    """Number of queries; None if the line does not contain it, as for ``documents``."""
     documents: int | None = None
     metrics: Metrics
     scored: dict[str, tuple[int, int]] = field(default_factory=dict)
     intervals: dict[str, Interval | None] | None = None
-    """None: a line of a version that did not list them; the run's result may have them."""
+    """None if the line's version did not record intervals; the run's result may still have them."""
     seconds: dict[str, float] = field(default_factory=dict)
     usage: RunUsage | None = None
     generator: str = ""
@@ -46,11 +46,11 @@ class RunLine:
 
 
 _LEFT_OUT = frozenset(("kind", "queries", "documents", "intervals", "usage"))
-"""Not written at their defaults."""
+"""Fields that are not written if they have their default value."""
 
 
 def line_of(result: RunResult) -> RunLine:
-    """A finished run's line."""
+    """Return the line of a finished run."""
     return RunLine(
         format_version=FORMAT_VERSION,
         **{name: getattr(result, name) for name in RunLine.__slots__ if name != "format_version"},
@@ -58,17 +58,17 @@ def line_of(result: RunResult) -> RunLine:
 
 
 def line_json(line: RunLine) -> dict[str, Any]:
-    """The JSON object of a line."""
+    """Return the JSON object of a line."""
     values = stored(line, frozenset(RunLine.__slots__) - _LEFT_OUT)
     return values if line.usage is None else {**values, "usage": line.usage.to_json()}
 
 
 def parse_line(content: bytes) -> RunLine:
-    """Read the run in a line.
+    """Parse a line.
 
     Raises:
-        ValueError: the line is no JSON object, has a later format, or a field is missing, of another type, NaN or
-            infinite; the text names the field.
+        ValueError: the line is not a JSON object, has a later format version, or a field is missing, has a wrong type,
+            or is NaN or infinite; the message names the field.
     """
     try:
         line = _adapter().validate_json(content)

@@ -1,4 +1,4 @@
-"""What the phases of a benchmark run record of a query, as types. On disk a payload is a JSON object."""
+"""Types of what each phase of a benchmark run records for a query. On disk each payload is a JSON object."""
 
 from __future__ import annotations
 
@@ -14,47 +14,47 @@ from chatbot_mvp.runs.rows import Metrics
 from chatbot_mvp.runs.usage import Spent
 
 RETRIEVE, GENERATE, JUDGE = "retrieve", "generate", "judge"
-"""Phases."""
+"""Names of the phases."""
 
-# Lists become tuples, which strict validation of Python values would refuse.
+# JSON lists are converted to tuples; strict validation of Python values would reject lists.
 _RECORDED = ConfigDict(allow_inf_nan=False, extra="ignore")
 
 
 @dataclass(frozen=True, slots=True)
 class GoldRanks:
-    """How far each relevant document came; see ``retrieving.gold_ranks``."""
+    """Ranks of each relevant document in the stages of retrieval; see ``retrieving.gold_ranks``."""
 
     depths: dict[str, int] = field(default_factory=dict)
-    """Stage -> documents that it had."""
+    """Stage -> number of documents that it returned."""
     ranks: dict[str, dict[str, int | None]] = field(default_factory=dict)
-    """Document -> stage -> rank from 1, None where it is not."""
+    """Document id -> stage -> rank from 1; None if the stage did not return the document."""
 
 
 @dataclass(frozen=True, slots=True)
 class Retrieved:
-    """Of ``RETRIEVE``; of a failed query all defaults. Versions before a field was recorded leave it at its default."""
+    """Payload of ``RETRIEVE``. Fields have their defaults if the query failed or the version did not record them."""
 
     __pydantic_config__: ClassVar[ConfigDict] = _RECORDED
 
     doc_ids: tuple[str, ...] = ()
-    """The best first."""
+    """Ids of the retrieved documents, best first."""
     scores: tuple[float, ...] = ()
     evidence: float | None = None
     seconds: dict[str, float] = field(default_factory=dict)
-    """Stage -> seconds."""
+    """Stage -> duration in seconds."""
     gold: GoldRanks = field(default_factory=GoldRanks)
     generation_doc_ids: tuple[str, ...] | None = None
-    """None: the run has neither a reranker nor answers."""
+    """Ids of the documents in the context; None if the run has neither a reranker nor answers."""
     reranked: bool | None = None
-    """None: the run has no reranker."""
+    """Whether the reranker succeeded; None if the run has no reranker."""
     rerank_error: str | None = None
     pre_rerank_candidate_ids: tuple[str, ...] = ()
-    """All that the reranker got; empty without one."""
+    """Ids of all documents that the reranker received; empty without a reranker."""
 
 
 @dataclass(frozen=True, slots=True)
 class Generated:
-    """Of ``GENERATE``, where that went well."""
+    """Payload of ``GENERATE`` for a successful request."""
 
     __pydantic_config__: ClassVar[ConfigDict] = _RECORDED
 
@@ -69,18 +69,18 @@ class Generated:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """Of ``JUDGE``; of a failed request all defaults."""
+    """Payload of ``JUDGE``. All fields have their defaults if the request failed."""
 
     __pydantic_config__: ClassVar[ConfigDict] = _RECORDED
 
     scores: Metrics = field(default_factory=dict)
     reasons: dict[str, str] = field(default_factory=dict)
-    """Metric -> what the judge said."""
+    """Metric -> the judge's reason."""
     model: str = ""
     usage: Spent | None = None
-    """None: the request failed."""
+    """Tokens and cost of the request; None if it failed."""
     raw: dict[str, str] = field(default_factory=dict)
-    """Metric -> the judge's reply that held no score."""
+    """Metric -> the judge's reply, for replies without a score."""
 
 
 Payload = TypeVar("Payload")
@@ -89,15 +89,16 @@ _RETRIEVED, _GENERATED, _JUDGED = TypeAdapter(Retrieved), TypeAdapter(Generated)
 
 
 def retrieved_of(record: QueryRecord) -> Retrieved:
-    """
+    """Parse the payload of a ``RETRIEVE`` record.
+
     Raises:
-        RunUnreadable: a field has another type; the following functions raise it too.
+        RunUnreadable: a field has a wrong type. The other functions for payloads raise this error, too.
     """
     return _read(_RETRIEVED, record)
 
 
 def generated_of(record: QueryRecord) -> Generated:
-    """The payload of a record whose status is "ok"."""
+    """Parse the payload of a ``GENERATE`` record whose status is "ok"."""
     return _read(_GENERATED, record)
 
 

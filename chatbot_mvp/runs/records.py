@@ -4,7 +4,7 @@
 ``<results>/<run_id>/records.jsonl``   one line per query and phase, fsynced in batches
 ``<results>/<run_id>/events.jsonl``    what happened when
 ``<results>/<run_id>/<run_id>.json``   the result; its presence means that the run is finished
-``<results>/<run_id>/.renewing``       beside a result: a retry has begun whose result is not written yet
+``<results>/<run_id>/.renewing``       beside a result: marks a retry that has not written its result yet
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ class RunFolder:
         self.result_path = self.path / f"{run_id}.json"
         self._records = self.path / "records.jsonl"
         self._renewing = self.path / ".renewing"
-        # Two seconds: a page that looks at the state holds the lock for a moment.
+        # Wait up to two seconds, because a page that reads the state holds the lock for a moment.
         self._lock = FileLock(self.path / ".lock", timeout=2)
 
     def create(self, manifest: RunManifest) -> None:
@@ -116,9 +116,11 @@ class RunFolder:
             raise RunNotBegun(folder=folder, reason=error.strerror or str(error)) from error
 
     def manifest(self) -> RunManifest:
-        """
+        """Read the manifest.
+
         Raises:
-            RunNotFound, RunUnreadable
+            RunNotFound: no such run.
+            RunUnreadable: the manifest is damaged.
         """
         path = self.path / "manifest.json"
         if not re.fullmatch(r"[\w.-]+", self.run_id) or not path.is_file():
@@ -158,10 +160,10 @@ class RunFolder:
             self._renewing.touch()
 
     def finish(self, result: RunResult) -> None:
-        """Write the result, the last thing of a run.
+        """Write the result, the last step of a run.
 
         Raises:
-            RunNotWritten: a figure is NaN or infinite; what was there before stays.
+            RunNotWritten: a figure is NaN or infinite; an earlier result stays unchanged.
         """
         try:
             write_json(self.result_path, result_json(result))
@@ -229,14 +231,14 @@ class RunFolder:
         self._append(self._records, [vars(record) for record in records], sync=True)
 
     def event(self, name: str, **values: Any) -> None:
-        """Append an event. Events record the course and cost of a run; the queries' records are elsewhere."""
+        """Append an event. Events record the course and cost of a run, not the results of its queries."""
         self.events(name, [values])
 
     def events(self, name: str, rows: Iterable[dict[str, Any]]) -> None:
         """Append several events of one kind, and log them.
 
         Raises:
-            RunNotWritten
+            RunNotWritten: as in ``append_records``.
         """
         common = {"time": utc_now(), "event": name, "run_id": self.run_id}
         lines = [{**common, **row} for row in rows]
@@ -245,7 +247,7 @@ class RunFolder:
             _log.info("%s", name, extra={"event": line})
 
     def read_events(self, name: str) -> Iterator[dict[str, Any]]:
-        """Return the events of one kind, in order. Damaged lines are skipped."""
+        """Yield the events of one kind, in order. Damaged lines are skipped."""
         rows, _ = read_lines(self.path / "events.jsonl")
         return (row for row in rows if row.get("event") == name)
 
@@ -259,7 +261,7 @@ class RunFolder:
         """Read the result of a run.
 
         Raises:
-            RunNotFound: not finished, or no such run.
+            RunNotFound: the run is not finished or does not exist.
             RunUnreadable: the file is damaged.
         """
         self.manifest()

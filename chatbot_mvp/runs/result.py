@@ -1,4 +1,4 @@
-"""``<run_id>.json``, a finished run's result: its type, and the one place where it is read and written."""
+"""``<run_id>.json``, the result of a finished run: its type, and how it is read and written."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ from chatbot_mvp.runs.rows import STORED, Interval, Metrics, MetricSpread, Query
 from chatbot_mvp.runs.usage import RunUsage
 
 FORMAT_VERSION = 1
-"""Of ``<run_id>.json`` and of the lines of ``submissions.jsonl``. Files of earlier versions have none, which counts as
-0. Raise it when a key changes its meaning or type; a new key that has a default does not need another version."""
+"""Version of the format of ``<run_id>.json`` and of the lines of ``submissions.jsonl``. A file without it counts as
+version 0. Increase it when a key changes its meaning or type, but not for a new key with a default."""
 
 BENCHMARK, RAGAS = "benchmark", "ragas"
-"""What a run measures: a pipeline over a data set's queries, or a data set of answers."""
+"""Kinds of runs: one measures a pipeline on the queries of a data set, the other a data set of given answers."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunResult:
-    """A finished run: ids and figures, no text of the corpus.
+    """A finished run: ids and figures, without the texts of the corpus.
 
-    A field with a default may be absent from the file: the version that wrote it did not have the field. Unknown keys
-    are ignored. They are lost only if the result is written again (an import, a retry), and this is intended: a figure
-    that this version cannot check or recompute should not stand beside those that it did.
+    A field with a default may be absent from files of earlier versions. Unknown keys are ignored when a file is read,
+    and dropped when the result is written again (by an import or a retry). This is intended: a result should contain
+    only figures that this version can check and recompute.
     """
 
     __pydantic_config__: ClassVar[ConfigDict] = STORED
 
     format_version: int = 0
-    """``FORMAT_VERSION`` of the program that wrote the file; 0: before there were versions."""
+    """``FORMAT_VERSION`` of the program that wrote the file; 0 if that program had no format versions yet."""
     run_id: str
     kind: str = BENCHMARK
     """``BENCHMARK`` or ``RAGAS``."""
@@ -46,67 +46,67 @@ class RunResult:
     fingerprint: str
     queries: int
     documents: int = 0
-    """0 where the file does not tell."""
+    """Number of documents; 0 if the file does not contain it."""
     started_at: str = ""
-    """ISO 8601, UTC; "" where the file does not tell."""
+    """ISO 8601, UTC; "" if the file does not contain it."""
     generator: str = ""
-    """Provider and model of the answers; "" for a run of retrieval only."""
+    """Provider and model that generated the answers; "" for a run with retrieval only."""
     judge: str = ""
-    """Provider and model of the judgements; "" without any."""
+    """Provider and model that judged the answers; "" without a judge."""
     language: str = ""
-    """Of the prompts of an evaluation of answers; "" for a benchmark run."""
+    """Language of the prompts in an evaluation of answers; "" for a benchmark run."""
     repeats: int = 1
     """How often an evaluation of answers scored each row."""
     metrics: Metrics
     """Means over the scored queries."""
     scored: dict[str, tuple[int, int]]
-    """Metric -> (queries that were scored, queries that it applies to)."""
+    """Metric -> (number of scored queries, number of queries that the metric applies to)."""
     readings: dict[str, tuple[float | None, float | None]] = field(default_factory=dict)
-    """Metric -> (mean with failures left out, mean with failures as the worst value); empty in early files, as the
-    three following."""
+    """Metric -> (mean without failed queries, mean with failed queries counted as the worst value). Empty in files of
+    early versions, as are ``intervals``, ``splits`` and ``causes``."""
     intervals: dict[str, Interval | None] = field(default_factory=dict)
-    """Metric -> 95 % bootstrap interval of the mean; None below two scored queries."""
+    """Metric -> 95 % bootstrap interval of the mean; None with fewer than two scored queries."""
     splits: dict[str, dict[str, dict[str, SplitFigure]]] = field(default_factory=dict)
-    """Field of the queries -> its value -> metric -> figures."""
+    """Field by which queries are grouped -> value of the field -> metric -> figures."""
     causes: dict[str, int] = field(default_factory=dict)
-    """Value of ``causes.Cause`` -> queries."""
+    """Value of ``causes.Cause`` -> number of queries."""
     reranker_rescue_count: int | None = None
-    """None: a run without a reranker."""
+    """None for a run without a reranker."""
     damaged_records: int = 0
-    """Lines of ``records.jsonl`` that could not be read."""
+    """Number of lines of ``records.jsonl`` that could not be read."""
     failures: dict[str, int] = field(default_factory=dict)
-    """Phase, or metric of an evaluation of answers -> queries that it failed for; only those that failed for any."""
+    """Phase (in an evaluation of answers: metric) -> number of queries for which it failed. Zeros are left out."""
     rerank_failures: int | None = None
-    """None: an evaluation of answers, or a file that does not tell."""
+    """None for an evaluation of answers, or if the file does not contain it."""
     abstentions: int | None = None
-    """Answers that are "I don't know"; None: a run without answers."""
+    """Number of answers that are "I don't know"; None for a run without answers."""
     not_scored: dict[str, dict[str, int]] = field(default_factory=dict)
-    """Of an evaluation of answers: metric -> reason -> rows without a score."""
+    """Metric -> reason -> number of rows without a score. Only in evaluations of answers."""
     spread: dict[str, MetricSpread] = field(default_factory=dict)
-    """Of an evaluation with several repeats: metric -> its spread."""
+    """Metric -> its spread between repeats. Only in evaluations with several repeats."""
     agreement: dict[str, Agreement] = field(default_factory=dict)
-    """Metric -> its agreement with people, where the rows have labels."""
+    """Metric -> agreement of its scores with human labels, if the rows have labels."""
     imported: str = ""
-    """``records.BUNDLE`` or ``records.TREC``; "" for a run of this machine."""
+    """``records.BUNDLE`` or ``records.TREC``; "" for a run that was not imported."""
     seconds: dict[str, float] = field(default_factory=dict)
-    """Phase -> seconds of the last attempt."""
+    """Phase -> duration of the last attempt, in seconds."""
     usage: RunUsage = field(default_factory=RunUsage)
-    """Of all attempts; zero in files of versions that did not count requests."""
+    """Requests and cost of all attempts; zero in files of versions that did not count requests."""
     peak_rss_mb: float | None = None
-    """Highest resident memory in MB (10^6 bytes); None where the system does not tell."""
+    """Highest resident memory in MB (10^6 bytes); None if the operating system does not report it."""
     finished_at: str = ""
     per_query: tuple[QueryRow, ...]
-    """In the order of the data set."""
+    """One row per query, in the order of the data set."""
 
 
 _LEFT_OUT = frozenset(("reranker_rescue_count", "rerank_failures", "abstentions", "spread", "agreement", "imported"))
-"""Not written at their defaults."""
+"""Fields that are not written if they have their default value."""
 _OF_RAGAS = frozenset(("kind", "language", "repeats", "not_scored"))
-"""Written for an evaluation of answers only."""
+"""Fields that are written only for an evaluation of answers."""
 
 
 def figures_json(result: RunResult) -> dict[str, Any]:
-    """The JSON object of a result's file without ``per_query``."""
+    """Return the JSON object of a result's file, without ``per_query``."""
     left_out = _LEFT_OUT if result.kind == RAGAS else _LEFT_OUT | _OF_RAGAS
     values = stored(replace(result, per_query=()), _NAMES - left_out)
     del values["per_query"]
@@ -124,16 +124,17 @@ def figures_json(result: RunResult) -> dict[str, Any]:
 
 
 def result_json(result: RunResult) -> dict[str, Any]:
-    """The JSON object of a result's file; ``read_head`` relies on ``per_query`` standing last."""
+    """Return the JSON object of a result's file. ``read_intervals`` requires that ``per_query`` is the last key."""
     besides = {"response"} if result.kind == RAGAS else {"response", "abstained"} if result.generator else set()
     return {**figures_json(result), "per_query": [row_json(row, besides) for row in result.per_query]}
 
 
 def parse_result(content: bytes, run_id: str) -> RunResult:
-    """The result in a file's content.
+    """Parse the content of a result's file.
 
     Raises:
-        RunUnreadable: it is no JSON, of a later format, or a field is missing, of another type, NaN or infinite.
+        RunUnreadable: the content is not JSON, has a later format version, or a field is missing, has a wrong type, or
+            is NaN or infinite.
     """
     try:
         result = _adapter().validate_json(content)
@@ -146,10 +147,10 @@ def parse_result(content: bytes, run_id: str) -> RunResult:
 
 
 def read_result(path: Path, run_id: str) -> RunResult:
-    """A finished run's result.
+    """Read the result of a finished run.
 
     Raises:
-        RunUnreadable: as ``parse_result``, or the file cannot be opened.
+        RunUnreadable: as in ``parse_result``, or the file cannot be opened.
     """
     try:
         content = path.read_bytes()
@@ -159,21 +160,21 @@ def read_result(path: Path, run_id: str) -> RunResult:
 
 
 def first_problem(error: ValidationError) -> str:
-    """The first field that is wrong, and how: "per_query.0.metrics: Field required"."""
+    """Describe the first invalid field, for example "per_query.0.metrics: Field required"."""
     first = error.errors(include_url=False, include_input=False)[0]
     place = ".".join(map(str, first["loc"]))
     return f"{place}: {first['msg']}" if place else str(first["msg"])
 
 
-# --- the head of a file
+# --- the start of a file, before the queries
 
-# As ``write_json`` indents it; within a text a line break is written as \n, so that it cannot stand there.
+# Relies on the indentation of ``write_json``. Strings cannot match, because JSON escapes their line breaks as \n.
 _QUERIES = b'\n  "per_query": ['
 _PIECE, _LONGEST = 1 << 17, 1 << 22
 
 
 def read_intervals(path: Path) -> dict[str, Interval | None]:
-    """Read ``RunResult.intervals`` from the part of a file before its queries: the first few KB of 18 MB.
+    """Read ``RunResult.intervals`` from the start of a file, which is fast because the queries are not parsed.
 
     The intervals are empty if the file is missing, has none, or is not laid out as this program writes it.
     """

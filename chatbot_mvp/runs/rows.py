@@ -1,4 +1,4 @@
-"""One query of a run's result, and the figures that rows and results contain."""
+"""Types of a run's result: the row of one query, and the figures that rows and results contain."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, ConfigDict, JsonValue
 
 STORED = ConfigDict(strict=True, allow_inf_nan=False, extra="ignore", cache_strings="all")
-"""How files are read: no value is converted to another type, and NaN and infinity are refused."""
+"""Pydantic configuration for reading files: values are not converted to other types; NaN and infinity are errors."""
 
 Metrics = dict[str, float | None]
-"""Metric -> score or mean; None: not scored. A metric that does not apply is absent."""
+"""Metric -> score or mean; None means not scored. A metric that does not apply is absent."""
 Interval = tuple[float, float]
-"""(low, high) of the 95 % percentile bootstrap."""
+"""(low, high) of the 95 % percentile bootstrap interval."""
 
 
 def _finite(value: JsonValue) -> JsonValue:
-    """The value itself. Raises ValueError for NaN or infinity at any depth, which JSON cannot represent."""
+    """Return the value unchanged. Raises ValueError for NaN or infinity at any depth, which JSON cannot represent."""
     if isinstance(value, float) and not math.isfinite(value):
         raise ValueError("Input should be a finite number")
     for part in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
@@ -29,12 +29,12 @@ def _finite(value: JsonValue) -> JsonValue:
 
 
 Detail = dict[str, Annotated[JsonValue, AfterValidator(_finite)]]
-"""What a score was made of: statements, verdicts and so on, with keys of the metric's own."""
+"""How a score was obtained, such as statements and verdicts. Each metric defines its own keys."""
 
 
 @dataclass(frozen=True, slots=True)
 class SplitFigure:
-    """One metric over the queries that share a value of a field."""
+    """Figures of one metric over a group of queries with the same value of a field."""
 
     mean: float | None
     scored: int
@@ -44,17 +44,17 @@ class SplitFigure:
 
 @dataclass(frozen=True, slots=True)
 class RowSpread:
-    """The scores of one row and metric over repetitions. None where too few were scored."""
+    """Spread of one row's scores of a metric over repeats. Fields are None if too few repeats were scored."""
 
     deviation: float | None
-    """Standard deviation of the sample (n - 1)."""
+    """Sample standard deviation (divided by n - 1)."""
     low: float | None
     high: float | None
 
 
 @dataclass(frozen=True, slots=True)
 class MetricSpread:
-    """How much a row's score of one metric differs between repetitions."""
+    """How much the scores of one metric differ between repeats, over all rows."""
 
     deviation: float
     """Mean over ``rows`` of the standard deviation."""
@@ -63,46 +63,47 @@ class MetricSpread:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueryRow:
-    """One query of ``per_query``. What has a default may be absent from the file."""
+    """One query of ``RunResult.per_query``. Fields with a default may be absent from the file."""
 
     query_id: str
     question: str
     answer: str = ""
-    """The reference; "" without one."""
+    """The reference answer; "" if there is none."""
     answer_type: str = ""
-    """"label" for yes/no questions, "extractive", or "" if the data set does not say; so the two following."""
+    """Kind of question: "label" for yes/no, "extractive", or "" if the data set does not say. ``question_type``
+    and ``level`` are "" in that case, too."""
     question_type: str = ""
     level: str = ""
     metrics: Metrics
     retrieved: tuple[str, ...] = ()
-    """Document ids, the best first; empty in an evaluation of answers, and so ``gold``."""
+    """Document ids, best first. Empty in an evaluation of answers, as is ``gold``."""
     gold: tuple[str, ...] = ()
     """Ids of the relevant documents."""
     generation_doc_ids: tuple[str, ...] | None = None
-    """Documents that reached the context; None: the run has neither a reranker nor answers."""
+    """Ids of the documents in the context; None if the run has neither a reranker nor answers."""
     reranked: bool | None = None
-    """Whether the reranker answered; None: the run has none."""
+    """Whether the reranker succeeded; None if the run has no reranker."""
     failed: bool = False
-    """A phase failed, so that scores are missing."""
+    """True if a phase failed, so that scores are missing."""
     error: str | None = None
-    """Why ``failed`` or ``judge_failed``."""
+    """Reason why ``failed`` or ``judge_failed`` is set."""
     response: str | None = None
-    """None: not answered, or a run of retrieval only."""
+    """The generated answer; None if there is none, or in a run with retrieval only."""
     abstained: bool = False
-    """The answer is "I don't know"."""
+    """True if the answer is "I don't know"."""
     judge_reasons: dict[str, str] | None = None
-    """Judged metric -> the judge's reason; None: the answer was not given to a judge."""
+    """Judged metric -> the judge's reason; None if the answer was not judged."""
     judge_failed: bool = False
     cause: str = ""
-    """A value of ``causes.Cause``; "" in evaluations of answers and in runs of versions that did not write it."""
+    """A value of ``causes.Cause``; "" in evaluations of answers and in files of versions that did not record it."""
     status: dict[str, str] = field(default_factory=dict)
-    """Of an evaluation of answers, as the following: metric -> "ok" or "not_scored: <reason>"."""
+    """Metric -> "ok" or "not_scored: <reason>". This and the following fields are used in evaluations of answers."""
     details: dict[str, Detail] = field(default_factory=dict)
-    """Metric -> what its score was made of, or ``problem`` and ``raw`` reply."""
+    """Metric -> how its score was obtained; for an unusable reply the keys ``problem`` and ``raw``."""
     failed_metrics: tuple[str, ...] = ()
-    """Metrics whose last attempt failed."""
+    """Names of the metrics whose last attempt failed."""
     spread: dict[str, RowSpread] = field(default_factory=dict)
-    """Metric -> its scores over repetitions; empty for a single one."""
+    """Metric -> spread of its scores over repeats; empty for a single repeat."""
 
 
 _ALWAYS = frozenset(
@@ -111,10 +112,10 @@ _ALWAYS = frozenset(
 
 
 def row_json(row: QueryRow, besides: Collection[str]) -> dict[str, Any]:
-    """The row's keys in the file.
+    """Return the row as the JSON object that is written to the file.
 
     Args:
-        besides: fields to write although they are at their default.
+        besides: fields to write even if they have their default value.
     """
     values = stored(row, _ALWAYS.union(besides))
     if row.spread:
@@ -123,7 +124,7 @@ def row_json(row: QueryRow, besides: Collection[str]) -> dict[str, Any]:
 
 
 def stored(item: Any, always: Collection[str]) -> dict[str, Any]:
-    """Field -> value of the fields to write: those in ``always``, and all others that differ from their default."""
+    """Return field -> value for the fields in ``always`` and for all fields that differ from their default."""
     kind: Any = type(item)
     return {
         name: value for name, default in _defaults(kind) if (value := getattr(item, name)) != default or name in always
@@ -132,7 +133,7 @@ def stored(item: Any, always: Collection[str]) -> dict[str, Any]:
 
 @cache
 def _defaults(kind: type) -> tuple[tuple[str, Any], ...]:
-    """(field, its default) for every field; the default of a required field equals no value."""
+    """Return (field, default) for every field. The default of a required field is unequal to any value."""
     return tuple(
         (item.name, item.default if item.default_factory is MISSING else item.default_factory())
         for item in fields(kind)

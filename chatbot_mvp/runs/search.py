@@ -1,4 +1,4 @@
-"""Search the list of finished runs, and tell each run's kind and main metric."""
+"""Search the list of finished runs, and determine the kind and main metric of a run."""
 
 from __future__ import annotations
 

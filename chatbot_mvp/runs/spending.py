@@ -14,7 +14,7 @@ from chatbot_mvp.runs.records import RunFolder
 from chatbot_mvp.runs.usage import RunUsage, Spent
 
 LLM_REQUEST = "llm_request"
-"""The event of one answered request to a model."""
+"""Name of the event that records one answered request to a model."""
 
 _MARGIN = 1.25
 """Safety factor: the next task is assumed to cost this many times the most expensive one so far."""
@@ -59,7 +59,7 @@ class Spending:
             return dict(self._phases)
 
     def usage(self) -> RunUsage:
-        """The sums of all attempts, whole and by phase, as a result has them: costs rounded to millionths."""
+        """Return the usage of all attempts, in total and by phase. Costs are rounded to millionths of a dollar."""
         phases = {phase: _rounded(spent) for phase, spent in self.by_phase().items()}
         return RunUsage(**asdict(_rounded(self.total)), phases=phases)
 
@@ -160,6 +160,6 @@ def _rounded(spent: Spent) -> Spent:
 
 
 def spent_of(event: Mapping[str, Any]) -> Spent:
-    """What one ``llm_request`` event says that it took; of a request without a price, 1 counts as unpriced."""
+    """Return the usage in one ``llm_request`` event. A request without a price counts as one in ``unpriced``."""
     spent = Spent(**{name: event[name] for name in asdict(Spent()) if event.get(name) is not None})
     return replace(spent, unpriced=int(event.get("cost_usd") is None))

@@ -1,4 +1,4 @@
-"""What the models of a run were asked and what it cost, as sums."""
+"""Sums of the requests, tokens and cost of a run's models."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from chatbot_mvp.llm.base import Completion
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """A sum over requests that were answered."""
+    """Requests, tokens and cost, summed over answered requests."""
 
     calls: int = 0
     cached: int = 0
-    """Of ``calls``, those that came from the cache of replies and cost nothing."""
+    """Number of ``calls`` that were answered from the cache of replies, at no cost."""
     prompt_tokens: int = 0
     completion_tokens: int = 0
-    """Of the requests whose provider told; a cached reply's tokens count here as well."""
+    """Tokens of the requests whose provider reported them. The tokens of cached replies count, too."""
     cost_usd: float = 0.0
     unpriced: int = 0
-    """Requests whose cost is not known, so that ``cost_usd`` lacks them."""
+    """Number of requests whose cost is unknown; ``cost_usd`` does not include them."""
 
     @property
     def tokens(self) -> int:
@@ -57,10 +57,10 @@ class Spent:
 
 @dataclass(frozen=True, slots=True)
 class RunUsage(Spent):
-    """The sum over all attempts at a run, whole and by phase."""
+    """Usage over all attempts of a run, in total and by phase."""
 
     phases: dict[str, Spent] = field(default_factory=dict)
-    """Phase -> its share of the sum."""
+    """Phase -> usage of that phase."""
 
     def to_json(self) -> dict[str, Any]:
         return {**Spent.to_json(self), "phases": {name: spent.to_json() for name, spent in self.phases.items()}}

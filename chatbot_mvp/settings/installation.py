@@ -1,4 +1,4 @@
-"""Where the program lies, and what follows from it: its samples and the default DATA_DIR."""
+"""Folder of the installed program, and the paths derived from it: the samples and the default DATA_DIR."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True)
 class Installation:
-    """Where the program lies: a checkout with ``pyproject.toml`` beside the package, or an installed package."""
+    """Folder of the program: a checkout with ``pyproject.toml`` beside the package, or an installed package."""
 
     package: Path
     """Folder of ``chatbot_mvp``."""

@@ -11,7 +11,8 @@ from pydantic.fields import FieldInfo
 LOCAL_EMBEDDER = "local/multilingual-e5-small"
 
 AUTO = "auto"
-"""Value of PROVIDER that means: the one chosen in Admin, else nim (LLM_BASE_URL), gemini (with a key), or demo."""
+"""Value of PROVIDER that selects the provider automatically: the one chosen in Admin, else nim if LLM_BASE_URL is set,
+gemini if it has a key, or demo."""
 
 LEAST_CONTEXT_CHARS = 500
 """Minimum legal length of a context, in characters."""

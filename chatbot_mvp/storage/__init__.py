@@ -1,7 +1,7 @@
-"""What every part needs to keep data on disk and in memory.
+"""Store data on disk and in memory; used by all other packages.
 
 ``files``         files and folders written in one step    ``sqlite_cache``  a cache in one SQLite file
 ``json_object``   one small JSON object, changed in place   ``file_cache``    parsed files, until the file changes
 ``jsonl``         JSON Lines: append, read past damage      ``lru``           a bounded cache in memory
-``clock``         the present moment, as files write it
+``clock``         the current time, as it is written to files
 """

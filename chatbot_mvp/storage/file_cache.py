@@ -10,23 +10,23 @@ from chatbot_mvp.storage.lru import BoundedCache
 
 T = TypeVar("T")
 _Stamp = tuple[int, int, int]
-"""Inode, time of the last change in ns, size in bytes: they differ once a file was written again."""
+"""Inode, time of the last change in ns, size in bytes. At least one of them changes when the file is written again."""
 
 
 class FileCache(Generic[T]):
-    """Shared by all sessions, so nobody may change a value. Safe to use from threads."""
+    """Cache of parsed files. Thread-safe. All sessions share the values, so values must not be changed."""
 
     def __init__(self, max_bytes: int) -> None:
         """
         Args:
-            max_bytes: the largest total size of the files whose values are kept; the newest is kept in any case.
+            max_bytes: maximum total size of the files whose values are kept. The newest value is always kept.
         """
         self._kept: BoundedCache[Path, tuple[_Stamp, T]] = BoundedCache(max_bytes, lambda kept: kept[0][2])
 
     def get(self, path: Path, read: Callable[[], T]) -> T:
-        """Return what ``read`` gives for a file; ``read`` is called again only after the file has changed.
+        """Return the result of ``read`` for a file. ``read`` is called again only after the file has changed.
 
-        For a file that does not exist ``read`` is called each time; what ``read`` raises is not kept.
+        If the file does not exist, ``read`` is called every time. Errors that ``read`` raises are not cached.
         """
         try:
             found = path.stat()

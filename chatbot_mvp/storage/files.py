@@ -1,4 +1,4 @@
-"""Writes files and folders in one step: a reader, and the next start after a crash, finds the old or the new one."""
+"""Write files and folders atomically: readers find the old or the new version, even after a crash."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 _MOVED_AWAY = re.compile(r"\.(?P<name>.+)\.[0-9a-f]{12}\.old")
-"""What a folder is called between the two renames of ``replaced_folder``."""
+"""Name of a folder between the two renames of ``replaced_folder``."""
 
 
 @contextmanager
 def replaced_file(path: Path, durable: bool = True) -> Iterator[BinaryIO]:
-    """Open a new file that takes the place of ``path`` when the block ends without an error.
+    """Open a new file that replaces ``path`` when the block ends without an error.
 
-    The file is written beside its place, because a rename is one step only within a file system.
+    The new file is written to the same folder, because a rename is atomic only within one file system.
 
     Args:
         durable: wait until content and name are on the disk, so that they survive a power failure.
 
     Raises:
-        OSError: ``path`` cannot be written; the file that was there stays, and no partial file is left.
+        OSError: ``path`` cannot be written; an existing file stays unchanged, and no partial file is left.
     """
     partial = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}")
     try:
@@ -38,7 +38,7 @@ def replaced_file(path: Path, durable: bool = True) -> Iterator[BinaryIO]:
                 os.fsync(file.fileno())
         partial.replace(path)
     except BaseException:
-        # On a full disk half a file would take the place that the next attempt needs.
+        # On a full disk, a partial file would use the space that the next attempt needs.
         with suppress(OSError):
             partial.unlink(missing_ok=True)
         raise
@@ -47,7 +47,7 @@ def replaced_file(path: Path, durable: bool = True) -> Iterator[BinaryIO]:
 
 
 def write_atomically(path: Path, content: bytes | str, durable: bool = True) -> None:
-    """Write a whole file in one step; text is encoded in UTF-8, its line ends stay as they are.
+    """Write a whole file atomically. Text is encoded in UTF-8; its line ends are not changed.
 
     Args:
         durable: as in ``replaced_file``.
@@ -61,7 +61,7 @@ def write_atomically(path: Path, content: bytes | str, durable: bool = True) -> 
 
 
 def write_json(path: Path, value: Mapping[str, Any], indent: int | None = 2, durable: bool = True) -> None:
-    """Write a JSON object in one step. Half a surrogate pair, which UTF-8 cannot hold, becomes a question mark.
+    """Write a JSON object atomically. Lone surrogates, which UTF-8 cannot encode, become question marks.
 
     Args:
         durable: as in ``replaced_file``.
@@ -70,20 +70,20 @@ def write_json(path: Path, value: Mapping[str, Any], indent: int | None = 2, dur
         ValueError: a number is NaN or infinite, which JSON cannot represent; nothing is written.
         OSError: as in ``replaced_file``.
     """
-    # Encoded at once: a large result has millions of pieces.
+    # Encode the object in one call: writing the millions of pieces of a large result one by one is slow.
     text = json.dumps(value, ensure_ascii=False, indent=indent, allow_nan=False)
     write_atomically(path, text.encode("utf-8", "replace"), durable)
 
 
 @contextmanager
 def replaced_folder(folder: Path) -> Iterator[Path]:
-    """Give an empty folder to write to, which takes the place of ``folder`` when the block ends without an error.
+    """Yield an empty folder that replaces ``folder`` when the block ends without an error.
 
-    No system replaces a folder that is not empty in one step, so the old one is moved away first. A crash between the
-    two renames leaves it under a hidden name, from which ``recover_folders`` brings it back.
+    No system can replace a non-empty folder atomically, so the old folder is renamed first. A crash between the two
+    renames leaves the old folder under a hidden name; ``recover_folders`` then restores it.
 
     Raises:
-        OSError: the folder cannot be made or moved; the one that was there stays.
+        OSError: the folder cannot be created or moved; an existing folder stays unchanged.
     """
     work = folder.with_name(f".{folder.name}.{secrets.token_hex(6)}")
     old = work.with_name(f"{work.name}.old")
@@ -104,15 +104,15 @@ def replaced_folder(folder: Path) -> Iterator[Path]:
 
 
 def recover_folders(parent: Path) -> None:
-    """Finish what a crash within ``replaced_folder`` left below ``parent``. Call it once, when a process starts.
+    """Clean up after a crash within ``replaced_folder`` below ``parent``. Call it once, when a process starts.
 
-    A folder that was moved away goes back to its place; if the new one has taken its place, the old one is deleted.
+    An old folder gets its name back; if the new folder already has that name, the old folder is deleted.
     """
     for old in parent.glob(".*.old"):
         moved = _MOVED_AWAY.fullmatch(old.name)
         if moved is None:
             continue
-        with suppress(OSError):  # another process that starts now does the same
+        with suppress(OSError):  # another process may be recovering the same folder
             place = parent / moved["name"]
             if os.path.lexists(place):
                 _delete(old)
@@ -121,7 +121,7 @@ def recover_folders(parent: Path) -> None:
 
 
 def _delete(folder: Path) -> None:
-    """Delete a folder, or a link to one without what it points to, as far as possible."""
+    """Delete a folder as far as possible. If it is a link, delete only the link, not its target."""
     if folder.is_symlink():
         folder.unlink(missing_ok=True)
     else:
@@ -129,7 +129,7 @@ def _delete(folder: Path) -> None:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Bring a new name to the disk. Some systems cannot sync a folder; then the file itself is safe all the same."""
+    """Sync a folder, so that a new file name is on the disk. Systems that cannot sync a folder are ignored."""
     with suppress(OSError):
         handle = os.open(folder, os.O_RDONLY)
         try:

@@ -1,4 +1,4 @@
-"""A small JSON object on disk, changed in one step: a reader never meets half a file."""
+"""Read and change a small JSON object on disk. Writes are atomic, so readers never see a partial file."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _lock = threading.Lock()
 
 
 def read_object(path: Path) -> dict[str, Any]:
-    """Read the object; it is empty if there is no file or the file cannot be read."""
+    """Return the object; an empty one if the file does not exist or cannot be read."""
     try:
         found = json.loads(path.read_text("utf-8"))
     except (OSError, ValueError):

@@ -1,4 +1,4 @@
-"""JSON Lines files that only grow: one object per line, appended by threads and processes, read past damaged lines."""
+"""Append to and read JSON Lines files. Several threads and processes may append; damaged lines are skipped."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ _writing = threading.Lock()
 
 
 def append_lines(path: Path, rows: Iterable[Mapping[str, Any]], sync: bool = True) -> None:
-    """Append rows to a file, which is made if it is not there; safe to call from several threads at once.
+    """Append rows to a file, which is created if needed. Thread-safe.
 
-    All rows go in one write call. A torn last line, left by a crash, is ended first, so that it spoils no other line.
-    Half a surrogate pair, which UTF-8 cannot hold, becomes a question mark.
+    All rows are written in one call. If a crash left an incomplete last line, it is ended first, so that the new rows
+    stay readable. Lone surrogates, which UTF-8 cannot encode, become question marks.
 
     Args:
         sync: wait until the rows are on the disk, so that they survive a power failure.
 
     Raises:
-        OSError: the disk is full or refuses; earlier lines stay.
+        OSError: the disk is full or not writable; earlier lines stay.
     """
     text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
     data = text.encode("utf-8", "replace")
@@ -32,14 +32,14 @@ def append_lines(path: Path, rows: Iterable[Mapping[str, Any]], sync: bool = Tru
                 file.seek(-1, os.SEEK_END)
                 if file.read(1) != b"\n":
                     data = b"\n" + data
-            while data:  # a full disk takes a part, and refuses the rest
+            while data:  # a nearly full disk may accept only a part
                 data = data[file.write(data) :]
         if sync:
             os.fsync(file.fileno())
 
 
 def read_lines(path: Path) -> tuple[list[dict[str, Any]], int]:
-    """(the rows that are JSON objects, the number of lines that are not). Damaged lines stay in the file.
+    """Return (rows, number of damaged lines). A line that is not a JSON object is damaged; it stays in the file.
 
     A file that does not exist has no rows.
     """
@@ -47,7 +47,7 @@ def read_lines(path: Path) -> tuple[list[dict[str, Any]], int]:
 
 
 def parsed_lines(content: bytes) -> tuple[list[dict[str, Any]], int]:
-    """Parse what a JSON Lines file holds, as ``read_lines`` does; blank lines are neither rows nor damage."""
+    """Parse the content of a JSON Lines file, as ``read_lines`` does. Blank lines are ignored."""
     rows: list[dict[str, Any]] = []
     damaged = 0
     for line in content.split(b"\n"):

@@ -1,4 +1,4 @@
-"""A cache in memory that stays within a bound: the values that were not used for the longest time leave first."""
+"""Bounded cache in memory that removes the least recently used values first."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ V = TypeVar("V")
 
 
 class BoundedCache(Generic[K, V]):
-    """Safe to share between threads. A value is never None and must not be changed, since others hold it too."""
+    """Thread-safe LRU cache. Values must not be None, and must not be changed, because all callers share them."""
 
     def __init__(self, most: int, weigh: Callable[[V], int] = lambda _: 1) -> None:
         """
         Args:
-            most: the largest sum of weights that stays; the newest value stays in any case.
-            weigh: a value's weight, by default 1, so that ``most`` is a number of values.
+            most: maximum sum of the weights of the kept values. The newest value is always kept.
+            weigh: returns the weight of a value; by default 1, so that ``most`` is a number of values.
         """
         self._most = most
         self._weigh = weigh
@@ -28,22 +28,22 @@ class BoundedCache(Generic[K, V]):
         self._lock = threading.Lock()
 
     def get(self, key: K) -> V | None:
-        """The value kept under ``key``, or None; it counts as used."""
+        """Return the value of ``key`` and mark it as recently used; None if there is no value."""
         with self._lock:
             if key in self._values:
                 self._values.move_to_end(key)
             return self._values.get(key)
 
     def put(self, key: K, value: V) -> None:
-        """Keep a value, in place of the one that was kept under ``key``."""
+        """Set the value of ``key``."""
         with self._lock:
             self._put(key, value)
 
     def get_or_build(self, key: K, build: Callable[[], V]) -> V:
-        """The value kept under ``key``. If there is none, one thread builds it while others that want it wait.
+        """Return the value of ``key``. If it is missing, one thread builds it while other callers wait.
 
-        A value whose key is dropped while it is being built goes to the caller that built it and is not kept. What
-        ``build`` raises goes to its caller; the next thread builds again.
+        If the key is dropped during the build, only the caller that built the value gets it, and it is not kept. If
+        ``build`` raises an error, its caller gets the error, and the next waiting thread builds again.
         """
         while True:
             with self._lock:
@@ -54,7 +54,7 @@ class BoundedCache(Generic[K, V]):
             with building:
                 with self._lock:
                     if self._building.get(key) is not building:
-                        continue  # it has been built, has failed or was dropped while this thread waited
+                        continue  # the value was built, failed or was dropped while this thread waited
                 try:
                     value = build()
                     with self._lock:
@@ -67,7 +67,7 @@ class BoundedCache(Generic[K, V]):
                             del self._building[key]
 
     def drop(self, chosen: Callable[[K], bool]) -> None:
-        """Forget the values of the chosen keys, those too that are being built."""
+        """Remove the values of the keys for which ``chosen`` is true, including values that are being built."""
         with self._lock:
             for key in [key for key in self._values if chosen(key)]:
                 self._remove(key)
@@ -75,7 +75,7 @@ class BoundedCache(Generic[K, V]):
                 del self._building[key]
 
     def clear(self) -> None:
-        """Forget every value."""
+        """Remove all values."""
         self.drop(lambda _: True)
 
     def _put(self, key: K, value: V) -> None:

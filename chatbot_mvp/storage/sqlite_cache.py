@@ -1,4 +1,4 @@
-"""A cache in one table of one SQLite file: key -> value, for several threads and processes."""
+"""Key-value cache in one table of a SQLite file, for several threads and processes."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from typing import Generic, TypeVar
 from chatbot_mvp.errors import CacheUnusable
 
 V = TypeVar("V", bytes, str)
-_LOOKUP = 500  # SQLite's parameters in one statement
+_LOOKUP = 500  # maximum keys per SQL statement, since SQLite limits its parameters
 
 
 class SqliteCache(Generic[V]):
-    """Each write is one transaction, so a crash loses at most the write that was under way.
+    """A cache whose writes are one transaction each, so a crash loses at most the current write.
 
-    Every method raises ``CacheUnusable`` if SQLite or the system refuses the file, for instance because it is damaged.
-    Reading makes no file.
+    Every method raises ``CacheUnusable`` if the file cannot be used, for instance because it is damaged. Reading does
+    not create the file.
     """
 
     def __init__(self, path: Path, table: str, columns: str) -> None:
@@ -35,12 +35,12 @@ class SqliteCache(Generic[V]):
         self._connection: sqlite3.Connection | None = None
 
     def open(self) -> None:
-        """Make the file and the table where they are missing, so that an unusable file is found out now."""
+        """Create the file and the table if they are missing, so that an unusable file is detected early."""
         with self._use():
             pass
 
     def read(self, keys: Iterable[bytes]) -> Iterator[list[tuple[bytes, V]]]:
-        """Give (key, value) of the keys that are there, up to 500 at a time: all at once may not fit in memory."""
+        """Yield lists of (key, value) for the existing keys, up to 500 each, because all may not fit in memory."""
         wanted = sorted(set(keys)) if self._path.is_file() else []
         for begin in range(0, len(wanted), _LOOKUP):
             part = wanted[begin : begin + _LOOKUP]
@@ -51,17 +51,17 @@ class SqliteCache(Generic[V]):
                 yield found
 
     def write(self, values: Mapping[bytes, V]) -> None:
-        """Keep values, in place of those that were kept under their keys."""
+        """Store values. Existing values of the same keys are replaced."""
         with self._use() as connection:
             connection.executemany(f"INSERT OR REPLACE INTO {self._table} VALUES (?, ?)", values.items())
 
     def delete(self, keys: Iterable[bytes]) -> None:
-        """Forget the values of these keys."""
+        """Delete the values of these keys."""
         with self._use() as connection:
             connection.executemany(f"DELETE FROM {self._table} WHERE key = ?", [(key,) for key in keys])
 
     def clear(self) -> int:
-        """Forget every value; returns how many there were."""
+        """Delete all values and return their number."""
         if not self._path.is_file():
             return 0
         with self._use() as connection:
@@ -87,8 +87,8 @@ class SqliteCache(Generic[V]):
         if self._connection is not None and self._path.is_file():
             return self._connection
         self._path.parent.mkdir(parents=True, exist_ok=True)
-        # One connection for good: closing the last one copies the journal into the file and waits for the disk,
-        # which took a question longer than its embedding.
+        # Keep one connection open: closing the last one copies the journal into the file and waits for the disk,
+        # which takes longer than embedding a question.
         connection = sqlite3.connect(self._path, timeout=60, check_same_thread=False)
         try:
             with connection:

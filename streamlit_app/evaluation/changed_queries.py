@@ -137,7 +137,7 @@ def _show_side(run_id: str, row: QueryRow, metric: str, label: str, titles: Mapp
         st.caption(t(f"cause.{row.cause}"))
     if row.response:
         st.markdown(f"{t('eval.col.response')}: {plain(row.response)}")
-    if not row.gold:  # as in every row of an evaluation of answers
+    if not row.gold:  # rows of an evaluation of answers have none
         return
     try:
         paths = get_app().details.gold_paths(run_id, row)

@@ -18,7 +18,7 @@ from streamlit_app.shared.state import get_app, show_error
 
 OTHERS = 4  # maximum runs besides the base; more lines would be hard to tell apart
 
-# Session keys: the chosen base (of a widget), the ids last passed to ``chosen``, and the run shown at that time.
+# Session keys: the chosen base (a widget's key), the ids last passed to ``chosen``, and the run shown at that time.
 _BASE = "compare-base"
 _TOLD = "compare-told"
 _SHOWN = "compare-shown"

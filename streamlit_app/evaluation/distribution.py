@@ -17,7 +17,7 @@ _FIRST = ("generation_score", "recall@5", "ndcg@10", "mrr")
 # Measured time -> the phase that a run must have.
 _TIMES = {"search": "retrieve", "generate": "generate", "judge": "judge"}
 _TIME = "time:"
-_REQUESTED = (f"{_TIME}generate", f"{_TIME}judge")  # timed per request
+_REQUESTED = (f"{_TIME}generate", f"{_TIME}judge")  # these phases are timed per request
 _GAP = 0.04  # share of a bar's width, on each side
 
 
@@ -114,7 +114,7 @@ def _range(found: Distribution, row: int, timed: bool) -> str:
 
 
 def _digits(found: Distribution, timed: bool) -> int:
-    """Return how many decimals tell two bin edges apart."""
+    """Return the number of decimals needed to distinguish two bin edges."""
     if not timed:
         return 1 if found.edges[-1] <= 1 else 0
     return 1 if found.edges[-1] >= 5 else 3

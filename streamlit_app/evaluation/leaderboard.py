@@ -1,4 +1,4 @@
-"""Ranks the runs over the same data by a metric, best first."""
+"""Ranks runs on the same data by a metric, best first."""
 
 from __future__ import annotations
 

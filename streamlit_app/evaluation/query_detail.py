@@ -106,7 +106,7 @@ def _show_answer(row: QueryRow) -> None:
 
 
 def _marked(parts: Sequence[Part], lacking: bool) -> str:
-    """Return a text as HTML with the words marked that the other text lacks; ``lacking`` is True for the reference."""
+    """Return a text as HTML, marking words that the other text does not have; ``lacking`` is True for the reference."""
     label = html.escape(t("detail.lacking" if lacking else "detail.added"), quote=True)
     kind = "lacking" if lacking else "added"
     pieces = []
@@ -151,7 +151,7 @@ def _show_gold(result: RunResult, row: QueryRow, documents: Mapping[str, Documen
 
 
 def _way(path: GoldPath) -> str:
-    """ "BM25: 3 → vectores: – → lista conjunta: 5 → contexto: 2"."""
+    """Format the ranks by stage: "BM25: 3 → vectores: – → lista conjunta: 5 → contexto: 2"."""
     places = [
         f"{word('detail.stage', stage)}: {t('detail.rank', rank=number(rank)) if rank else t('detail.absent')}"
         for stage, rank in path.ranks.items()
