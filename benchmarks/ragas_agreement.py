@@ -156,7 +156,7 @@ def ragas_scorer(broken: float = 0.0) -> Score:
         def is_finished(self, response: Any) -> bool:
             return True
 
-    # As above.
+    # Its base class is of no known type either.
     class Vectors(BaseRagasEmbeddings):  # type: ignore[misc]
         def __init__(self, vectors: dict[str, list[int]]) -> None:
             super().__init__()

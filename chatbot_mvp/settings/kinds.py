@@ -82,6 +82,7 @@ def option_of(provider: str, default: Any, description: str, **constraints: Any)
 def marked(field: FieldInfo) -> OfProvider | None:
     """Return the provider that a field belongs to; None if it belongs to none."""
     extra = field.json_schema_extra
+    # pydantic types the values as any JSON; those of a marked field were written by ``_field`` from an ``OfProvider``.
     return OfProvider(**extra) if isinstance(extra, dict) else None  # type: ignore[arg-type]
 
 
