@@ -1,4 +1,4 @@
-"""Files that become knowledge bases, and indexes that are built again, in the background."""
+"""Turn uploaded files into knowledge bases and rebuild indexes, in background jobs."""
 
 from __future__ import annotations
 
@@ -22,51 +22,51 @@ _KEPT = 20  # ended jobs whose states stay on disk
 
 @dataclass(frozen=True)
 class Upload:
-    """Files on their way to a knowledge base, or how that ended."""
+    """A background job that makes a knowledge base of files, or rebuilds an index: its state or its outcome."""
 
     job: JobStatus
     files: tuple[FileState, ...]
-    """Empty for an index that is built anew."""
+    """State of each file; empty for a rebuilt index."""
     kb_id: str
-    """Of what became of them; "" before, and where nothing did."""
+    """Id of the knowledge base that was made; "" until then, and if none was made."""
 
 
 class Uploads:
-    """Safe to share between sessions; holds nothing of one user."""
+    """Starts, reports and stops the jobs. Safe to share between sessions: holds no state of a single user."""
 
     def __init__(self, live: LiveSettings, kbs: KnowledgeBases) -> None:
         self._live = live
         self._kbs = kbs
         self._folder = live.current.kb_jobs_dir
-        # Its own queue: an upload does not wait for an hour's benchmark.
+        # A separate queue, so that an upload does not wait for a long benchmark.
         self._jobs = JobManager(self._folder)
 
     def take(self, files: Sequence[tuple[str, bytes]], kb_name: str = "") -> str:
-        """Make one knowledge base of one or more files, in the background; the job's id.
+        """Make one knowledge base of one or more files in the background, and return the job's id.
 
-        What cannot be used is left out with its reason, as is a file that repeats another. A stop leaves nothing.
+        Unusable files and repeated files are left out; their states say why. A stopped job leaves nothing behind.
 
         Args:
             files: (name, content).
-            kb_name: by default made of the files' names.
+            kb_name: name of the knowledge base; by default made from the files' names.
         """
         settings = self._live.current
         names = [PurePath(name).name for name, _ in files]
         intake = Intake(names, settings.kb_max_chars, settings.kb_max_upload_mb, settings.kb_max_pages)
 
         def work(job_id: str, progress: ProgressCallback) -> None:
-            def told(phase: str) -> None:
+            def report(phase: str) -> None:
                 self._write(job_id, intake.states, "")
                 progress(Progress(phase, intake.done, len(names)))
 
-            parsed = intake.read([content for _, content in files], told)
+            parsed = intake.read([content for _, content in files], report)
             if not parsed:
                 return
             known = {record.kb_id for record in self._kbs.store.records()}
             try:
                 with self._kbs.store.keeping(parsed, settings.kb_max_chars, kb_name) as record:
                     intake.kept(self._kbs.store.files(record.kb_id), settings.kb_max_chars)
-                    told("kb_index")
+                    report("kb_index")
                     try:
                         self._kbs.pipeline(record.kb_id, progress)
                     except BaseException:
@@ -74,7 +74,7 @@ class Uploads:
                             self._kbs.delete(record.kb_id)
                         raise
             except BaseException:
-                # A stop, a full disk, an index that cannot be built: what was not there before is gone again.
+                # After a stop, a full disk or a failed index, everything is as it was before the upload.
                 intake.stopped()
                 with suppress(OSError):
                     self._write(job_id, intake.states, "")
@@ -86,7 +86,7 @@ class Uploads:
         return self._submit("upload", title, work, intake.states)
 
     def reindex(self, kb_id: str) -> str:
-        """Drop the indexes and vectors of a knowledge base and build them anew, in the background; the job's id.
+        """Delete and rebuild the indexes and vectors of a knowledge base in the background; return the job's id.
 
         Raises:
             KbNotFound, KbUnreadable
@@ -102,12 +102,12 @@ class Uploads:
         return self._submit("reindex", record.kb_name, work, ())
 
     def upload(self, job_id: str) -> Upload | None:
-        """A job with the state of each file; None if there is no such job."""
+        """Return a job with the state of each file; None if there is no such job."""
         status = self._jobs.status(job_id)
         return None if status is None else self._upload(status)
 
     def uploads(self) -> list[Upload]:
-        """Those that are queued or running, of all sessions, the newest first."""
+        """Return the queued and running jobs of all sessions, newest first."""
         return [self._upload(status) for status in self._jobs.statuses() if status.active]
 
     def stop(self, job_id: str) -> None:
