@@ -42,10 +42,10 @@ def ragas_run(
     changes: dict[str, Any] = {"metrics": metric or None, "repeats": repeats, "language": language}
     values = loaded.model_dump() | {name: value for name, value in changes.items() if value is not None}
     app = open_app(env, verbose)
-    desk = app.ragas
-    rows = desk.rows_of_file(dataset)
+    service = app.ragas
+    rows = service.rows_of_file(dataset)
     with ProgressLine() as progress:
-        result = desk.run_now(dataset.stem, rows, config_from(values, "the command"), progress, budget_usd=budget)
+        result = service.run_now(dataset.stem, rows, config_from(values, "the command"), progress, budget_usd=budget)
     print_evaluation(result, as_json)
 
 
@@ -59,13 +59,13 @@ def ragas_agreement(
 ) -> None:
     """Measure how well the judge agrees with people on faithfulness: accuracy and Cohen's kappa on labelled rows."""
     app = open_app(env)
-    desk = app.ragas
+    service = app.ragas
     loaded = load_config(config)
-    metric = "ragas_faithfulness" if desk.judge(loaded) else "lexical_faithfulness"
+    metric = "ragas_faithfulness" if service.judge(loaded) else "lexical_faithfulness"
     values = loaded.model_dump() | {"metrics": [metric]} | ({"repeats": repeats} if repeats else {})
-    path = labels or desk.sample_path()
+    path = labels or service.sample_path()
     with ProgressLine() as progress:
-        result = desk.run_now(path.stem, desk.rows_of_file(path), config_from(values, "the command"), progress)
+        result = service.run_now(path.stem, service.rows_of_file(path), config_from(values, "the command"), progress)
     print_evaluation(result, as_json)
 
 

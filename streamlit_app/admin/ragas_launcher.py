@@ -81,13 +81,13 @@ def _rows(kind: str, which: str) -> tuple[str, list[InputRow]]:
 
 
 def _config() -> RagasConfig:
-    desk = get_app().ragas
-    judge = desk.judge()
+    service = get_app().ragas
+    judge = service.judge()
     if judge:
         st.markdown(t("ragas.judge", model=judge))
     else:
         st.info(t("ragas.no_judge"), icon=":material/gavel:")
-    names = desk.metrics()
+    names = service.metrics()
     metrics = st.multiselect(
         t("ragas.metrics"),
         names,
@@ -100,7 +100,7 @@ def _config() -> RagasConfig:
     with language:
         chosen = st.selectbox(
             t("ragas.language"),
-            ["auto", *desk.languages()],
+            ["auto", *service.languages()],
             format_func=lambda name: t(f"lang.{name}") if name != "auto" else t("ragas.auto"),
             help=t("ragas.language_help"),
             key=f"ragas_language_{current_language()}",

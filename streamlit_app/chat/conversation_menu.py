@@ -55,13 +55,13 @@ def _earlier(kb: KbRecord, current: Conversation | None) -> None:
 
 
 def _export(current: Conversation) -> None:
-    desk, language = get_app().chat, current_language()
+    service, language = get_app().chat, current_language()
     place = (current.session, current.conversation_id)
     for form, suffix, mime in (("markdown", "md", "text/markdown"), ("json", "json", "application/json")):
         st.download_button(
             t(f"talk.export.{form}"),
             # Built on click, not each time the page is drawn.
-            data=partial(desk.export, *place, form, language),
+            data=partial(service.export, *place, form, language),
             file_name=f"{current.kb_id}-{current.conversation_id}.{suffix}",
             mime=mime,
             icon=":material/download:",

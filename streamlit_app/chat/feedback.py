@@ -43,13 +43,13 @@ def _form(conversation: Conversation, turn: Turn) -> None:
         sent = st.form_submit_button(t("feedback.send"), type="primary")
     if not sent:
         return
-    desk = get_app().chat
+    service = get_app().chat
     place = (conversation.session, conversation.conversation_id, turn.turn_id)
-    desk.rate(*place, False, note)
+    service.rate(*place, False, note)
     if not add:
         st.success(t("feedback.thanks"), icon=":material/check_circle:")
         return
     chosen = next((name for name in KINDS if name == kind), None)
-    added = desk.add_question(*place, chosen, answer)
-    path = desk.questions_path(conversation.kb_id)
+    added = service.add_question(*place, chosen, answer)
+    path = service.questions_path(conversation.kb_id)
     st.success(t("feedback.added" if added else "feedback.known", path=path), icon=":material/check_circle:")

@@ -30,8 +30,8 @@ def new_set(kb: KbRecord, first: bool) -> None:
 
 
 def _propose(kb: KbRecord) -> None:
-    desk = get_app().kb_evaluation
-    model = desk.proposer()
+    evaluation = get_app().kb_evaluation
+    model = evaluation.proposer()
     st.markdown(t("mykb.by_model", model=plain(model)) if model else t("mykb.by_rules"))
     name, count = st.columns(2)
     named = name.text_input(t("mykb.name"), t("mykb.name_usual"), max_chars=80, key="mykb_name")
@@ -41,7 +41,7 @@ def _propose(kb: KbRecord) -> None:
     use_model = bool(model) and st.toggle(t("mykb.use_model", model=plain(model)), value=True, key="mykb_use_model")
     if st.button(t("mykb.propose"), type="primary", icon=":material/lightbulb:", key="mykb_propose", disabled=busy(kb)):
         try:
-            follow(desk.propose(kb.kb_id, named.strip() or t("mykb.name_usual"), int(many), use_model))
+            follow(evaluation.propose(kb.kb_id, named.strip() or t("mykb.name_usual"), int(many), use_model))
         except ChatbotError as error:
             show_error(error)
             return

@@ -23,8 +23,8 @@ _ROWS_SHOWN = 12
 
 def show_questions(kb: KbRecord) -> None:
     """Draw the ways to create a set, then the chosen set."""
-    desk = get_app().kb_evaluation
-    sets = {one.set_id: one for one in desk.sets(kb.kb_id)}
+    evaluation = get_app().kb_evaluation
+    sets = {one.set_id: one for one in evaluation.sets(kb.kb_id)}
     new_set(kb, first=not sets)
     if not sets:
         return
@@ -43,8 +43,8 @@ def show_questions(kb: KbRecord) -> None:
 
 
 def _show_set(kb: KbRecord, questions: QuestionSet) -> None:
-    desk = get_app().kb_evaluation
-    check = desk.check(questions)
+    evaluation = get_app().kb_evaluation
+    check = evaluation.check(questions)
     _show_state(questions, check)
     edited = _table(questions, check)
     changed = edited.questions != questions.questions
@@ -61,11 +61,11 @@ def _show_set(kb: KbRecord, questions: QuestionSet) -> None:
         disabled=busy(kb) or not edited.kept,
         width="stretch",
     ):
-        saved = desk.save(edited) if changed else questions
+        saved = evaluation.save(edited) if changed else questions
         run_set(kb, saved.set_id)
     export.download_button(
         t("mykb.export"),
-        desk.export(edited),
+        evaluation.export(edited),
         f"{questions.name}.jsonl",
         icon=":material/download:",
         help=t("mykb.export_help"),
@@ -183,12 +183,12 @@ def _place(each: SetQuestion, check: SetCheck) -> str:
 
 
 def _actions(kb: KbRecord, questions: QuestionSet, edited: QuestionSet) -> None:
-    desk = get_app().kb_evaluation
+    evaluation = get_app().kb_evaluation
     name = st.text_input(t("mykb.name"), questions.name, max_chars=80, key=f"mykb-name-{questions.set_id}")
     if st.button(t("admin.kb_rename"), icon=":material/edit:", key="mykb_rename", width="stretch") and name.strip():
         _save(replace(edited, name=name.strip()))
     try:
-        from_chat = desk.chat_questions(kb.kb_id)
+        from_chat = evaluation.chat_questions(kb.kb_id)
     except ChatbotError as error:
         show_error(error)
         from_chat = ()
