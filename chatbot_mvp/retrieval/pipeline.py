@@ -83,7 +83,7 @@ class Pipeline:
             ProviderError: the remote embedder failed; vectors received before the failure stay cached.
         """
         if (side := self.index.dense) is not None:
-            side.cache.embed(side.embedder, queries, "query", side.batch_size, progress, "embed_queries")
+            side.cache.embed(side.embedder, queries, "query", progress, "embed_queries")
 
 
 def retrieval_config(settings: Settings) -> RetrievalConfig:
@@ -159,7 +159,6 @@ def build_pipeline(
         language,
         Path(settings.cache_dir),
         embedder if strategy.needs_vectors else None,
-        settings.embedding_batch_size,
         progress,
         with_links=strategy.needs_links,
         store=store,

@@ -34,8 +34,6 @@ class DenseSide:
     """One row per chunk."""
     embedder: Embedder
     cache: VectorCache
-    batch_size: int
-    """Texts embedded in one call."""
     windows: ExactVectors | None = None
     """For a knowledge base: one row per sentence window, in the order of its matcher."""
     sentences: ExactVectors | None = None
@@ -110,7 +108,6 @@ def build_index(
     language: str,
     cache_dir: Path,
     embedder: Callable[[], Embedder] | None,
-    batch_size: int,
     progress: ProgressCallback = ignore_progress,
     with_links: bool = False,
     store: VectorStoreChoice | None = None,
@@ -121,7 +118,6 @@ def build_index(
     Args:
         language: "es" or "en", the language of the chunks.
         embedder: creates the embedding model; None for a strategy without vectors.
-        batch_size: texts embedded in one call.
         progress: called in the phases "index", "link" and "embed_corpus"; may raise to stop, finished work stays
             cached.
         with_links: also build the mention graph.
@@ -155,14 +151,14 @@ def build_index(
     choice = store or VectorStoreChoice()
     if kb is None:
         texts = [chunk.index_text for chunk in sources]
-        matrix = cache.embed(model, texts, "passage", batch_size, progress, "embed_corpus")
+        matrix = cache.embed(model, texts, "passage", progress, "embed_corpus")
         vectors = choice.make(matrix, model.model_id, progress)
-        return CorpusIndex(chunks, lexical, DenseSide(vectors, model, cache, batch_size), graph)
+        return CorpusIndex(chunks, lexical, DenseSide(vectors, model, cache), graph)
     texts = [*kb.matcher.window_texts, *kb.matcher.sentence_texts]
-    embedded = cache.embed(model, texts, "passage", batch_size, progress, "embed_corpus")
+    embedded = cache.embed(model, texts, "passage", progress, "embed_corpus")
     windows, sentences = np.split(embedded, [len(kb.matcher.window_texts)])
     vectors = choice.make(_chunk_vectors(windows, kb), model.model_id, progress)
-    side = DenseSide(vectors, model, cache, batch_size, ExactVectors(windows), ExactVectors(sentences))
+    side = DenseSide(vectors, model, cache, ExactVectors(windows), ExactVectors(sentences))
     return CorpusIndex(chunks, lexical, side, graph, kb)
 
 

@@ -116,7 +116,7 @@ class Dense(Stage):
     def _search(self, traces: Sequence[RetrievalTrace]) -> list[tuple[RetrievalTrace, dict[str, Any]]]:
         side = self.index.dense
         assert side is not None, "a strategy with vectors is built with an embedder"
-        vectors = side.cache.embed(side.embedder, [trace.query for trace in traces], "query", side.batch_size)
+        vectors = side.cache.embed(side.embedder, [trace.query for trace in traces], "query")
         found = side.vectors.search(vectors, self.config.retrieval_pre_fusion_k)
         return [
             (replace(self._candidates(trace, rows, "vector"), query_vector=vector), {"found": len(rows)})
