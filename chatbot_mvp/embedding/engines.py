@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -147,6 +148,6 @@ class OnnxEncoder:
 
 
 def _reason(error: Exception) -> str:
-    """Return the message of onnxruntime without its numbers of states and lines of source."""
+    """Return the message of onnxruntime without its codes and its names of places in the source."""
     text = str(error).strip().splitlines()[0]
-    return text.rpartition("Status Message: ")[2] or text
+    return re.sub(r"^\[ONNXRuntimeError\] : \d+ : ", "", text.rpartition("Status Message: ")[2] or text).rstrip(".")

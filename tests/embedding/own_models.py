@@ -84,7 +84,7 @@ def graph(kind: Kind = "states") -> onnx.ModelProto:
     elif kind == "no mask":
         inputs = [ids]
         nodes += [
-            helper.make_node("ReduceMean", ["states", "one"], ["mean"], keepdims=1),
+            helper.make_node("ReduceMean", ["states"], ["mean"], axes=[1], keepdims=1),
             helper.make_node("Add", ["states", "mean"], ["last_hidden_state"]),
         ]
         output = "last_hidden_state"

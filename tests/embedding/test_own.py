@@ -27,7 +27,6 @@ from chatbot_mvp.errors import (
     EmbedderTokensMismatch,
 )
 from chatbot_mvp.settings.model import Settings
-from tests.conftest import Command
 from tests.embedding.own_models import (
     DIMENSIONS,
     POSITIONS,
@@ -273,9 +272,7 @@ def test_a_tokenizer_of_another_model_is_refused(folder: Path) -> None:
         (f"max_tokens = {POSITIONS + 1}", [f"max_tokens = {POSITIONS + 1}", "reads at once"]),
     ],
 )
-def test_a_wrong_option_is_named_with_file_key_and_legal_values(
-    tmp_path: Path, options: str, named: list[str]
-) -> None:
+def test_a_wrong_option_is_named_with_file_key_and_legal_values(tmp_path: Path, options: str, named: list[str]) -> None:
     onnx_folder(tmp_path, options=options)
     with pytest.raises(EmbedderOptionInvalid) as raised:
         own_embedder(f"onnx:{tmp_path}", threads=1)
@@ -300,7 +297,10 @@ def test_another_model_at_the_same_path_shares_no_vectors(folder: Path, tmp_path
 
 
 def test_the_id_changes_with_tokenizer_and_options_only(folder: Path, tmp_path: Path) -> None:
-    ids = [transformer(f"onnx:{folder}").model_id, transformer(f"onnx:{shutil.copytree(folder, tmp_path / 'b')}").model_id]
+    ids = [
+        transformer(f"onnx:{folder}").model_id,
+        transformer(f"onnx:{shutil.copytree(folder, tmp_path / 'b')}").model_id,
+    ]
     assert ids[0] == ids[1]
     (folder / "embedding.toml").write_text("# a comment\nmax_tokens = 32\n")
     assert transformer(f"onnx:{folder}").model_id == ids[0]
