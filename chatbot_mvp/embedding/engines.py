@@ -79,7 +79,8 @@ class OnnxEncoder:
         }
         if wrong or _IDS not in self._types:
             legal = f"{_IDS} (required), {_MASK}, {_TYPES}, all of integers"
-            raise ValueError(f"its inputs are {', '.join(self._types)}; legal: {legal}")
+            shown = ", ".join(f"{found.name} ({found.type})" for found in self._session.get_inputs())
+            raise ValueError(f"its inputs are {shown}; legal: {legal}")
         self._one_by_one = True
         self._output, self.pooled = self._choose_output()
         alone = self._run([_SHORT])

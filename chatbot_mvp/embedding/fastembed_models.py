@@ -17,9 +17,10 @@ _BATCH_SIZE = 16
 
 
 class FastEmbedEmbedder:
-    """A model of ``fastembed``. Its own code adds what the model needs for queries and passages.
+    """A model of ``fastembed``.
 
-    The model reads the beginning of a longer text only, up to its maximum number of tokens.
+    Reads only the beginning of a text that is longer than the model's maximum number of tokens. Most models get no
+    prefix, because the package adds none; those that need one belong into a folder with an ``embedding.toml``.
     """
 
     def __init__(self, name: str, cache_dir: Path, threads: int) -> None:
@@ -50,7 +51,7 @@ class FastEmbedEmbedder:
         try:
             self._model = TextEmbedding(model, cache_dir=str(cache_dir), threads=threads or usable_cores())
         except Exception as error:
-            raise EmbedderDownloadFailed(model=name, folder=str(cache_dir), reason=str(error)) from error
+            raise EmbedderDownloadFailed(model=name, folder=str(cache_dir), reason=str(error).rstrip(".")) from error
         self.model_id = f"{FASTEMBED_PREFIX}{model}"
         self.dimensions: int = next(iter(self._model.query_embed(["?"]))).shape[0]
 

@@ -66,15 +66,12 @@ class EmbedderFileMissing(ConfigurationError):
 
 class EmbedderFileUnreadable(ConfigurationError):
     code = "embedder_file_unreadable"
-    template = (
-        "{path!r} cannot be used as {format}: {reason}. Export the model in this format again, or change "
-        "EMBEDDING_MODEL_NAME."
-    )
+    template = "{path!r} cannot be used as {format}: {reason}. Replace it, or change EMBEDDING_MODEL_NAME."
 
 
 class EmbedderOptionInvalid(ConfigurationError):
     code = "embedder_option_invalid"
-    template = "{path!r}: {found} is not valid; legal: {legal}. Correct it in this file."
+    template = "{path!r}: {found} is not valid; legal: {legal}. Correct it or add it there."
 
 
 class EmbedderTokensMismatch(ConfigurationError):

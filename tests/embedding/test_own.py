@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 from pathlib import Path
@@ -26,7 +27,8 @@ from chatbot_mvp.errors import (
     EmbedderOptionInvalid,
     EmbedderTokensMismatch,
 )
-from chatbot_mvp.settings.model import Settings
+from chatbot_mvp.settings.model import PROJECT_ROOT, Settings
+from tests.conftest import Command
 from tests.embedding.own_models import (
     DIMENSIONS,
     POSITIONS,
@@ -269,7 +271,7 @@ def test_a_tokenizer_of_another_model_is_refused(folder: Path) -> None:
         ("max_tokens = true", ["max_tokens = True", "whole number"]),
         ("query_prefix = 1", ["query_prefix = 1", "text"]),
         ('poolng = "cls"', ["poolng", "pooling, query_prefix, passage_prefix, max_tokens"]),
-        (f"max_tokens = {POSITIONS + 1}", [f"max_tokens = {POSITIONS + 1}", "reads at once"]),
+        (f"max_tokens = {POSITIONS + 1}", [f"max_tokens = {POSITIONS + 1}", f"8 to {POSITIONS},"]),
     ],
 )
 def test_a_wrong_option_is_named_with_file_key_and_legal_values(tmp_path: Path, options: str, named: list[str]) -> None:
@@ -333,3 +335,28 @@ def test_all_ways_to_name_a_model_are_listed(settings: Settings) -> None:
         create_embedder("nonesuch/model", settings)
     for prefix in ("onnx:…", "ct2:…", "fastembed/…"):
         assert prefix in str(raised.value)
+
+
+def test_doctor_tries_the_model(folder: Path, command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EMBEDDING_MODEL_NAME", f"onnx:{folder}")
+    assert f"ok  embedder: onnx:{folder}" in command("doctor")[1]
+    (folder / "embedding.toml").write_text('pooling = "max"\n')
+    assert 'pooling = \'max\' is not valid; legal: "mean", "cls"' in command("doctor")[1]
+
+
+def test_a_run_ranks_with_the_model(minilm_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EMBEDDING_MODEL_NAME", f"onnx:{minilm_path}")
+    dataset = str(PROJECT_ROOT / "data" / "samples" / "valle_multihop")
+    code, out, err = command(
+        "benchmark", "run", "--dataset", dataset, "--strategy", "SIMPLE_VECTOR", "--no-generation", "--json"
+    )
+    assert code == 0, err
+    assert json.loads(out)["metrics"]["hit@5"] > 0.6
+
+
+def test_a_missing_model_ends_a_run_with_the_path(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EMBEDDING_MODEL_NAME", "ct2:/nonesuch/model")
+    dataset = str(PROJECT_ROOT / "data" / "samples" / "valle_multihop")
+    code, _, err = command("benchmark", "run", "--dataset", dataset, "--strategy", "SIMPLE_VECTOR", "--no-generation")
+    assert code == 2
+    assert "'/nonesuch/model' has no file model.bin" in err

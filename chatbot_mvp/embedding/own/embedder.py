@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
+
 from chatbot_mvp.embedding.base import Embedder, InputType
 from chatbot_mvp.embedding.engines import CTranslate2Encoder, OnnxEncoder
 from chatbot_mvp.embedding.own.files import ModelFiles, ct2_vocabulary_size, find_files
-from chatbot_mvp.embedding.own.options import Options, read_options, stated_max_tokens
+from chatbot_mvp.embedding.own.options import LEAST_TOKENS, Options, read_options, stated_max_tokens
 from chatbot_mvp.embedding.own.tokens import LibraryTokens, load_tokenizer
 from chatbot_mvp.embedding.transformer import PooledEmbedder, TransformerEmbedder, usable_cores
 from chatbot_mvp.errors import (
@@ -38,17 +40,11 @@ def own_embedder(name: str, threads: int) -> Embedder:
     max_tokens = options.max_tokens or stated_max_tokens(files.tokenizer.parent, tokenizer.truncation)
     highest = max(tokenizer.get_vocab(with_added_tokens=True).values(), default=0)
     prefixes: dict[InputType, str] = {"query": options.query_prefix, "passage": options.passage_prefix}
-    try:
-        tokens = LibraryTokens(tokenizer, prefixes, max_tokens)
-    except ValueError as error:
-        raise _too_many(files, max_tokens, str(error)) from error
+    tokens = LibraryTokens(tokenizer, prefixes, max_tokens)
     at_once = threads or usable_cores()
     encoder = _load(files, at_once)
     _check_vocabulary(files, encoder, highest)
-    try:
-        _run(encoder, [1] * min(max_tokens, _TRIED_TOKENS))
-    except (RuntimeError, ValueError) as error:
-        raise _too_many(files, max_tokens, str(error)) from error
+    _check_max_tokens(files, encoder, max_tokens)
     model_id = files.model_id(options, max_tokens)
     if isinstance(encoder, OnnxEncoder) and encoder.pooled:
         _check_not_pooled_twice(files, options)
@@ -109,9 +105,22 @@ def _check_not_pooled_twice(files: ModelFiles, options: Options) -> None:
         )
 
 
-def _too_many(files: ModelFiles, max_tokens: int, reason: str) -> EmbedderOptionInvalid:
-    return EmbedderOptionInvalid(
-        path=str(files.options),
-        found=f"max_tokens = {max_tokens}",
-        legal=f"as many tokens as the model reads at once ({reason})",
-    )
+def _check_max_tokens(files: ModelFiles, encoder: OnnxEncoder | CTranslate2Encoder, max_tokens: int) -> None:
+    """Check that the model reads ``max_tokens`` at once; if not, find out how many it reads.
+
+    Raises:
+        EmbedderOptionInvalid
+    """
+
+    def fails(length: int) -> bool:
+        try:
+            _run(encoder, [1] * length)
+        except (RuntimeError, ValueError):
+            return True
+        return False
+
+    tried = min(max_tokens, _TRIED_TOKENS)
+    if fails(tried):
+        most = bisect_left(range(1, tried), True, key=fails)
+        legal = f"{LEAST_TOKENS} to {most}, which is what the model reads at once"
+        raise EmbedderOptionInvalid(path=str(files.options), found=f"max_tokens = {max_tokens}", legal=legal)

@@ -40,7 +40,7 @@ class Options(BaseModel):
     """How token states become one vector; None: their mean."""
     query_prefix: str = ""
     passage_prefix: str = ""
-    max_tokens: int | None = Field(None, ge=LEAST_TOKENS)
+    max_tokens: int | None = Field(default=None, ge=LEAST_TOKENS)
     """Tokens that the model reads at once, special tokens included."""
 
 

@@ -19,13 +19,7 @@ class LibraryTokens:
         Args:
             prefixes: what stands before a text of each type.
             max_tokens: length of a window, special tokens included.
-
-        Raises:
-            ValueError: ``max_tokens`` leaves no room beside the special tokens.
         """
-        special = tokenizer.num_special_tokens_to_add(False)
-        if max_tokens <= special:
-            raise ValueError(f"each window has {special} special tokens")
         # The encoder pads, to the longest text of a batch only.
         tokenizer.no_padding()
         tokenizer.enable_truncation(max_tokens)
