@@ -31,7 +31,7 @@ def _own(name: str, settings: Settings) -> Embedder:
 def _has_own(name: str) -> bool:
     try:
         find_files(name)
-    except EmbedderFileMissing:
+    except (EmbedderFileMissing, OSError):
         return False
     return True
 

@@ -322,7 +322,7 @@ def test_weights_kept_in_a_second_file_count(folder: Path) -> None:
 # --- in the program
 
 
-def test_a_model_of_ones_own_ignores_the_address_of_remote_models(folder: Path, settings: Settings) -> None:
+def test_a_users_model_ignores_the_address_of_remote_models(folder: Path, settings: Settings) -> None:
     name = f"onnx:{folder}"
     own = settings.with_changes(embedding_model_name=name, embedding_base_url="http://127.0.0.1:1/v1")
     assert create_embedder(name, own).dimensions == DIMENSIONS
