@@ -17,7 +17,7 @@ from chatbot_mvp.embedding.e5.conversion import converted_model
 from chatbot_mvp.embedding.e5.embedder import local_e5
 from chatbot_mvp.embedding.e5.weights import E5File, model_file
 from chatbot_mvp.embedding.own.embedder import own_embedder
-from chatbot_mvp.embedding.own.files import find_files
+from chatbot_mvp.embedding.own.files import ct2_vocabulary_size, find_files
 from chatbot_mvp.embedding.registry import create_embedder, is_configured
 from chatbot_mvp.embedding.transformer import PooledEmbedder, TransformerEmbedder
 from chatbot_mvp.errors import (
@@ -132,9 +132,16 @@ def test_a_tokenizer_with_more_tokens_than_a_ctranslate2_model_is_refused(e5_fol
         own_embedder(f"ct2:{copy}", threads=1)
 
 
+@pytest.mark.parametrize(("file", "text"), [("vocabulary.json", '["a", "b"]'), ("vocabulary.txt", "a\nb\n")])
+def test_both_formats_of_a_ctranslate2_vocabulary_are_counted(tmp_path: Path, file: str, text: str) -> None:
+    (tmp_path / file).write_text(text)
+    assert ct2_vocabulary_size(tmp_path) == 2
+
+
 def test_a_folder_that_is_no_ctranslate2_model_is_named(tmp_path: Path) -> None:
     (tmp_path / "model.bin").write_bytes(b"garbage" * 50)
     (tmp_path / "config.json").write_text("{}")
+    (tmp_path / "vocabulary.txt").write_text("\n".join(WORDS))
     tokenizer().save(str(tmp_path / "tokenizer.json"))
     with pytest.raises(EmbedderFileUnreadable, match=f"{re.escape(str(tmp_path))}.*CTranslate2"):
         own_embedder(f"ct2:{tmp_path}", threads=1)

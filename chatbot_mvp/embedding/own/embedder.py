@@ -82,12 +82,12 @@ def _check_vocabulary(files: ModelFiles, encoder: OnnxEncoder | CTranslate2Encod
     """
     mismatch = EmbedderTokensMismatch(tokenizer=str(files.tokenizer), model=str(files.model), highest=highest)
     if files.engine == "ct2":
-        # CTranslate2 does not check ids: it would read memory behind the end of its table.
+        # CTranslate2 does not check ids: an id behind the end of its table would end the process.
         try:
             known = ct2_vocabulary_size(files.model)
         except (OSError, ValueError) as error:
             raise EmbedderFileUnreadable(path=str(files.model), format="CTranslate2", reason=str(error)) from error
-        if known is not None and highest >= known:
+        if highest >= known:
             raise mismatch
         return
     try:

@@ -75,6 +75,7 @@ def _onnx(name: str, place: Path) -> ModelFiles:
 
 def _ct2(name: str, folder: Path) -> ModelFiles:
     weights = (_first(name, folder, [_CT2_WEIGHTS]), _first(name, folder, ["config.json"]))
+    _first(name, folder, _CT2_VOCABULARIES)
     return ModelFiles("ct2", folder, weights, _first(name, folder, [_TOKENIZER]), folder / OPTIONS_FILE)
 
 
@@ -85,8 +86,8 @@ def _first(name: str, folder: Path, names: Sequence[str]) -> Path:
     raise EmbedderFileMissing(model=name, folder=str(folder), expected=" / ".join(names))
 
 
-def ct2_vocabulary_size(folder: Path) -> int | None:
-    """Return the number of tokens of a CTranslate2 model; None if it has no vocabulary in a known format.
+def ct2_vocabulary_size(folder: Path) -> int:
+    """Return the number of tokens that a CTranslate2 model knows.
 
     Raises:
         OSError, ValueError: the file cannot be read.
@@ -94,4 +95,4 @@ def ct2_vocabulary_size(folder: Path) -> int | None:
     as_json, as_text = (folder / name for name in _CT2_VOCABULARIES)
     if as_json.is_file():
         return len(json.loads(as_json.read_text("utf-8")))
-    return as_text.read_text("utf-8").count("\n") if as_text.is_file() else None
+    return len(as_text.read_text("utf-8").removesuffix("\n").split("\n"))
