@@ -154,7 +154,9 @@ class SettingFields(BaseSettings):
     )
 
     embedding_model_name: str = Field(
-        LOCAL_EMBEDDER, description="Embedding model; `openai/…` and `nvidia/…` use OpenAI and NVIDIA with their keys."
+        LOCAL_EMBEDDER,
+        description="Embedding model; `openai/…` and `nvidia/…` use OpenAI and NVIDIA with their keys; `onnx:FOLDER` "
+        "and `ct2:FOLDER` run a model of your own, `fastembed/…` one of the package fastembed, on this machine.",
     )
     embedding_base_url: Address = Field(
         "", description="Address of a NIM or OpenAI-compatible endpoint that embeds with EMBEDDING_MODEL_NAME."
