@@ -7,51 +7,21 @@ from typing import NamedTuple
 
 import numpy as np
 
-from chatbot_mvp.retrieval.bridge.arrays import Array, Floats, Ints, compiled
-from chatbot_mvp.retrieval.bridge.graph import MentionGraph
+from chatbot_mvp.retrieval.bridge.arrays import Array, Doubles, Floats, Ints, entries
+from chatbot_mvp.retrieval.bridge.corpus import Corpus
+from chatbot_mvp.retrieval.bridge.postings import work_space
 from chatbot_mvp.retrieval.bridge.question import Terms
-
-
-class Corpus(NamedTuple):
-    """The arrays of a ``MentionGraph`` that compiled code reads, under the same names.
-
-    A named tuple, because numba cannot read a dataclass.
-    """
-
-    idf: Floats
-    words: Array
-    word_sentence: Array
-    text_start: Ints
-    sentence_start: Ints
-    title_words: Array
-    title_start: Ints
-    title_weight: Floats
-    proper_words: Array
-    proper_start: Ints
-    group: Array
-    rarity: Floats
-    mean_length: float
-    """Mean number of content words per text, at least 1."""
-    rareness: Floats
-    """For each term: (idf / highest idf)^2, 0-1."""
-
-    @classmethod
-    def of(cls, graph: MentionGraph) -> Corpus:
-        arrays = {name: getattr(graph, name) for name in cls._fields if hasattr(graph, name)}
-        mean_length = max(1.0, len(graph.words) / max(1, len(graph.group)))
-        rareness = ((graph.idf / graph.unseen_idf) ** 2).astype(np.float32)
-        return cls(mean_length=mean_length, rareness=rareness, **arrays)
 
 
 class Scratch(threading.local):
     """Work arrays of the size of the corpus, one set per thread. Every use restores the initial values."""
 
-    def __init__(self, graph: MentionGraph) -> None:
-        self.of_term: Array = np.full(len(graph.idf) + 1, -1, np.int16)  # small, to stay in the processor's cache
-        self.of_row: Ints = np.full(len(graph.group), -1, np.int64)
-        self.sets: Ints = np.zeros(len(graph.idf) + 1, np.int64)
+    def __init__(self, corpus: Corpus) -> None:
+        self.of_term: Array = np.full(len(corpus.idf) + 1, -1, np.int16)  # small, to stay in the processor's cache
+        self.of_row: Ints = np.full(corpus.documents, -1, np.int64)
+        self.sets: Ints = np.zeros(len(corpus.idf) + 1, np.int64)
         """For each term, a bit set of the documents (62 at most) that have it."""
-        self.total: Floats = np.zeros(len(graph.group), np.float32)
+        self.total: Floats = work_space(corpus.documents)
 
 
 class Candidates(NamedTuple):
@@ -59,9 +29,9 @@ class Candidates(NamedTuple):
 
     rows: Ints
     """Row of each candidate in the corpus, shape (C,)."""
-    has: Floats
+    has: Doubles
     """Shape (C, T): 1 where the text or the title has the term."""
-    in_title: Floats
+    in_title: Doubles
     """Shape (C, T): 1 where the title has the term."""
     in_sentence: Floats
     """Shape (S, T): 1 where the sentence or the document's title has the term."""
@@ -77,121 +47,96 @@ class Candidates(NamedTuple):
     """Shape (C,), 0-1: weighted share of the question's neighbouring terms that are neighbours in the document."""
 
 
-@compiled
-def gathered(found: Ints, scores: Floats, nearest: Ints, named: Ints, of_row: Ints) -> tuple[Ints, Floats, int]:
-    """Merge the documents found by BM25, near by vector, and named in the question.
+class _Hits(NamedTuple):
+    """The H words of C candidates that are terms of the question: first those of all titles, then those of all texts.
 
-    Returns:
-        (distinct rows, in this order; BM25 score of each, 0 if BM25 did not find it; number of rows found or near).
+    All arrays have shape (H,).
     """
-    rows = np.empty(len(found) + len(nearest) + len(named), np.int64)
-    bm25 = np.zeros(len(rows), np.float32)
-    count, retrieved = 0, 0
-    for source in range(3):
-        more = found if source == 0 else nearest if source == 1 else named
-        for i in range(len(more)):
-            if of_row[more[i]] < 0:
-                of_row[more[i]] = count
-                rows[count] = more[i]
-                if source == 0:
-                    bm25[count] = scores[i]
-                count += 1
-        if source == 1:
-            retrieved = count
-    for i in range(count):
-        of_row[rows[i]] = -1
-    return rows[:count], bm25[:count], retrieved
+
+    span: Ints
+    """Index of the title (0 to C - 1) or of the text plus C (C to 2 C - 1)."""
+    order: Ints
+    """Index of the word among all words of the candidates, so that successive words have successive numbers."""
+    place: Ints
+    """Index of the word in ``Corpus.words``."""
+    slot: Ints
+    """Index of the term among the question's terms."""
 
 
-@compiled
 def describe(corpus: Corpus, terms: Terms, rows: Ints, of_term: Array) -> Candidates:
-    """Match documents with the terms of a question."""
+    """Match documents, at least one, with the terms of a question.
+
+    Args:
+        of_term: work array of ``Scratch``.
+    """
     count, size = len(rows), len(terms.idf)
-    first_sentence = np.empty(count, np.int64)
-    sentences = 0
-    for i in range(count):
-        first_sentence[i] = sentences
-        sentences += corpus.sentence_start[rows[i] + 1] - corpus.sentence_start[rows[i]]
-    has = np.zeros((count, size), np.float32)
-    in_title = np.zeros((count, size), np.float32)
-    in_sentence = np.zeros((sentences, size), np.float32)
-    body_score = np.zeros(count, np.float32)
-    title_score = np.zeros(count, np.float32)
-    sentence_cover = np.zeros(count, np.float32)
-    pair_cover = np.zeros(count, np.float32)
-    frequency = np.empty(size, np.float32)
-    paired = np.empty(len(terms.pair_weight), np.bool_)
-    for k in range(len(terms.numbers)):
-        of_term[terms.numbers[k]] = terms.slots[k]
-    for i in range(count):
-        row = rows[i]
-        frequency[:] = 0
-        paired[:] = False
-        shift = first_sentence[i] - corpus.sentence_start[row]
-        before = -1
-        for at in range(corpus.text_start[row], corpus.text_start[row + 1]):
-            slot = of_term[corpus.words[at]]
-            if slot >= 0:
-                frequency[slot] += 1
-                in_sentence[corpus.word_sentence[at] + shift, slot] = 1
-                if before >= 0:
-                    _mark_pair(terms, paired, before, slot)
-            before = slot
-        before = -1
-        for at in range(corpus.title_start[row], corpus.title_start[row + 1]):
-            slot = of_term[corpus.title_words[at]]
-            if slot >= 0:
-                in_title[i, slot] = 1
-                if before >= 0:
-                    _mark_pair(terms, paired, before, slot)
-            before = slot
-        for pair in range(len(paired)):
-            if paired[pair]:
-                pair_cover[i] += terms.pair_weight[pair]
-        length = corpus.text_start[row + 1] - corpus.text_start[row]
-        norm = 1.2 * (0.25 + 0.75 * length / corpus.mean_length)
-        in_titles = 0.0
-        for slot in range(size):
-            in_titles += in_title[i, slot] * terms.idf[slot]
-            if frequency[slot] > 0:
-                body_score[i] += frequency[slot] / (frequency[slot] + norm) * 2.2 * terms.idf[slot]
-            if frequency[slot] > 0 or in_title[i, slot] > 0:
-                has[i, slot] = 1
-        title_length = corpus.title_start[row + 1] - corpus.title_start[row]
-        title_score[i] = 2 * in_titles / (1 + 0.25 * title_length)
-        last = corpus.sentence_start[row + 1] + shift
-        for sentence in range(first_sentence[i], last):
-            covered = 0.0
-            for slot in range(size):
-                if in_title[i, slot] > 0:
-                    in_sentence[sentence, slot] = 1
-                covered += in_sentence[sentence, slot] * terms.idf[slot]
-            sentence_cover[i] = max(sentence_cover[i], covered / terms.total)
-    for k in range(len(terms.numbers)):
-        of_term[terms.numbers[k]] = -1
+    hits = _hits(corpus, terms, rows, of_term)
+    titles, texts = np.bincount(hits.span * size + hits.slot, minlength=2 * count * size).reshape(2, count, size)
+    in_title = (titles > 0).astype(np.float64)
+    in_sentence, first_sentence = _sentences(corpus, rows, in_title, hits)
     return Candidates(
-        rows, has, in_title, in_sentence, first_sentence, body_score, title_score, sentence_cover, pair_cover
+        rows=rows,
+        has=((titles + texts) > 0).astype(np.float64),
+        in_title=in_title,
+        in_sentence=in_sentence,
+        first_sentence=first_sentence,
+        body_score=_body_score(texts, corpus.body_norm.take(rows), terms.exact_idf),
+        title_score=(2 * (in_title @ terms.exact_idf) / corpus.title_norm.take(rows)).astype(np.float32),
+        sentence_cover=(
+            np.maximum.reduceat(in_sentence @ terms.exact_idf, first_sentence) / terms.total
+        ).astype(np.float32),
+        pair_cover=_pair_cover(terms, hits, count),
     )
 
 
-@compiled
 def joined(one: Candidates, other: Candidates) -> Candidates:
     """Concatenate two disjoint sets of candidates."""
-    return Candidates(
-        np.concatenate((one.rows, other.rows)),
-        np.concatenate((one.has, other.has)),
-        np.concatenate((one.in_title, other.in_title)),
-        np.concatenate((one.in_sentence, other.in_sentence)),
-        np.concatenate((one.first_sentence, other.first_sentence + len(one.in_sentence))),
-        np.concatenate((one.body_score, other.body_score)),
-        np.concatenate((one.title_score, other.title_score)),
-        np.concatenate((one.sentence_cover, other.sentence_cover)),
-        np.concatenate((one.pair_cover, other.pair_cover)),
-    )
+    moved = other._replace(first_sentence=other.first_sentence + len(one.in_sentence))
+    return Candidates(*(np.concatenate(both) for both in zip(one, moved, strict=True)))
 
 
-@compiled
-def _mark_pair(terms: Terms, paired: Array, first: int, second: int) -> None:
-    for pair in range(terms.pair_start[first], terms.pair_start[first + 1]):
-        if terms.pair_second[pair] == second:
-            paired[pair] = True
+def _hits(corpus: Corpus, terms: Terms, rows: Ints, of_term: Array) -> _Hits:
+    span, place = entries(corpus.start, np.concatenate((rows, rows + corpus.documents)))
+    of_term[terms.numbers] = terms.slots
+    slot = of_term.take(corpus.words.take(place))
+    of_term[terms.numbers] = -1
+    order = (slot >= 0).nonzero()[0]
+    return _Hits(span.take(order), order, place.take(order), slot.take(order).astype(np.int64))
+
+
+def _body_score(frequency: Ints, norm: Doubles, idf: Doubles) -> Floats:
+    """BM25 of documents: frequencies (C, T), length norms (C,), idf (T,) -> (C,)."""
+    score = np.zeros(len(frequency), np.float32)
+    for part in (frequency / (frequency + norm[:, None]) * 2.2 * idf).T:
+        np.add(score, part, out=score, casting="same_kind")
+    return score
+
+
+def _sentences(corpus: Corpus, rows: Ints, in_title: Doubles, hits: _Hits) -> tuple[Floats, Ints]:
+    """Return ``in_sentence`` and ``first_sentence`` of ``Candidates``."""
+    begin = corpus.sentence_start.take(rows)
+    count = corpus.sentence_start.take(rows + 1) - begin
+    first = count.cumsum() - count
+    in_sentence = in_title.astype(np.float32).repeat(count, axis=0)
+    in_titles = int(hits.span.searchsorted(len(rows)))
+    candidate = hits.span[in_titles:] - len(rows)
+    sentence = corpus.word_sentence.take(hits.place[in_titles:] - corpus.title_words)
+    in_sentence[sentence + (first - begin).take(candidate), hits.slot[in_titles:]] = 1
+    return in_sentence, first
+
+
+def _pair_cover(terms: Terms, hits: _Hits, count: int) -> Floats:
+    cover = np.zeros(count, np.float32)
+    if not len(terms.pair_key):
+        return cover
+    # A word follows the one before in the same title or text if one number grows by 1 and the other one stays.
+    step = hits.order + hits.span
+    first = (step[1:] - step[:-1] == 1).nonzero()[0]
+    key = hits.slot.take(first) * len(terms.idf) + hits.slot.take(first + 1)
+    pair = terms.pair_key.searchsorted(key)
+    is_pair = (terms.pair_key.take(pair, mode="clip") == key).nonzero()[0]
+    found = np.zeros((count, len(terms.pair_key)), bool)
+    found[hits.span.take(first.take(is_pair)) % count, pair.take(is_pair)] = True
+    candidate, pair = found.nonzero()
+    np.add.at(cover, candidate, terms.pair_weight.take(pair))
+    return cover

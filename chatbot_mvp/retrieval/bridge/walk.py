@@ -1,19 +1,20 @@
 """The walk over mentions: a hand-set first score, expansion along links, a learned linear score, and a greedy choice.
 
-The numeric work is in compiled functions (``features``, ``links``, ``choice``); this module calls them in order.
+The numeric work is in ``features``, ``links`` and ``choice``; this module calls them in order. A question takes a few
+hundred NumPy calls on small arrays, so each function makes as few of them as it can.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import islice
 
 import numpy as np
 
 from chatbot_mvp.retrieval.bridge.arrays import Floats, Ints, best_first
-from chatbot_mvp.retrieval.bridge.candidates import Candidates, Corpus, Scratch, gathered
+from chatbot_mvp.retrieval.bridge.candidates import Candidates, Scratch
 from chatbot_mvp.retrieval.bridge.choice import STEP_FEATURES, choose
+from chatbot_mvp.retrieval.bridge.corpus import Corpus
 from chatbot_mvp.retrieval.bridge.features import (
     COSINE_SCALED,
     FEATURES,
@@ -25,6 +26,7 @@ from chatbot_mvp.retrieval.bridge.features import (
     first_look,
 )
 from chatbot_mvp.retrieval.bridge.graph import MentionGraph
+from chatbot_mvp.retrieval.bridge.links import Links
 from chatbot_mvp.retrieval.bridge.postings import search
 from chatbot_mvp.retrieval.bridge.question import Terms, read_question
 from chatbot_mvp.retrieval.bridge.weights import Weights
@@ -63,6 +65,7 @@ class Prepared:
 
     terms: Terms
     candidates: Candidates
+    links: Links
     features: Floats
     """Shape (FEATURES, candidates)."""
     bm25: Floats
@@ -84,14 +87,9 @@ class BridgeWalk:
         self._graph = graph
         self._analyzer = analyzer
         self._corpus = Corpus.of(graph)
-        self._scratch = Scratch(graph)
+        self._scratch = Scratch(self._corpus)
         self._linear = None if weights is None else linear_weights(weights.linear)
         self._step = None if weights is None else step_weights(weights.step)
-
-    def warm_up(self) -> None:
-        """Compile the numba functions (seconds, once per machine), so that the first question does not wait for it."""
-        for name in islice(self._graph.names.bearers_of, 1):
-            self.rank(" ".join(name), _NOBODY, None, 1)
 
     def rank(self, text: str, nearest: Ints, cosine: Cosine | None, limit: int) -> Ranking:
         """Rank the documents found for a question and the documents linked to them.
@@ -130,32 +128,36 @@ class BridgeWalk:
         terms, named = read_question(text, self._graph, self._analyzer)
         corpus, scratch = self._corpus, self._scratch
         found, scores = search(self._graph.postings, terms.numbers, LEXICAL_CANDIDATES, scratch.total)
-        rows, bm25, retrieved = gathered(found, scores, nearest, named.rows, scratch.of_row)
-        if not len(rows):
+        # Row -> position of the documents found by BM25, near by vector, and named in the question, in this order.
+        place = {row: i for i, row in enumerate(found.tolist())}
+        for row in nearest.tolist():
+            place.setdefault(row, len(place))
+        retrieved = len(place)
+        for row in named.rows.tolist():
+            place.setdefault(row, len(place))
+        if not place:
             return None
-        edges = self._graph.outgoing, self._graph.incoming
+        rows = np.fromiter(place, np.int64, len(place))
         cosines = _NONE if cosine is None else cosine(rows)
-        c, linked = first_look(corpus, *edges, terms, named, rows, bm25, cosines, scratch.of_row, scratch.of_term)
-        if len(linked):
-            bm25 = np.concatenate((bm25, np.zeros(len(linked), np.float32)))
-            cosines = _NONE if cosine is None else np.concatenate((cosines, cosine(linked)))
-        c, features = all_features(
-            corpus, *edges, terms, named, c, linked, bm25, cosines, scratch.of_row, scratch.of_term, scratch.sets
-        )
-        return Prepared(terms, c, features, bm25, (found, scores), len(bm25) - retrieved)
+        bm25 = _padded(scores, len(rows))
+        c, linked = first_look(corpus, terms, named, rows, place, bm25, cosines, scratch)
+        if len(linked) and cosine is not None:
+            cosines = np.concatenate((cosines, cosine(linked)))
+        bm25 = _padded(scores, len(rows) + len(linked))
+        c, links, features = all_features(corpus, terms, named, c, linked, place, bm25, cosines, scratch)
+        return Prepared(terms, c, links, features, bm25, (found, scores), len(bm25) - retrieved)
 
     def choose(self, prepared: Prepared, score: Floats, step: Floats) -> tuple[Ints, Floats]:
         """Apply ``choice.choose`` to this corpus."""
-        return choose(
-            self._corpus,
-            self._graph.outgoing,
-            prepared.terms,
-            prepared.candidates,
-            score,
-            step,
-            self._scratch.of_row,
-            self._scratch.sets,
-        )
+        p = prepared
+        return choose(self._corpus, p.terms, p.candidates, p.links, score, step, self._scratch.sets)
+
+
+def _padded(values: Floats, count: int) -> Floats:
+    """Append zeros up to ``count`` values."""
+    padded = np.zeros(count, np.float32)
+    padded[: len(values)] = values
+    return padded
 
 
 def linear_weights(weights: dict[str, float]) -> Floats:

@@ -1,0 +1,136 @@
+"""The arrays of a mention graph in the form that the walk reads, computed once per corpus."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from chatbot_mvp.retrieval.bridge.arrays import Array, Doubles, Floats, Ints, entries, offsets
+from chatbot_mvp.retrieval.bridge.graph import Edges, MentionGraph
+
+_BACKWARD_OF_A_HUB = 40
+"""Incoming mentions, strongest first, that are followed to documents which are not candidates yet."""
+_BACKWARD_LOOKED_AT = 2_000
+"""Incoming mentions, strongest first, that are examined for mentions between candidates."""
+_WEAK_LINK = 0.05
+"""Mentions of this strength or less are not followed."""
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """N documents with D distinct terms and M mentions. Read-only; safe to share between threads."""
+
+    documents: int
+    """N."""
+    words: Array
+    """Term number of each content word: those of all titles, then those of all texts."""
+    start: Ints
+    """Shape (2 N + 1,): offset in ``words`` of each document's title, then of each document's text, and the total."""
+    title_words: int
+    """Number of content words of all titles, which is the offset of the first text in ``words``."""
+    word_sentence: Array
+    """Sentence number of each content word of the texts."""
+    sentence_start: Ints
+    """Shape (N + 1,): number of each document's first sentence, and the total."""
+    body_norm: Doubles
+    """Shape (N,): k1 * (1 - b + b * length / mean length) of each text, with k1 = 1.2 and b = 0.75."""
+    title_norm: Doubles
+    """Shape (N,): 1 + a quarter of the title's content words."""
+    length: Floats
+    """Shape (N,): ln(1 + length of the text / mean length)."""
+    idf: Floats
+    """Shape (D,)."""
+    rareness: Floats
+    """Shape (D,): (idf / highest idf)^2, 0-1."""
+    title_terms: Array
+    """Distinct terms of each title in reading order, document after document."""
+    title_terms_start: Ints
+    """Shape (N + 1,): offset of each document in ``title_terms``, and the total."""
+    title_weight: Floats
+    """Shape (N,): sum of the idf of the title's terms."""
+    proper_words: Array
+    """Distinct proper words of each document, as term numbers."""
+    proper_start: Ints
+    """Shape (N + 1,): offset of each document in ``proper_words``, and the total."""
+    group: Array
+    """Shape (N,): a number that documents with equal titles share."""
+    rarity: Floats
+    """Shape (N,): 1 if no document mentions it, near 0 for a hub."""
+    neighbours: Array
+    """Rows of the documents that each document mentions, then of the strongest that mention it. May repeat a row."""
+    neighbours_start: Ints
+    """Shape (N + 1,): offset of each document in ``neighbours``, and the total."""
+    mentions: Edges
+    """The M mentions, grouped by the document that contains them."""
+    mention_weight: Floats
+    """Shape (M,): square root of the strength of each mention, 0-1."""
+    too_weak: Array
+    """Rising indices of the mentions that are not among the strongest 2,000 of the document that they name."""
+
+    @classmethod
+    def of(cls, graph: MentionGraph) -> Corpus:
+        length, title_length = np.diff(graph.text_start), np.diff(graph.title_start)
+        relative = length / max(1.0, len(graph.words) / max(1, len(length)))
+        title_terms, title_terms_start = _distinct_of_rows(graph.title_words, graph.title_start)
+        neighbours, neighbours_start = _neighbours(graph)
+        return cls(
+            documents=len(length),
+            words=np.concatenate((graph.title_words, graph.words)),
+            start=np.concatenate((graph.title_start[:-1], graph.text_start + len(graph.title_words))),
+            title_words=len(graph.title_words),
+            word_sentence=graph.word_sentence,
+            sentence_start=graph.sentence_start,
+            body_norm=1.2 * (0.25 + 0.75 * length / max(1.0, len(graph.words) / max(1, len(length)))),
+            title_norm=1 + 0.25 * title_length,
+            length=np.log1p(relative).astype(np.float32),
+            idf=graph.idf,
+            rareness=((graph.idf / graph.unseen_idf) ** 2).astype(np.float32),
+            title_terms=title_terms,
+            title_terms_start=title_terms_start,
+            title_weight=graph.title_weight,
+            proper_words=graph.proper_words,
+            proper_start=graph.proper_start,
+            group=graph.group,
+            rarity=graph.rarity,
+            neighbours=neighbours,
+            neighbours_start=neighbours_start,
+            mentions=graph.outgoing,
+            mention_weight=np.sqrt(graph.outgoing.weight),
+            too_weak=_too_weak(graph),
+        )
+
+
+def _distinct_of_rows(values: Array, start: Ints) -> tuple[Array, Ints]:
+    """Drop the repeated values of each row of a flat array; return (the others in their order, offsets of the rows)."""
+    row = np.arange(len(start) - 1).repeat(np.diff(start))
+    order = np.lexsort((values, row))  # equal values of a row in their order
+    again = np.zeros(len(values), bool)
+    again[order[1:]] = (np.diff(row[order]) == 0) & (np.diff(values[order]) == 0)
+    return values[~again], offsets(np.bincount(row[~again], minlength=len(start) - 1))
+
+
+def _neighbours(graph: MentionGraph) -> tuple[Array, Ints]:
+    """Return ``neighbours`` and ``neighbours_start``."""
+    outgoing, incoming = graph.outgoing, graph.incoming
+    count = len(graph.group)
+    source = np.arange(count).repeat(np.diff(outgoing.start))
+    target = np.arange(count).repeat(np.diff(incoming.start))
+    rank = np.arange(len(target)) - incoming.start[target]
+    forward = outgoing.weight.astype(np.float64) > _WEAK_LINK
+    backward = (incoming.weight.astype(np.float64) > _WEAK_LINK) & (rank < _BACKWARD_OF_A_HUB)
+    owner = np.concatenate((source[forward], target[backward]))
+    other = np.concatenate((outgoing.other[forward], incoming.other[backward]))
+    return other[owner.argsort(kind="stable")], offsets(np.bincount(owner, minlength=count))
+
+
+def _too_weak(graph: MentionGraph) -> Array:
+    """Return ``too_weak``. Both groupings of the mentions are compared only for documents with more than 2,000."""
+    outgoing, incoming = graph.outgoing, graph.incoming
+    hubs = (np.diff(incoming.start) > _BACKWARD_LOOKED_AT).nonzero()[0]
+    found = [np.zeros(0, np.int64)]
+    for hub in hubs.tolist():
+        at = (outgoing.other == hub).nonzero()[0]
+        by_strength = np.lexsort((outgoing.position[at], -outgoing.weight[at]))
+        found.append(at[by_strength[_BACKWARD_LOOKED_AT:]])
+    return np.sort(np.concatenate(found))
