@@ -33,7 +33,7 @@ def entries(start: Ints, rows: Array) -> tuple[Ints, Ints]:
     end = count.cumsum()
     owner = np.arange(len(rows)).repeat(count)
     places = np.arange(len(owner))
-    places += (begin - end + count).take(owner)
+    places += (begin - end + count).repeat(count)
     return owner, places
 
 

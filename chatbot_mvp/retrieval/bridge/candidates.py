@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from chatbot_mvp.retrieval.bridge.arrays import Array, Doubles, Floats, Ints, entries
-from chatbot_mvp.retrieval.bridge.corpus import Corpus
+from chatbot_mvp.retrieval.bridge.corpus import REACH, Corpus
 from chatbot_mvp.retrieval.bridge.postings import work_space
 from chatbot_mvp.retrieval.bridge.question import Terms
 
@@ -19,8 +19,8 @@ class Scratch(threading.local):
     def __init__(self, corpus: Corpus) -> None:
         self.of_term: Array = np.full(len(corpus.idf) + 1, -1, np.int16)  # small, to stay in the processor's cache
         self.of_row: Ints = np.full(corpus.documents, -1, np.int64)
-        self.sets: Ints = np.zeros(len(corpus.idf) + 1, np.int64)
-        """For each term, a bit set of the documents (62 at most) that have it."""
+        self.sets: Ints = np.zeros(len(corpus.mark_weight), np.int64)
+        """For each mark, a bit set of the documents (62 at most) that have it."""
         self.total: Floats = work_space(corpus.documents)
 
 
@@ -120,7 +120,8 @@ def _sentences(corpus: Corpus, rows: Ints, in_title: Doubles, hits: _Hits) -> tu
     in_sentence = in_title.astype(np.float32).repeat(count, axis=0)
     in_titles = int(hits.span.searchsorted(len(rows)))
     candidate = hits.span[in_titles:] - len(rows)
-    sentence = corpus.word_sentence.take(hits.place[in_titles:] - corpus.title_words)
+    word = hits.place[in_titles:] - (REACH * (rows + 1) + corpus.title_words).take(candidate)
+    sentence = corpus.word_sentence.take(word)
     in_sentence[sentence + (first - begin).take(candidate), hits.slot[in_titles:]] = 1
     return in_sentence, first
 

@@ -9,7 +9,7 @@ from chatbot_mvp.retrieval.bridge.candidates import Candidates
 from chatbot_mvp.retrieval.bridge.corpus import Corpus
 from chatbot_mvp.retrieval.bridge.links import Links
 from chatbot_mvp.retrieval.bridge.question import Terms
-from chatbot_mvp.retrieval.bridge.shared import shared_words, title_likeness
+from chatbot_mvp.retrieval.bridge.shared import likeness
 
 STEP_FEATURES = ("score", "new", "linked_new", "alone_new", "links", "words", "dup")
 
@@ -18,8 +18,8 @@ POOL = 40
 DEPTH = 10
 """Number of documents that are chosen greedily."""
 _LINKED = 0.3
-_LINKS = (np.arange(4) / 3).astype(np.float32)
-"""Value of the step feature "links" for each number of links; 1 for more."""
+_ONE_LINK = np.float32(1 / 3)
+"""Value of the step feature "links" for one link; three links or more have the value 1."""
 
 
 def choose(
@@ -38,38 +38,40 @@ def choose(
     """
     order = best_first(score)
     pool = order[:POOL]
-    rows, has, relative = c.rows.take(pool), c.has.take(pool, axis=0), score.take(pool)
+    rows, relative = c.rows.take(pool), score.take(pool)
+    has = c.has.take(pool, axis=0).astype(np.float32)
     link = _links_within(links, pool, len(order))
-    # For each document of the pool its links, shared words and likeness with each other one, shape (P, 3, P).
-    between = np.stack((link, shared_words(corpus, terms, rows, rows, sets), title_likeness(corpus, rows, sets)), 1)
-    is_linked = link.astype(np.float64) > _LINKED
-    taken = [0]
-    left = terms.idf / np.float32(terms.total) * (1 - has[0])
-    best = between[0]
-    linked = is_linked[0].astype(np.int64)
+    is_linked = (link.astype(np.float64) > _LINKED) * _ONE_LINK
+    likeness_to = np.stack(likeness(corpus, terms, rows, sets), axis=1)  # shape (P, 2, P)
+    lacks, has_by_term = 1 - has[:, :, None], has.T.copy()
+    left = terms.idf[:, None] / np.float32(terms.total) * lacks[0]
+    now = np.empty((len(STEP_FEATURES), len(pool)), np.float32)
+    now[0] = relative - relative[0]
+    now[4], now[5:] = np.minimum(is_linked[0], 1), likeness_to[0]
+    # Factors of a document's new terms for the features "new", "linked_new" and "alone_new".
+    factors = np.ones((3, len(pool)), np.float32)
+    factors[1] = link[0]
     barred = np.zeros(len(pool))
     barred[0] = -np.inf
-    steps = np.zeros((min(DEPTH, len(pool)) - 1, len(STEP_FEATURES), len(pool)), np.float32)
-    steps[:, 0] = relative - relative[0]
-    for at in steps:
-        new = has @ left
-        at[1] = new
-        at[2] = new * best[0]
-        at[3] = new * (best[0] == 0)
-        at[4] = _LINKS.take(linked, mode="clip")
-        at[5:] = best[1:]
-        value = np.add.reduce(weights[:, None] * at, 0, np.float64)
+    taken = [0]
+    steps = []
+    for _ in range(min(DEPTH, len(pool)) - 1):
+        np.equal(factors[1], 0, out=factors[2])
+        np.multiply(factors, np.add.reduce(has_by_term * left, 0), out=now[1:4])
+        steps.append(now.copy())
+        value = np.add.reduce(weights[:, None] * now, 0, np.float64)
         value += barred
         chosen = int(value.argmax())
         taken.append(chosen)
         barred[chosen] = -np.inf
-        left *= 1 - has[chosen]
-        best = np.maximum(best, between[chosen])
-        linked += is_linked[chosen]
-    first = pool.take(taken)
+        left *= lacks[chosen]
+        np.maximum(factors[1], link[chosen], out=factors[1])
+        np.minimum(now[4] + is_linked[chosen], 1, out=now[4])
+        np.maximum(now[5:], likeness_to[chosen], out=now[5:])
     others = np.ones(len(order), bool)
     others[taken] = False
-    return np.concatenate((first, order[others])), steps
+    ranked = np.concatenate((pool.take(taken), order[others]))
+    return ranked, np.array(steps, np.float32).reshape(-1, *now.shape)
 
 
 def _links_within(links: Links, pool: Ints, count: int) -> Floats:

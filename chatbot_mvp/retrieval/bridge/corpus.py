@@ -6,9 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from chatbot_mvp.retrieval.bridge.arrays import Array, Doubles, Floats, Ints, entries, offsets
+from chatbot_mvp.retrieval.bridge.arrays import Array, Doubles, Floats, Ints, offsets
 from chatbot_mvp.retrieval.bridge.graph import Edges, MentionGraph
 
+REACH = 5
+"""Number of content words on either side of a mention that count as near."""
 _BACKWARD_OF_A_HUB = 40
 """Incoming mentions, strongest first, that are followed to documents which are not candidates yet."""
 _BACKWARD_LOOKED_AT = 2_000
@@ -24,13 +26,14 @@ class Corpus:
     documents: int
     """N."""
     words: Array
-    """Term number of each content word: those of all titles, then those of all texts."""
+    """Term number of each content word: those of all titles, then those of all texts. Before the first text and after
+    each text there are REACH entries of D, which stand for no word."""
     start: Ints
     """Shape (2 N + 1,): offset in ``words`` of each document's title, then of each document's text, and the total."""
     title_words: int
-    """Number of content words of all titles, which is the offset of the first text in ``words``."""
+    """Number of content words of all titles."""
     word_sentence: Array
-    """Sentence number of each content word of the texts."""
+    """Sentence number of each content word of the texts, without entries between texts."""
     sentence_start: Ints
     """Shape (N + 1,): number of each document's first sentence, and the total."""
     body_norm: Doubles
@@ -41,18 +44,16 @@ class Corpus:
     """Shape (N,): ln(1 + length of the text / mean length)."""
     idf: Floats
     """Shape (D,)."""
-    rareness: Floats
-    """Shape (D,): (idf / highest idf)^2, 0-1."""
-    title_terms: Array
-    """Distinct terms of each title in reading order, document after document."""
-    title_terms_start: Ints
-    """Shape (N + 1,): offset of each document in ``title_terms``, and the total."""
+    marks: Array
+    """What documents are compared by: the distinct proper words of all documents as term numbers, then the distinct
+    terms of all titles as D + term number."""
+    mark_start: Ints
+    """Shape (2 N + 1,): offset in ``marks`` of each document's proper words, then of each title's terms, and the
+    total."""
+    mark_weight: Floats
+    """Shape (2 D,): weight of each mark. Proper word: (idf / highest idf)^2, 0-1; term of a title: its idf."""
     title_weight: Floats
     """Shape (N,): sum of the idf of the title's terms."""
-    proper_words: Array
-    """Distinct proper words of each document, as term numbers."""
-    proper_start: Ints
-    """Shape (N + 1,): offset of each document in ``proper_words``, and the total."""
     group: Array
     """Shape (N,): a number that documents with equal titles share."""
     rarity: Floats
@@ -63,6 +64,8 @@ class Corpus:
     """Shape (N + 1,): offset of each document in ``neighbours``, and the total."""
     mentions: Edges
     """The M mentions, grouped by the document that contains them."""
+    mention_begin: Array
+    """Shape (M,): index in ``words`` of the first content word of each mention."""
     mention_weight: Floats
     """Shape (M,): square root of the strength of each mention, 0-1."""
     too_weak: Array
@@ -71,31 +74,37 @@ class Corpus:
     @classmethod
     def of(cls, graph: MentionGraph) -> Corpus:
         length, title_length = np.diff(graph.text_start), np.diff(graph.title_start)
-        relative = length / max(1.0, len(graph.words) / max(1, len(length)))
+        mean_length = max(1.0, len(graph.words) / max(1, len(length)))
+        terms, titles = len(graph.idf), len(graph.title_words)
         title_terms, title_terms_start = _distinct_of_rows(graph.title_words, graph.title_start)
         neighbours, neighbours_start = _neighbours(graph)
+        rareness = (graph.idf / graph.unseen_idf) ** 2
+        text_begin = graph.text_start + titles + REACH * np.arange(1, len(length) + 2)
+        words = np.full(text_begin[-1], terms, np.int32)
+        words[:titles] = graph.title_words
+        words[np.arange(len(graph.words)) + (text_begin - graph.text_start)[:-1].repeat(length)] = graph.words
+        source = np.arange(len(length)).repeat(np.diff(graph.outgoing.start))
         return cls(
             documents=len(length),
-            words=np.concatenate((graph.title_words, graph.words)),
-            start=np.concatenate((graph.title_start[:-1], graph.text_start + len(graph.title_words))),
-            title_words=len(graph.title_words),
+            words=words,
+            start=np.concatenate((graph.title_start[:-1], text_begin)),
+            title_words=titles,
             word_sentence=graph.word_sentence,
             sentence_start=graph.sentence_start,
-            body_norm=1.2 * (0.25 + 0.75 * length / max(1.0, len(graph.words) / max(1, len(length)))),
+            body_norm=1.2 * (0.25 + 0.75 * length / mean_length),
             title_norm=1 + 0.25 * title_length,
-            length=np.log1p(relative).astype(np.float32),
+            length=np.log1p(length / mean_length).astype(np.float32),
             idf=graph.idf,
-            rareness=((graph.idf / graph.unseen_idf) ** 2).astype(np.float32),
-            title_terms=title_terms,
-            title_terms_start=title_terms_start,
+            marks=np.concatenate((graph.proper_words, title_terms + np.int32(terms))),
+            mark_start=np.concatenate((graph.proper_start[:-1], title_terms_start + len(graph.proper_words))),
+            mark_weight=np.concatenate((rareness, graph.idf)).astype(np.float32),
             title_weight=graph.title_weight,
-            proper_words=graph.proper_words,
-            proper_start=graph.proper_start,
             group=graph.group,
             rarity=graph.rarity,
             neighbours=neighbours,
             neighbours_start=neighbours_start,
             mentions=graph.outgoing,
+            mention_begin=(graph.outgoing.position + (text_begin - graph.text_start)[source]).astype(np.int32),
             mention_weight=np.sqrt(graph.outgoing.weight),
             too_weak=_too_weak(graph),
         )

@@ -28,7 +28,7 @@ _FIRST_PARENTS, _PARENTS = 6, 8
 _DENSE_SCALE = 60
 """Rank whose cosine becomes 0 when cosines are scaled; the nearest vector's becomes 1."""
 _FORWARD, _BACKWARD = np.float32(0.8), np.float32(0.6)
-_HAND_SET = np.array([0.5, 0.5, 0.6, 0.3, 0.2, 0.8])
+_HAND_SET = np.array([0.5, 0.5, 0.6, 0.3, 0.2, 0.8])[:, None]
 """Weights of BM25, match of text and title, name, best sentence, neighbouring terms, and cosine."""
 _LINK_COUNT = np.minimum(np.cumsum([0, *[0.2] * _PARENTS], dtype=np.float32), np.float32(1))
 """Value of LINK_COUNT for each number of parents that a candidate has links with."""
@@ -57,7 +57,7 @@ def first_look(
     """
     c = describe(corpus, terms, rows, scratch.of_term)
     own = _own(corpus, terms, named, c, place, cosine)
-    return c, linked_rows(corpus, rows, place, _hand_set(c, bm25, own, len(cosine) > 0), _FIRST_PARENTS)
+    return c, linked_rows(corpus, rows, place, _hand_set(c, bm25, own), _FIRST_PARENTS)
 
 
 def all_features(
@@ -85,7 +85,7 @@ def all_features(
     """
     c = joined(found, describe(corpus, terms, linked, scratch.of_term)) if len(linked) else found
     features = _own(corpus, terms, named, c, place, cosine)
-    look = _hand_set(c, bm25, features, len(cosine) > 0)
+    look = _hand_set(c, bm25, features)
     links = find_links(corpus, terms, c, scratch)
     value = links.values(look, best_first(look)[:_FIRST_PARENTS])
     forward, backward = np.zeros_like(look), np.zeros_like(look)
@@ -118,7 +118,7 @@ def _own(
     return features
 
 
-def _hand_set(c: Candidates, bm25: Floats, own: Floats, vectors: bool) -> Floats:
+def _hand_set(c: Candidates, bm25: Floats, own: Floats) -> Floats:
     """Score the candidates' own match in 0-1. The weights were set by hand, once, before any measurement."""
     parts = np.empty((6, len(c.rows)))
     parts[0] = _scaled(bm25)
@@ -126,8 +126,10 @@ def _hand_set(c: Candidates, bm25: Floats, own: Floats, vectors: bool) -> Floats
     parts[2] = np.minimum(np.float32(1), 2 * own[NAMED_IDF])
     parts[3] = c.sentence_cover
     parts[4] = c.pair_cover
-    parts[5] = own[COSINE_SCALED] if vectors else 0
-    return _scaled((_HAND_SET @ parts).astype(np.float32))
+    parts[5] = own[COSINE_SCALED]
+    parts *= _HAND_SET
+    look = parts[0] + parts[1] + (parts[2] + parts[3] + parts[4]) + parts[5]
+    return _scaled(look.astype(np.float32))
 
 
 def _scaled(values: Floats) -> Floats:

@@ -8,14 +8,12 @@ import numpy as np
 
 from chatbot_mvp.retrieval.bridge.arrays import Array, Doubles, Floats, Ints, best_first, entries
 from chatbot_mvp.retrieval.bridge.candidates import Candidates, Scratch
-from chatbot_mvp.retrieval.bridge.corpus import Corpus
+from chatbot_mvp.retrieval.bridge.corpus import REACH, Corpus
 from chatbot_mvp.retrieval.bridge.question import Terms
 
-_REACH = 5
-"""Number of content words on either side of a mention that count as near."""
-_AWAY = np.arange(_REACH, 0, -1)[:, None]
+_AWAY = np.arange(REACH, 0, -1)
 _CLOSENESS = (1 / (0.5 + _AWAY / 2)).astype(np.float32)
-"""Weight of a word at each distance of ``_AWAY``, shape (_REACH, 1)."""
+"""Weight of a word at each distance of ``_AWAY``."""
 
 
 class Links(NamedTuple):
@@ -118,20 +116,17 @@ def _around(
         holder, named: positions of the candidates at their ends, shape (E,).
         of_term: work array of ``Scratch``.
     """
-    mentions, rows = corpus.mentions, c.rows.take(holder)
-    before = mentions.position.take(at) + corpus.title_words
-    behind = before + mentions.width.take(at) - 1
-    text = rows + corpus.documents
+    mentions = corpus.mentions
+    begin = corpus.mention_begin.take(at)
+    behind = begin + mentions.width.take(at)
     # From far to near, because the last of several assignments to an element counts.
-    place = np.concatenate((before - _AWAY, behind + _AWAY), axis=1)
-    begin, end = corpus.start.take(text), corpus.start.take(text + 1)
-    inside = (place >= np.concatenate((begin, begin))) & (place < np.concatenate((end, end)))
+    place = np.concatenate((begin - _AWAY[:, None], behind + (_AWAY - 1)[:, None]), axis=1)
     of_term[terms.numbers] = terms.slots
-    slot = of_term.take(corpus.words.take(place, mode="clip"))
+    slot = of_term.take(corpus.words.take(place))
     of_term[terms.numbers] = -1
-    away, mention = (inside & (slot >= 0)).nonzero()
+    away, mention = (slot >= 0).nonzero()
     near = np.zeros((len(at), len(terms.idf)), np.float32)
-    near[mention % max(1, len(at)), slot[away, mention]] = _CLOSENESS[away, 0]
+    near[mention % max(1, len(at)), slot[away, mention]] = _CLOSENESS.take(away)
     sentence = mentions.sentence.take(at) + (c.first_sentence - corpus.sentence_start.take(c.rows)).take(holder)
     near += c.in_sentence.take(sentence, axis=0)
     near *= terms.idf

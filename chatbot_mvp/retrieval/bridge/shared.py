@@ -1,10 +1,10 @@
-"""Compare documents with each other by the terms that they share."""
+"""Compare documents with each other by the proper words and the words of titles that they share."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from chatbot_mvp.retrieval.bridge.arrays import Array, Floats, Ints, entries
+from chatbot_mvp.retrieval.bridge.arrays import Floats, Ints, entries
 from chatbot_mvp.retrieval.bridge.corpus import Corpus
 from chatbot_mvp.retrieval.bridge.question import Terms
 
@@ -22,55 +22,61 @@ def shared_words(corpus: Corpus, terms: Terms, rows: Ints, others: Ints, sets: I
         others: rows of 62 documents at most.
         sets: work array of ``Scratch``.
     """
-    shared = _common(corpus.proper_words, corpus.proper_start, corpus.rareness, rows, others, terms.numbers, sets)
-    exact = shared.astype(np.float64)
-    exact /= exact + _COMMON_WORDS
-    exact *= corpus.group.take(rows)[:, None] != corpus.group.take(others)
-    return exact.astype(np.float32)
+    return _as_share(corpus, _common(corpus, rows, others, len(others), terms, sets), rows, others)
 
 
-def title_likeness(corpus: Corpus, rows: Ints, sets: Ints) -> Floats:
-    """Return the idf-weighted Jaccard similarity of the titles' terms, shape (P, P), 0-1; 0 on the diagonal.
+def likeness(corpus: Corpus, terms: Terms, rows: Ints, sets: Ints) -> tuple[Floats, Floats]:
+    """Compare each two of P documents, 62 at most.
 
-    Args:
-        rows: rows of 62 documents at most, shape (P,).
-        sets: work array of ``Scratch``.
+    Returns:
+        (``shared_words``, shape (P, P); idf-weighted Jaccard similarity of the titles' terms, shape (P, P), 0-1, 0 on
+        the diagonal)
     """
-    common = _common(corpus.title_terms, corpus.title_terms_start, corpus.idf, rows, rows, None, sets)
+    spans = np.concatenate((rows, rows + corpus.documents))
+    common = _common(corpus, spans, spans, len(rows), terms, sets)
+    words, titles = common[: len(rows)], common[len(rows) :]
     weight = corpus.title_weight.take(rows)
-    likeness: Floats = common / np.maximum(weight[:, None] + weight - common, np.float32(1e-6))
-    np.fill_diagonal(likeness, 0)
-    return likeness
+    alike: Floats = titles / np.maximum(weight[:, None] + weight - titles, np.float32(1e-6))
+    np.fill_diagonal(alike, 0)
+    return _as_share(corpus, words, rows, rows), alike
 
 
-def _common(
-    terms: Array, start: Ints, weight: Floats, rows: Ints, others: Ints, ignored: Ints | None, sets: Ints
-) -> Floats:
-    """Sum the weights of the terms that two documents have in common, shape (rows, others).
+def _as_share(corpus: Corpus, common: Floats, rows: Ints, others: Ints) -> Floats:
+    share = common.astype(np.float64)
+    share /= share + _COMMON_WORDS
+    share *= corpus.group.take(rows)[:, None] != corpus.group.take(others)
+    return share.astype(np.float32)
+
+
+def _common(corpus: Corpus, spans: Ints, others: Ints, documents: int, terms: Terms, sets: Ints) -> Floats:
+    """Sum the weights of the marks that documents have in common. Proper words of the question do not count.
 
     Args:
-        terms, start: the distinct terms of each document, document after document, and the documents' offsets.
-        weight: weight of each term.
-        ignored: terms that do not count.
-        sets: work array of ``Scratch``.
+        spans, others: indices into ``Corpus.mark_start``.
+        documents: number of distinct documents that ``others`` belongs to; its entry i belongs to document i modulo
+            ``documents``.
+
+    Returns:
+        Shape (spans, documents).
     """
-    other, at = entries(start, others)
-    of_others = terms.take(at)
-    # The terms of a document are distinct, so each bit is added once.
-    np.add.at(sets, of_others, _BIT.take(other))
-    if ignored is not None:
-        sets[ignored] = 0
-    row, of_rows = other, of_others
-    if rows is not others:
-        row, at = entries(start, rows)
-        of_rows = terms.take(at)
-    holders = sets.take(of_rows)
+    other, at = entries(corpus.mark_start, others)
+    of_others = corpus.marks.take(at)
+    # A document has each mark once, so that adding its bit sets it.
+    np.add.at(sets, of_others, _BIT.take(other % documents))
+    sets[terms.numbers] = 0
+    if spans is others:
+        span, of_spans = other, of_others
+        holders = sets.take(of_spans)
+        hit = (holders & (holders - 1)).nonzero()[0]  # a single holder is the document itself
+    else:
+        span, at = entries(corpus.mark_start, spans)
+        of_spans = corpus.marks.take(at)
+        holders = sets.take(of_spans)
+        hit = holders.nonzero()[0]
     sets[of_others] = 0
-    # Where both sides are the same documents, a single holder is the document itself.
-    hit = (holders if rows is not others else holders & (holders - 1)).nonzero()[0]
     bits = np.unpackbits(holders.take(hit).astype("<i8").view(np.uint8), bitorder="little")
     pair = bits.view(np.bool_).nonzero()[0]
     entry = hit.take(pair >> 6)
-    common = np.zeros(len(rows) * len(others), np.float32)
-    np.add.at(common, row.take(entry) * len(others) + (pair & 63), weight.take(of_rows.take(entry)))
-    return common.reshape(len(rows), len(others))
+    common = np.zeros(len(spans) * documents, np.float32)
+    np.add.at(common, span.take(entry) * documents + (pair & 63), corpus.mark_weight.take(of_spans.take(entry)))
+    return common.reshape(len(spans), documents)
