@@ -19,8 +19,10 @@ class Scratch(threading.local):
     def __init__(self, corpus: Corpus) -> None:
         self.of_term: Array = np.full(len(corpus.idf) + 1, -1, np.int16)  # small, to stay in the processor's cache
         self.of_row: Ints = np.full(corpus.documents, -1, np.int64)
-        self.sets: Ints = np.zeros(len(corpus.mark_weight), np.int64)
-        """For each mark, a bit set of the documents (62 at most) that have it."""
+        self.sets: Array = np.zeros(len(corpus.mark_weight), np.uint64)
+        """For each mark, a bit set of the documents (64 at most) that have it."""
+        self.small_sets: Array = np.zeros(len(corpus.idf), np.uint8)
+        """For each term, a bit set of the documents (8 at most) that have it as a proper word."""
         self.total: Floats = work_space(corpus.documents)
 
 

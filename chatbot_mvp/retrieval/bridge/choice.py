@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from chatbot_mvp.retrieval.bridge.arrays import Floats, Ints, best_first
+from chatbot_mvp.retrieval.bridge.arrays import Array, Floats, Ints, best_first
 from chatbot_mvp.retrieval.bridge.candidates import Candidates
 from chatbot_mvp.retrieval.bridge.corpus import Corpus
-from chatbot_mvp.retrieval.bridge.links import Links
+from chatbot_mvp.retrieval.bridge.links import Mentions
 from chatbot_mvp.retrieval.bridge.question import Terms
 from chatbot_mvp.retrieval.bridge.shared import likeness
 
@@ -23,12 +23,12 @@ _ONE_LINK = np.float32(1 / 3)
 
 
 def choose(
-    corpus: Corpus, terms: Terms, c: Candidates, links: Links, score: Floats, weights: Floats, sets: Ints
+    corpus: Corpus, terms: Terms, c: Candidates, mentions: Mentions, score: Floats, weights: Floats, sets: Array
 ) -> tuple[Ints, Floats]:
     """Order the candidates by greedy choice.
 
     Args:
-        links: mentions between the candidates.
+        mentions: mentions between the candidates.
         score: score of each candidate, shape (C,), C >= 1.
         weights: weights of STEP_FEATURES, in their order.
         sets: work array of ``Scratch``.
@@ -40,7 +40,7 @@ def choose(
     pool = order[:POOL]
     rows, relative = c.rows.take(pool), score.take(pool)
     has = c.has.take(pool, axis=0).astype(np.float32)
-    link = _links_within(links, pool, len(order))
+    link = _links_within(mentions, pool, len(order))
     is_linked = (link.astype(np.float64) > _LINKED) * _ONE_LINK
     likeness_to = np.stack(likeness(corpus, terms, rows, sets), axis=1)  # shape (P, 2, P)
     lacks, has_by_term = 1 - has[:, :, None], has.T.copy()
@@ -74,13 +74,13 @@ def choose(
     return ranked, np.array(steps, np.float32).reshape(-1, *now.shape)
 
 
-def _links_within(links: Links, pool: Ints, count: int) -> Floats:
+def _links_within(mentions: Mentions, pool: Ints, count: int) -> Floats:
     """Return the square root of the strongest mention between each two of P of the candidates, shape (P, P)."""
     index = np.full(count, -1)
     index[pool] = np.arange(len(pool))
     link = np.zeros((len(pool), len(pool)), np.float32)
-    holder, named = index.take(links.parent[: links.forward]), index.take(links.candidate[: links.forward])
+    holder, named = index.take(mentions.holder), index.take(mentions.named)
     inside = ((holder >= 0) & (named >= 0)).nonzero()[0]
     cell = holder.take(inside) * len(pool) + named.take(inside)
-    np.maximum.at(link.reshape(-1), cell, links.weight.take(inside))
+    np.maximum.at(link.reshape(-1), cell, mentions.weight.take(inside))
     return np.maximum(link, link.T)

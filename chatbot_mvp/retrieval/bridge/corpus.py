@@ -68,8 +68,8 @@ class Corpus:
     """Shape (M,): index in ``words`` of the first content word of each mention."""
     mention_weight: Floats
     """Shape (M,): square root of the strength of each mention, 0-1."""
-    too_weak: Array
-    """Rising indices of the mentions that are not among the strongest 2,000 of the document that they name."""
+    is_strong: Array | None
+    """Shape (M,): whether each mention is among the strongest 2,000 of the document that it names. None if all are."""
 
     @classmethod
     def of(cls, graph: MentionGraph) -> Corpus:
@@ -106,7 +106,7 @@ class Corpus:
             mentions=graph.outgoing,
             mention_begin=(graph.outgoing.position + (text_begin - graph.text_start)[source]).astype(np.int32),
             mention_weight=np.sqrt(graph.outgoing.weight),
-            too_weak=_too_weak(graph),
+            is_strong=_is_strong(graph),
         )
 
 
@@ -133,13 +133,13 @@ def _neighbours(graph: MentionGraph) -> tuple[Array, Ints]:
     return other[owner.argsort(kind="stable")], offsets(np.bincount(owner, minlength=count))
 
 
-def _too_weak(graph: MentionGraph) -> Array:
-    """Return ``too_weak``. Both groupings of the mentions are compared only for documents with more than 2,000."""
+def _is_strong(graph: MentionGraph) -> Array | None:
+    """Return ``is_strong``."""
     outgoing, incoming = graph.outgoing, graph.incoming
     hubs = (np.diff(incoming.start) > _BACKWARD_LOOKED_AT).nonzero()[0]
-    found = [np.zeros(0, np.int64)]
+    is_strong = np.ones(len(outgoing.other), bool)
     for hub in hubs.tolist():
         at = (outgoing.other == hub).nonzero()[0]
         by_strength = np.lexsort((outgoing.position[at], -outgoing.weight[at]))
-        found.append(at[by_strength[_BACKWARD_LOOKED_AT:]])
-    return np.sort(np.concatenate(found))
+        is_strong[at[by_strength[_BACKWARD_LOOKED_AT:]]] = False
+    return is_strong if len(hubs) else None

@@ -8,10 +8,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from chatbot_mvp.retrieval.bridge.arrays import Floats, Ints, best_first
+from chatbot_mvp.retrieval.bridge.arrays import Array, Doubles, Floats, Ints, best_first
 from chatbot_mvp.retrieval.bridge.candidates import Candidates, Scratch, describe, joined
 from chatbot_mvp.retrieval.bridge.corpus import Corpus
-from chatbot_mvp.retrieval.bridge.links import Links, find_links, linked_rows, new_shares
+from chatbot_mvp.retrieval.bridge.links import (
+    Links,
+    Mentions,
+    find_mentions,
+    link_values,
+    linked_rows,
+    links_of,
+    new_shares,
+)
 from chatbot_mvp.retrieval.bridge.question import Named, Terms
 from chatbot_mvp.retrieval.bridge.shared import shared_words
 
@@ -70,7 +78,7 @@ def all_features(
     bm25: Floats,
     cosine: Floats,
     scratch: Scratch,
-) -> tuple[Candidates, Links, Floats]:
+) -> tuple[Candidates, Mentions, Floats]:
     """Compute the feature matrix of all candidates.
 
     Args:
@@ -80,22 +88,25 @@ def all_features(
         bm25, cosine: values of ``found``, then of ``linked``; ``cosine`` is empty without vectors.
 
     Returns:
-        (all candidates, links between them, features of shape (FEATURES, candidates)). VECTOR_FEATURES are 0 without
+        (all candidates, mentions between them, features of shape (FEATURES, candidates)). VECTOR_FEATURES are 0 without
         vectors.
     """
     c = joined(found, describe(corpus, terms, linked, scratch.of_term)) if len(linked) else found
     features = _own(corpus, terms, named, c, place, cosine)
     look = _hand_set(c, bm25, features)
-    links = find_links(corpus, terms, c, scratch)
-    value = links.values(look, best_first(look)[:_FIRST_PARENTS])
+    mentions = find_mentions(corpus, c, scratch.of_row)
+    parents = best_first(look)[:_FIRST_PARENTS]
+    links = links_of(corpus, mentions, parents, new_shares(terms, c, parents))
+    value = link_values(corpus, terms, c, mentions, links, look.take(parents), scratch.of_term)
     forward, backward = np.zeros_like(look), np.zeros_like(look)
     np.maximum.at(forward, links.candidate[: links.forward], value[: links.forward])
     np.maximum.at(backward, links.candidate[links.forward :], value[links.forward :])
     features[HAND] = _scaled(look + _FORWARD * forward + _BACKWARD * backward)
     parents = best_first(features[HAND])[:_PARENTS]
-    _add_links(terms, c, links, parents, features)
-    _add_words(corpus, terms, c, parents, features, scratch.sets)
-    return c, links, features
+    new = new_shares(terms, c, parents)
+    _add_links(terms, c, links_of(corpus, mentions, parents, new), parents, features)
+    _add_words(corpus, terms, c, parents, new, features, scratch.small_sets)
+    return c, mentions, features
 
 
 def _own(
@@ -140,32 +151,26 @@ def _scaled(values: Floats) -> Floats:
 
 def _add_links(terms: Terms, c: Candidates, links: Links, parents: Ints, features: Floats) -> None:
     """Compute the features that come from mentions between ``parents``, best first, and the other candidates."""
-    prior, size = features[HAND], len(parents)
-    index = np.full(len(prior), -1)
-    index[parents] = np.arange(size)
-    cover = np.zeros(size, np.float32)
-    for share in (c.has.take(parents, axis=0) * terms.exact_idf / terms.total).T:
-        np.add(cover, share, out=cover, casting="same_kind")
-    parent = index.take(links.parent)
-    followed = (parent >= 0).nonzero()[0]
-    parent, candidate = parent.take(followed), links.candidate.take(followed)
-    weight, new = links.weight.take(followed), links.adds.take(followed)
-    forward = int(followed.searchsorted(links.forward))
-    of_parent, of_candidate = prior.take(parents).take(parent), prior.take(candidate)
-    np.maximum.at(features[FORWARD_NEW], candidate[:forward], (of_parent * weight * new)[:forward])
-    exact_weight = weight.astype(np.float64)
-    pair = 0.5 * (of_candidate + of_parent) * exact_weight * (cover.take(parent) + new)
-    np.maximum.at(features[PAIR], candidate, pair.astype(np.float32))
-    back = of_candidate * weight * (0.2 + new.astype(np.float64))
+    prior, parent, forward = features[HAND], links.parent, links.forward
+    cover = np.zeros(len(parents), np.float32)
+    of_parent, term = c.has.take(parents, axis=0).nonzero()
+    np.add.at(cover, of_parent, (terms.exact_idf / terms.total).take(term))
+    weight, new = links.weight, links.adds
+    lent, own = prior.take(parents).take(parent), prior.take(links.candidate)
+    np.maximum.at(features[FORWARD_NEW], links.candidate[:forward], (lent * weight * new)[:forward])
+    pair = 0.5 * (own + lent) * weight.astype(np.float64) * (cover.take(parent) + new)
+    np.maximum.at(features[PAIR], links.candidate, pair.astype(np.float32))
+    back = own * weight * (0.2 + new.astype(np.float64))
     np.maximum.at(features[SUPPORT], parents.take(parent), back.astype(np.float32))
-    met = np.zeros((len(prior), size), bool)
-    met[candidate, parent] = True
+    met = np.zeros((len(prior), len(parents)), bool)
+    met[links.candidate, parent] = True
     features[LINK_COUNT] = _LINK_COUNT.take(met.sum(axis=1))
 
 
-def _add_words(corpus: Corpus, terms: Terms, c: Candidates, parents: Ints, features: Floats, sets: Ints) -> None:
+def _add_words(
+    corpus: Corpus, terms: Terms, c: Candidates, parents: Ints, new: Doubles, features: Floats, sets: Array
+) -> None:
     """Compute the features that compare the terms and words of ``parents``, best first, and all candidates."""
-    new = new_shares(terms, c, parents)
     left = float((1 - c.has[parents[0]]) @ terms.exact_idf)
     if left > 0:
         features[NEW_TO_TOP] = new[:, 0] * terms.total / left

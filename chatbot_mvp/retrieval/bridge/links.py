@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from chatbot_mvp.retrieval.bridge.arrays import Array, Doubles, Floats, Ints, best_first, entries
-from chatbot_mvp.retrieval.bridge.candidates import Candidates, Scratch
+from chatbot_mvp.retrieval.bridge.candidates import Candidates
 from chatbot_mvp.retrieval.bridge.corpus import REACH, Corpus
 from chatbot_mvp.retrieval.bridge.question import Terms
 
@@ -16,37 +16,38 @@ _CLOSENESS = (1 / (0.5 + _AWAY / 2)).astype(np.float32)
 """Weight of a word at each distance of ``_AWAY``."""
 
 
-class Links(NamedTuple):
-    """The mentions between candidates, each once from either end. Arrays have shape (L,).
+class Mentions(NamedTuple):
+    """The E mentions between candidates. All arrays have shape (E,)."""
 
-    From the document with the mention ("forward") the link leads to the document that it names; "backward" it leads
-    from the named document to the one with the mention. Entries up to ``forward`` are the forward links.
+    at: Ints
+    """Index of the mention in the corpus."""
+    holder: Ints
+    """Position of the candidate with the mention."""
+    named: Ints
+    """Position of the candidate that it names."""
+    weight: Floats
+    """Square root of the mention's strength, 0-1."""
+
+
+class Links(NamedTuple):
+    """The mentions between P parents and all candidates, each seen from the parent. Arrays have shape (L,).
+
+    The first entries are "forward": the parent mentions the candidate. The others are "backward": the candidate
+    mentions the parent. A mention between two parents is there twice.
     """
 
     forward: int
     """Number of forward links."""
+    mention: Ints
+    """Index in ``Mentions``."""
     parent: Ints
-    """Position of the candidate that the link leads from."""
+    """Index of the parent."""
     candidate: Ints
-    """Position of the candidate that the link leads to."""
+    """Position of the candidate at the other end."""
     weight: Floats
     """Square root of the mention's strength, 0-1."""
     adds: Floats
     """Idf share (0-1) of the question's terms that the candidate has and the parent lacks."""
-    worth: Doubles
-    """Value of the link for the candidate by a formula set by hand, before ``weight`` and the parent's score."""
-
-    def values(self, prior: Floats, parents: Ints) -> Floats:
-        """Return the value of each link for its candidate, 0 if it leads from none of ``parents``.
-
-        Args:
-            prior: score of each candidate, 0-1.
-            parents: positions of candidates.
-        """
-        of_parents = np.zeros_like(prior)
-        of_parents[parents] = prior[parents]
-        lent = of_parents.take(self.parent) * self.weight
-        return (lent * self.worth).astype(np.float32)
 
 
 def linked_rows(corpus: Corpus, rows: Ints, place: dict[int, int], prior: Floats, parents: int) -> Ints:
@@ -64,33 +65,55 @@ def linked_rows(corpus: Corpus, rows: Ints, place: dict[int, int], prior: Floats
     return np.array([row for row in met if row not in place], np.int64)
 
 
-def find_links(corpus: Corpus, terms: Terms, c: Candidates, scratch: Scratch) -> Links:
-    """Find the mentions between candidates."""
+def find_mentions(corpus: Corpus, c: Candidates, of_row: Ints) -> Mentions:
+    """Find the mentions between candidates.
+
+    Args:
+        of_row: work array of ``Scratch``.
+    """
     holder, at = entries(corpus.mentions.start, c.rows)
-    scratch.of_row[c.rows] = np.arange(len(c.rows))
-    named = scratch.of_row.take(corpus.mentions.other.take(at))
-    scratch.of_row[c.rows] = -1
+    of_row[c.rows] = np.arange(len(c.rows))
+    named = of_row.take(corpus.mentions.other.take(at))
+    of_row[c.rows] = -1
     inside = (named >= 0).nonzero()[0]
-    holder, named, at = holder.take(inside), named.take(inside), at.take(inside)
-    weight = corpus.mention_weight.take(at)
-    around = 0.15 + _around(corpus, terms, c, at, holder, named, scratch.of_term)
-    rarity = 0.3 + corpus.rarity.take(c.rows.take(named)).astype(np.float64)
-    has_holder, has_named = c.has.take(holder, axis=0), c.has.take(named, axis=0)
-    in_both = has_holder * has_named
-    forward = ((has_named - in_both) @ terms.exact_idf / terms.total).astype(np.float32)
-    backward = ((has_holder - in_both) @ terms.exact_idf / terms.total).astype(np.float32)
-    links = Links(
-        len(at),
-        np.concatenate((holder, named)),
-        np.concatenate((named, holder)),
-        np.concatenate((weight, weight)),
-        np.concatenate((forward, backward)),
-        np.concatenate(((around + forward) * rarity, (around + backward) * rarity)),
-    )
-    if len(corpus.too_weak):
-        keep = np.concatenate((np.ones(len(at), bool), np.isin(at, corpus.too_weak, invert=True)))
-        return Links(len(at), *(values[keep] for values in links[1:]))
-    return links
+    at = at.take(inside)
+    return Mentions(at, holder.take(inside), named.take(inside), corpus.mention_weight.take(at))
+
+
+def links_of(corpus: Corpus, mentions: Mentions, parents: Ints, new: Doubles) -> Links:
+    """List the links of some candidates.
+
+    Args:
+        parents: positions of the P candidates.
+        new: ``new_shares`` of the candidates against ``parents``, shape (C, P).
+    """
+    index = np.full(len(new), -1)
+    index[parents] = np.arange(len(parents))
+    holder, named = index.take(mentions.holder), index.take(mentions.named)
+    forward, backward = (holder >= 0).nonzero()[0], (named >= 0).nonzero()[0]
+    if corpus.is_strong is not None:
+        backward = backward[corpus.is_strong.take(mentions.at.take(backward))]
+    mention = np.concatenate((forward, backward))
+    parent = np.concatenate((holder.take(forward), named.take(backward)))
+    candidate = np.concatenate((mentions.named.take(forward), mentions.holder.take(backward)))
+    adds = new.take(candidate * len(parents) + parent).astype(np.float32)
+    return Links(len(forward), mention, parent, candidate, mentions.weight.take(mention), adds)
+
+
+def link_values(
+    corpus: Corpus, terms: Terms, c: Candidates, mentions: Mentions, links: Links, prior: Floats, of_term: Array
+) -> Floats:
+    """Return the value of each link for its candidate, by a formula set by hand.
+
+    Args:
+        prior: score of each parent, 0-1.
+        of_term: work array of ``Scratch``.
+    """
+    holder, named = mentions.holder.take(links.mention), mentions.named.take(links.mention)
+    lent = prior.take(links.parent) * links.weight
+    around = _around(corpus, terms, c, mentions.at.take(links.mention), holder, named, of_term)
+    rarity = corpus.rarity.take(c.rows.take(named)).astype(np.float64)
+    return (lent * (0.15 + around + links.adds) * (0.3 + rarity)).astype(np.float32)
 
 
 def new_shares(terms: Terms, c: Candidates, others: Ints) -> Doubles:

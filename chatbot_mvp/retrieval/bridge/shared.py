@@ -9,24 +9,26 @@ from chatbot_mvp.retrieval.bridge.corpus import Corpus
 from chatbot_mvp.retrieval.bridge.question import Terms
 
 _COMMON_WORDS = 0.7
-_BIT = np.int64(1) << np.arange(62, dtype=np.int64)
 
 
-def shared_words(corpus: Corpus, terms: Terms, rows: Ints, others: Ints, sets: Ints) -> Floats:
+def shared_words(corpus: Corpus, terms: Terms, rows: Ints, others: Ints, sets: Array) -> Floats:
     """Measure the proper words that two documents share and the question lacks, shape (rows, others), 0-1.
 
     The value is x / (x + 0.7), where x is the sum of (idf / highest idf)^2 over these words; 0 for documents of equal
     titles. It links documents that share no mention.
 
     Args:
-        others: rows of 62 documents at most.
-        sets: work array of ``Scratch``.
+        others: rows of 8 documents at most.
+        sets: work array ``small_sets`` of ``Scratch``.
     """
     return _as_share(corpus, _common(corpus, rows, others, len(others), terms, sets), rows, others)
 
 
-def likeness(corpus: Corpus, terms: Terms, rows: Ints, sets: Ints) -> tuple[Floats, Floats]:
-    """Compare each two of P documents, 62 at most.
+def likeness(corpus: Corpus, terms: Terms, rows: Ints, sets: Array) -> tuple[Floats, Floats]:
+    """Compare each two of P documents, 64 at most.
+
+    Args:
+        sets: work array ``sets`` of ``Scratch``.
 
     Returns:
         (``shared_words``, shape (P, P); idf-weighted Jaccard similarity of the titles' terms, shape (P, P), 0-1, 0 on
@@ -48,7 +50,7 @@ def _as_share(corpus: Corpus, common: Floats, rows: Ints, others: Ints) -> Float
     return share.astype(np.float32)
 
 
-def _common(corpus: Corpus, spans: Ints, others: Ints, documents: int, terms: Terms, sets: Ints) -> Floats:
+def _common(corpus: Corpus, spans: Ints, others: Ints, documents: int, terms: Terms, sets: Array) -> Floats:
     """Sum the weights of the marks that documents have in common. Proper words of the question do not count.
 
     Args:
@@ -62,7 +64,7 @@ def _common(corpus: Corpus, spans: Ints, others: Ints, documents: int, terms: Te
     other, at = entries(corpus.mark_start, others)
     of_others = corpus.marks.take(at)
     # A document has each mark once, so that adding its bit sets it.
-    np.add.at(sets, of_others, _BIT.take(other % documents))
+    np.add.at(sets, of_others, (np.ones(1, sets.dtype) << np.arange(documents, dtype=sets.dtype)).take(other % documents))
     sets[terms.numbers] = 0
     if spans is others:
         span, of_spans = other, of_others
@@ -74,9 +76,11 @@ def _common(corpus: Corpus, spans: Ints, others: Ints, documents: int, terms: Te
         holders = sets.take(of_spans)
         hit = holders.nonzero()[0]
     sets[of_others] = 0
-    bits = np.unpackbits(holders.take(hit).astype("<i8").view(np.uint8), bitorder="little")
-    pair = bits.view(np.bool_).nonzero()[0]
-    entry = hit.take(pair >> 6)
+    little_endian = holders.take(hit).astype(sets.dtype.newbyteorder("<"))
+    bits = np.unpackbits(little_endian.view(np.uint8), bitorder="little")
+    # Index in ``hit``, index of the document.
+    held, document = np.divmod(bits.view(np.bool_).nonzero()[0], 8 * sets.itemsize)
+    entry = hit.take(held)
     common = np.zeros(len(spans) * documents, np.float32)
-    np.add.at(common, span.take(entry) * documents + (pair & 63), corpus.mark_weight.take(of_spans.take(entry)))
+    np.add.at(common, span.take(entry) * documents + document, corpus.mark_weight.take(of_spans.take(entry)))
     return common.reshape(len(spans), documents)

@@ -26,7 +26,7 @@ from chatbot_mvp.retrieval.bridge.features import (
     first_look,
 )
 from chatbot_mvp.retrieval.bridge.graph import MentionGraph
-from chatbot_mvp.retrieval.bridge.links import Links
+from chatbot_mvp.retrieval.bridge.links import Mentions
 from chatbot_mvp.retrieval.bridge.postings import search
 from chatbot_mvp.retrieval.bridge.question import Terms, read_question
 from chatbot_mvp.retrieval.bridge.weights import Weights
@@ -65,7 +65,7 @@ class Prepared:
 
     terms: Terms
     candidates: Candidates
-    links: Links
+    mentions: Mentions
     features: Floats
     """Shape (FEATURES, candidates)."""
     bm25: Floats
@@ -144,13 +144,13 @@ class BridgeWalk:
         if len(linked) and cosine is not None:
             cosines = np.concatenate((cosines, cosine(linked)))
         bm25 = _padded(scores, len(rows) + len(linked))
-        c, links, features = all_features(corpus, terms, named, c, linked, place, bm25, cosines, scratch)
-        return Prepared(terms, c, links, features, bm25, (found, scores), len(bm25) - retrieved)
+        c, mentions, features = all_features(corpus, terms, named, c, linked, place, bm25, cosines, scratch)
+        return Prepared(terms, c, mentions, features, bm25, (found, scores), len(bm25) - retrieved)
 
     def choose(self, prepared: Prepared, score: Floats, step: Floats) -> tuple[Ints, Floats]:
         """Apply ``choice.choose`` to this corpus."""
         p = prepared
-        return choose(self._corpus, p.terms, p.candidates, p.links, score, step, self._scratch.sets)
+        return choose(self._corpus, p.terms, p.candidates, p.mentions, score, step, self._scratch.sets)
 
 
 def _padded(values: Floats, count: int) -> Floats:
