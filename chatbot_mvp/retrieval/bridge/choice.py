@@ -17,9 +17,10 @@ POOL = 40
 """Number of best candidates to choose from; the others follow in the order of their scores."""
 DEPTH = 10
 """Number of documents that are chosen greedily."""
-_LINKED = 0.3
-_ONE_LINK = np.float32(1 / 3)
-"""Value of the step feature "links" for one link; three links or more have the value 1."""
+_LINKED = np.float32(0.3)
+"""Square root of the strength from which a mention counts as a link."""
+_NO_LINK, _ONE_LINK, _ALL_LINKS = np.float32(0), np.float32(1 / 3), np.float32(1)
+"""Value of the step feature "links" for no link, one link, and three or more."""
 
 
 def choose(
@@ -41,33 +42,35 @@ def choose(
     rows, relative = c.rows.take(pool), score.take(pool)
     has = c.has.take(pool, axis=0).astype(np.float32)
     link = _links_within(mentions, pool, len(order))
-    is_linked = (link.astype(np.float64) > _LINKED) * _ONE_LINK
-    likeness_to = np.stack(likeness(corpus, terms, rows, sets), axis=1)  # shape (P, 2, P)
+    is_linked = (link >= _LINKED) * _ONE_LINK
+    alike = likeness(corpus, terms, rows, sets)
     lacks, has_by_term = 1 - has[:, :, None], has.T.copy()
     left = terms.idf[:, None] / np.float32(terms.total) * lacks[0]
     now = np.empty((len(STEP_FEATURES), len(pool)), np.float32)
     now[0] = relative - relative[0]
-    now[4], now[5:] = np.minimum(is_linked[0], 1), likeness_to[0]
+    now[4], now[5:] = is_linked[0], alike[0]
     # Factors of a document's new terms for the features "new", "linked_new" and "alone_new".
     factors = np.ones((3, len(pool)), np.float32)
     factors[1] = link[0]
+    of_feature = weights[:, None]
     barred = np.zeros(len(pool))
     barred[0] = -np.inf
     taken = [0]
     steps = []
     for _ in range(min(DEPTH, len(pool)) - 1):
-        np.equal(factors[1], 0, out=factors[2])
+        np.equal(factors[1], _NO_LINK, out=factors[2])
         np.multiply(factors, np.add.reduce(has_by_term * left, 0), out=now[1:4])
         steps.append(now.copy())
-        value = np.add.reduce(weights[:, None] * now, 0, np.float64)
+        value = np.add.reduce(of_feature * now, 0, np.float64)
         value += barred
         chosen = int(value.argmax())
         taken.append(chosen)
         barred[chosen] = -np.inf
         left *= lacks[chosen]
         np.maximum(factors[1], link[chosen], out=factors[1])
-        np.minimum(now[4] + is_linked[chosen], 1, out=now[4])
-        np.maximum(now[5:], likeness_to[chosen], out=now[5:])
+        now[4] += is_linked[chosen]
+        np.minimum(now[4], _ALL_LINKS, out=now[4])
+        np.maximum(now[5:], alike[chosen], out=now[5:])
     others = np.ones(len(order), bool)
     others[taken] = False
     ranked = np.concatenate((pool.take(taken), order[others]))

@@ -35,6 +35,7 @@ _FIRST_PARENTS, _PARENTS = 6, 8
 """Number of best candidates whose links are followed, in the first look and for the features."""
 _DENSE_SCALE = 60
 """Rank whose cosine becomes 0 when cosines are scaled; the nearest vector's becomes 1."""
+_TINY = np.float32(1e-6)
 _FORWARD, _BACKWARD = np.float32(0.8), np.float32(0.6)
 _HAND_SET = np.array([0.5, 0.5, 0.6, 0.3, 0.2, 0.8])[:, None]
 """Weights of BM25, match of text and title, name, best sentence, neighbouring terms, and cosine."""
@@ -123,8 +124,8 @@ def _own(
     features[HUB] = 1 - corpus.rarity.take(c.rows)
     if len(cosine):
         last = min(_DENSE_SCALE, len(cosine))
-        low, high = np.partition(cosine, -last)[-last], cosine.max()
-        features[COSINE_SCALED] = (cosine - low) / max(high - low, np.float32(1e-6))
+        low, high = np.partition(cosine, -last)[-last], np.maximum.reduce(cosine)
+        features[COSINE_SCALED] = (cosine - low) / max(high - low, _TINY)
         features[COSINE] = cosine
     return features
 
@@ -145,7 +146,7 @@ def _hand_set(c: Candidates, bm25: Floats, own: Floats) -> Floats:
 
 def _scaled(values: Floats) -> Floats:
     """Divide non-negative values by the highest one; all-zero values stay 0."""
-    scaled: Floats = values / max(values.max(), np.float32(1e-6))
+    scaled: Floats = values / max(np.maximum.reduce(values), _TINY)
     return scaled
 
 
@@ -164,7 +165,7 @@ def _add_links(terms: Terms, c: Candidates, links: Links, parents: Ints, feature
     np.maximum.at(features[SUPPORT], parents.take(parent), back.astype(np.float32))
     met = np.zeros((len(prior), len(parents)), bool)
     met[links.candidate, parent] = True
-    features[LINK_COUNT] = _LINK_COUNT.take(met.sum(axis=1))
+    features[LINK_COUNT] = _LINK_COUNT.take(np.add.reduce(met, 1))
 
 
 def _add_words(
@@ -175,5 +176,5 @@ def _add_words(
     if left > 0:
         features[NEW_TO_TOP] = new[:, 0] * terms.total / left
     lent = shared_words(corpus, terms, c.rows, c.rows.take(parents), sets) * features[HAND].take(parents)
-    features[WORDS] = lent.max(axis=1)
-    features[WORDS_NEW] = (lent * new).max(axis=1)
+    features[WORDS] = np.maximum.reduce(lent, 1)
+    features[WORDS_NEW] = np.maximum.reduce(lent * new, 1)

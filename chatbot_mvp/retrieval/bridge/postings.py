@@ -15,7 +15,8 @@ from chatbot_mvp.retrieval.bridge.arrays import Array, Floats, Ints, best_first,
 _K1, _B = 1.2, 0.75
 _TITLE_BOOST = 2.0
 _OTHER_FIELD = 0.3
-_BLOCKS = 1_024
+_ABOVE_ZERO = np.finfo(np.float32).smallest_subnormal
+_BLOCKS = 512
 """The search finds a lower bound of its last score among this many blocks of documents."""
 
 
@@ -83,8 +84,8 @@ def search(postings: Postings, terms: Ints, limit: int, total: Floats) -> tuple[
     found = np.concatenate([postings.row[begin:end] for begin, end in spans])
     np.add.at(total.reshape(-1), found, np.concatenate([postings.impact[begin:end] for begin, end in spans]))
     # Each column is a block of documents. If ``limit`` blocks reach a score, so do the best ``limit`` documents.
-    highest = total.max(axis=0)
-    least = np.float32(np.finfo(np.float32).smallest_subnormal)
+    highest = np.maximum.reduce(total, 0)
+    least = _ABOVE_ZERO
     if limit < len(highest):
         least = max(least, np.partition(highest, -limit)[-limit])
     blocks = (highest >= least).nonzero()[0]

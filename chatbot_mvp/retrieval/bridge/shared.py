@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from chatbot_mvp.retrieval.bridge.arrays import Floats, Ints, entries
+from chatbot_mvp.retrieval.bridge.arrays import Array, Floats, Ints, entries
 from chatbot_mvp.retrieval.bridge.corpus import Corpus
 from chatbot_mvp.retrieval.bridge.question import Terms
 
 _COMMON_WORDS = 0.7
+_BIT = np.uint64(1) << np.arange(64, dtype=np.uint64)
+_TINY = np.float32(1e-6)
 
 
 def shared_words(corpus: Corpus, terms: Terms, rows: Ints, others: Ints, sets: Array) -> Floats:
@@ -24,30 +26,34 @@ def shared_words(corpus: Corpus, terms: Terms, rows: Ints, others: Ints, sets: A
     return _as_share(corpus, _common(corpus, rows, others, len(others), terms, sets), rows, others)
 
 
-def likeness(corpus: Corpus, terms: Terms, rows: Ints, sets: Array) -> tuple[Floats, Floats]:
+def likeness(corpus: Corpus, terms: Terms, rows: Ints, sets: Array) -> Floats:
     """Compare each two of P documents, 64 at most.
 
     Args:
         sets: work array ``sets`` of ``Scratch``.
 
     Returns:
-        (``shared_words``, shape (P, P); idf-weighted Jaccard similarity of the titles' terms, shape (P, P), 0-1, 0 on
-        the diagonal)
+        Shape (P, 2, P): in the middle axis first ``shared_words``, then the idf-weighted Jaccard similarity of the
+        titles' terms, 0-1, which is 0 on the diagonal.
     """
+    size = len(rows)
     spans = np.concatenate((rows, rows + corpus.documents))
-    common = _common(corpus, spans, spans, len(rows), terms, sets)
-    words, titles = common[: len(rows)], common[len(rows) :]
+    common = _common(corpus, spans, spans, size, terms, sets)
+    words, titles = common[:size], common[size:]
     weight = corpus.title_weight.take(rows)
-    alike: Floats = titles / np.maximum(weight[:, None] + weight - titles, np.float32(1e-6))
-    np.fill_diagonal(alike, 0)
-    return _as_share(corpus, words, rows, rows), alike
+    alike = np.empty((size, 2, size), np.float32)
+    alike[:, 0] = _as_share(corpus, words, rows, rows)
+    np.divide(titles, np.maximum(weight[:, None] + weight - titles, _TINY), out=alike[:, 1])
+    alike.reshape(-1)[size :: 2 * size + 1] = 0
+    return alike
 
 
 def _as_share(corpus: Corpus, common: Floats, rows: Ints, others: Ints) -> Floats:
-    share = common.astype(np.float64)
-    share /= share + _COMMON_WORDS
-    share *= corpus.group.take(rows)[:, None] != corpus.group.take(others)
-    return share.astype(np.float32)
+    """Scale sums of ``_common`` to 0-1, with 0 for documents of equal titles."""
+    exact = common.astype(np.float64)
+    differ = corpus.group.take(rows)[:, None] != corpus.group.take(others)
+    share: Floats = np.where(differ, exact / (exact + _COMMON_WORDS), 0).astype(np.float32)
+    return share
 
 
 def _common(corpus: Corpus, spans: Ints, others: Ints, documents: int, terms: Terms, sets: Array) -> Floats:
@@ -64,7 +70,8 @@ def _common(corpus: Corpus, spans: Ints, others: Ints, documents: int, terms: Te
     other, at = entries(corpus.mark_start, others)
     of_others = corpus.marks.take(at)
     # A document has each mark once, so that adding its bit sets it.
-    np.add.at(sets, of_others, (np.ones(1, sets.dtype) << np.arange(documents, dtype=sets.dtype)).take(other % documents))
+    bit = _BIT.astype(sets.dtype)[np.arange(len(others)) % documents]
+    np.add.at(sets, of_others, bit.take(other))
     sets[terms.numbers] = 0
     if spans is others:
         span, of_spans = other, of_others
@@ -78,9 +85,9 @@ def _common(corpus: Corpus, spans: Ints, others: Ints, documents: int, terms: Te
     sets[of_others] = 0
     little_endian = holders.take(hit).astype(sets.dtype.newbyteorder("<"))
     bits = np.unpackbits(little_endian.view(np.uint8), bitorder="little")
-    # Index in ``hit``, index of the document.
-    held, document = np.divmod(bits.view(np.bool_).nonzero()[0], 8 * sets.itemsize)
-    entry = hit.take(held)
+    held = bits.view(np.bool_).nonzero()[0].reshape(-1)
+    width = 8 * sets.itemsize  # a power of two
+    entry, document = hit.take(held >> (width.bit_length() - 1)), held & (width - 1)
     common = np.zeros(len(spans) * documents, np.float32)
     np.add.at(common, span.take(entry) * documents + document, corpus.mark_weight.take(of_spans.take(entry)))
     return common.reshape(len(spans), documents)
