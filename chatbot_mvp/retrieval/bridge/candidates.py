@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 
-from chatbot_mvp.retrieval.bridge.arrays import Array, Doubles, Floats, Ints, entries
+from chatbot_mvp.retrieval.bridge.arrays import Array, Doubles, Floats, Ints, distinct, entries, offsets
 from chatbot_mvp.retrieval.bridge.corpus import REACH, Corpus
 from chatbot_mvp.retrieval.bridge.postings import work_space
 from chatbot_mvp.retrieval.bridge.question import Terms
@@ -50,7 +52,7 @@ class Candidates(NamedTuple):
 
 
 class _Hits(NamedTuple):
-    """The H words of C candidates that are terms of the question: first those of all titles, then those of all texts.
+    """The H words of C candidates that are terms of their question: those of all titles, then those of all texts.
 
     All arrays have shape (H,).
     """
@@ -62,33 +64,49 @@ class _Hits(NamedTuple):
     place: Ints
     """Index of the word in ``Corpus.words``."""
     slot: Ints
-    """Index of the term among the question's terms."""
+    """Index of the term among the terms of its question."""
 
 
-def describe(corpus: Corpus, terms: Terms, rows: Ints, of_term: Array) -> Candidates:
-    """Match documents, at least one, with the terms of a question.
+def describe(corpus: Corpus, asked: Sequence[Terms], rows: Sequence[Ints], of_term: Array) -> list[Candidates]:
+    """Match the documents of each question, at least one in all, with the terms of that question.
 
     Args:
+        asked: terms of each question.
+        rows: documents of each question.
         of_term: work array of ``Scratch``.
     """
-    count, size = len(rows), len(terms.idf)
-    hits = _hits(corpus, terms, rows, of_term)
+    counts = np.array([len(of_one) for of_one in rows])
+    bounds, all_rows = offsets(counts), np.concatenate(rows)
+    count, size = len(all_rows), max(len(terms.idf) for terms in asked)
+    question = np.arange(len(asked)).repeat(counts)
+    hits = _hits(corpus, asked, all_rows, bounds, of_term)
     titles, texts = np.bincount(hits.span * size + hits.slot, minlength=2 * count * size).reshape(2, count, size)
-    in_title = (titles > 0).astype(np.float64)
-    in_sentence, first_sentence = _sentences(corpus, rows, in_title, hits)
-    return Candidates(
-        rows=rows,
-        has=((titles + texts) > 0).astype(np.float64),
-        in_title=in_title,
-        in_sentence=in_sentence,
-        first_sentence=first_sentence,
-        body_score=_body_score(texts, corpus.body_norm.take(rows), terms.exact_idf),
-        title_score=(2 * (in_title @ terms.exact_idf) / corpus.title_norm.take(rows)).astype(np.float32),
-        sentence_cover=(
-            np.maximum.reduceat(in_sentence @ terms.exact_idf, first_sentence) / terms.total
-        ).astype(np.float32),
-        pair_cover=_pair_cover(terms, hits, count),
-    )
+    in_title, has = (titles > 0).astype(np.float64), ((titles + texts) > 0).astype(np.float64)
+    in_sentence, first_sentence = _sentences(corpus, all_rows, in_title, hits)
+    idf = np.zeros((len(asked), size))
+    for terms, of_one in zip(asked, idf, strict=True):
+        of_one[: len(terms.idf)] = terms.exact_idf
+    body_score = _body_score(texts, corpus.body_norm.take(all_rows), idf.take(question, axis=0))
+    pair_cover = _pair_cover(asked, hits, question, size)
+    described = []
+    sentence_bounds = np.append(first_sentence, len(in_sentence)).take(bounds).tolist()
+    for i, (terms, (begin, end), (first, last)) in enumerate(
+        zip(asked, pairwise(bounds.tolist()), pairwise(sentence_bounds), strict=True)
+    ):
+        width, own = len(terms.idf), slice(begin, end)
+        c = Candidates(
+            rows=rows[i],
+            has=has[own, :width],
+            in_title=in_title[own, :width],
+            in_sentence=in_sentence[first:last, :width],
+            first_sentence=first_sentence[own] - first,
+            body_score=body_score[own],
+            title_score=np.zeros(0, np.float32),
+            sentence_cover=np.zeros(0, np.float32),
+            pair_cover=pair_cover[own],
+        )
+        described.append(_with_idf_sums(corpus, terms, c))
+    return described
 
 
 def joined(one: Candidates, other: Candidates) -> Candidates:
@@ -97,17 +115,29 @@ def joined(one: Candidates, other: Candidates) -> Candidates:
     return Candidates(*(np.concatenate(both) for both in zip(one, moved, strict=True)))
 
 
-def _hits(corpus: Corpus, terms: Terms, rows: Ints, of_term: Array) -> _Hits:
+def _hits(corpus: Corpus, asked: Sequence[Terms], rows: Ints, bounds: Ints, of_term: Array) -> _Hits:
+    """Find the words that are terms of their question.
+
+    Args:
+        rows: documents of all questions, shape (C,).
+        bounds: offset of each question in ``rows``, and the total.
+    """
     span, place = entries(corpus.start, np.concatenate((rows, rows + corpus.documents)))
-    of_term[terms.numbers] = terms.slots
-    slot = of_term.take(corpus.words.take(place))
-    of_term[terms.numbers] = -1
+    slot = corpus.words.take(place)
+    begins = span.searchsorted(np.concatenate((bounds, bounds + len(rows)))).tolist()
+    title_bounds, text_bounds = begins[: len(bounds)], begins[len(bounds) :]
+    for i, terms in enumerate(asked):
+        of_term[terms.numbers] = terms.slots
+        for bound in (title_bounds, text_bounds):
+            own = slot[bound[i] : bound[i + 1]]
+            own[:] = of_term.take(own)
+        of_term[terms.numbers] = -1
     order = (slot >= 0).nonzero()[0]
     return _Hits(span.take(order), order, place.take(order), slot.take(order).astype(np.int64))
 
 
 def _body_score(frequency: Ints, norm: Doubles, idf: Doubles) -> Floats:
-    """BM25 of documents: frequencies (C, T), length norms (C,), idf (T,) -> (C,)."""
+    """BM25 of documents: frequencies (C, T), length norms (C,), idf (C, T) -> (C,)."""
     score = np.zeros(len(frequency), np.float32)
     for part in (frequency / (frequency + norm[:, None]) * 2.2 * idf).T:
         np.add(score, part, out=score, casting="same_kind")
@@ -128,18 +158,36 @@ def _sentences(corpus: Corpus, rows: Ints, in_title: Doubles, hits: _Hits) -> tu
     return in_sentence, first
 
 
-def _pair_cover(terms: Terms, hits: _Hits, count: int) -> Floats:
-    cover = np.zeros(count, np.float32)
-    if not len(terms.pair_key):
+def _pair_cover(asked: Sequence[Terms], hits: _Hits, question: Ints, size: int) -> Floats:
+    """Return ``pair_cover`` of ``Candidates``.
+
+    Args:
+        question: index in ``asked`` of each candidate's question, shape (C,).
+        size: highest number of terms of a question.
+    """
+    cover = np.zeros(len(question), np.float32)
+    keys = np.concatenate([i * size**2 + terms.pair_first * size + terms.pair_second for i, terms in enumerate(asked)])
+    if not len(keys):
         return cover
     # A word follows the one before in the same title or text if one number grows by 1 and the other one stays.
     step = hits.order + hits.span
     first = (step[1:] - step[:-1] == 1).nonzero()[0]
-    key = hits.slot.take(first) * len(terms.idf) + hits.slot.take(first + 1)
-    pair = terms.pair_key.searchsorted(key)
-    is_pair = (terms.pair_key.take(pair, mode="clip") == key).nonzero()[0]
-    found = np.zeros((count, len(terms.pair_key)), bool)
-    found[hits.span.take(first.take(is_pair)) % count, pair.take(is_pair)] = True
-    candidate, pair = found.nonzero()
-    np.add.at(cover, candidate, terms.pair_weight.take(pair))
+    candidate = hits.span.take(first) % len(question)
+    key = question.take(candidate) * size**2 + hits.slot.take(first) * size + hits.slot.take(first + 1)
+    pair = keys.searchsorted(key)
+    is_pair = (keys.take(pair, mode="clip") == key).nonzero()[0]
+    found, _ = distinct(candidate.take(is_pair) * len(keys) + pair.take(is_pair))
+    weight = np.concatenate([terms.pair_weight for terms in asked])
+    np.add.at(cover, found // len(keys), weight.take(found % len(keys)))
     return cover
+
+
+def _with_idf_sums(corpus: Corpus, terms: Terms, c: Candidates) -> Candidates:
+    """Compute ``title_score`` and ``sentence_cover``."""
+    if not len(c.rows):
+        return c
+    best = np.maximum.reduceat(c.in_sentence @ terms.exact_idf, c.first_sentence)
+    title_score = 2 * (c.in_title @ terms.exact_idf) / corpus.title_norm.take(c.rows)
+    return c._replace(
+        title_score=title_score.astype(np.float32), sentence_cover=(best / terms.total).astype(np.float32)
+    )

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import NamedTuple
+
 import numpy as np
 
 from chatbot_mvp.retrieval.bridge.arrays import Array, Floats, Ints, best_first
@@ -19,62 +22,108 @@ DEPTH = 10
 """Number of documents that are chosen greedily."""
 _LINKED = np.float32(0.3)
 """Square root of the strength from which a mention counts as a link."""
-_NO_LINK, _ONE_LINK, _ALL_LINKS = np.float32(0), np.float32(1 / 3), np.float32(1)
-"""Value of the step feature "links" for no link, one link, and three or more."""
+_ONE_LINK = np.float32(1 / 3)
+"""Value of the step feature "links" for one link; it is 1 for three or more."""
 
 
-def choose(
-    corpus: Corpus, terms: Terms, c: Candidates, mentions: Mentions, score: Floats, weights: Floats, sets: Array
-) -> tuple[Ints, Floats]:
-    """Order the candidates by greedy choice.
+class Ranked(NamedTuple):
+    """The scored candidates of one question, in the order of their scores, and the comparisons within its pool of P."""
+
+    terms: Terms
+    order: Ints
+    """Positions of all candidates, best first. The first P are the pool."""
+    relative: Floats
+    """Score of each document of the pool, minus the best one. Shape (P,)."""
+    has: Floats
+    """Shape (P, T): 1 where the document has the term."""
+    link: Floats
+    """Square root of the strongest mention between each two documents, shape (P, P)."""
+    alike: Floats
+    """Result of ``likeness``, shape (P, 2, P)."""
+
+
+def compare(corpus: Corpus, terms: Terms, c: Candidates, mentions: Mentions, score: Floats, sets: Array) -> Ranked:
+    """Sort the candidates of a question by score, and compare the best ones with each other.
 
     Args:
         mentions: mentions between the candidates.
         score: score of each candidate, shape (C,), C >= 1.
-        weights: weights of STEP_FEATURES, in their order.
         sets: work array of ``Scratch``.
-
-    Returns:
-        (positions of all candidates, best first; features of the pool before each step, shape (steps, features, pool))
     """
     order = best_first(score)
     pool = order[:POOL]
-    rows, relative = c.rows.take(pool), score.take(pool)
-    has = c.has.take(pool, axis=0).astype(np.float32)
-    link = _links_within(mentions, pool, len(order))
+    return Ranked(
+        terms,
+        order,
+        score.take(pool) - score[pool[0]],
+        c.has.take(pool, axis=0).astype(np.float32),
+        _links_within(mentions, pool, len(order)),
+        likeness(corpus, terms, c.rows.take(pool), sets),
+    )
+
+
+def choose(asked: Sequence[Ranked], weights: Floats) -> list[tuple[Ints, Floats]]:
+    """Order the candidates of each of B questions by greedy choice.
+
+    Args:
+        weights: weights of STEP_FEATURES, in their order.
+
+    Returns:
+        For each question: (positions of all candidates, best first; features of the pool before each step, shape
+        (steps, features, pool)).
+    """
+    count, size = len(asked), max(len(q.terms.idf) for q in asked)
+    # Pools of fewer documents and questions of fewer terms are filled up with zeros.
+    has = np.zeros((count, POOL, size), np.float32)
+    left = np.zeros((count, size, 1), np.float32)
+    link = np.zeros((count, POOL, POOL), np.float32)
+    alike = np.zeros((count, POOL, 2, POOL), np.float32)
+    now = np.zeros((count, len(STEP_FEATURES), POOL), np.float32)
+    barred = np.full((count, POOL), -np.inf)
+    for i, q in enumerate(asked):
+        pool, terms = q.has.shape
+        has[i, :pool, :terms] = q.has
+        left[i, :terms, 0] = q.terms.idf / np.float32(q.terms.total)
+        link[i, :pool, :pool] = q.link
+        alike[i, :pool, :, :pool] = q.alike
+        now[i, 0, :pool] = q.relative
+        barred[i, 1:pool] = 0
+    lacks, has_by_term = 1 - has[..., None], has.transpose(0, 2, 1).copy()
     is_linked = (link >= _LINKED) * _ONE_LINK
-    alike = likeness(corpus, terms, rows, sets)
-    lacks, has_by_term = 1 - has[:, :, None], has.T.copy()
-    left = terms.idf[:, None] / np.float32(terms.total) * lacks[0]
-    now = np.empty((len(STEP_FEATURES), len(pool)), np.float32)
-    now[0] = relative - relative[0]
-    now[4], now[5:] = is_linked[0], alike[0]
+    left *= lacks[:, 0]
+    now[:, 4], now[:, 5:] = is_linked[:, 0], alike[:, 0]
     # Factors of a document's new terms for the features "new", "linked_new" and "alone_new".
-    factors = np.ones((3, len(pool)), np.float32)
-    factors[1] = link[0]
-    of_feature = weights[:, None]
-    barred = np.zeros(len(pool))
-    barred[0] = -np.inf
-    taken = [0]
-    steps = []
-    for _ in range(min(DEPTH, len(pool)) - 1):
-        np.equal(factors[1], _NO_LINK, out=factors[2])
-        np.multiply(factors, np.add.reduce(has_by_term * left, 0), out=now[1:4])
+    factors = np.ones((count, 3, POOL), np.float32)
+    factors[:, 1] = link[:, 0]
+    question, of_feature = np.arange(count), weights[:, None]
+    taken, steps = [np.zeros(count, np.int64)], []
+    for _ in range(DEPTH - 1):
+        np.equal(factors[:, 1], 0, out=factors[:, 2])
+        np.multiply(factors, np.add.reduce(has_by_term * left, 1)[:, None], out=now[:, 1:4])
         steps.append(now.copy())
-        value = np.add.reduce(of_feature * now, 0, np.float64)
+        value = np.add.reduce(of_feature * now, 1, np.float64)
         value += barred
-        chosen = int(value.argmax())
+        chosen = value.argmax(axis=1)
         taken.append(chosen)
-        barred[chosen] = -np.inf
-        left *= lacks[chosen]
-        np.maximum(factors[1], link[chosen], out=factors[1])
-        now[4] += is_linked[chosen]
-        np.minimum(now[4], _ALL_LINKS, out=now[4])
-        np.maximum(now[5:], alike[chosen], out=now[5:])
+        barred[question, chosen] = -np.inf
+        left *= lacks[question, chosen]
+        np.maximum(factors[:, 1], link[question, chosen], out=factors[:, 1])
+        np.minimum(now[:, 4] + is_linked[question, chosen], 1, out=now[:, 4])
+        np.maximum(now[:, 5:], alike[question, chosen], out=now[:, 5:])
+    by_question = np.array(taken).T
+    features = np.array(steps)
+    return [
+        (_with_first(q.order, by_question[i][:pool]), features[: pool - 1, i, :, :pool])
+        for i, q in enumerate(asked)
+        for pool in (len(q.has),)
+    ]
+
+
+def _with_first(order: Ints, taken: Ints) -> Ints:
+    """Move the entries at the indices ``taken`` to the front."""
     others = np.ones(len(order), bool)
     others[taken] = False
-    ranked = np.concatenate((pool.take(taken), order[others]))
-    return ranked, np.array(steps, np.float32).reshape(-1, *now.shape)
+    return np.concatenate((order.take(taken), order[others]))
 
 
 def _links_within(mentions: Mentions, pool: Ints, count: int) -> Floats:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from chatbot_mvp.retrieval.bridge.arrays import Array, Doubles, Floats, Ints, best_first
-from chatbot_mvp.retrieval.bridge.candidates import Candidates, Scratch, describe, joined
+from chatbot_mvp.retrieval.bridge.candidates import Candidates, Scratch
 from chatbot_mvp.retrieval.bridge.corpus import Corpus
 from chatbot_mvp.retrieval.bridge.links import (
     Links,
@@ -44,55 +44,44 @@ _LINK_COUNT = np.minimum(np.cumsum([0, *[0.2] * _PARENTS], dtype=np.float32), np
 
 
 def first_look(
-    corpus: Corpus,
-    terms: Terms,
-    named: Named,
-    rows: Ints,
-    place: dict[int, int],
-    bm25: Floats,
-    cosine: Floats,
-    scratch: Scratch,
-) -> tuple[Candidates, Ints]:
-    """Describe the documents found, and follow the links of the best ones.
+    corpus: Corpus, terms: Terms, named: Named, c: Candidates, place: dict[int, int], bm25: Floats, cosine: Floats
+) -> Ints:
+    """Follow the links of the best documents found.
 
     Args:
-        rows: rows of the documents, at least one.
-        place: row of each -> its position in ``rows``.
+        c: the documents found, at least one.
+        place: row of each -> its position in ``c``.
         bm25: score of each in the first search; 0 for documents that it did not find.
         cosine: cosine of each with the question; empty without vectors.
 
     Returns:
-        (the candidates, rows of further documents that the best candidates mention or are mentioned by)
+        Rows of further documents that the best candidates mention or are mentioned by.
     """
-    c = describe(corpus, terms, rows, scratch.of_term)
     own = _own(corpus, terms, named, c, place, cosine)
-    return c, linked_rows(corpus, rows, place, _hand_set(c, bm25, own), _FIRST_PARENTS)
+    return linked_rows(corpus, c.rows, place, _hand_set(c, bm25, own), _FIRST_PARENTS)
 
 
 def all_features(
     corpus: Corpus,
     terms: Terms,
     named: Named,
-    found: Candidates,
-    linked: Ints,
+    c: Candidates,
     place: dict[int, int],
     bm25: Floats,
     cosine: Floats,
     scratch: Scratch,
-) -> tuple[Candidates, Mentions, Floats]:
+) -> tuple[Mentions, Floats]:
     """Compute the feature matrix of all candidates.
 
     Args:
-        found: the candidates that ``first_look`` described.
-        linked: rows of the further documents that ``first_look`` returned.
-        place: row of each of ``found`` -> its position.
-        bm25, cosine: values of ``found``, then of ``linked``; ``cosine`` is empty without vectors.
+        c: the documents found, then those linked to them.
+        place: row of each document found -> its position in ``c``.
+        bm25, cosine: values of ``c``; ``cosine`` is empty without vectors.
 
     Returns:
-        (all candidates, mentions between them, features of shape (FEATURES, candidates)). VECTOR_FEATURES are 0 without
+        (mentions between the candidates, features of shape (FEATURES, candidates)). VECTOR_FEATURES are 0 without
         vectors.
     """
-    c = joined(found, describe(corpus, terms, linked, scratch.of_term)) if len(linked) else found
     features = _own(corpus, terms, named, c, place, cosine)
     look = _hand_set(c, bm25, features)
     mentions = find_mentions(corpus, c, scratch.of_row)
@@ -107,12 +96,10 @@ def all_features(
     new = new_shares(terms, c, parents)
     _add_links(terms, c, links_of(corpus, mentions, parents, new), parents, features)
     _add_words(corpus, terms, c, parents, new, features, scratch.small_sets)
-    return c, mentions, features
+    return mentions, features
 
 
-def _own(
-    corpus: Corpus, terms: Terms, named: Named, c: Candidates, place: dict[int, int], cosine: Floats
-) -> Floats:
+def _own(corpus: Corpus, terms: Terms, named: Named, c: Candidates, place: dict[int, int], cosine: Floats) -> Floats:
     """Compute the features that need no links; the other rows of the matrix are 0."""
     features = np.zeros((len(FEATURES), len(c.rows)), np.float32)
     if len(named.rows):

@@ -153,5 +153,5 @@ def _around(
     sentence = mentions.sentence.take(at) + (c.first_sentence - corpus.sentence_start.take(c.rows)).take(holder)
     near += c.in_sentence.take(sentence, axis=0)
     near *= terms.idf
-    share: Doubles = (near * (1 - c.in_title.take(named, axis=0)))@ np.ones(len(terms.idf)) / terms.total
+    share: Doubles = (near * (1 - c.in_title.take(named, axis=0))) @ np.ones(len(terms.idf)) / terms.total
     return share

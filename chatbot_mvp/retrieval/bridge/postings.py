@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from chatbot_mvp.retrieval.bridge.arrays import Array, Floats, Ints, best_first, distinct, offsets
+from chatbot_mvp.retrieval.bridge.arrays import Array, Floats, Ints, distinct, offsets
 
 _K1, _B = 1.2, 0.75
 _TITLE_BOOST = 2.0
@@ -90,9 +90,9 @@ def search(postings: Postings, terms: Ints, limit: int, total: Floats) -> tuple[
         least = max(least, np.partition(highest, -limit)[-limit])
     blocks = (highest >= least).nonzero()[0]
     reached = total.take(blocks, axis=1)
-    height, block = (reached >= least).nonzero()
-    rows = height * total.shape[1] + blocks.take(block)
-    scores = reached[height, block]
+    at = (reached >= least).reshape(-1).nonzero()[0]
+    rows = at // len(blocks) * total.shape[1] + blocks.take(at % len(blocks))
+    scores = reached.take(at)
     total.fill(0)
     order = np.lexsort((rows, -scores))[:limit]
     return rows[order], scores[order]

@@ -30,8 +30,10 @@ class Terms(NamedTuple):
     """``idf`` in double precision, for sums."""
     total: float
     """Sum of ``idf``; 1 if the question has no terms."""
-    pair_key: Ints
-    """For each pair of successive terms of the question, first index * T + second index, in rising order."""
+    pair_first: Ints
+    """For each pair of successive terms of the question, the index of the first term. Rises along the pairs."""
+    pair_second: Ints
+    """For each pair, the index of the second term. Rises along pairs of equal first terms."""
     pair_weight: Floats
     """For each pair, its lower idf as a share of the sum over all pairs, 0-1."""
 
@@ -84,6 +86,7 @@ def _pairs(slots: list[int], idf: list[float]) -> dict[str, Array]:
     lower = [min(idf[first], idf[second]) for first, second in pairs]
     total = sum(lower) or 1.0
     return {
-        "pair_key": np.array([first * len(idf) + second for first, second in pairs], np.int64),
+        "pair_first": np.array([first for first, _ in pairs], np.int64),
+        "pair_second": np.array([second for _, second in pairs], np.int64),
         "pair_weight": np.array([weight / total for weight in lower], np.float32),
     }
