@@ -36,10 +36,9 @@ class Ranked(NamedTuple):
     """Score of each document of the pool, minus the best one. Shape (P,)."""
     has: Floats
     """Shape (P, T): 1 where the document has the term."""
-    link: Floats
-    """Square root of the strongest mention between each two documents, shape (P, P)."""
-    alike: Floats
-    """Result of ``likeness``, shape (P, 2, P)."""
+    between: Floats
+    """For each document of the pool and each other one: shared words (0-1), likeness of the titles (0-1), square root of
+    the strongest mention between the two (0-1). Shape (P, 3, P)."""
 
 
 def compare(corpus: Corpus, terms: Terms, c: Candidates, mentions: Mentions, score: Floats, sets: Array) -> Ranked:
@@ -52,14 +51,11 @@ def compare(corpus: Corpus, terms: Terms, c: Candidates, mentions: Mentions, sco
     """
     order = best_first(score)
     pool = order[:POOL]
-    return Ranked(
-        terms,
-        order,
-        score.take(pool) - score[pool[0]],
-        c.has.take(pool, axis=0).astype(np.float32),
-        _links_within(mentions, pool, len(order)),
-        likeness(corpus, terms, c.rows.take(pool), sets),
-    )
+    between = np.empty((len(pool), 3, len(pool)), np.float32)
+    between[:, 0], between[:, 1] = likeness(corpus, terms, c.rows.take(pool), sets)
+    between[:, 2] = _links_within(mentions, pool, len(order))
+    has = c.has.take(pool, axis=0).astype(np.float32)
+    return Ranked(terms, order, score.take(pool) - score[pool[0]], has, between)
 
 
 def choose(asked: Sequence[Ranked], weights: Floats) -> list[tuple[Ints, Floats]]:
@@ -73,49 +69,50 @@ def choose(asked: Sequence[Ranked], weights: Floats) -> list[tuple[Ints, Floats]
         (steps, features, pool)).
     """
     count, size = len(asked), max(len(q.terms.idf) for q in asked)
+    width = max(len(q.has) for q in asked)
     # Pools of fewer documents and questions of fewer terms are filled up with zeros.
-    has = np.zeros((count, POOL, size), np.float32)
-    left = np.zeros((count, size, 1), np.float32)
-    link = np.zeros((count, POOL, POOL), np.float32)
-    alike = np.zeros((count, POOL, 2, POOL), np.float32)
-    now = np.zeros((count, len(STEP_FEATURES), POOL), np.float32)
-    barred = np.full((count, POOL), -np.inf)
+    has = np.zeros((count, width, size), np.float32)
+    left = np.zeros((count, size, 1), np.float32)  # idf share of the terms that no chosen document has
+    between = np.zeros((count, width, 3, width), np.float32)
+    # The step features of all documents, and the square root of their strongest mention by or of a chosen document.
+    now = np.zeros((count, len(STEP_FEATURES) + 1, width), np.float32)
+    barred = np.full((count, width), -np.inf)
     for i, q in enumerate(asked):
         pool, terms = q.has.shape
         has[i, :pool, :terms] = q.has
         left[i, :terms, 0] = q.terms.idf / np.float32(q.terms.total)
-        link[i, :pool, :pool] = q.link
-        alike[i, :pool, :, :pool] = q.alike
+        between[i, :pool, :, :pool] = q.between
         now[i, 0, :pool] = q.relative
-        barred[i, 1:pool] = 0
-    lacks, has_by_term = 1 - has[..., None], has.transpose(0, 2, 1).copy()
-    is_linked = (link >= _LINKED) * _ONE_LINK
-    left *= lacks[:, 0]
-    now[:, 4], now[:, 5:] = is_linked[:, 0], alike[:, 0]
-    # Factors of a document's new terms for the features "new", "linked_new" and "alone_new".
-    factors = np.ones((count, 3, POOL), np.float32)
-    factors[:, 1] = link[:, 0]
-    question, of_feature = np.arange(count), weights[:, None]
-    taken, steps = [np.zeros(count, np.int64)], []
-    for _ in range(DEPTH - 1):
-        np.equal(factors[:, 1], 0, out=factors[:, 2])
-        np.multiply(factors, np.add.reduce(has_by_term * left, 1)[:, None], out=now[:, 1:4])
-        steps.append(now.copy())
-        value = np.add.reduce(of_feature * now, 1, np.float64)
+        barred[i, :pool] = 0
+    has_by_term = has.transpose(0, 2, 1).copy()
+    lacks, to_others = (1 - has).reshape(-1, size, 1), between.reshape(-1, 3, width)
+    begin, of_feature = width * np.arange(count), weights[:, None]
+    features, links, linked = now[:, :-1], now[:, 4], now[:, 7]
+    chosen, taken, steps = np.zeros(count, np.int64), [], []
+    while True:
+        taken.append(chosen)
+        if len(taken) == min(DEPTH, width):
+            break
+        at = begin + chosen
+        barred.reshape(-1)[at] = -np.inf
+        left *= lacks.take(at, axis=0)
+        more = to_others.take(at, axis=0)
+        np.maximum(now[:, 5:], more, out=now[:, 5:])
+        links += (more[:, 2] >= _LINKED) * _ONE_LINK
+        np.minimum(links, 1, out=links)
+        now[:, 1] = np.add.reduce(has_by_term * left, 1)
+        np.multiply(now[:, 1], linked, out=now[:, 2])
+        np.multiply(now[:, 1], linked == 0, out=now[:, 3])
+        steps.append(features.copy())
+        value = np.add.reduce(of_feature * features, 1, np.float64)
         value += barred
         chosen = value.argmax(axis=1)
-        taken.append(chosen)
-        barred[question, chosen] = -np.inf
-        left *= lacks[question, chosen]
-        np.maximum(factors[:, 1], link[question, chosen], out=factors[:, 1])
-        np.minimum(now[:, 4] + is_linked[question, chosen], 1, out=now[:, 4])
-        np.maximum(now[:, 5:], alike[question, chosen], out=now[:, 5:])
     by_question = np.array(taken).T
-    features = np.array(steps)
+    history = np.array(steps).reshape(-1, *features.shape)
+    sizes = [len(q.has) for q in asked]
     return [
-        (_with_first(q.order, by_question[i][:pool]), features[: pool - 1, i, :, :pool])
-        for i, q in enumerate(asked)
-        for pool in (len(q.has),)
+        (_with_first(q.order, first[:pool]), history[: pool - 1, i, :, :pool])
+        for i, (q, first, pool) in enumerate(zip(asked, by_question, sizes, strict=True))
     ]
 
 

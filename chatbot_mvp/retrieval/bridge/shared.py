@@ -26,26 +26,24 @@ def shared_words(corpus: Corpus, terms: Terms, rows: Ints, others: Ints, sets: A
     return _as_share(corpus, _common(corpus, rows, others, len(others), terms, sets), rows, others)
 
 
-def likeness(corpus: Corpus, terms: Terms, rows: Ints, sets: Array) -> Floats:
+def likeness(corpus: Corpus, terms: Terms, rows: Ints, sets: Array) -> tuple[Floats, Floats]:
     """Compare each two of P documents, 64 at most.
 
     Args:
         sets: work array ``sets`` of ``Scratch``.
 
     Returns:
-        Shape (P, 2, P): in the middle axis first ``shared_words``, then the idf-weighted Jaccard similarity of the
-        titles' terms, 0-1, which is 0 on the diagonal.
+        (``shared_words``, shape (P, P); idf-weighted Jaccard similarity of the titles' terms, shape (P, P), 0-1, 0 on
+        the diagonal)
     """
     size = len(rows)
     spans = np.concatenate((rows, rows + corpus.documents))
     common = _common(corpus, spans, spans, size, terms, sets)
     words, titles = common[:size], common[size:]
     weight = corpus.title_weight.take(rows)
-    alike = np.empty((size, 2, size), np.float32)
-    alike[:, 0] = _as_share(corpus, words, rows, rows)
-    np.divide(titles, np.maximum(weight[:, None] + weight - titles, _TINY), out=alike[:, 1])
-    alike.reshape(-1)[size :: 2 * size + 1] = 0
-    return alike
+    alike: Floats = titles / np.maximum(weight[:, None] + weight - titles, _TINY)
+    alike.reshape(-1)[:: size + 1] = 0
+    return _as_share(corpus, words, rows, rows), alike
 
 
 def _as_share(corpus: Corpus, common: Floats, rows: Ints, others: Ints) -> Floats:

@@ -1,8 +1,8 @@
 """The walk over mentions: a hand-set first score, expansion along links, a learned linear score, and a greedy choice.
 
-The numeric work is in ``candidates``, ``features``, ``links`` and ``choice``; this module calls them in order. The arrays
-of one question are so small that the calls of NumPy take most of the time. So each function makes few of them, and
-describing the documents and the greedy choice serve all questions of a batch at once.
+The numeric work is in ``candidates``, ``features``, ``links`` and ``choice``; this module calls them in order. The
+arrays of a question are so small that most of the time goes into calling NumPy. So functions make few calls, and the
+description of the documents and the greedy choice serve all questions of a batch together.
 """
 
 from __future__ import annotations
