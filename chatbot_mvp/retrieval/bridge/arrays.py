@@ -46,7 +46,7 @@ def distinct(values: Array) -> tuple[Array, Ints]:
     first = np.ones(len(values), bool)
     np.not_equal(values[1:], values[:-1], out=first[1:])
     at = np.flatnonzero(first)
-    return values[at], np.diff(at, append=len(values))
+    return values[at], np.concatenate((at[1:], [len(values)]))[: len(at)] - at
 
 
 def best_first(score: Floats) -> Ints:

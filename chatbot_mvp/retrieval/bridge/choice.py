@@ -37,8 +37,8 @@ class Ranked(NamedTuple):
     has: Floats
     """Shape (P, T): 1 where the document has the term."""
     between: Floats
-    """For each document of the pool and each other one: shared words (0-1), likeness of the titles (0-1), square root of
-    the strongest mention between the two (0-1). Shape (P, 3, P)."""
+    """For each document of the pool and each other one: shared words (0-1), likeness of the titles (0-1), square root
+    of the strongest mention between the two (0-1), and 1/3 if that mention counts as a link. Shape (P, 4, P)."""
 
 
 def compare(corpus: Corpus, terms: Terms, c: Candidates, mentions: Mentions, score: Floats, sets: Array) -> Ranked:
@@ -51,9 +51,10 @@ def compare(corpus: Corpus, terms: Terms, c: Candidates, mentions: Mentions, sco
     """
     order = best_first(score)
     pool = order[:POOL]
-    between = np.empty((len(pool), 3, len(pool)), np.float32)
+    between = np.empty((len(pool), 4, len(pool)), np.float32)
     between[:, 0], between[:, 1] = likeness(corpus, terms, c.rows.take(pool), sets)
     between[:, 2] = _links_within(mentions, pool, len(order))
+    between[:, 3] = (between[:, 2] >= _LINKED) * _ONE_LINK
     has = c.has.take(pool, axis=0).astype(np.float32)
     return Ranked(terms, order, score.take(pool) - score[pool[0]], has, between)
 
@@ -73,7 +74,7 @@ def choose(asked: Sequence[Ranked], weights: Floats) -> list[tuple[Ints, Floats]
     # Pools of fewer documents and questions of fewer terms are filled up with zeros.
     has = np.zeros((count, width, size), np.float32)
     left = np.zeros((count, size, 1), np.float32)  # idf share of the terms that no chosen document has
-    between = np.zeros((count, width, 3, width), np.float32)
+    between = np.zeros((count, width, 4, width), np.float32)
     # The step features of all documents, and the square root of their strongest mention by or of a chosen document.
     now = np.zeros((count, len(STEP_FEATURES) + 1, width), np.float32)
     barred = np.full((count, width), -np.inf)
@@ -85,7 +86,7 @@ def choose(asked: Sequence[Ranked], weights: Floats) -> list[tuple[Ints, Floats]
         now[i, 0, :pool] = q.relative
         barred[i, :pool] = 0
     has_by_term = has.transpose(0, 2, 1).copy()
-    lacks, to_others = (1 - has).reshape(-1, size, 1), between.reshape(-1, 3, width)
+    lacks, to_others = (1 - has).reshape(-1, size, 1), between.reshape(-1, 4, width)
     begin, of_feature = width * np.arange(count), weights[:, None]
     features, links, linked = now[:, :-1], now[:, 4], now[:, 7]
     chosen, taken, steps = np.zeros(count, np.int64), [], []
@@ -97,8 +98,8 @@ def choose(asked: Sequence[Ranked], weights: Floats) -> list[tuple[Ints, Floats]
         barred.reshape(-1)[at] = -np.inf
         left *= lacks.take(at, axis=0)
         more = to_others.take(at, axis=0)
-        np.maximum(now[:, 5:], more, out=now[:, 5:])
-        links += (more[:, 2] >= _LINKED) * _ONE_LINK
+        np.maximum(now[:, 5:], more[:, :3], out=now[:, 5:])
+        links += more[:, 3]
         np.minimum(links, 1, out=links)
         now[:, 1] = np.add.reduce(has_by_term * left, 1)
         np.multiply(now[:, 1], linked, out=now[:, 2])
