@@ -112,7 +112,8 @@ def describe(corpus: Corpus, asked: Sequence[Terms], rows: Sequence[Ints], of_te
 def joined(one: Candidates, other: Candidates) -> Candidates:
     """Concatenate two disjoint sets of candidates."""
     moved = other._replace(first_sentence=other.first_sentence + len(one.in_sentence))
-    return Candidates(*(np.concatenate(both) for both in zip(one, moved, strict=True)))
+    arrays: list[tuple[Array, Array]] = list(zip(one, moved, strict=True))
+    return Candidates(*map(np.concatenate, arrays))
 
 
 def _hits(corpus: Corpus, asked: Sequence[Terms], rows: Ints, bounds: Ints, of_term: Array) -> _Hits:

@@ -86,7 +86,7 @@ def choose(asked: Sequence[Ranked], weights: Floats) -> list[tuple[Ints, Floats]
         now[i, 0, :pool] = q.relative
         barred[i, :pool] = 0
     has_by_term = has.transpose(0, 2, 1).copy()
-    lacks, to_others = (1 - has).reshape(-1, size, 1), between.reshape(-1, 4, width)
+    lacks, to_others = (1 - has).reshape(count * width, size, 1), between.reshape(count * width, 4, width)
     begin, of_feature = width * np.arange(count), weights[:, None]
     features, links, linked = now[:, :-1], now[:, 4], now[:, 7]
     chosen, taken, steps = np.zeros(count, np.int64), [], []

@@ -22,9 +22,6 @@ from chatbot_mvp.settings.model import PROJECT_ROOT, Settings
 from chatbot_mvp.types import Chunk
 from tests.fakes import FakeEmbedder
 
-# The first test that walks compiles for 20 s where nothing is kept yet: one worker does, while the other has "llama".
-pytestmark = pytest.mark.xdist_group("bridge")
-
 WALKING = [name for name, strategy in STRATEGIES.items() if strategy.needs_links]
 TEXTS = {
     "Kestrel Bridge": "The Kestrel Bridge was designed by Ada Vidarte. It was opened in 1931.",
