@@ -36,6 +36,8 @@ from chatbot_mvp.text import Analyzer
 
 LEXICAL_CANDIDATES = 80
 VECTOR_CANDIDATES = 60
+_BATCH = 32
+"""Number of questions ranked together, which bounds the memory."""
 
 Cosine = Callable[[Ints], Floats]
 """Maps rows of the corpus to their cosines with the question."""
@@ -140,16 +142,8 @@ class BridgeWalk:
         Args:
             limit: number of documents returned at most.
         """
-        prepared = self.prepare(questions)
-        asked = [p for p in prepared if p is not None]
-        if self._linear is None or self._step is None:
-            scores = [p.features[HAND] for p in asked]
-            orders = [best_first(score) for score in scores]
-        else:
-            scores = [self._linear @ p.features for p in asked]
-            orders = [order for order, _ in self.choose(asked, scores, self._step)]
-        ranked = iter([_ranking(*one, limit) for one in zip(asked, scores, orders, strict=True)])
-        return [Ranking(_NOBODY, _NONE, {}, (_NOBODY, _NONE), 0, 0) if p is None else next(ranked) for p in prepared]
+        batches = [questions[begin : begin + _BATCH] for begin in range(0, len(questions), _BATCH)]
+        return [ranking for batch in batches for ranking in self._rank(batch, limit)]
 
     def prepare(self, questions: Sequence[Question]) -> list[Prepared | None]:
         """Compute candidates and features of each question; None if a question has no candidates."""
@@ -181,6 +175,18 @@ class BridgeWalk:
             for p, score in zip(prepared, scores, strict=True)
         ]
         return choose(compared, step) if compared else []
+
+    def _rank(self, questions: Sequence[Question], limit: int) -> list[Ranking]:
+        prepared = self.prepare(questions)
+        asked = [p for p in prepared if p is not None]
+        if self._linear is None or self._step is None:
+            scores = [p.features[HAND] for p in asked]
+            orders = [best_first(score) for score in scores]
+        else:
+            scores = [self._linear @ p.features for p in asked]
+            orders = [order for order, _ in self.choose(asked, scores, self._step)]
+        ranked = iter([_ranking(*one, limit) for one in zip(asked, scores, orders, strict=True)])
+        return [Ranking(_NOBODY, _NONE, {}, (_NOBODY, _NONE), 0, 0) if p is None else next(ranked) for p in prepared]
 
     def _find(self, question: Question) -> _Found:
         terms, named = read_question(question.text, self._graph, self._analyzer)

@@ -85,6 +85,15 @@ def test_a_corpus_of_next_to_nothing_is_walked(tmp_path: Path, texts: dict[str, 
     assert len(titles(pipeline(tmp_path, "BRIDGE", texts), "a word about A")) <= 1
 
 
+def test_a_ranking_does_not_depend_on_the_other_questions_of_its_batch(tmp_path: Path) -> None:
+    """Questions of different lengths, without candidates, and repeated ones share one batch."""
+    made = pipeline(tmp_path, "BRIDGE_HYBRID")
+    questions = ["Sauceda", "", "Where was the designer of the Kestrel Bridge born?", "Engineer?", "", "Sauceda"]
+    together = [[(hit.chunk.doc_id, hit.score, hit.signals) for hit in t.hits] for t in made.retrieve(questions)]
+    alone = [[(hit.chunk.doc_id, hit.score, hit.signals) for hit in made.retrieve([q])[0].hits] for q in questions]
+    assert together == alone
+
+
 def test_threads_do_not_disturb_each_other(tmp_path: Path) -> None:
     """The work space of a walk belongs to its thread."""
     made = pipeline(tmp_path, "BRIDGE")
