@@ -33,8 +33,8 @@ from chatbot_mvp.embedding.e5.weights import E5File, model_file
 from chatbot_mvp.embedding.transformer import TransformerEmbedder
 from chatbot_mvp.evaluation.kb.questions import KbQuestion, evaluate_kb, load_questions
 from chatbot_mvp.retrieval.indexes.corpus import CorpusIndex
-from chatbot_mvp.retrieval.indexes.dense_side import DenseSide
 from chatbot_mvp.retrieval.indexes.dense import ExactVectors
+from chatbot_mvp.retrieval.indexes.dense_side import DenseSide
 from chatbot_mvp.retrieval.kb.vocabulary import KbIndex
 from chatbot_mvp.retrieval.pipeline import Pipeline, build_pipeline
 from chatbot_mvp.retrieval.stages.fusion import adaptive_alpha
