@@ -63,7 +63,9 @@ def main() -> None:
 
 def _cpu(arguments: list[str], environment: Mapping[str, str]) -> float:
     before = _spent()
-    subprocess.run([sys.executable, "-m", "chatbot_mvp.cli", *arguments], env=environment, check=True, capture_output=True)
+    subprocess.run(
+        [sys.executable, "-m", "chatbot_mvp.cli", *arguments], env=environment, check=True, capture_output=True
+    )
     return _spent() - before
 
 
@@ -101,7 +103,7 @@ def _print_page(repeats: int) -> None:
 
 
 def _print_packages(count: int) -> None:
-    installed = {canonicalize_name(found.name): found for found in metadata.distributions()}
+    installed = {str(canonicalize_name(found.name)): found for found in metadata.distributions()}
     sizes = {name: _bytes(found) for name, found in installed.items()}
     forced = _forced_by(installed)
     print(f"\n{len(installed)} packages, {sum(sizes.values()) / 2**20:,.0f} MB\n")

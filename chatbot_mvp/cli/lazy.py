@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterator, Mapping
 from importlib import import_module
 from typing import Any
@@ -21,7 +22,11 @@ class LazyCommand(TyperCommand):
     def load(self) -> Any:
         """Import the command's module and return the command."""
         module, _, attribute = self.source.partition(":")
-        group = typer.main.get_group(getattr(import_module(module), attribute))
+        gc.disable()  # the collector would scan the growing number of imported objects again and again
+        try:
+            group = typer.main.get_group(getattr(import_module(module), attribute))
+        finally:
+            gc.enable()
         return group.commands[str(self.name)]
 
 
@@ -31,6 +36,14 @@ class LazyGroup(TyperGroup):
     def __init__(self, name: str | None, summary: str | None, *commands: LazyCommand | LazyGroup) -> None:
         """Args: summary: help text; commands: in the order in which help shows them."""
         super().__init__(name=name, help=summary, no_args_is_help=True, commands=list(commands))
+
+    def leaves(self, path: str = "") -> Iterator[tuple[str, LazyCommand]]:
+        """Yield every command below this group with its path, as in "kb ask"."""
+        for name, command in self.commands.items():
+            if isinstance(command, LazyGroup):
+                yield from command.leaves(f"{path}{name} ")
+            elif isinstance(command, LazyCommand):
+                yield f"{path}{name}", command
 
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
         """Return the name, the imported command and the remaining arguments of what ``args`` invoke."""

@@ -1,4 +1,4 @@
-"""Chart of a data set's last runs. Imported once there are runs to draw: Altair takes a quarter of a second to import."""
+"""Chart of a data set's last runs. Imported only to draw it, because Altair takes time to import."""
 
 from __future__ import annotations
 
