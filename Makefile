@@ -51,12 +51,13 @@ $(VENV)/.installed-dev: $(VENV)/.installed pyproject.toml
 
 # requirements.txt is resolved from pyproject.toml, with the hashes of all files of each release; run this after a change
 # of dependencies. The first step resolves the extras too, so that none of them needs another version of a package.
-PIP_COMPILE := $(BIN)/pip-compile --quiet --strip-extras --allow-unsafe --no-annotate --no-header --no-emit-index-url \
+# Names keep their extras in requirements.txt: pip does not match google-api-core[grpc] with hashes of google-api-core.
+PIP_COMPILE := $(BIN)/pip-compile --quiet --allow-unsafe --no-annotate --no-header --no-emit-index-url \
 	--no-emit-find-links --no-emit-trusted-host
 lock: $(VENV)/.installed-dev
-	$(PIP_COMPILE) --upgrade --all-extras --output-file $(VENV)/all-extras.txt pyproject.toml
-	$(PIP_COMPILE) --upgrade --constraint $(VENV)/all-extras.txt --generate-hashes --output-file requirements.txt \
-		pyproject.toml
+	$(PIP_COMPILE) --upgrade --strip-extras --all-extras --output-file $(VENV)/all-extras.txt pyproject.toml
+	$(PIP_COMPILE) --upgrade --no-strip-extras --constraint $(VENV)/all-extras.txt --generate-hashes \
+		--output-file requirements.txt pyproject.toml
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache
