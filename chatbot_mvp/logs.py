@@ -15,7 +15,7 @@ from types import TracebackType
 from typing import Any, TextIO
 from urllib.parse import quote
 
-from chatbot_mvp.settings.model import MASK, SECRETS, Settings
+from chatbot_mvp.settings.early import MASK
 
 _log = logging.getLogger(__name__)
 
@@ -54,12 +54,6 @@ def configure(form: str, verbose: bool = False, secrets: Sequence[str] = (), err
     if form == "jsonl":
         logging.captureWarnings(True)
         sys.excepthook = _uncaught
-
-
-def secrets_of(settings: Settings) -> list[str]:
-    """Return the non-empty values of the secret settings."""
-    found = [getattr(settings, name).get_secret_value() for name in SECRETS]
-    return [secret for secret in found if secret]
 
 
 def is_jsonl() -> bool:

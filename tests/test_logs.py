@@ -16,7 +16,8 @@ import pytest
 
 from chatbot_mvp import logs
 from chatbot_mvp.cli.progress import ProgressLine, progress_event
-from chatbot_mvp.settings.model import PROJECT_ROOT, SECRETS, Settings, log_format
+from chatbot_mvp.settings.early import log_format
+from chatbot_mvp.settings.model import PROJECT_ROOT, SECRETS, Settings
 from chatbot_mvp.types import Progress
 from tests.cli.test_main import CONTRACT
 from tests.conftest import Command
@@ -97,7 +98,7 @@ def test_no_secret_is_in_any_line(
     form: str, settings: Settings, capsys: pytest.CaptureFixture[str], logging_as_it_was: None
 ) -> None:
     values = {name: f'very/"secret"-{name}' for name in SECRETS}
-    found = logs.secrets_of(settings.with_changes(**values))
+    found = settings.with_changes(**values).secret_values
     assert sorted(found) == sorted(values.values())
     logs.configure(form, verbose=True, secrets=found)
     log = logging.getLogger("some.library")

@@ -10,7 +10,8 @@ import typer
 
 from chatbot_mvp import logs
 from chatbot_mvp.app import App, build_app
-from chatbot_mvp.settings.model import load_settings, log_format
+from chatbot_mvp.settings.early import log_format
+from chatbot_mvp.settings.model import load_settings
 
 EnvOption = Annotated[Path | None, typer.Option("--env", help="Read this file instead of ./.env")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout")]
@@ -22,7 +23,7 @@ def open_app(env: Path | None, verbose: bool = False, **overrides: Any) -> App:
     # Configured first because reading the settings may already log warnings.
     logs.configure(log_format(env), verbose)
     settings = load_settings(env, **overrides)
-    logs.configure(settings.log_format, verbose, logs.secrets_of(settings))
+    logs.configure(settings.log_format, verbose, settings.secret_values)
     return build_app(settings)
 
 

@@ -13,7 +13,7 @@ from chatbot_mvp.cli.common import EnvOption, JsonOption, VerboseOption, open_ap
 from chatbot_mvp.cli.progress import ProgressLine
 from chatbot_mvp.datasets import hotpotqa
 
-datasets = typer.Typer(no_args_is_help=True, help="Download, list and share data sets.")
+datasets = typer.Typer()
 
 
 @datasets.command("fetch")

@@ -12,7 +12,7 @@ from chatbot_mvp.cli.common import EnvOption, JsonOption, open_app, print_json
 from chatbot_mvp.cli.progress import ProgressLine
 from chatbot_mvp.errors import ExportNotWritten
 
-kb = typer.Typer(no_args_is_help=True, help="Ask a document and measure the answers.")
+kb = typer.Typer()
 
 
 @kb.command("ask")

@@ -1,101 +1,21 @@
-"""Command line of the App. With ``--json``, stdout is exactly one JSON object; everything else goes to stderr."""
+"""Entry point of the command line: runs a command and turns errors into a line on stderr and an exit code."""
 
 from __future__ import annotations
 
 import logging
 import os
 import sys
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
 from chatbot_mvp import logs
-from chatbot_mvp.api import ProviderStatus
-from chatbot_mvp.cli.common import EnvOption, JsonOption, open_app, print_json
-from chatbot_mvp.cli.datasets import datasets
-from chatbot_mvp.cli.kb import kb
-from chatbot_mvp.cli.ragas import ragas
-from chatbot_mvp.cli.runs import benchmark
+from chatbot_mvp.cli.commands import cli
 from chatbot_mvp.errors import ChatbotError, RunStopped
-from chatbot_mvp.health import Check
-from chatbot_mvp.settings.model import log_format, misnamed_settings
-from chatbot_mvp.settings.password import LEAST_CHARS, hash_password
+from chatbot_mvp.settings.early import log_format
 
 _UsageError: Any = typer.BadParameter.mro()[1]
 """Click's UsageError. Newer versions of Typer bundle their own Click, so it is not imported by name."""
-
-cli = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, help=__doc__)
-cli.add_typer(benchmark, name="benchmark")
-cli.add_typer(kb, name="kb")
-cli.add_typer(datasets, name="datasets")
-cli.add_typer(ragas, name="ragas")
-
-
-@cli.command("hash-password")
-def hash_password_command() -> None:
-    """Ask for a password and print the ADMIN_PASSWORD line with its hash, to paste into .env."""
-    password = typer.prompt("Password", hide_input=True, confirmation_prompt=True, err=True)
-    if len(password) < LEAST_CHARS:
-        raise typer.BadParameter(f"{LEAST_CHARS} characters or more are needed", param_hint="password")
-    print(f"ADMIN_PASSWORD={hash_password(password)}")
-
-
-@cli.command("serve")
-def serve_chat(
-    host: Annotated[str, typer.Option(help="Address to listen on; by default, only this machine")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=1, max=65_535)] = 8600,
-    env: EnvOption = None,
-) -> None:
-    """Serve the chat to other programs as an OpenAI-compatible endpoint, protected by SERVE_TOKEN."""
-    from chatbot_mvp.server.openai import serve
-
-    serve(open_app(env), host, port)
-
-
-@cli.command()
-def doctor(env: EnvOption = None, as_json: JsonOption = False) -> None:
-    """Check the configuration, and which configured parts respond."""
-    app = open_app(env)
-    hints = [str(miss) for miss in misnamed_settings(env)]
-    checks = [Check("settings", not hints, " ".join(hints) or "no name looks misspelt"), *app.parts.check()]
-    providers = app.providers.check_configured()
-    if as_json:
-        told = {check.name: {"ok": check.ok, "detail": check.detail} for check in checks}
-        rows = {status.name: _provider_json(status, app.live.provider_reason) for status in providers}
-        print_json({**told, "providers": rows})
-        return
-    for check in checks:
-        print(f"{'ok ' if check.ok else 'NO '} {check.name}: {check.detail}")
-    print(f"provider chosen: {app.settings.provider}, because {app.live.provider_reason}")
-    print("providers:")
-    for status in providers:
-        print(_provider_line(status))
-
-
-def _provider_json(status: ProviderStatus, reason: str) -> dict[str, Any]:
-    """``reason`` says why the chosen one is chosen."""
-    check = status.check
-    return {
-        "configured": status.configured,
-        "missing": status.missing,
-        "chosen": status.chosen,
-        "chosen_because": reason if status.chosen else None,
-        "model": status.model,
-        "reachable": check.reachable if check else None,
-        "seconds": round(check.seconds, 4) if check and check.seconds is not None else None,
-        "error": str(check.error) if check and check.error else None,
-    }
-
-
-def _provider_line(status: ProviderStatus) -> str:
-    check = status.check
-    mark = "*" if status.chosen else " "
-    if not status.configured or check is None:
-        return f" {mark} {status.name:<8} not configured; missing: {status.missing}"
-    milliseconds = "" if check.seconds is None else f" ({1_000 * check.seconds:.0f} ms)"
-    state = f"answers{milliseconds}" if check.reachable else f"NO answer: {check.error}"
-    note = "; a small model: not to be relied on" if status.note else ""
-    return f" {mark} {status.name:<8} {status.model or 'no model'}  {state}{note}"
 
 
 def main() -> None:

@@ -13,7 +13,7 @@ from chatbot_mvp.evaluation.ragas.config import config_from, load_config
 from chatbot_mvp.judges.agreement import Estimate
 from chatbot_mvp.runs.result import RunResult, figures_json
 
-ragas = typer.Typer(no_args_is_help=True, help="Score answers of any RAG system with the metrics of Ragas.")
+ragas = typer.Typer()
 
 _CONTRACT = ("run_id", "dataset", "strategy", "fingerprint", "queries", "metrics", "scored", "seconds", "peak_rss_mb")
 _MORE = ("judge", "language", "repeats", "readings", "failures", "not_scored", "spread", "agreement", "usage")

@@ -22,7 +22,7 @@ from chatbot_mvp.runs.result import RAGAS, RunResult
 from chatbot_mvp.runs.search import main_metric
 from chatbot_mvp.settings.model import misnamed_settings
 
-benchmark = typer.Typer(no_args_is_help=True, help="Measure a retrieval strategy on a data set.")
+benchmark = typer.Typer()
 
 BudgetOption = Annotated[
     float | None,

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from chatbot_mvp.datasets.download import download
 from chatbot_mvp.datasets.files import load_dataset
 from chatbot_mvp.errors import DatasetFileUnreadable, EmptyDataset, MissingColumn
 from chatbot_mvp.storage.files import replaced_folder
@@ -74,6 +73,8 @@ def fetch(
         DownloadFailed: a file could not be downloaded.
         DatasetError: a file is not in the hub's format.
     """
+    from chatbot_mvp.datasets.download import download  # its HTTP client is only needed here
+
     sources = []
     for url in urls(base_url, split):
         # Files of different addresses may have equal names, so each address has its own folder.

@@ -222,7 +222,8 @@ def open_storage(settings: Settings) -> Storage | None:
         import boto3
         from botocore.config import Config
     except ImportError as error:
-        raise MissingPackage(feature="S3", package="boto3", command="pip install boto3") from error
+        command = "pip install 'chatbot-mvp[s3]'"
+        raise MissingPackage(feature="S3", package="boto3", command=command) from error
     config = Config(
         # MinIO serves http://host/bucket; http://bucket.host would need an entry in DNS.
         s3={"addressing_style": "path"},

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import io
+from importlib.util import find_spec
 
 import altair as alt
 import pandas as pd
 
+from chatbot_mvp.errors import MissingPackage
 from chatbot_mvp.runs.known_metrics import COMPARED
 from chatbot_mvp.runs.result import RunResult
 
@@ -15,7 +17,14 @@ _WIDTH = 560
 
 
 def plots_of(result: RunResult) -> dict[str, bytes]:
-    """Return name -> SVG of the plots "curves", "intervals" and "causes", as far as the run has the figures."""
+    """Return name -> SVG of the plots "curves", "intervals" and "causes", as far as the run has the figures.
+
+    Raises:
+        MissingPackage: vl-convert-python, with which Altair draws, is not installed.
+    """
+    if find_spec("vl_convert") is None:
+        command = "pip install 'chatbot-mvp[charts]'"
+        raise MissingPackage(feature="Drawing the plots of a report", package="vl-convert-python", command=command)
     drawn = {"curves": _curves(result), "intervals": _intervals(result), "causes": _causes(result)}
     return {name: _svg(chart) for name, chart in drawn.items() if chart is not None}
 

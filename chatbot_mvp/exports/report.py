@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Mapping, Sequence
 
+from chatbot_mvp.errors import MissingPackage
 from chatbot_mvp.exports.base import Exported, FinishedRun
 from chatbot_mvp.runs.known_metrics import COMPARED, METRICS
 from chatbot_mvp.runs.masking import masked_settings
 from chatbot_mvp.runs.result import RunResult
 from chatbot_mvp.runs.rows import SplitFigure
+
+_log = logging.getLogger(__name__)
 
 _EXAMPLES = 5
 _CAPTIONS = {
@@ -30,18 +34,27 @@ _CAUSES = {
 
 
 def to_markdown(run: FinishedRun) -> Exported:
-    """Write ``<run_id>.md`` and its plots ``<run_id>_<name>.svg``."""
+    """Write ``<run_id>.md`` and its plots ``<run_id>_<name>.svg``.
+
+    If the package that draws the plots is not installed, the report says in their place how to install it.
+    """
     # Import here: altair and pandas take a third of a command's start-up time, and only reports need them.
     from chatbot_mvp.exports.plots import plots_of
 
     result = run.result
-    plots = {f"{run.run_id}_{name}.svg": picture for name, picture in plots_of(result).items()}
+    without_plots = ""
+    try:
+        plots = {f"{run.run_id}_{name}.svg": picture for name, picture in plots_of(result).items()}
+    except MissingPackage as error:
+        plots, without_plots = {}, f"This report has no plots. {error}"
+        _log.warning("%s: %s", run.run_id, without_plots)
     sections = [
         f"# {_cell(run.manifest.dataset)} · {_cell(run.manifest.strategy)}",
         _identity(run),
         "A corpus of this size holds fewer distractors than the whole of Wikipedia: the figures compare configurations "
         "on this very corpus and are not those published on larger ones.",
         *(f"![{_CAPTIONS[name.rpartition('_')[2].removesuffix('.svg')]}]({name})" for name in plots),
+        without_plots,
         "## Metrics\n\n" + _metrics(result),
         *(f"## By {field.replace('_', ' ')}\n\n{_split(groups)}" for field, groups in result.splits.items()),
         "## Where questions were lost\n\n" + _causes(result) if result.causes else "",

@@ -8,6 +8,8 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Field, PlainSerializer, SecretStr
 from pydantic.fields import FieldInfo
 
+from chatbot_mvp.settings.early import MASK
+
 LOCAL_EMBEDDER = "local/multilingual-e5-small"
 ONNX_PREFIX, CT2_PREFIX, FASTEMBED_PREFIX = "onnx:", "ct2:", "fastembed/"
 """Beginnings of the names of other embedding models that run in this process."""
@@ -24,9 +26,6 @@ gemini if it has a key, or demo."""
 
 LEAST_CONTEXT_CHARS = 500
 """Minimum legal length of a context, in characters."""
-
-MASK = "***"
-"""Replaces the value of a secret wherever settings are logged, saved or shown."""
 
 
 def _masked(value: SecretStr) -> str:

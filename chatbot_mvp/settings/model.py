@@ -18,6 +18,7 @@ from pydantic import BaseModel, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource
 
 from chatbot_mvp.errors import InvalidSetting
+from chatbot_mvp.settings.early import MASK, SECRETS_FILE
 from chatbot_mvp.settings.fields import (
     ADDRESSES,
     MODEL_SETTINGS,
@@ -31,7 +32,6 @@ from chatbot_mvp.settings.kinds import (
     FASTEMBED_PREFIX,
     LEAST_CONTEXT_CHARS,
     LOCAL_EMBEDDER,
-    MASK,
     ONNX_PREFIX,
     embeds_in_process,
     names_of,
@@ -51,14 +51,11 @@ __all__ = [
     "SECRETS",
     "Settings",
     "load_settings",
-    "log_format",
     "misnamed_settings",
     "where_set",
 ]
 
 _log = logging.getLogger(__name__)
-
-SECRETS_FILE = Path(".streamlit") / "secrets.toml"
 
 
 class _Sources(BaseSettings):
@@ -158,6 +155,12 @@ class Settings(_Sources, SettingPaths):
         if not self.reranker_enabled:
             return ""
         return f"nim:{self.reranker_model_name}" if self.reranker_base_url else f"llm:{self.language_model}"
+
+    @property
+    def secret_values(self) -> list[str]:
+        """The values of the secrets that are not empty."""
+        found = [getattr(self, name).get_secret_value() for name in SECRETS]
+        return [secret for secret in found if secret]
 
     @property
     def storage_missing(self) -> list[str]:
@@ -260,23 +263,6 @@ def where_set() -> dict[str, Literal["environment", "dotenv", "secrets"]]:
         places |= dict.fromkeys((name.lower() for name, value in written.items() if value), "dotenv")
     places |= dict.fromkeys((name.lower() for name, value in os.environ.items() if value), "environment")
     return {name: place for name, place in places.items() if name in Settings.model_fields}
-
-
-class _LogFormat(_Sources):
-    """Reads LOG_FORMAT alone, from the same sources."""
-
-    model_config = Settings.model_config
-
-    log_format: Literal["text", "jsonl"] = "text"
-
-
-def log_format(env_file: Path | None = None) -> str:
-    """Return LOG_FORMAT, which is needed to report errors in the other settings; "text" if it cannot be read."""
-    try:
-        # As above: the stubs do not know _env_file.
-        return _LogFormat(_env_file=env_file or Path(".env")).log_format  # type: ignore[call-arg]
-    except (ValidationError, InvalidSetting, OSError, ValueError):
-        return "text"
 
 
 def misnamed_settings(env_file: Path | None = None) -> list[NearMiss]:

@@ -1,31 +1,23 @@
-"""The command line, read from the Typer application."""
+"""The command line, read from its table of commands."""
 
 from __future__ import annotations
 
 from typing import Any
 
-import typer
-
-from chatbot_mvp.cli.main import cli
+from chatbot_mvp.cli.commands import cli
 from docs.generator.markdown import code, one_line, table
 
 
 def commands() -> str:
-    parts: list[str] = []
-    _walk(typer.main.get_command(cli), "chatbot-mvp", parts)
-    return "\n\n".join(parts)
+    return "\n\n".join(_section(path, lazy.load()) for path, lazy in sorted(cli.leaves()))
 
 
-def _walk(command: Any, path: str, parts: list[str]) -> None:
-    if subcommands := getattr(command, "commands", None):
-        for name, subcommand in sorted(subcommands.items()):
-            _walk(subcommand, f"{path} {name}", parts)
-        return
+def _section(path: str, command: Any) -> str:
     parameters = [parameter for parameter in command.params if "--help" not in parameter.opts]
-    usage = [path, *(_usage(parameter) for parameter in parameters)]
+    usage = [f"chatbot-mvp {path}", *(_usage(parameter) for parameter in parameters)]
     rows = [(code(_names(parameter)), one_line(parameter.help), _default_of(parameter)) for parameter in parameters]
-    part = f"### {path.removeprefix('chatbot-mvp ')}\n\n{one_line(command.help)}\n\n```\n{' '.join(usage)}\n```"
-    parts.append(f"{part}\n\n{table(('parameter', 'meaning', 'default'), rows)}" if rows else part)
+    part = f"### {path}\n\n{one_line(command.help)}\n\n```\n{' '.join(usage)}\n```"
+    return f"{part}\n\n{table(('parameter', 'meaning', 'default'), rows)}" if rows else part
 
 
 def _value_name(parameter: Any) -> str:

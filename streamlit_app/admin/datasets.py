@@ -230,7 +230,7 @@ def _start(begin: Any) -> None:
 
 def _job_panel() -> None:
     active = any(job.active for job in get_app().datasets.jobs())
-    st.fragment(_live_jobs, run_every="1s" if active else None)(active)
+    st.fragment(_live_jobs, run_every=1 if active else None)(active)
 
 
 def _live_jobs(was_active: bool) -> None:

@@ -39,7 +39,7 @@ class Tile:
 def show_state() -> None:
     """Draw the tiles; they refresh only while a check is running."""
     busy = _busy(get_app().health.states())
-    st.fragment(_show_tiles, run_every="1s" if busy else None)(busy)
+    st.fragment(_show_tiles, run_every=1 if busy else None)(busy)
 
 
 def _show_tiles(was_busy: bool) -> None:

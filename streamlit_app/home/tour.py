@@ -117,7 +117,7 @@ def _show_step(position: int, step: str, state: TourState) -> None:
 def _show_action(step: str, state: TourState) -> None:
     """Draw the button of a step; while the benchmark runs, its progress instead."""
     if state.job is not None and state.job.active and step in ("measure", "read"):
-        st.fragment(_watch, run_every="1s")(state.job.job_id)
+        st.fragment(_watch, run_every=1)(state.job.job_id)
         return
     if step == "measure" and state.job is not None:
         _show_end(state.job)

@@ -102,7 +102,7 @@ def upload_panel() -> None:
     if upload is None:
         return
     take_result(upload)
-    st.fragment(_panel, run_every="1s" if upload.job.active else None)(upload.job.job_id, upload.job.active)
+    st.fragment(_panel, run_every=1 if upload.job.active else None)(upload.job.job_id, upload.job.active)
 
 
 def take_result(upload: Upload) -> None:

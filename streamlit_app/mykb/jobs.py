@@ -46,7 +46,7 @@ def job_panel(kb: KbRecord) -> None:
     if jobs[0].status.active:
         # After a reload the session no longer knows which job it started.
         st.session_state.mykb_job = jobs[0].status.job_id
-        st.fragment(_live, run_every="1s")(kb, jobs[0].status.job_id)
+        st.fragment(_live, run_every=1)(kb, jobs[0].status.job_id)
     else:
         _show_ended(jobs[0])
 

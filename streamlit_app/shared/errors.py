@@ -34,7 +34,7 @@ def watch_errors() -> None:
 @st.cache_resource(show_spinner=False, max_entries=1)
 def begin_log(_settings: Settings, path: str) -> None:
     """Send the log to stderr and its errors to ``path``, once per server."""
-    logs.configure(_settings.log_format, secrets=logs.secrets_of(_settings), errors_path=_settings.errors_log_path)
+    logs.configure(_settings.log_format, secrets=_settings.secret_values, errors_path=_settings.errors_log_path)
 
 
 def _tell(ex: Exception, on_script_error: Callable[[Exception], bool | None] | None) -> bool:

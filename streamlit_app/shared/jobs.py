@@ -21,7 +21,7 @@ def job_panel(place: str = "") -> None:
         place: makes the widget keys unique if a page has two panels.
     """
     active = any(job.active for job in get_app().runs.jobs())
-    st.fragment(_live_panel, run_every="1s" if active else None)(active, place)
+    st.fragment(_live_panel, run_every=1 if active else None)(active, place)
 
 
 def _live_panel(was_active: bool, place: str) -> None:
@@ -50,7 +50,7 @@ def progress_panel() -> None:
         if job.state == "failed" and job.job_id in watched:
             show_failed_job(job)
     if active:
-        st.fragment(_live_progress, run_every="1s")(active)
+        st.fragment(_live_progress, run_every=1)(active)
 
 
 def _live_progress(active: Sequence[str]) -> None:

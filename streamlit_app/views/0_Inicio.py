@@ -14,8 +14,10 @@ show_tour()
 
 st.subheader(t("home.state"))
 show_state()
-with st.expander(t("home.all_providers"), icon=":material/dns:"):
-    providers_table()
+providers = st.expander(t("home.all_providers"), icon=":material/dns:", key="home-providers", on_change="rerun")
+if providers.open:  # its table needs pandas, which the first visit does not wait for
+    with providers:
+        providers_table()
 
 st.subheader(t("home.last_runs"))
 show_last_runs()

@@ -121,6 +121,16 @@ def test_a_reports_plots_are_drawn_from_its_figures_and_linked(app: App) -> None
     assert "recall@K" in next(data for name, data in plots.items() if "curves" in name)
 
 
+def test_a_report_without_the_package_that_draws_says_how_to_install_it(
+    run: FinishedRun, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("chatbot_mvp.exports.plots.find_spec", lambda name: None)
+    [(name, report)] = texts(FORMATS["markdown"].export(run)).items()
+    assert name == "r1.md"
+    assert "pip install 'chatbot-mvp[charts]'" in report
+    assert "![" not in report
+
+
 def test_a_zip_names_its_hashes_versions_and_configuration(run: FinishedRun) -> None:
     content = FORMATS["zip"].export(run).files["r1.zip"]
     assert content == FORMATS["zip"].export(run).files["r1.zip"]

@@ -152,7 +152,9 @@ def test_run_over_a_data_set_that_is_gone_still_shows_its_figures(data_dir: Path
 def test_providers_are_shown_on_home_and_tried_by_a_click_only(data_dir: Path, no_keys: None) -> None:
     home = open_page("home")
     assert get_app().providers.statuses()[-1].check is None
-    table = home.dataframe[0].value
+    assert not home.dataframe  # drawn once the expander is open
+    home.session_state["home-providers"] = True
+    table = home.run().dataframe[0].value
     assert list(table["Proveedor"]) == ["gemini", "groq", "demo ✓"]
     assert "falta GEMINI_API_KEY / GOOGLE_API_KEY" in table["Estado"][0]
     home.button(key="providers-try").click().run()

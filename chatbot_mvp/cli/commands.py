@@ -1,0 +1,76 @@
+"""Table of all commands: the module that has each one, and its line in help pages."""
+
+from __future__ import annotations
+
+from chatbot_mvp.cli.lazy import LazyGroup, lazy
+
+cli = LazyGroup(
+    None,
+    "Command line of the App. With ``--json``, stdout is exactly one JSON object; everything else goes to stderr.",
+    *lazy(
+        "chatbot_mvp.cli.operation:operation",
+        {
+            "hash-password": "Ask for a password and print the ADMIN_PASSWORD line with its hash, to paste into .env.",
+            "serve": "Serve the chat to other programs as an OpenAI-compatible endpoint, protected by SERVE_TOKEN.",
+            "doctor": "Check the configuration, and which configured parts respond.",
+        },
+    ),
+    LazyGroup(
+        "benchmark",
+        "Measure a retrieval strategy on a data set.",
+        *lazy(
+            "chatbot_mvp.cli.runs:benchmark",
+            {
+                "run": "Run a benchmark in the foreground. Ctrl-C stops it safely; ``resume`` continues it.",
+                "resume": "Continue a stopped or killed run: process the queries that are missing.",
+                "retry": "Process the failed queries of a run again, and those that are missing.",
+                "show": "Show a finished run.",
+                "list": "List finished runs, and those that can be resumed.",
+                "compare": "Compare runs over the same questions: differences with intervals and p-values, "
+                "and the questions that changed.",
+                "export": "Write a finished run in another format.",
+                "import": "Import a run from another machine or program, to show and compare it like any other.",
+            },
+        ),
+    ),
+    LazyGroup(
+        "kb",
+        "Ask a document and measure the answers.",
+        *lazy(
+            "chatbot_mvp.cli.kb:kb",
+            {
+                "ask": "Answer a question from a document. The document is saved as a knowledge base.",
+                "evaluate": "Measure the chat on a document: which passages it finds, which questions it accepts, "
+                "and how fast.",
+                "questions": "Propose questions to evaluate a document. A person should review them before use.",
+            },
+        ),
+    ),
+    LazyGroup(
+        "datasets",
+        "Download, list and share data sets.",
+        *lazy(
+            "chatbot_mvp.cli.datasets:datasets",
+            {
+                "fetch": "Download a public data set into a folder under data/datasets; "
+                "a failed download resumes where it stopped.",
+                "list": "List the data sets that a run can use by name: bundled, under data/datasets, and on S3.",
+                "push": "Upload a data set to s3://MINIO_BUCKET_NAME/S3_DATASETS_PREFIX/NAME/; "
+                "unchanged files are not sent again.",
+            },
+        ),
+    ),
+    LazyGroup(
+        "ragas",
+        "Score answers of any RAG system with the metrics of Ragas.",
+        *lazy(
+            "chatbot_mvp.cli.ragas:ragas",
+            {
+                "run": "Score a file of answers. To continue a stopped evaluation: chatbot-mvp benchmark resume RUN.",
+                "agreement": "Measure how well the judge agrees with people on faithfulness: "
+                "accuracy and Cohen's kappa on labelled rows.",
+            },
+        ),
+    ),
+)
+"""The command ``chatbot-mvp``."""

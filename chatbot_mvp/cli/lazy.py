@@ -1,0 +1,62 @@
+"""Commands that are imported when they are invoked. Help pages of groups are written from a table, without imports."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+from typing import Any
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+
+class LazyCommand(TyperCommand):
+    """A command's name and help line. ``load`` imports the command itself."""
+
+    def __init__(self, name: str, source: str, summary: str) -> None:
+        """Args: source: "module:attribute" of the ``Typer`` object that has the command; summary: its help line."""
+        super().__init__(name, help=summary)
+        self.source = source
+
+    def load(self) -> Any:
+        """Import the command's module and return the command."""
+        module, _, attribute = self.source.partition(":")
+        gc.disable()  # the collector would scan the growing number of imported objects again and again
+        try:
+            group = typer.main.get_group(getattr(import_module(module), attribute))
+        finally:
+            gc.enable()
+        return group.commands[str(self.name)]
+
+
+class LazyGroup(TyperGroup):
+    """A group of lazy commands and groups. Only the command that is invoked is imported."""
+
+    def __init__(self, name: str | None, summary: str | None, *commands: LazyCommand | LazyGroup) -> None:
+        """Args: summary: help text; commands: in the order in which help shows them."""
+        super().__init__(name=name, help=summary, no_args_is_help=True, commands=list(commands))
+
+    def leaves(self, path: str = "") -> Iterator[tuple[str, LazyCommand]]:
+        """Yield every command below this group with its path, as in "kb ask"."""
+        for name, command in self.commands.items():
+            if isinstance(command, LazyGroup):
+                yield from command.leaves(f"{path}{name} ")
+            elif isinstance(command, LazyCommand):
+                yield f"{path}{name}", command
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
+        """Return the name, the imported command and the remaining arguments of what ``args`` invoke."""
+        name, command, rest = super().resolve_command(ctx, args)
+        return name, command.load() if isinstance(command, LazyCommand) else command, rest
+
+
+def lazy(source: str, summaries: Mapping[str, str]) -> Iterator[LazyCommand]:
+    """Yield the lazy commands of one module.
+
+    Args:
+        source: "module:attribute" of the ``Typer`` object that has the commands.
+        summaries: name of each command -> its help line, which is also its docstring.
+    """
+    for name, summary in summaries.items():
+        yield LazyCommand(name, source, summary)
