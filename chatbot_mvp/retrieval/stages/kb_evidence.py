@@ -85,9 +85,10 @@ def evidence_features(trace: RetrievalTrace, index: CorpusIndex) -> dict[str, fl
     lacking = sorted((idf[term] for term in own if term not in matcher.terms), reverse=True)
     discount = sum(lacking[:corrected]) * _CORRECTED
     rarest = sorted(own, key=lambda term: (-idf[term], term))[:_BEST]
-    ranked = letters[best_rows(letters, _BEST + 1)]
+    # Reversed views of rising values: numpy sums them from the end, which decides the last digit.
+    ranked = np.sort(letters[best_rows(letters, _BEST + 1)])[::-1]
     reach = total * _BM25_MOST
-    best_bm25 = bm25[best_rows(bm25, _BEST)]
+    best_bm25 = np.sort(bm25[best_rows(bm25, _BEST)])[::-1]
     pairs = float(matcher.pair_share(list(own))[top])
     features = {
         "letters": float(ranked[0]),
