@@ -14,9 +14,13 @@ Key = tuple[str, ...]
 class PipelinePool:
     """Safe to share between threads: many first questions at once build a pipeline once."""
 
-    def __init__(self, kept: int) -> None:
-        """``kept``: how many stay."""
-        self._pipelines: BoundedCache[Key, Pipeline] = BoundedCache(kept)
+    def __init__(self, kept: int, weigh: Callable[[Pipeline], int] = lambda _: 1) -> None:
+        """
+        Args:
+            kept: maximum sum of the weights of the pipelines that stay. The newest one always stays.
+            weigh: returns the weight of a pipeline; by default 1, so that ``kept`` is a number of pipelines.
+        """
+        self._pipelines: BoundedCache[Key, Pipeline] = BoundedCache(kept, weigh)
 
     def get(self, key: Key, build: Callable[[], Pipeline]) -> Pipeline:
         """The pipeline of ``key``; ``build`` makes it if it is not there, and may raise."""

@@ -10,6 +10,7 @@ from chatbot_mvp.documents.chunking import chunk_document
 from chatbot_mvp.documents.sources import KbFile, Place, place_of
 from chatbot_mvp.embedding.registry import Embedders
 from chatbot_mvp.errors import KbNotFound, KbUnreadable
+from chatbot_mvp.knowledge_base.parsed_files import ParsedFiles
 from chatbot_mvp.knowledge_base.pipelines import PipelinePool
 from chatbot_mvp.knowledge_base.store import KbRecord, KbStore
 from chatbot_mvp.knowledge_base.suggestions import suggest_questions
@@ -20,10 +21,15 @@ from chatbot_mvp.retrieval.pipeline import Pipeline
 from chatbot_mvp.retrieval.search import OtherSearch, other_search, with_search
 from chatbot_mvp.retrieval.strategies import get_strategy
 from chatbot_mvp.settings.live import LiveSettings
+from chatbot_mvp.storage.lru import BoundedCache
 from chatbot_mvp.text import fold
 from chatbot_mvp.types import Chunk, Document, ProgressCallback, ignore_progress
 
-_PIPELINES_KEPT = 32  # knowledge bases whose indexes stay in memory
+_CHARS_KEPT = 10_000_000
+"""Knowledge bases of this many characters together stay in memory with their indexes, which takes 1 to 1.5 GB."""
+_LEAST_CHARS = _CHARS_KEPT // 32
+"""A smaller knowledge base counts as this many characters, so that at most 32 stay."""
+_CONTENTS_KEPT = 2
 
 
 @dataclass(frozen=True)
@@ -55,7 +61,11 @@ class KnowledgeBases:
         self._embedders = embedders
         self.store = KbStore(live.current.kb_dir)
         """The files on disk."""
-        self._pipelines = PipelinePool(_PIPELINES_KEPT)
+        self.parsed = ParsedFiles(live.current.cache_dir / "parsed")
+        """Texts of files whose upload has not finished."""
+        self._pipelines = PipelinePool(_CHARS_KEPT, lambda pipeline: max(_LEAST_CHARS, pipeline.index.source_chars))
+        # Pages read the contents with every interaction, and cutting a large text into chunks takes a second.
+        self._contents: BoundedCache[tuple[str, str], KbContents] = BoundedCache(_CONTENTS_KEPT)
         self._files: dict[str, tuple[KbFile, ...]] = {}
         self._suggested: dict[tuple[str, str, int], tuple[str, ...]] = {}
         self._lock = threading.Lock()
@@ -89,8 +99,11 @@ class KnowledgeBases:
         if name := " ".join(kb_name.split())[:120]:
             self.store.rename(kb_id, name)
 
-    def delete(self, kb_id: str) -> None:
-        """Delete a knowledge base and its vectors.
+    def delete(self, kb_id: str, keep_parsed: bool = False) -> None:
+        """Delete a knowledge base, its vectors, and what unfinished uploads have read.
+
+        Args:
+            keep_parsed: keep the texts of unfinished uploads, because one of them is to be continued.
 
         Raises:
             KbNotFound
@@ -98,6 +111,10 @@ class KnowledgeBases:
         """
         self.store.record(kb_id)
         self._drop_vectors(kb_id)
+        if not keep_parsed:
+            # An upload that ended early may have left texts of the same files.
+            self.parsed.clear()
+        self._contents.drop(lambda key: key[0] == kb_id)
         self.store.delete(kb_id)
 
     # --- read
@@ -128,6 +145,10 @@ class KnowledgeBases:
         Raises:
             KbNotFound, KbUnreadable
         """
+        record = self.store.record(kb_id)
+        return self._contents.get_or_build((kb_id, record.sha256), lambda: self._read_contents(kb_id))
+
+    def _read_contents(self, kb_id: str) -> KbContents:
         chunks = self.chunks(kb_id)
         first: dict[str, Chunk] = {}
         count: Counter[str] = Counter()
