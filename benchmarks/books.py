@@ -176,9 +176,7 @@ def measure(folder: Path | None, chars: int, files: int, strategy: str, question
         setattr(owner, name, clock.timed(phase, getattr(owner, name)))
     before = peak_mb()
     with tempfile.TemporaryDirectory() as data:
-        settings = load_settings(
-            data_dir=Path(data), retrieval_strategy=strategy, kb_max_chars=10**7, embedding_batch_size=1_024
-        )
+        settings = load_settings(data_dir=Path(data), retrieval_strategy=strategy, kb_max_chars=10**7)
         kbs = store.KbStore(settings.kb_dir)
         read = clock.timed("read", parse_upload)
         parsed = [(name, read(name, content, settings.kb_max_chars, 1_000)) for name, content in uploads]

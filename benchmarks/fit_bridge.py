@@ -73,7 +73,6 @@ def prepare(folder: Path, cache_dir: Path, vectors: bool) -> Questions:
         dataset.language,
         cache_dir,
         (lambda: app.embedders.get(app.settings.embedding_model_name)) if vectors else None,
-        32,
         with_links=True,
     )
     assert index.graph is not None

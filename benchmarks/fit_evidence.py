@@ -26,6 +26,7 @@ import numpy.typing as npt
 
 from chatbot_mvp.documents.chunking import chunk_document
 from chatbot_mvp.embedding.base import Embedder
+from chatbot_mvp.embedding.e5.embedder import E5_MODEL_IDS
 from chatbot_mvp.embedding.registry import create_embedder
 from chatbot_mvp.evaluation.kb.questions import KbQuestion, auroc, load_questions
 from chatbot_mvp.retrieval.pipeline import build_pipeline
@@ -179,7 +180,7 @@ def standardised(rows: Sequence[Row], features: Sequence[str], mean: Array, scal
     return clipped
 
 
-def model(name: str, rows: Sequence[Row], embedder: str) -> dict[str, Any]:
+def model(name: str, rows: Sequence[Row], embedders: Sequence[str]) -> dict[str, Any]:
     """The model's part of the file; prints its figures, cross-fitted by article over SEEDS ways to make folds.
 
     ``figures`` in it: kind -> share accepted, cross-fitted, where 0.95 of the answerable are.
@@ -217,7 +218,7 @@ def model(name: str, rows: Sequence[Row], embedder: str) -> dict[str, Any]:
         label = "held out" if source == "held out" else f"in sample, {source}"
         print(f"{name:8} {label}: " + "  ".join(f"{kind} {value:.3f}" for kind, value in figures.items()))
     return {
-        "embedder": embedder,
+        "embedders": list(embedders),
         "figures": cross_fitted,
         "intercept": round(float(w[0]) - cut, 4),
         "features": {
@@ -229,13 +230,14 @@ def model(name: str, rows: Sequence[Row], embedder: str) -> dict[str, Any]:
 
 def weights(folder: Path, data: Path, held_out: Path | None = None) -> dict[str, Any]:
     """What evidence_weights.json holds when it is fitted on ``folder``."""
-    embedder = create_embedder(load_settings().embedding_model_name, load_settings()).model_id
+    used = create_embedder(load_settings().embedding_model_name, load_settings()).model_id
+    embedders = E5_MODEL_IDS if used in E5_MODEL_IDS else (used,)
     return {
         "about": "feature: [weight, mean, scale]; written by benchmarks/fit_evidence.py; 0.5 is the default threshold",
         "fitted_on": f"{folder.name}, {OWN.name}",
         "max_z": MAX_Z,
-        "lexical": model("lexical", collect("lexical", folder, data, held_out), ""),
-        "hybrid": model("hybrid", collect("hybrid", folder, data, held_out), embedder),
+        "lexical": model("lexical", collect("lexical", folder, data, held_out), ()),
+        "hybrid": model("hybrid", collect("hybrid", folder, data, held_out), embedders),
     }
 
 

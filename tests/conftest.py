@@ -41,6 +41,15 @@ def one_authority(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         yield
 
 
+@pytest.fixture(scope="session", autouse=True)
+def models_dir(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Convert the local embedding model once for all tests and workers: it takes 3 s and 120 MB."""
+    folder = tmp_path_factory.getbasetemp().parent / "models"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Settings, "models_dir", folder)
+        yield folder
+
+
 def pytest_collection_finish() -> None:
     """Keep the modules that are loaded by now out of the garbage collector, which would walk them again and again."""
     gc.collect()

@@ -8,13 +8,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from chatbot_mvp.embedding.e5.embedder import E5_MODEL_IDS
 from chatbot_mvp.retrieval.indexes.corpus import CorpusIndex
 from chatbot_mvp.text import Analyzer, sentences
 from chatbot_mvp.types import Chunk
 
 MIN_SUPPORT = 0.56
 """Sentences with a lower support (0-1) are marked as unsupported. Measured by ``benchmarks/support_threshold.py``."""
-_COSINE_BAND = {"local/multilingual-e5-small-q4": (0.82, 0.93)}
+_COSINE_BAND = dict.fromkeys(E5_MODEL_IDS, (0.82, 0.93))
 """Embedding model -> (cosine that maps to 0, cosine that maps to 1). Every model has its own narrow band of cosines, so
 for other models words alone decide."""
 _LEXICAL_SHARE = 0.6

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-import random
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -14,16 +13,23 @@ from chatbot_mvp.embedding.base import Embedder, InputType, Vectors
 from chatbot_mvp.storage.sqlite_cache import SqliteCache
 from chatbot_mvp.types import Progress, ProgressCallback, ignore_progress
 
+_Item = tuple[bytes, int]
+"""(key of a text, its row)."""
+
 
 class VectorCache:
-    """Cache in one SQLite file. Safe for threads and processes; a crash loses at most the current batch."""
+    """Cache in one SQLite file. Safe for threads and processes; a crash loses at most the current part."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, part_chars: int = 20_000) -> None:
         """Open the file, or create it.
+
+        Args:
+            part_chars: characters that are embedded between two commits; 20,000 take the local model half a second.
 
         Raises:
             CacheUnusable: the file cannot be opened or created.
         """
+        self._part_chars = part_chars
         columns = "(key BLOB PRIMARY KEY, vector BLOB NOT NULL) WITHOUT ROWID"
         self._cache: SqliteCache[bytes] = SqliteCache(path, "vectors", columns)
         self._cache.open()
@@ -33,19 +39,17 @@ class VectorCache:
         embedder: Embedder,
         texts: Sequence[str],
         input_type: InputType,
-        batch_size: int = 32,
         progress: ProgressCallback = ignore_progress,
         phase: str = "embed",
     ) -> Vectors:
         """Return the vectors of ``texts``, shape (len(texts), dimensions). Only those not cached are computed.
 
         Args:
-            batch_size: texts per call of ``embedder``. Texts of similar length share a batch, which is faster for
-                models that pad.
-            progress: called after every batch with ``phase``; it may raise to stop. Computed vectors are kept.
+            progress: called after every part of the texts with ``phase``; it may raise to stop. Computed vectors are
+                kept.
 
         Raises:
-            CacheUnusable: the file cannot be read or written; earlier batches are kept.
+            CacheUnusable: the file cannot be read or written; earlier parts are kept.
         """
         started = time.monotonic()
         keys = [_key(embedder.model_id, input_type, text) for text in texts]
@@ -58,18 +62,15 @@ class VectorCache:
             rows = [waiting.pop(key) for key, _ in found]
             result[rows] = np.frombuffer(b"".join(vector for _, vector in found), np.float32).reshape(len(rows), -1)
         cached = len(row_of) - len(waiting)
-        order = sorted(waiting.items(), key=lambda item: (len(texts[item[1]]), item[1]))
+        order = list(waiting.items())
         total = cached + len(order)
         progress(Progress(phase, cached, total, 0.0, cached))
-        batches = [order[begin : begin + batch_size] for begin in range(0, len(order), batch_size)]
-        # Short and long batches are mixed, so that the rate so far predicts the remaining time.
-        random.Random(0).shuffle(batches)
         done = cached
-        for batch in batches:
-            vectors = embedder.embed([texts[row] for _, row in batch], input_type)
-            self._cache.write({key: vector.tobytes() for (key, _), vector in zip(batch, vectors, strict=True)})
-            result[[row for _, row in batch]] = vectors
-            done += len(batch)
+        for part in _parts(order, texts, self._part_chars):
+            vectors = embedder.embed([texts[row] for _, row in part], input_type)
+            self._cache.write({key: vector.tobytes() for (key, _), vector in zip(part, vectors, strict=True)})
+            result[[row for _, row in part]] = vectors
+            done += len(part)
             progress(Progress(phase, done, total, time.monotonic() - started, cached))
         if len(row_of) < len(keys):
             result = result[[row_of[key] for key in keys]]
@@ -82,6 +83,23 @@ class VectorCache:
     def forget(self, model_id: str, texts: Sequence[str], input_type: InputType) -> None:
         """Delete the vectors of ``texts``; the next ``embed`` computes them again."""
         self._cache.delete(_key(model_id, input_type, text) for text in texts)
+
+
+def _parts(
+    items: Sequence[tuple[bytes, int]], texts: Sequence[str], part_chars: int
+) -> Iterator[list[tuple[bytes, int]]]:
+    """Split (key, row of the text) into parts of at most ``part_chars`` characters of text, or of one text."""
+    part: list[_Item] = []
+    chars = 0
+    for item in items:
+        size = len(texts[item[1]])
+        if part and chars + size > part_chars:
+            yield part
+            part, chars = [], 0
+        part.append(item)
+        chars += size
+    if part:
+        yield part
 
 
 def _key(model_id: str, input_type: InputType, text: str) -> bytes:

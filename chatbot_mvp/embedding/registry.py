@@ -14,13 +14,13 @@ from chatbot_mvp.settings.live import LiveSettings
 from chatbot_mvp.settings.model import LOCAL_EMBEDDER, Settings
 
 
-def _local_e5() -> Embedder:
-    from chatbot_mvp.embedding.local import LocalE5
+def _local_e5(settings: Settings) -> Embedder:
+    from chatbot_mvp.embedding.e5.embedder import local_e5
 
-    return LocalE5()
+    return local_e5(settings.models_dir, settings.embedding_threads)
 
 
-EMBEDDERS: dict[str, Callable[[], Embedder]] = {LOCAL_EMBEDDER: _local_e5}
+EMBEDDERS: dict[str, Callable[[Settings], Embedder]] = {LOCAL_EMBEDDER: _local_e5}
 """Value of ``EMBEDDING_MODEL_NAME`` -> factory. A factory imports its package when called."""
 
 
@@ -53,7 +53,7 @@ def create_embedder(name: str, settings: Settings) -> Embedder:
         MissingPackage: the model's package is not installed.
     """
     if name in EMBEDDERS:
-        return EMBEDDERS[name]()
+        return EMBEDDERS[name](settings)
     if settings.embedding_base_url:
         asymmetric = settings.embedding_model_type == "asymmetric"
         endpoint = Endpoint(

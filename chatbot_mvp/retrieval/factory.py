@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from chatbot_mvp.embedding.registry import Embedders
 from chatbot_mvp.llm.base import Completion, ignore_reply
 from chatbot_mvp.llm.providers import Providers
-from chatbot_mvp.retrieval.pipeline import Pipeline, build_pipeline
+from chatbot_mvp.retrieval.pipeline import Pipeline, growing_pipeline
 from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.types import Chunk, ProgressCallback, ignore_progress
 
@@ -38,9 +38,23 @@ class PipelineFactory:
 
         Raises:
             UnknownChoice, NeedsLanguageModel, MissingPackage, InvalidSetting, ProviderNotConfigured,
-            VectorStoreUnavailable: as ``build_pipeline``.
+            VectorStoreUnavailable: as ``growing_pipeline``.
         """
-        return build_pipeline(
+        *_, complete = self.grow(chunks, language, settings, progress, kb_id=kb_id, on_reply=on_reply)
+        return complete
+
+    def grow(
+        self,
+        chunks: Sequence[Chunk],
+        language: str,
+        settings: Settings,
+        progress: ProgressCallback = ignore_progress,
+        *,
+        kb_id: str = "",
+        on_reply: Callable[[Completion], None] = ignore_reply,
+    ) -> Iterator[Pipeline]:
+        """Yield pipelines over some chunks that get better, as ``growing_pipeline``; arguments as for ``build``."""
+        return growing_pipeline(
             chunks,
             language,
             settings,

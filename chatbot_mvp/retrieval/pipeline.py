@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, fields, replace
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from chatbot_mvp.embedding.base import Embedder
 from chatbot_mvp.llm.language_model import LanguageModel, needed
 from chatbot_mvp.retrieval.bridge.graph import GRAPH_VERSION
 from chatbot_mvp.retrieval.bridge.weights import weights_key
-from chatbot_mvp.retrieval.indexes.corpus import CorpusIndex, build_index
+from chatbot_mvp.retrieval.indexes.corpus import CorpusIndex, growing_index
 from chatbot_mvp.retrieval.indexes.enrichment import ContextCache, enrich
 from chatbot_mvp.retrieval.indexes.lexical import INDEX_VERSION
 from chatbot_mvp.retrieval.indexes.vector_store import VectorStoreChoice
@@ -64,6 +64,13 @@ class Pipeline:
             if expander is not None and issubclass(stage, Expansion):
                 self._stages.append(LlmExpansion(index, config, expander))
 
+    @property
+    def vectors_share(self) -> float | None:
+        """Share (0-1) of the corpus' vectors that are used; None if the strategy uses no vectors."""
+        if not get_strategy(self.config.retrieval_strategy).needs_vectors:
+            return None
+        return self.index.dense.share if self.index.dense is not None else 0.0
+
     def with_selection(self, settings: Settings) -> Pipeline:
         """Return this pipeline with the selection settings of ``settings``. The index is shared, so this is cheap."""
         config = replace(self.config, **{name: getattr(settings, name) for name in _SELECTION_KNOBS})
@@ -83,7 +90,7 @@ class Pipeline:
             ProviderError: the remote embedder failed; vectors received before the failure stay cached.
         """
         if (side := self.index.dense) is not None:
-            side.cache.embed(side.embedder, queries, "query", side.batch_size, progress, "embed_queries")
+            side.cache.embed(side.embedder, queries, "query", progress, "embed_queries")
 
 
 def retrieval_config(settings: Settings) -> RetrievalConfig:
@@ -132,6 +139,28 @@ def build_pipeline(
 ) -> Pipeline:
     """Build or load the indexes of ``chunks`` and return the configured pipeline, for chat and benchmark alike.
 
+    Arguments and errors are those of ``growing_pipeline``, whose last and best pipeline this is.
+    """
+    *_, complete = growing_pipeline(
+        chunks, language, settings, embedder, progress, kb_id=kb_id, language_model=language_model
+    )
+    return complete
+
+
+def growing_pipeline(
+    chunks: Sequence[Chunk],
+    language: str,
+    settings: Settings,
+    embedder: Callable[[], Embedder],
+    progress: ProgressCallback = ignore_progress,
+    *,
+    kb_id: str = "",
+    language_model: LanguageModel | None = None,
+) -> Iterator[Pipeline]:
+    """Yield pipelines that get better while the indexes of ``chunks`` are built; at least one, the last is complete.
+
+    The first ones have no vectors, or some (see ``Pipeline.vectors_share``).
+
     Args:
         language: "es" or "en", the language of the chunks.
         embedder: creates the embedding model; called only if the strategy needs vectors.
@@ -153,20 +182,19 @@ def build_pipeline(
         contexts = ContextCache(settings.contexts_path)
         batch = settings.retrieval_context_batch_size
         indexed = enrich(chunks, language, model, contexts, batch, progress, config.retrieval_context_max_tokens)
-    store = VectorStoreChoice(settings.vector_store, kb_id, settings.chroma_dir, settings.chroma_host)
-    index = build_index(
-        chunks,
-        language,
-        Path(settings.cache_dir),
-        embedder if strategy.needs_vectors else None,
-        settings.embedding_batch_size,
-        progress,
-        with_links=strategy.needs_links,
-        store=store,
-        indexed=indexed,
-    )
     expander = None
     if settings.query_expansion_llm:
         asked = needed(language_model, "QUERY_EXPANSION_LLM", settings.chosen_provider)
         expander = QueryExpander(asked, ContextCache(settings.cache_dir / "expansions.sqlite"))
-    return Pipeline(index, config, reranker, expander)
+    for index in growing_index(
+        chunks,
+        language,
+        Path(settings.cache_dir),
+        embedder if strategy.needs_vectors else None,
+        progress,
+        with_links=strategy.needs_links,
+        store=VectorStoreChoice(settings.vector_store, kb_id, settings.chroma_dir, settings.chroma_host),
+        indexed=indexed,
+    ):
+        if index.dense is not None or strategy.finds_by_words or not strategy.needs_vectors:
+            yield Pipeline(index, config, reranker, expander)

@@ -28,6 +28,11 @@ class Strategy:
         return any(stage.needs_vectors for stage in self.stages)
 
     @property
+    def finds_by_words(self) -> bool:
+        """True if a stage finds passages without vectors, so that questions can be answered before they are there."""
+        return any(stage.finds_by_words for stage in self.stages)
+
+    @property
     def needs_links(self) -> bool:
         """True if a stage follows links between documents."""
         return any(stage.needs_links for stage in self.stages)

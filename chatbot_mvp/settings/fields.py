@@ -137,11 +137,7 @@ class SettingFields(BaseSettings):
         description="Context size of `local`: prompt and answer together (tokens).",
     )
     local_threads: int = option_of(
-        "local",
-        0,
-        ge=0,
-        le=1_024,
-        description="Threads of `local`; 0: half the cores, so that the pages stay responsive.",
+        "local", 0, ge=0, le=1_024, description="Threads of `local`; 0: half the cores, so that pages stay responsive."
     )
 
     llm_temperature: float = Field(
@@ -172,7 +168,10 @@ class SettingFields(BaseSettings):
         description="`asymmetric`: requests to that endpoint carry `input_type` query or passage, as NIM requires; "
         "`symmetric`: they do not.",
     )
-    embedding_batch_size: int = Field(32, ge=1, le=1_024, description="Texts per call to the embedding model.")
+    embedding_batch_size: int = Field(32, ge=1, le=1_024, description="Texts per request to a remote embedding model.")
+    embedding_threads: int = Field(
+        0, ge=0, le=1_024, description="Texts that the local embedding model reads at the same time; 0: one per core."
+    )
 
     retrieval_strategy: str = Field(
         "BRIDGE_HYBRID", description="Name of the retrieval strategy of the chat and of benchmark runs."

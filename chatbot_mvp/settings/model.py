@@ -66,7 +66,11 @@ class _Sources(BaseSettings):
 _NVIDIA_HOST = "api.nvidia.com"
 """NVIDIA's own endpoints, which answer only with a key."""
 
-_OF_THE_MACHINE = ("local_threads", "log_format")  # they change no result, so a resumed run uses the current values
+_OF_THE_MACHINE = (
+    "local_threads",
+    "embedding_threads",
+    "log_format",
+)  # they change no result, so a resumed run uses the current values
 
 
 class Settings(_Sources, SettingPaths):

@@ -35,6 +35,11 @@ class SettingPaths(SettingFields):
         return self.data_dir / "cache"
 
     @property
+    def models_dir(self) -> Path:
+        """Folder of models that were converted for this machine's engines."""
+        return self.cache_dir / "models"
+
+    @property
     def datasets_dir(self) -> Path:
         """Folder of the data sets added by users, one subfolder each."""
         return self.data_dir / "datasets"

@@ -21,6 +21,7 @@ from chatbot_mvp.types import Progress
 from tests.fakes import FakeEmbedder
 
 TEXTS = ["el perro ladra", "gato", "una frase bastante más larga sobre el río", "puente"]
+_CHARS = sum(map(len, TEXTS))
 
 
 @pytest.fixture
@@ -33,7 +34,7 @@ def expected(embedder: FakeEmbedder, texts: Sequence[str]) -> np.ndarray:
 
 
 def test_vectors_come_in_the_order_of_their_texts(path: Path, embedder: FakeEmbedder) -> None:
-    vectors = VectorCache(path).embed(embedder, TEXTS, "passage", batch_size=2)
+    vectors = VectorCache(path).embed(embedder, TEXTS, "passage")
     assert vectors.dtype == np.float32
     np.testing.assert_array_equal(vectors, expected(embedder, TEXTS))
 
@@ -41,8 +42,8 @@ def test_vectors_come_in_the_order_of_their_texts(path: Path, embedder: FakeEmbe
 def test_a_text_is_embedded_once_however_often_it_is_asked_for(path: Path, embedder: FakeEmbedder) -> None:
     cache = VectorCache(path)
     asked = [*TEXTS, *TEXTS, TEXTS[0]]
-    first = cache.embed(embedder, asked, "passage", batch_size=3)
-    again = cache.embed(embedder, list(reversed(asked)), "passage", batch_size=3)
+    first = cache.embed(embedder, asked, "passage")
+    again = cache.embed(embedder, list(reversed(asked)), "passage")
     assert sorted(embedder.embedded) == sorted(TEXTS)
     np.testing.assert_array_equal(first, expected(embedder, asked))
     np.testing.assert_array_equal(again, first[::-1])
@@ -70,36 +71,31 @@ def test_another_model_or_input_type_shares_no_vector(path: Path, model_id: str,
     assert sorted(other.embedded) == sorted(TEXTS)
 
 
-@pytest.mark.parametrize(("batch_size", "sizes"), [(1, [1, 1, 1, 1]), (3, [3, 1]), (4, [4]), (100, [4])])
-def test_no_batch_is_larger_than_asked_for(
-    path: Path, embedder: FakeEmbedder, batch_size: int, sizes: list[int]
+@pytest.mark.parametrize(("part_chars", "sizes"), [(1, [1, 1, 1, 1]), (_CHARS - 1, [3, 1]), (_CHARS, [4])])
+def test_a_part_holds_so_many_characters_or_one_text(
+    path: Path, embedder: FakeEmbedder, part_chars: int, sizes: list[int]
 ) -> None:
-    VectorCache(path).embed(embedder, TEXTS, "passage", batch_size)
-    assert sorted(len(texts) for _, texts in embedder.batches) == sorted(sizes)
+    VectorCache(path, part_chars).embed(embedder, TEXTS, "passage")
+    assert [len(texts) for _, texts in embedder.batches] == sizes
 
 
-def test_texts_of_like_length_share_a_batch(path: Path, embedder: FakeEmbedder) -> None:
-    VectorCache(path).embed(embedder, TEXTS, "passage", batch_size=2)
-    assert sorted(texts for _, texts in embedder.batches) == [[TEXTS[0], TEXTS[2]], ["gato", "puente"]]
-
-
-def test_a_stop_in_mid_work_keeps_the_finished_batches(path: Path, embedder: FakeEmbedder) -> None:
+def test_a_stop_in_mid_work_keeps_the_finished_parts(path: Path, embedder: FakeEmbedder) -> None:
     def stop_after_two(progress: Progress) -> None:
         if progress.done >= 2:
             raise RunStopped(run_id="r")
 
     with pytest.raises(RunStopped):
-        VectorCache(path).embed(embedder, TEXTS, "passage", batch_size=1, progress=stop_after_two)
+        VectorCache(path, part_chars=1).embed(embedder, TEXTS, "passage", progress=stop_after_two)
     assert len(embedder.embedded) == 2
-    VectorCache(path).embed(embedder, TEXTS, "passage", batch_size=1)
+    VectorCache(path, part_chars=1).embed(embedder, TEXTS, "passage")
     assert sorted(embedder.embedded) == sorted(TEXTS)
 
 
 def test_progress_counts_distinct_texts_and_tells_cached_from_fresh(path: Path, embedder: FakeEmbedder) -> None:
     seen: list[Progress] = []
-    cache = VectorCache(path)
+    cache = VectorCache(path, part_chars=len(TEXTS[1]) + len(TEXTS[2]))
     cache.embed(embedder, TEXTS[:1], "passage")
-    cache.embed(embedder, [*TEXTS, *TEXTS], "passage", batch_size=2, progress=seen.append, phase="embed_corpus")
+    cache.embed(embedder, [*TEXTS, *TEXTS], "passage", progress=seen.append, phase="embed_corpus")
     assert {(p.phase, p.total, p.done_before) for p in seen} == {("embed_corpus", 4, 1)}
     assert (seen[0].done, seen[-1].done, len(seen)) == (1, 4, 3)
     assert sorted(after.done - before.done for before, after in pairwise(seen)) == [1, 2]
@@ -115,7 +111,7 @@ def test_no_texts_give_an_empty_matrix_of_the_right_width(path: Path, embedder: 
 def test_more_texts_than_one_sql_statement_takes(path: Path, embedder: FakeEmbedder) -> None:
     texts = [f"texto {number}" for number in range(1_203)]
     cache = VectorCache(path)
-    cache.embed(embedder, texts, "passage", batch_size=1_000)
+    cache.embed(embedder, texts, "passage")
     np.testing.assert_array_equal(cache.embed(embedder, texts, "passage"), expected(embedder, texts))
     assert len(embedder.embedded) == len(texts)
 
@@ -142,7 +138,7 @@ def test_any_texts_are_cached_under_themselves(tmp_path_factory: pytest.TempPath
     path = tmp_path_factory.mktemp("vectors") / "v.sqlite"
     embedder = FakeEmbedder()
     for _ in range(2):
-        vectors = VectorCache(path).embed(embedder, texts, "passage", batch_size=2)
+        vectors = VectorCache(path).embed(embedder, texts, "passage")
         np.testing.assert_array_equal(vectors, expected(embedder, texts).reshape(len(texts), embedder.dimensions))
     assert sorted(embedder.embedded) == sorted(set(texts))
 

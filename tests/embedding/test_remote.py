@@ -102,12 +102,12 @@ def test_one_text_that_cannot_be_embedded_is_an_error_and_the_batches_before_it_
     nim: NimEmbeddingStub, at_nim: Settings, tmp_path: Path
 ) -> None:
     nim.poison = "texto número 7"
-    cache = VectorCache(tmp_path / "v.sqlite")
+    cache = VectorCache(tmp_path / "v.sqlite", part_chars=sum(map(len, TEXTS[:4])))
     with pytest.raises(ProviderBadRequest, match="tokenised"):
-        cache.embed(embedder_of(at_nim), TEXTS, "passage", 4)
+        cache.embed(embedder_of(at_nim), TEXTS, "passage")
     before = len(nim.requests)
     nim.poison = ""
-    cache.embed(embedder_of(at_nim), TEXTS, "passage", 4)
+    cache.embed(embedder_of(at_nim), TEXTS, "passage")
     assert len(nim.requests) - before <= 6
 
 

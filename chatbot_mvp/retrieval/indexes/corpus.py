@@ -12,34 +12,17 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
-import numpy as np
 from filelock import FileLock
 
-from chatbot_mvp.embedding.base import Embedder, Vectors
+from chatbot_mvp.embedding.base import Embedder
 from chatbot_mvp.embedding.cache import VectorCache
 from chatbot_mvp.retrieval.bridge.graph import GRAPH_VERSION, MentionGraph, build_graph
-from chatbot_mvp.retrieval.indexes.dense import ExactVectors
+from chatbot_mvp.retrieval.indexes.dense_side import PHASE, DenseSide, corpus_side, kb_sides, kb_texts
 from chatbot_mvp.retrieval.indexes.lexical import INDEX_VERSION, LexicalIndex
-from chatbot_mvp.retrieval.indexes.vector_store import VectorStore, VectorStoreChoice
+from chatbot_mvp.retrieval.indexes.vector_store import VectorStoreChoice
 from chatbot_mvp.retrieval.kb.vocabulary import KbIndex, build_bm25_index
 from chatbot_mvp.text import Analyzer
 from chatbot_mvp.types import Chunk, Progress, ProgressCallback, ignore_progress
-
-
-@dataclass(frozen=True)
-class DenseSide:
-    """The vectors of a corpus, and the model that embeds questions. Only strategies with vectors have one."""
-
-    vectors: VectorStore
-    """One row per chunk."""
-    embedder: Embedder
-    cache: VectorCache
-    batch_size: int
-    """Texts embedded in one call."""
-    windows: ExactVectors | None = None
-    """For a knowledge base: one row per sentence window, in the order of its matcher."""
-    sentences: ExactVectors | None = None
-    """For a knowledge base: one row per sentence, in the order of its matcher."""
 
 
 @dataclass(frozen=True)
@@ -104,30 +87,65 @@ def _without_collector() -> Iterator[None]:
             gc.enable()
 
 
-@_without_collector()
 def build_index(
     chunks: Sequence[Chunk],
     language: str,
     cache_dir: Path,
     embedder: Callable[[], Embedder] | None,
-    batch_size: int,
     progress: ProgressCallback = ignore_progress,
     with_links: bool = False,
     store: VectorStoreChoice | None = None,
     indexed: Sequence[Chunk] | None = None,
 ) -> CorpusIndex:
-    """Build or load the indexes of ``chunks``.
+    """Build or load the indexes of ``chunks``: the last and best of ``growing_index``."""
+    *_, complete = growing_index(chunks, language, cache_dir, embedder, progress, with_links, store, indexed)
+    return complete
+
+
+def growing_index(
+    chunks: Sequence[Chunk],
+    language: str,
+    cache_dir: Path,
+    embedder: Callable[[], Embedder] | None,
+    progress: ProgressCallback = ignore_progress,
+    with_links: bool = False,
+    store: VectorStoreChoice | None = None,
+    indexed: Sequence[Chunk] | None = None,
+) -> Iterator[CorpusIndex]:
+    """Build or load the indexes of ``chunks`` and yield them as they get better: of words, then with vectors.
 
     Args:
         language: "es" or "en", the language of the chunks.
         embedder: creates the embedding model; None for a strategy without vectors.
-        batch_size: texts embedded in one call.
         progress: called in the phases "index", "link" and "embed_corpus"; may raise to stop, finished work stays
             cached.
         with_links: also build the mention graph.
         store: where to store the vectors; None for exact search in memory.
         indexed: chunks to index in place of ``chunks``, row by row; searches still return ``chunks``.
     """
+    words, texts = _index_words(chunks, language, cache_dir, progress, with_links, indexed)
+    yield words
+    if embedder is None:
+        return
+    progress(Progress(PHASE, 0, len(chunks)))
+    model, cache, choice = embedder(), VectorCache(vector_cache_path(cache_dir)), store or VectorStoreChoice()
+    if words.kb is None:
+        yield replace(words, dense=corpus_side(texts, model, cache, choice, progress))
+        return
+    for side in kb_sides(words.kb, model, cache, choice, progress):
+        yield replace(words, dense=side)
+
+
+@_without_collector()
+def _index_words(
+    chunks: Sequence[Chunk],
+    language: str,
+    cache_dir: Path,
+    progress: ProgressCallback,
+    with_links: bool,
+    indexed: Sequence[Chunk] | None,
+) -> tuple[CorpusIndex, list[str]]:
+    """Return the indexes without vectors, and the text of each row to embed."""
     analyzer = Analyzer(language)
     kb = None
     sources = chunks if indexed is None else indexed
@@ -147,23 +165,7 @@ def build_index(
             lexical = LexicalIndex.open(folder, analyzer) or LexicalIndex.build(sources, analyzer, folder, progress)
     # No graph for a knowledge base: it is ranked by paragraphs, and its sections do not bear names as documents do.
     graph = _graph(chunks, analyzer, folder, progress) if with_links and kb is None else None
-    if embedder is None:
-        return CorpusIndex(chunks, lexical, None, graph, kb)
-    progress(Progress("embed_corpus", 0, len(chunks)))
-    model = embedder()
-    cache = VectorCache(vector_cache_path(cache_dir))
-    choice = store or VectorStoreChoice()
-    if kb is None:
-        texts = [chunk.index_text for chunk in sources]
-        matrix = cache.embed(model, texts, "passage", batch_size, progress, "embed_corpus")
-        vectors = choice.make(matrix, model.model_id, progress)
-        return CorpusIndex(chunks, lexical, DenseSide(vectors, model, cache, batch_size), graph)
-    texts = [*kb.matcher.window_texts, *kb.matcher.sentence_texts]
-    embedded = cache.embed(model, texts, "passage", batch_size, progress, "embed_corpus")
-    windows, sentences = np.split(embedded, [len(kb.matcher.window_texts)])
-    vectors = choice.make(_chunk_vectors(windows, kb), model.model_id, progress)
-    side = DenseSide(vectors, model, cache, batch_size, ExactVectors(windows), ExactVectors(sentences))
-    return CorpusIndex(chunks, lexical, side, graph, kb)
+    return CorpusIndex(chunks, lexical, None, graph, kb), [chunk.index_text for chunk in sources]
 
 
 def forget_index(chunks: Sequence[Chunk], language: str, cache_dir: Path, embedder: Embedder | None) -> None:
@@ -182,8 +184,7 @@ def forget_index(chunks: Sequence[Chunk], language: str, cache_dir: Path, embedd
             shutil.rmtree(folder, ignore_errors=True)
     path = vector_cache_path(cache_dir)
     if embedder is not None and path.is_file():
-        texts = [*kb.matcher.window_texts, *kb.matcher.sentence_texts]
-        VectorCache(path).forget(embedder.model_id, texts, "passage")
+        VectorCache(path).forget(embedder.model_id, kb_texts(kb), "passage")
 
 
 def vector_cache_path(cache_dir: Path) -> Path:
@@ -217,16 +218,6 @@ def _graph(chunks: Sequence[Chunk], analyzer: Analyzer, folder: Path, progress: 
             graph = build_graph(chunks, analyzer, progress)
             graph.save(path)
             return graph
-
-
-def _chunk_vectors(windows: Vectors, kb: KbIndex) -> Vectors:
-    """Return the mean direction of each chunk's windows, shape (chunks, dimensions), rows of unit length."""
-    sums = np.zeros((len(kb.chunks), windows.shape[1]), dtype=np.float32)
-    for vector, passage in zip(windows, kb.matcher.window_passage, strict=True):
-        for position in kb.matcher.passages[passage].hits:
-            sums[position] += vector
-    normalized: Vectors = sums / np.maximum(np.linalg.norm(sums, axis=1, keepdims=True), 1e-9)
-    return normalized
 
 
 def _content_key(chunks: Sequence[Chunk], analyzer: Analyzer) -> str:

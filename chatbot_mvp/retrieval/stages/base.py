@@ -52,6 +52,8 @@ class Stage(ABC):
     """True if the stage compares embeddings: the corpus is embedded for it."""
     needs_links: ClassVar[bool] = False
     """True if the stage follows links between documents: they are looked for when the corpus is indexed."""
+    finds_by_words: ClassVar[bool] = False
+    """True if the stage finds passages by the words of the question."""
     knobs: ClassVar[frozenset[str]] = frozenset()
     """Settings that have no effect in a strategy without such a stage; a run's form greys them out there."""
 
@@ -90,6 +92,7 @@ class Lexical(Stage):
     """Finds the best ``retrieval_pre_fusion_k`` chunks by BM25, under the signal ``bm25``."""
 
     name = "lexical"
+    finds_by_words = True
 
     def apply(self, trace: RetrievalTrace) -> tuple[RetrievalTrace, dict[str, Any]]:
         query = trace.query_expanded or trace.query
@@ -102,6 +105,10 @@ class Dense(Stage):
 
     name = "dense"
     needs_vectors = True
+
+    @classmethod
+    def serves(cls, index: CorpusIndex) -> bool:
+        return index.dense is not None  # not yet, while a knowledge base's vectors are being computed
 
     def apply(self, trace: RetrievalTrace) -> tuple[RetrievalTrace, dict[str, Any]]:
         return self._search([trace])[0]
@@ -116,7 +123,7 @@ class Dense(Stage):
     def _search(self, traces: Sequence[RetrievalTrace]) -> list[tuple[RetrievalTrace, dict[str, Any]]]:
         side = self.index.dense
         assert side is not None, "a strategy with vectors is built with an embedder"
-        vectors = side.cache.embed(side.embedder, [trace.query for trace in traces], "query", side.batch_size)
+        vectors = side.cache.embed(side.embedder, [trace.query for trace in traces], "query")
         found = side.vectors.search(vectors, self.config.retrieval_pre_fusion_k)
         return [
             (replace(self._candidates(trace, rows, "vector"), query_vector=vector), {"found": len(rows)})

@@ -27,6 +27,7 @@ class Bridge(Stage):
 
     name = "bridge"
     needs_links = True
+    finds_by_words = True
 
     def __init__(self, index: CorpusIndex, config: RetrievalConfig) -> None:
         super().__init__(index, config)

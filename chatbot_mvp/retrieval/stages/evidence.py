@@ -34,8 +34,8 @@ def evidence_score(trace: RetrievalTrace, index: CorpusIndex) -> tuple[float, di
     features = evidence_features(trace, index)
     models = _models()
     embedder = index.dense.embedder.model_id if index.dense is not None else ""
-    # Each embedding model has its own range of cosines, so the fitted weights are valid for one model only.
-    name = "hybrid" if "cosine" in features and embedder == models["hybrid"]["embedder"] else "lexical"
+    # Each embedding model has its own range of cosines, so the fitted weights are valid for some models only.
+    name = "hybrid" if "cosine" in features and embedder in models["hybrid"]["embedders"] else "lexical"
     score = logistic(features, models[name], models["max_z"])
     return score, {**notes, "model": name, **{key: round(value, 4) for key, value in features.items()}}
 

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from chatbot_mvp.retrieval.indexes.corpus import CorpusIndex, DenseSide
+from chatbot_mvp.retrieval.indexes.corpus import CorpusIndex
+from chatbot_mvp.retrieval.indexes.dense_side import DenseSide
 from chatbot_mvp.retrieval.kb.postings import Scores
 from chatbot_mvp.retrieval.kb.ranking import best_rows
 from chatbot_mvp.retrieval.kb.vocabulary import KbIndex

@@ -24,7 +24,7 @@ CHUNKS = {name: replace(chunk, chunk_id=name) for name, chunk in zip("abcd", chu
 
 @pytest.fixture
 def index(tmp_path: Path) -> CorpusIndex:
-    return build_index(list(CHUNKS.values()), "es", tmp_path, None, 32)
+    return build_index(list(CHUNKS.values()), "es", tmp_path, None)
 
 
 @pytest.fixture

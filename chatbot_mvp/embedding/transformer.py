@@ -1,0 +1,140 @@
+"""Embeds texts with a transformer encoder in this process: batches, threads, pooling."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Literal, NamedTuple, Protocol
+
+import numpy as np
+
+from chatbot_mvp.embedding.base import InputType, Vectors
+
+Pooling = Literal["mean", "cls"]
+"""How token states become one vector: their mean, or the state of the first token."""
+
+_BATCH_TOKENS = 512
+"""Tokens per call of the encoder. The activations of larger batches leave the processor's cache: at 16,384 tokens the
+local model is three times as slow (docs/research/speed.md)."""
+
+
+_SPECIAL_TOKENS = 2  # in each window; they do not count as its text
+
+
+class Tokens(Protocol):
+    """A tokenizer."""
+
+    def windows(self, text: str, input_type: InputType) -> list[list[int]]:
+        """Return the token ids of a text, special tokens included: one list for each part that is read at once."""
+
+
+class Encoder(Protocol):
+    """A transformer encoder. Calls from several threads run at the same time."""
+
+    @property
+    def dimensions(self) -> int:
+        """Number of dimensions of a token state."""
+
+    def token_states(self, batch: Sequence[Sequence[int]]) -> Vectors:
+        """Return the state of every token, shape (texts, tokens of the longest text, dimensions).
+
+        States behind the end of a shorter text have no meaning.
+        """
+
+
+class _Window(NamedTuple):
+    row: int
+    """Row of the text."""
+    ids: list[int]
+
+
+_Batch = list[_Window]
+
+
+class TransformerEmbedder:
+    """An ``Embedder`` over a tokenizer and an encoder.
+
+    Texts of similar length share a batch, and batches run in parallel. A single question runs at once, in the
+    caller's thread, so that the chat does not wait while a corpus is being embedded.
+    """
+
+    def __init__(
+        self, model_id: str, tokens: Tokens, encoder: Encoder, threads: int, pooling: Pooling = "mean"
+    ) -> None:
+        """
+        Args:
+            threads: batches that run at the same time.
+        """
+        self.model_id = model_id
+        self.dimensions = encoder.dimensions
+        self._tokens = tokens
+        self._encoder = encoder
+        self._pooling = pooling
+        self._pool = ThreadPoolExecutor(threads, "embed")
+
+    def embed(self, texts: Sequence[str], input_type: InputType) -> Vectors:
+        """Embed texts, as in ``Embedder``.
+
+        The vector of a text with several windows is the mean of theirs, weighted by their tokens.
+        """
+        vectors = np.zeros((len(texts), self.dimensions), dtype=np.float32)
+        batches = self._batches(texts, input_type)
+        at_once = input_type == "query" and len(batches) == 1
+        for batch, pooled in [(batches[0], self._pooled(batches[0]))] if at_once else self._in_parallel(batches):
+            for window, vector in zip(batch, pooled, strict=True):
+                vectors[window.row] += max(1, len(window.ids) - _SPECIAL_TOKENS) * vector
+        norms = np.linalg.norm(vectors, axis=1, keepdims=True)
+        normalized: Vectors = vectors / np.maximum(norms, 1e-9)
+        return normalized
+
+    def token_states(self, texts: Sequence[str], input_type: InputType) -> list[Vectors]:
+        """Return the states of the tokens of each text, shape (tokens, dimensions); not normalized.
+
+        Special tokens are included. Of a text with several windows, only the first is read.
+        """
+        states: list[Vectors] = []
+        for text in texts:
+            ids = self._tokens.windows(_clean(text), input_type)[0]
+            states.append(np.array(self._encoder.token_states([ids])[0]))
+        return states
+
+    def _batches(self, texts: Sequence[str], input_type: InputType) -> list[_Batch]:
+        windows = [
+            _Window(row, ids)
+            for row, text in enumerate(texts)
+            for ids in self._tokens.windows(_clean(text), input_type)
+        ]
+        windows.sort(key=lambda window: (len(window.ids), window.row))
+        batches: list[_Batch] = []
+        for window in windows:
+            if not batches or (len(batches[-1]) + 1) * len(window.ids) > _BATCH_TOKENS:
+                batches.append([])
+            batches[-1].append(window)
+        return batches
+
+    def _in_parallel(self, batches: Sequence[_Batch]) -> Iterator[tuple[_Batch, list[Vectors]]]:
+        pending = [self._pool.submit(self._pooled, batch) for batch in batches]
+        try:
+            for batch, future in zip(batches, pending, strict=True):
+                yield batch, future.result()
+        finally:
+            # After an error or Ctrl-C, nobody waits for the batches that have not begun.
+            for future in pending:
+                future.cancel()
+
+    def _pooled(self, batch: _Batch) -> list[Vectors]:
+        states = self._encoder.token_states([window.ids for window in batch])
+        if self._pooling == "cls":
+            return list(states[:, 0])
+        return [tokens[: len(window.ids)].mean(axis=0) for window, tokens in zip(batch, states, strict=True)]
+
+
+def _clean(text: str) -> str:
+    """Replace what tokenizers cannot read: NUL and lone surrogates."""
+    return text.replace("\x00", " ").encode("utf-8", "replace").decode()
+
+
+def usable_cores() -> int:
+    """Return the number of cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
