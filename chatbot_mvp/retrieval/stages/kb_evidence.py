@@ -9,6 +9,7 @@ from chatbot_mvp.retrieval.kb.postings import Numbers, Scores
 from chatbot_mvp.retrieval.kb.ranking import best_rows
 from chatbot_mvp.retrieval.kb.vocabulary import KbIndex
 from chatbot_mvp.retrieval.stages.fusion import adaptive_alpha
+from chatbot_mvp.retrieval.stages.kb_cosines import window_cosines
 from chatbot_mvp.retrieval.trace import RetrievalTrace
 
 LEXICAL_FEATURES = (
@@ -69,9 +70,7 @@ def evidence_features(trace: RetrievalTrace, index: CorpusIndex) -> dict[str, fl
     own = dict.fromkeys(kb.analyzer.terms(trace.query), 1.0)
     names = list(dict.fromkeys(_names(trace.query, kb)))
     bm25, windows, letters = matcher.bm25(own), matcher.window_coverage(own), matcher.letters(trace.query)
-    cosines = None
-    if index.dense is not None and index.dense.windows is not None and trace.query_vector is not None:
-        cosines = index.dense.windows.cosines(trace.query_vector).astype(float)
+    cosines = window_cosines(trace, index.dense)
     match = _over_best(_over_best(bm25) + 0.5 * _over_best(windows) + 0.5 * _over_best(letters))
     if cosines is not None:
         share, dense = adaptive_alpha(trace.query), matcher.best_of_windows(cosines)

@@ -16,6 +16,7 @@ from chatbot_mvp.retrieval.kb.vocabulary import KbIndex
 from chatbot_mvp.retrieval.stages.base import RetrievalConfig, Stage
 from chatbot_mvp.retrieval.stages.expansion import CORRECTIONS, expansion_weights
 from chatbot_mvp.retrieval.stages.fusion import adaptive_alpha
+from chatbot_mvp.retrieval.stages.kb_cosines import window_cosines
 from chatbot_mvp.retrieval.trace import Hit, RetrievalTrace
 
 SIGNAL_WEIGHTS = {
@@ -105,9 +106,8 @@ def vector_norm(similarities: Scores) -> Scores:
 
 def passage_cosines(trace: RetrievalTrace, kb: KbIndex, side: DenseSide | None) -> Scores | None:
     """Return the question's cosine to each paragraph's nearest window, shape (paragraphs,); None without vectors."""
-    if side is None or side.windows is None or trace.query_vector is None:
-        return None
-    return kb.matcher.best_of_windows(side.windows.cosines(trace.query_vector).astype(float))
+    cosines = window_cosines(trace, side)
+    return None if cosines is None else kb.matcher.best_of_windows(cosines)
 
 
 def score_parts(score: float, signals: Mapping[str, float], vector_share: float) -> dict[str, float]:
@@ -169,7 +169,7 @@ class KbScore(Stage):
             Hit(
                 kb.chunks[position],
                 score,
-                {name: round(value, 6) for name, value in zip(signals, values, strict=True)},
+                {name: round(value, 6) if value else value for name, value in zip(signals, values, strict=True)},
             )
             for position, score, *values in zip(positions.tolist(), scores[rows].tolist(), *columns, strict=True)
         ]
