@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import random
 import re
 import resource
@@ -203,6 +204,7 @@ def measure(folder: Path | None, chars: int, files: int, strategy: str, question
         "MB peak": peak_mb(),
         "p50 ms": round(1_000 * float(np.percentile(seconds, 50)), 1),
         "p95 ms": round(1_000 * float(np.percentile(seconds, 95)), 1),
+        "load": round(os.getloadavg()[0], 1),
     }
 
 
