@@ -9,9 +9,9 @@ from pathlib import Path, PurePath
 from chatbot_mvp.documents.parsing import TEXT_SUFFIXES
 from chatbot_mvp.errors import UploadNeedsMemory
 
-MB_PER_MILLION = 160
-"""Measured with ``benchmarks/books.py``: 5 million characters need 600 to 700 MB while they are indexed, with vectors
-of 384 dimensions. A fifth is added, because texts differ."""
+MB_PER_MILLION = 200
+"""Measured with ``benchmarks/books.py``: 5 million characters need 750 MB while they are indexed, with vectors of 384
+dimensions. A third is added, because texts differ."""
 CHECKED_CHARS = 500_000
 """Smaller knowledge bases are not checked: they need less memory than the estimate is accurate to."""
 

@@ -58,7 +58,7 @@ class SettingFields(BaseSettings):
         ge=1_000,
         le=20_000_000,
         description="Maximum length of a knowledge base; longer texts are cut at a paragraph (characters). 1 million "
-        "characters need about 160 MB of memory and 2 s to index, without the time of an embedding model.",
+        "characters need about 200 MB of memory and 2 s to index, without the time of an embedding model.",
     )
     kb_max_upload_mb: int = Field(10, ge=1, le=1_000, description="Maximum size of a file for a knowledge base (MB).")
     kb_max_pages: int = Field(500, ge=1, le=10_000, description="Maximum length of a PDF (pages).")

@@ -19,8 +19,8 @@ pytestmark = pytest.mark.usefixtures("data_dir", "no_keys")
 @pytest.mark.parametrize(
     ("place", "language", "said"),
     [
-        ("admin", "es", "320 MB de memoria y hay 90 MB disponibles"),
-        ("chat", "en", "320 MB of memory, and 90 MB are available"),
+        ("admin", "es", "400 MB de memoria y hay 90 MB disponibles"),
+        ("chat", "en", "400 MB of memory, and 90 MB are available"),
     ],
 )
 def test_an_upload_that_needs_more_memory_is_refused_with_both_figures(
@@ -39,7 +39,7 @@ def test_an_upload_that_needs_more_memory_is_refused_with_both_figures(
 def test_admin_offers_20_million_characters_and_says_how_much_memory_they_need() -> None:
     page = open_page("admin")
     page.selectbox(key="settings_one").set_value("kb_max_chars").run()
-    assert any("160 MB de memoria" in text.value for text in page.markdown)
+    assert any("200 MB de memoria" in text.value for text in page.markdown)
     assert page.number_input(key="setting-kb_max_chars").max == 20_000_000
 
 
