@@ -34,6 +34,7 @@ from chatbot_mvp.knowledge_base.uploads import Upload
 from chatbot_mvp.llm.providers import ProviderCheck, Providers, ProviderStatus
 from chatbot_mvp.metrics.registry import JUDGE_METRICS
 from chatbot_mvp.metrics.spec import shown_in
+from chatbot_mvp.retrieval.search import OtherSearch
 from chatbot_mvp.retrieval.strategies import STRATEGIES
 from chatbot_mvp.runs.causes import GoldPath
 from chatbot_mvp.runs.comparison import Comparison, MetricDelta, QueryChange, RunDelta
@@ -106,6 +107,7 @@ __all__ = [
     "LiveTurn",
     "MetricDelta",
     "Mode",
+    "OtherSearch",
     "Part",
     "PastTurn",
     "Place",

@@ -55,6 +55,8 @@ class Answer:
     fingerprint: str
     """Identifies the chat's pipeline, prompts and model."""
     strategy: str
+    vectors_share: float | None
+    """Share (0-1) of the knowledge base's vectors that the search used; None if its strategy uses no vectors."""
     seconds: float
     """Time from the question to the end of the answer, including the search."""
 

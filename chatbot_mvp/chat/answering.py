@@ -15,6 +15,9 @@ from chatbot_mvp.llm.providers import Providers
 from chatbot_mvp.retrieval.search import OtherSearch, with_search
 from chatbot_mvp.settings.live import LiveSettings
 
+_PATIENCE_S = 1.5
+"""How long the first question to a knowledge base waits for its vectors. It is then answered with those there are."""
+
 
 class Answering:
     """Answers questions from knowledge bases with the current provider. Safe to share between threads."""
@@ -42,7 +45,7 @@ class Answering:
     def ask(
         self, kb_id: str, question: str, context: UserContext | None = None, history: Sequence[PastTurn] = ()
     ) -> Answer:
-        """Answer a question from a knowledge base; the first question builds its indexes.
+        """Answer a question from a knowledge base. The first question builds its indexes but does not wait for vectors.
 
         Args:
             context: the options of this question; None for the settings' values.
@@ -70,7 +73,7 @@ class Answering:
             KbNotFound, KbUnreadable, InvalidSetting
         """
         context = context or UserContext()
-        pipeline = self._kbs.pipeline(kb_id, search=context.retrieval)
+        pipeline = self._kbs.growing(kb_id, search=context.retrieval).best(_PATIENCE_S)
         return AnswerStream(
             pipeline,
             question,

@@ -40,6 +40,7 @@ class AnswerRecord:
     seconds: float
     usage: Mapping[str, Any] = field(default_factory=dict)
     """prompt_tokens, completion_tokens, cost_usd; None if unknown."""
+    vectors_share: float | None = None
     debug: Mapping[str, Any] = field(default_factory=dict)
     """Data of the debug panel, under the names of ``RetrievalTrace``."""
 
@@ -88,6 +89,7 @@ def record_of(answer: Answer) -> AnswerRecord:
         evidence=round(decision.evidence, 4),
         relevance=decision.relevance,
         decided_by=decision.reason,
+        vectors_share=answer.vectors_share,
         search_query=answer.search.query if answer.search.how else "",
         search_how=answer.search.how,
         seconds=round(answer.seconds, 4),

@@ -197,6 +197,7 @@ def _answer(
         failure=failure,
         fingerprint=chat_fingerprint(case.pipeline.config, model.name),
         strategy=case.pipeline.config.retrieval_strategy,
+        vectors_share=case.pipeline.vectors_share,
         seconds=time.perf_counter() - started,
     )
 

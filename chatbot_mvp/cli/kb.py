@@ -53,6 +53,7 @@ def kb_ask(
                 "sources": sources,
                 "model": answer.completion.model if answer.completion else None,
                 "kb_truncated": record.kb_truncated,
+                "vectors_share": answer.vectors_share,
                 "seconds": round(answer.seconds, 4),
             }
         )

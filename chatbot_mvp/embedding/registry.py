@@ -5,13 +5,15 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib.util import find_spec
 
 from chatbot_mvp.embedding.base import Embedder
-from chatbot_mvp.errors import ProviderNotConfigured, UnknownChoice
+from chatbot_mvp.embedding.own.files import find_files
+from chatbot_mvp.errors import EmbedderFileMissing, ProviderNotConfigured, UnknownChoice
 from chatbot_mvp.remote.failures import Endpoint
 from chatbot_mvp.remote.http import JsonEndpoint, calls_for
 from chatbot_mvp.settings.live import LiveSettings
-from chatbot_mvp.settings.model import LOCAL_EMBEDDER, Settings
+from chatbot_mvp.settings.model import CT2_PREFIX, FASTEMBED_PREFIX, LOCAL_EMBEDDER, ONNX_PREFIX, Settings
 
 
 def _local_e5(settings: Settings) -> Embedder:
@@ -20,8 +22,45 @@ def _local_e5(settings: Settings) -> Embedder:
     return local_e5(settings.models_dir, settings.embedding_threads)
 
 
+def _own(name: str, settings: Settings) -> Embedder:
+    from chatbot_mvp.embedding.own.embedder import own_embedder
+
+    return own_embedder(name, settings.embedding_threads)
+
+
+def _has_own(name: str) -> bool:
+    try:
+        find_files(name)
+    except (EmbedderFileMissing, OSError):
+        return False
+    return True
+
+
+def _fastembed(name: str, settings: Settings) -> Embedder:
+    from chatbot_mvp.embedding.fastembed_models import FastEmbedEmbedder
+
+    return FastEmbedEmbedder(name, settings.models_dir / "fastembed", settings.embedding_threads)
+
+
 EMBEDDERS: dict[str, Callable[[Settings], Embedder]] = {LOCAL_EMBEDDER: _local_e5}
 """Value of ``EMBEDDING_MODEL_NAME`` -> factory. A factory imports its package when called."""
+
+
+@dataclass(frozen=True, slots=True)
+class InProcess:
+    """Models that run in this process, selected by the prefix of the model name."""
+
+    prefix: str
+    create: Callable[[str, Settings], Embedder]
+    is_there: Callable[[str], bool]
+    """Returns whether the model's files or its package are installed. Loads no model."""
+
+
+IN_PROCESS = (
+    InProcess(ONNX_PREFIX, _own, _has_own),
+    InProcess(CT2_PREFIX, _own, _has_own),
+    InProcess(FASTEMBED_PREFIX, _fastembed, lambda _: find_spec("fastembed") is not None),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,15 +84,23 @@ HOSTED = (
 
 
 def create_embedder(name: str, settings: Settings) -> Embedder:
-    """Create the embedder for the model ``name``: local, at EMBEDDING_BASE_URL if that is set, or hosted by a vendor.
+    """Create the embedder for the model ``name``.
+
+    It runs in this process if the name says so. Otherwise it is at EMBEDDING_BASE_URL, or hosted by a vendor if that
+    is empty.
 
     Raises:
-        UnknownChoice: the name is neither in the registry nor of a known vendor, and EMBEDDING_BASE_URL is empty.
+        UnknownChoice: the name is neither in the registry nor has a known prefix, and EMBEDDING_BASE_URL is empty.
+        EmbedderFileMissing, EmbedderFileUnreadable, EmbedderOptionInvalid, EmbedderTokensMismatch: the files of a
+            user's own model cannot be used.
+        EmbedderDownloadFailed: a model of fastembed cannot be downloaded.
         ProviderNotConfigured: the vendor's key is missing.
         MissingPackage: the model's package is not installed.
     """
     if name in EMBEDDERS:
         return EMBEDDERS[name](settings)
+    if own := _in_process(name):
+        return own.create(name, settings)
     if settings.embedding_base_url:
         asymmetric = settings.embedding_model_type == "asymmetric"
         endpoint = Endpoint(
@@ -71,7 +118,8 @@ def create_embedder(name: str, settings: Settings) -> Embedder:
         variable = vendor.key.upper()
         endpoint = Endpoint(vendor.provider, model, base_url, key, variable, "EMBEDDING_MODEL_NAME")
         return _remote(endpoint, vendor.asymmetric, settings)
-    legal = ", ".join([*EMBEDDERS, *(f"{vendor.prefix}…" for vendor in HOSTED), "any with EMBEDDING_BASE_URL"])
+    prefixes = [found.prefix for found in (*IN_PROCESS, *HOSTED)]
+    legal = ", ".join([*EMBEDDERS, *(f"{prefix}…" for prefix in prefixes), "any with EMBEDDING_BASE_URL"])
     raise UnknownChoice(kind="embedding model", found=name, legal=legal)
 
 
@@ -87,7 +135,7 @@ class Embedders:
         """The model of this name; the first call loads it.
 
         Raises:
-            UnknownChoice, ProviderNotConfigured, MissingPackage
+            As ``create_embedder``.
         """
         with self._lock:
             if name not in self._made:
@@ -109,10 +157,16 @@ def is_configured(name: str, settings: Settings, base_url: str = "") -> bool:
     """
     if name in EMBEDDERS:
         return True
+    if own := _in_process(name):
+        return own.is_there(name)
     if base_url or settings.embedding_base_url:
         return base_url == settings.embedding_base_url
     vendor = next((vendor for vendor in HOSTED if name.startswith(vendor.prefix)), None)
     return vendor is not None and bool(getattr(settings, vendor.key).get_secret_value())
+
+
+def _in_process(name: str) -> InProcess | None:
+    return next((found for found in IN_PROCESS if name.startswith(found.prefix)), None)
 
 
 def _remote(endpoint: Endpoint, asymmetric: bool, settings: Settings) -> Embedder:

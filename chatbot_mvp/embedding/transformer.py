@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Literal, NamedTuple, Protocol
@@ -43,6 +44,17 @@ class Encoder(Protocol):
         """
 
 
+class PooledEncoder(Protocol):
+    """A transformer encoder that pools token states itself. Calls from several threads run at the same time."""
+
+    @property
+    def dimensions(self) -> int:
+        """Number of dimensions of a vector."""
+
+    def text_vectors(self, batch: Sequence[Sequence[int]]) -> Vectors:
+        """Return the vector of every text, shape (texts, dimensions)."""
+
+
 class _Window(NamedTuple):
     row: int
     """Row of the text."""
@@ -52,25 +64,17 @@ class _Window(NamedTuple):
 _Batch = list[_Window]
 
 
-class TransformerEmbedder:
-    """An ``Embedder`` over a tokenizer and an encoder.
+class _WindowsEmbedder(ABC):
+    """An ``Embedder`` over a tokenizer. A subclass computes the vectors of a batch.
 
     Texts of similar length share a batch, and batches run in parallel. A single question runs at once, in the
     caller's thread, so that the chat does not wait while a corpus is being embedded.
     """
 
-    def __init__(
-        self, model_id: str, tokens: Tokens, encoder: Encoder, threads: int, pooling: Pooling = "mean"
-    ) -> None:
-        """
-        Args:
-            threads: batches that run at the same time.
-        """
+    def __init__(self, model_id: str, dimensions: int, tokens: Tokens, threads: int) -> None:
         self.model_id = model_id
-        self.dimensions = encoder.dimensions
+        self.dimensions = dimensions
         self._tokens = tokens
-        self._encoder = encoder
-        self._pooling = pooling
         self._pool = ThreadPoolExecutor(threads, "embed")
 
     def embed(self, texts: Sequence[str], input_type: InputType) -> Vectors:
@@ -88,22 +92,15 @@ class TransformerEmbedder:
         normalized: Vectors = vectors / np.maximum(norms, 1e-9)
         return normalized
 
-    def token_states(self, texts: Sequence[str], input_type: InputType) -> list[Vectors]:
-        """Return the states of the tokens of each text, shape (tokens, dimensions); not normalized.
-
-        Special tokens are included. Of a text with several windows, only the first is read.
-        """
-        states: list[Vectors] = []
-        for text in texts:
-            ids = self._tokens.windows(_clean(text), input_type)[0]
-            states.append(np.array(self._encoder.token_states([ids])[0]))
-        return states
+    @abstractmethod
+    def _pooled(self, batch: _Batch) -> Sequence[Vectors]:
+        """Return the vector of each window."""
 
     def _batches(self, texts: Sequence[str], input_type: InputType) -> list[_Batch]:
         windows = [
             _Window(row, ids)
             for row, text in enumerate(texts)
-            for ids in self._tokens.windows(_clean(text), input_type)
+            for ids in self._tokens.windows(clean_text(text), input_type)
         ]
         windows.sort(key=lambda window: (len(window.ids), window.row))
         batches: list[_Batch] = []
@@ -113,7 +110,7 @@ class TransformerEmbedder:
             batches[-1].append(window)
         return batches
 
-    def _in_parallel(self, batches: Sequence[_Batch]) -> Iterator[tuple[_Batch, list[Vectors]]]:
+    def _in_parallel(self, batches: Sequence[_Batch]) -> Iterator[tuple[_Batch, Sequence[Vectors]]]:
         pending = [self._pool.submit(self._pooled, batch) for batch in batches]
         try:
             for batch, future in zip(batches, pending, strict=True):
@@ -123,14 +120,55 @@ class TransformerEmbedder:
             for future in pending:
                 future.cancel()
 
-    def _pooled(self, batch: _Batch) -> list[Vectors]:
+
+class TransformerEmbedder(_WindowsEmbedder):
+    """An ``Embedder`` over a tokenizer and an encoder, whose token states it pools."""
+
+    def __init__(
+        self, model_id: str, tokens: Tokens, encoder: Encoder, threads: int, pooling: Pooling = "mean"
+    ) -> None:
+        """
+        Args:
+            threads: batches that run at the same time.
+        """
+        super().__init__(model_id, encoder.dimensions, tokens, threads)
+        self._encoder = encoder
+        self._pooling = pooling
+
+    def token_states(self, texts: Sequence[str], input_type: InputType) -> list[Vectors]:
+        """Return the states of the tokens of each text, shape (tokens, dimensions); not normalized.
+
+        Special tokens are included. Of a text with several windows, only the first is read.
+        """
+        states: list[Vectors] = []
+        for text in texts:
+            ids = self._tokens.windows(clean_text(text), input_type)[0]
+            states.append(np.array(self._encoder.token_states([ids])[0]))
+        return states
+
+    def _pooled(self, batch: _Batch) -> Sequence[Vectors]:
         states = self._encoder.token_states([window.ids for window in batch])
         if self._pooling == "cls":
             return list(states[:, 0])
         return [tokens[: len(window.ids)].mean(axis=0) for window, tokens in zip(batch, states, strict=True)]
 
 
-def _clean(text: str) -> str:
+class PooledEmbedder(_WindowsEmbedder):
+    """An ``Embedder`` over a tokenizer and an encoder that gives one vector per text. It has no token states."""
+
+    def __init__(self, model_id: str, tokens: Tokens, encoder: PooledEncoder, threads: int) -> None:
+        """
+        Args:
+            threads: batches that run at the same time.
+        """
+        super().__init__(model_id, encoder.dimensions, tokens, threads)
+        self._encoder = encoder
+
+    def _pooled(self, batch: _Batch) -> Sequence[Vectors]:
+        return list(self._encoder.text_vectors([window.ids for window in batch]))
+
+
+def clean_text(text: str) -> str:
     """Replace what tokenizers cannot read: NUL and lone surrogates."""
     return text.replace("\x00", " ").encode("utf-8", "replace").decode()
 

@@ -8,7 +8,12 @@
     │   ├── NeedsLanguageModel
     │   ├── PromptsUnreadable       a judge's prompts, in a user's file
     │   ├── ChoiceNotKept           a choice made in Admin cannot be saved
-    │   └── VectorStoreUnavailable
+    │   ├── VectorStoreUnavailable
+    │   ├── EmbedderFileMissing     of a user's own embedding model
+    │   ├── EmbedderFileUnreadable
+    │   ├── EmbedderOptionInvalid   in embedding.toml
+    │   ├── EmbedderTokensMismatch  tokenizer and model are of different models
+    │   └── EmbedderDownloadFailed  by the package fastembed
     ├── DatasetError                a data set cannot be used as it is         (exit code 2)
     │   ├── DatasetNotFound
     │   ├── DatasetChanged          since a run used it
@@ -118,6 +123,11 @@ from chatbot_mvp.errors.configuration import (
     CacheUnusable,
     ChoiceNotKept,
     ConfigurationError,
+    EmbedderDownloadFailed,
+    EmbedderFileMissing,
+    EmbedderFileUnreadable,
+    EmbedderOptionInvalid,
+    EmbedderTokensMismatch,
     InvalidSetting,
     MissingPackage,
     NeedsLanguageModel,
@@ -257,6 +267,11 @@ __all__ = [
     "DatasetUploadUnsafe",
     "DownloadFailed",
     "DuplicateId",
+    "EmbedderDownloadFailed",
+    "EmbedderFileMissing",
+    "EmbedderFileUnreadable",
+    "EmbedderOptionInvalid",
+    "EmbedderTokensMismatch",
     "EmptyDataset",
     "ExportNotWritten",
     "ImportNotWritten",

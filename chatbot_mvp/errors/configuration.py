@@ -56,6 +56,40 @@ class VectorStoreUnavailable(ConfigurationError):
     )
 
 
+class EmbedderFileMissing(ConfigurationError):
+    code = "embedder_file_missing"
+    template = (
+        "The embedding model {model!r} cannot be loaded: {folder!r} has no file {expected}. Put the file there, or "
+        "change EMBEDDING_MODEL_NAME."
+    )
+
+
+class EmbedderFileUnreadable(ConfigurationError):
+    code = "embedder_file_unreadable"
+    template = "{path!r} cannot be used as {format}: {reason}. Replace it, or change EMBEDDING_MODEL_NAME."
+
+
+class EmbedderOptionInvalid(ConfigurationError):
+    code = "embedder_option_invalid"
+    template = "{path!r}: {found} is not valid; legal: {legal}. Correct it or add it there."
+
+
+class EmbedderTokensMismatch(ConfigurationError):
+    code = "embedder_tokens_mismatch"
+    template = (
+        "The tokenizer {tokenizer!r} and the model {model!r} do not belong together: the tokenizer's highest token id "
+        "is {highest}, and the model does not know it. Copy both from the same model."
+    )
+
+
+class EmbedderDownloadFailed(ConfigurationError):
+    code = "embedder_download_failed"
+    template = (
+        "The embedding model {model!r} cannot be downloaded to {folder!r} or loaded from there: {reason}. Check the "
+        "connection to the Internet and the free space, and try again."
+    )
+
+
 class SignInError(ChatbotError):
     """Signing in to Admin failed."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from chatbot_mvp.retrieval.pipeline import Pipeline
+from chatbot_mvp.knowledge_base.growth import GrowingPipeline
 from chatbot_mvp.storage.lru import BoundedCache
 
 Key = tuple[str, ...]
@@ -14,22 +14,30 @@ Key = tuple[str, ...]
 class PipelinePool:
     """Safe to share between threads: many first questions at once build a pipeline once."""
 
-    def __init__(self, kept: int, weigh: Callable[[Pipeline], int] = lambda _: 1) -> None:
+    def __init__(self, max_chars: int) -> None:
         """
         Args:
-            kept: maximum sum of the weights of the pipelines that stay. The newest one always stays.
-            weigh: returns the weight of a pipeline; by default 1, so that ``kept`` is a number of pipelines.
+            max_chars: characters of the knowledge bases whose pipelines stay; the newest pipeline always stays.
         """
-        self._pipelines: BoundedCache[Key, Pipeline] = BoundedCache(kept, weigh)
+        self._pipelines: BoundedCache[Key, GrowingPipeline] = BoundedCache(max_chars, lambda kept: kept.chars)
 
-    def get(self, key: Key, build: Callable[[], Pipeline]) -> Pipeline:
-        """The pipeline of ``key``; ``build`` makes it if it is not there, and may raise."""
-        return self._pipelines.get_or_build(key, build)
+    def get(self, key: Key, build: Callable[[], GrowingPipeline]) -> GrowingPipeline:
+        """The pipeline of ``key``; ``build`` makes it if it is not there or its vectors failed, and may raise."""
+        found = self._pipelines.get_or_build(key, build)
+        if found.failure is not None:
+            self._pipelines.drop(lambda kept: kept == key)
+            found = self._pipelines.get_or_build(key, build)
+        return found
+
+    def peek(self, key: Key) -> GrowingPipeline | None:
+        """The pipeline of ``key`` if it is there."""
+        return self._pipelines.get(key)
 
     def drop(self, kb_id: str) -> None:
-        """Forget the pipelines of a knowledge base, those too that are being built."""
-        self._pipelines.drop(lambda key: key[0] == kb_id)
+        """Forget the pipelines of a knowledge base, those too that are being built, and wait until their work stops."""
+        for dropped in self._pipelines.drop(lambda key: key[0] == kb_id):
+            dropped.stop()
 
     def clear(self) -> None:
-        """Forget all pipelines, those too that are being built."""
+        """Forget all pipelines, those too that are being built. Work that somebody waits for goes on."""
         self._pipelines.clear()

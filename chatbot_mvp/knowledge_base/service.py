@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 
 from chatbot_mvp.documents.chunking import chunk_document
 from chatbot_mvp.documents.sources import KbFile, Place, place_of
+from chatbot_mvp.embedding.base import Embedder
 from chatbot_mvp.embedding.registry import Embedders
-from chatbot_mvp.errors import KbNotFound, KbUnreadable
+from chatbot_mvp.errors import ConfigurationError, KbNotFound, KbUnreadable
+from chatbot_mvp.knowledge_base.growth import GrowingPipeline
 from chatbot_mvp.knowledge_base.parsed_files import ParsedFiles
-from chatbot_mvp.knowledge_base.pipelines import PipelinePool
+from chatbot_mvp.knowledge_base.pipelines import Key, PipelinePool
 from chatbot_mvp.knowledge_base.store import KbRecord, KbStore
 from chatbot_mvp.knowledge_base.suggestions import suggest_questions
 from chatbot_mvp.retrieval.factory import PipelineFactory
@@ -20,15 +24,13 @@ from chatbot_mvp.retrieval.indexes.corpus import forget_index
 from chatbot_mvp.retrieval.pipeline import Pipeline
 from chatbot_mvp.retrieval.search import OtherSearch, other_search, with_search
 from chatbot_mvp.retrieval.strategies import get_strategy
-from chatbot_mvp.settings.live import LiveSettings
+from chatbot_mvp.settings.live import LiveSettings, Snapshot
 from chatbot_mvp.storage.lru import BoundedCache
 from chatbot_mvp.text import fold
 from chatbot_mvp.types import Chunk, Document, ProgressCallback, ignore_progress
 
-_CHARS_KEPT = 10_000_000
-"""Knowledge bases of this many characters together stay in memory with their indexes, which takes 1 to 1.5 GB."""
-_LEAST_CHARS = _CHARS_KEPT // 32
-"""A smaller knowledge base counts as this many characters, so that at most 32 stay."""
+_CHARS_KEPT = 6_000_000
+"""Characters of the knowledge bases whose indexes stay in memory: some 1.3 GB (docs/research/speed.md)."""
 _CONTENTS_KEPT = 2
 
 
@@ -63,7 +65,7 @@ class KnowledgeBases:
         """The files on disk."""
         self.parsed = ParsedFiles(live.current.cache_dir / "parsed")
         """Texts of files whose upload has not finished."""
-        self._pipelines = PipelinePool(_CHARS_KEPT, lambda pipeline: max(_LEAST_CHARS, pipeline.index.source_chars))
+        self._pipelines = PipelinePool(_CHARS_KEPT)
         # Pages read the contents with every interaction, and cutting a large text into chunks takes a second.
         self._contents: BoundedCache[tuple[str, str], KbContents] = BoundedCache(_CONTENTS_KEPT)
         self._files: dict[str, tuple[KbFile, ...]] = {}
@@ -100,7 +102,7 @@ class KnowledgeBases:
             self.store.rename(kb_id, name)
 
     def delete(self, kb_id: str, keep_parsed: bool = False) -> None:
-        """Delete a knowledge base, its vectors, and what unfinished uploads have read.
+        """Delete a knowledge base, everything that was built over it, and what unfinished uploads have read.
 
         Args:
             keep_parsed: keep the texts of unfinished uploads, because one of them is to be continued.
@@ -110,11 +112,14 @@ class KnowledgeBases:
             VectorStoreUnavailable: nothing was deleted.
         """
         self.store.record(kb_id)
-        self._drop_vectors(kb_id)
         if not keep_parsed:
             # An upload that ended early may have left texts of the same files.
             self.parsed.clear()
         self._contents.drop(lambda key: key[0] == kb_id)
+        try:
+            self.forget_index(kb_id)
+        except KbUnreadable:
+            self._drop_vectors(kb_id)  # without its text, only what bears its name can be found
         self.store.delete(kb_id)
 
     # --- read
@@ -183,7 +188,7 @@ class KnowledgeBases:
     # --- the pipeline
 
     def pipeline(self, kb_id: str, progress: ProgressCallback = ignore_progress, search: OtherSearch = ()) -> Pipeline:
-        """The pipeline over a knowledge base; the first call builds its indexes.
+        """The complete pipeline over a knowledge base; the first call builds its indexes and waits for its vectors.
 
         Args:
             search: settings of retrieval that differ from those in effect. Each set of them has its own pipeline.
@@ -191,6 +196,16 @@ class KnowledgeBases:
         Raises:
             KbNotFound, KbUnreadable, InvalidSetting
             NeedsLanguageModel, MissingPackage, ProviderNotConfigured: ``search`` needs something that is not there.
+            ProviderError: the embedding model failed.
+        """
+        return self.growing(kb_id, progress, search).complete(progress)
+
+    def growing(
+        self, kb_id: str, progress: ProgressCallback = ignore_progress, search: OtherSearch = ()
+    ) -> GrowingPipeline:
+        """The pipeline over a knowledge base as far as it is built: questions need not wait for the vectors.
+
+        Args and errors are those of ``pipeline``.
         """
         record, now = self.store.record(kb_id), self._live.snapshot
         with self._lock:
@@ -198,13 +213,21 @@ class KnowledgeBases:
                 # Their indexes stay on disk. An answer that is being written keeps the pipeline that it has.
                 self._pipelines.clear()
                 self._version = now.version
-        other = other_search(now.settings, search)
-        settings = with_search(now.settings, other)
-        return self._pipelines.get(
-            # The version is part of the key: a pipeline holds the language model of the provider it was built with.
-            (kb_id, record.sha256, str(now.version), repr(other)),
-            lambda: self._factory.build(self.chunks(kb_id), record.language, settings, progress, kb_id=kb_id),
-        )
+        settings = with_search(now.settings, other_search(now.settings, search))
+
+        def grow(report: ProgressCallback) -> Iterator[Pipeline]:
+            return self._factory.grow(self.chunks(kb_id), record.language, settings, report, kb_id=kb_id)
+
+        return self._pipelines.get(_key(record, now, search), lambda: GrowingPipeline(kb_id, grow, progress))
+
+    def vectors_under_way(self, kb_id: str, search: OtherSearch = ()) -> GrowingPipeline | None:
+        """The pipeline over a knowledge base if vectors are missing in it; None if not, or if nobody has asked yet.
+
+        Raises:
+            KbNotFound, KbUnreadable, InvalidSetting
+        """
+        found = self._pipelines.peek(_key(self.store.record(kb_id), self._live.snapshot, search))
+        return found if found is not None and (found.growing or found.failure is not None) else None
 
     def forget_index(self, kb_id: str) -> None:
         """Delete what was built over a knowledge base, in memory and on disk; the next question builds it again.
@@ -215,9 +238,12 @@ class KnowledgeBases:
         settings = self._live.current
         chunks, record = self.chunks(kb_id), self.store.record(kb_id)
         self._drop_vectors(kb_id)
-        with_vectors = get_strategy(settings.retrieval_strategy).needs_vectors
-        embedder = self._embedders.of(settings) if with_vectors else None
-        forget_index(chunks, record.language, settings.cache_dir, embedder)
+        embedder: Embedder | None = None
+        if get_strategy(settings.retrieval_strategy).needs_vectors:
+            # A model that cannot be loaded leaves vectors in the cache, under keys that tell nothing of their texts.
+            with suppress(ConfigurationError):
+                embedder = self._embedders.of(settings)
+        forget_index(chunks, record.language, settings.cache_dir, embedder, kb_id)
 
     def _drop_vectors(self, kb_id: str) -> None:
         """
@@ -229,3 +255,8 @@ class KnowledgeBases:
             delete_collections(chroma_client(settings.chroma_dir, settings.chroma_host), kb_id)
         # The same document added again is the same KB: it must not meet a pipeline whose vectors are gone.
         self._pipelines.drop(kb_id)
+
+
+def _key(record: KbRecord, now: Snapshot, search: OtherSearch) -> Key:
+    # The version is part of the key: a pipeline holds the language model of the provider it was built with.
+    return (record.kb_id, record.sha256, str(now.version), repr(other_search(now.settings, search)))

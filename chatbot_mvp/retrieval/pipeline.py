@@ -10,6 +10,7 @@ from pathlib import Path
 
 from chatbot_mvp.documents.chunking import CHUNKING_VERSION
 from chatbot_mvp.embedding.base import Embedder
+from chatbot_mvp.embedding.e5.embedder import MODEL_ID
 from chatbot_mvp.llm.language_model import LanguageModel, needed
 from chatbot_mvp.retrieval.bridge.graph import GRAPH_VERSION
 from chatbot_mvp.retrieval.bridge.weights import weights_key
@@ -23,7 +24,7 @@ from chatbot_mvp.retrieval.stages.llm_expansion import LlmExpansion, QueryExpand
 from chatbot_mvp.retrieval.stages.rerank import Rerank, Reranker, make_reranker
 from chatbot_mvp.retrieval.strategies import get_strategy
 from chatbot_mvp.retrieval.trace import RetrievalTrace
-from chatbot_mvp.settings.model import Settings
+from chatbot_mvp.settings.model import LOCAL_EMBEDDER, Settings
 from chatbot_mvp.text import ANALYSIS_VERSION
 from chatbot_mvp.types import Chunk, ProgressCallback, ignore_progress
 
@@ -124,6 +125,8 @@ def fingerprint(config: RetrievalConfig) -> str:
         "versions": [PIPELINE_VERSION, INDEX_VERSION, GRAPH_VERSION, ANALYSIS_VERSION, CHUNKING_VERSION],
         "weights": weights_key(),
     }
+    if strategy.needs_vectors and config.embedding_model_name == LOCAL_EMBEDDER:
+        identity["local_model"] = MODEL_ID  # its vectors differ from those of earlier versions
     return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:12]
 
 

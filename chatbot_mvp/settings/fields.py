@@ -101,7 +101,6 @@ class SettingFields(BaseSettings):
     serve_token: Key = Field(
         SecretStr(""), description="Bearer token that `chatbot-mvp serve` requires; empty: a new one at each start."
     )
-
     provider: str = Field(
         AUTO,
         description="Provider that writes the answers, by its name in the table of providers; `auto`: the one chosen "
@@ -158,7 +157,9 @@ class SettingFields(BaseSettings):
     )
 
     embedding_model_name: str = Field(
-        LOCAL_EMBEDDER, description="Embedding model; `openai/…` and `nvidia/…` use OpenAI and NVIDIA with their keys."
+        LOCAL_EMBEDDER,
+        description="Embedding model; `openai/…` and `nvidia/…` use OpenAI and NVIDIA with their keys; `onnx:FOLDER` "
+        "and `ct2:FOLDER` run a model of your own, `fastembed/…` one of the package fastembed, on this machine.",
     )
     embedding_base_url: Address = Field(
         "", description="Address of a NIM or OpenAI-compatible endpoint that embeds with EMBEDDING_MODEL_NAME."

@@ -9,6 +9,14 @@ from pydantic import AfterValidator, Field, PlainSerializer, SecretStr
 from pydantic.fields import FieldInfo
 
 LOCAL_EMBEDDER = "local/multilingual-e5-small"
+ONNX_PREFIX, CT2_PREFIX, FASTEMBED_PREFIX = "onnx:", "ct2:", "fastembed/"
+"""Beginnings of the names of other embedding models that run in this process."""
+
+
+def embeds_in_process(name: str) -> bool:
+    """Return whether the embedding model ``name`` runs in this process, whatever EMBEDDING_BASE_URL is."""
+    return name == LOCAL_EMBEDDER or name.startswith((ONNX_PREFIX, CT2_PREFIX, FASTEMBED_PREFIX))
+
 
 AUTO = "auto"
 """Value of PROVIDER that selects the provider automatically: the one chosen in Admin, else nim if LLM_BASE_URL is set,

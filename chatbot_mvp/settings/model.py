@@ -25,15 +25,28 @@ from chatbot_mvp.settings.fields import (
 )
 from chatbot_mvp.settings.hints import NearMiss, legal_values, near_misses
 from chatbot_mvp.settings.installation import PROJECT_ROOT
-from chatbot_mvp.settings.kinds import AUTO, LEAST_CONTEXT_CHARS, LOCAL_EMBEDDER, MASK, names_of
+from chatbot_mvp.settings.kinds import (
+    AUTO,
+    CT2_PREFIX,
+    FASTEMBED_PREFIX,
+    LEAST_CONTEXT_CHARS,
+    LOCAL_EMBEDDER,
+    MASK,
+    ONNX_PREFIX,
+    embeds_in_process,
+    names_of,
+)
 from chatbot_mvp.settings.paths import SettingPaths
 
 __all__ = [
     "AUTO",
+    "CT2_PREFIX",
+    "FASTEMBED_PREFIX",
     "LEAST_CONTEXT_CHARS",
     "LOCAL_EMBEDDER",
     "MASK",
     "MODEL_SETTINGS",
+    "ONNX_PREFIX",
     "PROJECT_ROOT",
     "SECRETS",
     "Settings",
@@ -136,8 +149,8 @@ class Settings(_Sources, SettingPaths):
     @property
     def embedding_kind(self) -> str:
         """``embedding_model_type`` if the model is served by EMBEDDING_BASE_URL, otherwise ""."""
-        own = self.embedding_model_name == LOCAL_EMBEDDER or not self.embedding_base_url
-        return "" if own else self.embedding_model_type
+        remote = self.embedding_base_url and not embeds_in_process(self.embedding_model_name)
+        return self.embedding_model_type if remote else ""
 
     @property
     def reranker(self) -> str:

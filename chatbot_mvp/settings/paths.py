@@ -36,7 +36,7 @@ class SettingPaths(SettingFields):
 
     @property
     def models_dir(self) -> Path:
-        """Folder of models that were converted for this machine's engines."""
+        """Folder of embedding models that were converted for this machine's engines, or downloaded by fastembed."""
         return self.cache_dir / "models"
 
     @property

@@ -66,13 +66,15 @@ class BoundedCache(Generic[K, V]):
                         if self._building.get(key) is building:
                             del self._building[key]
 
-    def drop(self, chosen: Callable[[K], bool]) -> None:
-        """Remove the values of the keys for which ``chosen`` is true, including values that are being built."""
+    def drop(self, chosen: Callable[[K], bool]) -> list[V]:
+        """Remove and return the values of the keys for which ``chosen`` is true. Those being built will not be kept."""
         with self._lock:
+            removed = [self._values[key] for key in self._values if chosen(key)]
             for key in [key for key in self._values if chosen(key)]:
                 self._remove(key)
             for key in [key for key in self._building if chosen(key)]:
                 del self._building[key]
+            return removed
 
     def clear(self) -> None:
         """Remove all values."""

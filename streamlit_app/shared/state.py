@@ -89,7 +89,7 @@ def kb_names(records: Sequence[KbRecord]) -> dict[str, str]:
 
 
 def prepare_kb(record: KbRecord, retrieval: tuple[tuple[str, Any], ...] = ()) -> None:
-    """Build the indexes of a knowledge base with a progress bar; existing indexes are only loaded.
+    """Build the indexes of a knowledge base with a progress bar, until it can be asked; the vectors follow.
 
     Args:
         retrieval: overrides of the search settings in this session, as in ``UserContext``.
@@ -103,7 +103,7 @@ def prepare_kb(record: KbRecord, retrieval: tuple[tuple[str, Any], ...] = ()) ->
                 text += f" · {t('job.left', time=duration(progress.seconds_left))}"
             bar.progress(progress.done / progress.total, text)
 
-    pipeline = get_app().kbs.pipeline(record.kb_id, show, retrieval)
+    pipeline = get_app().kbs.growing(record.kb_id, show, retrieval).best()
     bar.empty()
     if st.session_state.get("kb_prepared") != record.sha256:
         st.session_state.kb_prepared = record.sha256

@@ -8,6 +8,7 @@ from streamlit_app.chat.answers import show_turn, watch
 from streamlit_app.chat.conversation_menu import conversation_menu
 from streamlit_app.chat.knobs import ask_knobs
 from streamlit_app.chat.suggestions import suggestions
+from streamlit_app.chat.vectors import vectors_status
 from streamlit_app.home.tour import show_tour_in_chat
 from streamlit_app.knowledge_bases.choice import choose_kb, require_kb
 from streamlit_app.knowledge_bases.upload import upload_box, upload_panel
@@ -42,6 +43,7 @@ if kb.kb_truncated:
     )
 
 upload_panel()
+vectors_line = st.container()
 
 history = st.container()
 if draft := st.session_state.pop("chat_draft", ""):
@@ -69,3 +71,5 @@ with history:
             else:
                 show_turn(conversation, turn, debug)
     show_tour_in_chat(asked=conversation is not None and bool(conversation.turns))
+with vectors_line:
+    vectors_status(kb.kb_id, context.retrieval)

@@ -110,7 +110,7 @@ def test_a_stop_while_indexing_reads_no_file_again(app: App, monkeypatch: pytest
         raise RunStopped(run_id=kb_id)
 
     with monkeypatch.context() as patch:
-        patch.setattr(app.kbs, "pipeline", build)
+        patch.setattr(app.kbs, "growing", build)
         assert wait(app, app.uploads.take(FILES)).job.state == "stopped"
     assert app.kbs.records() == []
     assert [state.resumed for state in wait(app, app.uploads.take(FILES)).files] == [True, True]

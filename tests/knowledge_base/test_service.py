@@ -74,7 +74,7 @@ def test_a_stop_while_indexing_deletes_what_was_kept(app: App, monkeypatch: pyte
     def build(kb_id: str, progress: object) -> None:
         raise RunStopped(run_id=kb_id)
 
-    monkeypatch.setattr(app.kbs, "pipeline", build)
+    monkeypatch.setattr(app.kbs, "growing", build)
     upload = wait(app, app.uploads.take([("comedor.docx", DOCX)]))
     assert (upload.job.state, upload.files[0].stage, app.kbs.records()) == ("stopped", "stopped", [])
 
@@ -89,7 +89,7 @@ def test_any_failure_of_the_index_leaves_what_was_there_before(
     def build(kb_id: str, progress: object) -> None:
         raise error
 
-    monkeypatch.setattr(app.kbs, "pipeline", build)
+    monkeypatch.setattr(app.kbs, "growing", build)
     again = wait(app, app.uploads.take([("comedor.docx", DOCX)], "Otro nombre"))
     other = wait(app, app.uploads.take([("viajes.pdf", PDF)]))
     assert [upload.job.state for upload in (again, other)] == ["failed", "failed"]

@@ -123,12 +123,13 @@ def growing_index(
         store: where to store the vectors; None for exact search in memory.
         indexed: chunks to index in place of ``chunks``, row by row; searches still return ``chunks``.
     """
-    words, texts = _index_words(chunks, language, cache_dir, progress, with_links, indexed)
+    choice = store or VectorStoreChoice()
+    words, texts = _index_words(chunks, language, cache_dir, progress, with_links, indexed, choice.owner)
     yield words
     if embedder is None:
         return
     progress(Progress(PHASE, 0, len(chunks)))
-    model, cache, choice = embedder(), VectorCache(vector_cache_path(cache_dir)), store or VectorStoreChoice()
+    model, cache = embedder(), VectorCache(vector_cache_path(cache_dir))
     if words.kb is None:
         yield replace(words, dense=corpus_side(texts, model, cache, choice, progress))
         return
@@ -144,6 +145,7 @@ def _index_words(
     progress: ProgressCallback,
     with_links: bool,
     indexed: Sequence[Chunk] | None,
+    owner: str,
 ) -> tuple[CorpusIndex, list[str]]:
     """Return the indexes without vectors, and the text of each row to embed."""
     analyzer = Analyzer(language)
@@ -156,7 +158,7 @@ def _index_words(
             sources = [
                 replace(chunk, text=f"{said}\n{chunk.text}") for chunk, said in zip(chunks, kb.contexts, strict=True)
             ]
-    folder = _folder(cache_dir, sources, analyzer)
+    folder = _folder(cache_dir, sources, analyzer, owner)
     folder.parent.mkdir(parents=True, exist_ok=True)
     lexical = LexicalIndex.open(folder, analyzer)
     if lexical is None:
@@ -168,20 +170,25 @@ def _index_words(
     return CorpusIndex(chunks, lexical, None, graph, kb), [chunk.index_text for chunk in sources]
 
 
-def forget_index(chunks: Sequence[Chunk], language: str, cache_dir: Path, embedder: Embedder | None) -> None:
-    """Delete the files of ``build_index`` for a knowledge base: its inverted index and the vectors of its texts.
+def forget_index(
+    chunks: Sequence[Chunk], language: str, cache_dir: Path, embedder: Embedder | None, owner: str
+) -> None:
+    """Delete the files of ``growing_index`` for a knowledge base: its inverted indexes and the vectors of its texts.
 
     Contexts that a language model wrote for its chunks stay, because they were paid for.
 
     Args:
         embedder: the model whose vectors are deleted; None for a strategy without vectors.
+        owner: id of the knowledge base.
     """
     analyzer = Analyzer(language)
     kb = build_bm25_index(chunks, language)
-    folder = _folder(cache_dir, kb.chunks, analyzer)
-    if folder.is_dir():
-        with FileLock(f"{folder}.lock"):
-            shutil.rmtree(folder, ignore_errors=True)
+    # Earlier versions kept the index outside the owner's folder.
+    for folder in (cache_dir / "indexes" / owner, _folder(cache_dir, kb.chunks, analyzer)):
+        if folder.is_dir():
+            with FileLock(f"{folder}.lock"):
+                shutil.rmtree(folder, ignore_errors=True)
+        Path(f"{folder}.lock").unlink(missing_ok=True)
     path = vector_cache_path(cache_dir)
     if embedder is not None and path.is_file():
         VectorCache(path).forget(embedder.model_id, kb_texts(kb), "passage")
@@ -198,8 +205,9 @@ def is_indexed(chunks: Sequence[Chunk], language: str, cache_dir: Path) -> bool:
     return LexicalIndex.is_complete(_folder(cache_dir, chunks, analyzer))
 
 
-def _folder(cache_dir: Path, chunks: Sequence[Chunk], analyzer: Analyzer) -> Path:
-    return cache_dir / "indexes" / _content_key(chunks, analyzer)
+def _folder(cache_dir: Path, chunks: Sequence[Chunk], analyzer: Analyzer, owner: str = "") -> Path:
+    """Return the folder of an inverted index: by its content, within a folder of its owner if it has one."""
+    return cache_dir / "indexes" / owner / _content_key(chunks, analyzer)
 
 
 def _contexts(chunks: Sequence[Chunk], indexed: Sequence[Chunk]) -> list[str]:
