@@ -144,8 +144,9 @@ def _facts(answer: AnswerRecord) -> list[str]:
         facts.append(t("chat.undecided"))
     if answer.search_how:
         facts.append(t(f"chat.followup.{answer.search_how}"))
-    if answer.vectors_share is not None and answer.vectors_share < 1:
-        key = "chat.vectors" if answer.vectors_share else "chat.vectors_none"
-        facts.append(t(key, percent=number(100 * answer.vectors_share, 0)))
+    if answer.vectors_share == 0:
+        facts.append(t("chat.vectors_none"))
+    elif answer.vectors_share is not None and answer.vectors_share < 1:
+        facts.append(t("chat.vectors", percent=number(100 * answer.vectors_share, 0)))
     facts.append(t("chat.seconds", seconds=number(answer.seconds, 2)))
     return facts
