@@ -133,7 +133,7 @@ def chaos(
         queries: of each run; 0 for all of the bundled data set.
         latency: of the provider, in seconds.
         calls: requests to it at the same time.
-        warm: make the unbroken run twice and take the second's length: the first start on a machine compiles.
+        warm: make the unbroken run twice and take the second's length: the first start on a machine is slower.
     """
     report = Report()
     moments = random.Random(seed)

@@ -34,6 +34,7 @@ from chatbot_mvp.retrieval.bridge.walk import (
     BridgeWalk,
     Cosine,
     Prepared,
+    Question,
     linear_weights,
     step_weights,
 )
@@ -80,8 +81,8 @@ def prepare(folder: Path, cache_dir: Path, vectors: bool) -> Questions:
     row_of = {document.doc_id: row for row, document in enumerate(dataset.documents)}
     states, gold = [], []
     for query in dataset.queries:
-        nearest, cosine = dense_side(index, query.text) if vectors else (np.zeros(0, np.int64), None)
-        prepared = walk.prepare(query.text, nearest, cosine)
+        question = Question(query.text, *dense_side(index, query.text)) if vectors else Question(query.text)
+        [prepared] = walk.prepare([question])
         assert prepared is not None, f"question {query.query_id!r} has no candidates"
         states.append(prepared)
         wanted = [row_of[doc_id] for doc_id, score in dataset.qrels.get(query.query_id, {}).items() if score > 0]
@@ -143,7 +144,7 @@ def fit(data: Questions, questions: Iterable[int], names: Sequence[str]) -> Mode
     for _ in range(3):
         for i, matrix in zip(ids, matrices, strict=True):
             score = matrix @ linear
-            order, steps = data.walk.choose(data.states[i], score.astype(np.float32), step.astype(np.float32))
+            [(order, steps)] = data.walk.choose([data.states[i]], [score.astype(np.float32)], step.astype(np.float32))
             pool = best_first(score.astype(np.float32))[:POOL]
             gold = data.gold[i][pool]
             for taken, values in enumerate(steps[:5], 1):
@@ -160,7 +161,8 @@ def fit(data: Questions, questions: Iterable[int], names: Sequence[str]) -> Mode
 
 def ranked(data: Questions, i: int, model: Model) -> list[str]:
     state = data.states[i]
-    order, _ = data.walk.choose(state, linear_weights(model["linear"]) @ state.features, step_weights(model["step"]))
+    score = linear_weights(model["linear"]) @ state.features
+    [(order, _)] = data.walk.choose([state], [score], step_weights(model["step"]))
     return [data.dataset.documents[row].doc_id for row in state.candidates.rows[order][:20]]
 
 

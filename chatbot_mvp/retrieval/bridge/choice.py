@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import NamedTuple
+
 import numpy as np
 
-from chatbot_mvp.retrieval.bridge.arrays import Floats, Ints, best_first, compiled
-from chatbot_mvp.retrieval.bridge.candidates import Candidates, Corpus
-from chatbot_mvp.retrieval.bridge.features import shared_words
-from chatbot_mvp.retrieval.bridge.graph import Edges
+from chatbot_mvp.retrieval.bridge.arrays import Array, Floats, Ints, best_first
+from chatbot_mvp.retrieval.bridge.candidates import Candidates
+from chatbot_mvp.retrieval.bridge.corpus import Corpus
+from chatbot_mvp.retrieval.bridge.links import Mentions
 from chatbot_mvp.retrieval.bridge.question import Terms
+from chatbot_mvp.retrieval.bridge.shared import likeness
 
 STEP_FEATURES = ("score", "new", "linked_new", "alone_new", "links", "words", "dup")
 
@@ -16,123 +20,117 @@ POOL = 40
 """Number of best candidates to choose from; the others follow in the order of their scores."""
 DEPTH = 10
 """Number of documents that are chosen greedily."""
-_LINKED = 0.3
+_LINKED = np.float32(0.3)
+"""Square root of the strength from which a mention counts as a link."""
+_ONE_LINK = np.float32(1 / 3)
+"""Value of the step feature "links" for one link; it is 1 for three or more."""
 
 
-@compiled
-def choose(
-    corpus: Corpus,
-    outgoing: Edges,
-    terms: Terms,
-    c: Candidates,
-    score: Floats,
-    weights: Floats,
-    of_row: Ints,
-    sets: Ints,
-) -> tuple[Ints, Floats]:
-    """Order the candidates by greedy choice.
+class Ranked(NamedTuple):
+    """The scored candidates of one question, in the order of their scores, and the comparisons within its pool of P."""
+
+    terms: Terms
+    order: Ints
+    """Positions of all candidates, best first. The first P are the pool."""
+    relative: Floats
+    """Score of each document of the pool, minus the best one. Shape (P,)."""
+    has: Floats
+    """Shape (P, T): 1 where the document has the term."""
+    between: Floats
+    """For each document of the pool and each other one: shared words (0-1), likeness of the titles (0-1), square root
+    of the strongest mention between the two (0-1), and 1/3 if that mention counts as a link. Shape (P, 4, P)."""
+
+
+def compare(corpus: Corpus, terms: Terms, c: Candidates, mentions: Mentions, score: Floats, sets: Array) -> Ranked:
+    """Sort the candidates of a question by score, and compare the best ones with each other.
 
     Args:
+        mentions: mentions between the candidates.
         score: score of each candidate, shape (C,), C >= 1.
-        weights: weights of STEP_FEATURES, in their order.
-        of_row, sets: work arrays of ``Scratch``.
-
-    Returns:
-        (positions of all candidates, best first; features of the pool before each step, shape (steps, features, pool))
+        sets: work array of ``Scratch``.
     """
     order = best_first(score)
     pool = order[:POOL]
-    size = len(pool)
-    rows = c.rows[pool]
-    link = _links_within(outgoing, rows, of_row)
-    shared = shared_words(corpus, terms, rows, rows, sets)
-    alike = _title_likeness(corpus, rows, sets)
-    left = terms.idf / np.float32(terms.total) * (1 - c.has[pool[0]])
-    best_link, best_shared, best_alike = link[0].copy(), shared[0].copy(), alike[0].copy()
-    links = np.zeros(size, np.float32)
-    for j in range(size):
-        links[j] = link[0, j] > _LINKED
-    free = np.ones(size, np.bool_)
-    free[0] = False
-    taken = np.zeros(min(DEPTH, size), np.int64)
-    steps = np.zeros((len(taken) - 1, 7, size), np.float32)
-    for step in range(1, len(taken)):
-        best_value, best = -np.inf, 0
-        for j in range(size):
-            new = np.float32(0)
-            for slot in range(len(left)):
-                new += c.has[pool[j], slot] * left[slot]
-            at = steps[step - 1, :, j]
-            at[0] = score[pool[j]] - score[pool[0]]
-            at[1] = new
-            at[2] = new * best_link[j]
-            at[3] = new if best_link[j] == 0 else 0
-            at[4] = min(links[j], 3) / 3
-            at[5] = best_shared[j]
-            at[6] = best_alike[j]
-            value = 0.0
-            for k in range(7):
-                value += weights[k] * at[k]
-            if free[j] and value > best_value:
-                best_value, best = value, j
-        taken[step] = best
-        free[best] = False
-        left *= 1 - c.has[pool[best]]
-        for j in range(size):
-            best_link[j] = max(best_link[j], link[best, j])
-            best_shared[j] = max(best_shared[j], shared[best, j])
-            best_alike[j] = max(best_alike[j], alike[best, j])
-            links[j] += link[best, j] > _LINKED
-    ranked = np.empty_like(order)
-    at_rank = len(taken)
-    ranked[:at_rank] = pool[taken]
-    for j in range(len(order)):
-        if j >= size or free[j]:
-            ranked[at_rank] = order[j]
-            at_rank += 1
-    return ranked, steps
+    between = np.empty((len(pool), 4, len(pool)), np.float32)
+    between[:, 0], between[:, 1] = likeness(corpus, terms, c.rows.take(pool), sets)
+    between[:, 2] = _links_within(mentions, pool, len(order))
+    between[:, 3] = (between[:, 2] >= _LINKED) * _ONE_LINK
+    has = c.has.take(pool, axis=0).astype(np.float32)
+    return Ranked(terms, order, score.take(pool) - score[pool[0]], has, between)
 
 
-@compiled
-def _links_within(outgoing: Edges, rows: Ints, of_row: Ints) -> Floats:
-    """Return the square root of the strongest mention between each two of P documents, shape (P, P)."""
-    link = np.zeros((len(rows), len(rows)), np.float32)
-    for i in range(len(rows)):
-        of_row[rows[i]] = i
-    for i in range(len(rows)):
-        for at in range(outgoing.start[rows[i]], outgoing.start[rows[i] + 1]):
-            j = of_row[outgoing.other[at]]
-            if j >= 0:
-                strength = max(link[i, j], np.sqrt(outgoing.weight[at]))
-                link[i, j] = strength
-                link[j, i] = max(link[j, i], strength)
-    for i in range(len(rows)):
-        of_row[rows[i]] = -1
-    return link
+def choose(asked: Sequence[Ranked], weights: Floats) -> list[tuple[Ints, Floats]]:
+    """Order the candidates of each of B questions by greedy choice.
+
+    Args:
+        weights: weights of STEP_FEATURES, in their order.
+
+    Returns:
+        For each question: (positions of all candidates, best first; features of the pool before each step, shape
+        (steps, features, pool)).
+    """
+    count, size = len(asked), max(len(q.terms.idf) for q in asked)
+    width = max(len(q.has) for q in asked)
+    # Pools of fewer documents and questions of fewer terms are filled up with zeros.
+    has = np.zeros((count, width, size), np.float32)
+    left = np.zeros((count, size, 1), np.float32)  # idf share of the terms that no chosen document has
+    between = np.zeros((count, width, 4, width), np.float32)
+    # The step features of all documents, and the square root of their strongest mention by or of a chosen document.
+    now = np.zeros((count, len(STEP_FEATURES) + 1, width), np.float32)
+    barred = np.full((count, width), -np.inf)
+    for i, q in enumerate(asked):
+        pool, terms = q.has.shape
+        has[i, :pool, :terms] = q.has
+        left[i, :terms, 0] = q.terms.idf / np.float32(q.terms.total)
+        between[i, :pool, :, :pool] = q.between
+        now[i, 0, :pool] = q.relative
+        barred[i, :pool] = 0
+    has_by_term = has.transpose(0, 2, 1).copy()
+    lacks, to_others = (1 - has).reshape(count * width, size, 1), between.reshape(count * width, 4, width)
+    begin, of_feature = width * np.arange(count), weights[:, None]
+    features, links, linked = now[:, :-1], now[:, 4], now[:, 7]
+    chosen, taken, steps = np.zeros(count, np.int64), [], []
+    while True:
+        taken.append(chosen)
+        if len(taken) == min(DEPTH, width):
+            break
+        at = begin + chosen
+        barred.reshape(-1)[at] = -np.inf
+        left *= lacks.take(at, axis=0)
+        more = to_others.take(at, axis=0)
+        np.maximum(now[:, 5:], more[:, :3], out=now[:, 5:])
+        links += more[:, 3]
+        np.minimum(links, 1, out=links)
+        now[:, 1] = np.add.reduce(has_by_term * left, 1)
+        np.multiply(now[:, 1], linked, out=now[:, 2])
+        np.multiply(now[:, 1], linked == 0, out=now[:, 3])
+        steps.append(features.copy())
+        value = np.add.reduce(of_feature * features, 1, np.float64)
+        value += barred
+        chosen = value.argmax(axis=1)
+    by_question = np.array(taken).T
+    history = np.array(steps).reshape(-1, *features.shape)
+    sizes = [len(q.has) for q in asked]
+    return [
+        (_with_first(q.order, first[:pool]), history[: pool - 1, i, :, :pool])
+        for i, (q, first, pool) in enumerate(zip(asked, by_question, sizes, strict=True))
+    ]
 
 
-@compiled
-def _title_likeness(corpus: Corpus, rows: Ints, sets: Ints) -> Floats:
-    """Return the idf-weighted Jaccard similarity of the titles' terms, shape (P, P), 0-1; 0 on the diagonal."""
-    likeness = np.zeros((len(rows), len(rows)), np.float32)
-    for j in range(len(rows)):
-        for at in range(corpus.title_start[rows[j]], corpus.title_start[rows[j] + 1]):
-            sets[corpus.title_words[at]] |= 1 << j
-    for i in range(len(rows)):
-        begin = corpus.title_start[rows[i]]
-        for at in range(begin, corpus.title_start[rows[i] + 1]):
-            word = corpus.title_words[at]
-            have = 0 if word in corpus.title_words[begin:at] else sets[word]
-            j = 0
-            while have:
-                if have & 1:
-                    likeness[i, j] += corpus.idf[word]
-                have >>= 1
-                j += 1
-    for i in range(len(rows)):
-        for j in range(len(rows)):
-            either = corpus.title_weight[rows[i]] + corpus.title_weight[rows[j]] - likeness[i, j]
-            likeness[i, j] = 0 if i == j else likeness[i, j] / max(either, np.float32(1e-6))
-        for at in range(corpus.title_start[rows[i]], corpus.title_start[rows[i] + 1]):
-            sets[corpus.title_words[at]] = 0
-    return likeness
+def _with_first(order: Ints, taken: Ints) -> Ints:
+    """Move the entries at the indices ``taken`` to the front."""
+    others = np.ones(len(order), bool)
+    others[taken] = False
+    return np.concatenate((order.take(taken), order[others]))
+
+
+def _links_within(mentions: Mentions, pool: Ints, count: int) -> Floats:
+    """Return the square root of the strongest mention between each two of P of the candidates, shape (P, P)."""
+    index = np.full(count, -1)
+    index[pool] = np.arange(len(pool))
+    link = np.zeros((len(pool), len(pool)), np.float32)
+    holder, named = index.take(mentions.holder), index.take(mentions.named)
+    inside = ((holder >= 0) & (named >= 0)).nonzero()[0]
+    cell = holder.take(inside) * len(pool) + named.take(inside)
+    np.maximum.at(link.reshape(-1), cell, mentions.weight.take(inside))
+    return np.maximum(link, link.T)

@@ -10,12 +10,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from chatbot_mvp.retrieval.bridge.arrays import Array, Floats, Ints, best_first, compiled, distinct, offsets
+from chatbot_mvp.retrieval.bridge.arrays import Array, Floats, Ints, distinct, offsets
 
 _K1, _B = 1.2, 0.75
 _TITLE_BOOST = 2.0
 _OTHER_FIELD = 0.3
-_BUCKETS = 256
+_ABOVE_ZERO = np.finfo(np.float32).smallest_subnormal
+_BLOCKS = 512
+"""The search finds a lower bound of its last score among this many blocks of documents."""
 
 
 class Postings(NamedTuple):
@@ -63,64 +65,34 @@ def _bm25(frequency: Array, length: Array, lengths: Array, holders: Array) -> Ar
     return score
 
 
-@compiled
+def work_space(documents: int) -> Floats:
+    """Return the work array of ``search``: zeros, at least one per document, shape (height, blocks)."""
+    height = max(1, documents // _BLOCKS)
+    return np.zeros((height, -(-documents // height)), np.float32)
+
+
 def search(postings: Postings, terms: Ints, limit: int, total: Floats) -> tuple[Ints, Floats]:
     """Return (rows, scores) of the best ``limit`` documents, best first, ties by row.
 
     Args:
         terms: numbers of the question's distinct terms.
-        total: work array of zeros, one per document; zero again when the search returns.
+        total: array of ``work_space``; all zeros again when the search returns.
     """
-    touched = np.empty(max(1, _count(postings, terms)), np.int64)
-    found = 0
-    for term in terms:
-        for at in range(postings.start[term], postings.start[term + 1]):
-            row = postings.row[at]
-            if total[row] == 0:
-                touched[found] = row
-                found += 1
-            total[row] += postings.impact[at]
-    candidates = touched[:found]
-    scores = np.empty(found, np.float32)
-    for i in range(found):
-        scores[i] = total[candidates[i]]
-        total[candidates[i]] = 0
-    if found > limit:
-        # Dropping low buckets first is faster than sorting all; the last bucket is kept whole and sorted below.
-        keep = _buckets(scores, limit)
-        candidates, scores = candidates[keep], scores[keep]
-    by_row = best_first(-candidates.astype(np.float32))  # exact up to 2^24 documents
-    candidates, scores = candidates[by_row], scores[by_row]
-    order = best_first(scores)[:limit]
-    return candidates[order], scores[order]
-
-
-@compiled
-def _buckets(scores: Floats, limit: int) -> Ints:
-    """Return positions that include the ``limit`` highest scores, and a few more."""
-    top = np.float32(0)
-    for score in scores:
-        top = max(top, score)
-    scale = (_BUCKETS - 1) / top
-    counts = np.zeros(_BUCKETS, np.int64)
-    for score in scores:
-        counts[int(score * scale)] += 1
-    lowest, kept = _BUCKETS - 1, counts[_BUCKETS - 1]
-    while kept < limit:
-        lowest -= 1
-        kept += counts[lowest]
-    positions = np.empty(kept, np.int64)
-    at = 0
-    for i in range(len(scores)):
-        if int(scores[i] * scale) >= lowest:
-            positions[at] = i
-            at += 1
-    return positions
-
-
-@compiled
-def _count(postings: Postings, terms: Ints) -> int:
-    count = 0
-    for term in terms:
-        count += postings.start[term + 1] - postings.start[term]
-    return count
+    if not len(terms):
+        return np.zeros(0, np.int64), np.zeros(0, np.float32)
+    spans = list(zip(postings.start.take(terms).tolist(), postings.start.take(terms + 1).tolist(), strict=True))
+    found = np.concatenate([postings.row[begin:end] for begin, end in spans])
+    np.add.at(total.reshape(-1), found, np.concatenate([postings.impact[begin:end] for begin, end in spans]))
+    # Each column is a block of documents. If ``limit`` blocks reach a score, so do the best ``limit`` documents.
+    highest = np.maximum.reduce(total, 0)
+    least = _ABOVE_ZERO
+    if limit < len(highest):
+        least = max(least, np.partition(highest, -limit)[-limit])
+    blocks = (highest >= least).nonzero()[0]
+    reached = total.take(blocks, axis=1)
+    at = (reached >= least).reshape(-1).nonzero()[0]
+    rows = at // len(blocks) * total.shape[1] + blocks.take(at % len(blocks))
+    scores = reached.take(at)
+    total.fill(0)
+    order = np.lexsort((rows, -scores))[:limit]
+    return rows[order], scores[order]

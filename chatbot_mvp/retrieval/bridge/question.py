@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 
-from chatbot_mvp.retrieval.bridge.arrays import Array, Floats, Ints
+from chatbot_mvp.retrieval.bridge.arrays import Array, Doubles, Floats, Ints
 from chatbot_mvp.retrieval.bridge.graph import MentionGraph
 from chatbot_mvp.text import Analyzer
 
@@ -27,12 +26,14 @@ class Terms(NamedTuple):
     """For each entry of ``numbers``, its index (0 to T - 1) among the question's terms."""
     idf: Floats
     """Idf of each term, shape (T,)."""
+    exact_idf: Doubles
+    """``idf`` in double precision, for sums."""
     total: float
     """Sum of ``idf``; 1 if the question has no terms."""
-    pair_start: Ints
-    """Shape (T + 1,): offset of the pairs that begin with each term, and the total."""
+    pair_first: Ints
+    """For each pair of successive terms of the question, the index of the first term. Rises along the pairs."""
     pair_second: Ints
-    """For each pair of successive terms of the question, the index of the second term."""
+    """For each pair, the index of the second term. Rises along pairs of equal first terms."""
     pair_weight: Floats
     """For each pair, its lower idf as a share of the sum over all pairs, 0-1."""
 
@@ -58,10 +59,12 @@ def read_question(text: str, graph: MentionGraph, analyzer: Analyzer) -> tuple[T
     numbers = [graph.vocabulary.get(stem, -1) for stem in slot_of]
     unseen = graph.unseen_idf * _UNSEEN
     idf = [unseen if number < 0 else graph.idf.item(number) for number in numbers]
+    rounded = np.array(idf, np.float32)
     terms = Terms(
         numbers=np.array([number for number in numbers if number >= 0], np.int64),
         slots=np.array([slot for slot, number in enumerate(numbers) if number >= 0], np.int64),
-        idf=np.array(idf, np.float32),
+        idf=rounded,
+        exact_idf=rounded.astype(np.float64),
         total=sum(idf) or 1.0,
         **_pairs(slots, idf),
     )
@@ -82,9 +85,8 @@ def _pairs(slots: list[int], idf: list[float]) -> dict[str, Array]:
     pairs = sorted({(first, second) for first, second in pairwise(content) if first != second})
     lower = [min(idf[first], idf[second]) for first, second in pairs]
     total = sum(lower) or 1.0
-    first_of_pairs = [first for first, _ in pairs]
     return {
-        "pair_start": np.array([bisect_left(first_of_pairs, slot) for slot in range(len(idf) + 1)], np.int64),
+        "pair_first": np.array([first for first, _ in pairs], np.int64),
         "pair_second": np.array([second for _, second in pairs], np.int64),
         "pair_weight": np.array([weight / total for weight in lower], np.float32),
     }

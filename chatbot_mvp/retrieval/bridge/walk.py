@@ -1,19 +1,22 @@
 """The walk over mentions: a hand-set first score, expansion along links, a learned linear score, and a greedy choice.
 
-The numeric work is in compiled functions (``features``, ``links``, ``choice``); this module calls them in order.
+The numeric work is in ``candidates``, ``features``, ``links`` and ``choice``; this module calls them in order. The
+arrays of a question are so small that most of the time goes into calling NumPy. So functions make few calls, and the
+description of the documents and the greedy choice serve all questions of a batch together.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from typing import NamedTuple
 
 import numpy as np
 
 from chatbot_mvp.retrieval.bridge.arrays import Floats, Ints, best_first
-from chatbot_mvp.retrieval.bridge.candidates import Candidates, Corpus, Scratch, gathered
-from chatbot_mvp.retrieval.bridge.choice import STEP_FEATURES, choose
+from chatbot_mvp.retrieval.bridge.candidates import Candidates, Scratch, describe, joined
+from chatbot_mvp.retrieval.bridge.choice import STEP_FEATURES, choose, compare
+from chatbot_mvp.retrieval.bridge.corpus import Corpus
 from chatbot_mvp.retrieval.bridge.features import (
     COSINE_SCALED,
     FEATURES,
@@ -25,19 +28,32 @@ from chatbot_mvp.retrieval.bridge.features import (
     first_look,
 )
 from chatbot_mvp.retrieval.bridge.graph import MentionGraph
+from chatbot_mvp.retrieval.bridge.links import Mentions
 from chatbot_mvp.retrieval.bridge.postings import search
-from chatbot_mvp.retrieval.bridge.question import Terms, read_question
+from chatbot_mvp.retrieval.bridge.question import Named, Terms, read_question
 from chatbot_mvp.retrieval.bridge.weights import Weights
 from chatbot_mvp.text import Analyzer
 
 LEXICAL_CANDIDATES = 80
 VECTOR_CANDIDATES = 60
+_BATCH = 32
+"""Number of questions ranked together, which bounds the memory."""
 
 Cosine = Callable[[Ints], Floats]
 """Maps rows of the corpus to their cosines with the question."""
 
 _NONE = np.zeros(0, np.float32)
 _NOBODY = np.zeros(0, np.int64)
+
+
+class Question(NamedTuple):
+    """A question to rank documents for."""
+
+    text: str
+    nearest: Ints = _NOBODY
+    """Rows of the nearest vectors, best first; empty without vectors."""
+    cosine: Cosine | None = None
+    """None without vectors."""
 
 
 @dataclass(frozen=True)
@@ -63,6 +79,7 @@ class Prepared:
 
     terms: Terms
     candidates: Candidates
+    mentions: Mentions
     features: Floats
     """Shape (FEATURES, candidates)."""
     bm25: Floats
@@ -71,6 +88,35 @@ class Prepared:
     """(rows, scores) of the BM25 search, best first."""
     added: int
     """Number of candidates that names or links added to those of BM25 and vectors."""
+    vectors: bool
+    """Whether cosines are among the features."""
+
+
+class _Found(NamedTuple):
+    """What the first search finds for a question."""
+
+    question: Question
+    terms: Terms
+    named: Named
+    place: dict[int, int]
+    """Row -> position of the documents found by BM25, near by vector, and named in the question, in this order."""
+    lexical: tuple[Ints, Floats]
+    """(rows, scores) of the BM25 search, best first."""
+    retrieved: int
+    """Number of documents in ``place`` that BM25 or vectors found."""
+
+    @property
+    def rows(self) -> Ints:
+        return np.fromiter(self.place, np.int64, len(self.place))
+
+    def bm25(self, count: int) -> Floats:
+        """Return the BM25 scores of the first ``count`` candidates; BM25 found the first ones of them."""
+        scores = np.zeros(count, np.float32)
+        scores[: len(self.lexical[1])] = self.lexical[1]
+        return scores
+
+    def cosines(self, rows: Ints) -> Floats:
+        return _NONE if self.question.cosine is None or not len(rows) else self.question.cosine(rows)
 
 
 class BridgeWalk:
@@ -84,78 +130,100 @@ class BridgeWalk:
         self._graph = graph
         self._analyzer = analyzer
         self._corpus = Corpus.of(graph)
-        self._scratch = Scratch(graph)
+        self._scratch = Scratch(self._corpus)
         self._linear = None if weights is None else linear_weights(weights.linear)
         self._step = None if weights is None else step_weights(weights.step)
 
-    def warm_up(self) -> None:
-        """Compile the numba functions (seconds, once per machine), so that the first question does not wait for it."""
-        for name in islice(self._graph.names.bearers_of, 1):
-            self.rank(" ".join(name), _NOBODY, None, 1)
+    def rank(self, questions: Sequence[Question], limit: int) -> list[Ranking]:
+        """Rank the documents found for each question and the documents linked to them.
 
-    def rank(self, text: str, nearest: Ints, cosine: Cosine | None, limit: int) -> Ranking:
-        """Rank the documents found for a question and the documents linked to them.
+        A ranking does not depend on the other questions.
 
         Args:
-            text: the question.
-            nearest: rows of the nearest vectors; empty without vectors.
-            cosine: returns the cosines of given rows; None without vectors.
             limit: number of documents returned at most.
         """
-        prepared = self.prepare(text, nearest, cosine)
-        if prepared is None:
-            return Ranking(_NOBODY, _NONE, {}, (_NOBODY, _NONE), 0, 0)
-        features, bm25 = prepared.features, prepared.bm25
+        batches = [questions[begin : begin + _BATCH] for begin in range(0, len(questions), _BATCH)]
+        return [ranking for batch in batches for ranking in self._rank(batch, limit)]
+
+    def prepare(self, questions: Sequence[Question]) -> list[Prepared | None]:
+        """Compute candidates and features of each question; None if a question has no candidates."""
+        corpus, of_term = self._corpus, self._scratch.of_term
+        started = [self._find(question) for question in questions]
+        found = [f for f in started if f.place]
+        if not found:
+            return [None] * len(questions)
+        terms = [f.terms for f in found]
+        first = describe(corpus, terms, [f.rows for f in found], of_term)
+        cosines = [f.cosines(c.rows) for f, c in zip(found, first, strict=True)]
+        linked = [
+            first_look(corpus, f.terms, f.named, c, f.place, f.bm25(len(c.rows)), cosine)
+            for f, c, cosine in zip(found, first, cosines, strict=True)
+        ]
+        prepared = iter(
+            [
+                self._prepared(*one)
+                for one in zip(found, first, describe(corpus, terms, linked, of_term), cosines, strict=True)
+            ]
+        )
+        return [next(prepared) if f.place else None for f in started]
+
+    def choose(self, prepared: Sequence[Prepared], scores: Sequence[Floats], step: Floats) -> list[tuple[Ints, Floats]]:
+        """Order the candidates of each question by ``choice.choose``."""
+        corpus, sets = self._corpus, self._scratch.sets
+        compared = [
+            compare(corpus, p.terms, p.candidates, p.mentions, score, sets)
+            for p, score in zip(prepared, scores, strict=True)
+        ]
+        return choose(compared, step) if compared else []
+
+    def _rank(self, questions: Sequence[Question], limit: int) -> list[Ranking]:
+        prepared = self.prepare(questions)
+        asked = [p for p in prepared if p is not None]
         if self._linear is None or self._step is None:
-            score = features[HAND]
-            order = best_first(score)
+            scores = [p.features[HAND] for p in asked]
+            orders = [best_first(score) for score in scores]
         else:
-            score = self._linear @ features
-            order, _ = self.choose(prepared, score, self._step)
-        first = order[:limit]
-        shown = features[:, first]
-        signals = {
-            "bm25_norm": bm25[first] / max(float(bm25.max()), 1e-6),
-            "named": shown[NAMED_IDF],
-            "link_bonus": shown[FORWARD_NEW] + shown[SUPPORT],
-        }
-        if cosine is not None:
-            signals["vector_norm"] = shown[COSINE_SCALED]
-        # The greedy choice may rank a lower score first; the displayed value must still not rise along the ranking.
-        relative = np.minimum.accumulate(np.exp(np.minimum(0.0, score[first] - score.max())))
-        return Ranking(prepared.candidates.rows[first], relative, signals, prepared.found, len(order), prepared.added)
+            scores = [self._linear @ p.features for p in asked]
+            orders = [order for order, _ in self.choose(asked, scores, self._step)]
+        ranked = iter([_ranking(*one, limit) for one in zip(asked, scores, orders, strict=True)])
+        return [Ranking(_NOBODY, _NONE, {}, (_NOBODY, _NONE), 0, 0) if p is None else next(ranked) for p in prepared]
 
-    def prepare(self, text: str, nearest: Ints, cosine: Cosine | None) -> Prepared | None:
-        """Compute candidates and features of a question; None if there are no candidates."""
-        terms, named = read_question(text, self._graph, self._analyzer)
-        corpus, scratch = self._corpus, self._scratch
-        found, scores = search(self._graph.postings, terms.numbers, LEXICAL_CANDIDATES, scratch.total)
-        rows, bm25, retrieved = gathered(found, scores, nearest, named.rows, scratch.of_row)
-        if not len(rows):
-            return None
-        edges = self._graph.outgoing, self._graph.incoming
-        cosines = _NONE if cosine is None else cosine(rows)
-        c, linked = first_look(corpus, *edges, terms, named, rows, bm25, cosines, scratch.of_row, scratch.of_term)
-        if len(linked):
-            bm25 = np.concatenate((bm25, np.zeros(len(linked), np.float32)))
-            cosines = _NONE if cosine is None else np.concatenate((cosines, cosine(linked)))
-        c, features = all_features(
-            corpus, *edges, terms, named, c, linked, bm25, cosines, scratch.of_row, scratch.of_term, scratch.sets
-        )
-        return Prepared(terms, c, features, bm25, (found, scores), len(bm25) - retrieved)
+    def _find(self, question: Question) -> _Found:
+        terms, named = read_question(question.text, self._graph, self._analyzer)
+        lexical = search(self._graph.postings, terms.numbers, LEXICAL_CANDIDATES, self._scratch.total)
+        place = {row: i for i, row in enumerate(lexical[0].tolist())}
+        for row in question.nearest.tolist():
+            place.setdefault(row, len(place))
+        retrieved = len(place)
+        for row in named.rows.tolist():
+            place.setdefault(row, len(place))
+        return _Found(question, terms, named, place, lexical, retrieved)
 
-    def choose(self, prepared: Prepared, score: Floats, step: Floats) -> tuple[Ints, Floats]:
-        """Apply ``choice.choose`` to this corpus."""
-        return choose(
-            self._corpus,
-            self._graph.outgoing,
-            prepared.terms,
-            prepared.candidates,
-            score,
-            step,
-            self._scratch.of_row,
-            self._scratch.sets,
+    def _prepared(self, found: _Found, first: Candidates, linked: Candidates, cosines: Floats) -> Prepared:
+        c = first
+        if len(linked.rows):
+            c, cosines = joined(first, linked), np.concatenate((cosines, found.cosines(linked.rows)))
+        bm25 = found.bm25(len(c.rows))
+        mentions, features = all_features(
+            self._corpus, found.terms, found.named, c, found.place, bm25, cosines, self._scratch
         )
+        added = len(c.rows) - found.retrieved
+        return Prepared(found.terms, c, mentions, features, bm25, found.lexical, added, len(cosines) > 0)
+
+
+def _ranking(p: Prepared, score: Floats, order: Ints, limit: int) -> Ranking:
+    first = order[:limit]
+    shown = p.features[:, first]
+    signals = {
+        "bm25_norm": p.bm25[first] / max(float(p.bm25.max()), 1e-6),
+        "named": shown[NAMED_IDF],
+        "link_bonus": shown[FORWARD_NEW] + shown[SUPPORT],
+    }
+    if p.vectors:
+        signals["vector_norm"] = shown[COSINE_SCALED]
+    # The greedy choice may rank a lower score first; the displayed value must still not rise along the ranking.
+    relative = np.minimum.accumulate(np.exp(np.minimum(0.0, score[first] - score.max())))
+    return Ranking(p.candidates.rows[first], relative, signals, p.found, len(order), p.added)
 
 
 def linear_weights(weights: dict[str, float]) -> Floats:

@@ -10,10 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chatbot_mvp.retrieval.bridge.arrays import offsets
-from chatbot_mvp.retrieval.bridge.postings import build_postings, search
-
-# The first test that walks compiles for 20 s where nothing is kept yet: one worker does, while the other has "llama".
-pytestmark = pytest.mark.xdist_group("bridge")
+from chatbot_mvp.retrieval.bridge.postings import build_postings, search, work_space
 
 TERMS = 6
 documents = st.lists(
@@ -57,7 +54,7 @@ def test_search_is_the_formula_sorted(
         offsets(np.array([len(title) for title in titles])),
         TERMS,
     )
-    total = np.zeros(len(corpus), np.float32)
+    total = work_space(len(corpus))
     rows, scores = search(postings, np.array(question, np.int64), limit, total)
     wanted = expected(question, corpus)
     best = sorted(wanted.values(), reverse=True)[:limit]

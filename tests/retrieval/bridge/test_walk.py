@@ -22,9 +22,6 @@ from chatbot_mvp.settings.model import PROJECT_ROOT, Settings
 from chatbot_mvp.types import Chunk
 from tests.fakes import FakeEmbedder
 
-# The first test that walks compiles for 20 s where nothing is kept yet: one worker does, while the other has "llama".
-pytestmark = pytest.mark.xdist_group("bridge")
-
 WALKING = [name for name, strategy in STRATEGIES.items() if strategy.needs_links]
 TEXTS = {
     "Kestrel Bridge": "The Kestrel Bridge was designed by Ada Vidarte. It was opened in 1931.",
@@ -86,6 +83,15 @@ def test_ten_thousand_words_and_none_are_questions_too(tmp_path: Path) -> None:
 @pytest.mark.parametrize("texts", [{"A": ""}, {"": "one word"}], ids=["no text", "no title"])
 def test_a_corpus_of_next_to_nothing_is_walked(tmp_path: Path, texts: dict[str, str]) -> None:
     assert len(titles(pipeline(tmp_path, "BRIDGE", texts), "a word about A")) <= 1
+
+
+def test_a_ranking_does_not_depend_on_the_other_questions_of_its_batch(tmp_path: Path) -> None:
+    """Questions of different lengths, without candidates, and repeated ones share one batch."""
+    made = pipeline(tmp_path, "BRIDGE_HYBRID")
+    questions = ["Sauceda", "", "Where was the designer of the Kestrel Bridge born?", "Engineer?", "", "Sauceda"]
+    together = [[(hit.chunk.doc_id, hit.score, hit.signals) for hit in t.hits] for t in made.retrieve(questions)]
+    alone = [[(hit.chunk.doc_id, hit.score, hit.signals) for hit in made.retrieve([q])[0].hits] for q in questions]
+    assert together == alone
 
 
 def test_threads_do_not_disturb_each_other(tmp_path: Path) -> None:
