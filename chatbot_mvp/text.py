@@ -50,6 +50,9 @@ _ABBREVIATION = re.compile(
 )
 
 
+_NOT_ASCII = re.compile(r"[^\x00-\x7f]")
+
+
 def fold(text: str) -> str:
     """Return ``text`` in lower case without accents or other combining marks ("Ñandú" becomes "nandu")."""
     return _without_accents(text.casefold())
@@ -57,7 +60,9 @@ def fold(text: str) -> str:
 
 def _without_accents(text: str) -> str:
     decomposed = unicodedata.normalize("NFKD", text)
-    return "".join(char for char in decomposed if not unicodedata.combining(char))
+    if decomposed.isascii():
+        return decomposed
+    return _NOT_ASCII.sub(lambda found: "" if unicodedata.combining(found.group()) else found.group(), decomposed)
 
 
 class Word(NamedTuple):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -118,3 +119,16 @@ def test_a_thousand_rows_by_six_metrics_take_little_more_than_the_limit_allows()
     figures = script("ragas_scale").measure(rows=1_000, latency=0.05, calls=8)
     assert figures.scored == 6_000
     assert figures.ratio <= 1.3
+
+
+def test_the_table_of_books_has_every_phase_and_the_time_of_a_question(tmp_path: Path) -> None:
+    (tmp_path / "texto.md").write_text("# Turnos\n\nCada turno empieza con el parte de seguridad firmado.\n\n" * 20)
+    for text in ([], ["--text", str(tmp_path)]):
+        command = [sys.executable, str(ROOT / "benchmarks" / "books.py"), "--one", "--chars", "20000", "--files", "4"]
+        command += ["--questions", "5", "--strategy", "BRIDGE_HYBRID", *text]
+        found = json.loads(subprocess.run(command, check=True, capture_output=True, text=True, cwd=ROOT).stdout)
+        assert 19_000 < found["chars"] < 21_000
+        assert found["passages"] > 10
+        assert {"read", "chunk", "matcher", "links", "lexical"} <= found.keys()
+        assert found["vectors"] > 0
+        assert 0 < found["p50 ms"] <= found["p95 ms"]

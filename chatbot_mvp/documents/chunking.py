@@ -88,6 +88,7 @@ def split_sections(text: str) -> list[Section]:
     sections: list[Section] = []
     if not marks or text[: marks[0][0]].strip():
         sections.append(Section("", 0, 0, marks[0][0] if marks else len(text)))
+    has_title = sum(mark[2] == marks[0][2] for mark in marks) == 1
     open_headings: list[tuple[int, str]] = []
     for index, (start, body_start, level, heading) in enumerate(marks):
         end = marks[index + 1][0] if index + 1 < len(marks) else len(text)
@@ -98,7 +99,7 @@ def split_sections(text: str) -> list[Section]:
         if text[body_start:end].strip():
             # The document's title, alone on the outermost level, would be repeated in every path: leave it out.
             path = [name for _, name in open_headings]
-            if len(path) > 1 and sum(mark[2] == marks[0][2] for mark in marks) == 1:
+            if len(path) > 1 and has_title:
                 path = path[1:]
             sections.append(Section(" > ".join(path), start, body_start, end))
     return sections

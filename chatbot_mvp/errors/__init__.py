@@ -55,6 +55,7 @@
     │   ├── UploadTooManyPages
     │   ├── UploadExpands           a small file that would unpack to a very large one
     │   ├── UploadTooSlow
+    │   ├── UploadNeedsMemory       more than the server has
     │   └── UploadNoRoom            the previous files have filled the knowledge base
     ├── KbNotFound                                                             (exit code 2)
     ├── ConversationNotFound        a conversation of the chat                 (exit code 2)
@@ -117,7 +118,7 @@ the catalogues hold one text per code, with the same placeholders.
 
 from __future__ import annotations
 
-from chatbot_mvp.errors.base import ChatbotError
+from chatbot_mvp.errors.base import ChatbotError, all_errors
 from chatbot_mvp.errors.configuration import (
     CacheUnusable,
     ChoiceNotKept,
@@ -184,6 +185,7 @@ from chatbot_mvp.errors.documents import (
     UploadEncrypted,
     UploadError,
     UploadExpands,
+    UploadNeedsMemory,
     UploadNoRoom,
     UploadScanned,
     UploadTooLarge,
@@ -341,6 +343,7 @@ __all__ = [
     "UploadEncrypted",
     "UploadError",
     "UploadExpands",
+    "UploadNeedsMemory",
     "UploadNoRoom",
     "UploadScanned",
     "UploadTooLarge",
@@ -351,15 +354,3 @@ __all__ = [
     "VectorStoreUnavailable",
     "all_errors",
 ]
-
-
-def all_errors() -> list[type[ChatbotError]]:
-    """Return every concrete error class (those with a code), sorted by code."""
-    found: list[type[ChatbotError]] = []
-    pending: list[type[ChatbotError]] = [ChatbotError]
-    while pending:
-        cls = pending.pop()
-        pending.extend(cls.__subclasses__())
-        if cls.code:
-            found.append(cls)
-    return sorted(found, key=lambda cls: cls.code)

@@ -18,3 +18,15 @@ class ChatbotError(Exception):
     def __init__(self, **params: object) -> None:
         self.params = params
         super().__init__(self.template.format(**params))
+
+
+def all_errors() -> list[type[ChatbotError]]:
+    """Return every concrete error class (those with a code), sorted by code."""
+    found: list[type[ChatbotError]] = []
+    pending: list[type[ChatbotError]] = [ChatbotError]
+    while pending:
+        cls = pending.pop()
+        pending.extend(cls.__subclasses__())
+        if cls.code:
+            found.append(cls)
+    return sorted(found, key=lambda cls: cls.code)

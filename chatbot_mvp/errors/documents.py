@@ -81,6 +81,14 @@ class UploadNoRoom(UploadError):
     )
 
 
+class UploadNeedsMemory(UploadError):
+    code = "upload_needs_memory"
+    template = (
+        "A knowledge base of up to {chars} characters needs about {needed_mb} MB of memory, and {available_mb} MB are "
+        "available. Upload fewer files, lower KB_MAX_CHARS, or give the server more memory."
+    )
+
+
 class KbNotFound(ChatbotError):
     code = "kb_not_found"
     template = "There is no knowledge base {kb_id!r}. Available: {legal}."

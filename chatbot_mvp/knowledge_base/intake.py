@@ -9,6 +9,7 @@ from typing import Any, Literal
 from chatbot_mvp.documents.parsing import ParsedText, parse_upload
 from chatbot_mvp.documents.sources import KbFile, text_hash
 from chatbot_mvp.errors import ChatbotError, RunStopped, UploadNoRoom
+from chatbot_mvp.knowledge_base.parsed_files import ParsedFiles
 
 FileStage = Literal["waiting", "reading", "read", "indexing", "indexed", "failed", "duplicate", "stopped"]
 
@@ -27,6 +28,8 @@ class FileState:
     """Number of pages without text."""
     cut: bool = False
     """True if only a part of its text was kept."""
+    resumed: bool = False
+    """True if an earlier upload, which ended before its knowledge base was made, had read it."""
     same_as: str = ""
     """For a duplicate, the name of the earlier file with the same text."""
     code: str = ""
@@ -54,9 +57,15 @@ class FileState:
 class Intake:
     """The files of one upload. Not safe to share between threads."""
 
-    def __init__(self, names: Sequence[str], max_chars: int, max_mb: int, max_pages: int) -> None:
+    def __init__(self, names: Sequence[str], max_chars: int, max_mb: int, max_pages: int, parsed: ParsedFiles) -> None:
+        """
+        Args:
+            parsed: keeps what has been read, so that an equal upload continues there after a stop or a crash.
+        """
         self.states = [FileState(name) for name in names]
         self._limits = (max_chars, max_mb, max_pages)
+        self._parsed = parsed
+        self._keys: list[str] = []  # of the files in ``_parsed``
         self._rows: list[int] = []  # row in ``states`` of each file that was read
 
     @property
@@ -72,19 +81,25 @@ class Intake:
             told: called with the phase "kb_read" after every change and a few times a second; may raise to stop.
         """
         max_chars, max_mb, max_pages = self._limits
+        self._parsed.prune()
         found: list[tuple[str, ParsedText]] = []
         seen: dict[str, str] = {}
         for row, content in enumerate(contents):
             name = self.states[row].name
             self._set(row, stage="reading")
             told("kb_read")
+            key = self._parsed.key(name, content, self._limits)
+            known = self._parsed.get(key)
             try:
-                parsed = parse_upload(name, content, max_chars, max_mb, max_pages, lambda: told("kb_read"))
+                parsed = known or parse_upload(name, content, max_chars, max_mb, max_pages, lambda: told("kb_read"))
             except RunStopped:
                 raise
             except ChatbotError as error:
                 self.states[row] = self.states[row].failed(error)
                 continue
+            self._keys.append(key)
+            if known is None:
+                self._parsed.put(key, parsed)
             sha = text_hash(parsed.text)
             if sha in seen:
                 self._set(row, stage="duplicate", same_as=seen[sha])
@@ -96,6 +111,7 @@ class Intake:
                 chars=parsed.original_chars,
                 pages=len(parsed.page_starts),
                 empty_pages=parsed.empty_pages,
+                resumed=known is not None,
             )
             self._rows.append(row)
             found.append((name, parsed))
@@ -110,7 +126,8 @@ class Intake:
             self.states[row] = self.states[row].failed(UploadNoRoom(name=self.states[row].name, limit=max_chars))
 
     def indexed(self) -> None:
-        """Mark all files that were being indexed as indexed."""
+        """Mark all files that were being indexed as indexed, and forget what was kept to continue the upload."""
+        self._parsed.drop(self._keys)
         for row, state in enumerate(self.states):
             if state.stage == "indexing":
                 self._set(row, stage="indexed")

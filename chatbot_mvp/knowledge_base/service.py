@@ -14,6 +14,7 @@ from chatbot_mvp.embedding.base import Embedder
 from chatbot_mvp.embedding.registry import Embedders
 from chatbot_mvp.errors import ConfigurationError, KbNotFound, KbUnreadable
 from chatbot_mvp.knowledge_base.growth import GrowingPipeline
+from chatbot_mvp.knowledge_base.parsed_files import ParsedFiles
 from chatbot_mvp.knowledge_base.pipelines import Key, PipelinePool
 from chatbot_mvp.knowledge_base.store import KbRecord, KbStore
 from chatbot_mvp.knowledge_base.suggestions import suggest_questions
@@ -24,11 +25,13 @@ from chatbot_mvp.retrieval.pipeline import Pipeline
 from chatbot_mvp.retrieval.search import OtherSearch, other_search, with_search
 from chatbot_mvp.retrieval.strategies import get_strategy
 from chatbot_mvp.settings.live import LiveSettings, Snapshot
+from chatbot_mvp.storage.lru import BoundedCache
 from chatbot_mvp.text import fold
 from chatbot_mvp.types import Chunk, Document, ProgressCallback, ignore_progress
 
 _CHARS_KEPT = 6_000_000
 """Characters of the knowledge bases whose indexes stay in memory: some 1.3 GB (docs/research/speed.md)."""
+_CONTENTS_KEPT = 2
 
 
 @dataclass(frozen=True)
@@ -60,7 +63,11 @@ class KnowledgeBases:
         self._embedders = embedders
         self.store = KbStore(live.current.kb_dir)
         """The files on disk."""
+        self.parsed = ParsedFiles(live.current.cache_dir / "parsed")
+        """Texts of files whose upload has not finished."""
         self._pipelines = PipelinePool(_CHARS_KEPT)
+        # Pages read the contents with every interaction, and cutting a large text into chunks takes a second.
+        self._contents: BoundedCache[tuple[str, str], KbContents] = BoundedCache(_CONTENTS_KEPT)
         self._files: dict[str, tuple[KbFile, ...]] = {}
         self._suggested: dict[tuple[str, str, int], tuple[str, ...]] = {}
         self._lock = threading.Lock()
@@ -94,14 +101,21 @@ class KnowledgeBases:
         if name := " ".join(kb_name.split())[:120]:
             self.store.rename(kb_id, name)
 
-    def delete(self, kb_id: str) -> None:
-        """Delete a knowledge base with everything that was built over it.
+    def delete(self, kb_id: str, keep_parsed: bool = False) -> None:
+        """Delete a knowledge base, everything that was built over it, and what unfinished uploads have read.
+
+        Args:
+            keep_parsed: keep the texts of unfinished uploads, because one of them is to be continued.
 
         Raises:
             KbNotFound
             VectorStoreUnavailable: nothing was deleted.
         """
         self.store.record(kb_id)
+        if not keep_parsed:
+            # An upload that ended early may have left texts of the same files.
+            self.parsed.clear()
+        self._contents.drop(lambda key: key[0] == kb_id)
         try:
             self.forget_index(kb_id)
         except KbUnreadable:
@@ -136,6 +150,10 @@ class KnowledgeBases:
         Raises:
             KbNotFound, KbUnreadable
         """
+        record = self.store.record(kb_id)
+        return self._contents.get_or_build((kb_id, record.sha256), lambda: self._read_contents(kb_id))
+
+    def _read_contents(self, kb_id: str) -> KbContents:
         chunks = self.chunks(kb_id)
         first: dict[str, Chunk] = {}
         count: Counter[str] = Counter()

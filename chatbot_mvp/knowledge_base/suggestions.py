@@ -59,7 +59,7 @@ def suggest_questions(document: Document, language: str, limit: int) -> tuple[st
     asked: dict[str, tuple[str, bool]] = {}  # folded question -> (question, preferred), so that none is repeated
     for section in sections:
         # Skip the introduction below the document's title: the title is too general for a question.
-        title = len(sections) > 2 and is_title(document.text[: section.start])
+        title = len(sections) > 2 and is_title(document.text, section.start)
         if not title and (question := section_question(document.text, section, language)):
             sure = len(Analyzer(language).terms(question)) > 1
             asked.setdefault(fold(question), (question, sure))
@@ -69,10 +69,13 @@ def suggest_questions(document: Document, language: str, limit: int) -> tuple[st
     return tuple(questions[row][0] for row in sorted(first + others))
 
 
-def is_title(before: str) -> bool:
-    """Return whether a heading that follows the text ``before`` is the first one of a document."""
-    last = before.rstrip().rpartition("\n")[2]
-    return not last or last.startswith("# ")
+def is_title(text: str, start: int) -> bool:
+    """Return whether a heading that begins at ``start`` is the first one of a document."""
+    # Look at the line before it only: copying all text before each heading would take quadratic time.
+    while start > 0 and text[start - 1].isspace():
+        start -= 1
+    begin = text.rfind("\n", 0, start) + 1
+    return begin == start or text.startswith("# ", begin, start)
 
 
 def spread(rows: Sequence[int], limit: int) -> list[int]:

@@ -13,6 +13,7 @@ from chatbot_mvp.errors import RunStopped
 from chatbot_mvp.jobs.manager import JobManager, JobState, JobStatus
 from chatbot_mvp.knowledge_base.growth import GrowingPipeline
 from chatbot_mvp.knowledge_base.intake import FileState, Intake
+from chatbot_mvp.knowledge_base.memory import require_memory
 from chatbot_mvp.knowledge_base.service import KnowledgeBases
 from chatbot_mvp.settings.live import LiveSettings
 from chatbot_mvp.storage.clock import sortable_stamp
@@ -42,19 +43,26 @@ class Uploads:
         self._folder = live.current.kb_jobs_dir
         # A separate queue, so that an upload does not wait for a long benchmark.
         self._jobs = JobManager(self._folder)
+        kbs.parsed.prune()
 
     def take(self, files: Sequence[tuple[str, bytes]], kb_name: str = "") -> str:
         """Make one knowledge base of one or more files in the background, and return the job's id.
 
-        Unusable files and repeated files are left out; their states say why. A stopped job leaves nothing behind.
+        Unusable files and repeated files are left out; their states say why. A job that does not end leaves nothing
+        that can be searched. The files that it has read are kept for a day: the same upload continues behind them.
 
         Args:
             files: (name, content).
             kb_name: name of the knowledge base; by default made from the files' names.
+
+        Raises:
+            UploadNeedsMemory: there is too little memory for as many characters; nothing was started.
         """
         settings = self._live.current
+        require_memory(files, settings.kb_max_chars)
         names = [PurePath(name).name for name, _ in files]
-        intake = Intake(names, settings.kb_max_chars, settings.kb_max_upload_mb, settings.kb_max_pages)
+        limits = (settings.kb_max_chars, settings.kb_max_upload_mb, settings.kb_max_pages)
+        intake = Intake(names, *limits, self._kbs.parsed)
 
         def work(job_id: str, progress: ProgressCallback) -> None:
             def report(phase: str) -> None:
@@ -73,7 +81,7 @@ class Uploads:
                         growing = self._kbs.growing(record.kb_id, progress)
                     except BaseException:
                         if record.kb_id not in known:
-                            self._kbs.delete(record.kb_id)
+                            self._kbs.delete(record.kb_id, keep_parsed=True)
                         raise
             except BaseException:
                 # After a stop, a full disk or a failed index, everything is as it was before the upload.

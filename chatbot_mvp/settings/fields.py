@@ -53,8 +53,13 @@ class SettingFields(BaseSettings):
         description="E-mail addresses, separated by commas, that may open Admin after signing in with OIDC (`[auth]` "
         "in `.streamlit/secrets.toml`); empty: nobody that way.",
     )
-
-    kb_max_chars: int = Field(120_000, ge=1_000, description="Longer texts are cut at a paragraph (characters).")
+    kb_max_chars: int = Field(
+        120_000,
+        ge=1_000,
+        le=20_000_000,
+        description="Maximum length of a knowledge base; longer texts are cut at a paragraph (characters). 1 million "
+        "characters need about 200 MB of memory and 2 s to index, without the time of an embedding model.",
+    )
     kb_max_upload_mb: int = Field(10, ge=1, le=1_000, description="Maximum size of a file for a knowledge base (MB).")
     kb_max_pages: int = Field(500, ge=1, le=10_000, description="Maximum length of a PDF (pages).")
     kb_top_k: int = Field(5, ge=1, le=50, description="Maximum number of chunks that reach an answer.")
@@ -76,7 +81,6 @@ class SettingFields(BaseSettings):
     kb_min_evidence: float = Field(
         0.5, ge=0.0, le=1.0, description="Minimum evidence score for strict mode to answer (0-1)."
     )
-
     kb_doubt_evidence: float = Field(
         0.05,
         ge=0.0,
@@ -97,7 +101,6 @@ class SettingFields(BaseSettings):
     serve_token: Key = Field(
         SecretStr(""), description="Bearer token that `chatbot-mvp serve` requires; empty: a new one at each start."
     )
-
     provider: str = Field(
         AUTO,
         description="Provider that writes the answers, by its name in the table of providers; `auto`: the one chosen "
@@ -187,7 +190,6 @@ class SettingFields(BaseSettings):
     retrieval_context_batch_size: int = Field(
         8, ge=1, le=256, description="Chunks per request when CONTEXTUAL_HYBRID asks a model for their contexts."
     )
-
     retrieval_context_max_tokens: int = Field(
         150,
         ge=10,
@@ -197,16 +199,13 @@ class SettingFields(BaseSettings):
     retrieval_bm25_language: Literal["", "es", "en"] = Field(
         "", description="Language of the corpus of a run, for stemming and prompts; empty: detected."
     )
-
     query_expansion_llm: bool = Field(
         False, description="Ask PROVIDER's model for additional words if a question has fewer than 5."
     )
-
     vector_store: Literal["auto", "exact", "chroma"] = Field(
         "auto", description="Where vectors are searched; `auto`: ChromaDB for knowledge bases, exact search for runs."
     )
     chroma_host: str = Field("", description="host:port of a ChromaDB server; empty: files in DATA_DIR/chroma.")
-
     reranker_enabled: bool = Field(False, description="Rerank the candidates before the answer.")
     reranker_base_url: Address = Field(
         "", description="NIM with a reranking model, e.g. http://host:9000/v1; empty: PROVIDER's model scores 0-10."

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from chatbot_mvp.api import SUFFIXES, FileState, KbRecord, Upload
-from chatbot_mvp.errors import ChatbotError
+from chatbot_mvp.errors import ChatbotError, UploadNeedsMemory
 from streamlit_app.shared.i18n import duration, number, plain, t
 from streamlit_app.shared.state import failure_text, get_app, prepare_kb, show_error, show_failed_job
 from streamlit_app.shared.uploader import translate_uploader
@@ -20,6 +20,8 @@ _ICONS = {
     "duplicate": ":orange[:material/content_copy:]",
     "stopped": ":gray[:material/block:]",
 }
+
+_ABOVE_MB = 90
 
 
 def upload_box(place: str) -> None:
@@ -41,12 +43,19 @@ def upload_box(place: str) -> None:
             max_chars=number(limits.kb_max_chars),
         ),
         accept_multiple_files=True,
+        # Above the limit, so that our own error, in the session's language, refuses a larger file.
+        max_upload_size=limits.kb_max_upload_mb + _ABOVE_MB,
         key=f"kb_upload-{place}-{count}",
         help=t("admin.upload_help"),
     )
     if files:
         st.session_state.kb_drops = count + 1
-        st.session_state.kb_job = get_app().uploads.take([(file.name, file.getvalue()) for file in files])
+        try:
+            job = get_app().uploads.take([(file.name, file.getvalue()) for file in files])
+        except UploadNeedsMemory as error:
+            show_error(error)
+            return
+        st.session_state.kb_job = job
         st.session_state.kb_job_taken = False
         st.rerun()
 
@@ -194,6 +203,8 @@ def _size(file: FileState) -> list[str]:
 
 def _notes(file: FileState) -> list[str]:
     notes = []
+    if file.resumed and file.active:
+        notes.append(t("upload.resumed"))
     if file.cut:
         notes.append(t("upload.cut"))
     if file.empty_pages:

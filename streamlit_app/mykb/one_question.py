@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+from itertools import islice
 
 import streamlit as st
 
 from chatbot_mvp.api import KbQuestion, KbRecord, QuestionSet, SetQuestion
+from chatbot_mvp.text import fold
 from chatbot_mvp.types import Chunk
 from streamlit_app.shared.i18n import number, t
 from streamlit_app.shared.state import get_app
 
 _KINDS = ("answerable", "near", "far", "unknown")
 _NEW = "new"
+_MOST_CHUNKS = 300
+"""Chunks offered at a time: the browser receives the label of each with every interaction."""
 
 
 def edit_one(kb: KbRecord, questions: QuestionSet) -> QuestionSet | None:
@@ -26,9 +31,8 @@ def edit_one(kb: KbRecord, questions: QuestionSet) -> QuestionSet | None:
         key=f"mykb-one-{questions.set_id}",
     )
     before = by_id.get(which) or SetQuestion(KbQuestion("", "", "answerable"))
-    chunks: dict[str, Chunk] = {chunk.chunk_id: chunk for chunk in get_app().kbs.chunks(kb.kb_id)}
-    passages = {"": t("mykb.one_chunk_none")}
-    passages |= {key: _label(chunk, row) for row, (key, chunk) in enumerate(chunks.items(), 1)}
+    chunks: dict[str, Chunk] = {chunk.chunk_id: chunk for chunk in get_app().kbs.contents(kb.kb_id).chunks}
+    passages = {"": t("mykb.one_chunk_none"), **_labels(list(chunks.values()), questions.set_id)}
     kinds = {kind: t(f"mykb.kind.{kind}") for kind in _KINDS}
     place = f"{questions.set_id}-{questions.changed_at}-{which}"
     with st.form(f"mykb-one-form-{place}", border=False):
@@ -79,6 +83,16 @@ def edit_one(kb: KbRecord, questions: QuestionSet) -> QuestionSet | None:
 
 def _named(each: SetQuestion) -> str:
     return f"{each.question.question_id} · {each.question.question}"
+
+
+def _labels(chunks: Sequence[Chunk], place: str) -> dict[str, str]:
+    """Return chunk id -> label of the chunks to choose from. Of many chunks, a search box selects those shown."""
+    wanted = ""
+    if len(chunks) > _MOST_CHUNKS:
+        label = t("mykb.one_search", shown=number(_MOST_CHUNKS), count=number(len(chunks)))
+        wanted = fold(st.text_input(label, key=f"mykb-search-{place}"))
+    found = ((row, chunk) for row, chunk in enumerate(chunks, 1) if not wanted or wanted in fold(chunk.index_text))
+    return {chunk.chunk_id: _label(chunk, row) for row, chunk in islice(found, _MOST_CHUNKS)}
 
 
 def _label(chunk: Chunk, row: int) -> str:

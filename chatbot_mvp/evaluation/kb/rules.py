@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -155,7 +156,7 @@ def _topics(text: str, language: str) -> Iterator[tuple[str, Section]]:
     """
     for section in split_sections(text):
         topic = heading_topic(section.path.rsplit(" > ", 1)[-1], language)
-        if topic and not topic.endswith("?") and not is_title(text[: section.start]):
+        if topic and not topic.endswith("?") and not is_title(text, section.start):
             yield small(topic), section
         body = text[section.body_start : section.end]
         asked = (_of_sentence(body[start:end], language) for start, end in sentences(body))
@@ -185,7 +186,7 @@ def _candidates(document: Document, language: str) -> Iterator[_Candidate]:
                 yield _Candidate(made[0], start, end, _BEST)
             elif item := _ITEM.match(sentence):
                 yield _Candidate(ABOUT[language].format(topic=small(_bare(item["name"]))), start, end, 1)
-        titled = len(sections) > 2 and is_title(text[: section.start])
+        titled = len(sections) > 2 and is_title(text, section.start)
         if spans and not titled and (question := section_question(text, section, language)):
             yield _Candidate(question, *spans[0], 2)
         for start, end in spans:
@@ -214,20 +215,23 @@ def _spread_out(candidates: list[_Candidate], chunks: Sequence[Chunk], count: in
     Within a chunk the most reliable kind comes first. A sentence is the evidence of one question only.
     """
     waiting: list[list[_Candidate]] = []
+    in_order = sorted(candidates, key=lambda one: one.start)
+    starts = [one.start for one in in_order]
     for chunk in chunks:
-        mine = [one for one in candidates if chunk.start <= one.start < chunk.end]
+        mine = in_order[bisect_left(starts, chunk.start) : bisect_left(starts, chunk.end)]
         waiting.append(sorted(mine, key=lambda one: (one.rank, one.start)))
     chosen: dict[int, _Candidate] = {}
     while len(chosen) < count and any(waiting):
-        fresh: list[_Candidate] = []
+        fresh: dict[int, _Candidate] = {}
         for mine in waiting:
             while mine:
                 candidate = mine.pop(0)
-                if candidate.start not in chosen and all(candidate.start != other.start for other in fresh):
-                    fresh.append(candidate)
+                if candidate.start not in chosen and candidate.start not in fresh:
+                    fresh[candidate.start] = candidate
                     break
-        for row in spread(range(len(fresh)), count - len(chosen)):
-            chosen[fresh[row].start] = fresh[row]
+        found = list(fresh.values())
+        for row in spread(range(len(found)), count - len(chosen)):
+            chosen[found[row].start] = found[row]
     return sorted(chosen.values(), key=lambda one: one.start)
 
 

@@ -1,93 +1,122 @@
-"""Match the paragraphs of a knowledge base with a question, by terms, sentence windows and letters.
-
-A knowledge base has a few hundred paragraphs, so the postings are numpy arrays in memory.
-"""
+"""Match the paragraphs of a knowledge base with a question, by terms, sentence windows and letters."""
 
 from __future__ import annotations
 
-import math
-from collections import Counter, defaultdict
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import pairwise
+from typing import overload
 
 import numpy as np
-import numpy.typing as npt
 
-from chatbot_mvp.retrieval.kb.passages import Passage
+from chatbot_mvp.retrieval.kb.passages import WINDOW_SENTENCES, Passage
+from chatbot_mvp.retrieval.kb.postings import Numbers, PairPostings, Postings, Scores, distinct, rows_of
+from chatbot_mvp.retrieval.kb.words import PassageWords
 from chatbot_mvp.text import Analyzer, fold
 
-Scores = npt.NDArray[np.float64]
 K1, B = 1.2, 0.75
 GRAM = 4
+_BLOCK = 4_096  # windows whose letters are indexed at a time, which bounds the memory of the build
 
 
-class Postings:
-    """Inverted index: the units (paragraphs or windows) in which each feature occurs, with its counts.
+class Texts(Sequence[str]):
+    """A list of texts, each made when it is read, so that the knowledge base's text is not held several times."""
 
-    Args:
-        units: for each unit, feature -> number of occurrences.
-    """
+    def __init__(self, count: int, text: Callable[[int], str]) -> None:
+        self._rows = range(count)
+        self._text = text
 
-    def __init__(self, units: Iterable[Mapping[Hashable, int]]) -> None:
-        rows: dict[Hashable, list[int]] = defaultdict(list)
-        counts: dict[Hashable, list[int]] = defaultdict(list)
-        self.count = 0
-        for row, unit in enumerate(units):
-            self.count += 1
-            for feature, count in unit.items():
-                rows[feature].append(row)
-                counts[feature].append(count)
-        self._rows = {feature: np.array(found) for feature, found in rows.items()}
-        self._counts = {feature: np.array(found, dtype=float) for feature, found in counts.items()}
+    def __len__(self) -> int:
+        return len(self._rows)
 
-    def __contains__(self, feature: Hashable) -> bool:
-        return feature in self._rows
+    @overload
+    def __getitem__(self, row: int) -> str: ...
 
-    def rows(self, feature: Hashable) -> npt.NDArray[np.int_]:
-        """Return the units that have the feature, in rising order."""
-        return self._rows.get(feature, np.zeros(0, dtype=int))
+    @overload
+    def __getitem__(self, row: slice) -> list[str]: ...
 
-    def counts(self, feature: Hashable) -> Scores:
-        """Return how often the feature occurs in each unit of ``rows(feature)``."""
-        return self._counts.get(feature, np.zeros(0))
-
-    def idf(self, feature: Hashable) -> float:
-        """Return ln(1 + (N - n + 0.5) / (n + 0.5)), for n of N units. The maximum is at n = 0."""
-        n = len(self.rows(feature))
-        return math.log(1 + (self.count - n + 0.5) / (n + 0.5))
+    def __getitem__(self, row: int | slice) -> str | list[str]:
+        if isinstance(row, slice):
+            return [self._text(at) for at in self._rows[row]]
+        return self._text(self._rows[row])
 
 
 class PassageMatcher:
     """Scores every paragraph for a question. All methods return arrays of shape (paragraphs,)."""
 
-    def __init__(self, passages: Sequence[Passage], analyzer: Analyzer) -> None:
+    def __init__(self, passages: Sequence[Passage], analyzer: Analyzer, words: PassageWords | None = None) -> None:
+        """
+        Args:
+            words: the words of ``passages``, if they have been read before.
+        """
         self.analyzer = analyzer
         self.passages = passages
-        self.headings = [frozenset(analyzer.terms(passage.section)) for passage in passages]
-        units = [analyzer.terms(f"{passage.section}\n{passage.context}\n{passage.text}") for passage in passages]
-        self.terms = Postings(Counter(unit) for unit in units)
-        self.pairs = Postings(dict.fromkeys([*pairwise(u), *zip(u, u[2:], strict=False)], 1) for u in units)
-        lengths = np.array([len(unit) for unit in units], dtype=float)
-        self._norm = K1 * (1 - B + B * lengths / max(1.0, float(lengths.mean() if len(lengths) else 1.0)))
-        windows = [
-            (row, passage, passage.text[start:end])
-            for row, passage in enumerate(passages)
-            for start, end in passage.windows
-        ]
-        self.window_passage = np.array([row for row, _, _ in windows], dtype=int)
+        words = words or PassageWords(passages, analyzer)
+        count = len(passages)
+        forms, lengths = words.units()
+        rows, terms = rows_of(lengths), words.term_of[forms]
+        self.terms = Postings(words.terms, terms, rows, count, counted=True)
+        self.pairs = PairPostings(words.terms, terms, rows, count)
+        sizes = lengths.astype(float)
+        self._norm = K1 * (1 - B + B * sizes / max(1.0, float(sizes.mean() if count else 1.0)))
+        self.section_of = np.array(words.section_of, dtype=np.int32)
+        """Number of each paragraph's heading; paragraphs with equal headings share it."""
+        # Each sentence begins one window, so windows and sentences have the same rows.
+        self.window_passage = words.sentence_passage.astype(int)
         """Row of each window's paragraph, shape (windows,)."""
-        headed = [f"{passage.section}\n{text}" if passage.section else text for _, passage, text in windows]
-        self.window_texts = [
-            f"{passage.context}\n{text}" if passage.context else text
-            for (_, passage, _), text in zip(windows, headed, strict=True)
+        self.first_window = np.searchsorted(self.window_passage, np.arange(count))
+        self._spans = words.spans
+        self.window_texts = Texts(len(self.window_passage), self._window_text)
+        """Each window with its heading, and with its context if it has one."""
+        self.sentence_texts = Texts(len(self.window_passage), self._sentence_text)
+        token_window, tokens = self._windows(words)
+        windows = len(self.window_passage)
+        self.window_terms = Postings(words.terms, words.term_of[tokens], token_window, windows)
+        self._index_headings(words)
+        self._index_letters(words, tokens, token_window)
+
+    def _windows(self, words: PassageWords) -> tuple[Numbers, Numbers]:
+        """Return (window, form) of each content word of each window, ordered by window."""
+        first = self.first_window[self.window_passage][words.token_sentence]
+        found = []
+        for before in range(WINDOW_SENTENCES):
+            window = words.token_sentence - before
+            inside = window >= first
+            found.append((window[inside], words.tokens[inside]))
+        rows, forms = (np.concatenate(parts) for parts in zip(*found, strict=True))
+        order = np.argsort(rows, kind="stable")
+        return rows[order], forms[order]
+
+    def _index_headings(self, words: PassageWords) -> None:
+        lengths = np.array([len(forms) for forms in words.section_forms], dtype=np.int64)
+        flat = np.array([form for forms in words.section_forms for form in forms], dtype=np.int32)
+        forms, section = flat, rows_of(lengths)
+        self._heading_terms = Postings(words.terms, words.term_of[forms], section, len(lengths))
+
+    def _index_letters(self, words: PassageWords, tokens: Numbers, token_window: Numbers) -> None:
+        numbers: dict[str, int] = {}
+        # The contexts are not matched by letters, so their forms are left out.
+        of_forms = [
+            [numbers.setdefault(gram, len(numbers)) for gram in dict.fromkeys(_word_grams(form))]
+            for form, _ in zip(words.forms, range(words.text_forms), strict=False)
         ]
-        self.first_window = np.searchsorted(self.window_passage, np.arange(len(passages)))
-        by_passage = [[passage.text[start:end] for start, end in passage.sentences] for passage in passages]
-        self.sentence_texts = [text for texts in by_passage for text in texts]
-        self._first_sentence = np.cumsum([0, *map(len, by_passage[:-1])])
-        self.window_terms = Postings(dict.fromkeys(analyzer.terms(text), 1) for _, _, text in windows)
-        self.grams = Postings(dict.fromkeys(self._grams(text), 1) for text in headed)
+        grams = _Ragged(of_forms)
+        headings = _Ragged([[*dict.fromkeys(forms)] for forms in words.section_forms])
+        window_section = self.section_of[self.window_passage]
+        windows = len(self.window_passage)
+        blocks = []
+        for begin in range(0, windows, _BLOCK):
+            end = min(begin + _BLOCK, windows)
+            low, high = np.searchsorted(token_window, (begin, end))
+            row, form = headings.expand(np.arange(begin, end, dtype=np.int64), window_section[begin:end])
+            row = np.concatenate((token_window[low:high].astype(np.int64), row))
+            form = np.concatenate((tokens[low:high], form))
+            pairs, _ = distinct(row * max(1, len(words.forms)) + form)
+            row, gram = grams.expand(*np.divmod(pairs, max(1, len(words.forms))))
+            blocks.append(distinct(gram * np.int64(windows) + row)[0])
+        keys = np.concatenate(blocks) if blocks else np.zeros(0, np.int64)
+        gram, row = np.divmod(keys, max(1, windows))
+        self.grams = Postings(numbers, gram, row, windows)
 
     def bm25(self, weights: Mapping[str, float]) -> Scores:
         """Return the sum of weight x BM25 over the terms (Robertson & Zaragoza 2009; k1 = 1.2, b = 0.75)."""
@@ -119,7 +148,30 @@ class PassageMatcher:
 
     def best_of_sentences(self, scores: Scores) -> Scores:
         """Reduce scores of shape (sentences,) to the maximum of each paragraph, shape (paragraphs,)."""
-        return np.maximum.reduceat(scores, self._first_sentence) if len(scores) else np.zeros(len(self.passages))
+        return self.best_of_windows(scores)
+
+    def heading_counts(self, terms: Iterable[str]) -> Scores:
+        """Return how many of the distinct terms the paragraph's heading has."""
+        counts: Scores = np.zeros(self._heading_terms.count)
+        for term in set(terms):
+            counts[self._heading_terms.rows(term)] += 1
+        return counts[self.section_of]
+
+    def same_section(self, row: int) -> Numbers:
+        """Return the other paragraphs with the same heading as the paragraph ``row``, in rising order."""
+        rows = np.flatnonzero(self.section_of == self.section_of[row])
+        others: Numbers = rows[rows != row]
+        return others
+
+    def _window_text(self, row: int) -> str:
+        passage = self.passages[self.window_passage[row]]
+        start, end = passage.windows[row - self.first_window[self.window_passage[row]]]
+        return "\n".join(filter(None, (passage.context, passage.section, passage.text[start:end])))
+
+    def _sentence_text(self, row: int) -> str:
+        start, end = self._spans[2 * row : 2 * row + 2]
+        text: str = self.passages[self.window_passage[row]].text[start:end]
+        return text
 
     def _best_window(self, postings: Postings, weights: Mapping[str, float]) -> Scores:
         total = sum(weight * postings.idf(feature) for feature, weight in weights.items())
@@ -136,3 +188,18 @@ class PassageMatcher:
 def _word_grams(word: str) -> tuple[str, ...]:
     padded = f" {fold(word)} "
     return tuple(padded[begin : begin + GRAM] for begin in range(max(1, len(padded) - GRAM + 1)))
+
+
+class _Ragged:
+    """Lists of different lengths in one array."""
+
+    def __init__(self, lists: Sequence[Sequence[int]]) -> None:
+        self._lengths = np.array([len(items) for items in lists], dtype=np.int64)
+        self._start = np.cumsum(self._lengths) - self._lengths
+        self._items = np.fromiter((item for items in lists for item in items), np.int64, int(self._lengths.sum()))
+
+    def expand(self, labels: Numbers, lists: Numbers) -> tuple[Numbers, Numbers]:
+        """Return (label, item) for every item of the chosen lists; ``labels`` has one label per chosen list."""
+        lengths = self._lengths[lists]
+        offset = np.arange(int(lengths.sum())) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+        return np.repeat(labels, lengths), self._items[np.repeat(self._start[lists], lengths) + offset]

@@ -7,6 +7,8 @@ paragraph that was too long for one chunk was split; ``join_pieces`` makes its p
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -67,14 +69,18 @@ def join_pieces(chunks: Sequence[Chunk]) -> list[Chunk]:
 
 def join_contexts(joined: Sequence[Chunk], chunks: Sequence[Chunk], contexts: Sequence[str]) -> list[str]:
     """Return for each joined chunk the contexts of its original chunks, separated by a space."""
-    return [
-        " ".join(
-            context
-            for chunk, context in zip(chunks, contexts, strict=True)
-            if context and chunk.doc_id == whole.doc_id and whole.start <= chunk.start and chunk.end <= whole.end
-        )
-        for whole in joined
-    ]
+    starts: dict[str, list[tuple[int, int]]] = defaultdict(list)  # document -> (start, row) of its chunks
+    for row, chunk in enumerate(chunks):
+        starts[chunk.doc_id].append((chunk.start, row))
+    for places in starts.values():
+        places.sort()
+    found = []
+    for whole in joined:
+        places = starts[whole.doc_id]
+        inside = places[bisect_left(places, (whole.start, 0)) : bisect_left(places, (whole.end + 1, 0))]
+        rows = sorted(row for _, row in inside if chunks[row].end <= whole.end)
+        found.append(" ".join(contexts[row] for row in rows if contexts[row]))
+    return found
 
 
 def passages_of(chunks: Sequence[Chunk], contexts: Sequence[str] = ()) -> list[Passage]:

@@ -5,14 +5,21 @@ Nothing here depends on a topic.
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 
-from chatbot_mvp.retrieval.kb.links import named_sections
+import numpy as np
+
+from chatbot_mvp.retrieval.kb.links import SectionLinks, named_sections
 from chatbot_mvp.retrieval.kb.matching import PassageMatcher
 from chatbot_mvp.retrieval.kb.passages import join_contexts, join_pieces, passages_of
+from chatbot_mvp.retrieval.kb.postings import Numbers, distinct
+from chatbot_mvp.retrieval.kb.ranking import ChunkParagraphs
+from chatbot_mvp.retrieval.kb.spelling import Spellings
+from chatbot_mvp.retrieval.kb.words import PassageWords
 from chatbot_mvp.text import Analyzer, fold
 from chatbot_mvp.types import Chunk
 
@@ -39,14 +46,55 @@ class KbIndex:
     words: Mapping[str, str]
     """Word in lower case without accents -> its term, for every word of the KB except stop words."""
     matcher: PassageMatcher
+    links: SectionLinks
+    """For each paragraph of the matcher, the rows of the paragraphs whose sections it names."""
     contexts: Sequence[str] = ()
     """One context per chunk; empty if the chunks were not enriched."""
-    links: Sequence[tuple[int, ...]] = ()
-    """For each paragraph of the matcher, the rows of the paragraphs whose sections it names."""
 
     @property
     def analyzer(self) -> Analyzer:
         return self.matcher.analyzer
+
+    @cached_property
+    def paragraphs(self) -> ChunkParagraphs:
+        """The paragraphs of each chunk."""
+        ids = [chunk.chunk_id for chunk in self.chunks]
+        return ChunkParagraphs([passage.hits for passage in self.matcher.passages], ids)
+
+    @cached_property
+    def spoken(self) -> Mapping[str, str]:
+        """Term -> one of its words."""
+        return {term: word for word, term in self.words.items()}
+
+    @cached_property
+    def spellings(self) -> Spellings:
+        """The words of the knowledge base."""
+        return Spellings(self.words)
+
+    @cached_property
+    def heading_words(self) -> Mapping[str, str]:
+        """Word of a heading in lower case without accents -> the word as written."""
+        titles = self.section_titles_normalized.values()
+        return {fold(word): word for title in titles for word, _ in self.analyzer.content_words(title)}
+
+    @cached_property
+    def heading_spellings(self) -> Spellings:
+        """The words of the headings."""
+        return Spellings(self.heading_words)
+
+    @cached_property
+    def _titles(self) -> tuple[Sequence[str], Mapping[str, Sequence[int]]]:
+        titles = list(self.section_titles_normalized.values())
+        rows: dict[str, list[int]] = defaultdict(list)
+        for row, title in enumerate(titles):
+            for term in dict.fromkeys(self.analyzer.terms(title)):
+                rows[term].append(row)
+        return titles, rows
+
+    def titles_with(self, terms: Iterable[str]) -> list[str]:
+        """Return the headings that have one of the terms, in the order of the text."""
+        titles, rows = self._titles
+        return [titles[row] for row in sorted({row for term in terms for row in rows.get(term, ())})]
 
 
 def build_bm25_index(chunks: Sequence[Chunk], language: str, contexts: Sequence[str] = ()) -> KbIndex:
@@ -61,57 +109,82 @@ def build_bm25_index(chunks: Sequence[Chunk], language: str, contexts: Sequence[
     joined = join_pieces(chunks)
     joined_contexts = join_contexts(joined, chunks, contexts) if contexts else []
     passages = passages_of(joined, joined_contexts)
-    words: dict[str, str] = {}
-    sequences: list[list[str]] = []
-    for passage in passages:
-        pairs = analyzer.content_words(passage.text)
-        words.update((fold(word), term) for word, term in pairs)
-        sequences.append([term for _, term in pairs])
+    read = PassageWords(passages, analyzer)
+    words = read.term_by_word()
     titles: dict[str, str] = {}
-    for heading in dict.fromkeys(passage.section for passage in passages):
-        words.update((fold(word), term) for word, term in analyzer.content_words(heading))
+    for heading in read.sections:
         for part in filter(None, heading.split(" > ")):
             titles.setdefault(fold(part), part)
     for context in dict.fromkeys(joined_contexts):
         words.update((fold(word), term) for word, term in analyzer.content_words(context))
+    names = list(read.terms)
+    sequence, rows = read.term_of[read.tokens], read.sentence_passage[read.token_sentence]
     return KbIndex(
         chunks=joined,
         section_titles_normalized=titles,
-        vocab_terms=_frequent(sequences),
-        cooc_map=_neighbours(sequences),
+        vocab_terms=_frequent(names, sequence, rows),
+        cooc_map=_neighbours(names, sequence, rows),
         words=words,
-        matcher=PassageMatcher(passages, analyzer),
+        matcher=PassageMatcher(passages, analyzer, read),
         contexts=joined_contexts,
         links=named_sections(passages, analyzer),
     )
 
 
-def _frequent(sequences: Sequence[Sequence[str]]) -> dict[str, int]:
-    counts: Counter[str] = Counter()
-    for terms in sequences:
-        counts.update(terms)
-        counts.update(map(" ".join, pairwise(terms)))
-        counts.update(map(" ".join, zip(terms, terms[1:], terms[2:], strict=False)))
-    frequent = [(term, count) for term, count in counts.items() if count >= MIN_COUNT]
-    return dict(sorted(frequent, key=lambda item: (-item[1], item[0]))[:MAX_PHRASES])
+def _frequent(names: Sequence[str], terms: Numbers, rows: Numbers) -> dict[str, int]:
+    """Count terms, bigrams and trigrams.
+
+    Args:
+        names: term of each number.
+        terms: numbers of the content words of all paragraphs, in order.
+        rows: paragraph of each entry of ``terms``.
+    """
+    codes, phrases = terms.astype(np.int64), []
+    for size in range(1, min(3, len(terms)) + 1):
+        if size > 1:
+            # A phrase's code is made of the number of the phrase without its last term, and of its last term.
+            codes = codes[:-1] * len(names) + terms[size - 1 :]
+        distinct_codes, codes = np.unique(codes, return_inverse=True)
+        inside = np.flatnonzero(rows[size - 1 :] == rows[: len(rows) - size + 1])
+        counts = np.bincount(codes[inside], minlength=len(distinct_codes))
+        begin = np.zeros(len(distinct_codes), np.int64)
+        begin[codes[inside]] = inside
+        often = counts >= MIN_COUNT
+        phrases.append(np.stack((counts[often], begin[often], np.full(int(often.sum()), size))))
+    if not phrases:
+        return {}
+    count, first, length = np.concatenate(phrases, axis=1)
+    if len(count) > MAX_PHRASES:
+        enough = count >= np.partition(count, len(count) - MAX_PHRASES)[len(count) - MAX_PHRASES]
+        count, first, length = count[enough], first[enough], length[enough]
+    found = [
+        (" ".join(names[term] for term in terms[at : at + size]), times)
+        for times, at, size in zip(count.tolist(), first.tolist(), length.tolist(), strict=True)
+    ]
+    return dict(sorted(found, key=lambda item: (-item[1], item[0]))[:MAX_PHRASES])
 
 
-def _neighbours(sequences: Sequence[Sequence[str]]) -> dict[str, tuple[str, ...]]:
-    alone: Counter[str] = Counter()
-    together: Counter[tuple[str, str]] = Counter()
-    for terms in sequences:
-        alone.update(terms)
-        for distance in range(1, COOC_WINDOW + 1):
-            together.update(zip(terms, terms[distance:], strict=False))
-    near: dict[str, Counter[str]] = defaultdict(Counter)
-    for (one, other), count in together.items():
-        if one != other:
-            near[one][other] += count
-            near[other][one] += count
-    found = {}
-    for term, counts in near.items():
-        # Dice coefficient: a term that occurs near every other term is not specific to any of them.
-        bound = [(-2 * n / (alone[term] + alone[other]), other) for other, n in counts.items() if n >= MIN_COUNT]
-        if bound:
-            found[term] = tuple(other for _, other in sorted(bound)[:COOC_KEPT])
+def _neighbours(names: Sequence[str], terms: Numbers, rows: Numbers) -> dict[str, tuple[str, ...]]:
+    """Return the terms that co-occur with each term. Arguments as for ``_frequent``."""
+    codes = []
+    wide = terms.astype(np.int64)
+    for distance in range(1, COOC_WINDOW + 1):
+        one, other = wide[:-distance], wide[distance:]
+        near = (rows[:-distance] == rows[distance:]) & (one != other)
+        codes.append((np.minimum(one, other) * len(names) + np.maximum(one, other))[near])
+    pairs, together = distinct(np.concatenate(codes))
+    pairs, together = pairs[together >= MIN_COUNT], together[together >= MIN_COUNT]
+    low, high = np.divmod(pairs, max(1, len(names)))
+    one, other = np.concatenate((low, high)), np.concatenate((high, low))
+    alone = np.bincount(terms, minlength=len(names))
+    # Dice coefficient: a term that occurs near every other term is not specific to any of them.
+    bound = -2 * np.concatenate((together, together)) / (alone[one] + alone[other])
+    rank = np.empty(len(names), np.int64)
+    rank[sorted(range(len(names)), key=names.__getitem__)] = np.arange(len(names))
+    order = np.lexsort((rank[other], bound, one))
+    found: dict[str, tuple[str, ...]] = {}
+    starts = np.flatnonzero(np.diff(one[order], prepend=-1))
+    for begin, end in pairwise([*starts.tolist(), len(order)]):
+        chosen = order[begin : min(end, begin + COOC_KEPT)]
+        found[names[one[chosen[0]]]] = tuple(names[number] for number in other[chosen])
     return found

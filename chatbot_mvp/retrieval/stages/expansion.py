@@ -9,10 +9,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from rapidfuzz import process
-from rapidfuzz.distance import OSA
-
 from chatbot_mvp.retrieval.indexes.corpus import CorpusIndex
+from chatbot_mvp.retrieval.kb.spelling import MIN_LETTERS
 from chatbot_mvp.retrieval.kb.vocabulary import KbIndex
 from chatbot_mvp.retrieval.stages.base import Stage
 from chatbot_mvp.retrieval.trace import RetrievalTrace
@@ -24,8 +22,6 @@ WEIGHTS: Mapping[str, float] = {"heading_match": 0.05, "fuzzy_heading": 0.5, "vo
 CORRECTIONS = ("fuzzy_heading", "vocab")
 """Sources that correct spelling: they add a KB word for a question word that the KB does not have."""
 
-_LONG_WORD = 8  # letters: words of this length are still recognisable with two wrong letters
-_MIN_LETTERS = 4  # shorter words are too often alike by chance
 _SHORT_QUESTION = 3  # terms: questions up to this size may gain from co-occurring terms and the rest of a heading
 _MAX_ADDED = 12
 
@@ -48,25 +44,22 @@ def expand_query_with_kb(query: str, index: KbIndex) -> tuple[str, tuple[str, ..
                 added[term] = (source, written)
 
     for word, term in words:
-        if term in index.matcher.terms or len(word) < _MIN_LETTERS:
+        if term in index.matcher.terms or len(word) < MIN_LETTERS:
             continue
-        heading_words = {
-            fold(w): w for title in index.section_titles_normalized.values() for w, _ in analyzer.content_words(title)
-        }
-        if found := _nearest(fold(word), heading_words):
-            add("fuzzy_heading", heading_words[found])
-        elif found := _nearest(fold(word), index.words):
+        if found := index.heading_spellings.nearest(fold(word)):
+            add("fuzzy_heading", index.heading_words[found])
+        elif found := index.spellings.nearest(fold(word)):
             add("vocab", found)
     known = [term for term in dict.fromkeys(term for _, term in words) if term in index.matcher.terms]
     if len(present) <= _SHORT_QUESTION:
-        for title in index.section_titles_normalized.values():
-            if present & set(analyzer.terms(title)):
-                add("heading_match", title)
-        spoken = {term: word for word, term in index.words.items()}
+        for title in index.titles_with(present):
+            if len(added) == _MAX_ADDED:
+                break
+            add("heading_match", title)
         for term in known:
             for phrase_mate in index.cooc_map.get(term, ())[:2]:
                 if f"{term} {phrase_mate}" in index.vocab_terms or f"{phrase_mate} {term}" in index.vocab_terms:
-                    add("cooc", spoken.get(phrase_mate, phrase_mate))
+                    add("cooc", index.spoken.get(phrase_mate, phrase_mate))
     if not added:
         return "", ()
     extra = " ".join(word for _, word in added.values())
@@ -81,21 +74,6 @@ def expansion_weights(trace: RetrievalTrace, index: KbIndex) -> dict[str, float]
         for term in index.analyzer.terms(word):
             weights.setdefault(term, WEIGHTS[source])
     return weights
-
-
-def _nearest(word: str, known: Mapping[str, str]) -> str | None:
-    """Return the known word most similar to ``word``, or None if none is close enough.
-
-    The limit is one edit, or two for words of _LONG_WORD letters and more. An edit inserts, deletes or replaces a
-    letter, or swaps two neighbours (optimal string alignment distance).
-    """
-    most = 1 if len(word) < _LONG_WORD else 2
-    near = [other for other in known if abs(len(other) - len(word)) <= most and len(other) >= _MIN_LETTERS]
-    found = process.extract(word, near, scorer=OSA.distance, score_cutoff=most, limit=None)
-    if not found:
-        return None
-    # Typing errors seldom affect the first letter, so a word with the same one wins a tie.
-    return min(found, key=lambda match: (match[1], match[0][0] != word[0], match[0]))[0]
 
 
 class Expansion(Stage):

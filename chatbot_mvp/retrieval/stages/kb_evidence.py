@@ -5,9 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from chatbot_mvp.retrieval.indexes.corpus import CorpusIndex
-from chatbot_mvp.retrieval.kb.matching import Scores
+from chatbot_mvp.retrieval.kb.postings import Numbers, Scores
+from chatbot_mvp.retrieval.kb.ranking import best_rows
 from chatbot_mvp.retrieval.kb.vocabulary import KbIndex
 from chatbot_mvp.retrieval.stages.fusion import adaptive_alpha
+from chatbot_mvp.retrieval.stages.kb_cosines import window_cosines
 from chatbot_mvp.retrieval.trace import RetrievalTrace
 
 LEXICAL_FEATURES = (
@@ -68,15 +70,13 @@ def evidence_features(trace: RetrievalTrace, index: CorpusIndex) -> dict[str, fl
     own = dict.fromkeys(kb.analyzer.terms(trace.query), 1.0)
     names = list(dict.fromkeys(_names(trace.query, kb)))
     bm25, windows, letters = matcher.bm25(own), matcher.window_coverage(own), matcher.letters(trace.query)
-    cosines = None
-    if index.dense is not None and index.dense.windows is not None and trace.query_vector is not None:
-        cosines = index.dense.windows.cosines(trace.query_vector).astype(float)
+    cosines = window_cosines(trace, index.dense)
     match = _over_best(_over_best(bm25) + 0.5 * _over_best(windows) + 0.5 * _over_best(letters))
     if cosines is not None:
         share, dense = adaptive_alpha(trace.query), matcher.best_of_windows(cosines)
         match = (1 - share) * match + share * (dense - dense.min()) / max(1e-9, float(np.ptp(dense)))
-    top = _paragraph(trace, kb, match)
-    same_section = _others_of_section(kb, top)
+    top = _paragraph(trace, index, match)
+    same_section = matcher.same_section(top)
     idf = {term: matcher.terms.idf(term) for term in own}
     total = sum(idf.values())
     present = {term for term in own if top in matcher.terms.rows(term)}
@@ -84,13 +84,14 @@ def evidence_features(trace: RetrievalTrace, index: CorpusIndex) -> dict[str, fl
     lacking = sorted((idf[term] for term in own if term not in matcher.terms), reverse=True)
     discount = sum(lacking[:corrected]) * _CORRECTED
     rarest = sorted(own, key=lambda term: (-idf[term], term))[:_BEST]
-    ranked = np.sort(letters)[::-1]
+    # Reversed views of rising values: numpy sums them from the end, which decides the last digit.
+    ranked = np.sort(letters[best_rows(letters, _BEST + 1)])[::-1]
     reach = total * _BM25_MOST
-    best_bm25 = np.sort(bm25)[::-1][:_BEST]
+    best_bm25 = np.sort(bm25[best_rows(bm25, _BEST)])[::-1]
     pairs = float(matcher.pair_share(list(own))[top])
     features = {
         "letters": float(ranked[0]),
-        "letters_margin": float(ranked[0] - (ranked[1:4].mean() if len(ranked) > 1 else 0.0)),
+        "letters_margin": float(ranked[0] - (ranked[1:].mean() if len(ranked) > 1 else 0.0)),
         "letters_lead": _lead(letters, top, same_section, float(letters.mean())),
         "sentence": float(windows[top]),
         "coverage": sum(idf[term] for term in present) / total,
@@ -116,21 +117,16 @@ def evidence_features(trace: RetrievalTrace, index: CorpusIndex) -> dict[str, fl
     return features
 
 
-def _paragraph(trace: RetrievalTrace, kb: KbIndex, match: Scores) -> int:
+def _paragraph(trace: RetrievalTrace, index: CorpusIndex, match: Scores) -> int:
     """Return the row of the best-matching paragraph of the first final chunk."""
-    first = next(row for row, chunk in enumerate(kb.chunks) if chunk.chunk_id == trace.chunks_final[0].chunk.chunk_id)
-    candidates = [row for row, passage in enumerate(kb.matcher.passages) if first in passage.hits]
-    return max(candidates, key=lambda row: (match[row], -row), default=int(np.argmax(match)))
+    assert index.kb is not None, "a paragraph is of a knowledge base"
+    candidates = index.kb.paragraphs.of(index.row_of[trace.chunks_final[0].chunk.chunk_id])
+    return int(candidates[np.argmax(match[candidates])] if len(candidates) else np.argmax(match))
 
 
-def _others_of_section(kb: KbIndex, top: int) -> list[int]:
-    section = kb.matcher.passages[top].section
-    return [row for row, passage in enumerate(kb.matcher.passages) if passage.section == section and row != top]
-
-
-def _lead(scores: Scores, top: int, others: list[int], usual: float) -> float:
+def _lead(scores: Scores, top: int, others: Numbers, usual: float) -> float:
     """Return the score of row ``top`` minus the best score of ``others``, or minus ``usual`` if there are none."""
-    return float(scores[top]) - (float(scores[others].max()) if others else usual)
+    return float(scores[top]) - (float(scores[others].max()) if len(others) else usual)
 
 
 def _over_best(scores: Scores) -> Scores:

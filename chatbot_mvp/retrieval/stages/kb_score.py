@@ -10,11 +10,13 @@ import numpy as np
 
 from chatbot_mvp.retrieval.indexes.corpus import CorpusIndex
 from chatbot_mvp.retrieval.indexes.dense_side import DenseSide
-from chatbot_mvp.retrieval.kb.matching import Scores
+from chatbot_mvp.retrieval.kb.postings import Scores
+from chatbot_mvp.retrieval.kb.ranking import best_rows
 from chatbot_mvp.retrieval.kb.vocabulary import KbIndex
-from chatbot_mvp.retrieval.stages.base import Stage
+from chatbot_mvp.retrieval.stages.base import RetrievalConfig, Stage
 from chatbot_mvp.retrieval.stages.expansion import CORRECTIONS, expansion_weights
 from chatbot_mvp.retrieval.stages.fusion import adaptive_alpha
+from chatbot_mvp.retrieval.stages.kb_cosines import window_cosines
 from chatbot_mvp.retrieval.trace import Hit, RetrievalTrace
 
 SIGNAL_WEIGHTS = {
@@ -26,6 +28,9 @@ SIGNAL_WEIGHTS = {
     "link_bonus": 0.5,
 }
 """Weights of the keyword signals. Their weighted sum is scaled to 0-1 before the vector score is added."""
+
+MOST_HITS = 1_000
+"""Hits that a trace keeps at least; a ``Hit`` for each of many thousand chunks would cost more than the search."""
 
 _LINKING = 3  # only mentions of other sections in this many of the best paragraphs count
 
@@ -52,13 +57,12 @@ def keyword_signals(trace: RetrievalTrace, kb: KbIndex) -> dict[str, Scores]:
     # The letter signal compares the correctly spelt words as well as the question as typed.
     corrections = " ".join(word for source, _, word in spelling if source in CORRECTIONS)
     matcher = kb.matcher
-    heading = np.array([sum(term in names for term in set(terms)) for names in matcher.headings], dtype=float)
     signals = {
         "bm25_norm": _over_best(matcher.bm25(weights)),
         "overlap_norm": _over_best(matcher.window_coverage(weights)),
         "fuzzy_bonus": _over_best(matcher.letters(f"{trace.query} {corrections}")),
         "exact_bonus": matcher.pair_share(terms),
-        "heading_bonus": heading / max(1, len(set(terms))),
+        "heading_bonus": matcher.heading_counts(terms) / max(1, len(set(terms))),
     }
     signals["link_bonus"] = _link_bonus(terms, weighted_sum(signals), kb)
     return signals
@@ -76,18 +80,18 @@ def _link_bonus(terms: Sequence[str], scores: Scores, kb: KbIndex) -> Scores:
     times the naming paragraph's score relative to the best. If several paragraphs name it, the highest bonus counts.
     """
     bonus = np.zeros(len(kb.matcher.passages))
-    best = sorted(range(len(bonus)), key=lambda row: (-scores[row], row))[:_LINKING]
-    if not any(kb.links[row] for row in best) or scores[best[0]] <= 0:
+    best = best_rows(scores, _LINKING)
+    links = {row: list(kb.links[row]) for row in best}
+    if not any(links.values()) or scores[best[0]] <= 0:
         return bonus
     postings = kb.matcher.terms
     idf = {term: postings.idf(term) for term in terms}
-    for row in best:
+    for row, named in links.items():
         gained = np.zeros(len(bonus))
         for term, weight in idf.items():
             rows = postings.rows(term)
             if row not in rows:
                 gained[rows] += weight / sum(idf.values())
-        named = list(kb.links[row])
         bonus[named] = np.maximum(bonus[named], gained[named] * scores[row] / scores[best[0]])
     return bonus
 
@@ -102,9 +106,8 @@ def vector_norm(similarities: Scores) -> Scores:
 
 def passage_cosines(trace: RetrievalTrace, kb: KbIndex, side: DenseSide | None) -> Scores | None:
     """Return the question's cosine to each paragraph's nearest window, shape (paragraphs,); None without vectors."""
-    if side is None or side.windows is None or trace.query_vector is None:
-        return None
-    return kb.matcher.best_of_windows(side.windows.cosines(trace.query_vector).astype(float))
+    cosines = window_cosines(trace, side)
+    return None if cosines is None else kb.matcher.best_of_windows(cosines)
 
 
 def score_parts(score: float, signals: Mapping[str, float], vector_share: float) -> dict[str, float]:
@@ -131,10 +134,15 @@ class KbScore(Stage):
 
     Keyword score: K = sum of SIGNAL_WEIGHTS x signal, divided by the highest K. With vectors the score is
     (1 - a) x K + a x ``vector_norm``, where a is ``adaptive_alpha`` of the question. Ties break by the chunks' other
-    paragraphs, then by chunk id.
+    paragraphs, then by chunk id. Of a large knowledge base, the best MOST_HITS chunks are kept.
     """
 
     name = "kb_score"
+
+    def __init__(self, index: CorpusIndex, config: RetrievalConfig) -> None:
+        super().__init__(index, config)
+        reranked = config.retrieval_pre_fusion_k if config.reranker else 0
+        self._kept = max(MOST_HITS, config.retrieval_k, config.kb_top_k, reranked)
 
     @classmethod
     def serves(cls, index: CorpusIndex) -> bool:
@@ -154,24 +162,17 @@ class KbScore(Stage):
             signals["vector_norm"] = vector_norm(cosines)
             scores = (1 - share) * scores + share * signals["vector_norm"]
             notes["vector_share"] = round(share, 3)
-        best: dict[int, int] = {}
-        others = np.zeros(len(kb.chunks))
-        for row, passage in enumerate(kb.matcher.passages):
-            for position in passage.hits:
-                others[position] += scores[row]
-                if position not in best or scores[row] > scores[best[position]]:
-                    best[position] = row
+        positions, rows = kb.paragraphs.ranked(scores, _OTHER_PARAGRAPHS)
+        positions, rows = positions[: self._kept], rows[: self._kept]
+        columns = [value[rows].tolist() for value in signals.values()]
         hits = [
             Hit(
                 kb.chunks[position],
-                float(scores[row]),
-                {name: round(float(value[row]), 6) for name, value in signals.items()},
+                score,
+                {name: round(value, 6) if value else value for name, value in zip(signals, values, strict=True)},
             )
-            for position, row in best.items()
-            if scores[row] > 0
+            for position, score, *values in zip(positions.tolist(), scores[rows].tolist(), *columns, strict=True)
         ]
-        tie = {kb.chunks[position].chunk_id: _OTHER_PARAGRAPHS * others[position] for position in best}
-        hits.sort(key=lambda hit: (-hit.score - tie[hit.chunk.chunk_id], hit.chunk.chunk_id))
         return replace(trace, hits=tuple(hits)), notes
 
 

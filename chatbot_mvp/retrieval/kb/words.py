@@ -1,0 +1,109 @@
+"""Tokenise the paragraphs of a knowledge base once. All of its indexes are made from the resulting numbers."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable, Sequence
+from itertools import chain
+
+import numpy as np
+
+from chatbot_mvp.retrieval.kb.passages import Passage
+from chatbot_mvp.retrieval.kb.postings import Numbers, rows_of
+from chatbot_mvp.text import Analyzer, fold
+
+
+class PassageWords:
+    """The content words (words that are not stop words) of paragraphs, headings and contexts, as numbers.
+
+    A *form* is a word as written. Forms are numbered in the order of their first occurrence: first those of the
+    paragraphs, then those of the headings, then those of the contexts.
+    """
+
+    def __init__(self, passages: Sequence[Passage], analyzer: Analyzer) -> None:
+        self._analyzer = analyzer
+        self.forms: dict[str, int] = {}
+        """Form -> its number."""
+        self.terms: dict[str, int] = {}
+        """Term -> its number."""
+        self._term_of = array("i")
+        tokens, lengths = array("i"), array("i")
+        self.spans = array("q")
+        """Start and end in its paragraph's text of each sentence, one after the other."""
+        sentences = array("i")
+        for passage in passages:
+            spans = passage.sentences
+            sentences.append(len(spans))
+            for start, end in spans:
+                lengths.append(self._read(passage.text[start:end], tokens))
+                self.spans.extend((start, end))
+        self.tokens = _numbers(tokens)
+        """Form of each content word of the paragraphs, in order."""
+        self.sentence_passage = rows_of(_numbers(sentences))
+        """Row of each sentence's paragraph, shape (sentences,)."""
+        self.token_sentence = rows_of(_numbers(lengths))
+        """Sentence of each entry of ``tokens``, counted from 0 over the whole knowledge base."""
+        self.sections, self.section_of = _distinct(passage.section for passage in passages)
+        """The distinct headings in order, and the number of each paragraph's heading."""
+        self.section_forms = [self._forms(section) for section in self.sections]
+        self.text_forms = len(self.forms)
+        """Number of forms of paragraphs and headings; forms from here on occur in contexts only."""
+        contexts, self._context_of = _distinct(passage.context for passage in passages)
+        self._context_forms = [self._forms(context) for context in contexts]
+        self.term_of = _numbers(self._term_of)
+        """For each form, the number of its term."""
+
+    def units(self) -> tuple[Numbers, Numbers]:
+        """Return (forms, lengths): heading, context and text of each paragraph in sequence, and their total length."""
+        counts = np.bincount(self.sentence_passage[self.token_sentence], minlength=len(self.section_of))
+        forms, lengths, at = array("i"), array("i"), 0
+        for section, context, count in zip(self.section_of, self._context_of, counts.tolist(), strict=True):
+            head, said = self.section_forms[section], self._context_forms[context]
+            forms.extend(head)
+            forms.extend(said)
+            forms.frombytes(self.tokens[at : at + count].tobytes())
+            lengths.append(len(head) + len(said) + count)
+            at += count
+        return _numbers(forms), _numbers(lengths)
+
+    def term_by_word(self) -> dict[str, str]:
+        """Return word without case and accents -> its term, for paragraphs and headings.
+
+        If words of different terms differ in their accents only, the last one of the text decides.
+        """
+        flat = np.concatenate((self.tokens, _numbers(array("i", chain.from_iterable(self.section_forms)))))
+        last = np.zeros(len(self.forms), np.int64)
+        last[flat] = np.arange(len(flat))
+        names, latest = list(self.terms), dict[str, int]()
+        for (form, number), _ in zip(self.forms.items(), range(self.text_forms), strict=False):
+            known = latest.setdefault(fold(form), number)
+            if last[number] > last[known]:
+                latest[fold(form)] = number
+        return {word: names[self.term_of[number]] for word, number in latest.items()}
+
+    def _read(self, text: str, tokens: array[int]) -> int:
+        """Append the forms of a text to ``tokens`` and return their number."""
+        known = self.forms
+        found = self._analyzer.content_words(text)
+        for form, term in found:
+            number = known.get(form)
+            if number is None:
+                number = known[form] = len(known)
+                self._term_of.append(self.terms.setdefault(term, len(self.terms)))
+            tokens.append(number)
+        return len(found)
+
+    def _forms(self, text: str) -> array[int]:
+        forms = array("i")
+        self._read(text, forms)
+        return forms
+
+
+def _numbers(values: array[int]) -> Numbers:
+    return np.frombuffer(values, np.int32) if values else np.zeros(0, np.int32)
+
+
+def _distinct(texts: Iterable[str]) -> tuple[list[str], list[int]]:
+    numbers: dict[str, int] = {}
+    rows = [numbers.setdefault(text, len(numbers)) for text in texts]
+    return list(numbers), rows

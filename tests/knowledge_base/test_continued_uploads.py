@@ -1,0 +1,202 @@
+"""An upload that ended early continues at the file where it was, and leaves no text behind."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import textwrap
+import time
+from pathlib import Path
+
+import pytest
+
+from chatbot_mvp.app import App, build_app
+from chatbot_mvp.documents.parsing import ParsedText
+from chatbot_mvp.errors import RunStopped, UploadNeedsMemory
+from chatbot_mvp.knowledge_base import intake, memory, parsed_files
+from chatbot_mvp.knowledge_base.parsed_files import MOST_HOURS, ParsedFiles
+from chatbot_mvp.settings.model import Settings
+from tests.documents.made import docx_with, pdf
+from tests.knowledge_base.test_service import wait
+from tests.waiting import wait_until
+
+ROOT = Path(__file__).resolve().parents[2]
+MARK = "kilometraje"
+FILES = [
+    ("uno.docx", docx_with(("Heading 1", "Comedor"), ("Normal", f"Se pagan once euros y el {MARK} aparte."))),
+    ("dos.md", b"# Viajes\n\nEl hotel tiene un limite de 95 euros."),
+]
+LONG = ("largo.pdf", pdf([[("Una línea de texto cualquiera para leer", 11.0)] * 45] * 400))
+
+
+def made(folder: Path) -> App:
+    return build_app(Settings(data_dir=folder, retrieval_strategy="LEXICAL", provider="demo"))
+
+
+@pytest.fixture
+def app(tmp_path: Path) -> App:
+    return made(tmp_path)
+
+
+def kept(app: App) -> list[Path]:
+    """The texts of unfinished uploads."""
+    return [path for path in (app.settings.cache_dir / "parsed").rglob("*") if path.is_file()]
+
+
+def stopped_at_the_last_file(app: App) -> None:
+    """Upload FILES and LONG, and stop while LONG is read."""
+    job_id = app.uploads.take([*FILES, LONG])
+    wait_until(lambda: app.uploads.uploads()[0].files[2].stage == "reading", 60, "the last file's turn")
+    app.uploads.stop(job_id)
+    assert wait(app, job_id).job.state == "stopped"
+
+
+def test_the_same_upload_continues_behind_the_files_that_were_read(app: App, monkeypatch: pytest.MonkeyPatch) -> None:
+    stopped_at_the_last_file(app)
+    assert app.kbs.records() == []
+    assert len(kept(app)) == 2
+    read: list[str] = []
+    parse = intake.parse_upload
+
+    def noted(name: str, *rest: object) -> ParsedText:
+        read.append(name)
+        return parse(name, *rest)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(intake, "parse_upload", noted)
+    upload = wait(app, app.uploads.take([*FILES, ("tres.txt", b"Otro texto.")]))
+    assert read == ["tres.txt"]
+    assert [(state.stage, state.resumed) for state in upload.files] == [
+        ("indexed", True),
+        ("indexed", True),
+        ("indexed", False),
+    ]
+    assert kept(app) == []
+    fresh = made(app.settings.data_dir.parent / "fresh")
+    same = wait(fresh, fresh.uploads.take([*FILES, ("tres.txt", b"Otro texto.")]))
+    assert same.kb_id == upload.kb_id
+    assert fresh.kbs.store.files(same.kb_id) == app.kbs.store.files(upload.kb_id)
+
+
+def test_an_upload_of_a_killed_process_continues_in_the_next_one(tmp_path: Path) -> None:
+    script = """
+        import os, signal, sys, time
+        from pathlib import Path
+        from tests.knowledge_base.test_continued_uploads import LONG, made
+        files = [(path.name, path.read_bytes()) for path in sorted(Path(sys.argv[2]).iterdir())]
+        app = made(Path(sys.argv[1]))
+        app.uploads.take([*files, LONG])
+        while app.uploads.uploads()[0].files[2].stage != "reading":
+            time.sleep(0.01)
+        os.kill(os.getpid(), signal.SIGKILL)
+    """
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    given = tmp_path / "files"
+    given.mkdir()
+    for name, content in FILES:
+        (given / name).write_bytes(content)
+    command = [sys.executable, "-c", textwrap.dedent(script), str(tmp_path / "data"), str(given)]
+    ended = subprocess.run(command, cwd=ROOT, env=environment, check=False, capture_output=True, timeout=120)
+    assert ended.returncode == -9, ended.stderr.decode()
+    app = made(tmp_path / "data")
+    assert app.kbs.records() == []
+    upload = wait(app, app.uploads.take([*FILES, ("tres.txt", b"Otro texto.")]))
+    assert [state.resumed for state in upload.files] == [True, True, False]
+    assert kept(app) == []
+
+
+def test_a_stop_while_indexing_reads_no_file_again(app: App, monkeypatch: pytest.MonkeyPatch) -> None:
+    def build(kb_id: str, progress: object) -> None:
+        raise RunStopped(run_id=kb_id)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(app.kbs, "growing", build)
+        assert wait(app, app.uploads.take(FILES)).job.state == "stopped"
+    assert app.kbs.records() == []
+    assert [state.resumed for state in wait(app, app.uploads.take(FILES)).files] == [True, True]
+
+
+def test_a_deleted_kb_leaves_no_text_even_if_an_upload_of_its_files_was_stopped(app: App) -> None:
+    record = wait(app, app.uploads.take(FILES))
+    stopped_at_the_last_file(app)
+    assert any(MARK in path.read_text() for path in kept(app))
+    app.kbs.delete(record.kb_id)
+    found = [path for path in app.settings.data_dir.rglob("*") if path.is_file() and MARK.encode() in path.read_bytes()]
+    assert found == []
+    assert kept(app) == []
+
+
+def test_other_limits_read_a_file_again() -> None:
+    content = b"Un texto."
+    keys = {
+        ParsedFiles.key(name, data, limits)
+        for name in ("a.md", "b.txt")
+        for data in (content, b"Otro.")
+        for limits in ((1_000, 1, 1), (2_000, 1, 1))
+    }
+    assert len(keys) == 8
+    assert ParsedFiles.key("otro.md", content, (1_000, 1, 1)) in keys
+
+
+def test_kept_texts_are_bounded_by_age_and_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    parsed = ParsedFiles(tmp_path / "parsed")
+    text = ParsedText("Un texto con \ud800 y eñe.", "utf-8", 20, False, (0, 3), 1)
+    for row, key in enumerate(("old", "first", "second")):
+        parsed.put(key, text)
+        at = time.time() - (MOST_HOURS * 3_600 + 1 if key == "old" else 100 - row)
+        os.utime(tmp_path / "parsed" / f"{key}.json", (at, at))
+    assert parsed.get("old") is None
+    assert parsed.get("first") == text
+    monkeypatch.setattr(parsed_files, "MOST_BYTES", (tmp_path / "parsed" / "first.json").stat().st_size)
+    parsed.prune()
+    assert [path.name for path in (tmp_path / "parsed").iterdir()] == ["second.json"]
+    (tmp_path / "parsed" / "second.json").write_text("{")
+    assert parsed.get("second") is None
+
+
+def test_an_app_that_starts_deletes_texts_that_are_too_old(app: App) -> None:
+    stopped_at_the_last_file(app)
+    for path in kept(app):
+        os.utime(path, (1, 1))
+    assert kept(made(app.settings.data_dir)) == []
+
+
+def test_an_upload_that_needs_more_memory_than_there_is_does_not_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    app = build_app(Settings(data_dir=tmp_path, retrieval_strategy="LEXICAL", provider="demo", kb_max_chars=5_000_000))
+    monkeypatch.setattr(memory, "available_mb", lambda: 300)
+    with pytest.raises(UploadNeedsMemory) as refused:
+        app.uploads.take([("libro.txt", b"palabra " * 500_000)])
+    assert refused.value.params == {"chars": 4_000_000, "needed_mb": 800, "available_mb": 300}
+    assert app.uploads.uploads() == []
+    assert app.kbs.records() == []
+    assert wait(app, app.uploads.take([("corto.txt", b"palabra " * 10)])).job.state == "done"
+
+
+def test_the_memory_of_a_container_is_its_limit_less_what_is_used_without_the_cache_of_files(tmp_path: Path) -> None:
+    group = tmp_path / "sys/fs/cgroup/app"
+    group.mkdir(parents=True)
+    (tmp_path / "proc/self").mkdir(parents=True)
+    assert memory.available_mb(tmp_path) is None
+    (tmp_path / "proc/meminfo").write_text("MemTotal: 9000000 kB\nMemAvailable:    8000000 kB\n")
+    assert memory.available_mb(tmp_path) == 8_192
+    (tmp_path / "proc/self/cgroup").write_text("0::/app\n")
+    (group / "memory.max").write_text("max\n")
+    (group / "memory.current").write_text("1500000000\n")
+    assert memory.available_mb(tmp_path) == 8_192
+    (group / "memory.max").write_text("2000000000\n")
+    (group / "memory.stat").write_text("anon 900\ninactive_file 250000000\n")
+    assert memory.available_mb(tmp_path) == 750
+    older = tmp_path / "sys/fs/cgroup/memory"
+    older.mkdir()
+    (older / "memory.limit_in_bytes").write_text("600000000")
+    (older / "memory.usage_in_bytes").write_text("100000000")
+    assert memory.available_mb(tmp_path) == 500
+
+
+def test_a_packed_file_counts_with_what_it_can_unpack_to() -> None:
+    files = [("a.md", b"x" * 10), ("b.html", b"x" * 10), ("c.pdf", b"x" * 10)]
+    assert memory.most_chars(files, 1_000) == 60
+    assert memory.most_chars(files, 50) == 50
+    assert memory.needed_mb(1_000_000) == 200
