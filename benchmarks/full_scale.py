@@ -1,9 +1,10 @@
 """Time benchmark runs of HotpotQA's full size, as a fresh process of the command line including its imports.
 
     python benchmarks/full_scale.py [FOLDER] [--strategies …] [--documents 66576] [--queries 7405] [--like DATASET_DIR]
+        [--embed]
 
-The data set is synthetic (``synthetic``), and so are its vectors: embedding 66,576 passages takes hours on two cores.
-So random unit vectors, biased towards those of the gold documents, are put into the cache under the local model's name.
+The data set is synthetic (``synthetic``), and so are its vectors: random unit vectors, biased towards those of the gold
+documents, are put into the cache under the local model's name. With --embed the first run computes real ones.
 **The quality figures of these runs mean nothing; only times and memory do.**
 
 Each strategy runs twice, first without a cached index ("cold"), then with it ("warm"). Prints a Markdown table: seconds
@@ -84,15 +85,18 @@ class StandIn:
         return np.stack([self._vectors[text] for text in texts])
 
 
-def prepare(folder: Path, seed: int, documents: int, queries: int) -> Path:
-    """Write data set and vectors below ``folder``, a DATA_DIR, unless they are there; the data set's folder."""
+def prepare(folder: Path, seed: int, documents: int, queries: int, embed: bool = False) -> Path:
+    """Write data set and vectors below ``folder``, a DATA_DIR, unless they are there; the data set's folder.
+
+    With ``embed`` no vectors are written: the first run computes them.
+    """
     place = folder / "datasets" / f"{_NAME}-{seed}-{documents}-{queries}"
     done = place / "vectors-cached"
-    if done.is_file():
-        return place
-    synthetic.make(seed, documents, queries).write(place)
-    cache_vectors(load_dataset(place), folder / "cache", seed)
-    done.touch()
+    if not (place / "corpus.parquet").is_file():
+        synthetic.make(seed, documents, queries).write(place)
+    if not embed and not done.is_file():
+        cache_vectors(load_dataset(place), folder / "cache", seed)
+        done.touch()
     return place
 
 
@@ -232,10 +236,11 @@ def main() -> None:
     parser.add_argument("--queries", type=int, default=synthetic.QUERIES)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--like", type=Path, help="a real data set to compare the synthetic one with")
+    parser.add_argument("--embed", action="store_true", help="let the first run compute real vectors of the texts")
     options = parser.parse_args()
     folder = options.folder or Path(tempfile.mkdtemp(prefix="full-scale-"))
     print(f"{folder}: made-up texts and vectors; figures of quality mean nothing", file=sys.stderr)
-    dataset = prepare(folder.resolve(), options.seed, options.documents, options.queries)
+    dataset = prepare(folder.resolve(), options.seed, options.documents, options.queries, options.embed)
     if options.like:
         print(comparison(load_dataset(dataset), load_dataset(options.like)), flush=True)
     runs = []
