@@ -9,9 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 
-from chatbot_mvp.errors import RunStopped
 from chatbot_mvp.jobs.manager import JobManager, JobState, JobStatus
-from chatbot_mvp.knowledge_base.growth import GrowingPipeline
 from chatbot_mvp.knowledge_base.intake import FileState, Intake
 from chatbot_mvp.knowledge_base.memory import require_memory
 from chatbot_mvp.knowledge_base.service import KnowledgeBases
@@ -48,6 +46,8 @@ class Uploads:
     def take(self, files: Sequence[tuple[str, bytes]], kb_name: str = "") -> str:
         """Make one knowledge base of one or more files in the background, and return the job's id.
 
+        The job ends when the knowledge base can be asked; its vectors follow.
+
         Unusable files and repeated files are left out; their states say why. A job that does not end leaves nothing
         that can be searched. The files that it has read are kept for a day: the same upload continues behind them.
 
@@ -78,7 +78,7 @@ class Uploads:
                     intake.kept(self._kbs.store.files(record.kb_id), settings.kb_max_chars)
                     report("kb_index")
                     try:
-                        growing = self._kbs.growing(record.kb_id, progress)
+                        self._kbs.growing(record.kb_id, progress)
                     except BaseException:
                         if record.kb_id not in known:
                             self._kbs.delete(record.kb_id, keep_parsed=True)
@@ -89,10 +89,9 @@ class Uploads:
                 with suppress(OSError):
                     self._write(job_id, intake.states, "")
                 raise
-            # From here on it can be asked. A stop keeps it; its next question computes the missing vectors.
+            # Its vectors are computed in a thread of its own, so that the next upload does not wait for them.
             intake.indexed()
             self._write(job_id, intake.states, record.kb_id)
-            _wait(growing, progress)
 
         title = kb_name.strip() or (names[0] if len(names) == 1 else f"{names[0]} +{len(names) - 1}")
         return self._submit("upload", title, work, intake.states)
@@ -108,9 +107,8 @@ class Uploads:
         def work(job_id: str, progress: ProgressCallback) -> None:
             self._kbs.forget_index(kb_id)
             self._kbs.store.recount(kb_id)
-            growing = self._kbs.growing(kb_id, progress)
+            self._kbs.growing(kb_id, progress)
             self._write(job_id, (), kb_id)
-            _wait(growing, progress)
 
         return self._submit("reindex", record.kb_name, work, ())
 
@@ -163,15 +161,6 @@ class Uploads:
 
     def _path(self, job_id: str) -> Path:
         return self._folder / f"{job_id}.files"
-
-
-def _wait(growing: GrowingPipeline, progress: ProgressCallback) -> None:
-    """Wait for the vectors. If ``progress`` raises, because the job was stopped, the work stops too."""
-    try:
-        growing.complete(progress)
-    except RunStopped:
-        growing.stop()
-        raise
 
 
 def ended(files: tuple[FileState, ...], state: JobState) -> tuple[FileState, ...]:

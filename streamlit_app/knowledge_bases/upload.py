@@ -115,8 +115,8 @@ def upload_panel() -> None:
 
 
 def take_result(upload: Upload) -> None:
-    """Choose the knowledge base of an upload for this session, once, as soon as it can be asked."""
-    if not upload.kb_id or st.session_state.get("kb_job_taken", True):
+    """Choose the knowledge base of a finished upload for this session, once."""
+    if upload.job.active or not upload.kb_id or st.session_state.get("kb_job_taken", True):
         return
     st.session_state.kb_job_taken = True
     if upload.files and st.session_state.get("kb_id") != upload.kb_id:
@@ -126,8 +126,7 @@ def take_result(upload: Upload) -> None:
 
 def _panel(job_id: str, was_active: bool) -> None:
     upload = get_app().uploads.upload(job_id)
-    ready = upload is not None and bool(upload.kb_id) and not st.session_state.get("kb_job_taken", True)
-    if upload is None or ready or (was_active and not upload.job.active):
+    if upload is None or (was_active and not upload.job.active):
         st.rerun()
         return
     with st.container(border=True, key="kb-upload-panel"):
@@ -145,11 +144,8 @@ def _under_way(upload: Upload) -> None:
         if job.seconds_left is not None:
             text += f" · {t('job.left', time=duration(job.seconds_left))}"
         st.progress(min(1.0, job.done / job.total), text)
-    if upload.kb_id:
-        st.markdown(t("upload.ready"))
     _files(upload.files)
-    stop = t("upload.vectors_later" if upload.kb_id else "job.stop")
-    if st.button(stop, key="kb_stop", icon=":material/stop_circle:", disabled=job.state == "stopping"):
+    if st.button(t("job.stop"), key="kb_stop", icon=":material/stop_circle:", disabled=job.state == "stopping"):
         get_app().uploads.stop(job.job_id)
         st.rerun()
 
@@ -159,11 +155,6 @@ def _ended(upload: Upload) -> None:
     record = next((record for record in get_app().kbs.records() if record.kb_id == upload.kb_id), None)
     if job.state == "failed":
         show_failed_job(job)
-        if record is not None:
-            st.info(t("upload.words_only"), icon=":material/info:")
-    elif job.state in ("stopped", "interrupted") and record is not None:
-        show_added(record)
-        st.info(t("upload.words_only"), icon=":material/info:")
     elif job.state in ("stopped", "interrupted"):
         st.warning(t(f"upload.{job.state}", title=plain(job.title)), icon=":material/block:")
     elif record is not None:

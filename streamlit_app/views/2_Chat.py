@@ -8,10 +8,10 @@ from streamlit_app.chat.answers import show_turn, watch
 from streamlit_app.chat.conversation_menu import conversation_menu
 from streamlit_app.chat.knobs import ask_knobs
 from streamlit_app.chat.suggestions import suggestions
-from streamlit_app.chat.vectors import vectors_status
 from streamlit_app.home.tour import show_tour_in_chat
 from streamlit_app.knowledge_bases.choice import choose_kb, require_kb
 from streamlit_app.knowledge_bases.upload import upload_box, upload_panel
+from streamlit_app.knowledge_bases.vectors import vectors_status
 from streamlit_app.shared.chat_profile import show_profile
 from streamlit_app.shared.i18n import number, t
 from streamlit_app.shared.session import begin_conversation, current_conversation

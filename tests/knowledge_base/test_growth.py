@@ -117,23 +117,14 @@ def test_the_best_pipeline_is_waited_for_only_while_the_work_is_young(app: App, 
     assert share(app.kbs.growing(kb.kb_id).best(patience_s=20)) == 1.0
 
 
-def test_an_upload_can_be_asked_while_its_vectors_are_computed(app: App, gated: GatedEmbedder) -> None:
-    job_id = app.uploads.take([("garantía.md", TEXT.encode())])
-    upload = wait_until(lambda: (found := app.uploads.upload(job_id)) and found.kb_id and found, 10, "a base to ask")
-    assert upload.job.active
-    assert app.answering.ask(upload.kb_id, QUESTION).vectors_share == 0.0
+def test_an_upload_ends_when_it_can_be_asked_and_the_next_one_does_not_wait_for_its_vectors(
+    app: App, gated: GatedEmbedder
+) -> None:
+    for name in ("garantía.md", "otra.md"):
+        upload = ended(app, app.uploads.take([(name, TEXT.replace("garantía", name).encode())]))
+        assert upload.job.state == "done"
+        assert app.answering.ask(upload.kb_id, "¿Cuántos meses dura?").vectors_share == 0.0
     gated.gate.set()
-    assert ended(app, job_id).job.state == "done"
-    assert app.answering.ask(upload.kb_id, QUESTION).vectors_share == 1.0
-
-
-def test_a_stop_while_vectors_are_computed_keeps_the_base(app: App, gated: GatedEmbedder) -> None:
-    job_id = app.uploads.take([("garantía.md", TEXT.encode())])
-    upload = wait_until(lambda: (found := app.uploads.upload(job_id)) and found.kb_id and found, 10, "a base to ask")
-    app.uploads.stop(job_id)
-    gated.gate.set()
-    assert ended(app, job_id).job.state in ("stopped", "done")
-    assert [record.kb_id for record in app.kbs.records()] == [upload.kb_id]
     assert app.kbs.pipeline(upload.kb_id).vectors_share == 1.0
 
 
