@@ -124,12 +124,9 @@ def nearness_of(index: CorpusIndex) -> Nearness | None:
         for vector in embedder.embed(texts, "query"):
             best = kb.matcher.best_of_windows(vectors.cosines(vector).astype(float))
             scaled = np.clip((best - low) / (high - low), 0.0, 1.0)
-            of_chunk: dict[str, float] = {}
-            for row, passage in enumerate(kb.matcher.passages):
-                for position in passage.hits:
-                    chunk_id = kb.chunks[position].chunk_id
-                    of_chunk[chunk_id] = max(of_chunk.get(chunk_id, 0.0), float(scaled[row]))
-            found.append(of_chunk)
+            positions, rows = kb.paragraphs.ranked(scaled, others_weight=0.0)
+            nearness = scaled[rows].tolist()
+            found.append({kb.chunks[at].chunk_id: near for at, near in zip(positions, nearness, strict=True)})
         return found
 
     return near
