@@ -30,7 +30,7 @@ from chatbot_mvp.text import fold
 from chatbot_mvp.types import Chunk, Document, ProgressCallback, ignore_progress
 
 _CHARS_KEPT = 6_000_000
-"""Characters of the knowledge bases whose indexes stay in memory: some 1.3 GB (docs/research/speed.md)."""
+"""Characters of the knowledge bases whose indexes stay in memory: at most 200 MB each million."""
 _CONTENTS_KEPT = 2
 
 
