@@ -51,7 +51,7 @@ def imported(code: str, *arguments: str, folder: Path) -> set[str]:
 @pytest.mark.parametrize(
     ("arguments", "more"),
     [((), {"pydantic", "pydantic_settings"}), (("kb",), set()), (("benchmark",), set()), (("ragas",), set())],
-    ids=" ".join,
+    ids=["all", "kb", "benchmark", "ragas"],
 )
 def test_help_imports_nothing_heavy(arguments: tuple[str, ...], more: set[str], tmp_path: Path) -> None:
     # Typer itself imports pydantic for the help of a group inside a group.
