@@ -45,6 +45,8 @@ class VectorCache:
         """Return the vectors of ``texts``, shape (len(texts), dimensions). Only those not cached are computed.
 
         Args:
+            embedder: gets at most ``batch_size`` texts at once if it has this attribute, so that after a crash at most
+                one request to a remote model is repeated.
             progress: called after every part of the texts with ``phase``; it may raise to stop. Computed vectors are
                 kept.
 
@@ -66,7 +68,7 @@ class VectorCache:
         total = cached + len(order)
         progress(Progress(phase, cached, total, 0.0, cached))
         done = cached
-        for part in _parts(order, texts, self._part_chars):
+        for part in _parts(order, texts, self._part_chars, getattr(embedder, "batch_size", len(order))):
             vectors = embedder.embed([texts[row] for _, row in part], input_type)
             self._cache.write({key: vector.tobytes() for (key, _), vector in zip(part, vectors, strict=True)})
             result[[row for _, row in part]] = vectors
@@ -93,7 +95,7 @@ def _parts(
     chars = 0
     for item in items:
         size = len(texts[item[1]])
-        if part and chars + size > part_chars:
+        if part and (chars + size > part_chars or len(part) == most):
             yield part
             part, chars = [], 0
         part.append(item)

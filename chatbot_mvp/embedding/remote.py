@@ -25,7 +25,7 @@ class RemoteEmbedder:
         """
         self._endpoint = endpoint
         self._asymmetric = asymmetric
-        self._batch_size = batch_size
+        self.batch_size = batch_size
         self._dimensions = 0
         self._lock = threading.Lock()
         model = endpoint.calls.endpoint.model
@@ -49,8 +49,8 @@ class RemoteEmbedder:
             ProviderError: a text cannot be embedded even on its own.
         """
         parts = [
-            self._batch(texts[begin : begin + self._batch_size], input_type)
-            for begin in range(0, len(texts), self._batch_size)
+            self._batch(texts[begin : begin + self.batch_size], input_type)
+            for begin in range(0, len(texts), self.batch_size)
         ]
         return np.concatenate(parts) if parts else np.zeros((0, self.dimensions), dtype=np.float32)
 
