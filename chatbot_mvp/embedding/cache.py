@@ -87,10 +87,8 @@ class VectorCache:
         self._cache.delete(_key(model_id, input_type, text) for text in texts)
 
 
-def _parts(
-    items: Sequence[tuple[bytes, int]], texts: Sequence[str], part_chars: int
-) -> Iterator[list[tuple[bytes, int]]]:
-    """Split (key, row of the text) into parts of at most ``part_chars`` characters of text, or of one text."""
+def _parts(items: Sequence[_Item], texts: Sequence[str], part_chars: int, most: int) -> Iterator[list[_Item]]:
+    """Split ``items`` into parts of at most ``most`` texts and ``part_chars`` characters, or of one text."""
     part: list[_Item] = []
     chars = 0
     for item in items:
