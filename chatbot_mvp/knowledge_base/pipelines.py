@@ -21,6 +21,7 @@ class PipelinePool:
             max_chars: characters of the knowledge bases whose pipelines stay; the newest pipeline always stays.
         """
         self._pipelines: BoundedCache[Key, GrowingPipeline] = BoundedCache(max_chars, lambda kept: kept.chars)
+        self._tidied = 0  # pipelines that had left when memory was last given back
 
     def get(self, key: Key, build: Callable[[], GrowingPipeline]) -> GrowingPipeline:
         """The pipeline of ``key``; ``build`` makes it if it is not there or its vectors failed, and may raise."""
@@ -28,7 +29,9 @@ class PipelinePool:
             self._pipelines.drop(lambda kept: kept == key)
 
         def build_and_tidy() -> GrowingPipeline:
-            return_freed_memory()  # of the pipelines that left since the last build
+            if self._pipelines.evicted > self._tidied:
+                self._tidied = self._pipelines.evicted
+                return_freed_memory()
             return build()
 
         return self._pipelines.get_or_build(key, build_and_tidy)

