@@ -5,7 +5,9 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from importlib.util import find_spec
+from pathlib import Path
 
 from chatbot_mvp.embedding.base import Embedder
 from chatbot_mvp.embedding.own.files import find_files
@@ -17,9 +19,15 @@ from chatbot_mvp.settings.model import CT2_PREFIX, FASTEMBED_PREFIX, LOCAL_EMBED
 
 
 def _local_e5(settings: Settings) -> Embedder:
+    return _loaded_e5(settings.models_dir, settings.embedding_threads)
+
+
+@cache
+def _loaded_e5(models_dir: Path, threads: int) -> Embedder:
+    """Load the local model once in a process, which takes 0.5 s and 200 MB."""
     from chatbot_mvp.embedding.e5.embedder import local_e5
 
-    return local_e5(settings.models_dir, settings.embedding_threads)
+    return local_e5(models_dir, threads)
 
 
 def _own(name: str, settings: Settings) -> Embedder:
