@@ -60,6 +60,8 @@ class RetrievalTrace:
     """Upper limit of ``context_chars_used``; a single first hit may exceed it."""
     evidence: float | None = None
     """How well ``chunks_final`` cover the question, 0-1; None if no stage judged it."""
+    topic: float | None = None
+    """Whether the question is about a subject of the corpus at all, 0-1; None if no stage judged it."""
     records: tuple[StageRecord, ...] = ()
     """One record per stage, in the order of execution."""
 
