@@ -120,7 +120,7 @@ def build_bm25_index(chunks: Sequence[Chunk], language: str, contexts: Sequence[
         words.update((fold(word), term) for word, term in analyzer.content_words(context))
     names = list(read.terms)
     sequence, rows = read.term_of[read.tokens], read.sentence_passage[read.token_sentence]
-    return KbIndex(
+    index = KbIndex(
         chunks=joined,
         section_titles_normalized=titles,
         vocab_terms=_frequent(names, sequence, rows),
@@ -131,6 +131,8 @@ def build_bm25_index(chunks: Sequence[Chunk], language: str, contexts: Sequence[
         contexts=joined_contexts,
         links=named_sections(passages, analyzer),
     )
+    _ = index.spellings  # built here, so that the first misspelt question does not wait for it
+    return index
 
 
 def _frequent(names: Sequence[str], terms: Numbers, rows: Numbers) -> dict[str, int]:

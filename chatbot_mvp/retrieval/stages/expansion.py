@@ -17,7 +17,7 @@ from chatbot_mvp.retrieval.stages.base import Stage
 from chatbot_mvp.retrieval.trace import RetrievalTrace
 from chatbot_mvp.text import fold
 
-WEIGHTS: Mapping[str, float] = {"heading_match": 0.05, "fuzzy_heading": 0.5, "vocab": 0.5, "cooc": 0.05, "llm": 0.3}
+WEIGHTS: Mapping[str, float] = {"heading_match": 0.05, "fuzzy_heading": 0.7, "vocab": 0.7, "cooc": 0.05, "llm": 0.3}
 """Source -> weight (0-1) of an added term; the question's own terms have weight 1."""
 
 CORRECTIONS = ("fuzzy_heading", "vocab")
