@@ -56,6 +56,7 @@ class RandomVectors:
 
     model_id = "fake/random"
     dimensions = 384
+    batch_size = None
 
     def embed(self, texts: Sequence[str], input_type: InputType) -> Vectors:
         rows = [np.random.default_rng(zlib.crc32(text.encode())).standard_normal(384) for text in texts]

