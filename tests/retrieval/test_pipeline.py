@@ -149,6 +149,7 @@ OTHER_VALUES: dict[str, Any] = {
     "kb_max_context_chars": 4_001,
     "kb_large_context_chars": 6_001,
     "vector_store": "chroma",
+    "reranker_candidates": 16,
     "reranker_top_n": 6,
     "query_expansion_llm": True,
     "retrieval_context_max_tokens": 100,
@@ -160,6 +161,7 @@ OTHER_SETTINGS: dict[str, dict[str, Any]] = {
 }
 """Knobs that are made of settings of other names."""
 BESIDE: dict[str, dict[str, Any]] = {
+    "reranker_candidates": {"reranker_enabled": True},
     "language_model": {"retrieval_strategy": "CONTEXTUAL_HYBRID"},
     "retrieval_context_max_tokens": {"retrieval_strategy": "CONTEXTUAL_HYBRID"},
     "embedding_kind": {"embedding_model_name": "other/model", "embedding_base_url": "http://127.0.0.1/v1"},

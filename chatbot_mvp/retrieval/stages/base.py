@@ -35,10 +35,16 @@ class RetrievalConfig:
     kb_large_context_chars: int
     vector_store: str
     reranker: str
+    reranker_candidates: int
     reranker_top_n: int
     query_expansion_llm: bool
     retrieval_context_max_tokens: int
     language_model: str
+
+    @property
+    def reranked(self) -> int:
+        """Maximum number of hits that a reranker scores per question."""
+        return max(self.reranker_candidates, self.reranker_top_n)
 
 
 class Stage(ABC):
