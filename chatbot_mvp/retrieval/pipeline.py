@@ -125,8 +125,6 @@ def fingerprint(config: RetrievalConfig) -> str:
         "versions": [PIPELINE_VERSION, INDEX_VERSION, GRAPH_VERSION, ANALYSIS_VERSION, CHUNKING_VERSION],
         "weights": weights_key(),
     }
-    if not config.reranker:
-        del identity["reranker_candidates"]  # a setting of a later version: earlier fingerprints stay the same
     if strategy.needs_vectors and config.embedding_model_name == LOCAL_EMBEDDER:
         identity["local_model"] = MODEL_ID  # its vectors differ from those of earlier versions
     return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:12]

@@ -161,7 +161,6 @@ OTHER_SETTINGS: dict[str, dict[str, Any]] = {
 }
 """Knobs that are made of settings of other names."""
 BESIDE: dict[str, dict[str, Any]] = {
-    "reranker_candidates": {"reranker_enabled": True},
     "language_model": {"retrieval_strategy": "CONTEXTUAL_HYBRID"},
     "retrieval_context_max_tokens": {"retrieval_strategy": "CONTEXTUAL_HYBRID"},
     "embedding_kind": {"embedding_model_name": "other/model", "embedding_base_url": "http://127.0.0.1/v1"},

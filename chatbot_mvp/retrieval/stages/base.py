@@ -61,7 +61,7 @@ class Stage(ABC):
     finds_by_words: ClassVar[bool] = False
     """True if the stage finds passages by the words of the question."""
     knobs: ClassVar[frozenset[str]] = frozenset()
-    """Settings that have no effect in a strategy without such a stage; a run's form greys them out there."""
+    """Settings that have no effect in a run whose strategy has no such stage; a run's form greys them out there."""
 
     def __init__(self, index: CorpusIndex, config: RetrievalConfig) -> None:
         self.index = index
@@ -99,6 +99,8 @@ class Lexical(Stage):
 
     name = "lexical"
     finds_by_words = True
+    # Of a corpus, this stage alone reads ``query_expanded``.
+    knobs = frozenset({"retrieval_pre_fusion_k", "query_expansion_llm"})
 
     def apply(self, trace: RetrievalTrace) -> tuple[RetrievalTrace, dict[str, Any]]:
         query = trace.query_expanded or trace.query
@@ -111,6 +113,7 @@ class Dense(Stage):
 
     name = "dense"
     needs_vectors = True
+    knobs = frozenset({"retrieval_pre_fusion_k"})
 
     @classmethod
     def serves(cls, index: CorpusIndex) -> bool:
