@@ -40,7 +40,7 @@ class Strategy:
 
     @property
     def knobs(self) -> frozenset[str]:
-        """Settings that have an effect with this strategy and not with every other one."""
+        """Settings that have an effect in a run with this strategy, and none with some other strategy."""
         own = _CONTEXT_KNOBS if self.needs_language_model else frozenset()
         return own.union(*(stage.knobs for stage in self.stages))
 
