@@ -66,5 +66,6 @@ class MetricsLog:
 def avg_similarity(trace: RetrievalTrace) -> float | None:
     """Return the mean cosine (-1 to 1) of the question and the selected chunks; None without vectors."""
     cosines = {hit.chunk.chunk_id: hit.score for hit in trace.candidates.get("vector", ())}
-    found = [cosines[hit.chunk.chunk_id] for hit in trace.chunks_final if hit.chunk.chunk_id in cosines]
+    of_hits = [hit.signals.get("cosine", cosines.get(hit.chunk.chunk_id)) for hit in trace.chunks_final]
+    found = [cosine for cosine in of_hits if cosine is not None]
     return round(sum(found) / len(found), 4) if found else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from chatbot_mvp.errors import UnknownChoice
-from chatbot_mvp.retrieval.stages.base import Dense, Evidence, Fusion, Lexical, Selection, Stage
+from chatbot_mvp.retrieval.stages.base import Dense, Evidence, Fusion, Lexical, NearestOnly, Selection, Stage
 from chatbot_mvp.retrieval.stages.bridge import Bridge
 from chatbot_mvp.retrieval.stages.expansion import Expansion
 from chatbot_mvp.retrieval.stages.kb_score import KbScore
@@ -27,6 +27,11 @@ class Strategy:
     def needs_vectors(self) -> bool:
         """True if a stage compares embeddings."""
         return any(stage.needs_vectors for stage in self.stages)
+
+    @property
+    def searches_kb_vectors(self) -> bool:
+        """True if the vector store of a knowledge base is searched; otherwise its vectors are compared in memory."""
+        return any(issubclass(stage, Dense) and stage.searches_kb for stage in self.stages)
 
     @property
     def finds_by_words(self) -> bool:
@@ -54,7 +59,7 @@ STRATEGIES: dict[str, Strategy] = {
     strategy.name: strategy
     for strategy in (
         Strategy("LEXICAL", "BM25 alone; needs no vectors", (Expansion, Lexical, KbScore, *_JUDGE)),
-        Strategy("SIMPLE_VECTOR", "Nearest vectors alone (exact cosine)", (Dense, *_JUDGE)),
+        Strategy("SIMPLE_VECTOR", "Nearest vectors alone (exact cosine)", (NearestOnly, *_JUDGE)),
         Strategy(
             "HYBRID", "BM25 and vectors, fused", (Expansion, Lexical, Dense, Fusion, KbScore, LateInteraction, *_JUDGE)
         ),

@@ -109,10 +109,14 @@ class Lexical(Stage):
 
 
 class Dense(Stage):
-    """Finds the ``retrieval_pre_fusion_k`` chunks nearest to the question, under the signal ``vector`` (cosine)."""
+    """Finds the ``retrieval_pre_fusion_k`` chunks nearest to the question, under the signal ``vector`` (cosine).
+
+    For a knowledge base it only embeds the question: ``KbScore`` compares the question with every window itself.
+    """
 
     name = "dense"
     needs_vectors = True
+    searches_kb: ClassVar[bool] = False
     knobs = frozenset({"retrieval_pre_fusion_k"})
 
     @classmethod
@@ -133,11 +137,19 @@ class Dense(Stage):
         side = self.index.dense
         assert side is not None, "a strategy with vectors is built with an embedder"
         vectors = side.cache.embed(side.embedder, [trace.query for trace in traces], "query")
+        if self.index.kb is not None and not self.searches_kb:
+            return [(replace(trace, query_vector=vector), {}) for trace, vector in zip(traces, vectors, strict=True)]
         found = side.vectors.search(vectors, self.config.retrieval_pre_fusion_k)
         return [
             (replace(self._candidates(trace, rows, "vector"), query_vector=vector), {"found": len(rows)})
             for trace, rows, vector in zip(traces, found, vectors, strict=True)
         ]
+
+
+class NearestOnly(Dense):
+    """Ranks by vectors alone, also in a knowledge base."""
+
+    searches_kb = True
 
 
 class Fusion(Stage):

@@ -158,7 +158,7 @@ class KbScore(Stage):
         cosines = passage_cosines(trace, kb, self.index.dense)
         if cosines is not None:
             share = adaptive_alpha(trace.query)
-            signals["vector_norm"] = scaled(cosines)
+            signals |= {"vector_norm": scaled(cosines), "cosine": cosines}
             scores = (1 - share) * scores + share * signals["vector_norm"]
             notes["vector_share"] = round(share, 3)
         positions, rows = kb.paragraphs.ranked(scores, _OTHER_PARAGRAPHS)
