@@ -111,7 +111,7 @@ class Lexical(Stage):
 class Dense(Stage):
     """Finds the ``retrieval_pre_fusion_k`` chunks nearest to the question, under the signal ``vector`` (cosine).
 
-    For a knowledge base it only embeds the question: ``KbScore`` compares the question with every window itself.
+    For a knowledge base without links it only embeds the question: ``KbScore`` compares it with every window itself.
     """
 
     name = "dense"
@@ -137,7 +137,7 @@ class Dense(Stage):
         side = self.index.dense
         assert side is not None, "a strategy with vectors is built with an embedder"
         vectors = side.cache.embed(side.embedder, [trace.query for trace in traces], "query")
-        if self.index.kb is not None and not self.searches_kb:
+        if self.index.kb is not None and self.index.graph is None and not self.searches_kb:
             return [(replace(trace, query_vector=vector), {}) for trace, vector in zip(traces, vectors, strict=True)]
         found = side.vectors.search(vectors, self.config.retrieval_pre_fusion_k)
         return [

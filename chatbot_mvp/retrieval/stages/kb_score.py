@@ -147,7 +147,7 @@ class KbScore(Stage):
 
     @classmethod
     def serves(cls, index: CorpusIndex) -> bool:
-        return index.kb is not None
+        return index.kb is not None and index.graph is None  # else the walk over links has ranked
 
     def apply(self, trace: RetrievalTrace) -> tuple[RetrievalTrace, dict[str, Any]]:
         kb = self.index.kb

@@ -72,7 +72,7 @@ def test_vectors_alone_find_passages(settings: Settings, strategy: str) -> None:
     pipeline = last(growing_pipeline(chunk_document(Document("kb", "kb", TINY)), "es", changed, Synonyms))
     [trace] = pipeline.retrieve(["asueto"])
     assert trace.chunks_final[0].chunk.section == "Vacaciones"
-    assert {name for name, value in trace.hits[0].signals.items() if value} == {"vector_norm"}
+    assert {name for name, value in trace.hits[0].signals.items() if value} == {"vector_norm", "cosine"}
 
 
 @pytest.mark.parametrize("strategy", ["LEXICAL", "BRIDGE"])
