@@ -7,6 +7,7 @@ from chatbot_mvp.chat.citations import Source
 from chatbot_mvp.chat.context import MODES, Mode, UserContext
 from chatbot_mvp.chat.conversations import Conversation, Turn
 from chatbot_mvp.chat.feedback import KINDS
+from chatbot_mvp.chat.nearest import Nearest
 from chatbot_mvp.chat.profile import ChatProfile
 from chatbot_mvp.chat.prompting import PastTurn
 from chatbot_mvp.chat.records import AnswerRecord
@@ -107,6 +108,7 @@ __all__ = [
     "LiveTurn",
     "MetricDelta",
     "Mode",
+    "Nearest",
     "OtherSearch",
     "Part",
     "PastTurn",
