@@ -11,6 +11,7 @@ from chatbot_mvp.chat.nearest import Nearest
 from chatbot_mvp.chat.profile import ChatProfile
 from chatbot_mvp.chat.prompting import PastTurn
 from chatbot_mvp.chat.records import AnswerRecord
+from chatbot_mvp.chat.relevance import OUTCOMES
 from chatbot_mvp.chat.turns import LiveTurn
 from chatbot_mvp.datasets.catalogue import Found
 from chatbot_mvp.datasets.service import Listed as ListedDataset
@@ -76,6 +77,7 @@ __all__ = [
     "MODES",
     "NOTE_CHARS",
     "NO_NOTE",
+    "OUTCOMES",
     "RETRIEVE",
     "RUN_KINDS",
     "RUN_PARAMETERS",
