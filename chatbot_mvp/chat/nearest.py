@@ -77,10 +77,13 @@ def find_nearest(question: str, trace: RetrievalTrace, index: CorpusIndex, relev
         for number, piece in enumerate(_pieces(trace, weights, analyzer), 1)
     )
     present = {term for source in passages for term in analyzer.terms(source.chunk.index_text)}
-    missing = dict.fromkeys(word for word, term in analyzer.content_words(question) if term not in present)
+    missing: dict[str, str] = {}
+    for word, term in analyzer.content_words(question):
+        if term not in present:
+            missing.setdefault(term, word)
     return Nearest(
         passages,
-        tuple(missing),
+        tuple(missing.values()),
         tuple(_suggestions(question, trace, index)),
         bool(trace.query_expanded),
         trace.hits_before_rerank is not None,
