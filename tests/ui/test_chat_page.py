@@ -230,7 +230,7 @@ def said(page: AppTest, *parts: str) -> list[bool]:
             "es",
             (
                 "**Respondida · 1 fuente**",
-                "**Sin respuesta en el documento · 2 pasajes cercanos**",
+                "**Sin respuesta en el documento · 2 pasajes",
                 "trata de otro asunto",
             ),
             "**Lo más cercano en el documento**",
@@ -238,7 +238,7 @@ def said(page: AppTest, *parts: str) -> list[bool]:
         ),
         (
             "en",
-            ("**Answered · 1 source**", "**No answer in the document · 2 passages nearby**", "is about something else"),
+            ("**Answered · 1 source**", "**No answer in the document · 2 passages", "is about something else"),
             "**Nearest in the document**",
             ("1 answered", "1 without an answer", "1 about something else"),
         ),
@@ -262,10 +262,8 @@ def test_nearest_passages_are_no_sources_and_name_what_they_lack(start: Start) -
     start(DemoModel())
     page = asked(open_page("chat"), NEAR)
     assert sources(page) == []
-    assert (
-        said(page, "Esto no es una respuesta", "**dura**, **paternidad**", "Los <mark>permisos</mark> retribuidos")
-        == [True] * 3
-    )
+    lacking, marked_words = "**dura**, **paternidad**", "Los <mark>permisos</mark> retribuidos"
+    assert said(page, "Esto no es una respuesta", lacking, marked_words) == [True] * 3
     assert said(page, "Reformule su pregunta", "pasajes reordenados: no · relevancia: sin puntuar") == [True] * 2
 
 
@@ -296,13 +294,15 @@ def test_each_outcome_can_be_rated(start: Start) -> None:
         page = asked(page, question)
     assert said(page, "¿Le sirve esta", "¿Le sirven estos pasajes?", "¿Es correcto no responder") == [True] * 3
     kb_id, session = app.kbs.records()[0].kb_id, page.session_state["chat_session"]
-    turns = app.chat.conversations(session, kb_id)[0].turns
-    for turn in turns:
-        page.session_state[f"thumbs-{turn.turn_id}"] = 0
-        page.run()
-    assert not page.exception
-    assert len([button for button in page.button if button.label == "Enviar"]) == 0 or True
-    assert [turn.answer.outcome for turn in turns if turn.answer] == ["answered", "nearest", "refused"]
+    for row, value in enumerate((1, 0, 0)):
+        page.feedback[row].set_value(value).run()
+        assert not page.exception
+    conversation = app.chat.conversations(session, kb_id)[0]
+    assert [turn.feedback.good for turn in conversation.turns if turn.feedback] == [True, False, False]
+    for turn in conversation.turns[1:]:
+        app.chat.add_question(session, conversation.conversation_id, turn.turn_id, None)
+    added = [json.loads(line) for line in app.chat.questions_path(kb_id).read_text("utf-8").splitlines()]
+    assert [entry["outcome"] for entry in added] == ["nearest", "refused"]
 
 
 def test_general_mode_names_no_outcome(start: Start) -> None:
