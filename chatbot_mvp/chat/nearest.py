@@ -23,7 +23,7 @@ from chatbot_mvp.types import Chunk
 MAX_PASSAGES = 3
 MAX_CHARS = 500
 """A longer paragraph is cut to its best sentence and the sentences around it, at most this many characters."""
-_MIN_SHARE = 0.25
+_MIN_SHARE = 0.5
 """Passages below this share (0-1) of the best passage's score are not near."""
 _MAX_HEADINGS = 2
 _MIN_HEADING = 0.5
