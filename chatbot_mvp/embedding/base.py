@@ -23,5 +23,9 @@ class Embedder(Protocol):
     def dimensions(self) -> int:
         """Number of dimensions of a vector."""
 
+    @property
+    def batch_size(self) -> int | None:
+        """Number of texts in one request to a remote model; None for a model that runs in this process."""
+
     def embed(self, texts: Sequence[str], input_type: InputType) -> Vectors:
         """Return one unit vector per text: shape (len(texts), dimensions), float32. Safe to call from threads."""

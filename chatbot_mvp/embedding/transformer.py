@@ -71,6 +71,8 @@ class _WindowsEmbedder(ABC):
     caller's thread, so that the chat does not wait while a corpus is being embedded.
     """
 
+    batch_size = None
+
     def __init__(self, model_id: str, dimensions: int, tokens: Tokens, threads: int) -> None:
         self.model_id = model_id
         self.dimensions = dimensions

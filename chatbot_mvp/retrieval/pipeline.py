@@ -1,4 +1,4 @@
-"""The retrieval pipeline. Chat answers with it and benchmark runs measure it; ``build_pipeline`` builds it for both."""
+"""The retrieval pipeline that chat answers with and benchmark runs measure. ``growing_pipeline`` builds it for both."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from chatbot_mvp.settings.model import LOCAL_EMBEDDER, Settings
 from chatbot_mvp.text import ANALYSIS_VERSION
 from chatbot_mvp.types import Chunk, ProgressCallback, ignore_progress
 
-PIPELINE_VERSION = 3
+PIPELINE_VERSION = 4
 """Part of the fingerprint. Raise it with every code change that alters the results of unchanged settings."""
 
 _SELECTION_KNOBS = ("kb_top_k", "kb_min_score", "kb_max_context_chars", "kb_large_context_chars")
@@ -128,26 +128,6 @@ def fingerprint(config: RetrievalConfig) -> str:
     if strategy.needs_vectors and config.embedding_model_name == LOCAL_EMBEDDER:
         identity["local_model"] = MODEL_ID  # its vectors differ from those of earlier versions
     return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:12]
-
-
-def build_pipeline(
-    chunks: Sequence[Chunk],
-    language: str,
-    settings: Settings,
-    embedder: Callable[[], Embedder],
-    progress: ProgressCallback = ignore_progress,
-    *,
-    kb_id: str = "",
-    language_model: LanguageModel | None = None,
-) -> Pipeline:
-    """Build or load the indexes of ``chunks`` and return the configured pipeline, for chat and benchmark alike.
-
-    Arguments and errors are those of ``growing_pipeline``, whose last and best pipeline this is.
-    """
-    *_, complete = growing_pipeline(
-        chunks, language, settings, embedder, progress, kb_id=kb_id, language_model=language_model
-    )
-    return complete
 
 
 def growing_pipeline(

@@ -20,7 +20,7 @@ from chatbot_mvp.runs.journal import Journal
 from chatbot_mvp.runs.payloads import RETRIEVE
 from chatbot_mvp.runs.records import QueryRecord
 from chatbot_mvp.runs.spending import Spending
-from chatbot_mvp.types import Progress, ProgressCallback
+from chatbot_mvp.types import Progress, ProgressCallback, last
 
 PHASE = RETRIEVE
 RETRIEVAL_CALLS = "retrieval"
@@ -46,7 +46,7 @@ def retrieve(
     progress(Progress("index", 0, len(run.dataset.documents)))
     chunks = [passage_chunk(document) for document in run.dataset.documents]
     on_reply = partial(spending.seen, RETRIEVAL_CALLS)
-    pipeline = factory.build(chunks, run.language, run.settings, progress, on_reply=on_reply)
+    pipeline = last(factory.grow(chunks, run.language, run.settings, progress, on_reply=on_reply))
     queries = [query for query in run.queries if query.query_id in missing]
     total, before = len(run.queries), len(run.queries) - len(missing)
     pipeline.embed_queries([query.text for query in queries], progress)

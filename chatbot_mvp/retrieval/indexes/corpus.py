@@ -87,21 +87,6 @@ def _without_collector() -> Iterator[None]:
             gc.enable()
 
 
-def build_index(
-    chunks: Sequence[Chunk],
-    language: str,
-    cache_dir: Path,
-    embedder: Callable[[], Embedder] | None,
-    progress: ProgressCallback = ignore_progress,
-    with_links: bool = False,
-    store: VectorStoreChoice | None = None,
-    indexed: Sequence[Chunk] | None = None,
-) -> CorpusIndex:
-    """Build or load the indexes of ``chunks``: the last and best of ``growing_index``."""
-    *_, complete = growing_index(chunks, language, cache_dir, embedder, progress, with_links, store, indexed)
-    return complete
-
-
 def growing_index(
     chunks: Sequence[Chunk],
     language: str,

@@ -56,7 +56,7 @@ class Bridge(Stage):
         return [self._ranked(trace, ranking) for trace, ranking in zip(traces, rankings, strict=True)]
 
     def _lexical(self, trace: RetrievalTrace) -> tuple[RetrievalTrace, dict[str, Any]]:
-        found = self.index.lexical.search(trace.query, LEXICAL_CANDIDATES)
+        found = self.index.lexical.search(trace.query_expanded or trace.query, LEXICAL_CANDIDATES)
         return self._candidates(trace, found, "bm25"), {"found": len(found)}
 
     def _question(self, trace: RetrievalTrace) -> Question:

@@ -132,6 +132,8 @@ def score_parts(score: float, signals: Mapping[str, float], vector_share: float)
 class KbScore(Stage):
     """Ranks the chunks of a knowledge base by the score of their best paragraph, in 0-1.
 
+    Every chunk with a positive score is a hit, whether words, an expansion, letters or vectors found it.
+
     Keyword score: K = sum of SIGNAL_WEIGHTS x signal, divided by the highest K. With vectors the score is
     (1 - a) x K + a x ``vector_norm``, where a is ``adaptive_alpha`` of the question. Ties break by the chunks' other
     paragraphs, then by chunk id. Of a large knowledge base, the best MOST_HITS chunks are kept.
@@ -151,8 +153,6 @@ class KbScore(Stage):
     def apply(self, trace: RetrievalTrace) -> tuple[RetrievalTrace, dict[str, Any]]:
         kb = self.index.kb
         assert kb is not None, "the stage serves knowledge bases"
-        if not trace.hits:
-            return trace, {}
         signals = keyword_signals(trace, kb)
         scores = _over_best(weighted_sum(signals))
         notes: dict[str, Any] = {}
