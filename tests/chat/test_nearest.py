@@ -82,7 +82,7 @@ def test_without_any_passage_a_question_is_refused_whatever_its_topic() -> None:
     [
         (DemoModel(), UserContext(), INSIDE, "answered", None),
         (DemoModel(), ALWAYS_SHORT, NEAR, "nearest", "evidence"),
-        (DemoModel(), UserContext(), "submarino", "refused", "topic"),
+        (DemoModel(), UserContext(), "¿Xqzw kjxv?", "refused", "topic"),
         (FakeChatModel("0"), UserContext(kb_min_evidence=1.0, kb_doubt_evidence=0.0), INSIDE, "nearest", "relevance"),
         (FakeChatModel(no_evidence("es")), UserContext(kb_doubt_evidence=1.0), INSIDE, "nearest", "declined"),
         (FakeChatModel(""), UserContext(kb_doubt_evidence=1.0), INSIDE, "nearest", "declined"),

@@ -297,7 +297,7 @@ def test_a_question_has_its_outcome_in_the_json(cli: Cli, tmp_path: Path) -> Non
     passage = near["nearest"]["passages"][0]
     assert KB[passage["start"] : passage["end"]] == passage["text"]
     assert near["nearest"]["missing"] == ["dan", "torre", "Eiffel"]
-    refused = cli.json("kb", "ask", "manual.md", "submarino")
+    refused = cli.json("kb", "ask", "manual.md", "¿Xqzw kjxv?")
     assert (refused["outcome"], refused["nearest"]) == ("refused", None)
 
 

@@ -115,7 +115,7 @@ CASES = [
     (DemoModel(), INSIDE, {}, "answered", None),
     (DemoModel(), NEAR, {"kb_min_evidence": 1.0}, "nearest", "evidence"),
     (FakeChatModel("La empresa regala un yate. [1]"), INSIDE, {}, "nearest", "unsupported"),
-    (DemoModel(), "submarino", {}, "refused", "topic"),
+    (DemoModel(), "¿Xqzw kjxv?", {}, "refused", "topic"),
 ]
 
 

@@ -215,7 +215,7 @@ def test_a_marked_list_item_stays_a_list_item(start: Start) -> None:
 # --- three outcomes
 
 NEAR = "¿Cuánto dura el permiso de paternidad?"
-ELSEWHERE = "submarino"
+ELSEWHERE = "¿Xqzw kjxv?"
 
 
 def said(page: AppTest, *parts: str) -> list[bool]:
