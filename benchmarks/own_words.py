@@ -156,7 +156,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory() if arguments.keep is None else nullcontext(arguments.keep) as folder:
         strategies = arguments.strategy.split(",")
         if arguments.kb:
-            print_misspelt(Path(folder), strategies, *arguments.kb, arguments.missed)
+            kb, asked = arguments.kb
+            print_misspelt(Path(folder), strategies, kb, asked, arguments.missed)
         else:
             print_table(Path(folder), strategies, arguments.missed)
 
