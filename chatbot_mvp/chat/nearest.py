@@ -28,7 +28,7 @@ _MIN_SHARE = 0.5
 _MAX_HEADINGS = 2
 _MIN_HEADING = 0.5
 """A heading is near if the question has at least this share (0-1) of its terms, weighted by idf."""
-_MAX_EDITS = 2  # the expansion stage corrects at most two letters of a word
+_EDITS, _EDITS_SHARE = 2, 1 / 3  # a correction differs from the typed word by two letters, or by a third of its letters
 
 Kind = Literal["spelling", "heading"]
 
@@ -172,7 +172,7 @@ def _suggestions(question: str, trace: RetrievalTrace, index: CorpusIndex) -> It
     corrected, used = question, []
     for word in right:
         wrong = min(typed, key=lambda typed: OSA.distance(fold(typed), fold(word)), default="")
-        if wrong and OSA.distance(fold(wrong), fold(word)) <= _MAX_EDITS:
+        if wrong and OSA.distance(fold(wrong), fold(word)) <= max(_EDITS, _EDITS_SHARE * len(word)):
             word = _cased(word, wrong)
             corrected = re.sub(rf"(?<!\w){re.escape(wrong)}(?!\w)", word, corrected)
             used.append(word)
