@@ -11,7 +11,7 @@ from chatbot_mvp.chat.context import Mode, UserContext
 from chatbot_mvp.chat.nearest import MAX_CHARS, MAX_PASSAGES, Nearest, find_nearest
 from chatbot_mvp.chat.prompting import no_evidence
 from chatbot_mvp.chat.records import AnswerRecord, record_of
-from chatbot_mvp.chat.relevance import MIN_TOPIC, outcome_of
+from chatbot_mvp.chat.relevance import MIN_TOPIC, decide, outcome_of
 from chatbot_mvp.chat.transcripts import UNSUPPORTED_MARK, answer_text
 from chatbot_mvp.llm.demo import DemoModel
 from chatbot_mvp.retrieval.pipeline import Pipeline
@@ -71,6 +71,15 @@ def test_only_a_question_without_evidence_about_something_else_is_refused(
 ) -> None:
     _, trace = searched(SOURCE, INSIDE, settings)
     assert outcome_of(enough, replace(trace, topic=topic)) == outcome
+
+
+@pytest.mark.parametrize(("threshold", "outcome"), [(0.0, "answered"), (1.0, "refused")])
+def test_a_low_topic_refuses_only_what_has_not_enough_evidence(
+    settings: Settings, threshold: float, outcome: str
+) -> None:
+    _, trace = searched(SOURCE, NEAR, settings)
+    decision = decide(replace(trace, topic=0.2), NEAR, threshold, 1.0, None, "es")
+    assert (decision.outcome, decision.enough) == (outcome, outcome == "answered")
 
 
 def test_without_any_passage_a_question_is_refused_whatever_its_topic() -> None:
