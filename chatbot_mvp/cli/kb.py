@@ -25,10 +25,7 @@ def kb_ask(
     env: EnvOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Answer a question from a document. The document is saved as a knowledge base.
-
-    A question without an answer ends with code 0; `outcome` in the JSON tells whether it was answered.
-    """
+    """Answer a question from a document. The document is saved as a knowledge base."""
     if mode not in ("strict", "general"):
         raise typer.BadParameter(f"{mode!r} is not a mode; choose strict or general", param_hint="--mode")
     if not document.is_file():
