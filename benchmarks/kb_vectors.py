@@ -38,7 +38,7 @@ from chatbot_mvp.retrieval.indexes.dense_side import DenseSide
 from chatbot_mvp.retrieval.kb.vocabulary import KbIndex
 from chatbot_mvp.retrieval.pipeline import Pipeline, growing_pipeline
 from chatbot_mvp.retrieval.stages.fusion import adaptive_alpha
-from chatbot_mvp.retrieval.stages.kb_score import keyword_signals, passage_cosines, vector_norm, weighted_sum
+from chatbot_mvp.retrieval.stages.kb_score import keyword_signals, passage_cosines, scaled, weighted_sum
 from chatbot_mvp.retrieval.trace import Hit
 from chatbot_mvp.settings.model import load_settings
 from chatbot_mvp.types import Document, last
@@ -106,7 +106,7 @@ class LateInteraction:
         cosines = passage_cosines(trace, self._kb, self.first_stage.index.dense)
         if cosines is not None:
             share = adaptive_alpha(query)
-            scores = (1 - share) * scores + share * vector_norm(cosines)
+            scores = (1 - share) * scores + share * scaled(cosines)
         return [int(row) for row in np.argsort(-scores, kind="stable")[:CANDIDATES]]
 
     def _time(self, query: str, rows: Sequence[int]) -> None:

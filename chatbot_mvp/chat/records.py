@@ -12,6 +12,7 @@ from chatbot_mvp.chat.nearest import Nearest, Suggestion
 from chatbot_mvp.chat.relevance import Outcome
 from chatbot_mvp.chat.verification import Statement
 from chatbot_mvp.retrieval.stages.kb_score import KbScore, score_parts
+from chatbot_mvp.retrieval.stages.late_interaction import PART
 from chatbot_mvp.retrieval.trace import RetrievalTrace
 from chatbot_mvp.types import Chunk
 
@@ -156,12 +157,14 @@ def debug_values(trace: RetrievalTrace) -> dict[str, Any]:
     )
 
     def shown(hit: Any) -> dict[str, Any]:
-        parts = score_parts(hit.signals.get("before_rerank", hit.score), hit.signals, share)
+        parts = {name.removeprefix(PART): value for name, value in hit.signals.items() if name.startswith(PART)}
+        if not parts:
+            parts = score_parts(hit.signals.get("before_rerank", hit.score), hit.signals, share)
         return {
             "chunk_id": hit.chunk.chunk_id,
             "section": hit.chunk.section,
             "score": round(hit.score, 4),
-            "signals": {name: round(value, 4) for name, value in hit.signals.items()},
+            "signals": {name: round(value, 4) for name, value in hit.signals.items() if not name.startswith(PART)},
             "parts": {name: round(value, 4) for name, value in parts.items()},
         }
 

@@ -9,6 +9,7 @@ from chatbot_mvp.retrieval.stages.base import Dense, Evidence, Fusion, Lexical, 
 from chatbot_mvp.retrieval.stages.bridge import Bridge
 from chatbot_mvp.retrieval.stages.expansion import Expansion
 from chatbot_mvp.retrieval.stages.kb_score import KbScore
+from chatbot_mvp.retrieval.stages.late_interaction import LateInteraction
 from chatbot_mvp.retrieval.stages.stitching import Stitching
 
 
@@ -39,7 +40,7 @@ class Strategy:
 
     @property
     def knobs(self) -> frozenset[str]:
-        """Settings that have an effect with this strategy and not with every other one."""
+        """Settings that have an effect in a run with this strategy, and none with some other strategy."""
         own = _CONTEXT_KNOBS if self.needs_language_model else frozenset()
         return own.union(*(stage.knobs for stage in self.stages))
 
@@ -54,15 +55,17 @@ STRATEGIES: dict[str, Strategy] = {
     for strategy in (
         Strategy("LEXICAL", "BM25 alone; needs no vectors", (Expansion, Lexical, KbScore, *_JUDGE)),
         Strategy("SIMPLE_VECTOR", "Nearest vectors alone (exact cosine)", (Dense, *_JUDGE)),
-        Strategy("HYBRID", "BM25 and vectors, fused", (Expansion, Lexical, Dense, Fusion, KbScore, *_JUDGE)),
+        Strategy(
+            "HYBRID", "BM25 and vectors, fused", (Expansion, Lexical, Dense, Fusion, KbScore, LateInteraction, *_JUDGE)
+        ),
         Strategy(
             "CONTEXTUAL_HYBRID",
             "HYBRID over chunks with a context that a language model writes for each",
-            (Expansion, Lexical, Dense, Fusion, KbScore, *_JUDGE),
+            (Expansion, Lexical, Dense, Fusion, KbScore, LateInteraction, *_JUDGE),
             needs_language_model=True,
         ),
         Strategy("BRIDGE", "BM25 and a walk over who mentions whom", (Expansion, Bridge, KbScore, *_JUDGE)),
-        Strategy("BRIDGE_HYBRID", "BRIDGE with vectors", (Expansion, Dense, Bridge, KbScore, *_JUDGE)),
+        Strategy("BRIDGE_HYBRID", "BRIDGE with vectors", (Expansion, Dense, Bridge, KbScore, LateInteraction, *_JUDGE)),
     )
 }
 

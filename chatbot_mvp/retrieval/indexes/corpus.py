@@ -17,7 +17,15 @@ from filelock import FileLock
 from chatbot_mvp.embedding.base import Embedder
 from chatbot_mvp.embedding.cache import VectorCache
 from chatbot_mvp.retrieval.bridge.graph import GRAPH_VERSION, MentionGraph, build_graph
-from chatbot_mvp.retrieval.indexes.dense_side import PHASE, DenseSide, corpus_side, kb_sides, kb_texts
+from chatbot_mvp.retrieval.indexes.dense_side import (
+    PHASE,
+    DenseSide,
+    corpus_side,
+    kb_sides,
+    kb_texts,
+    passage_texts,
+    passage_tokens,
+)
 from chatbot_mvp.retrieval.indexes.lexical import INDEX_VERSION, LexicalIndex
 from chatbot_mvp.retrieval.indexes.vector_store import VectorStoreChoice
 from chatbot_mvp.retrieval.kb.vocabulary import KbIndex, build_bm25_index
@@ -118,7 +126,8 @@ def growing_index(
     if words.kb is None:
         yield replace(words, dense=corpus_side(texts, model, cache, choice, progress))
         return
-    for side in kb_sides(words.kb, model, cache, choice, progress):
+    tokens = passage_tokens(model, tokens_cache_path(cache_dir))
+    for side in kb_sides(words.kb, model, cache, tokens, choice, progress):
         yield replace(words, dense=side)
 
 
@@ -177,11 +186,18 @@ def forget_index(
     path = vector_cache_path(cache_dir)
     if embedder is not None and path.is_file():
         VectorCache(path).forget(embedder.model_id, kb_texts(kb), "passage")
+        if tokens := passage_tokens(embedder, tokens_cache_path(cache_dir)):
+            tokens.forget(passage_texts(kb))
 
 
 def vector_cache_path(cache_dir: Path) -> Path:
     """Return the path of the SQLite file that caches all vectors."""
     return cache_dir / "vectors.sqlite"
+
+
+def tokens_cache_path(cache_dir: Path) -> Path:
+    """Return the path of the SQLite file that caches the tokens of paragraphs."""
+    return cache_dir / "tokens.sqlite"
 
 
 def is_indexed(chunks: Sequence[Chunk], language: str, cache_dir: Path) -> bool:

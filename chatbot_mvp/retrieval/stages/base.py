@@ -35,10 +35,16 @@ class RetrievalConfig:
     kb_large_context_chars: int
     vector_store: str
     reranker: str
+    reranker_candidates: int
     reranker_top_n: int
     query_expansion_llm: bool
     retrieval_context_max_tokens: int
     language_model: str
+
+    @property
+    def reranked(self) -> int:
+        """Maximum number of hits that a reranker scores per question."""
+        return max(self.reranker_candidates, self.reranker_top_n)
 
 
 class Stage(ABC):
@@ -55,7 +61,7 @@ class Stage(ABC):
     finds_by_words: ClassVar[bool] = False
     """True if the stage finds passages by the words of the question."""
     knobs: ClassVar[frozenset[str]] = frozenset()
-    """Settings that have no effect in a strategy without such a stage; a run's form greys them out there."""
+    """Settings that have no effect in a run whose strategy has no such stage; a run's form greys them out there."""
 
     def __init__(self, index: CorpusIndex, config: RetrievalConfig) -> None:
         self.index = index
@@ -93,6 +99,8 @@ class Lexical(Stage):
 
     name = "lexical"
     finds_by_words = True
+    # Of a corpus, this stage alone reads ``query_expanded``.
+    knobs = frozenset({"retrieval_pre_fusion_k", "query_expansion_llm"})
 
     def apply(self, trace: RetrievalTrace) -> tuple[RetrievalTrace, dict[str, Any]]:
         query = trace.query_expanded or trace.query
@@ -105,6 +113,7 @@ class Dense(Stage):
 
     name = "dense"
     needs_vectors = True
+    knobs = frozenset({"retrieval_pre_fusion_k"})
 
     @classmethod
     def serves(cls, index: CorpusIndex) -> bool:
