@@ -167,7 +167,7 @@ def _suggestions(question: str, trace: RetrievalTrace, index: CorpusIndex) -> It
         return
     analyzer, language = index.analyzer, index.analyzer.language
     notes = [note.partition(": ") for note in trace.expansion_notes]
-    right = [_as_written(word, trace.chunks_final, analyzer) for source, _, word in notes if source in CORRECTIONS]
+    right = [word for source, _, word in notes if source in CORRECTIONS]
     typed = [word for word, term in analyzer.content_words(question) if term not in index.kb.matcher.terms]
     corrected, used = question, []
     for word in right:
@@ -198,13 +198,6 @@ def _near_headings(terms: set[str], index: CorpusIndex) -> list[str]:
     shares = {heading: share(heading) for heading in index.kb.titles_with(terms)}
     near = [heading for heading, value in shares.items() if value >= _MIN_HEADING]
     return sorted(near, key=lambda heading: -shares[heading])[:_MAX_HEADINGS]
-
-
-def _as_written(word: str, hits: Sequence[Hit], analyzer: Analyzer) -> str:
-    """Return a folded word with its accents, as one of the hits has it; unchanged if none has."""
-    wanted = fold(word)
-    written = (found for hit in hits for found, _ in analyzer.content_words(hit.chunk.index_text))
-    return next((found for found in written if fold(found) == wanted), word)
 
 
 def _cased(word: str, like: str) -> str:

@@ -236,7 +236,7 @@ def test_nothing_is_suggested_that_was_asked_or_is_not_near(settings: Settings, 
 
 def test_a_correction_of_the_question_before_is_none_of_this_question(settings: Settings) -> None:
     pipeline, trace = searched(MANUAL, "¿Hay renovasión? ¿Y en verano?", settings)
-    assert any("renovacion" in note for note in trace.expansion_notes)
+    assert any("renovación" in note for note in trace.expansion_notes)
     suggestions = find_nearest("¿Y en verano?", trace, pipeline.index, None).did_you_mean
     assert [each for each in suggestions if each.kind == "spelling"] == []
 
