@@ -154,12 +154,10 @@ def _occurrences(piece: Chunk, terms: Mapping[str, float], analyzer: Analyzer) -
     """Yield (start, end) in the source document of each word of ``piece`` whose term is one of ``terms``."""
     position = 0
     for word, term in analyzer.content_words(piece.text):
-        at = piece.text.find(word, position)
-        if at < 0:  # the analyzer composes accents, so a word can differ from the text
-            continue
-        position = at + len(word)
-        if term in terms:
-            yield piece.start + at, piece.start + position
+        # The analyzer composes accents, so a word can differ from the text: then it is not highlighted.
+        if term in terms and (found := re.compile(rf"(?<!\w){re.escape(word)}(?!\w)").search(piece.text, position)):
+            position = found.end()
+            yield piece.start + found.start(), piece.start + position
 
 
 def _suggestions(question: str, trace: RetrievalTrace, index: CorpusIndex) -> Iterator[Suggestion]:

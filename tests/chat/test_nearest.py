@@ -155,6 +155,12 @@ def test_a_passage_is_the_best_paragraph_with_the_questions_words_highlighted(se
     assert first.chunk.section.endswith("Préstamo de libros")
 
 
+def test_a_highlight_is_a_whole_word(settings: Settings) -> None:
+    text = "# Normas\n\n## Puertas\n\nNo entres sin llave: tres golpes bastan.\n\n## Otras\n\nNada más.\n"
+    [first, *_] = nearest_to(text, "¿Son tres?", settings).passages
+    assert [text[start - 1 : end + 1] for start, end in first.highlights] == [" tres "]
+
+
 def test_a_long_paragraph_is_cut_around_its_best_sentence(settings: Settings) -> None:
     filler = " ".join(f"La norma {n} trata de la sala grande." for n in range(40))
     text = f"# Normas\n\n## Salas\n\n{filler} El piano se afina en mayo. {filler}\n\n## Otras\n\nNada más.\n"
