@@ -169,6 +169,8 @@ def growing_pipeline(
     if settings.query_expansion_llm:
         asked = needed(language_model, "QUERY_EXPANSION_LLM", settings.chosen_provider)
         expander = QueryExpander(asked, ContextCache(settings.cache_dir / "expansions.sqlite"))
+    # A knowledge base's vectors are stored only if something searches the store.
+    kind = settings.vector_store if strategy.searches_kb_vectors or not kb_id else "exact"
     for index in growing_index(
         chunks,
         language,
@@ -176,7 +178,7 @@ def growing_pipeline(
         embedder if strategy.needs_vectors else None,
         progress,
         with_links=strategy.needs_links,
-        store=VectorStoreChoice(settings.vector_store, kb_id, settings.chroma_dir, settings.chroma_host),
+        store=VectorStoreChoice(kind, kb_id, settings.chroma_dir, settings.chroma_host),
         indexed=indexed,
     ):
         if index.dense is not None or strategy.finds_by_words or not strategy.needs_vectors:

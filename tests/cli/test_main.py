@@ -284,6 +284,31 @@ def test_a_strict_question_without_evidence_is_no_failure(cli: Cli, tmp_path: Pa
     assert (answer["abstained"], answer["sources"], answer["model"]) == (True, [], None)
 
 
+def test_a_question_has_its_outcome_in_the_json(cli: Cli, tmp_path: Path) -> None:
+    """None of the three is a failure: each ends with 0."""
+    (tmp_path / "manual.md").write_text(KB, "utf-8")
+    answered = cli.json("kb", "ask", "manual.md", "¿De cuántos días de vacaciones dispone cada persona?")
+    assert (answered["outcome"], answered["why"], answered["nearest"]) == ("answered", None, None)
+    [statement] = answered["statements"]
+    assert statement["text"] == "Cada persona dispone de 23 días laborables de vacaciones."
+    assert (answered["from_kb"], statement["supported"], statement["numbers"]) == (True, True, [1])
+    near = cli.json("kb", "ask", "manual.md", "¿Cuántas vacaciones dan en la torre Eiffel?")
+    assert (near["outcome"], near["why"], near["from_kb"], near["statements"]) == ("nearest", "evidence", False, [])
+    passage = near["nearest"]["passages"][0]
+    assert KB[passage["start"] : passage["end"]] == passage["text"]
+    assert near["nearest"]["missing"] == ["dan", "torre", "Eiffel"]
+    refused = cli.json("kb", "ask", "manual.md", "¿Xqzw kjxv?")
+    assert (refused["outcome"], refused["nearest"]) == ("refused", None)
+
+
+def test_the_text_of_a_question_without_an_answer_shows_what_is_near(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "manual.md").write_text(KB, "utf-8")
+    shown = cli("kb", "ask", "manual.md", "¿Cuántas vacaciones dan en la torre Eiffel?").stdout
+    assert shown.startswith("No encuentro en la base de conocimiento")
+    assert "Lo más cercano en el documento (no es una respuesta):\n- " in shown
+    assert "«torre», «Eiffel»" in shown
+
+
 def test_a_question_file_is_evaluated_into_one_object(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "manual.md").write_text(KB, "utf-8")
     paragraph = "Cada persona dispone de 23 días laborables de vacaciones."

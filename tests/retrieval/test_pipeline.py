@@ -149,6 +149,7 @@ OTHER_VALUES: dict[str, Any] = {
     "kb_max_context_chars": 4_001,
     "kb_large_context_chars": 6_001,
     "vector_store": "chroma",
+    "reranker_candidates": 16,
     "reranker_top_n": 6,
     "query_expansion_llm": True,
     "retrieval_context_max_tokens": 100,

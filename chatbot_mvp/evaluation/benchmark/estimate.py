@@ -18,6 +18,7 @@ from chatbot_mvp.llm.base import Message, Usage
 from chatbot_mvp.llm.prices import load_prices
 from chatbot_mvp.llm.registry import find_provider, requests_at_once
 from chatbot_mvp.retrieval.indexes.enrichment import CALLS_AT_ONCE, missing_prompts
+from chatbot_mvp.retrieval.pipeline import retrieval_config
 from chatbot_mvp.retrieval.prompting import PROMPTS
 from chatbot_mvp.retrieval.stages.context import ContextChars, context_budget
 from chatbot_mvp.retrieval.stages.llm_expansion import SHORT_QUESTION
@@ -250,7 +251,7 @@ def _retrieval(chunks: Sequence[Chunk], dataset: Dataset, settings: Settings) ->
     texts, queries = PROMPTS.texts(language_of(dataset, settings)), dataset.queries
     calls, prompt, reply = 0, 0.0, 0.0
     if settings.reranker_enabled and not settings.reranker_base_url:
-        depth = min(settings.retrieval_pre_fusion_k, len(chunks))
+        depth = min(retrieval_config(settings).reranked, len(chunks))
         calls = depth * len(queries)
         length = len(texts["relevance"]) + _mean([len(chunk.index_text) for chunk in chunks])
         prompt = calls * (length + _mean([len(query.text) for query in queries])) / CHARS_PER_TOKEN

@@ -41,7 +41,7 @@ class CorpusIndex:
     lexical: LexicalIndex
     dense: DenseSide | None
     graph: MentionGraph | None = None
-    """Mentions between documents; None for a knowledge base or a strategy without links."""
+    """Mentions between documents; None for a strategy without links, and for a knowledge base of long documents."""
     kb: KbIndex | None = None
     """Present if the chunks were cut from longer documents; None for a corpus of whole passages."""
 
@@ -148,6 +148,10 @@ def _index_words(
     if any(chunk.chunk_id != chunk.doc_id for chunk in chunks):
         kb = build_bm25_index(chunks, language, _contexts(chunks, sources))
         chunks = sources = kb.chunks
+        if kb.is_corpus:
+            # Without the line of the heading, so that a document is the same text here and in a data set.
+            texts = [kb.matcher.passages[kb.paragraphs.of(row)[0]].text for row in range(len(chunks))]
+            sources = [replace(chunk, text=text) for chunk, text in zip(chunks, texts, strict=True)]
         if kb.contexts:
             sources = [
                 replace(chunk, text=f"{said}\n{chunk.text}") for chunk, said in zip(chunks, kb.contexts, strict=True)
@@ -159,8 +163,9 @@ def _index_words(
         # If two processes build the same corpus, the second waits and then finds the index complete.
         with FileLock(f"{folder}.lock"):
             lexical = LexicalIndex.open(folder, analyzer) or LexicalIndex.build(sources, analyzer, folder, progress)
-    # No graph for a knowledge base: it is ranked by paragraphs, and its sections do not bear names as documents do.
-    graph = _graph(chunks, analyzer, folder, progress) if with_links and kb is None else None
+    # Long documents have no graph: they are ranked by paragraphs, and their sections bear no names as documents do.
+    linked = with_links and (kb is None or kb.is_corpus)
+    graph = _graph(sources, analyzer, folder, progress) if linked else None
     return CorpusIndex(chunks, lexical, None, graph, kb), [chunk.index_text for chunk in sources]
 
 

@@ -79,7 +79,9 @@ def kb_sides(
         yield DenseSide(chunks, embedder, cache, exact, exact, share=len(set(first_texts)) / total)
     matrix = cache.embed(embedder, texts, "passage", _part_of(progress, total), PHASE)
     windows, sentences = np.split(matrix, [len(matcher.window_texts)])
-    vectors = store.make(_chunk_vectors(windows, kb), embedder.model_id, progress)
+    # A short document has the vector that it has in a data set, because a walk over links compares it as a whole.
+    whole = cache.embed(embedder, passages, "passage") if kb.is_corpus else _chunk_vectors(windows, kb)
+    vectors = store.make(whole, embedder.model_id, progress)
     side = DenseSide(vectors, embedder, cache, ExactVectors(windows), ExactVectors(sentences))
     if tokens is None:
         yield side

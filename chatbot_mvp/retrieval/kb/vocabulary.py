@@ -25,6 +25,8 @@ from chatbot_mvp.types import Chunk
 
 MIN_COUNT = 2
 """Occurrences from which a term or phrase counts as frequent."""
+MIN_DOCUMENTS = 10
+"""Fewer short paragraphs are parts of one document."""
 MAX_PHRASES = 5_000
 COOC_WINDOW = 6
 """Terms co-occur if they are at most this many terms apart."""
@@ -64,6 +66,16 @@ class KbIndex:
         """The paragraphs of each chunk."""
         ids = [chunk.chunk_id for chunk in self.chunks]
         return ChunkParagraphs([passage.hits for passage in self.matcher.passages], ids)
+
+    @cached_property
+    def is_corpus(self) -> bool:
+        """Whether it consists of short documents: at least 10 chunks, each one paragraph under a heading of its own.
+
+        The headings then are names of documents, and mentions of them are links, as in the corpus of a benchmark.
+        """
+        sections = {chunk.section for chunk in self.chunks}
+        single = len(self.matcher.passages) == len(self.chunks) == len(sections) >= MIN_DOCUMENTS
+        return single and not self.contexts and all(len(self.paragraphs.of(at)) == 1 for at in range(len(self.chunks)))
 
     @cached_property
     def spoken(self) -> Mapping[str, str]:

@@ -143,12 +143,11 @@ class KbScore(Stage):
 
     def __init__(self, index: CorpusIndex, config: RetrievalConfig) -> None:
         super().__init__(index, config)
-        reranked = config.retrieval_pre_fusion_k if config.reranker else 0
-        self._kept = max(MOST_HITS, config.retrieval_k, config.kb_top_k, reranked)
+        self._kept = max(MOST_HITS, config.retrieval_k, config.kb_top_k, config.reranked if config.reranker else 0)
 
     @classmethod
     def serves(cls, index: CorpusIndex) -> bool:
-        return index.kb is not None
+        return index.kb is not None and index.graph is None  # else the walk over links has ranked
 
     def apply(self, trace: RetrievalTrace) -> tuple[RetrievalTrace, dict[str, Any]]:
         kb = self.index.kb
@@ -159,7 +158,7 @@ class KbScore(Stage):
         cosines = passage_cosines(trace, kb, self.index.dense)
         if cosines is not None:
             share = adaptive_alpha(trace.query)
-            signals["vector_norm"] = scaled(cosines)
+            signals |= {"vector_norm": scaled(cosines), "cosine": cosines}
             scores = (1 - share) * scores + share * signals["vector_norm"]
             notes["vector_share"] = round(share, 3)
         positions, rows = kb.paragraphs.ranked(scores, _OTHER_PARAGRAPHS)

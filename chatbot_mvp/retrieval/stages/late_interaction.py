@@ -14,7 +14,7 @@ from chatbot_mvp.retrieval.indexes.dense_side import passage_texts
 from chatbot_mvp.retrieval.kb.postings import Scores
 from chatbot_mvp.retrieval.late.matching import closest_tokens, grouped
 from chatbot_mvp.retrieval.stages.base import Stage
-from chatbot_mvp.retrieval.stages.kb_score import scaled
+from chatbot_mvp.retrieval.stages.kb_score import KbScore, scaled
 from chatbot_mvp.retrieval.trace import Hit, RetrievalTrace
 
 CANDIDATES = {"score": 40, "vector_norm": 30, "words": 30}
@@ -39,7 +39,7 @@ class LateInteraction(Stage):
 
     @classmethod
     def serves(cls, index: CorpusIndex) -> bool:
-        return index.kb is not None and index.dense is not None and index.dense.tokens is not None
+        return KbScore.serves(index) and index.dense is not None and index.dense.tokens is not None
 
     def apply(self, trace: RetrievalTrace) -> tuple[RetrievalTrace, dict[str, Any]]:
         kb, side = self.index.kb, self.index.dense

@@ -37,8 +37,8 @@ def test_every_hit_carries_its_breakdown_between_0_and_1(settings: Settings, str
     [trace] = pipeline_of(settings, strategy).retrieve(["¿De cuántos euros es la dieta completa?"])
     assert trace.hits[0].chunk.section == "Dietas"
     for hit in trace.hits:
-        assert set(hit.signals) == SIGNALS | ({"vector_norm"} if strategy == "HYBRID" else set())
-        assert all(0 <= value <= 1 for value in hit.signals.values())
+        assert set(hit.signals) == SIGNALS | {"words"} | ({"vector_norm", "cosine"} if strategy == "HYBRID" else set())
+        assert all((-1 if name == "cosine" else 0) <= value <= 1 for name, value in hit.signals.items())
     assert len({hit.chunk.chunk_id for hit in trace.hits}) == len(trace.hits)
 
 
@@ -72,7 +72,7 @@ def test_vectors_alone_find_passages(settings: Settings, strategy: str) -> None:
     pipeline = last(growing_pipeline(chunk_document(Document("kb", "kb", TINY)), "es", changed, Synonyms))
     [trace] = pipeline.retrieve(["asueto"])
     assert trace.chunks_final[0].chunk.section == "Vacaciones"
-    assert {name for name, value in trace.hits[0].signals.items() if value} == {"vector_norm"}
+    assert {name for name, value in trace.hits[0].signals.items() if value} == {"vector_norm", "cosine"}
 
 
 @pytest.mark.parametrize("strategy", ["LEXICAL", "BRIDGE"])

@@ -77,12 +77,27 @@ def test_candidates_are_ordered_by_logit_and_the_first_are_kept(
     assert stage.failures == 0
 
 
-def test_no_more_candidates_than_retrieval_pre_fusion_k_are_sent(
+def test_no_more_candidates_than_reranker_candidates_are_sent(
     nim: NimStub, index: CorpusIndex, config: RetrievalConfig
 ) -> None:
-    stage = Rerank(index, replace(config, retrieval_pre_fusion_k=2, reranker_top_n=5), reranker_at(nim))
-    assert ids(stage.run(RetrievalTrace(QUERY, hits=HITS)).hits) == ["c001", "c000"]
+    stage = Rerank(index, replace(config, reranker_candidates=2, reranker_top_n=1), reranker_at(nim))
+    assert ids(stage.run(RetrievalTrace(QUERY, hits=HITS)).hits) == ["c001"]
     assert [item["text"] for item in nim.requests[0]["passages"]] == TEXTS[:2]
+
+
+def test_at_least_as_many_candidates_are_sent_as_are_kept(
+    nim: NimStub, index: CorpusIndex, config: RetrievalConfig
+) -> None:
+    stage = Rerank(index, replace(config, reranker_candidates=1, reranker_top_n=3), reranker_at(nim))
+    assert len(stage.run(RetrievalTrace(QUERY, hits=HITS)).hits) == 3
+
+
+def test_a_model_rates_15_candidates_of_a_question_by_default(settings: Settings) -> None:
+    chunks = chunks_of(*(f"el faro del puerto {row}" for row in range(40)))
+    fake = FakeLanguageModel(lambda _: "5")
+    changed = settings.with_changes(reranker_enabled=True, retrieval_strategy="LEXICAL")
+    last(growing_pipeline(chunks, "es", changed, FakeEmbedder, language_model=fake.model)).retrieve(["faro puerto"])
+    assert len(fake.prompts) == 15
 
 
 def test_the_request_is_what_nim_documents(nim: NimStub) -> None:
