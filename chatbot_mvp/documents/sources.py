@@ -55,9 +55,9 @@ def text_hash(text: str) -> str:
 def join_sources(files: Sequence[tuple[str, ParsedText]], max_chars: int) -> tuple[str, tuple[KbFile, ...]]:
     """Return (the source text, the files that it contains).
 
-    A single file becomes the source text unchanged. Several files each get a heading with their name, without its suffix, which begins
-    the path of all their sections; their own headings move one level down. The text is cut after ``max_chars``
-    characters: the last file may be included in part, further files are omitted.
+    A single file becomes the source text unchanged. Several files each get a heading with their name, without its
+    suffix, which begins the path of all their sections; their own headings move one level down. The text is cut after
+    ``max_chars`` characters: the last file may be included in part, further files are omitted.
     """
     if len(files) == 1:
         [(name, parsed)] = files
