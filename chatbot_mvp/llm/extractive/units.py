@@ -1,0 +1,168 @@
+"""Split a passage into units that an answer can quote: sentences, list items and table rows."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from chatbot_mvp.text import sentences
+
+Span = tuple[int, int]
+"""(start, end) in the passage's text, in characters from 0; ``end`` is exclusive."""
+
+_FENCE = re.compile(r"\s*(?:```|~~~)")
+_HEADING = re.compile(r"\s*#{1,6}\s")
+_ITEM = re.compile(r"\s*(?:[-*+•]|\d{1,3}[.)])\s+\S")
+_ROW = re.compile(r"\s*\|")
+_RULE = re.compile(r"[\s|:-]*-[\s|:-]*")
+_CELL = re.compile(r"[^|]+")
+_LONG_ITEM = 400
+"""A list item of more characters is split into its sentences."""
+_WHOLE_LIST = 450
+"""A list of at most this many characters is quoted whole together with the line that introduces the list."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """A sentence, list item, table row or code block of a passage."""
+
+    passage: int
+    """Index of the passage, from 0."""
+    spans: tuple[Span, ...]
+    """What the answer quotes, in reading order: the line that introduces the unit, if any, and the unit itself."""
+    text: str
+    """The unit's own text, without the line that introduces it."""
+    lead: str = ""
+    """The line that introduces a list item or code block, or the column names of a table row."""
+    before: str = ""
+    """The previous sentence of the passage; "" for the first one."""
+    topic: str = ""
+    """Heading or question inside the passage under which the unit stands."""
+    first: bool = False
+    """True for the first sentence of the passage."""
+    is_row: bool = False
+
+    @property
+    def start(self) -> int:
+        return self.spans[0][0]
+
+
+@dataclass(frozen=True, slots=True)
+class _Block:
+    kind: str
+    """"heading", "code", "table", "item" or "text"."""
+    start: int
+    end: int
+
+
+def units_of(text: str, passage: int) -> list[Unit]:
+    """Return the units of a passage in reading order. Headings, questions and table rules are context, not units.
+
+    Args:
+        passage: index of the passage, from 0.
+    """
+    found: list[Unit] = []
+    before, lead, topic = "", (0, 0), ""
+    items: list[Span] = []
+    introducing: int | None = None  # index in ``found`` of the sentence that introduces the current list
+    for block in _blocks(text):
+        if block.kind == "heading":
+            before, lead, topic = "", (0, 0), text[block.start : block.end]
+        elif block.kind == "table":
+            for unit in _rows(text, block, passage):
+                found.append(replace(unit, before=before, topic=topic, first=not found))
+                before = unit.text
+        elif block.kind in ("item", "code"):
+            introduced = text[slice(*lead)].endswith(":")
+            intro = (lead,) if introduced else ()
+            if introduced and introducing is not None:
+                items.append((block.start, block.end))
+                found[introducing] = _with_list(found[introducing], items)
+            for span in _parts(text, block):
+                own = text[slice(*span)]
+                found.append(Unit(passage, (*intro, span), own, text[slice(*lead)], before, topic, not found))
+        else:
+            for span in _shifted(text, block):
+                own = text[slice(*span)]
+                if own.rstrip("\"'»”)* ").endswith("?"):
+                    before, lead, topic = "", (0, 0), own
+                    continue
+                found.append(Unit(passage, (span,), own, "", before, topic, not found))
+                before, lead, introducing, items = own, span, len(found) - 1, []
+    return found
+
+
+def _with_list(unit: Unit, items: list[Span]) -> Unit:
+    whole = items[-1][1] - unit.spans[0][0] <= _WHOLE_LIST
+    return replace(unit, spans=(unit.spans[0], *items)) if whole else unit
+
+
+def _blocks(text: str) -> Iterator[_Block]:
+    """Yield the blocks of a text in order. A paragraph and a list item may have several lines."""
+    start = end = -1
+    kind = ""
+    in_fence = False
+    for line in re.finditer(r"[^\n]*\n?", text):
+        content = line.group().rstrip()
+        now = _kind(content, in_fence)
+        if now == "fence":
+            in_fence = not in_fence
+            if not in_fence:
+                continue
+        joins = kind == now and now in ("text", "code", "table") or kind == "item" and now == "text"
+        if start >= 0 and not joins:
+            yield _Block(kind, start, end)
+            start, kind = -1, ""
+        if now in ("", "fence"):
+            continue
+        if start < 0:
+            start, kind = line.start() + len(content) - len(content.lstrip()), now
+        end = line.start() + len(content)
+    if start >= 0:
+        yield _Block(kind, start, end)
+
+
+def _kind(line: str, in_fence: bool) -> str:
+    if _FENCE.match(line):
+        return "fence"
+    if not line:
+        return ""
+    if in_fence:
+        return "code"
+    for kind, pattern in (("heading", _HEADING), ("table", _ROW), ("item", _ITEM)):
+        if pattern.match(line):
+            return kind
+    return "text"
+
+
+def _shifted(text: str, block: _Block) -> Iterator[Span]:
+    for start, end in sentences(text[block.start : block.end]):
+        yield block.start + start, block.start + end
+
+
+def _parts(text: str, block: _Block) -> Iterator[Span]:
+    if block.kind == "item" and block.end - block.start > _LONG_ITEM:
+        yield from _shifted(text, block)
+    else:
+        yield block.start, block.end
+
+
+def _rows(text: str, block: _Block, passage: int) -> Iterator[Unit]:
+    """Yield a unit for each row with several cells, and one for each sentence of a row with a single cell."""
+    lines = [
+        (line.start() + block.start, line.group()) for line in re.finditer(r"[^\n]+", text[block.start : block.end])
+    ]
+    rule = next((index for index, (_, line) in enumerate(lines) if _RULE.fullmatch(line)), 0)
+    names = [cell.group().strip() for _, line in lines[:rule] for cell in _CELL.finditer(line)]
+    header: tuple[Span, ...] = ()
+    if rule and sum(map(bool, names)) > 1:
+        header = ((block.start, lines[rule][0] + len(lines[rule][1].rstrip())),)
+    for start, line in lines[rule + 1 if rule else 0 :]:
+        cells = [(start + cell.start(), start + cell.end()) for cell in _CELL.finditer(line) if cell.group().strip()]
+        if len(cells) == 1:
+            for span in _shifted(text, _Block("text", *cells[0])):
+                yield Unit(passage, (span,), text[slice(*span)])
+        elif cells and not _RULE.fullmatch(line):
+            span = (start, start + len(line.rstrip()))
+            yield Unit(passage, (*header, span), text[slice(*span)], " ".join(names) if header else "", is_row=True)
