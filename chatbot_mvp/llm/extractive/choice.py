@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+import numpy.typing as npt
 
 from chatbot_mvp.llm.base import Grounding
 from chatbot_mvp.llm.extractive.chain import links, title_of
@@ -18,10 +19,13 @@ KEEP_FROM = 0.85
 FIT = 0.25
 LINK = 0.3
 RANK = 0.03
-FIRST = 0.05
-PAIR_FROM = 0.25
+FIRST = 0.1
+PAIR_FROM = 0.2
 SUPPORTS = 12
 NAMED = 0.2
+KNOWN_NAME = 0.5
+SAME_PASSAGE = 0.6
+SUBJECT = 0.1
 
 
 def choose(grounding: Grounding) -> list[Unit]:
@@ -34,17 +38,22 @@ def choose(grounding: Grounding) -> list[Unit]:
     if not units or not known:
         return []
     scores = compare(grounding, units, wanted, analyzer)
-    prior = np.array([FIRST * unit.first - RANK * unit.passage for unit in units])
-    extra = FIT * scores.fit + prior
+    of = np.array([unit.passage for unit in units])
+    extra = FIT * scores.fit - RANK * of
     single = scores.cover @ scores.weights + extra
     single[~scores.own.any(axis=1)] = -np.inf
     best = int(single.argmax())
     if not np.isfinite(single[best]):
         return []
-    link = links(units, grounding.passages, analyzer)
-    titles = [set(analyzer.terms(title_of(passage))) for passage in grounding.passages]
+    titles = [frozenset(analyzer.terms(title_of(passage))) for passage in grounding.passages]
     named = np.array([bool(title) and title <= known for title in titles])
-    pair = _best_pair(scores, single, extra, link, named, wanted.either)
+    tie = _ties(links(units, grounding.passages, analyzer), of, named)
+    extra = extra + FIRST * np.array([unit.first for unit in units])
+    if wanted.either:
+        own_name = np.array([bool(titles[unit.passage] & terms) for unit, terms in zip(units, scores.terms, strict=True)])
+        tie = np.maximum(tie, np.where(named[of] & named[of][:, None], NAMED, 0))
+        extra = extra + SUBJECT * own_name
+    pair = _best_pair(scores, extra, tie, of)
     if pair and pair[0] - single[best] >= PAIR_FROM:
         return [units[pair[1]], units[pair[2]]]
     order = [int(row) for row in np.argsort(-single, kind="stable")]
@@ -52,21 +61,27 @@ def choose(grounding: Grounding) -> list[Unit]:
     return sorted((units[row] for row in keep), key=lambda unit: (unit.passage, unit.start))
 
 
+def _ties(link: Floats, of: npt.NDArray[np.int64], named: npt.NDArray[np.bool_]) -> Floats:
+    """Return how plainly two units belong together because one names the other's passage, shape (U, U), 0-LINK."""
+    link = np.where(named, KNOWN_NAME * link, link)
+    between = np.zeros((len(named), len(named)))
+    np.maximum.at(between, of, link)
+    passages = SAME_PASSAGE * np.maximum(between, between.T)
+    forward = link[:, of]
+    tie = LINK * np.maximum(np.maximum(forward, forward.T), passages[of][:, of])
+    return np.where(of == of[:, None], 0.0, tie)
+
+
 def _best_pair(
-    scores: Scores, single: Floats, extra: Floats, link: Floats, named: np.ndarray, either: bool
+    scores: Scores, extra: Floats, tie: Floats, of: npt.NDArray[np.int64]
 ) -> tuple[float, int, int] | None:
-    """Return (score, supporting unit, answering unit) of the best pair of linked units of two passages."""
-    of = np.array([unit.passage for unit in scores.units])
+    """Return (score, supporting unit, answering unit) of the best pair of units of two passages."""
     base = scores.cover @ scores.weights + extra
     best: tuple[float, int, int] | None = None
     for support in np.argsort(-base, kind="stable")[:SUPPORTS]:
-        tie = np.maximum(link[support][of], link[:, of[support]])
-        tie = LINK * tie
-        if either:
-            tie = np.maximum(tie, NAMED * (named[of] & named[of[support]]))
         union = np.maximum(scores.cover, scores.cover[support]) @ scores.weights
-        value = union + extra + tie - RANK * of[support]
-        value[(of == of[support]) | (tie == 0)] = -np.inf
+        value = union + extra + tie[support] - RANK * of[support]
+        value[tie[support] == 0] = -np.inf
         answer = int(value.argmax())
         if np.isfinite(value[answer]) and (best is None or value[answer] > best[0]):
             best = (float(value[answer]), int(support), answer)

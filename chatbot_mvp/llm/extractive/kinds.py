@@ -84,6 +84,13 @@ _POLAR = re.compile(
 )
 _LIFE = re.compile(r"\([^()]*\b1?\d{3}\b[^()]*[-–—][^()]*\b1?\d{3}\b[^()]*\)|\((?:born|nacid[oa]|b\.)[^()]*\)")
 _LIVED = re.compile(r"\b(?:naci\w*|nace|muri\w*|muert[eo]|fallec\w*|born|die[ds]?|death|birth\w*)\b")
+_EARLIER = re.compile(
+    r"\b(?:antes|despues|primer[oa]?|mas (?:antigu|viej|jov|recient|moder|tard)\w*|mayor edad|"
+    r"first|earlier|later|older|oldest|younger|youngest|newer|before|recently|born)\b"
+)
+_MORE = re.compile(
+    r"\b(?:mas|menos|mayor|menor|more|less|fewer|most|larger|largest|longer|longest|bigger|taller|higher|greater|\w+est)\b"
+)
 _EITHER = re.compile(r"(?<=\w|»|\"|”|\)|,) (?:o|u|or) ")
 _PLACED = re.compile(
     r"\b(?:en|a|al|de|del|desde|hasta|hacia|in|at|near|from|of|to|on)\s+(?:(?:el|la|los|las|the)\s+)?[A-ZÁÉÍÓÚÑ]"
@@ -116,6 +123,8 @@ def asked(question: str, analyzer: Analyzer) -> Asked:
     nouns = analyzer.terms(rest)
     noun = nouns[0] if nouns and kind in ("number", "what") else ""
     either = bool(_EITHER.search(clause)) or bool(re.search(r"\b(?:both|same|mism[oa]s?|amb[oa]s)\b", plain))
+    if either and kind in ("what", "who", "yes_no"):
+        kind = "when" if _EARLIER.search(plain) else "number" if _MORE.search(plain) else "what"
     return Asked(kind, noun, either, bool(_LIVED.search(plain)))
 
 
@@ -154,8 +163,8 @@ class Fit:
             "who": lambda text, plain: self._name(text),
             "where": lambda text, plain: self._place(text),
             "why": lambda text, plain: float(bool(_WHY.search(plain))),
-            "how": lambda text, plain: float(bool(_HOW.search(plain))),
-            "yes_no": lambda text, plain: float(bool(_POLAR.search(plain))),
+            "how": lambda text, plain: 0.5 * bool(_HOW.search(plain)),
+            "yes_no": lambda text, plain: 0.5 * bool(_POLAR.search(plain)),
         }
         self._measure = measures.get(wanted.kind)
 

@@ -17,8 +17,9 @@ _ITEM = re.compile(r"\s*(?:[-*+•]|\d{1,3}[.)])\s+\S")
 _ROW = re.compile(r"\s*\|")
 _RULE = re.compile(r"[\s|:-]*-[\s|:-]*")
 _CELL = re.compile(r"[^|]+")
-_LONG_ITEM = 400
-"""A list item of more characters is split into its sentences."""
+_INITIALS = re.compile(r"(?:\b\w\.)+$")
+_LONG = 400
+"""A list item of more characters is split into its sentences, a code block into its lines."""
 _WHOLE_LIST = 450
 """A list of at most this many characters is quoted whole together with the line that introduces the list."""
 
@@ -110,7 +111,7 @@ def _blocks(text: str) -> Iterator[_Block]:
             in_fence = not in_fence
             if not in_fence:
                 continue
-        joins = kind == now and now in ("text", "code", "table") or kind == "item" and now == "text"
+        joins = (kind == now and now in ("text", "code", "table")) or (kind == "item" and now == "text")
         if start >= 0 and not joins:
             yield _Block(kind, start, end)
             start, kind = -1, ""
@@ -137,15 +138,34 @@ def _kind(line: str, in_fence: bool) -> str:
 
 
 def _shifted(text: str, block: _Block) -> Iterator[Span]:
+    """Yield the sentences of a block. One that begins in the middle ("190 (1976) was" after "429 U.S.") is joined."""
+    begin = last = -1
     for start, end in sentences(text[block.start : block.end]):
-        yield block.start + start, block.start + end
+        start, end = block.start + start, block.start + end
+        if begin >= 0 and _goes_on(text[begin:last], text[start:end]):
+            last = end
+            continue
+        if begin >= 0:
+            yield begin, last
+        begin, last = start, end
+    if begin >= 0:
+        yield begin, last
+
+
+def _goes_on(sentence: str, following: str) -> bool:
+    return sentence.endswith(".") and (
+        following[0].islower() or bool(_INITIALS.search(sentence) and following[0].isdigit())
+    )
 
 
 def _parts(text: str, block: _Block) -> Iterator[Span]:
-    if block.kind == "item" and block.end - block.start > _LONG_ITEM:
+    if block.end - block.start <= _LONG:
+        yield block.start, block.end
+    elif block.kind == "item":
         yield from _shifted(text, block)
     else:
-        yield block.start, block.end
+        for line in re.finditer(r"[^\n]*\S", text[block.start : block.end]):
+            yield block.start + line.start(), block.start + line.end()
 
 
 def _rows(text: str, block: _Block, passage: int) -> Iterator[Unit]:
