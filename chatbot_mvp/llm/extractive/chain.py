@@ -15,13 +15,14 @@ from chatbot_mvp.text import Analyzer
 from chatbot_mvp.types import Chunk
 
 _PARENTHESIS = re.compile(r"\s*\([^)]*\)\s*$")
+_NUMBERING = re.compile(r"^\s*\d[\d.]*\s+")
 _LEAST = 0.4
 """A name is recognised if it has at least this share of a title, by the rarity of the words."""
 
 
 def title_of(passage: Chunk) -> str:
-    """Return the innermost heading of a passage, without a qualifier in parentheses."""
-    return _PARENTHESIS.sub("", passage.section.rpartition(" > ")[2])
+    """Return the innermost heading of a passage, without its number or a qualifier in parentheses."""
+    return _NUMBERING.sub("", _PARENTHESIS.sub("", passage.section.rpartition(" > ")[2]))
 
 
 def links(units: Sequence[Unit], passages: Sequence[Chunk], analyzer: Analyzer) -> Floats:
@@ -45,8 +46,9 @@ def links(units: Sequence[Unit], passages: Sequence[Chunk], analyzer: Analyzer) 
             here = [term for term in title if term in present[row]]
             if not here or not any(term in capitals for term in here):
                 continue
-            if len(here) < len(title) and not any(
-                term in capitals and shared[term] == 1 and term not in titles[unit.passage] for term in here
+            if len(here) < len(title) and (
+                passages[column].doc_id == passages[unit.passage].doc_id
+                or not any(term in capitals and shared[term] == 1 and term not in titles[unit.passage] for term in here)
             ):
                 continue
             share = sum(rarity[term] for term in here) / sum(rarity[term] for term in title)

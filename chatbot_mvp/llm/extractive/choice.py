@@ -18,10 +18,12 @@ MAX_UNITS = 3
 KEEP_FROM = 0.85
 FIT = 0.25
 LINK = 0.3
-RANK = 0.03
+RANK = 0.04
 FIRST = 0.1
-PAIR_FROM = 0.2
+PAIR_FROM = 0.25
 SUPPORTS = 12
+THIRD = 0.6
+GAIN = 0.25
 NAMED = 0.2
 KNOWN_NAME = 0.5
 SAME_PASSAGE = 0.6
@@ -47,7 +49,9 @@ def choose(grounding: Grounding) -> list[Unit]:
         return []
     titles = [frozenset(analyzer.terms(title_of(passage))) for passage in grounding.passages]
     named = np.array([bool(title) and title <= known for title in titles])
-    tie = _ties(links(units, grounding.passages, analyzer), of, named)
+    documents = np.array([passage.doc_id for passage in grounding.passages])
+    apart = documents != documents[:, None]
+    tie = _ties(links(units, grounding.passages, analyzer), of, named, apart)
     extra = extra + FIRST * np.array([unit.first for unit in units])
     if wanted.either:
         own_name = np.array([bool(titles[unit.passage] & terms) for unit, terms in zip(units, scores.terms, strict=True)])
@@ -55,18 +59,26 @@ def choose(grounding: Grounding) -> list[Unit]:
         extra = extra + SUBJECT * own_name
     pair = _best_pair(scores, extra, tie, of)
     if pair and pair[0] - single[best] >= PAIR_FROM:
-        return [units[pair[1]], units[pair[2]]]
+        two = [pair[1], pair[2]]
+        both = scores.cover[two].max(axis=0)
+        gain = np.maximum(scores.cover, both) @ scores.weights - both @ scores.weights
+        value = gain + extra + tie[two].max(axis=0)
+        value[two] = -np.inf
+        third = int(value.argmax())
+        if value[third] >= THIRD and gain[third] >= GAIN:
+            two.append(third)
+        return [units[row] for row in two]
     order = [int(row) for row in np.argsort(-single, kind="stable")]
     keep = [row for row in order[:MAX_UNITS] if single[row] >= KEEP_FROM * single[best]]
     return sorted((units[row] for row in keep), key=lambda unit: (unit.passage, unit.start))
 
 
-def _ties(link: Floats, of: npt.NDArray[np.int64], named: npt.NDArray[np.bool_]) -> Floats:
+def _ties(link: Floats, of: npt.NDArray[np.int64], named: npt.NDArray[np.bool_], apart: npt.NDArray[np.bool_]) -> Floats:
     """Return how plainly two units belong together because one names the other's passage, shape (U, U), 0-LINK."""
     link = np.where(named, KNOWN_NAME * link, link)
     between = np.zeros((len(named), len(named)))
     np.maximum.at(between, of, link)
-    passages = SAME_PASSAGE * np.maximum(between, between.T)
+    passages = SAME_PASSAGE * np.maximum(between, between.T) * apart
     forward = link[:, of]
     tie = LINK * np.maximum(np.maximum(forward, forward.T), passages[of][:, of])
     return np.where(of == of[:, None], 0.0, tie)
