@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
@@ -27,7 +28,7 @@ GAIN = 0.25
 NAMED = 0.2
 KNOWN_NAME = 0.5
 SAME_PASSAGE = 0.6
-SUBJECT = 0.1
+SUBJECT = 0.2
 
 
 def choose(grounding: Grounding) -> list[Unit]:
@@ -53,11 +54,11 @@ def choose(grounding: Grounding) -> list[Unit]:
     apart = documents != documents[:, None]
     tie = _ties(links(units, grounding.passages, analyzer), of, named, apart)
     extra = extra + FIRST * np.array([unit.first for unit in units])
-    if wanted.either:
-        own_name = np.array([bool(titles[unit.passage] & terms) for unit, terms in zip(units, scores.terms, strict=True)])
-        tie = np.maximum(tie, np.where(named[of] & named[of][:, None], NAMED, 0))
-        extra = extra + SUBJECT * own_name
-    pair = _best_pair(scores, extra, tie, of)
+    compared = wanted.either and bool(named.sum() > 1)
+    if compared:
+        tie = np.where(named[of] & named[of][:, None] & (of != of[:, None]), NAMED, 0.0)
+        extra = extra + SUBJECT * _names_subject(scores, titles, named)
+    pair = _best_pair(scores, extra, tie, of, compared)
     if pair and pair[0] - single[best] >= PAIR_FROM:
         two = [pair[1], pair[2]]
         both = scores.cover[two].max(axis=0)
@@ -73,6 +74,13 @@ def choose(grounding: Grounding) -> list[Unit]:
     return sorted((units[row] for row in keep), key=lambda unit: (unit.passage, unit.start))
 
 
+def _names_subject(scores, titles, named):
+    """Return for each unit whether it has a word of its passage's title that no other compared title has."""
+    seen = Counter(term for title, is_named in zip(titles, named, strict=True) if is_named for term in title)
+    own = [frozenset(term for term in title if seen[term] <= 1) for title in titles]
+    return np.array([bool(own[unit.passage] & terms) for unit, terms in zip(scores.units, scores.terms, strict=True)])
+
+
 def _ties(link: Floats, of: npt.NDArray[np.int64], named: npt.NDArray[np.bool_], apart: npt.NDArray[np.bool_]) -> Floats:
     """Return how plainly two units belong together because one names the other's passage, shape (U, U), 0-LINK."""
     link = np.where(named, KNOWN_NAME * link, link)
@@ -85,14 +93,14 @@ def _ties(link: Floats, of: npt.NDArray[np.int64], named: npt.NDArray[np.bool_],
 
 
 def _best_pair(
-    scores: Scores, extra: Floats, tie: Floats, of: npt.NDArray[np.int64]
+    scores: Scores, extra: Floats, tie: Floats, of: npt.NDArray[np.int64], compared: bool
 ) -> tuple[float, int, int] | None:
     """Return (score, supporting unit, answering unit) of the best pair of units of two passages."""
     base = scores.cover @ scores.weights + extra
     best: tuple[float, int, int] | None = None
     for support in np.argsort(-base, kind="stable")[:SUPPORTS]:
         union = np.maximum(scores.cover, scores.cover[support]) @ scores.weights
-        value = union + extra + tie[support] - RANK * of[support]
+        value = union + extra + tie[support] + (extra[support] if compared else -RANK * of[support])
         value[tie[support] == 0] = -np.inf
         answer = int(value.argmax())
         if np.isfinite(value[answer]) and (best is None or value[answer] > best[0]):

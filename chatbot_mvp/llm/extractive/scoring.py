@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -47,25 +47,24 @@ class Scores:
 def compare(grounding: Grounding, units: Sequence[Unit], wanted: Asked, analyzer: Analyzer) -> Scores:
     """Compare units with the question of ``grounding``."""
     question = list(dict.fromkeys(analyzer.terms(grounding.question)))
-    own_terms = tuple(frozenset(analyzer.terms(unit.text)) for unit in units)
+    known: dict[str, frozenset[str]] = {}
+    matches: dict[str, Floats] = {}
+
+    def match(text: str) -> Floats:
+        if text not in matches:
+            known[text] = frozenset(analyzer.terms(text))
+            matches[text] = _match(question, known[text])
+        return matches[text]
+
+    own = np.array([np.maximum(match(unit.text), LEAD * match(unit.lead)) for unit in units])
+    headings = [match(passage.section) for passage in grounding.passages]
+    around = [
+        np.maximum(HEADING * np.maximum(headings[unit.passage], match(unit.topic)), BEFORE * match(unit.before))
+        for unit in units
+    ]
+    cover = np.maximum(own, around)
+    own_terms = tuple(known[unit.text] for unit in units)
     seen = Counter(term for terms in own_terms for term in terms)
-    headings = [frozenset(analyzer.terms(passage.section)) for passage in grounding.passages]
-    cache: dict[str, frozenset[str]] = {}
-
-    def terms_of(text: str) -> frozenset[str]:
-        if text not in cache:
-            cache[text] = frozenset(analyzer.terms(text))
-        return cache[text]
-
-    own = np.zeros((len(units), len(question)))
-    cover = np.zeros_like(own)
-    for row, (unit, terms) in enumerate(zip(units, own_terms, strict=True)):
-        own[row] = np.maximum(_match(question, terms), LEAD * _match(question, terms_of(unit.lead)))
-        around = np.maximum(
-            HEADING * _match(question, headings[unit.passage] | terms_of(unit.topic)),
-            BEFORE * _match(question, terms_of(unit.before)),
-        )
-        cover[row] = np.maximum(own[row], around)
     weights = np.array([math.log(1 + len(units) / (1 + seen[term])) for term in question])
     weights *= [CLASS_NOUN if wanted.kind == "what" and term == wanted.noun else 1.0 for term in question]
     weights *= cover.any(axis=0)
@@ -82,8 +81,7 @@ def compare(grounding: Grounding, units: Sequence[Unit], wanted: Asked, analyzer
     )
 
 
-def _match(question: Sequence[str], terms: Iterable[str]) -> Floats:
+def _match(question: Sequence[str], terms: frozenset[str]) -> Floats:
     """Return 0-1 for each term of the question: 1 if it is among ``terms``, less if only another form of it is."""
-    known = frozenset(terms)
-    starts = {term[:PREFIX] for term in known if len(term) >= PREFIX and not term.isdigit()}
-    return np.array([1.0 if term in known else OTHER_FORM * (term[:PREFIX] in starts) for term in question])
+    starts = {term[:PREFIX] for term in terms if len(term) >= PREFIX and not term.isdigit()}
+    return np.array([1.0 if term in terms else OTHER_FORM * (term[:PREFIX] in starts) for term in question])
