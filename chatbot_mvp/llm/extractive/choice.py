@@ -1,115 +1,99 @@
-"""Choose the units that answer a question."""
+"""Choose the units that answer a question.
+
+All values are in shares of the question's terms, weighted by rarity: 1 is a unit that has every term. The constants
+were set on even rows of development data and checked on the odd ones (see ``benchmarks/demo_answers.py``).
+"""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from chatbot_mvp.llm.base import Grounding
-from chatbot_mvp.llm.extractive.chain import links, title_of
+from chatbot_mvp.llm.extractive.chain import Ties, ties
 from chatbot_mvp.llm.extractive.kinds import asked
+from chatbot_mvp.llm.extractive.reader import Reader
 from chatbot_mvp.llm.extractive.scoring import Floats, Scores, compare
 from chatbot_mvp.llm.extractive.units import Unit, units_of
-from chatbot_mvp.text import Analyzer
 
+FIT = 0.25
+"""Value of offering the kind of answer asked for."""
+CLOSE = 0.3
+"""Value of being the unit that is closest in meaning to the question."""
+RANK = 0.04
+"""Loss for each rank that a unit's passage stands behind the best one."""
 MAX_UNITS = 3
 KEEP_FROM = 0.85
-FIT = 0.25
-LINK = 0.3
-RANK = 0.04
-FIRST = 0.1
+"""Further units are quoted if they score at least this share of the best one."""
 PAIR_FROM = 0.25
-SUPPORTS = 12
-THIRD = 0.6
-GAIN = 0.25
-NAMED = 0.2
-KNOWN_NAME = 0.5
-SAME_PASSAGE = 0.6
+"""A pair of units is preferred to a single one if it scores at least this much more."""
+FIRST = 0.1
+"""Value, in a pair, of being the sentence with which a passage introduces its subject."""
 SUBJECT = 0.2
+"""Value, in a comparison, of naming the subject that is compared."""
+THIRD_FROM = 0.6
+"""A third unit joins a pair if it scores at least this much with what it adds to the pair, …"""
+THIRD_ADDS = 0.25
+"""… and adds at least this share of the question's terms."""
+_SUPPORTS = 12
+"""The best units that are tried as the first of a pair."""
 
 
 def choose(grounding: Grounding) -> list[Unit]:
     """Return one to three units that answer the question; empty if no unit shares a term with it."""
-    analyzer = Analyzer(grounding.language)
-    wanted = asked(grounding.question, analyzer)
-    units = [unit for number, passage in enumerate(grounding.passages) for unit in units_of(passage.text, number)]
-    known = frozenset(analyzer.terms(grounding.question))
-    units = [unit for unit in _distinct(units) if not known.issuperset(analyzer.terms(unit.text))]
-    if not units or not known:
+    reader = Reader(grounding.language)
+    units = _new_ones(grounding, reader)
+    if not units:
         return []
-    scores = compare(grounding, units, wanted, analyzer)
-    of = np.array([unit.passage for unit in units])
-    extra = FIT * scores.fit - RANK * of
+    wanted = asked(grounding.question, reader)
+    scores = compare(grounding, units, wanted, reader)
+    extra = FIT * scores.fit + CLOSE * scores.closeness - RANK * scores.passage
     single = scores.cover @ scores.weights + extra
     single[~scores.own.any(axis=1)] = -np.inf
-    best = int(single.argmax())
-    if not np.isfinite(single[best]):
+    best = float(single.max())
+    if not np.isfinite(best):
         return []
-    titles = [frozenset(analyzer.terms(title_of(passage))) for passage in grounding.passages]
-    named = np.array([bool(title) and title <= known for title in titles])
-    documents = np.array([passage.doc_id for passage in grounding.passages])
-    apart = documents != documents[:, None]
-    tie = _ties(links(units, grounding.passages, analyzer), of, named, apart)
-    extra = extra + FIRST * np.array([unit.first for unit in units])
-    compared = wanted.either and bool(named.sum() > 1)
-    if compared:
-        tie = np.where(named[of] & named[of][:, None] & (of != of[:, None]), NAMED, 0.0)
-        extra = extra + SUBJECT * _names_subject(scores, titles, named)
-    pair = _best_pair(scores, extra, tie, of, compared)
-    if pair and pair[0] - single[best] >= PAIR_FROM:
-        two = [pair[1], pair[2]]
-        both = scores.cover[two].max(axis=0)
-        gain = np.maximum(scores.cover, both) @ scores.weights - both @ scores.weights
-        value = gain + extra + tie[two].max(axis=0)
-        value[two] = -np.inf
-        third = int(value.argmax())
-        if value[third] >= THIRD and gain[third] >= GAIN:
-            two.append(third)
-        return [units[row] for row in two]
-    order = [int(row) for row in np.argsort(-single, kind="stable")]
-    keep = [row for row in order[:MAX_UNITS] if single[row] >= KEEP_FROM * single[best]]
-    return sorted((units[row] for row in keep), key=lambda unit: (unit.passage, unit.start))
+    tied = ties(scores, grounding.passages, grounding.question, wanted, reader)
+    value, linked = _linked(scores, extra, tied)
+    if value - best >= PAIR_FROM:
+        return [units[row] for row in linked]
+    order = [int(row) for row in np.argsort(-single, kind="stable")[:MAX_UNITS]]
+    keep = [units[row] for row in order if single[row] >= KEEP_FROM * best]
+    return sorted(keep, key=lambda unit: (unit.passage, unit.start))
 
 
-def _names_subject(scores, titles, named):
-    """Return for each unit whether it has a word of its passage's title that no other compared title has."""
-    seen = Counter(term for title, is_named in zip(titles, named, strict=True) if is_named for term in title)
-    own = [frozenset(term for term in title if seen[term] <= 1) for title in titles]
-    return np.array([bool(own[unit.passage] & terms) for unit, terms in zip(scores.units, scores.terms, strict=True)])
+def _new_ones(grounding: Grounding, reader: Reader) -> list[Unit]:
+    """Return the distinct units of all passages that do not only repeat the question."""
+    known = reader.terms(grounding.question)
+    distinct: dict[str, Unit] = {}
+    if known:
+        for number, passage in enumerate(grounding.passages):
+            for unit in units_of(passage.text, number):
+                if not reader.terms(unit.text) <= known:
+                    distinct.setdefault(unit.text, unit)
+    return list(distinct.values())
 
 
-def _ties(link: Floats, of: npt.NDArray[np.int64], named: npt.NDArray[np.bool_], apart: npt.NDArray[np.bool_]) -> Floats:
-    """Return how plainly two units belong together because one names the other's passage, shape (U, U), 0-LINK."""
-    link = np.where(named, KNOWN_NAME * link, link)
-    between = np.zeros((len(named), len(named)))
-    np.maximum.at(between, of, link)
-    passages = SAME_PASSAGE * np.maximum(between, between.T) * apart
-    forward = link[:, of]
-    tie = LINK * np.maximum(np.maximum(forward, forward.T), passages[of][:, of])
-    return np.where(of == of[:, None], 0.0, tie)
+def _linked(scores: Scores, extra: Floats, tied: Ties) -> tuple[float, Sequence[int]]:
+    """Return (value, indexes) of the best units of two passages, or more, that are tied together; (-inf, ()) if none.
 
-
-def _best_pair(
-    scores: Scores, extra: Floats, tie: Floats, of: npt.NDArray[np.int64], compared: bool
-) -> tuple[float, int, int] | None:
-    """Return (score, supporting unit, answering unit) of the best pair of units of two passages."""
-    base = scores.cover @ scores.weights + extra
-    best: tuple[float, int, int] | None = None
-    for support in np.argsort(-base, kind="stable")[:SUPPORTS]:
-        union = np.maximum(scores.cover, scores.cover[support]) @ scores.weights
-        value = union + extra + tie[support] + (extra[support] if compared else -RANK * of[support])
-        value[tie[support] == 0] = -np.inf
+    The first unit leads to the second, which offers the answer: only the second needs to be of the kind asked for. In
+    a comparison, both do.
+    """
+    extra = extra + FIRST * scores.first + SUBJECT * (tied.has_subject & tied.compares)
+    best: tuple[float, Sequence[int]] = (-np.inf, ())
+    for support in np.argsort(-(scores.cover @ scores.weights + extra), kind="stable")[:_SUPPORTS]:
+        together = np.maximum(scores.cover, scores.cover[support]) @ scores.weights
+        cost = extra[support] if tied.compares else -RANK * scores.passage[support]
+        value = np.where(tied.value[support] > 0, together + extra + tied.value[support] + cost, -np.inf)
         answer = int(value.argmax())
-        if np.isfinite(value[answer]) and (best is None or value[answer] > best[0]):
-            best = (float(value[answer]), int(support), answer)
-    return best
-
-
-def _distinct(units: Sequence[Unit]) -> list[Unit]:
-    seen: dict[str, Unit] = {}
-    for unit in units:
-        seen.setdefault(unit.text, unit)
-    return list(seen.values())
+        if value[answer] > best[0]:
+            best = float(value[answer]), (int(support), answer)
+    if not best[1]:
+        return best
+    covered = scores.cover[list(best[1])].max(axis=0)
+    adds = (np.maximum(scores.cover, covered) - covered) @ scores.weights
+    value = np.where(adds >= THIRD_ADDS, adds + extra + tied.value[list(best[1])].max(axis=0), -np.inf)
+    third = int(value.argmax())
+    return (best[0], (*best[1], third)) if value[third] >= THIRD_FROM else best

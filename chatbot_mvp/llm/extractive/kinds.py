@@ -10,7 +10,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from chatbot_mvp.text import Analyzer, fold
+from chatbot_mvp.llm.extractive.reader import Reader
+from chatbot_mvp.text import fold
 
 Kind = Literal["when", "year", "number", "who", "where", "why", "how", "yes_no", "what", ""]
 
@@ -69,8 +70,8 @@ _NUMBER = re.compile(rf"\b(?:\d[\d.,:]*|{_NUMERALS})\b")
 _YEARS = re.compile(r"\b(?:1\d{3}|20\d\d)\b")
 _DATE = re.compile(rf"\b(?:1\d{{3}}|20\d\d|{_MONTHS}|{_DAYS}|\d{{1,2}}[:.]\d\d|\d{{1,2}}/\d{{1,2}})\b")
 _WHY = re.compile(
-    r"\b(?:porque|ya que|puesto que|dado que|debid[oa]s?|gracias a|a causa|por culpa|para que|por ello|asi que|de modo que|"
-    r"because|since|due to|owing to|so that|in order to|as a result|therefore|caused?)\b"
+    r"\b(?:porque|ya que|puesto que|dado que|debid[oa]s?|gracias a|a causa|por culpa|para que|"
+    r"por ello|asi que|de modo que|because|since|due to|owing to|so that|in order to|as a result|therefore|caused?)\b"
 )
 _HOW = re.compile(
     r"\b(?:mediante|usando|utilizando|con (?:el|la|los|las|un|una)|a traves de|para ello|use|utilice|pulse|pulsando|"
@@ -111,16 +112,16 @@ class Asked:
     """True if it is about somebody's birth or death, which encyclopaedias give in parentheses behind the name."""
 
 
-def asked(question: str, analyzer: Analyzer) -> Asked:
+def asked(question: str, reader: Reader) -> Asked:
     """Return what a question asks for.
 
     Args:
-        analyzer: analyzer of the passages' language; its question words are tried.
+        reader: reads the passages' language, whose question words are tried.
     """
     clause = question[question.rfind("¿") + 1 :] if "¿" in question else question
     plain = " ".join(re.sub(r"[^\w\s'-]", " ", fold(clause)).split())
-    kind, rest = _kind_of(clause, plain, analyzer.language, "¿" in question or question.rstrip().endswith("?"))
-    nouns = analyzer.terms(rest)
+    kind, rest = _kind_of(clause, plain, reader.language, "¿" in question or question.rstrip().endswith("?"))
+    nouns = reader.ordered_terms(rest)
     noun = nouns[0] if nouns and kind in ("number", "what") else ""
     either = bool(_EITHER.search(clause)) or bool(re.search(r"\b(?:both|same|mism[oa]s?|amb[oa]s)\b", plain))
     if either and kind in ("what", "who", "yes_no"):
@@ -152,9 +153,9 @@ def _kind_of(clause: str, plain: str, language: str, is_question: bool) -> tuple
 class Fit:
     """Tells how well a text offers the kind of answer that a question asks for."""
 
-    def __init__(self, wanted: Asked, question: str, analyzer: Analyzer) -> None:
-        self._wanted, self._analyzer = wanted, analyzer
-        self._known = frozenset(word.stem for word in analyzer.words(question))
+    def __init__(self, wanted: Asked, question: str, reader: Reader) -> None:
+        self._wanted, self._reader = wanted, reader
+        self._known = frozenset(word.stem for word in reader.words(question))
         self._numbers = frozenset(_NUMBER.findall(fold(question)))
         measures: dict[str, Callable[[str, str], float]] = {
             "when": lambda text, plain: self._new(_DATE, plain),
@@ -184,7 +185,7 @@ class Fit:
         for found in _NUMBER.finditer(plain):
             if found.group() in self._numbers or found.group() in ("un", "una", "uno", "one"):
                 continue
-            following = self._analyzer.terms(plain[found.end() : found.end() + 40])[:2]
+            following = self._reader.ordered_terms(plain[found.end() : found.end() + 40])[:2]
             best = max(best, 1.0 if self._wanted.noun in following else 0.5)
         return best
 
@@ -193,7 +194,7 @@ class Fit:
 
     def _place(self, text: str) -> float:
         for found in _PLACED.finditer(text):
-            word = self._analyzer.words(text[found.end() - 1 : found.end() + 30])
+            word = self._reader.words(text[found.end() - 1 : found.end() + 30])
             if word and word[0].stem not in self._known:
                 return 1.0
         return 0.3 if self._name(text) else 0.0
@@ -201,7 +202,7 @@ class Fit:
     def _names(self, text: str) -> list[int]:
         """Return the sizes, in words, of the capitalised names that hold a word which the question lacks."""
         sizes, run, fresh = [], 0, False
-        for index, word in enumerate(self._analyzer.words(text)):
+        for index, word in enumerate(self._reader.words(text)):
             if word.text[:1].isupper() and not (word.is_stop and not run):
                 run, fresh = run + 1, fresh or word.stem not in self._known
                 lone_start = index == 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,17 +12,22 @@ import numpy.typing as npt
 
 from chatbot_mvp.llm.base import Grounding
 from chatbot_mvp.llm.extractive.kinds import Asked, Fit
+from chatbot_mvp.llm.extractive.reader import Reader
 from chatbot_mvp.llm.extractive.units import Unit
-from chatbot_mvp.text import Analyzer
 
 Floats = npt.NDArray[np.float64]
 
 LEAD = 0.8
+"""A term in the line that introduces a list item, or in a table's column names; in the unit itself it counts 1."""
 HEADING = 0.7
+"""A term in the passage's heading, or in the question that the passage answers."""
 BEFORE = 0.3
+"""A term in the previous sentence."""
 OTHER_FORM = 0.6
-PREFIX = 5
+"""Another form of a term: equal in its first ``_PREFIX`` letters ("estudió", "estudios")."""
 CLASS_NOUN = 0.6
+"""Factor for the weight of the noun behind "which": texts state the city, seldom that it is one."""
+_PREFIX = 5
 
 
 @dataclass(frozen=True)
@@ -30,30 +35,36 @@ class Scores:
     """U units of all passages, compared with the T distinct terms of a question."""
 
     units: tuple[Unit, ...]
-    terms: tuple[frozenset[str], ...]
-    """The terms of each unit's own text."""
     weights: Floats
-    """Weight of each term of the question, shape (T,); they add up to 1."""
+    """Weight of each term of the question, shape (T,), by its rarity in the passages. Their sum is 1, or 0."""
     own: Floats
-    """How well each unit's own text and lead have each term, 0-1, shape (U, T)."""
+    """How well each unit's own text and the line that introduces it have each term, 0-1, shape (U, T)."""
     cover: Floats
     """As ``own``, with the heading and the previous sentence as well."""
     fit: Floats
     """How well each unit offers the kind of answer asked for, 0-1.5, shape (U,)."""
     closeness: Floats
-    """Similarity in meaning of each unit to the question, 0-1, shape (U,); 0 without a model."""
+    """Similarity in meaning of each unit to the question, relative to the other units: 0 for an average unit or less,
+    1 for the closest one, shape (U,). All 0 without ``Grounding.closeness``."""
+    passage: npt.NDArray[np.int64]
+    """Index of each unit's passage, from 0, shape (U,)."""
+    first: npt.NDArray[np.bool_]
+    """Whether each unit is the first one of its passage, shape (U,)."""
 
 
-def compare(grounding: Grounding, units: Sequence[Unit], wanted: Asked, analyzer: Analyzer) -> Scores:
-    """Compare units with the question of ``grounding``."""
-    question = list(dict.fromkeys(analyzer.terms(grounding.question)))
-    known: dict[str, frozenset[str]] = {}
+def compare(grounding: Grounding, units: Sequence[Unit], wanted: Asked, reader: Reader) -> Scores:
+    """Compare units with the question of ``grounding``.
+
+    Args:
+        units: at least one.
+        wanted: what the question asks for.
+    """
+    question = reader.ordered_terms(grounding.question)
     matches: dict[str, Floats] = {}
 
     def match(text: str) -> Floats:
         if text not in matches:
-            known[text] = frozenset(analyzer.terms(text))
-            matches[text] = _match(question, known[text])
+            matches[text] = _match(question, reader.terms(text))
         return matches[text]
 
     own = np.array([np.maximum(match(unit.text), LEAD * match(unit.lead)) for unit in units])
@@ -63,25 +74,32 @@ def compare(grounding: Grounding, units: Sequence[Unit], wanted: Asked, analyzer
         for unit in units
     ]
     cover = np.maximum(own, around)
-    own_terms = tuple(known[unit.text] for unit in units)
-    seen = Counter(term for terms in own_terms for term in terms)
+    seen = Counter(term for unit in units for term in reader.terms(unit.text))
     weights = np.array([math.log(1 + len(units) / (1 + seen[term])) for term in question])
     weights *= [CLASS_NOUN if wanted.kind == "what" and term == wanted.noun else 1.0 for term in question]
     weights *= cover.any(axis=0)
-    total = float(weights.sum())
-    fit = Fit(wanted, grounding.question, analyzer)
+    fit = Fit(wanted, grounding.question, reader)
     return Scores(
-        tuple(units),
-        own_terms,
-        weights / total if total else weights,
-        own,
-        cover,
-        np.array([fit(unit.text) for unit in units]),
-        np.zeros(len(units)),
+        units=tuple(units),
+        weights=weights / (weights.sum() or 1.0),
+        own=own,
+        cover=cover,
+        fit=np.array([fit(unit.text) for unit in units]),
+        closeness=_closeness(grounding.closeness, units),
+        passage=np.array([unit.passage for unit in units]),
+        first=np.array([unit.first for unit in units]),
     )
 
 
 def _match(question: Sequence[str], terms: frozenset[str]) -> Floats:
     """Return 0-1 for each term of the question: 1 if it is among ``terms``, less if only another form of it is."""
-    starts = {term[:PREFIX] for term in terms if len(term) >= PREFIX and not term.isdigit()}
-    return np.array([1.0 if term in terms else OTHER_FORM * (term[:PREFIX] in starts) for term in question])
+    starts = {term[:_PREFIX] for term in terms if len(term) >= _PREFIX and not term.isdigit()}
+    return np.array([1.0 if term in terms else OTHER_FORM * (term[:_PREFIX] in starts) for term in question])
+
+
+def _closeness(measure: Callable[[Sequence[str]], Sequence[float]] | None, units: Sequence[Unit]) -> Floats:
+    # Similarities of embeddings lie close together, and where depends on the model: only their order and their
+    # distances say something.
+    values = np.array(measure([f"{unit.lead} {unit.text}".strip() for unit in units]) if measure else [], np.float64)
+    spread = float(values.max() - values.mean()) if values.size else 0.0
+    return np.clip((values - values.mean()) / spread, 0.0, 1.0) if spread > 1e-9 else np.zeros(len(units))
