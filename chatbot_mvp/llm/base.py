@@ -42,7 +42,7 @@ class Grounding:
     language: str
     """Language of the evidence, "es" or "en"."""
     closeness: Callable[[Sequence[str]], Sequence[float]] | None = field(default=None, compare=False)
-    """Returns the similarity in meaning, 0-1, of each of some texts to the question; None if only words are compared."""
+    """Returns how similar in meaning each of some texts is to the question, 0-1; None to compare words alone."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from chatbot_mvp.llm.extractive.units import Unit, units_of
 
 FIT = 0.25
 """Value of offering the kind of answer asked for."""
-CLOSE = 0.3
+CLOSE = 0.4
 """Value of being the unit that is closest in meaning to the question."""
 RANK = 0.04
 """Loss for each rank that a unit's passage stands behind the best one."""
@@ -58,9 +58,13 @@ def choose(grounding: Grounding) -> list[Unit]:
     value, linked = _linked(scores, extra, tied)
     if value - best >= PAIR_FROM:
         return [units[row] for row in linked]
-    order = [int(row) for row in np.argsort(-single, kind="stable")[:MAX_UNITS]]
-    keep = [units[row] for row in order if single[row] >= KEEP_FROM * best]
-    return sorted(keep, key=lambda unit: (unit.passage, unit.start))
+    keep: list[Unit] = []
+    for row in np.argsort(-single, kind="stable"):
+        if single[row] < KEEP_FROM * best or len(keep) == MAX_UNITS:
+            break
+        if not any(units[row].overlaps(other) for other in keep):
+            keep.append(units[row])
+    return sorted(keep, key=lambda unit: (unit.passage, unit.spans[-1]))
 
 
 def _new_ones(grounding: Grounding, reader: Reader) -> list[Unit]:

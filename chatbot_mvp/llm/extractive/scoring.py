@@ -38,9 +38,9 @@ class Scores:
     weights: Floats
     """Weight of each term of the question, shape (T,), by its rarity in the passages. Their sum is 1, or 0."""
     own: Floats
-    """How well each unit's own text and the line that introduces it have each term, 0-1, shape (U, T)."""
+    """How well each unit's own text has each term, 0-1, shape (U, T)."""
     cover: Floats
-    """As ``own``, with the heading and the previous sentence as well."""
+    """As ``own``, with what introduces the unit, its heading and the previous sentence as well."""
     fit: Floats
     """How well each unit offers the kind of answer asked for, 0-1.5, shape (U,)."""
     closeness: Floats
@@ -67,13 +67,13 @@ def compare(grounding: Grounding, units: Sequence[Unit], wanted: Asked, reader: 
             matches[text] = _match(question, reader.terms(text))
         return matches[text]
 
-    own = np.array([np.maximum(match(unit.text), LEAD * match(unit.lead)) for unit in units])
+    own = np.array([match(unit.text) for unit in units])
     headings = [match(passage.section) for passage in grounding.passages]
-    around = [
-        np.maximum(HEADING * np.maximum(headings[unit.passage], match(unit.topic)), BEFORE * match(unit.before))
-        for unit in units
-    ]
-    cover = np.maximum(own, around)
+    cover = own.copy()
+    for row, unit in enumerate(units):
+        heading = HEADING * np.maximum(headings[unit.passage], match(unit.topic))
+        around = np.maximum(LEAD * match(unit.lead), BEFORE * match(unit.before))
+        cover[row] = np.maximum(own[row], np.maximum(heading, around))
     seen = Counter(term for unit in units for term in reader.terms(unit.text))
     weights = np.array([math.log(1 + len(units) / (1 + seen[term])) for term in question])
     weights *= [CLASS_NOUN if wanted.kind == "what" and term == wanted.noun else 1.0 for term in question]

@@ -21,7 +21,7 @@ _INITIALS = re.compile(r"(?:\b\w\.)+$")
 _LONG = 400
 """A list item of more characters is split into its sentences, a code block into its lines."""
 _WHOLE_LIST = 450
-"""A list of at most this many characters is quoted whole together with the line that introduces the list."""
+"""The line that introduces a list is quoted with the items up to this many characters, but at least with one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,9 +44,9 @@ class Unit:
     """True for the first sentence of the passage."""
     is_row: bool = False
 
-    @property
-    def start(self) -> int:
-        return self.spans[0][0]
+    def overlaps(self, other: Unit) -> bool:
+        """Return whether one of two units is an item of the list that the other one quotes."""
+        return self.passage == other.passage and (self.spans[-1] in other.spans or other.spans[-1] in self.spans)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,8 +95,8 @@ def units_of(text: str, passage: int) -> list[Unit]:
 
 
 def _with_list(unit: Unit, items: list[Span]) -> Unit:
-    whole = items[-1][1] - unit.spans[0][0] <= _WHOLE_LIST
-    return replace(unit, spans=(unit.spans[0], *items)) if whole else unit
+    room = [item for number, item in enumerate(items) if not number or item[1] - unit.spans[0][0] <= _WHOLE_LIST]
+    return replace(unit, spans=(unit.spans[0], *room))
 
 
 def _blocks(text: str) -> Iterator[_Block]:
