@@ -21,8 +21,8 @@ FIT = 0.25
 """Value of offering the kind of answer asked for."""
 CLOSE = 0.4
 """Value of being the unit that is closest in meaning to the question."""
-RANK = 0.04
-"""Loss for each rank that a unit's passage stands behind the best one."""
+RANK = 0.05
+"""A unit's score is divided by one plus this for each rank that its passage stands behind the best one."""
 MAX_UNITS = 3
 KEEP_FROM = 0.85
 """Further units are quoted if they score at least this share of the best one."""
@@ -48,8 +48,8 @@ def choose(grounding: Grounding) -> list[Unit]:
         return []
     wanted = asked(grounding.question, reader)
     scores = compare(grounding, units, wanted, reader)
-    extra = FIT * scores.fit + CLOSE * scores.closeness - RANK * scores.passage
-    single = scores.cover @ scores.weights + extra
+    extra = FIT * scores.fit + CLOSE * scores.closeness
+    single = (scores.cover @ scores.weights + extra) / (1 + RANK * scores.passage)
     single[~scores.own.any(axis=1)] = -np.inf
     best = float(single.max())
     if not np.isfinite(best):
@@ -89,8 +89,9 @@ def _linked(scores: Scores, extra: Floats, tied: Ties) -> tuple[float, Sequence[
     best: tuple[float, Sequence[int]] = (-np.inf, ())
     for support in np.argsort(-(scores.cover @ scores.weights + extra), kind="stable")[:_SUPPORTS]:
         together = np.maximum(scores.cover, scores.cover[support]) @ scores.weights
-        cost = extra[support] if tied.compares else -RANK * scores.passage[support]
-        value = np.where(tied.value[support] > 0, together + extra + tied.value[support] + cost, -np.inf)
+        value = together + extra + tied.value[support] + (extra[support] if tied.compares else 0.0)
+        value = value / (1 + RANK * (scores.passage + scores.passage[support]))
+        value = np.where(tied.value[support] > 0, value, -np.inf)
         answer = int(value.argmax())
         if value[answer] > best[0]:
             best = float(value[answer]), (int(support), answer)
