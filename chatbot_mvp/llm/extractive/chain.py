@@ -20,7 +20,9 @@ LINK = 0.3
 """Value of a tie by a name, in shares of the question's terms."""
 KNOWN_NAME = 0.5
 """Factor if the question itself has the name: it leads to nothing new."""
-SAME_PASSAGE = 0.6
+BACKWARD = 0.5
+"""Factor if the second sentence names the passage of the first one."""
+SAME_PASSAGE = 0.4
 """Factor if not the sentence has the name, but another sentence of its passage."""
 COMPARED = 0.2
 """Value of a tie between sentences about two subjects that the question compares."""
@@ -37,7 +39,8 @@ class Ties:
     """Which of U units belong together."""
 
     value: Floats
-    """Value of each tie, shape (U, U), symmetrical; 0 where there is none, and within a passage."""
+    """Value of going on from each unit to each other one, shape (U, U); 0 where nothing ties them, and within a
+    passage."""
     compares: bool
     """True if the ties are those between the subjects that the question compares."""
     has_subject: npt.NDArray[np.bool_]
@@ -60,7 +63,7 @@ def ties(scores: Scores, passages: Sequence[Chunk], question: str, wanted: Asked
         np.maximum.at(between, of, link)
         around = SAME_PASSAGE * np.maximum(between, between.T) * (documents[:, None] != documents)
         direct = link[:, of]
-        value = LINK * np.maximum(np.maximum(direct, direct.T), around[of][:, of]) * other
+        value = LINK * np.maximum(np.maximum(direct, BACKWARD * direct.T), around[of][:, of]) * other
     return Ties(value, compares, _has_subject(scores, titles, named, reader))
 
 

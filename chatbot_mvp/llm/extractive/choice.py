@@ -34,7 +34,7 @@ SUBJECT = 0.2
 """Value, in a comparison, of naming the subject that is compared."""
 THIRD_FROM = 0.6
 """A third unit joins a pair if it scores at least this much with what it adds to the pair, …"""
-THIRD_ADDS = 0.25
+THIRD_ADDS = 0.3
 """… and adds at least this share of the question's terms."""
 _SUPPORTS = 12
 """The best units that are tried as the first of a pair."""

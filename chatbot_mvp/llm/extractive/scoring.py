@@ -13,7 +13,7 @@ import numpy.typing as npt
 from chatbot_mvp.llm.base import Grounding
 from chatbot_mvp.llm.extractive.kinds import Asked, Fit
 from chatbot_mvp.llm.extractive.reader import Reader
-from chatbot_mvp.llm.extractive.units import Unit
+from chatbot_mvp.llm.extractive.units import Unit, is_question
 
 Floats = npt.NDArray[np.float64]
 
@@ -38,7 +38,7 @@ class Scores:
     weights: Floats
     """Weight of each term of the question, shape (T,), by its rarity in the passages. Their sum is 1, or 0."""
     own: Floats
-    """How well each unit's own text has each term, 0-1, shape (U, T)."""
+    """How well each unit's own text, or the question to which it replies, has each term, 0-1, shape (U, T)."""
     cover: Floats
     """As ``own``, with what introduces the unit, its heading and the previous sentence as well."""
     fit: Floats
@@ -68,6 +68,9 @@ def compare(grounding: Grounding, units: Sequence[Unit], wanted: Asked, reader: 
         return matches[text]
 
     own = np.array([match(unit.text) for unit in units])
+    for row, unit in enumerate(units):
+        if is_question(unit.lead):
+            own[row] = np.maximum(own[row], LEAD * match(unit.lead))
     headings = [match(passage.section) for passage in grounding.passages]
     cover = own.copy()
     for row, unit in enumerate(units):

@@ -35,7 +35,8 @@ class Unit:
     text: str
     """The unit's own text, without the line that introduces it."""
     lead: str = ""
-    """The line that introduces a list item or code block, or the column names of a table row."""
+    """The line that introduces a list item or code block, the column names of a table row, or the question in the
+    passage to which the unit is the reply."""
     before: str = ""
     """The previous sentence of the passage; "" for the first one."""
     topic: str = ""
@@ -64,12 +65,13 @@ def units_of(text: str, passage: int) -> list[Unit]:
         passage: index of the passage, from 0.
     """
     found: list[Unit] = []
-    before, lead, topic = "", (0, 0), ""
+    before, lead, topic, replied = "", (0, 0), "", ""
     items: list[Span] = []
     introducing: int | None = None  # index in ``found`` of the sentence that introduces the current list
     for block in _blocks(text):
         if block.kind == "heading":
             before, lead, topic = "", (0, 0), text[block.start : block.end]
+            replied = topic if is_question(topic) else ""
         elif block.kind == "table":
             for unit in _rows(text, block, passage):
                 found.append(replace(unit, before=before, topic=topic, first=not found))
@@ -86,12 +88,17 @@ def units_of(text: str, passage: int) -> list[Unit]:
         else:
             for span in _shifted(text, block):
                 own = text[slice(*span)]
-                if own.rstrip("\"'»”)* ").endswith("?"):
-                    before, lead, topic = "", (0, 0), own
+                if is_question(own):
+                    before, lead, topic, replied = "", (0, 0), own, own
                     continue
-                found.append(Unit(passage, (span,), own, "", before, topic, not found))
-                before, lead, introducing, items = own, span, len(found) - 1, []
+                found.append(Unit(passage, (span,), own, replied, before, topic, not found))
+                before, lead, replied, introducing, items = own, span, "", len(found) - 1, []
     return found
+
+
+def is_question(text: str) -> bool:
+    """Return whether a sentence or heading of a passage is a question."""
+    return text.rstrip("\"'»”)*_ ").endswith("?")
 
 
 def _with_list(unit: Unit, items: list[Span]) -> Unit:
