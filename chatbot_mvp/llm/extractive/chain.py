@@ -20,7 +20,7 @@ LINK = 0.3
 """Value of a tie by a name, in shares of the question's terms."""
 KNOWN_NAME = 0.5
 """Factor if the question itself has the name: it leads to nothing new."""
-BACKWARD = 0.5
+BACKWARD = 0.25
 """Factor if the second sentence names the passage of the first one."""
 SAME_PASSAGE = 0.4
 """Factor if not the sentence has the name, but another sentence of its passage."""
@@ -61,7 +61,7 @@ def ties(scores: Scores, passages: Sequence[Chunk], question: str, wanted: Asked
         link = _links(scores, passages, titles, reader) * np.where(named, KNOWN_NAME, 1.0)
         between = np.zeros((len(titles), len(titles)))
         np.maximum.at(between, of, link)
-        around = SAME_PASSAGE * np.maximum(between, between.T) * (documents[:, None] != documents)
+        around = SAME_PASSAGE * np.maximum(between, BACKWARD * between.T) * (documents[:, None] != documents)
         direct = link[:, of]
         value = LINK * np.maximum(np.maximum(direct, BACKWARD * direct.T), around[of][:, of]) * other
     return Ties(value, compares, _has_subject(scores, titles, named, reader))

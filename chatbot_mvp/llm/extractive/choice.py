@@ -24,7 +24,7 @@ CLOSE = 0.4
 RANK = 0.05
 """A unit's score is divided by one plus this for each rank that its passage stands behind the best one."""
 MAX_UNITS = 3
-KEEP_FROM = 0.85
+KEEP_FROM = 0.82
 """Further units are quoted if they score at least this share of the best one."""
 PAIR_FROM = 0.25
 """A pair of units is preferred to a single one if it scores at least this much more."""
@@ -74,7 +74,8 @@ def _new_ones(grounding: Grounding, reader: Reader) -> list[Unit]:
     if known:
         for number, passage in enumerate(grounding.passages):
             for unit in units_of(passage.text, number):
-                if not reader.terms(unit.text) <= known:
+                quoted = "\n".join(passage.text[start:end] for start, end in unit.spans)
+                if not reader.terms(quoted) <= known:
                     distinct.setdefault(unit.text, unit)
     return list(distinct.values())
 

@@ -194,8 +194,8 @@ class Fit:
 
     def _place(self, text: str) -> float:
         for found in _PLACED.finditer(text):
-            word = self._reader.words(text[found.end() - 1 : found.end() + 30])
-            if word and word[0].stem not in self._known:
+            words = self._reader.words(text[found.end() - 1 : found.end() + 30])
+            if words and words[0].stem not in self._known and not _DATE.fullmatch(words[0].text.lower()):
                 return 1.0
         return 0.3 if self._name(text) else 0.0
 

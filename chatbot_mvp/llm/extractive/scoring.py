@@ -19,7 +19,7 @@ Floats = npt.NDArray[np.float64]
 
 LEAD = 0.8
 """A term in the line that introduces a list item, or in a table's column names; in the unit itself it counts 1."""
-HEADING = 0.7
+HEADING = 0.5
 """A term in the passage's heading, or in the question that the passage answers."""
 BEFORE = 0.3
 """A term in the previous sentence."""
