@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 from chatbot_mvp.llm.base import ChatRequest, ChatStream, Completion, Grounding, Quote, Usage
-from chatbot_mvp.llm.extractive import choose
+from chatbot_mvp.llm.extractive import Unit, choose
 from chatbot_mvp.llm.streams import FinishedStream
 
 
@@ -26,14 +26,24 @@ class DemoModel:
 
 
 def _answer(grounding: Grounding) -> tuple[str, tuple[Quote, ...]]:
-    """Return (the quotes with their citations, where they are in the passages)."""
-    pieces: list[str] = []
-    quotes: list[Quote] = []
+    """Return (the quotes with their citations, where they are in the passages).
+
+    Units with the same introduction, such as rows of one table, are quoted together, below that introduction.
+    """
+    pieces: list[list[Unit]] = []
     for unit in choose(grounding):
-        text, number = grounding.passages[unit.passage].text, unit.passage + 1
-        fresh = [span for span in unit.spans if Quote(number, *span) not in quotes]
-        pieces.append(
-            "\n".join(text[start:end] for start, end in fresh) + ("\n\n" if unit.is_row else " ") + f"[{number}]"
-        )
-        quotes += [Quote(number, *span) for span in fresh]
-    return "\n\n".join(pieces), tuple(quotes)
+        intro = unit.spans[:-1]
+        if intro and pieces and (pieces[-1][0].passage, pieces[-1][0].spans[:-1]) == (unit.passage, intro):
+            pieces[-1].append(unit)
+        else:
+            pieces.append([unit])
+    texts: list[str] = []
+    quotes: list[Quote] = []
+    for units in pieces:
+        passage, number = grounding.passages[units[0].passage].text, units[0].passage + 1
+        spans = [*units[0].spans, *(unit.spans[-1] for unit in units[1:])]
+        # Behind the last cell of a row, Markdown would not show the citation.
+        gap = "\n\n" if units[0].is_row else " "
+        texts.append("\n".join(passage[start:end] for start, end in spans) + f"{gap}[{number}]")
+        quotes += [Quote(number, start, end) for start, end in spans]
+    return "\n\n".join(texts), tuple(quotes)

@@ -169,6 +169,13 @@ def test_a_table_row_is_quoted_with_the_names_of_its_columns(
     assert reply(question, passage, language=language).text == f"{header}\n| --- | --- |\n{row}\n\n[1]"
 
 
+def test_two_rows_of_a_table_are_quoted_as_one_table() -> None:
+    passage = ("", "| Sala | Aforo |\n| --- | --- |\n| Norte | 40 |\n| Patio | 90 |\n| Sur | 60 |\n")
+    assert reply("¿Qué aforo tienen la sala Norte y la sala Sur?", passage).text == (
+        "| Sala | Aforo |\n| --- | --- |\n| Norte | 40 |\n| Sur | 60 |\n\n[1]"
+    )
+
+
 def test_a_table_of_one_column_is_read_as_text() -> None:
     passage = ("", "| |\n| --- |\n| El horno se limpia en frío. El horno tarda una hora en enfriarse. |")
     assert reply("¿Cuánto tarda el horno en enfriarse?", passage).text == ("El horno tarda una hora en enfriarse. [1]")
