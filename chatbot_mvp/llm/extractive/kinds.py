@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from chatbot_mvp.llm.extractive.reader import Reader
-from chatbot_mvp.text import fold
+from chatbot_mvp.text import Word, fold
 
 Kind = Literal["when", "year", "number", "who", "where", "why", "how", "yes_no", "what", ""]
 
@@ -25,7 +25,7 @@ _AMOUNT = (
     "numero|altura|longitud|edad|porcentaje|cantidad|precio|superficie|distancia|number|age|height|length|population"
 )
 _BEFORE = r"(?:(?:a|al|de|del|en|con|por|para|desde|hasta|sobre|in|on|at|for|from|by|of|to|with|during|about) )?"
-_QUESTION = {
+_QUESTION: dict[str, tuple[tuple[Kind, str], ...]] = {
     "es": (
         ("number", rf"cuant[oa]s?|que (?:{_AMOUNT})|cual es (?:el|la) (?:{_AMOUNT})"),
         ("year", rf"que (?:{_YEAR})"),
@@ -83,7 +83,8 @@ _POLAR = re.compile(
     r"prohib\w+|admit\w+|obligatori[oa]s?|gratuit[oa]s?|gratis|not|never|nobody|none|only|always|except|unless|can|"
     r"cannot|may|must|allowed|permitted|forbidden|free|required|optional)\b"
 )
-_LIFE = re.compile(r"\([^()]*\b1?\d{3}\b[^()]*[-–—][^()]*\b1?\d{3}\b[^()]*\)|\((?:born|nacid[oa]|b\.)[^()]*\)")
+_ASIDE = re.compile(r"\(([^()]{4,200})\)")
+_BORN = re.compile(r"(?:born|nacid[oa]|b\.) ")
 _LIVED = re.compile(r"\b(?:naci\w*|nace|muri\w*|muert[eo]|fallec\w*|born|die[ds]?|death|birth\w*)\b")
 _EARLIER = re.compile(
     r"\b(?:antes|despues|primer[oa]?|mas (?:antigu|viej|jov|recient|moder|tard)\w*|mayor edad|"
@@ -96,6 +97,8 @@ _EITHER = re.compile(r"(?<=\w|»|\"|”|\)|,) (?:o|u|or) ")
 _PLACED = re.compile(
     r"\b(?:en|a|al|de|del|desde|hasta|hacia|in|at|near|from|of|to|on)\s+(?:(?:el|la|los|las|the)\s+)?[A-ZÁÉÍÓÚÑ]"
 )
+
+_END = Word("", "", True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,19 +137,19 @@ def _kind_of(clause: str, plain: str, language: str, is_question: bool) -> tuple
     patterns = _QUESTION[language]
     for kind, words in patterns:
         if found := re.match(rf"{_BEFORE}(?:{words})\b", plain):
-            return kind, plain[found.end() :]  # type: ignore[return-value]
+            return kind, plain[found.end() :]
     if language == "es" and (accent := _ACCENTED.search(clause)):
         start = len(" ".join(re.sub(r"[^\w\s'-]", " ", fold(clause[: accent.start()])).split()))
         for kind, words in patterns:
             if found := re.match(rf"\s*(?:por )?(?:{words})\b", plain[start:]):
-                return kind, plain[start + found.end() :]  # type: ignore[return-value]
+                return kind, plain[start + found.end() :]
     if language == "en":
         if _VERB_FIRST.match(plain):
             return "yes_no", plain
         for order in (("number", "year", "when", "where", "what"), ("who", "when", "where", "why", "how")):
             for kind, words in patterns:
                 if kind in order and (found := re.search(rf"\b(?:{words})\b", plain)):
-                    return kind, plain[found.end() :]  # type: ignore[return-value]
+                    return kind, plain[found.end() :]
     return ("yes_no" if is_question else ""), plain
 
 
@@ -170,12 +173,13 @@ class Fit:
         self._measure = measures.get(wanted.kind)
 
     def __call__(self, text: str) -> float:
-        """Return 0-1: 1 if ``text`` plainly has an answer of the kind that is asked for and that the question lacks."""
+        """Return 1 if ``text`` plainly has an answer of the kind asked for that the question lacks, else less.
+
+        Of a question about a birth or death, 0.5 is added if the text has life dates in parentheses.
+        """
         plain = fold(text)
         fit = self._measure(text, plain) if self._measure else 0.0
-        if self._wanted.life and _LIFE.search(text):
-            fit += 0.5
-        return fit
+        return fit + 0.5 * (self._wanted.life and any(map(_is_life, _ASIDE.findall(text))))
 
     def _new(self, pattern: re.Pattern[str], plain: str) -> float:
         return float(any(found not in self._numbers and found not in self._known for found in pattern.findall(plain)))
@@ -201,15 +205,18 @@ class Fit:
 
     def _names(self, text: str) -> list[int]:
         """Return the sizes, in words, of the capitalised names that hold a word which the question lacks."""
-        sizes, run, fresh = [], 0, False
-        for index, word in enumerate(self._reader.words(text)):
+        sizes: list[int] = []
+        run, fresh = 0, False
+        for index, word in enumerate([*self._reader.words(text), _END]):
             if word.text[:1].isupper() and not (word.is_stop and not run):
                 run, fresh = run + 1, fresh or word.stem not in self._known
-                lone_start = index == 0
                 continue
-            if run and fresh and not (run == 1 and lone_start):
+            if fresh and not run == index == 1:  # the first word of a sentence is always capitalised
                 sizes.append(run)
             run, fresh = 0, False
-        if run and fresh:
-            sizes.append(run)
         return sizes
+
+
+def _is_life(aside: str) -> bool:
+    """Return whether the text of a parenthesis gives life dates: "Soria, 1871 - Ávila, 1948", "born 2 May 1950"."""
+    return bool(_BORN.match(aside)) or (len(_YEARS.findall(aside)) > 1 and bool(re.search("[-–—]", aside)))

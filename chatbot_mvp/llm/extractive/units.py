@@ -15,7 +15,8 @@ _FENCE = re.compile(r"\s*(?:```|~~~)")
 _HEADING = re.compile(r"\s*#{1,6}\s")
 _ITEM = re.compile(r"\s*(?:[-*+•]|\d{1,3}[.)])\s+\S")
 _ROW = re.compile(r"\s*\|")
-_RULE = re.compile(r"[\s|:-]*-[\s|:-]*")
+_RULE = frozenset(" \t|:-")
+"""The characters of the line between a table's column names and its rows."""
 _CELL = re.compile(r"[^|]+")
 _INITIALS = re.compile(r"(?:\b\w\.)+$")
 _LONG = 400
@@ -44,6 +45,7 @@ class Unit:
     first: bool = False
     """True for the first sentence of the passage."""
     is_row: bool = False
+    """True for a table row."""
 
     def overlaps(self, other: Unit) -> bool:
         """Return whether one of two units is an item of the list that the other one quotes."""
@@ -66,7 +68,6 @@ def units_of(text: str, passage: int) -> list[Unit]:
     """
     found: list[Unit] = []
     before, lead, topic, replied = "", (0, 0), "", ""
-    items: list[Span] = []
     introducing: int | None = None  # index in ``found`` of the sentence that introduces the current list
     for block in _blocks(text):
         if block.kind == "heading":
@@ -75,16 +76,16 @@ def units_of(text: str, passage: int) -> list[Unit]:
         elif block.kind == "table":
             for unit in _rows(text, block, passage):
                 found.append(replace(unit, before=before, topic=topic, first=not found))
-                before = unit.text
+                before, lead = unit.text, (0, 0)
         elif block.kind in ("item", "code"):
             introduced = text[slice(*lead)].endswith(":")
             intro = (lead,) if introduced else ()
             if introduced and introducing is not None:
-                items.append((block.start, block.end))
-                found[introducing] = _with_list(found[introducing], items)
+                found[introducing] = _with_item(found[introducing], (block.start, block.end))
             for span in _parts(text, block):
                 own = text[slice(*span)]
-                found.append(Unit(passage, (*intro, span), own, text[slice(*lead)], before, topic, not found))
+                context = replied or text[slice(*lead)]
+                found.append(Unit(passage, (*intro, span), own, context, before, topic, not found))
         else:
             for span in _shifted(text, block):
                 own = text[slice(*span)]
@@ -92,7 +93,7 @@ def units_of(text: str, passage: int) -> list[Unit]:
                     before, lead, topic, replied = "", (0, 0), own, own
                     continue
                 found.append(Unit(passage, (span,), own, replied, before, topic, not found))
-                before, lead, replied, introducing, items = own, span, "", len(found) - 1, []
+                before, lead, replied, introducing = own, span, "", len(found) - 1
     return found
 
 
@@ -101,9 +102,10 @@ def is_question(text: str) -> bool:
     return text.rstrip("\"'»”)*_ ").endswith("?")
 
 
-def _with_list(unit: Unit, items: list[Span]) -> Unit:
-    room = [item for number, item in enumerate(items) if not number or item[1] - unit.spans[0][0] <= _WHOLE_LIST]
-    return replace(unit, spans=(unit.spans[0], *room))
+def _with_item(unit: Unit, item: Span) -> Unit:
+    """Return the sentence that introduces a list with one more item to quote, if there is room for it."""
+    has_room = len(unit.spans) == 1 or item[1] - unit.spans[0][0] <= _WHOLE_LIST
+    return replace(unit, spans=(*unit.spans, item)) if has_room else unit
 
 
 def _blocks(text: str) -> Iterator[_Block]:
@@ -175,12 +177,16 @@ def _parts(text: str, block: _Block) -> Iterator[Span]:
             yield block.start + line.start(), block.start + line.end()
 
 
+def _is_rule(line: str) -> bool:
+    return "-" in line and _RULE.issuperset(line.strip())
+
+
 def _rows(text: str, block: _Block, passage: int) -> Iterator[Unit]:
     """Yield a unit for each row with several cells, and one for each sentence of a row with a single cell."""
     lines = [
         (line.start() + block.start, line.group()) for line in re.finditer(r"[^\n]+", text[block.start : block.end])
     ]
-    rule = next((index for index, (_, line) in enumerate(lines) if _RULE.fullmatch(line)), 0)
+    rule = next((index for index, (_, line) in enumerate(lines) if _is_rule(line)), 0)
     names = [cell.group().strip() for _, line in lines[:rule] for cell in _CELL.finditer(line)]
     header: tuple[Span, ...] = ()
     if rule and sum(map(bool, names)) > 1:
@@ -190,6 +196,6 @@ def _rows(text: str, block: _Block, passage: int) -> Iterator[Unit]:
         if len(cells) == 1:
             for span in _shifted(text, _Block("text", *cells[0])):
                 yield Unit(passage, (span,), text[slice(*span)])
-        elif cells and not _RULE.fullmatch(line):
+        elif cells and not _is_rule(line):
             span = (start, start + len(line.rstrip()))
             yield Unit(passage, (*header, span), text[slice(*span)], " ".join(names) if header else "", is_row=True)
