@@ -14,7 +14,7 @@ from chatbot_mvp.llm.base import Grounding
 from chatbot_mvp.llm.extractive.chain import Ties, ties
 from chatbot_mvp.llm.extractive.kinds import asked
 from chatbot_mvp.llm.extractive.reader import Reader
-from chatbot_mvp.llm.extractive.scoring import Floats, Scores, compare
+from chatbot_mvp.llm.extractive.scoring import Scores, compare
 from chatbot_mvp.llm.extractive.units import Unit, units_of
 
 FIT = 0.25
@@ -48,14 +48,14 @@ def choose(grounding: Grounding) -> list[Unit]:
         return []
     wanted = asked(grounding.question, reader)
     scores = compare(grounding, units, wanted, reader)
-    extra = FIT * scores.fit + CLOSE * scores.closeness
-    single = (scores.cover @ scores.weights + extra) / (1 + RANK * scores.passage)
+    single = scores.cover @ scores.weights + FIT * scores.fit + CLOSE * scores.closeness
+    single /= 1 + RANK * scores.passage
     single[~scores.own.any(axis=1)] = -np.inf
     best = float(single.max())
     if not np.isfinite(best):
         return []
     tied = ties(scores, grounding.passages, grounding.question, wanted, reader)
-    value, linked = _linked(scores, extra, tied)
+    value, linked = _linked(scores, tied)
     if value - best >= PAIR_FROM:
         return [units[row] for row in linked]
     keep: list[Unit] = []
@@ -80,16 +80,19 @@ def _new_ones(grounding: Grounding, reader: Reader) -> list[Unit]:
     return list(distinct.values())
 
 
-def _linked(scores: Scores, extra: Floats, tied: Ties) -> tuple[float, Sequence[int]]:
+def _linked(scores: Scores, tied: Ties) -> tuple[float, Sequence[int]]:
     """Return (value, indexes) of the best units of two passages, or more, that are tied together; (-inf, ()) if none.
 
     The first unit leads to the second, which offers the answer: only the second needs to be of the kind asked for. In
     a comparison, both do.
     """
-    extra = extra + FIRST * scores.first + SUBJECT * (tied.has_subject & tied.compares)
+    extra = FIT * scores.fit + FIRST * scores.first + SUBJECT * (tied.has_subject & tied.compares)
+    close = CLOSE * scores.closeness
     best: tuple[float, Sequence[int]] = (-np.inf, ())
-    for support in np.argsort(-(scores.cover @ scores.weights + extra), kind="stable")[:_SUPPORTS]:
+    for support in np.argsort(-(scores.cover @ scores.weights + extra + close), kind="stable")[:_SUPPORTS]:
+        # Each half of the question is close to one of the two: as for terms, the better one counts.
         together = np.maximum(scores.cover, scores.cover[support]) @ scores.weights
+        together += np.maximum(close, close[support])
         value = together + extra + tied.value[support] + (extra[support] if tied.compares else 0.0)
         value = value / (1 + RANK * (scores.passage + scores.passage[support]))
         value = np.where(tied.value[support] > 0, value, -np.inf)
