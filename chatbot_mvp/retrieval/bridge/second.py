@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from itertools import islice
+from typing import Protocol
 
 import numpy as np
 
@@ -16,7 +17,6 @@ from chatbot_mvp.embedding.base import Vectors
 from chatbot_mvp.retrieval.bridge.arrays import Floats, Ints
 from chatbot_mvp.retrieval.bridge.graph import MentionGraph
 from chatbot_mvp.retrieval.bridge.walk import BridgeWalk, Hops, Question
-from chatbot_mvp.retrieval.indexes.vector_store import VectorStore
 from chatbot_mvp.text import Analyzer, sentences
 from chatbot_mvp.types import Chunk
 
@@ -35,6 +35,14 @@ Embed = Callable[[Sequence[str]], Vectors]
 """Maps texts of queries to unit vectors, shape (texts, dimensions)."""
 
 
+class Nearest(Protocol):
+    """What the second round needs of a ``VectorStore``, which documents the methods."""
+
+    def search(self, queries: Vectors, limit: int) -> list[list[tuple[int, float]]]: ...
+
+    def similarities(self, query: Vectors, rows: Ints) -> Vectors: ...
+
+
 class SecondRound:
     """Adds the results of second queries to questions. Safe to share between threads.
 
@@ -45,7 +53,7 @@ class SecondRound:
     """
 
     def __init__(
-        self, graph: MentionGraph, analyzer: Analyzer, chunks: Sequence[Chunk], embed: Embed, vectors: VectorStore
+        self, graph: MentionGraph, analyzer: Analyzer, chunks: Sequence[Chunk], embed: Embed, vectors: Nearest
     ) -> None:
         self._graph = graph
         self._analyzer = analyzer

@@ -149,8 +149,8 @@ class BridgeWalk:
         self._analyzer = analyzer
         self._corpus = Corpus.of(graph)
         self._scratch = Scratch(self._corpus)
-        self._weights = weights and _vectors_of(weights)
-        self._first_weights = weights and _vectors_of(weights.first or weights)
+        self._weights = None if weights is None else _vectors_of(weights)
+        self._first_weights = None if weights is None else _vectors_of(weights.first or weights)
 
     def rank(self, questions: Sequence[Question], limit: int, first_round: bool = False) -> list[Ranking]:
         """Rank the documents found for each question and the documents linked to them.

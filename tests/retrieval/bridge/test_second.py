@@ -40,7 +40,7 @@ def second_round(made: CorpusIndex, embedder: FakeEmbedder) -> SecondRound:
 def test_a_second_query_has_the_open_words_and_the_new_names_of_the_best_sentence(tmp_path: Path) -> None:
     """ "Kestrel Bridge" and "designer" are covered; 1931 is in another sentence."""
     query = second_round(index(tmp_path), FakeEmbedder()).query(QUESTION, 0)
-    assert query == "Which village does the of the come from? Ada Vidarte"
+    assert query == "Which village does the of the come from? Ada Vidarte."
 
 
 def test_a_document_that_covers_all_and_adds_no_name_gives_the_question_itself(tmp_path: Path) -> None:
