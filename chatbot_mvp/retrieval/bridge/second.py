@@ -7,7 +7,7 @@ sentence adds. Its vector finds documents that the question does not lead to, be
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from typing import Protocol
 
@@ -26,6 +26,8 @@ _ADDED = 15
 """Number of nearest vectors of each second query that become candidates."""
 _SCALE = 60
 """Rank among the nearest vectors of a second query whose value is 0; the first one's is 1."""
+_BLOCK = 256
+"""Number of second queries that are searched for together."""
 _MAX_WORDS = 256
 """Length of a second query at most."""
 _NAME_WORD = re.compile(r"[A-Z0-9À-ÖØ-Þ][\w'’.-]*")
@@ -69,11 +71,20 @@ class SecondRound:
             for question, first in zip(questions, firsts, strict=True)
             for row in first.rows.tolist()
         ]
-        vectors = iter(self._embed(texts) if texts else ())
+        if not texts:
+            return list(questions)
+        vectors = self._embed(texts)
+        found = self._found(vectors)
+        of_query = zip(vectors, found, strict=True)
         return [
-            self._with_hops(question, first.rows, first.relative, list(islice(vectors, len(first.rows))))
+            self._with_hops(question, first.rows, first.relative, list(islice(of_query, len(first.rows))))
             for question, first in zip(questions, firsts, strict=True)
         ]
+
+    def _found(self, vectors: Vectors) -> Iterator[list[tuple[int, float]]]:
+        """Search for many queries at a time, which is faster, but not for all, which would take much memory."""
+        for begin in range(0, len(vectors), _BLOCK):
+            yield from self._vectors.search(vectors[begin : begin + _BLOCK], _SCALE + 1)
 
     def query(self, question: str, row: int) -> str:
         """Return the second query of a question for a document."""
@@ -93,14 +104,19 @@ class SecondRound:
         names = [word for word in dict.fromkeys(said) if (found := set(terms(word))) and not found & of_question]
         return " ".join([*asked, *names][:_MAX_WORDS]) or question
 
-    def _with_hops(self, question: Question, parents: Ints, prior: Floats, queries: Sequence[Vectors]) -> Question:
+    def _with_hops(
+        self,
+        question: Question,
+        parents: Ints,
+        prior: Floats,
+        queries: Sequence[tuple[Vectors, list[tuple[int, float]]]],
+    ) -> Question:
+        """Add the results of second queries, each a vector and its nearest (row, cosine)."""
         if not len(parents):
             return question
         added: list[int] = []
         low, high = np.zeros((2, len(parents), 1), np.float32)
-        for i, (parent, found) in enumerate(
-            zip(parents.tolist(), self._vectors.search(np.array(queries), _SCALE + 1), strict=True)
-        ):
+        for i, (parent, (_, found)) in enumerate(zip(parents.tolist(), queries, strict=True)):
             others = [(row, cosine) for row, cosine in found if row != parent][:_SCALE]
             added += [row for row, _ in others[:_ADDED]]
             if others:
@@ -108,7 +124,7 @@ class SecondRound:
         scale = np.maximum(high - low, np.float32(1e-6))
 
         def values(rows: Ints) -> Floats:
-            cosines = np.array([self._vectors.similarities(query, rows) for query in queries], np.float32)
+            cosines = np.array([self._vectors.similarities(vector, rows) for vector, _ in queries], np.float32)
             scaled: Floats = np.clip((cosines - low) / scale, 0, 1)
             scaled[parents[:, None] == rows] = 0
             return scaled

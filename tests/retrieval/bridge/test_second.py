@@ -79,3 +79,11 @@ def test_a_strategy_without_vectors_embeds_nothing(tmp_path: Path) -> None:
     settings = Settings(_env_file=None, data_dir=tmp_path, retrieval_strategy="BRIDGE")  # type: ignore[call-arg]
     build_pipeline(CHUNKS, "en", settings, lambda: embedder).retrieve([QUESTION])
     assert embedder.batches == []
+
+
+def test_a_second_query_is_embedded_once_in_two_runs(tmp_path: Path) -> None:
+    embedder = FakeEmbedder()
+    settings = Settings(_env_file=None, data_dir=tmp_path)  # type: ignore[call-arg]
+    for _ in range(2):
+        build_pipeline(CHUNKS, "en", settings, lambda: embedder).retrieve([QUESTION, QUESTION])
+    assert len(embedder.embedded) == len(set(embedder.embedded)) == len(CHUNKS) + 1 + PARENTS
