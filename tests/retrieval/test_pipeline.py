@@ -110,7 +110,7 @@ def test_the_corpus_is_embedded_as_passages_and_a_question_as_a_query_each_once(
     settings: Settings, embedder: FakeEmbedder
 ) -> None:
     for _ in range(2):
-        pipeline_of(settings, embedder).retrieve([QUERIES[0], QUERIES[0]])
+        pipeline_of(settings, embedder, retrieval_strategy="HYBRID").retrieve([QUERIES[0], QUERIES[0]])
     assert sorted(embedder.embedded) == sorted([*TEXTS, QUERIES[0]])
     assert {kind for kind, texts in embedder.batches if QUERIES[0] in texts} == {"query"}
     assert {kind for kind, texts in embedder.batches if TEXTS[0] in texts} == {"passage"}

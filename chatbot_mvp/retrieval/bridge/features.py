@@ -1,7 +1,7 @@
 """Compute the features of candidates: their own match with the question, and their mentions from and to the best ones.
 
-OWN_FEATURES, LINK_FEATURES and VECTOR_FEATURES name the learned weights. In this order they are the rows of a feature
-matrix; its columns are the candidates of one question.
+OWN_FEATURES, LINK_FEATURES, VECTOR_FEATURES and HOP_FEATURES name the learned weights. In this order they are the rows
+of a feature matrix; its columns are the candidates of one question.
 """
 
 from __future__ import annotations
@@ -26,10 +26,14 @@ from chatbot_mvp.retrieval.bridge.shared import shared_words
 OWN_FEATURES = ("hand", "named_idf", "named_exact", "title_match", "length", "hub")
 LINK_FEATURES = ("new_to_top", "forward_new", "pair", "support", "link_count", "words", "words_new")
 VECTOR_FEATURES = ("cosine_scaled", "cosine")
-FEATURES = (*OWN_FEATURES, *LINK_FEATURES, *VECTOR_FEATURES)
+HOP_FEATURES = ("hop", "hop_best")
+"""How near a candidate is to the second queries: with each query weighted by its document's score, and unweighted."""
+FEATURES = (*OWN_FEATURES, *LINK_FEATURES, *VECTOR_FEATURES, *HOP_FEATURES)
 
 HAND, NAMED_IDF, NAMED_EXACT, TITLE_MATCH, LENGTH, HUB = range(6)
-NEW_TO_TOP, FORWARD_NEW, PAIR, SUPPORT, LINK_COUNT, WORDS, WORDS_NEW, COSINE_SCALED, COSINE = range(6, 15)
+NEW_TO_TOP, FORWARD_NEW, PAIR, SUPPORT, LINK_COUNT, WORDS, WORDS_NEW, COSINE_SCALED, COSINE, HOP, HOP_BEST = range(
+    6, 17
+)
 
 _FIRST_PARENTS, _PARENTS = 6, 8
 """Number of best candidates whose links are followed, in the first look and for the features."""
@@ -80,7 +84,7 @@ def all_features(
 
     Returns:
         (mentions between the candidates, features of shape (FEATURES, candidates)). VECTOR_FEATURES are 0 without
-        vectors.
+        vectors, HOP_FEATURES always.
     """
     features = _own(corpus, terms, named, c, place, cosine)
     look = _hand_set(c, bm25, features)

@@ -22,6 +22,8 @@ from chatbot_mvp.retrieval.bridge.features import (
     FEATURES,
     FORWARD_NEW,
     HAND,
+    HOP,
+    HOP_BEST,
     NAMED_IDF,
     SUPPORT,
     all_features,
@@ -46,6 +48,17 @@ _NONE = np.zeros(0, np.float32)
 _NOBODY = np.zeros(0, np.int64)
 
 
+class Hops(NamedTuple):
+    """The results of the second queries of a question (see ``second``). Each belongs to one of Q documents."""
+
+    parents: Ints
+    """Row of the document of each query, shape (Q,)."""
+    prior: Floats
+    """Score of each of these documents relative to the best candidate, 0-1, shape (Q,)."""
+    nearness: Callable[[Ints], Floats]
+    """Maps rows of the corpus to their nearness to each query, 0-1, shape (Q, rows)."""
+
+
 class Question(NamedTuple):
     """A question to rank documents for."""
 
@@ -54,6 +67,8 @@ class Question(NamedTuple):
     """Rows of the nearest vectors, best first; empty without vectors."""
     cosine: Cosine | None = None
     """None without vectors."""
+    hops: Hops | None = None
+    """None without second queries."""
 
 
 @dataclass(frozen=True)
@@ -80,6 +95,9 @@ class Prepared:
     terms: Terms
     candidates: Candidates
     mentions: Mentions
+    hops: tuple[Ints, Floats]
+    """Positions of the Q candidates with a second query, and the nearness of each candidate to each of these queries,
+    shape (Q, candidates)."""
     features: Floats
     """Shape (FEATURES, candidates)."""
     bm25: Floats
@@ -131,19 +149,21 @@ class BridgeWalk:
         self._analyzer = analyzer
         self._corpus = Corpus.of(graph)
         self._scratch = Scratch(self._corpus)
-        self._linear = None if weights is None else linear_weights(weights.linear)
-        self._step = None if weights is None else step_weights(weights.step)
+        self._weights = None if weights is None else _vectors_of(weights)
+        self._first_weights = None if weights is None else _vectors_of(weights.first or weights)
 
-    def rank(self, questions: Sequence[Question], limit: int) -> list[Ranking]:
+    def rank(self, questions: Sequence[Question], limit: int, first_round: bool = False) -> list[Ranking]:
         """Rank the documents found for each question and the documents linked to them.
 
         A ranking does not depend on the other questions.
 
         Args:
             limit: number of documents returned at most.
+            first_round: use the weights of the first round, which were fitted without second queries.
         """
+        weights = self._first_weights if first_round else self._weights
         batches = [questions[begin : begin + _BATCH] for begin in range(0, len(questions), _BATCH)]
-        return [ranking for batch in batches for ranking in self._rank(batch, limit)]
+        return [ranking for batch in batches for ranking in self._rank(batch, limit, weights)]
 
     def prepare(self, questions: Sequence[Question]) -> list[Prepared | None]:
         """Compute candidates and features of each question; None if a question has no candidates."""
@@ -171,20 +191,21 @@ class BridgeWalk:
         """Order the candidates of each question by ``choice.choose``."""
         corpus, sets = self._corpus, self._scratch.sets
         compared = [
-            compare(corpus, p.terms, p.candidates, p.mentions, score, sets)
+            compare(corpus, p.terms, p.candidates, p.mentions, score, p.hops, sets)
             for p, score in zip(prepared, scores, strict=True)
         ]
         return choose(compared, step) if compared else []
 
-    def _rank(self, questions: Sequence[Question], limit: int) -> list[Ranking]:
+    def _rank(self, questions: Sequence[Question], limit: int, weights: tuple[Floats, Floats] | None) -> list[Ranking]:
         prepared = self.prepare(questions)
         asked = [p for p in prepared if p is not None]
-        if self._linear is None or self._step is None:
+        if weights is None:
             scores = [p.features[HAND] for p in asked]
             orders = [best_first(score) for score in scores]
         else:
-            scores = [self._linear @ p.features for p in asked]
-            orders = [order for order, _ in self.choose(asked, scores, self._step)]
+            linear, step = weights
+            scores = [linear @ p.features for p in asked]
+            orders = [order for order, _ in self.choose(asked, scores, step)]
         ranked = iter([_ranking(*one, limit) for one in zip(asked, scores, orders, strict=True)])
         return [Ranking(_NOBODY, _NONE, {}, (_NOBODY, _NONE), 0, 0) if p is None else next(ranked) for p in prepared]
 
@@ -207,8 +228,20 @@ class BridgeWalk:
         mentions, features = all_features(
             self._corpus, found.terms, found.named, c, found.place, bm25, cosines, self._scratch
         )
+        hops = _hops(found.question.hops, c.rows, features)
         added = len(c.rows) - found.retrieved
-        return Prepared(found.terms, c, mentions, features, bm25, found.lexical, added, len(cosines) > 0)
+        return Prepared(found.terms, c, mentions, hops, features, bm25, found.lexical, added, len(cosines) > 0)
+
+
+def _hops(hops: Hops | None, rows: Ints, features: Floats) -> tuple[Ints, Floats]:
+    """Compute ``Prepared.hops``, and set HOP_FEATURES."""
+    if hops is None:
+        return _NOBODY, np.zeros((0, len(rows)), np.float32)
+    nearness = hops.nearness(rows)
+    np.maximum.reduce(nearness * hops.prior[:, None], 0, out=features[HOP])
+    np.maximum.reduce(nearness, 0, out=features[HOP_BEST])
+    asking, parent = (rows[:, None] == hops.parents).nonzero()
+    return asking, nearness.take(parent, axis=0)
 
 
 def _ranking(p: Prepared, score: Floats, order: Ints, limit: int) -> Ranking:
@@ -226,11 +259,15 @@ def _ranking(p: Prepared, score: Floats, order: Ints, limit: int) -> Ranking:
     return Ranking(p.candidates.rows[first], relative, signals, p.found, len(order), p.added)
 
 
+def _vectors_of(weights: Weights) -> tuple[Floats, Floats]:
+    return linear_weights(weights.linear), step_weights(weights.step)
+
+
 def linear_weights(weights: dict[str, float]) -> Floats:
     """Return the weights as a vector in the order of FEATURES; missing ones are 0."""
     return np.array([weights.get(name, 0.0) for name in FEATURES], np.float32)
 
 
 def step_weights(weights: dict[str, float]) -> Floats:
-    """Return the weights as a vector in the order of STEP_FEATURES."""
-    return np.array([weights[name] for name in STEP_FEATURES], np.float32)
+    """Return the weights as a vector in the order of STEP_FEATURES; missing ones are 0."""
+    return np.array([weights.get(name, 0.0) for name in STEP_FEATURES], np.float32)

@@ -19,13 +19,16 @@ class Weights:
     """Name of a feature -> weight."""
     step: dict[str, float]
     """Name of a step feature -> weight."""
+    first: Weights | None = None
+    """Weights of the first round; None if there is only one round."""
 
 
 @cache
 def load_weights(name: str) -> Weights:
     """Load the weights under a name: "BRIDGE" (without features of vectors) or "BRIDGE_HYBRID" (with them)."""
     entry = json.loads(PATH.read_text("utf-8"))[name]
-    return Weights(entry["linear"], entry["step"])
+    first = entry.get("first")
+    return Weights(entry["linear"], entry["step"], first and Weights(first["linear"], first["step"]))
 
 
 @cache

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from chatbot_mvp.retrieval.bridge.second import SecondRound
 from chatbot_mvp.retrieval.bridge.walk import LEXICAL_CANDIDATES, VECTOR_CANDIDATES, BridgeWalk, Question, Ranking
 from chatbot_mvp.retrieval.bridge.weights import load_weights
 from chatbot_mvp.retrieval.indexes.corpus import CorpusIndex
@@ -22,6 +23,7 @@ _SHOWN = 10
 class Bridge(Stage):
     """Ranks the documents that BM25 and vectors find, and the documents linked to those by mentions.
 
+    With vectors there is a second round: each of the best three documents gives a query of its own, which is embedded.
     The first hits are chosen to cover the question together. BM25 scores a term by the better of title and text.
     A knowledge base has no mention graph: there the stage returns the BM25 hits.
     """
@@ -35,6 +37,15 @@ class Bridge(Stage):
         # The weights were fitted twice, with and without the features of vectors.
         fitted = load_weights("BRIDGE" if index.dense is None else "BRIDGE_HYBRID")
         self._walk = BridgeWalk(index.graph, index.analyzer, fitted) if index.graph else None
+        self._second: SecondRound | None = None
+        if index.graph and (dense := index.dense):
+            self._second = SecondRound(
+                index.graph,
+                index.analyzer,
+                index.chunks,
+                lambda texts: dense.cache.embed(dense.embedder, texts, "query"),
+                dense.vectors,
+            )
         # Creating a Hit for every candidate would take as long as the ranking itself.
         self._kept = max(config.retrieval_k, config.kb_top_k, config.reranked if config.reranker else 0)
 
@@ -51,7 +62,10 @@ class Bridge(Stage):
     def _rank(self, traces: Sequence[RetrievalTrace]) -> list[tuple[RetrievalTrace, dict[str, Any]]]:
         if self._walk is None:
             return [self._lexical(trace) for trace in traces]
-        rankings = self._walk.rank([self._question(trace) for trace in traces], self._kept)
+        questions = [self._question(trace) for trace in traces]
+        if self._second is not None:
+            questions = self._second.asked(self._walk, questions)
+        rankings = self._walk.rank(questions, self._kept)
         return [self._ranked(trace, ranking) for trace, ranking in zip(traces, rankings, strict=True)]
 
     def _lexical(self, trace: RetrievalTrace) -> tuple[RetrievalTrace, dict[str, Any]]:

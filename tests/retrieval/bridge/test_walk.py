@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from chatbot_mvp.datasets import load_dataset
 from chatbot_mvp.metrics.ranking.recall import recall_at
-from chatbot_mvp.retrieval.bridge.choice import STEP_FEATURES
-from chatbot_mvp.retrieval.bridge.features import LINK_FEATURES, OWN_FEATURES, VECTOR_FEATURES
+from chatbot_mvp.retrieval.bridge.choice import HOP_STEP_FEATURES, STEP_FEATURES
+from chatbot_mvp.retrieval.bridge.features import HOP_FEATURES, LINK_FEATURES, OWN_FEATURES, VECTOR_FEATURES
 from chatbot_mvp.retrieval.bridge.weights import PATH, load_weights
 from chatbot_mvp.retrieval.pipeline import Pipeline, growing_pipeline
 from chatbot_mvp.retrieval.strategies import STRATEGIES
@@ -120,9 +120,17 @@ def test_the_graph_on_disk_gives_the_ranking_of_the_one_just_built(tmp_path: Pat
 @pytest.mark.parametrize("strategy", WALKING)
 def test_the_weights_are_of_features_that_exist(strategy: str) -> None:
     weights = load_weights(strategy)
-    vectors = VECTOR_FEATURES if STRATEGIES[strategy].needs_vectors else ()
-    assert list(weights.linear) == [*OWN_FEATURES, *LINK_FEATURES, *vectors]
+    without_hops = [name for name in STEP_FEATURES if name not in HOP_STEP_FEATURES]
+    if not STRATEGIES[strategy].needs_vectors:
+        assert list(weights.linear) == [*OWN_FEATURES, *LINK_FEATURES]
+        assert list(weights.step) == without_hops
+        assert weights.first is None
+        return
+    assert list(weights.linear) == [*OWN_FEATURES, *LINK_FEATURES, *VECTOR_FEATURES, *HOP_FEATURES]
     assert list(weights.step) == list(STEP_FEATURES)
+    assert weights.first is not None
+    assert list(weights.first.linear) == [*OWN_FEATURES, *LINK_FEATURES, *VECTOR_FEATURES]
+    assert list(weights.first.step) == without_hops
 
 
 def test_links_help_on_the_bundled_data_set_in_another_language(tmp_path: Path) -> None:
