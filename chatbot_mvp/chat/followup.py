@@ -16,8 +16,9 @@ from chatbot_mvp.text import fold
 
 _FEW_TERMS = 3
 _CLEARLY_MORE = 0.1
-"""Evidence (0-1) that the previous question must add to a question that is only short. For a question that points back,
-the evidence may even fall by this much."""
+"""Evidence (0-1) that the previous question must add to a question that is only short."""
+_MAY_FALL = 0.3
+"""Evidence that a question that points back may lose with the previous question."""
 _OWN_SHARE = 0.5
 """Idf-weighted share (0-1) of the question's own terms that the passages found with the previous question must have."""
 _MAX_CHARS = 400
@@ -61,7 +62,7 @@ def find(pipeline: Pipeline, question: str, history: Sequence[PastTurn], rewrite
     candidates.append((f"{before} {question}", "previous"))
     # One or two words reach high evidence as soon as any passage has them, so a question that points back may lose
     # some of it.
-    wanted = (own.evidence or 0.0) + (_CLEARLY_MORE if cue == "short" else -_CLEARLY_MORE)
+    wanted = (own.evidence or 0.0) + (_CLEARLY_MORE if cue == "short" else -_MAY_FALL)
     for query, how in candidates:
         [trace] = pipeline.retrieve([query])
         if trace.chunks_final and (trace.evidence or 0.0) >= wanted and _about_it(question, cue, trace, pipeline):

@@ -37,7 +37,8 @@ def test_a_line_per_question(clean_env: Path, tmp_path: Path, log_queries: bool)
     assert first["provider"] == "fake"
     assert first["method"] == "BRIDGE_HYBRID"
     assert (first["mode"], second["mode"]) == ("strict", "general")
-    assert (first["outcome"], first["why"], first["topic"]) == ("answered", None, None)
+    assert (first["outcome"], first["why"]) == ("answered", None)
+    assert first["topic"] > 0.5
     assert first["evidence"] > second["evidence"]
     assert isinstance(first["avg_similarity"], float)
     assert (first["query_expanded"], first["reranked"], first["fell_back"]) == (False, False, False)

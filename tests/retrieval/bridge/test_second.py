@@ -9,10 +9,10 @@ import numpy as np
 from chatbot_mvp.retrieval.bridge.second import PARENTS, SecondRound
 from chatbot_mvp.retrieval.bridge.walk import BridgeWalk, Question
 from chatbot_mvp.retrieval.bridge.weights import load_weights
-from chatbot_mvp.retrieval.indexes.corpus import CorpusIndex, build_index
-from chatbot_mvp.retrieval.pipeline import build_pipeline
+from chatbot_mvp.retrieval.indexes.corpus import CorpusIndex, growing_index
+from chatbot_mvp.retrieval.pipeline import growing_pipeline
 from chatbot_mvp.settings.model import Settings
-from chatbot_mvp.types import Chunk
+from chatbot_mvp.types import Chunk, last
 from tests.fakes import FakeEmbedder
 
 TEXTS = {
@@ -27,7 +27,7 @@ QUESTION = "Which village does the designer of the Kestrel Bridge come from?"
 
 
 def index(tmp_path: Path) -> CorpusIndex:
-    return build_index(CHUNKS, "en", tmp_path, FakeEmbedder, with_links=True)
+    return last(growing_index(CHUNKS, "en", tmp_path, FakeEmbedder, with_links=True))
 
 
 def second_round(made: CorpusIndex, embedder: FakeEmbedder) -> SecondRound:
@@ -77,7 +77,7 @@ def test_nearness_lies_between_0_and_1_and_is_0_for_the_document_that_asks(tmp_p
 def test_a_strategy_without_vectors_embeds_nothing(tmp_path: Path) -> None:
     embedder = FakeEmbedder()
     settings = Settings(_env_file=None, data_dir=tmp_path, retrieval_strategy="BRIDGE")  # type: ignore[call-arg]
-    build_pipeline(CHUNKS, "en", settings, lambda: embedder).retrieve([QUESTION])
+    last(growing_pipeline(CHUNKS, "en", settings, lambda: embedder)).retrieve([QUESTION])
     assert embedder.batches == []
 
 
@@ -85,5 +85,5 @@ def test_a_second_query_is_embedded_once_in_two_runs(tmp_path: Path) -> None:
     embedder = FakeEmbedder()
     settings = Settings(_env_file=None, data_dir=tmp_path)  # type: ignore[call-arg]
     for _ in range(2):
-        build_pipeline(CHUNKS, "en", settings, lambda: embedder).retrieve([QUESTION, QUESTION])
+        last(growing_pipeline(CHUNKS, "en", settings, lambda: embedder)).retrieve([QUESTION, QUESTION])
     assert len(embedder.embedded) == len(set(embedder.embedded)) == len(CHUNKS) + 1 + PARENTS

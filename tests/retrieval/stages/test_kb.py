@@ -9,7 +9,7 @@ import pytest
 from chatbot_mvp.documents.chunking import chunk_document
 from chatbot_mvp.embedding.base import Vectors
 from chatbot_mvp.retrieval.pipeline import Pipeline, growing_pipeline
-from chatbot_mvp.retrieval.stages.evidence import WEIGHTS_PATH, logistic
+from chatbot_mvp.retrieval.stages.evidence import MODELS, WEIGHTS_PATH, logistic
 from chatbot_mvp.retrieval.stages.fusion import adaptive_alpha, weighted_scores
 from chatbot_mvp.retrieval.stages.kb_evidence import DENSE_FEATURES, LEXICAL_FEATURES, evidence_features
 from chatbot_mvp.retrieval.trace import Hit
@@ -140,8 +140,9 @@ def test_the_weights_of_one_embedding_model_are_not_used_for_another(settings: S
 
 def test_the_file_of_weights_names_exactly_the_features() -> None:
     weights = json.loads(WEIGHTS_PATH.read_text("utf-8"))
-    assert tuple(weights["lexical"]["features"]) == LEXICAL_FEATURES
-    assert tuple(weights["hybrid"]["features"]) == LEXICAL_FEATURES + DENSE_FEATURES
+    for name, model in MODELS.items():
+        assert tuple(weights[name]["evidence"]["features"]) == model.evidence
+        assert tuple(weights[name]["topic"]["features"]) == model.topic
 
 
 def test_the_logistic_function_by_hand() -> None:
