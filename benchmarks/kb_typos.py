@@ -15,8 +15,10 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+from kb_measure import evaluate_kb
+
 from chatbot_mvp.app import build_app
-from chatbot_mvp.evaluation.kb.questions import evaluate_kb, load_questions
+from chatbot_mvp.evaluation.kb.questions import load_questions
 from chatbot_mvp.settings.model import load_settings
 
 LETTERS = "abcdefghijlmnopqrstuvz"

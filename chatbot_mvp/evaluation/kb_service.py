@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -10,11 +11,13 @@ from typing import Any
 from filelock import FileLock
 
 from chatbot_mvp.chat.citations import Source
-from chatbot_mvp.errors import ChatbotError, EmptyDataset, NoQuestionsKept, RunBusy
+from chatbot_mvp.errors import ChatbotError, EmptyDataset, KbResultNotFound, RunBusy
+from chatbot_mvp.evaluation.archive import RunArchive
 from chatbot_mvp.evaluation.kb.passages import expected_passages, found_passages
 from chatbot_mvp.evaluation.kb.proposals import make_proposals
-from chatbot_mvp.evaluation.kb.questions import KbQuestion, ask_questions, evaluate_kb, load_questions, parse_questions
-from chatbot_mvp.evaluation.kb.results import KbResult, KbResultStore, ResultRow, result_of
+from chatbot_mvp.evaluation.kb.questions import KbQuestion, load_questions, parse_questions, unique_ids
+from chatbot_mvp.evaluation.kb.results import KbResult, KbResultStore, ResultRow
+from chatbot_mvp.evaluation.kb.run_results import KbRunResults, kb_figures
 from chatbot_mvp.evaluation.kb.sets import (
     Origin,
     QuestionSet,
@@ -24,12 +27,14 @@ from chatbot_mvp.evaluation.kb.sets import (
     check_set,
     new_question_id,
 )
+from chatbot_mvp.evaluation.service import RunService
+from chatbot_mvp.evaluation.sources import kb_reference
 from chatbot_mvp.jobs.manager import JobManager, JobStatus
 from chatbot_mvp.knowledge_base.service import KnowledgeBases
 from chatbot_mvp.llm.providers import Providers
-from chatbot_mvp.retrieval.pipeline import fingerprint
+from chatbot_mvp.runs.records import RunFolder
 from chatbot_mvp.settings.live import LiveSettings
-from chatbot_mvp.storage.clock import sortable_stamp, utc_now
+from chatbot_mvp.storage.clock import sortable_stamp
 from chatbot_mvp.types import ProgressCallback, ignore_progress
 
 PROPOSE, RUN = "propose", "run"
@@ -45,21 +50,35 @@ class EvaluationJob:
     """"propose" or "run"."""
     kb_id: str
     made: str
-    """Id of the set or result that the job saves when it succeeds."""
+    """Id of the set that the job saves, or of the run, which is shown when it has finished."""
 
 
 class KbEvaluationService:
     """Evaluates knowledge bases. Safe to share between sessions: holds no state of a single user."""
 
-    def __init__(self, live: LiveSettings, kbs: KnowledgeBases, providers: Providers) -> None:
+    def __init__(
+        self,
+        live: LiveSettings,
+        kbs: KnowledgeBases,
+        providers: Providers,
+        runs: RunService,
+        archive: RunArchive,
+        jobs: JobManager,
+    ) -> None:
+        """
+        Args:
+            jobs: the queue of proposals and of runs over knowledge bases.
+        """
         self._live = live
         self._kbs = kbs
         self._model = providers.current()
         self._sets = QuestionSetStore(live.current.kb_dir)
-        self._results = KbResultStore(live.current.kb_dir)
+        self._earlier = KbResultStore(live.current.kb_dir)
+        self._results = KbRunResults(live.current.results_dir)
         self._folder = live.current.kb_evaluation_jobs_dir
-        # A separate queue, so that a question set does not wait for a long benchmark.
-        self._jobs = JobManager(self._folder)
+        self._runs = runs
+        self._archive = archive
+        self._jobs = jobs
 
     # --- proposals
 
@@ -75,9 +94,13 @@ class KbEvaluationService:
             KbNotFound, KbUnreadable
         """
         self._kbs.store.record(kb_id)
-        return self._submit(
-            PROPOSE, kb_id, name, lambda made, progress: self._make_set(kb_id, name, count, use_model, made, progress)
-        )
+        with self._one_job(kb_id):
+            made = sortable_stamp()
+            job_id = f"{made}-{PROPOSE}-{kb_id}"
+            self._jobs.submit(
+                job_id, name, lambda progress: self._make_set(kb_id, name, count, use_model, made, progress)
+            )
+        return job_id
 
     def propose_now(
         self, kb_id: str, count: int, use_model: bool = True, progress: ProgressCallback = ignore_progress
@@ -187,49 +210,53 @@ class KbEvaluationService:
     # --- runs
 
     def start(self, kb_id: str, set_id: str) -> str:
-        """Run a set's kept questions in the background and return the job's id.
+        """Run a set's kept questions in the background and return the run's id, which is also that of the job.
 
         Raises:
-            KbNotFound, KbUnreadable, QuestionSetNotFound, NoQuestionsKept
+            KbNotFound, KbUnreadable, QuestionSetNotFound, NoQuestionsKept, RunBusy
+            ConfigurationError: the settings cannot be used.
         """
-        self._kbs.store.record(kb_id)
-        questions = self._sets.load(kb_id, set_id)
-        if not questions.kept:
-            raise NoQuestionsKept(name=questions.name)
-        return self._submit(RUN, kb_id, questions.name, lambda made, progress: self._run(questions, made, progress))
+        with self._one_job(kb_id):
+            run = self._runs.prepare(_as_chat(kb_reference(kb_id, set_id)))
+            name = self._sets.load(kb_id, set_id).name
+            self._jobs.submit(run.folder.run_id, name, lambda progress: self._runs.execute(run, progress))
+        return run.folder.run_id
 
     def evaluate_file(
         self, kb_id: str, questions: Path, progress: ProgressCallback = ignore_progress
     ) -> dict[str, Any]:
-        """Run a question file on a knowledge base in this thread and return the figures of ``evaluate_kb``.
+        """Run a question file on a knowledge base in this thread; return ``run_id`` and the figures of ``kb_figures``.
 
         Raises:
             KbNotFound, KbUnreadable, DatasetError
+            RunStopped: the records stay for a resume.
         """
-        loaded = load_questions(questions)
-        pipeline = self._kbs.pipeline(kb_id, progress)
-        document = self._kbs.document(kb_id)
-        return evaluate_kb(pipeline, document, loaded, self._live.current.kb_min_evidence, progress)
+        result = self._runs.run_now(progress, **_as_chat(kb_reference(kb_id, str(questions.resolve()))))
+        return {"run_id": result.run_id, **kb_figures(result)}
 
     def results(self, kb_id: str) -> list[KbResult]:
-        """Return the results of a knowledge base, newest first."""
-        return self._results.all(kb_id)
+        """Return the finished runs of a knowledge base and the results of earlier versions, newest first."""
+        found = [*self._results.all(kb_id, self._archive.runs()[0]), *self._earlier.all(kb_id)]
+        return sorted(found, key=lambda result: result.started_at, reverse=True)
 
     def result(self, kb_id: str, result_id: str) -> KbResult:
-        """Return a result.
+        """Return a finished run as a result, or a result of an earlier version.
 
         Raises:
             KbResultNotFound
         """
-        return self._results.load(kb_id, result_id)
+        try:
+            return self._results.load(kb_id, result_id)
+        except KbResultNotFound:
+            return self._earlier.load(kb_id, result_id)
 
     def delete_result(self, kb_id: str, result_id: str) -> None:
-        """Delete a result.
+        """Delete a result of an earlier version. Runs stay, like every other run.
 
         Raises:
             KbResultNotFound
         """
-        self._results.delete(kb_id, result_id)
+        self._earlier.delete(kb_id, result_id)
 
     def found(self, result: KbResult, row: ResultRow) -> tuple[Source, ...]:
         """Return the passages found for a question, as ``found_passages`` gives them.
@@ -250,9 +277,10 @@ class KbEvaluationService:
     # --- jobs
 
     def jobs(self, kb_id: str) -> list[EvaluationJob]:
-        """Return the jobs of a knowledge base, newest first, including those from before a restart."""
-        found = [_job(status) for status in self._jobs.statuses()]
-        return [job for job in found if job is not None and job.kb_id == kb_id]
+        """Return the jobs of a knowledge base, latest first, including those from before a restart."""
+        found = [self._job(status) for status in self._jobs.statuses()]
+        own = [job for job in found if job is not None and job.kb_id == kb_id]
+        return sorted(own, key=lambda job: (job.status.active, job.status.updated_at), reverse=True)
 
     def stop(self, job_id: str) -> None:
         """Ask a job to stop at the next point where it can stop safely."""
@@ -275,50 +303,40 @@ class KbEvaluationService:
         chosen = model if use_model and not model.needs_evidence else None
         return make_proposals(self._kbs, kb_id, name, count, chosen, progress)
 
-    def _run(self, questions: QuestionSet, result_id: str, progress: ProgressCallback) -> None:
-        started_at = utc_now()
-        kb_id = questions.kb_id
-        pipeline = self._kbs.pipeline(kb_id, progress)
-        pipeline.embed_queries([question.question for question in questions.kept], progress)
-        record, document = self._kbs.store.record(kb_id), self._kbs.store.document(kb_id)
-        asked = ask_questions(pipeline, document, questions.kept, progress)
-        config = pipeline.config
-        self._results.save(
-            result_of(
-                result_id,
-                questions,
-                record.sha256,
-                asked,
-                started_at,
-                fingerprint(config),
-                config.retrieval_strategy,
-                self._live.current.kb_min_evidence,
-            )
-        )
+    @contextmanager
+    def _one_job(self, kb_id: str) -> Iterator[None]:
+        """Hold the right to submit a job of a knowledge base.
 
-    def _submit(self, kind: str, kb_id: str, title: str, work: Callable[[str, ProgressCallback], None]) -> str:
+        Raises:
+            RunBusy: a job of this knowledge base is active.
+        """
         self._folder.mkdir(parents=True, exist_ok=True)
         # Checking for an active job and queueing must be one step, also across processes.
         with FileLock(self._folder / ".submit.lock"):
             active = next((job for job in self.jobs(kb_id) if job.status.active), None)
             if active is not None:
                 raise RunBusy(run_id=active.status.job_id)
-            made = sortable_stamp()
-            job_id = f"{made}-{kind}-{kb_id}"
             self._prune()
-            self._jobs.submit(job_id, title, lambda progress: work(made, progress))
-        return job_id
+            yield
+
+    def _job(self, status: JobStatus) -> EvaluationJob | None:
+        folder = RunFolder(self._live.current.results_dir, status.job_id)
+        if folder.path.is_dir():
+            with suppress(ChatbotError, KeyError):
+                return EvaluationJob(status, RUN, folder.manifest().evaluation["kb_id"], status.job_id)
+        made, kind, kb_id = (*status.job_id.split("-", 2), "", "")[:3]
+        return EvaluationJob(status, kind, kb_id, made) if kind in (PROPOSE, RUN) else None
 
     def _prune(self) -> None:
-        old = sorted((status for status in self._jobs.statuses() if not status.active), key=lambda s: s.job_id)
+        old = sorted((status for status in self._jobs.statuses() if not status.active), key=lambda s: s.updated_at)
         for status in old[: -_KEPT or None]:
             for path in self._folder.glob(f"{status.job_id}.*"):
                 path.unlink(missing_ok=True)
 
 
-def _job(status: JobStatus) -> EvaluationJob | None:
-    made, kind, kb_id = (*status.job_id.split("-", 2), "", "")[:3]
-    return EvaluationJob(status, kind, kb_id, made) if kind in (PROPOSE, RUN) else None
+def _as_chat(reference: str) -> dict[str, Any]:
+    """Return the settings of a run that measures the chat's retrieval on all questions."""
+    return {"mteb_dataset_name": reference, "eval_max_queries": 0, "dev_mode": False, "generation_enabled": False}
 
 
 def _of(questions: Sequence[KbQuestion], origin: Origin) -> tuple[SetQuestion, ...]:
@@ -327,13 +345,8 @@ def _of(questions: Sequence[KbQuestion], origin: Origin) -> tuple[SetQuestion, .
 
 def _unique_ids(questions: Sequence[SetQuestion]) -> tuple[SetQuestion, ...]:
     """Give a new id to questions whose id is missing or repeated, because ids identify the rows of a result."""
-    seen: dict[str, int] = {}
-    found = []
-    for each in questions:
-        name = each.question.question_id or new_question_id()
-        each = replace(each, question=replace(each.question, question_id=name))
-        seen[name] = seen.get(name, 0) + 1
-        if seen[name] > 1:
-            each = replace(each, question=replace(each.question, question_id=f"{name}-{seen[name]}"))
-        found.append(each)
-    return tuple(found)
+    names = unique_ids([each.question.question_id or new_question_id() for each in questions])
+    return tuple(
+        replace(each, question=replace(each.question, question_id=name))
+        for each, name in zip(questions, names, strict=True)
+    )
