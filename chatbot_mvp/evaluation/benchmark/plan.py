@@ -9,7 +9,7 @@ from typing import Any
 from chatbot_mvp.datasets.catalogue import Found
 from chatbot_mvp.evaluation.benchmark.corpus import RunCorpus
 from chatbot_mvp.evaluation.benchmark.estimate import Estimate, estimate_from_lengths
-from chatbot_mvp.evaluation.benchmark.preparation import run_fingerprint
+from chatbot_mvp.evaluation.benchmark.preparation import generator_fingerprint, judge_fingerprint, run_fingerprint
 from chatbot_mvp.retrieval.indexes.corpus import is_indexed
 from chatbot_mvp.retrieval.strategies import Strategy, get_strategy
 from chatbot_mvp.settings.model import Settings
@@ -63,6 +63,9 @@ class RunPlan:
     """Provider and model of the answers; None for a run of retrieval only."""
     judge: str | None
     """Provider and model of the judge; None without a judge."""
+    generator_fingerprint: str
+    """As in ``RunManifest``, as is ``judge_fingerprint``."""
+    judge_fingerprint: str
     phases: list[str]
     """Phases in the order of execution."""
     index_cached: bool | None
@@ -111,6 +114,8 @@ def plan_run(found: Found, settings: Settings, cached_vectors: VectorCounter, lo
         reranker=settings.reranker or None,
         generator=settings.generator or None,
         judge=settings.judge or None,
+        generator_fingerprint=generator_fingerprint(settings),
+        judge_fingerprint=judge_fingerprint(settings),
         phases=_phases(strategy, settings, found),
         index_cached=None,
         vectors=None,
