@@ -28,6 +28,8 @@ _CAUSES = {
     "lost_in_reranking": "a gold document was lost in reranking",
     "answered_wrong": "in the context, answered wrong",
     "unknown_wrongly": 'in the context, answered "I don\'t know"',
+    "refused_wrongly": "nothing was lost, refused for too little evidence",
+    "accepted_wrongly": "without an answer in the knowledge base, not refused",
     "judge_failed": "the judge failed",
     "not_scored": "not scored",
 }

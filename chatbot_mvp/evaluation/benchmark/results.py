@@ -35,8 +35,9 @@ def rows_of(run: PreparedRun, journal: Journal) -> list[QueryRow]:
         row = _ranking_row(run, query, record, retrieved)
         if run.settings.generation_enabled:
             row = _answered_row(run, journal, query, row)
-        candidates = (*retrieved.doc_ids, *retrieved.pre_rerank_candidate_ids)
-        cause = cause_of(outcome_of_row(row, cut, run.language, candidates))
+        # In a KB run the row has the context; a passage that stands below it was found nevertheless.
+        ranked = replace(row, retrieved=retrieved.doc_ids)
+        cause = cause_of(outcome_of_row(ranked, cut, run.language, retrieved.pre_rerank_candidate_ids))
         rows.append(replace(row, cause=cause.value))
     return rows
 

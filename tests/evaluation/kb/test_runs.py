@@ -126,7 +126,8 @@ def test_questions_without_a_paragraph_are_not_scored_and_their_decision_is(app:
     assert set(result.splits["question_type"]) == {"answerable", "near", "far"}
     assert result.auroc["far"] == 1.0
     assert all(row.evidence is not None for row in result.per_query)
-    assert (rows["a"].cause, rows["c"].cause) == ("ok", "not_scored")
+    assert [row.cause for row in result.per_query] == ["ok", "not_scored", "ok", rows["d"].cause, "not_scored"]
+    assert rows["d"].cause == ("ok" if rows["d"].metrics["refused"] else "accepted_wrongly")
     assert not {"recall@5", "map", "generation_hit"} & result.metrics.keys(), "one relevant chunk is enough"
 
 
