@@ -67,7 +67,7 @@ def fields(runs: Sequence[RunLine]) -> list[Field]:
 
 
 def _measured(run: RunLine) -> tuple[object, ...]:
-    """Return a key that is equal for comparable runs. For files and sets of questions the content counts, not the name."""
+    """Return a key that is equal for comparable runs. Files and sets of questions count by content, not by name."""
     if run.kind in (RAGAS, KB):
         return run.kind, run.dataset_sha256, run.queries
     return run.kind, run.dataset, run.dataset_sha256, run.queries, run.documents
