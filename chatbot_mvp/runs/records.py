@@ -41,7 +41,8 @@ class RunManifest:
     dataset: str
     """The data set's name."""
     dataset_ref: str
-    """Reference for ``Catalogue.find``: a local name, an absolute folder, or ``s3://bucket/…/name/``."""
+    """Reference for ``RunSources.find``: a local name, an absolute folder, ``s3://bucket/…/name/``, or
+    ``kb:<kb_id>/<question set or file>``."""
     dataset_sha256: str
     """Hash of its files, and of the sample if documents or queries were left out (``datasets.sampling``)."""
     strategy: str

@@ -66,12 +66,12 @@ def show_query(result: RunResult, row: QueryRow) -> None:
 def _facts(row: QueryRow) -> list[str]:
     kind = word("mykb.kind", row.question_type)
     facts = [row.query_id, *(value for value in (kind, row.answer_type, row.level) if value)]
-    decisions = [name for name in ("accepted", "refused") if row.metrics.get(name) is not None]
     if row.evidence is not None:
         facts.append(f"{t('detail.evidence')}: {number(row.evidence, 3)}")
-    for name in decisions:
-        said = t("mykb.accepted" if (row.metrics[name] == 1) == (name == "accepted") else "mykb.refused")
-        facts.append(f"{t('mykb.col.decision')}: {said}")
+    answers, refuses = row.metrics.get("accepted"), row.metrics.get("refused")
+    if answers is not None or refuses is not None:
+        told = t("mykb.accepted") if answers == 1 or refuses == 0 else t("mykb.refused")
+        facts.append(f"{t('mykb.col.decision')}: {told}")
     if row.cause:
         facts.append(f"{t('causes.cause')}: {t(f'cause.{row.cause}')}")
     return [plain(fact) for fact in facts]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import logging
 import time
+import unicodedata
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -207,7 +208,8 @@ def new_folder(results_dir: Path, manifest: RunManifest) -> tuple[RunFolder, Run
 
 def run_ids(dataset: str, strategy: str) -> Iterator[str]:
     """Yield candidate ids for a run that starts now; use the first free one. Ids sort by time."""
-    # Shortened, because the id is the name of a folder, which may have 255 bytes.
-    safe = "".join(char if char.isalnum() or char in "-_" else "-" for char in dataset)[:80]
+    # In ASCII, as entries of an exported zip are, and shortened, because a folder's name may have 255 bytes.
+    plain = unicodedata.normalize("NFKD", dataset).encode("ascii", "ignore").decode()
+    safe = "".join(char if char.isalnum() or char in "-_" else "-" for char in plain)[:80]
     stem = f"{utc_now()[:19].replace('-', '').replace(':', '').replace('T', '_')}_{safe}_{strategy}"
     return chain([stem], (f"{stem}-{number}" for number in count(2)))

@@ -152,7 +152,7 @@ def kb_corpus(kbs: KnowledgeBases, kb_id: str, questions: Sequence[KbQuestion], 
                 documents[relevant[0]] = Document(relevant[0], question.heading or "", text[start:end], kb_id)
             qrels[name] = dict.fromkeys(relevant, 1)
     queries = tuple(
-        Query(name, question.question, "; ".join(question.answers[:1]), question_type=question.kind or "")
+        Query(name, question.question, next(iter(question.answers), ""), question_type=question.kind or "")
         for name, question in asked.items()
     )
     sha256 = _identity(record, asked.values())

@@ -71,7 +71,8 @@ def parse_questions(name: str, content: bytes) -> list[KbQuestion]:
 
 def _question(path: str, number: int, line: str) -> KbQuestion:
     try:
-        value = json.loads(line)
+        # JSON can contain a lone surrogate, which cannot be written as UTF-8.
+        value = json.loads(json.dumps(json.loads(line), ensure_ascii=False).encode("utf-8", "replace"))
     except ValueError as error:
         raise DatasetFileUnreadable(path=path, reason=f"line {number} is no JSON: {error}") from error
     reason = ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -24,11 +25,15 @@ from chatbot_mvp.evaluation.kb.questions import KbQuestion, auroc, load_question
 from chatbot_mvp.evaluation.kb.sets import QuestionSet, SetQuestion
 from chatbot_mvp.exports.base import write_files
 from chatbot_mvp.exports.formats import FORMATS
+from chatbot_mvp.llm.base import Completion
+from chatbot_mvp.llm.demo import DemoModel
+from chatbot_mvp.llm.language_model import LanguageModel
 from chatbot_mvp.runs.leaderboard import fields
 from chatbot_mvp.runs.result import KB, RunResult
 from chatbot_mvp.settings.model import Settings, load_settings
 from chatbot_mvp.types import Progress
 from tests.conftest import Command
+from tests.fakes import FakeEmbedder, fake_app
 
 TEXT = "# Vacaciones\n\nCada persona dispone de 23 días.\n\n# Dietas\n\nLa dieta completa es de 48 euros.\n"
 QUESTIONS = (
@@ -250,3 +255,37 @@ def test_the_commands_evaluate_resume_show_list_and_plan_such_a_run(
     name = f"kb:{shown['dataset'].partition('/')[0]}/{questions}"
     code, said, _ = command("benchmark", "run", "--dataset", name, "--no-generation", "--dry-run", "--json")
     assert (code, json.loads(said)["fingerprint"], json.loads(said)["queries"]) == (0, shown["fingerprint"], 5)
+
+
+def test_a_lone_surrogate_in_a_question_file_does_not_end_the_run(app: App, tmp_path: Path) -> None:
+    path = tmp_path / "q.jsonl"
+    path.write_text('{"question": "¿De cuánto es la dieta \\ud83d completa?", "kind": "answerable"}\n', "utf-8")
+    figures = app.kb_evaluation.evaluate_file(small(app), path)
+    assert app.kb_evaluation.results(small(app))[0].result_id == figures["run_id"]
+
+
+def test_a_run_from_another_machine_is_shown_and_says_that_its_texts_are_not_here(app: App, tmp_path: Path) -> None:
+    result = run(app, reference(app, small(app)))
+    [path] = write_files(app.archive.export(result.run_id, "zip"), tmp_path)
+    other = build_app(load_settings(data_dir=tmp_path / "other", provider="demo"))
+    other.archive.import_run(path)
+    imported = other.archive.run(result.run_id)
+    assert (imported.kind, imported.metrics, imported.auroc) == (KB, result.metrics, result.auroc)
+    with pytest.raises(DatasetNotFound):
+        other.archive.export(result.run_id, "beir")
+    kb_id = other.kbs.add("normas.md", TEXT.encode()).kb_id
+    assert other.kb_evaluation.results(kb_id) == [], "its questions are not here"
+
+
+def test_a_run_that_needs_a_language_model_counts_its_requests(settings: Settings) -> None:
+    def model(_: Settings, seen: Callable[[Completion], None]) -> LanguageModel:
+        def ask(prompt: str) -> str:
+            seen(Completion("descanso", "fake", seconds=0.1))
+            return "descanso"
+
+        return LanguageModel("fake", ask)
+
+    changed = settings.with_changes(retrieval_strategy="LEXICAL", query_expansion_llm=True)
+    app = fake_app(changed, lambda _: FakeEmbedder(), DemoModel, model)
+    result = run(app, reference(app, small(app)))
+    assert result.usage.phases["retrieval"].calls > 0
