@@ -109,6 +109,18 @@ class KbEvaluationService(QuestionSets):
 
     # --- runs
 
+    def references(self) -> dict[str, str]:
+        """Return reference -> name of the question sets that a run of any configuration can measure, newest first.
+
+        The names are distinct: knowledge base, set, and the end of the set's id.
+        """
+        return {
+            kb_reference(record.kb_id, one.set_id): f"{record.kb_name} · {one.name} · {one.set_id[-4:]}"
+            for record in self._kbs.records()
+            for one in self._sets.all(record.kb_id)
+            if one.kept
+        }
+
     def start(self, kb_id: str, set_id: str) -> str:
         """Run a set's kept questions in the background and return the run's id, which is also that of the job.
 

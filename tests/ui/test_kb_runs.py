@@ -102,3 +102,20 @@ def test_a_stopped_run_is_resumed_where_the_questions_are(kb: KbRecord, monkeypa
 def test_a_result_of_an_earlier_version_can_be_deleted_and_a_run_cannot(kb: KbRecord) -> None:
     asked(kb, with_set(kb))
     assert not [button for button in results().button if button.key == "mykb_result_delete"]
+
+
+def test_the_form_of_admin_measures_a_knowledge_base_with_any_configuration(kb: KbRecord) -> None:
+    set_id = with_set(kb)
+    reference = f"kb:{kb.kb_id}/{set_id}"
+    page = open_page("admin")
+    chosen = page.selectbox(key="run_dataset")
+    assert any("normas.md · mías" in option for option in chosen.options)
+    page = chosen.set_value(reference).run()
+    page = page.toggle(key="run_generate").set_value(False).run()
+    page = page.button(key="run_plan").click().run()
+    assert not page.exception
+    assert "preguntas: 4" in texts(page).lower() or "4 preguntas" in texts(page)
+    page = page.button(key="run_start").click().run()
+    assert not page.exception
+    run_id = wait(kb)
+    assert get_app().archive.run(run_id).kind == "kb"

@@ -25,13 +25,14 @@ from chatbot_mvp.evaluation.kb.questions import KbQuestion, auroc, load_question
 from chatbot_mvp.evaluation.kb.sets import QuestionSet, SetQuestion
 from chatbot_mvp.exports.base import write_files
 from chatbot_mvp.exports.formats import FORMATS
-from chatbot_mvp.llm.base import Completion
+from chatbot_mvp.llm.base import Completion, ignore_reply
 from chatbot_mvp.llm.demo import DemoModel
 from chatbot_mvp.llm.language_model import LanguageModel
+from chatbot_mvp.retrieval.factory import PipelineFactory
 from chatbot_mvp.runs.leaderboard import fields
 from chatbot_mvp.runs.result import KB, RunResult
 from chatbot_mvp.settings.model import Settings, load_settings
-from chatbot_mvp.types import Progress
+from chatbot_mvp.types import Progress, ignore_progress
 from tests.conftest import Command
 from tests.fakes import FakeEmbedder, fake_app
 
@@ -113,6 +114,22 @@ def test_a_runs_figures_are_those_of_the_pipeline_that_the_chat_answers_with(
     for name, value in expected.items():
         assert figures[name] == (pytest.approx(value) if not isinstance(value, dict) else value), name
     assert 0 < figures["mrr"] < 1
+
+
+@pytest.mark.parametrize("strategy", ["SIMPLE_VECTOR", "HYBRID", "BRIDGE_HYBRID"])
+def test_the_pipeline_of_a_run_is_the_object_that_answers_in_the_chat(settings: Settings, strategy: str) -> None:
+    changed = settings.with_changes(retrieval_strategy=strategy, retrieval_bm25_language="en")
+    app = fake_app(changed, lambda _: FakeEmbedder(), DemoModel)
+    kb_id = small(app)
+    measured = app.runs.prepare({"mteb_dataset_name": reference(app, kb_id), "generation_enabled": False})
+    factory = PipelineFactory(app.embedders, app.providers)
+    pipeline = measured.corpus.pipeline(factory, measured.settings, ignore_progress, ignore_reply)
+    assert pipeline is app.kbs.pipeline(kb_id)
+    result = app.runs.execute(measured, ignore_progress)
+    expected = expected_figures(app, kb_id, list(QUESTIONS))
+    assert {name: result.metrics[name] for name in ("hit@1", "hit@3", "mrr")} == pytest.approx(
+        {name: expected[name] for name in ("hit@1", "hit@3", "mrr")}
+    )
 
 
 def test_questions_without_a_paragraph_are_not_scored_and_their_decision_is(app: App) -> None:
