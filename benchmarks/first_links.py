@@ -17,8 +17,9 @@ from pathlib import Path
 from chatbot_mvp.datasets import load_dataset
 from chatbot_mvp.documents.chunking import passage_chunk
 from chatbot_mvp.embedding.base import Embedder
-from chatbot_mvp.retrieval.pipeline import build_pipeline
-from chatbot_mvp.settings.model import PROJECT_ROOT, Settings
+from chatbot_mvp.retrieval.pipeline import growing_pipeline
+from chatbot_mvp.settings.model import PROJECT_ROOT, load_settings
+from chatbot_mvp.types import last
 
 SAMPLE = PROJECT_ROOT / "data" / "samples" / "valle_multihop"
 
@@ -34,9 +35,9 @@ def main() -> None:
     dataset = load_dataset(parser.parse_args().dataset)
     chunks = [passage_chunk(document) for document in dataset.documents]
     with tempfile.TemporaryDirectory() as folder:
-        settings = Settings(_env_file=None, data_dir=Path(folder), retrieval_strategy="BRIDGE")  # type: ignore[call-arg]
+        settings = load_settings(data_dir=Path(folder), retrieval_strategy="BRIDGE")
         started = time.process_time()
-        pipeline = build_pipeline(chunks, dataset.language, settings, no_embedder)
+        pipeline = last(growing_pipeline(chunks, dataset.language, settings, no_embedder))
         indexed = time.process_time()
         [trace] = pipeline.retrieve([dataset.queries[0].text])
         answered = time.process_time()

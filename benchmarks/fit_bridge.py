@@ -39,8 +39,9 @@ from chatbot_mvp.retrieval.bridge.walk import (
     step_weights,
 )
 from chatbot_mvp.retrieval.bridge.weights import PATH
-from chatbot_mvp.retrieval.indexes.corpus import CorpusIndex, build_index
+from chatbot_mvp.retrieval.indexes.corpus import CorpusIndex, growing_index
 from chatbot_mvp.settings.model import load_settings
+from chatbot_mvp.types import last
 
 RIDGE = 30.0
 FREE_SIGN = {"named_exact", "length", "link_count", "alone_new", "links"}
@@ -69,12 +70,14 @@ def prepare(folder: Path, cache_dir: Path, vectors: bool) -> Questions:
     dataset = load_dataset(folder)
     chunks = [passage_chunk(document) for document in dataset.documents]
     app = build_app(load_settings(data_dir=cache_dir.parent))
-    index = build_index(
-        chunks,
-        dataset.language,
-        cache_dir,
-        (lambda: app.embedders.get(app.settings.embedding_model_name)) if vectors else None,
-        with_links=True,
+    index = last(
+        growing_index(
+            chunks,
+            dataset.language,
+            cache_dir,
+            (lambda: app.embedders.get(app.settings.embedding_model_name)) if vectors else None,
+            with_links=True,
+        )
     )
     assert index.graph is not None
     walk = BridgeWalk(index.graph, index.analyzer, None)

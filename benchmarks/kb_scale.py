@@ -24,9 +24,9 @@ from chatbot_mvp.embedding.base import Embedder
 from chatbot_mvp.embedding.cache import VectorCache
 from chatbot_mvp.embedding.registry import create_embedder
 from chatbot_mvp.evaluation.kb.questions import load_questions
-from chatbot_mvp.retrieval.pipeline import Pipeline, build_pipeline
+from chatbot_mvp.retrieval.pipeline import Pipeline, growing_pipeline
 from chatbot_mvp.settings.model import load_settings
-from chatbot_mvp.types import Document
+from chatbot_mvp.types import Document, last
 
 CHARS = 120_000
 
@@ -63,10 +63,10 @@ def main() -> int:
             settings = load_settings(data_dir=Path(data), retrieval_strategy="LEXICAL")
             started = time.perf_counter()
             chunks = chunk_document(Document("kb", "kb", text))
-            build_pipeline(chunks, "es", settings, make)
+            last(growing_pipeline(chunks, "es", settings, make))
             times.append(time.perf_counter() - started)
     settings = load_settings(retrieval_strategy=strategy)
-    pipeline = build_pipeline(chunks, "es", settings, make)
+    pipeline = last(growing_pipeline(chunks, "es", settings, make))
     seconds = []
     with tempfile.TemporaryDirectory() as data:
         # Every question must be new: cached embeddings of an earlier run would make it look faster than it is.

@@ -37,12 +37,12 @@ from chatbot_mvp.retrieval.indexes.corpus import CorpusIndex
 from chatbot_mvp.retrieval.indexes.dense import ExactVectors
 from chatbot_mvp.retrieval.indexes.dense_side import DenseSide
 from chatbot_mvp.retrieval.kb.vocabulary import KbIndex
-from chatbot_mvp.retrieval.pipeline import Pipeline, build_pipeline
+from chatbot_mvp.retrieval.pipeline import Pipeline, growing_pipeline
 from chatbot_mvp.retrieval.stages.fusion import adaptive_alpha
-from chatbot_mvp.retrieval.stages.kb_score import keyword_signals, passage_cosines, vector_norm, weighted_sum
+from chatbot_mvp.retrieval.stages.kb_score import keyword_signals, passage_cosines, scaled, weighted_sum
 from chatbot_mvp.retrieval.trace import Hit
 from chatbot_mvp.settings.model import load_settings
-from chatbot_mvp.types import Document
+from chatbot_mvp.types import Document, last
 
 LATE_OVER = ("chunks", "windows")
 """Variants whose best candidates late interaction reorders."""
@@ -107,7 +107,7 @@ class LateInteraction:
         cosines = passage_cosines(trace, self._kb, self.first_stage.index.dense)
         if cosines is not None:
             share = adaptive_alpha(query)
-            scores = (1 - share) * scores + share * vector_norm(cosines)
+            scores = (1 - share) * scores + share * scaled(cosines)
         return [int(row) for row in np.argsort(-scores, kind="stable")[:CANDIDATES]]
 
     def _time(self, query: str, rows: Sequence[int]) -> None:
@@ -221,7 +221,7 @@ def main() -> None:
             record = app.kbs.add(file.name, file.read_bytes())
             document, questions = app.kbs.document(record.kb_id), load_questions(asked)
             started = time.monotonic()
-            pipeline = build_pipeline(chunk_document(document), record.language, settings, lambda: embedder)
+            pipeline = last(growing_pipeline(chunk_document(document), record.language, settings, lambda: embedder))
             print(f"{file.name}: {record.chars} characters, all vectors in {time.monotonic() - started:.1f} s")
             print("| vectors | texts | hit@1 | hit@3 | MRR | AUROC near | AUROC far |\n|---|--:|--:|--:|--:|--:|--:|")
             of_variant = variants(pipeline.index)
@@ -229,7 +229,7 @@ def main() -> None:
                 other = Pipeline(replace(pipeline.index, dense=side or pipeline.index.dense), pipeline.config)
                 if side is None:
                     words = settings.with_changes(retrieval_strategy="LEXICAL")
-                    other = build_pipeline(chunk_document(document), record.language, words, lambda: embedder)
+                    other = last(growing_pipeline(chunk_document(document), record.language, words, lambda: embedder))
                 print(row(name, texts, evaluate_kb(other, document, questions, settings.kb_min_evidence)), flush=True)
             if isinstance(embedder, TransformerEmbedder):
                 late_rows(pipeline, of_variant, embedder, document, questions)

@@ -131,8 +131,7 @@ def ragas_scorer(broken: float = 0.0) -> Score:
         ResponseRelevancy,
     )
 
-    # The package is not installed where types are checked, so that its base classes are of no known type.
-    class Judge(BaseRagasLLM):  # type: ignore[misc]
+    class Judge(BaseRagasLLM):  # type: ignore[misc]  # ragas is not installed where types are checked
         """Gives the replies of a script in order; asked to mend one, it gives that one again."""
 
         def __init__(self, script: list[str]) -> None:
@@ -156,8 +155,7 @@ def ragas_scorer(broken: float = 0.0) -> Score:
         def is_finished(self, response: Any) -> bool:
             return True
 
-    # Its base class is of no known type either.
-    class Vectors(BaseRagasEmbeddings):  # type: ignore[misc]
+    class Vectors(BaseRagasEmbeddings):  # type: ignore[misc]  # ragas is not installed where types are checked
         def __init__(self, vectors: dict[str, list[int]]) -> None:
             super().__init__()
             self.vectors = vectors

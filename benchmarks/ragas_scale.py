@@ -189,8 +189,8 @@ def _profile_threads(profiles: list[cProfile.Profile]) -> None:
         finally:
             profile.disable()
 
-    # A method of every thread is replaced on purpose: there is no hook for threads that are begun later.
-    threading.Thread.run = profiled  # type: ignore[assignment, method-assign]
+    # There is no hook for threads that start later.
+    threading.Thread.run = profiled  # type: ignore[assignment, method-assign]  # replaced in all threads on purpose
 
 
 if __name__ == "__main__":

@@ -24,9 +24,9 @@ import tantivy
 from chatbot_mvp.app import build_app
 from chatbot_mvp.datasets import load_dataset
 from chatbot_mvp.documents.chunking import passage_chunk
-from chatbot_mvp.retrieval.pipeline import Pipeline, build_pipeline
+from chatbot_mvp.retrieval.pipeline import Pipeline, growing_pipeline
 from chatbot_mvp.settings.model import load_settings
-from chatbot_mvp.types import Document
+from chatbot_mvp.types import Document, last
 
 _CAPITALISED = re.compile(r"\b[A-Z][a-zà-ÿ]{2,}\b")
 
@@ -120,11 +120,13 @@ def measure(
             if strategy.endswith("HYBRID"):  # vectors are cached under the data folder; only they are
                 folder = str(settings.data_dir)
             started = time.perf_counter()
-            pipeline = build_pipeline(
-                chunks,
-                "en",
-                changed.with_changes(data_dir=Path(folder)),
-                lambda: app.embedders.get(settings.embedding_model_name),
+            pipeline = last(
+                growing_pipeline(
+                    chunks,
+                    "en",
+                    changed.with_changes(data_dir=Path(folder)),
+                    lambda: app.embedders.get(settings.embedding_model_name),
+                )
             )
             build_s = round(time.perf_counter() - started, 2)
             pipeline.retrieve(queries)  # question vectors come from the cache from here on

@@ -22,6 +22,7 @@ import time
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from importlib import metadata
+from importlib.util import find_spec
 from pathlib import Path
 
 from packaging.requirements import Requirement
@@ -47,6 +48,8 @@ def main() -> None:
     parser.add_argument("--page", action="store_true", help="measure the first page too; needs Chromium")
     parser.add_argument("--packages", type=int, default=0, metavar="N", help="list the N largest packages")
     given = parser.parse_args()
+    if given.page and find_spec("playwright") is None:  # say so now, not after minutes of measuring
+        parser.error("--page needs Playwright: pip install -e '.[dev]' (make lint does it), and a Chromium")
     print(f"load {os.getloadavg()[0]:.1f}\n\n| command | CPU (s) | modules |\n|---|--:|--:|")
     with tempfile.TemporaryDirectory() as folder:
         for name, (arguments, strategy) in COMMANDS.items():
@@ -82,7 +85,7 @@ def _modules(arguments: list[str], environment: Mapping[str, str]) -> int:
 
 
 def _print_page(repeats: int) -> None:
-    from app_in_browser import chromium, serve, wait_painted  # needs Playwright, which the other figures do not
+    from app_in_browser import chromium, serve, wait_painted  # imports Playwright, which only this figure needs
 
     rows = []
     with chromium() as browser:

@@ -7,9 +7,11 @@ from chatbot_mvp.chat.citations import Source
 from chatbot_mvp.chat.context import MODES, Mode, UserContext
 from chatbot_mvp.chat.conversations import Conversation, Turn
 from chatbot_mvp.chat.feedback import KINDS
+from chatbot_mvp.chat.nearest import Nearest
 from chatbot_mvp.chat.profile import ChatProfile
 from chatbot_mvp.chat.prompting import PastTurn
 from chatbot_mvp.chat.records import AnswerRecord
+from chatbot_mvp.chat.relevance import OUTCOMES
 from chatbot_mvp.chat.turns import LiveTurn
 from chatbot_mvp.datasets.catalogue import Found
 from chatbot_mvp.datasets.service import Listed as ListedDataset
@@ -75,6 +77,7 @@ __all__ = [
     "MODES",
     "NOTE_CHARS",
     "NO_NOTE",
+    "OUTCOMES",
     "RETRIEVE",
     "RUN_KINDS",
     "RUN_PARAMETERS",
@@ -107,6 +110,7 @@ __all__ = [
     "LiveTurn",
     "MetricDelta",
     "Mode",
+    "Nearest",
     "OtherSearch",
     "Part",
     "PastTurn",

@@ -75,9 +75,8 @@ class _Stderr(logging.StreamHandler[TextIO]):
     def __init__(self) -> None:
         logging.Handler.__init__(self)
 
-    # An attribute in the base class; a property here, so that it is looked up each time.
     @property
-    def stream(self) -> TextIO:  # type: ignore[override]
+    def stream(self) -> TextIO:  # type: ignore[override]  # a plain attribute in the base class
         return sys.stderr
 
 

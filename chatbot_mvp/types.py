@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import TypeVar
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,3 +82,12 @@ ProgressCallback = Callable[[Progress], None]
 
 def ignore_progress(_: Progress) -> None:
     """Do nothing: the default callback for callers who do not display progress."""
+
+
+def last(items: Iterable[T]) -> T:
+    """Return the last item. Earlier items are not kept until the last one is there.
+
+    Raises:
+        IndexError: there is no item.
+    """
+    return deque(items, maxlen=1)[0]

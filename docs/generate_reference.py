@@ -24,6 +24,7 @@ BLOCKS: Mapping[str, Callable[[], str]] = {
     "settings": settings.settings,
     "settings-es": settings.settings_spanish,
     "strategies": registries.strategies,
+    "strategy-settings": registries.strategy_settings,
     "stages": registries.stages,
     "providers": registries.providers,
     "metrics": registries.metrics,

@@ -32,9 +32,12 @@ T = TypeVar("T")
 class FakeEmbedder:
     """An ``Embedder``: hashed bags of words as unit vectors, the same in every process. Counts what it is asked."""
 
-    def __init__(self, dimensions: int = 64, model_id: str = "fake/bag-of-words") -> None:
+    def __init__(
+        self, dimensions: int = 64, model_id: str = "fake/bag-of-words", batch_size: int | None = None
+    ) -> None:
         self.model_id = model_id
         self.dimensions = dimensions
+        self.batch_size = batch_size
         self.batches: list[tuple[InputType, list[str]]] = []
         """Each call: its input type and its texts."""
         self._analyzer = Analyzer("es")

@@ -10,6 +10,7 @@ from chatbot_mvp.llm.demo import DemoModel
 from chatbot_mvp.retrieval.factory import PipelineFactory
 from chatbot_mvp.retrieval.pipeline import Pipeline, fingerprint
 from chatbot_mvp.settings.model import Settings
+from chatbot_mvp.types import last
 from tests.fakes import FakeEmbedder, fake_app
 
 
@@ -26,7 +27,7 @@ def test_chat_and_benchmark_retrieve_alike_over_the_same_text(app: App) -> None:
     """A passage asked for as a knowledge base and as a corpus gets the same evidence score."""
     record = app.kbs.add("rio.txt", "El río Belsuco nace en la fuente de los Tejos.".encode())
     chunks = app.kbs.chunks(record.kb_id)
-    as_corpus = PipelineFactory(app.embedders, app.providers).build(chunks, record.language, app.settings)
+    as_corpus = last(PipelineFactory(app.embedders, app.providers).grow(chunks, record.language, app.settings))
     question = "¿Dónde nace el río Belsuco?"
     [chat] = app.kbs.pipeline(record.kb_id).retrieve([question])
     [benchmark] = as_corpus.retrieve([question])

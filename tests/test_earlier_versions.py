@@ -132,6 +132,9 @@ def test_a_knowledge_base_its_conversation_and_its_questions_open(app: App) -> N
     assert first.answer.from_kb
     assert "23 días laborables" in first.answer.text
     assert first.feedback is not None
+    assert second.answer is not None
+    assert (first.answer.outcome, second.answer.outcome) == ("answered", "nearest")
+    assert (second.answer.nearest, conversation.outcomes) == (None, {"answered": 1, "nearest": 1, "refused": 0})
     assert app.chat.questions_path(KB).is_file()
     [questions] = app.kb_evaluation.sets(KB)
     assert (questions.name, len(questions.kept)) == ("Primeras", 6)

@@ -4,15 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Literal
 
 from chatbot_mvp.chat.citations import Source
 from chatbot_mvp.chat.context import Mode
 from chatbot_mvp.chat.followup import Search
-from chatbot_mvp.chat.relevance import Decision
+from chatbot_mvp.chat.nearest import Nearest
+from chatbot_mvp.chat.relevance import Decision, Outcome
 from chatbot_mvp.chat.verification import Statement
 from chatbot_mvp.errors import ChatbotError
 from chatbot_mvp.llm.base import Completion, Message
 from chatbot_mvp.retrieval.trace import RetrievalTrace
+
+Why = Literal["topic", "evidence", "relevance", "declined", "unsupported"]
+"""Why there is no answer.
+
+topic: the question is about something else. evidence: the evidence score is too low. relevance: a model said that the
+passages are not relevant. declined: the model found no answer in the passages. unsupported: the model answered, but the
+passages support none of its sentences."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +55,11 @@ class Answer:
     """The prompt sent to the model; empty if no model was asked."""
     completion: Completion | None
     """The model's reply; None if no model was asked or none answered."""
-    abstained: bool
-    """True if ``text`` is a fixed reply."""
+    outcome: Outcome
+    why: Why | None
+    """Why there is no answer; None if there is one."""
+    nearest: Nearest | None
+    """The passages that stand nearest to the question; None unless the outcome is "nearest" in strict mode."""
     from_kb: bool
     """False for a model's own answer and for a fixed reply."""
     failure: Failure | None
@@ -59,6 +71,11 @@ class Answer:
     """Share (0-1) of the knowledge base's vectors that the search used; None if its strategy uses no vectors."""
     seconds: float
     """Time from the question to the end of the answer, including the search."""
+
+    @property
+    def abstained(self) -> bool:
+        """True if ``text`` is a fixed reply."""
+        return self.outcome != "answered"
 
     @property
     def trace(self) -> RetrievalTrace:

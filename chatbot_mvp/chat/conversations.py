@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import secrets
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -17,6 +18,7 @@ from typing import Any, Literal
 from chatbot_mvp.chat.answer import Failure
 from chatbot_mvp.chat.prompting import PastTurn
 from chatbot_mvp.chat.records import AnswerRecord
+from chatbot_mvp.chat.relevance import OUTCOMES
 from chatbot_mvp.errors import ConversationNotFound
 from chatbot_mvp.storage.clock import utc_now
 from chatbot_mvp.storage.jsonl import append_lines, parsed_lines
@@ -73,6 +75,12 @@ class Conversation:
     def title(self) -> str:
         """The first question; "" if there is none yet."""
         return self.turns[0].question if self.turns else ""
+
+    @property
+    def outcomes(self) -> Mapping[str, int]:
+        """Outcome -> number of turns; every outcome has a number. Turns without an answer are not counted."""
+        found = Counter(turn.answer.outcome for turn in self.turns if turn.answer)
+        return {outcome: found[outcome] for outcome in OUTCOMES}
 
     @property
     def history(self) -> tuple[PastTurn, ...]:

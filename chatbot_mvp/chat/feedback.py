@@ -35,6 +35,8 @@ def add_question(path: Path, turn: Turn, kind: Kind | None, answer: str = "") ->
         entry["kind"] = kind
     if answer.strip():
         entry["answers"] = [answer.strip()]
+    if turn.answer:
+        entry["outcome"] = turn.answer.outcome
     entry |= {"note": turn.feedback.note if turn.feedback else "", "asked_at": turn.asked_at}
     with _lock:
         before = path.read_text("utf-8") if path.is_file() else ""

@@ -43,8 +43,11 @@ class MetricsLog:
             "query_hash": hashlib.sha256(fold(question).encode("utf-8", "replace")).hexdigest()[:16],
             "kb_id": kb_id,
             "mode": answer.mode,
+            "outcome": answer.outcome,
+            "why": answer.why,
             "avg_similarity": avg_similarity(trace),
             "evidence": round(decision.evidence, 4),
+            "topic": trace.topic,
             "relevance": decision.relevance,
             "decided_by": decision.reason,
             "enough": decision.enough,
@@ -66,5 +69,6 @@ class MetricsLog:
 def avg_similarity(trace: RetrievalTrace) -> float | None:
     """Return the mean cosine (-1 to 1) of the question and the selected chunks; None without vectors."""
     cosines = {hit.chunk.chunk_id: hit.score for hit in trace.candidates.get("vector", ())}
-    found = [cosines[hit.chunk.chunk_id] for hit in trace.chunks_final if hit.chunk.chunk_id in cosines]
+    of_hits = [hit.signals.get("cosine", cosines.get(hit.chunk.chunk_id)) for hit in trace.chunks_final]
+    found = [cosine for cosine in of_hits if cosine is not None]
     return round(sum(found) / len(found), 4) if found else None

@@ -17,7 +17,7 @@ _SEARCH = (
     *("kb_top_k", "kb_min_score", "kb_max_context_chars", "kb_large_context_chars"),
 )
 """Settings that are taken over unchanged."""
-_RERANKER = ("reranker_enabled", "reranker_model_name", "reranker_top_n")
+_RERANKER = ("reranker_enabled", "reranker_model_name", "reranker_candidates", "reranker_top_n")
 
 Reason = Literal[
     "strategy", "needs_model", "links", "embedder", "reranker", "expansion", "language", "model", "illegal"

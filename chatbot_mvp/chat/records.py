@@ -8,8 +8,11 @@ from typing import Any
 
 from chatbot_mvp.chat.answer import Answer, Failure
 from chatbot_mvp.chat.citations import Source
+from chatbot_mvp.chat.nearest import Nearest, Suggestion
+from chatbot_mvp.chat.relevance import Outcome
 from chatbot_mvp.chat.verification import Statement
 from chatbot_mvp.retrieval.stages.kb_score import KbScore, score_parts
+from chatbot_mvp.retrieval.stages.late_interaction import PART
 from chatbot_mvp.retrieval.trace import RetrievalTrace
 from chatbot_mvp.types import Chunk
 
@@ -43,14 +46,46 @@ class AnswerRecord:
     vectors_share: float | None = None
     debug: Mapping[str, Any] = field(default_factory=dict)
     """Data of the debug panel, under the names of ``RetrievalTrace``."""
+    outcome: Outcome = "answered"
+    why: str | None = None
+    """Also None for an answer of an earlier version."""
+    nearest: Nearest | None = None
+    """Also None for an answer of an earlier version."""
 
     @property
     def unsupported(self) -> int:
         return sum(not statement.supported for statement in self.statements)
 
+    @property
+    def fell_back(self) -> bool:
+        return self.failure is not None
+
     def as_json(self) -> dict[str, Any]:
         """Return JSON values that ``from_json`` can read."""
-        return {**asdict(self), "sources": [source_json(source) for source in self.sources]}
+        return {
+            **asdict(self),
+            "sources": [source_json(source) for source in self.sources],
+            "nearest": _nearest_json(self.nearest),
+        }
+
+    def as_reply(self) -> dict[str, Any]:
+        """Return what explains the answer, as JSON values: the same for ``kb ask``, ``serve`` and exports."""
+        return {
+            "outcome": self.outcome,
+            "why": self.why,
+            "from_kb": self.from_kb,
+            "abstained": self.abstained,
+            "evidence": self.evidence,
+            "relevance": self.relevance,
+            "sources": [source_json(source) for source in self.sources],
+            "statements": [
+                {**asdict(s), "numbers": list(s.numbers), "text": self.text[s.start : s.end]} for s in self.statements
+            ],
+            "nearest": _nearest_json(self.nearest),
+            "fell_back": self.fell_back,
+            "vectors_share": self.vectors_share,
+            "seconds": self.seconds,
+        }
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> AnswerRecord:
@@ -60,14 +95,18 @@ class AnswerRecord:
             TypeError, KeyError, ValueError: the value has another form.
         """
         failure = value["failure"]
+        # Earlier versions knew no outcomes. They judged no topic, so what they did not answer was not refused for it.
+        outcome = "nearest" if value["abstained"] else "answered"
         return cls(
             **{
+                "outcome": outcome,
                 **value,
                 "sources": tuple(_source(item) for item in value["sources"]),
                 "statements": tuple(
                     Statement(**{**item, "numbers": tuple(item["numbers"])}) for item in value["statements"]
                 ),
                 "failure": Failure(**failure) if failure else None,
+                "nearest": _nearest(value["nearest"]) if value.get("nearest") else None,
             }
         )
 
@@ -94,6 +133,9 @@ def record_of(answer: Answer) -> AnswerRecord:
         search_how=answer.search.how,
         seconds=round(answer.seconds, 4),
         usage=asdict(completion.usage) if completion else {},
+        outcome=answer.outcome,
+        why=answer.why,
+        nearest=answer.nearest,
         debug={
             **debug_values(answer.trace),
             "min_evidence": decision.min_evidence,
@@ -102,6 +144,7 @@ def record_of(answer: Answer) -> AnswerRecord:
             "strategy": answer.strategy,
             "fingerprint": answer.fingerprint,
             "prompt": [{"role": message.role, "content": message.content} for message in answer.messages],
+            "withheld": completion.text if completion and answer.why == "unsupported" else "",
         },
     )
 
@@ -114,12 +157,14 @@ def debug_values(trace: RetrievalTrace) -> dict[str, Any]:
     )
 
     def shown(hit: Any) -> dict[str, Any]:
-        parts = score_parts(hit.signals.get("before_rerank", hit.score), hit.signals, share)
+        parts = {name.removeprefix(PART): value for name, value in hit.signals.items() if name.startswith(PART)}
+        if not parts:
+            parts = score_parts(hit.signals.get("before_rerank", hit.score), hit.signals, share)
         return {
             "chunk_id": hit.chunk.chunk_id,
             "section": hit.chunk.section,
             "score": round(hit.score, 4),
-            "signals": {name: round(value, 4) for name, value in hit.signals.items()},
+            "signals": {name: round(value, 4) for name, value in hit.signals.items() if not name.startswith(PART)},
             "parts": {name: round(value, 4) for name, value in parts.items()},
         }
 
@@ -134,6 +179,7 @@ def debug_values(trace: RetrievalTrace) -> dict[str, Any]:
         "context_chars_used": trace.context_chars_used,
         "context_chars_budget": trace.context_chars_budget,
         "evidence": trace.evidence,
+        "topic": trace.topic,
         "reranked": trace.hits_before_rerank is not None,
         "stage_errors": [
             {"stage": record.stage, "error": str(record.notes["error"])}
@@ -157,6 +203,23 @@ def source_json(source: Source) -> dict[str, Any]:
         "text": chunk.text,
         "highlights": [list(span) for span in source.highlights],
     }
+
+
+def _nearest_json(nearest: Nearest | None) -> dict[str, Any] | None:
+    if nearest is None:
+        return None
+    return {**asdict(nearest), "passages": [source_json(source) for source in nearest.passages]}
+
+
+def _nearest(value: Mapping[str, Any]) -> Nearest:
+    return Nearest(
+        **{
+            **value,
+            "passages": tuple(_source(item) for item in value["passages"]),
+            "missing": tuple(value["missing"]),
+            "did_you_mean": tuple(Suggestion(**item) for item in value["did_you_mean"]),
+        }
+    )
 
 
 def _source(value: Mapping[str, Any]) -> Source:

@@ -1,4 +1,4 @@
-"""Decide whether the passages suffice for an answer, by the evidence score and, in doubt, by asking a model."""
+"""Decide which of three outcomes a question has, by the evidence score and, in doubt, by asking a model."""
 
 from __future__ import annotations
 
@@ -13,16 +13,25 @@ from chatbot_mvp.retrieval.trace import RetrievalTrace
 
 MIN_RELEVANCE = 4.0
 """Minimum score from a model, on a scale of 0-10."""
+MIN_TOPIC = 0.5
+"""Below this topic score (0-1), a question without an answer is about something else, and is refused. Without a topic
+score, only a question without any passage is refused."""
 _REPLY_TOKENS = 16
 
+Outcome = Literal["answered", "nearest", "refused"]
+"""answered: there is an answer. nearest: there is none, but passages stand near the question. refused: the question is
+about something else."""
+OUTCOMES: tuple[Outcome, ...] = ("answered", "nearest", "refused")
 Reason = Literal["evidence", "relevance", "undecided"]
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """The decision whether the evidence suffices, and its basis."""
+    """The decision what to do with a question, and its basis."""
 
-    enough: bool
+    outcome: Outcome
+    """"answered" if the evidence suffices. Then the model may still fail to answer; and in general mode it may answer
+    by itself where the evidence does not suffice."""
     evidence: float
     """Evidence score, 0-1."""
     min_evidence: float
@@ -33,6 +42,11 @@ class Decision:
     relevance: float | None = None
     """The model's score, 0-10; None if no model was asked or its score was unreadable."""
 
+    @property
+    def enough(self) -> bool:
+        """True if the evidence suffices for an answer."""
+        return self.outcome == "answered"
+
 
 def decide(
     trace: RetrievalTrace,
@@ -42,7 +56,7 @@ def decide(
     model: ChatModel | None,
     language: str,
 ) -> Decision:
-    """Decide whether the evidence of a trace suffices to answer ``question``.
+    """Decide whether the evidence of a trace suffices to answer ``question``, and if not, whether to refuse it.
 
     Args:
         min_evidence: the evidence suffices from this score on, 0-1.
@@ -56,7 +70,7 @@ def decide(
     sure = (1 + min_evidence) / 2
     in_doubt = doubt_evidence < min_evidence and doubt_evidence <= evidence < sure
     if model is None or model.needs_evidence or not in_doubt or not trace.chunks_final:
-        return Decision(by_score, evidence, min_evidence, "evidence")
+        return Decision(outcome_of(by_score, trace), evidence, min_evidence, "evidence")
     passages = [hit.chunk for hit in trace.chunks_final]
     request = ChatRequest(relevance_messages(question, passages, language), ChatOptions(max_tokens=_REPLY_TOKENS))
     try:
@@ -64,5 +78,17 @@ def decide(
     except (ProviderError, ConfigurationError):
         score = None
     if score is None:
-        return Decision(by_score, evidence, min_evidence, "undecided")
-    return Decision(score >= MIN_RELEVANCE, evidence, min_evidence, "relevance", score)
+        return Decision(outcome_of(by_score, trace), evidence, min_evidence, "undecided")
+    return Decision(outcome_of(score >= MIN_RELEVANCE, trace), evidence, min_evidence, "relevance", score)
+
+
+def outcome_of(enough: bool, trace: RetrievalTrace) -> Outcome:
+    """Return the outcome of a question.
+
+    Args:
+        enough: whether its evidence suffices for an answer.
+    """
+    if enough:
+        return "answered"
+    elsewhere = trace.topic is not None and trace.topic < MIN_TOPIC
+    return "refused" if elsewhere or not trace.chunks_final else "nearest"

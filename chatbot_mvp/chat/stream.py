@@ -7,10 +7,11 @@ import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
 
-from chatbot_mvp.chat.answer import Answer, Event, Failure, Finished, Piece, Restarted, Retrieved
+from chatbot_mvp.chat.answer import Answer, Event, Failure, Finished, Piece, Restarted, Retrieved, Why
 from chatbot_mvp.chat.citations import Source, clean_citations, find_sources, quoted_sources
 from chatbot_mvp.chat.context import UserContext
 from chatbot_mvp.chat.followup import Search, find
+from chatbot_mvp.chat.nearest import find_nearest
 from chatbot_mvp.chat.prompting import (
     PastTurn,
     chat_fingerprint,
@@ -19,7 +20,7 @@ from chatbot_mvp.chat.prompting import (
     no_model,
     open_messages,
 )
-from chatbot_mvp.chat.relevance import Decision, decide
+from chatbot_mvp.chat.relevance import Decision, Outcome, decide
 from chatbot_mvp.chat.verification import Statement, nearness_of, verify, with_citations
 from chatbot_mvp.errors import ConfigurationError, ProviderError
 from chatbot_mvp.llm.base import ChatModel, ChatOptions, ChatRequest, ChatStream, Completion, Grounding, Message
@@ -176,13 +177,16 @@ def _answer(
 ) -> Answer:
     passages, language = case.passages, case.context.language
     text, sources, statements = _checked(case, completion) if completion else ("", (), ())
-    abstained = not text or (bool(passages) and _declines(text))
-    if abstained and completion is not None and completion.finish_reason == "cancelled":
-        abstained = False  # the user stopped the answer before its first word
-    elif abstained:
+    why = _why_none(case, completion, text, statements)
+    if why is not None:
         wanted_model = case.context.mode == "general" and not passages
         text = (no_model if wanted_model else no_evidence)(language)
         sources, statements = (), ()
+    outcome: Outcome = "answered" if why is None else "nearest" if case.decision.enough else case.decision.outcome
+    nearest = None
+    if outcome == "nearest" and case.context.mode == "strict":
+        index, relevance = case.pipeline.index, case.decision.relevance
+        nearest = find_nearest(case.question, case.search.trace, index, relevance)
     return Answer(
         text=text,
         sources=sources,
@@ -192,14 +196,32 @@ def _answer(
         decision=case.decision,
         messages=messages if completion or failure else (),
         completion=completion,
-        abstained=abstained,
-        from_kb=bool(passages) and not abstained,
+        outcome=outcome,
+        why=why,
+        nearest=nearest,
+        from_kb=bool(passages) and why is None,
         failure=failure,
         fingerprint=chat_fingerprint(case.pipeline.config, model.name),
         strategy=case.pipeline.config.retrieval_strategy,
         vectors_share=case.pipeline.vectors_share,
         seconds=time.perf_counter() - started,
     )
+
+
+def _why_none(case: _Case, completion: Completion | None, text: str, statements: Sequence[Statement]) -> Why | None:
+    """Return why the reply of the model is not given as the answer; None if it is."""
+    if completion is not None and completion.finish_reason == "cancelled":
+        return None  # what the user stopped stays as it is, even without a word
+    if not case.decision.enough:
+        if text:  # the model's own answer in general mode
+            return None
+        if case.decision.outcome == "refused":
+            return "topic"
+        return "relevance" if case.decision.reason == "relevance" else "evidence"
+    if not text or _declines(text):
+        return "declined"
+    strict = case.context.mode == "strict"
+    return "unsupported" if strict and not any(statement.supported for statement in statements) else None
 
 
 def _checked(case: _Case, completion: Completion) -> tuple[str, tuple[Source, ...], tuple[Statement, ...]]:

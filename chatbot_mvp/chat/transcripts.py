@@ -1,4 +1,4 @@
-"""Export a conversation as Markdown for people or JSON for programs."""
+"""Write answers as text and conversations as Markdown for people, or as JSON for programs."""
 
 from __future__ import annotations
 
@@ -6,7 +6,11 @@ import json
 from typing import Any
 
 from chatbot_mvp.chat.conversations import Conversation, Turn
-from chatbot_mvp.chat.records import source_json
+from chatbot_mvp.chat.nearest import Nearest
+from chatbot_mvp.chat.records import AnswerRecord
+
+UNSUPPORTED_MARK = "(!)"
+"""Follows an unsupported sentence in plain text. ASCII, so that every terminal can print it."""
 
 _WORDS = {
     "es": {
@@ -15,6 +19,20 @@ _WORDS = {
         "strict": "estricto",
         "general": "general",
         "sources": "Fuentes",
+        "outcomes": "{answered} con respuesta · {nearest} sin respuesta · {refused} sobre otro asunto",
+        "answered": "con respuesta",
+        "nearest": "sin respuesta",
+        "refused": "sobre otro asunto",
+        "near": "Lo más cercano en el documento (no es una respuesta):",
+        "missing": "La pregunta tiene, y estos pasajes no: {words}",
+        "meant": "¿Quizá quiso decir…? {questions}",
+        "rephrase": "Reformule su pregunta con otras palabras.",
+        "searched": "Pregunta ampliada: {expanded} · pasajes reordenados: {reranked} · relevancia: {relevance}",
+        "yes": "sí",
+        "no": "no",
+        "unscored": "sin puntuar",
+        "why_unsupported": "El modelo respondió, pero los pasajes no respaldan ninguna de sus frases.",
+        "why_declined": "El modelo no encontró la respuesta en los pasajes.",
         "unsupported": "Sin respaldo en la fuente citada",
         "not_kb": "No procede de la base de conocimiento.",
         "fallback": "El proveedor no respondió; contestó «demo».",
@@ -29,6 +47,20 @@ _WORDS = {
         "strict": "strict",
         "general": "general",
         "sources": "Sources",
+        "outcomes": "{answered} answered · {nearest} without an answer · {refused} about something else",
+        "answered": "answered",
+        "nearest": "no answer",
+        "refused": "about something else",
+        "near": "Nearest in the document (not an answer):",
+        "missing": "Words of the question that these passages lack: {words}",
+        "meant": "Did you mean…? {questions}",
+        "rephrase": "Rephrase your question in other words.",
+        "searched": "Question expanded: {expanded} · passages reranked: {reranked} · relevance: {relevance}",
+        "yes": "yes",
+        "no": "no",
+        "unscored": "not scored",
+        "why_unsupported": "The model answered, but the passages support none of its sentences.",
+        "why_declined": "The model found no answer in the passages.",
         "unsupported": "Not supported by the cited source",
         "not_kb": "Not from the knowledge base.",
         "fallback": "The provider did not answer; “demo” did.",
@@ -40,10 +72,25 @@ _WORDS = {
 }
 
 
+def answer_text(answer: AnswerRecord, language: str) -> str:
+    """Format an answer as plain text: unsupported sentences marked, then its sources or the nearest passages."""
+    words = _WORDS.get(language, _WORDS["en"])
+    parts = [_marked(answer)]
+    if answer.unsupported:
+        parts.append(f"{UNSUPPORTED_MARK} {words['unsupported']}")
+    if not answer.from_kb and not answer.abstained:
+        parts.append(words["not_kb"])
+    parts.extend(f"[{s.number}] {s.chunk.section} ({s.chunk.start}-{s.chunk.end})" for s in answer.sources)
+    if answer.nearest is not None:
+        parts.extend(["", *_nearest_lines(answer, answer.nearest, words)])
+    return "\n".join(parts)
+
+
 def as_markdown(conversation: Conversation, language: str) -> str:
     """Format a conversation as Markdown, with headings in ``language``."""
     words = _WORDS.get(language, _WORDS["en"])
     parts = [f"# {words['title'].format(name=conversation.kb_name)}", conversation.started_at]
+    parts.append(words["outcomes"].format(**conversation.outcomes))
     for turn in conversation.turns:
         parts.extend(_turn_lines(turn, words))
     return "\n\n".join(parts) + "\n"
@@ -56,15 +103,19 @@ def as_json(conversation: Conversation) -> str:
         "kb_id": conversation.kb_id,
         "kb_name": conversation.kb_name,
         "started_at": conversation.started_at,
+        "outcomes": conversation.outcomes,
         "turns": [_turn_json(turn) for turn in conversation.turns],
     }
     return json.dumps(value, ensure_ascii=False, indent=2) + "\n"
 
 
 def _turn_lines(turn: Turn, words: dict[str, str]) -> list[str]:
-    parts = [f"## {' '.join(turn.question.split())}", f"*{turn.asked_at} · {words['mode']} {words[turn.mode]}*"]
-    parts.append(turn.text or words["none"])
     answer = turn.answer
+    about = [turn.asked_at, f"{words['mode']} {words[turn.mode]}"]
+    if answer is not None:
+        about.append(words[answer.outcome])
+    parts = [f"## {' '.join(turn.question.split())}", f"*{' · '.join(about)}*"]
+    parts.append(turn.text or words["none"])
     if answer is not None:
         if answer.failure:
             parts.append(f"> {words['fallback']}")
@@ -78,6 +129,8 @@ def _turn_lines(turn: Turn, words: dict[str, str]) -> list[str]:
                 for s in answer.sources
             ]
             parts.append("\n".join([f"**{words['sources']}**", "", *lines]))
+        if answer.nearest is not None:
+            parts.extend(_nearest_lines(answer, answer.nearest, words))
     if turn.feedback is not None:
         note = f" · {turn.feedback.note}" if turn.feedback.note else ""
         parts.append(f"*{words['good' if turn.feedback.good else 'bad']}{note}*")
@@ -95,18 +148,35 @@ def _turn_json(turn: Turn) -> dict[str, Any]:
         "feedback": {"good": turn.feedback.good, "note": turn.feedback.note} if turn.feedback else None,
     }
     if answer is not None:
-        value |= {
-            "from_kb": answer.from_kb,
-            "abstained": answer.abstained,
-            "fell_back": answer.failure is not None,
+        value |= answer.as_reply() | {
             "model": answer.model,
-            "evidence": answer.evidence,
-            "seconds": answer.seconds,
             "searched": answer.search_query or turn.question,
-            "sources": [source_json(source) for source in answer.sources],
-            "statements": [
-                {"text": answer.text[s.start : s.end], "score": s.score, "supported": s.supported}
-                for s in answer.statements
-            ],
         }
     return value
+
+
+def _marked(answer: AnswerRecord) -> str:
+    parts, position = [], 0
+    for statement in answer.statements:
+        if not statement.supported:
+            parts += [answer.text[position : statement.end], f" {UNSUPPORTED_MARK}"]
+            position = statement.end
+    return "".join([*parts, answer.text[position:]])
+
+
+def _nearest_lines(answer: AnswerRecord, nearest: Nearest, words: dict[str, str]) -> list[str]:
+    lines = [words[f"why_{answer.why}"]] if f"why_{answer.why}" in words else []
+    lines.append(words["near"])
+    for source in nearest.passages:
+        place = words["place"].format(start=source.chunk.start, end=source.chunk.end)
+        lines.append(f"- {source.chunk.section} ({place}): {' '.join(source.chunk.text.split())}")
+    if nearest.missing:
+        lines.append(words["missing"].format(words=", ".join(f"«{word}»" for word in nearest.missing)))
+    if nearest.did_you_mean:
+        lines.append(words["meant"].format(questions=" ".join(each.question for each in nearest.did_you_mean)))
+    lines.append(words["rephrase"])
+    relevance = words["unscored"] if nearest.relevance is None else f"{nearest.relevance:g}/10"
+    done = {"expanded": nearest.expanded, "reranked": nearest.reranked}
+    said = {name: words["yes" if value else "no"] for name, value in done.items()}
+    lines.append(words["searched"].format(**said, relevance=relevance))
+    return lines

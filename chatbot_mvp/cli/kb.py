@@ -8,6 +8,8 @@ from typing import Annotated, Any
 import typer
 
 from chatbot_mvp.chat.context import Mode, UserContext
+from chatbot_mvp.chat.records import record_of
+from chatbot_mvp.chat.transcripts import answer_text
 from chatbot_mvp.cli.common import EnvOption, JsonOption, open_app, print_json
 from chatbot_mvp.cli.progress import ProgressLine
 from chatbot_mvp.errors import ExportNotWritten
@@ -34,33 +36,21 @@ def kb_ask(
         app.kbs.pipeline(record.kb_id, progress)
     chosen: Mode = "strict" if mode == "strict" else "general"
     answer = app.answering.ask(record.kb_id, question, UserContext(chosen, record.language))
-    sources = [
-        {
-            "n": s.number,
-            "section": s.chunk.section,
-            "start": s.chunk.start,
-            "end": s.chunk.end,
-            "highlights": s.highlights,
-        }
-        for s in answer.sources
-    ]
+    answered = record_of(answer)
     if as_json:
+        reply = answered.as_reply()
         print_json(
             {
                 "answer": answer.text,
-                "abstained": answer.abstained,
+                **reply,
                 "evidence": answer.trace.evidence,
-                "sources": sources,
+                "sources": [{"n": source["number"], **source} for source in reply["sources"]],
                 "model": answer.completion.model if answer.completion else None,
                 "kb_truncated": record.kb_truncated,
-                "vectors_share": answer.vectors_share,
-                "seconds": round(answer.seconds, 4),
             }
         )
         return
-    print(answer.text)
-    for source in sources:
-        print(f"[{source['n']}] {source['section']} ({source['start']}-{source['end']})")
+    print(answer_text(answered, record.language))
 
 
 @kb.command("evaluate")

@@ -7,12 +7,14 @@ paragraphs or sentences.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 
+from chatbot_mvp.documents.blocks import blocks, paragraphs
 from chatbot_mvp.text import sentences
 from chatbot_mvp.types import Chunk, Document
 
-CHUNKING_VERSION = 3
+CHUNKING_VERSION = 4
 """Part of every index's cache key. Raise it with every change that alters the chunks of any text."""
 
 MIN_CHARS = 900
@@ -25,6 +27,8 @@ OVERLAP_CHARS = 250
 """Maximum length of the overlap, which is the last paragraph or the last sentences of the preceding chunk."""
 
 _MARKDOWN = re.compile(r"^(#{1,6})[ \t]+(\S.*)$")
+_EMPHASIS = re.compile(r"(\*\*|__|\*|`|(?<!\w)_)(\S(?:.*?\S)??)\1")
+_FENCES = ("```", "~~~")
 _NUMBERED = re.compile(r"^(\d+(?:\.\d+)*)[.)]?\s+(\S.*)$")
 _ARTICLE = re.compile(
     r"^(?:art[íi]culo|art\.|article|cap[íi]tulo|chapter|secci[óo]n|section|anexo|annex|t[íi]tulo)\s+[\dIVXLC]+\b.*$",
@@ -79,10 +83,12 @@ def split_sections(text: str) -> list[Section]:
     for index, (start, end) in enumerate(lines):
         line = text[start:end]
         fence = line.lstrip()[:3]
-        if fence in ("```", "~~~") and line.count(fence) == 1:
-            in_fence = not in_fence
         previous_blank = index == 0 or not text[slice(*lines[index - 1])].strip()
         next_blank = index + 1 == len(lines) or not text[slice(*lines[index + 1])].strip()
+        if fence in _FENCES and line.count(fence) == 1:
+            in_fence = not in_fence
+        elif in_fence and line.startswith("##") and previous_blank and next_blank:
+            in_fence = False  # converted documents lose closing fences, and code hardly ever has such a line
         if not in_fence and (found := _heading(line, previous_blank, next_blank)):
             marks.append((start, min(end + 1, len(text)), *found))
     sections: list[Section] = []
@@ -105,11 +111,19 @@ def split_sections(text: str) -> list[Section]:
     return sections
 
 
+def heading_text(line: str) -> str:
+    """Return the words of a heading's line, without the marks of Markdown."""
+    text = line.strip().lstrip("#").strip().rstrip("#").strip()
+    while (plain := _EMPHASIS.sub(r"\2", text)) != text:
+        text = plain
+    return text
+
+
 def _heading(line: str, previous_blank: bool, next_blank: bool) -> tuple[int, str] | None:
     """Return (level, heading) if the line is a heading, else None. Level 1 is the outermost."""
     stripped = line.strip()
     if match := _MARKDOWN.match(stripped):
-        return len(match.group(1)), match.group(2).rstrip().rstrip("#").strip("*_ ")
+        return len(match.group(1)), heading_text(stripped)
     if len(stripped) > 90 or not previous_blank or not stripped or stripped[-1] in ".;,:?!":
         return None
     if _ARTICLE.match(stripped):
@@ -122,7 +136,7 @@ def _heading(line: str, previous_blank: bool, next_blank: bool) -> tuple[int, st
 def _looks_like_title(line: str) -> bool:
     """Return whether a line is short and in capitals, or has a capital at the start of each significant word."""
     words = re.findall(r"[^\W\d_]+", line)
-    if not 1 <= len(words) <= 10 or line[0] in "-*+•|>\"'«“":
+    if not 1 <= len(words) <= 10 or line[0] in "-*+•|>[\"'«“":
         return False
     if line.isupper():
         return len(line) > 3
@@ -171,29 +185,28 @@ def _overlap_start(text: str, units: list[tuple[int, int]], first: int, last: in
 def _units(text: str, section: Section) -> list[tuple[int, int]]:
     """Return the section's paragraphs; long ones split into sentences, long sentences split between words."""
     units: list[tuple[int, int]] = []
-    for para_start, para_end in _paragraphs(text, section.body_start, section.end):
+    for left, right in paragraphs(text[section.body_start : section.end]):
+        para_start, para_end = section.body_start + left, section.body_start + right
         # The first one shares its chunk with the heading.
         if para_end - (para_start if units else section.start) <= LIMIT_CHARS:
             units.append((para_start, para_end))
             continue
-        pieces: list[tuple[int, int]] = []
-        for sent_start, sent_end in sentences(text[para_start:para_end]):
-            pieces.extend(_word_pieces(text, para_start + sent_start, para_start + sent_end))
-        # A piece includes the white space behind it, so that the pieces of a paragraph join to the exact source.
-        for (start, end), following in zip(pieces, [*(start for start, _ in pieces[1:]), para_end], strict=True):
-            units.append((start, following if following - start <= LIMIT_CHARS else end))
+        for left, right in blocks(text[para_start:para_end]):
+            units.extend(_pieces(text, para_start + left, para_start + right))
     return units
 
 
-def _paragraphs(text: str, start: int, end: int) -> list[tuple[int, int]]:
-    spans = []
-    for match in re.finditer(r"(?:[^\n]|\n(?![ \t]*\n))+", text[start:end]):
-        piece = match.group()
-        left = len(piece) - len(piece.lstrip())
-        if piece.strip():
-            begin = start + match.start() + left
-            spans.append((begin, begin + len(piece.strip())))
-    return spans
+def _pieces(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """Yield a block, or the sentences of a long one; sentences that are too long are split between words."""
+    if end - start <= LIMIT_CHARS // 2:
+        yield start, end
+        return
+    pieces: list[tuple[int, int]] = []
+    for left, right in sentences(text[start:end]):
+        pieces.extend(_word_pieces(text, start + left, start + right))
+    # A piece includes the white space behind it, so that the pieces of a block join to the exact source.
+    for (begin, stop), following in zip(pieces, [*(begin for begin, _ in pieces[1:]), end], strict=True):
+        yield begin, following if following - begin <= LIMIT_CHARS else stop
 
 
 def _word_pieces(text: str, start: int, end: int) -> list[tuple[int, int]]:

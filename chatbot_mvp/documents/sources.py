@@ -7,6 +7,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import PurePath
 
 from chatbot_mvp.documents.parsing import ParsedText, cut_at_paragraph
 
@@ -54,9 +55,9 @@ def text_hash(text: str) -> str:
 def join_sources(files: Sequence[tuple[str, ParsedText]], max_chars: int) -> tuple[str, tuple[KbFile, ...]]:
     """Return (the source text, the files that it contains).
 
-    A single file becomes the source text unchanged. Several files each get a heading with their name, which begins
-    the path of all their sections; their own headings move one level down. The text is cut after ``max_chars``
-    characters: the last file may be included in part, further files are omitted.
+    A single file becomes the source text unchanged. Several files each get a heading with their name, without its
+    suffix, which begins the path of all their sections; their own headings move one level down. The text is cut after
+    ``max_chars`` characters: the last file may be included in part, further files are omitted.
     """
     if len(files) == 1:
         [(name, parsed)] = files
@@ -65,7 +66,7 @@ def join_sources(files: Sequence[tuple[str, ParsedText]], max_chars: int) -> tup
     text = ""
     found: list[KbFile] = []
     for name, parsed in files:
-        head = ("\n\n" if text else "") + f"# {name}\n\n"
+        head = ("\n\n" if text else "") + f"# {PurePath(name).stem}\n\n"
         room = max_chars - len(text) - len(head)
         if room <= 0:
             break

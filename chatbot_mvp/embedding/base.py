@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal, Protocol
+from typing import Literal, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,5 +23,26 @@ class Embedder(Protocol):
     def dimensions(self) -> int:
         """Number of dimensions of a vector."""
 
+    @property
+    def batch_size(self) -> int | None:
+        """Number of texts in one request to a remote model; None for a model that runs in this process."""
+
     def embed(self, texts: Sequence[str], input_type: InputType) -> Vectors:
         """Return one unit vector per text: shape (len(texts), dimensions), float32. Safe to call from threads."""
+
+
+class TokenStates(NamedTuple):
+    """The tokens of a text as its embedding model reads them, without special tokens and prefix."""
+
+    states: Vectors
+    """Last hidden state of each token, shape (tokens, dimensions); not normalized."""
+    rarity: Vectors
+    """Negative logarithm of each token's probability in the text that the tokenizer was made from, shape (tokens,)."""
+
+
+@runtime_checkable
+class TokenEmbedder(Embedder, Protocol):
+    """An embedder that also returns the states of single tokens."""
+
+    def text_tokens(self, texts: Sequence[str], input_type: InputType) -> list[TokenStates]:
+        """Return the tokens of each text. Safe to call from threads."""

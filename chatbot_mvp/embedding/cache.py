@@ -45,8 +45,8 @@ class VectorCache:
         """Return the vectors of ``texts``, shape (len(texts), dimensions). Only those not cached are computed.
 
         Args:
-            embedder: gets at most ``batch_size`` texts at once if it has this attribute, so that after a crash at most
-                one request to a remote model is repeated.
+            embedder: gets at most ``batch_size`` texts at once, so that after a crash at most one request to a remote
+                model is repeated.
             progress: called after every part of the texts with ``phase``; it may raise to stop. Computed vectors are
                 kept.
 
@@ -68,7 +68,7 @@ class VectorCache:
         total = cached + len(order)
         progress(Progress(phase, cached, total, 0.0, cached))
         done = cached
-        for part in _parts(order, texts, self._part_chars, getattr(embedder, "batch_size", len(order))):
+        for part in _parts(order, texts, self._part_chars, embedder.batch_size):
             vectors = embedder.embed([texts[row] for _, row in part], input_type)
             self._cache.write({key: vector.tobytes() for (key, _), vector in zip(part, vectors, strict=True)})
             result[[row for _, row in part]] = vectors
@@ -87,8 +87,11 @@ class VectorCache:
         self._cache.delete(_key(model_id, input_type, text) for text in texts)
 
 
-def _parts(items: Sequence[_Item], texts: Sequence[str], part_chars: int, most: int) -> Iterator[list[_Item]]:
-    """Split ``items`` into parts of at most ``most`` texts and ``part_chars`` characters, or of one text."""
+def _parts(items: Sequence[_Item], texts: Sequence[str], part_chars: int, most: int | None) -> Iterator[list[_Item]]:
+    """Split ``items`` into parts of at most ``most`` texts and ``part_chars`` characters, or of one text.
+
+    ``most`` None: no limit of texts.
+    """
     part: list[_Item] = []
     chars = 0
     for item in items:

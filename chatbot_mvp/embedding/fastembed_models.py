@@ -23,6 +23,8 @@ class FastEmbedEmbedder:
     prefix, because the package adds none; those that need one belong into a folder with an ``embedding.toml``.
     """
 
+    batch_size = None
+
     def __init__(self, name: str, cache_dir: Path, threads: int) -> None:
         """
         Args:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Literal, NamedTuple, Protocol
 
@@ -58,6 +58,8 @@ class PooledEncoder(Protocol):
 class _Window(NamedTuple):
     row: int
     """Row of the text."""
+    number: int
+    """Position in the text, from 0."""
     ids: list[int]
 
 
@@ -71,6 +73,8 @@ class _WindowsEmbedder(ABC):
     caller's thread, so that the chat does not wait while a corpus is being embedded.
     """
 
+    batch_size = None
+
     def __init__(self, model_id: str, dimensions: int, tokens: Tokens, threads: int) -> None:
         self.model_id = model_id
         self.dimensions = dimensions
@@ -83,9 +87,7 @@ class _WindowsEmbedder(ABC):
         The vector of a text with several windows is the mean of theirs, weighted by their tokens.
         """
         vectors = np.zeros((len(texts), self.dimensions), dtype=np.float32)
-        batches = self._batches(texts, input_type)
-        at_once = input_type == "query" and len(batches) == 1
-        for batch, pooled in [(batches[0], self._pooled(batches[0]))] if at_once else self._in_parallel(batches):
+        for batch, pooled in self._each(self._batches(texts, input_type), self._pooled, at_once=input_type == "query"):
             for window, vector in zip(batch, pooled, strict=True):
                 vectors[window.row] += max(1, len(window.ids) - _SPECIAL_TOKENS) * vector
         norms = np.linalg.norm(vectors, axis=1, keepdims=True)
@@ -98,9 +100,9 @@ class _WindowsEmbedder(ABC):
 
     def _batches(self, texts: Sequence[str], input_type: InputType) -> list[_Batch]:
         windows = [
-            _Window(row, ids)
+            _Window(row, number, ids)
             for row, text in enumerate(texts)
-            for ids in self._tokens.windows(clean_text(text), input_type)
+            for number, ids in enumerate(self._tokens.windows(clean_text(text), input_type))
         ]
         windows.sort(key=lambda window: (len(window.ids), window.row))
         batches: list[_Batch] = []
@@ -110,8 +112,14 @@ class _WindowsEmbedder(ABC):
             batches[-1].append(window)
         return batches
 
-    def _in_parallel(self, batches: Sequence[_Batch]) -> Iterator[tuple[_Batch, Sequence[Vectors]]]:
-        pending = [self._pool.submit(self._pooled, batch) for batch in batches]
+    def _each(
+        self, batches: Sequence[_Batch], work: Callable[[_Batch], Sequence[Vectors]], at_once: bool
+    ) -> Iterator[tuple[_Batch, Sequence[Vectors]]]:
+        """Yield (batch, result of ``work``). Batches run in parallel; with ``at_once`` a single one needs no thread."""
+        if at_once and len(batches) == 1:
+            yield batches[0], work(batches[0])
+            return
+        pending = [self._pool.submit(work, batch) for batch in batches]
         try:
             for batch, future in zip(batches, pending, strict=True):
                 yield batch, future.result()
@@ -140,17 +148,26 @@ class TransformerEmbedder(_WindowsEmbedder):
 
         Special tokens are included. Of a text with several windows, only the first is read.
         """
-        states: list[Vectors] = []
-        for text in texts:
-            ids = self._tokens.windows(clean_text(text), input_type)[0]
-            states.append(np.array(self._encoder.token_states([ids])[0]))
-        return states
+        return [windows[0][1] for windows in self._window_states(texts, input_type)]
+
+    def _window_states(self, texts: Sequence[str], input_type: InputType) -> list[list[tuple[list[int], Vectors]]]:
+        """Return for each text its windows, in order, as (token ids, states of shape (tokens, dimensions))."""
+        found: list[dict[int, tuple[list[int], Vectors]]] = [{} for _ in texts]
+        batches = self._batches(texts, input_type)
+        for batch, states in self._each(batches, self._states, at_once=input_type == "query"):
+            for window, of_window in zip(batch, states, strict=True):
+                found[window.row][window.number] = (window.ids, of_window)
+        return [[windows[number] for number in sorted(windows)] for windows in found]
+
+    def _states(self, batch: _Batch) -> Sequence[Vectors]:
+        states = self._encoder.token_states([window.ids for window in batch])
+        return [np.array(tokens[: len(window.ids)]) for window, tokens in zip(batch, states, strict=True)]
 
     def _pooled(self, batch: _Batch) -> Sequence[Vectors]:
-        states = self._encoder.token_states([window.ids for window in batch])
+        states = self._states(batch)
         if self._pooling == "cls":
-            return list(states[:, 0])
-        return [tokens[: len(window.ids)].mean(axis=0) for window, tokens in zip(batch, states, strict=True)]
+            return [tokens[0] for tokens in states]
+        return [tokens.mean(axis=0) for tokens in states]
 
 
 class PooledEmbedder(_WindowsEmbedder):

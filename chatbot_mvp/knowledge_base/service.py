@@ -29,7 +29,7 @@ from chatbot_mvp.settings.live import LiveSettings, Snapshot
 from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.storage.lru import BoundedCache
 from chatbot_mvp.text import fold
-from chatbot_mvp.types import Chunk, Document, ProgressCallback, ignore_progress
+from chatbot_mvp.types import Chunk, Document, ProgressCallback, ignore_progress, last
 
 _CHARS_KEPT = 6_000_000
 """Characters of the knowledge bases whose indexes stay in memory: at most 200 MB each million."""
@@ -222,7 +222,9 @@ class KnowledgeBases:
         strategy = get_strategy(settings.retrieval_strategy)
         if strategy.needs_language_model or settings.query_expansion_llm or settings.reranker_enabled:
             language = self.store.record(kb_id).language
-            return self._factory.build(self.chunks(kb_id), language, settings, progress, kb_id=kb_id, on_reply=on_reply)
+            return last(
+                self._factory.grow(self.chunks(kb_id), language, settings, progress, kb_id=kb_id, on_reply=on_reply)
+            )
         # A knowledge base has its own language, whatever RETRIEVAL_BM25_LANGUAGE says.
         names = [name for name in Settings.model_fields if name.startswith(_OF_SEARCH) and "language" not in name]
         search = tuple((name, getattr(settings, name)) for name in names)

@@ -19,30 +19,6 @@ class PipelineFactory:
         self._embedders = embedders
         self._providers = providers
 
-    def build(
-        self,
-        chunks: Sequence[Chunk],
-        language: str,
-        settings: Settings,
-        progress: ProgressCallback = ignore_progress,
-        *,
-        kb_id: str = "",
-        on_reply: Callable[[Completion], None] = ignore_reply,
-    ) -> Pipeline:
-        """The pipeline over some chunks.
-
-        Args:
-            language: of the chunks, "es" or "en".
-            kb_id: the knowledge base that the chunks belong to; "" for the corpus of a benchmark.
-            on_reply: called with every reply of a language model, while the pipeline is built and while it is used.
-
-        Raises:
-            UnknownChoice, NeedsLanguageModel, MissingPackage, InvalidSetting, ProviderNotConfigured,
-            VectorStoreUnavailable: as ``growing_pipeline``.
-        """
-        *_, complete = self.grow(chunks, language, settings, progress, kb_id=kb_id, on_reply=on_reply)
-        return complete
-
     def grow(
         self,
         chunks: Sequence[Chunk],
@@ -53,7 +29,17 @@ class PipelineFactory:
         kb_id: str = "",
         on_reply: Callable[[Completion], None] = ignore_reply,
     ) -> Iterator[Pipeline]:
-        """Yield pipelines over some chunks that get better, as ``growing_pipeline``; arguments as for ``build``."""
+        """Yield pipelines over some chunks that get better while their indexes are built; the last is complete.
+
+        Args:
+            language: of the chunks, "es" or "en".
+            kb_id: the knowledge base that the chunks belong to; "" for the corpus of a benchmark.
+            on_reply: called with every reply of a language model, while the pipeline is built and while it is used.
+
+        Raises:
+            UnknownChoice, NeedsLanguageModel, MissingPackage, InvalidSetting, ProviderNotConfigured,
+            VectorStoreUnavailable: as ``growing_pipeline``.
+        """
         return growing_pipeline(
             chunks,
             language,

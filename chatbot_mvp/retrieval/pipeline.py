@@ -1,4 +1,4 @@
-"""The retrieval pipeline. Chat answers with it and benchmark runs measure it; ``build_pipeline`` builds it for both."""
+"""The retrieval pipeline that chat answers with and benchmark runs measure. ``growing_pipeline`` builds it for both."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from chatbot_mvp.retrieval.indexes.corpus import CorpusIndex, growing_index
 from chatbot_mvp.retrieval.indexes.enrichment import ContextCache, enrich
 from chatbot_mvp.retrieval.indexes.lexical import INDEX_VERSION
 from chatbot_mvp.retrieval.indexes.vector_store import VectorStoreChoice
-from chatbot_mvp.retrieval.stages.base import Dense, Lexical, RetrievalConfig, Selection, Stage
+from chatbot_mvp.retrieval.stages.base import RetrievalConfig, Selection, Stage
 from chatbot_mvp.retrieval.stages.expansion import Expansion
 from chatbot_mvp.retrieval.stages.llm_expansion import LlmExpansion, QueryExpander
 from chatbot_mvp.retrieval.stages.rerank import Rerank, Reranker, make_reranker
@@ -29,7 +29,7 @@ from chatbot_mvp.settings.model import LOCAL_EMBEDDER, Settings
 from chatbot_mvp.text import ANALYSIS_VERSION
 from chatbot_mvp.types import Chunk, ProgressCallback, ignore_progress
 
-PIPELINE_VERSION = 3
+PIPELINE_VERSION = 4
 """Part of the fingerprint. Raise it with every code change that alters the results of unchanged settings."""
 
 _SELECTION_KNOBS = ("kb_top_k", "kb_min_score", "kb_max_context_chars", "kb_large_context_chars")
@@ -141,43 +141,21 @@ def fingerprint(config: RetrievalConfig, language: str = "") -> str:
 
 
 def _ignored_knobs(config: RetrievalConfig) -> set[str]:
-    """Return the fields of ``config`` that have no effect on the ranking of its strategy."""
+    """Return the fields of ``config`` that have no effect on the ranking of its strategy, whatever the corpus."""
     strategy = get_strategy(config.retrieval_strategy)
     expands = config.query_expansion_llm and any(issubclass(stage, Expansion) for stage in strategy.stages)
     ignored = set().union(*(other.knobs for other in STRATEGIES.values())) - strategy.knobs
+    # A knowledge base is searched with the added words by every strategy that has the stage, not only by BM25.
+    ignored = ignored - {"query_expansion_llm"} if expands else ignored | {"query_expansion_llm"}
     if config.retrieval_fusion != "rrf":
         ignored |= {"retrieval_rrf_k", "retrieval_bm25_weight", "retrieval_vector_weight"}
     if not strategy.needs_vectors:
         ignored |= {"embedding_model_name", "embedding_kind", "vector_store"}
     if not config.reranker:
-        ignored.add("reranker_top_n")
-        if not any(issubclass(stage, Lexical | Dense) for stage in strategy.stages):
-            ignored.add("retrieval_pre_fusion_k")
-    if not expands:
-        ignored.add("query_expansion_llm")
+        ignored |= {"reranker_candidates", "reranker_top_n"}
     if not (expands or strategy.needs_language_model):
         ignored.add("language_model")  # a reranker's model is part of ``reranker``
     return ignored
-
-
-def build_pipeline(
-    chunks: Sequence[Chunk],
-    language: str,
-    settings: Settings,
-    embedder: Callable[[], Embedder],
-    progress: ProgressCallback = ignore_progress,
-    *,
-    kb_id: str = "",
-    language_model: LanguageModel | None = None,
-) -> Pipeline:
-    """Build or load the indexes of ``chunks`` and return the configured pipeline, for chat and benchmark alike.
-
-    Arguments and errors are those of ``growing_pipeline``, whose last and best pipeline this is.
-    """
-    *_, complete = growing_pipeline(
-        chunks, language, settings, embedder, progress, kb_id=kb_id, language_model=language_model
-    )
-    return complete
 
 
 def growing_pipeline(
@@ -219,6 +197,8 @@ def growing_pipeline(
     if settings.query_expansion_llm:
         asked = needed(language_model, "QUERY_EXPANSION_LLM", settings.chosen_provider)
         expander = QueryExpander(asked, ContextCache(settings.cache_dir / "expansions.sqlite"))
+    # A knowledge base's vectors are stored only if something searches the store.
+    kind = settings.vector_store if strategy.searches_kb_vectors or not kb_id else "exact"
     for index in growing_index(
         chunks,
         language,
@@ -226,7 +206,7 @@ def growing_pipeline(
         embedder if strategy.needs_vectors else None,
         progress,
         with_links=strategy.needs_links,
-        store=VectorStoreChoice(settings.vector_store, kb_id, settings.chroma_dir, settings.chroma_host),
+        store=VectorStoreChoice(kind, kb_id, settings.chroma_dir, settings.chroma_host),
         indexed=indexed,
     ):
         if index.dense is not None or strategy.finds_by_words or not strategy.needs_vectors:

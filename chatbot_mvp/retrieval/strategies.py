@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from chatbot_mvp.errors import UnknownChoice
-from chatbot_mvp.retrieval.stages.base import Dense, Evidence, Fusion, Lexical, Selection, Stage
+from chatbot_mvp.retrieval.stages.base import Dense, Evidence, Fusion, Lexical, NearestOnly, Selection, Stage
 from chatbot_mvp.retrieval.stages.bridge import Bridge
 from chatbot_mvp.retrieval.stages.expansion import Expansion
 from chatbot_mvp.retrieval.stages.kb_score import KbScore
+from chatbot_mvp.retrieval.stages.late_interaction import LateInteraction
 from chatbot_mvp.retrieval.stages.stitching import Stitching
 
 
@@ -28,6 +29,11 @@ class Strategy:
         return any(stage.needs_vectors for stage in self.stages)
 
     @property
+    def searches_kb_vectors(self) -> bool:
+        """True if the vector store of a knowledge base is searched; otherwise its vectors are compared in memory."""
+        return any(issubclass(stage, Dense) and stage.searches_kb for stage in self.stages)
+
+    @property
     def finds_by_words(self) -> bool:
         """True if a stage finds passages without vectors, so that questions can be answered before they are there."""
         return any(stage.finds_by_words for stage in self.stages)
@@ -39,7 +45,7 @@ class Strategy:
 
     @property
     def knobs(self) -> frozenset[str]:
-        """Settings that have an effect with this strategy and not with every other one."""
+        """Settings that have an effect in a run with this strategy, and none with some other strategy."""
         own = _CONTEXT_KNOBS if self.needs_language_model else frozenset()
         return own.union(*(stage.knobs for stage in self.stages))
 
@@ -53,16 +59,18 @@ STRATEGIES: dict[str, Strategy] = {
     strategy.name: strategy
     for strategy in (
         Strategy("LEXICAL", "BM25 alone; needs no vectors", (Expansion, Lexical, KbScore, *_JUDGE)),
-        Strategy("SIMPLE_VECTOR", "Nearest vectors alone (exact cosine)", (Dense, *_JUDGE)),
-        Strategy("HYBRID", "BM25 and vectors, fused", (Expansion, Lexical, Dense, Fusion, KbScore, *_JUDGE)),
+        Strategy("SIMPLE_VECTOR", "Nearest vectors alone (exact cosine)", (NearestOnly, *_JUDGE)),
+        Strategy(
+            "HYBRID", "BM25 and vectors, fused", (Expansion, Lexical, Dense, Fusion, KbScore, LateInteraction, *_JUDGE)
+        ),
         Strategy(
             "CONTEXTUAL_HYBRID",
             "HYBRID over chunks with a context that a language model writes for each",
-            (Expansion, Lexical, Dense, Fusion, KbScore, *_JUDGE),
+            (Expansion, Lexical, Dense, Fusion, KbScore, LateInteraction, *_JUDGE),
             needs_language_model=True,
         ),
         Strategy("BRIDGE", "BM25 and a walk over who mentions whom", (Expansion, Bridge, KbScore, *_JUDGE)),
-        Strategy("BRIDGE_HYBRID", "BRIDGE with vectors", (Expansion, Dense, Bridge, KbScore, *_JUDGE)),
+        Strategy("BRIDGE_HYBRID", "BRIDGE with vectors", (Expansion, Dense, Bridge, KbScore, LateInteraction, *_JUDGE)),
     )
 }
 

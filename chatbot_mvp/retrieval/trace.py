@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from chatbot_mvp.embedding.base import Vectors
+from chatbot_mvp.embedding.base import TokenStates, Vectors
 from chatbot_mvp.types import Chunk
 
 
@@ -44,6 +44,8 @@ class RetrievalTrace:
     """One note "source: word" for each added word."""
     query_vector: Vectors | None = field(default=None, repr=False, compare=False)
     """Embedding of the query, shape (dimensions,), unit length; None if no stage needs vectors."""
+    query_tokens: TokenStates | None = field(default=None, repr=False, compare=False)
+    """Tokens of the query as the embedding model reads them; None if no stage needs them."""
     candidates: Mapping[str, tuple[Hit, ...]] = field(default_factory=dict)
     """Name of a retriever -> its hits, best first."""
     hits: tuple[Hit, ...] = ()

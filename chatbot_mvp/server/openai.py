@@ -1,8 +1,8 @@
 """Serves the chat as an OpenAI-compatible endpoint. A model is a knowledge base with a mode ("<kb_id>:strict").
 
 Routes: ``GET /v1/models``, ``POST /v1/chat/completions`` (also streamed) and ``GET /health``, which needs no token.
-Replies add fields to OpenAI's that explain the answer: ``sources``, ``from_kb``, ``abstained``, ``evidence``,
-``statements``, ``fell_back``. Each request carries its whole conversation; the server keeps no state between requests.
+Replies add fields to OpenAI's that explain the answer: ``AnswerRecord.as_reply`` and ``provider``. Each request carries
+its whole conversation; the server keeps no state between requests.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from chatbot_mvp import logs
 from chatbot_mvp.api import MODES, Answer, PastTurn, UserContext
 from chatbot_mvp.app import App
 from chatbot_mvp.chat.answer import Finished, Piece, Restarted
-from chatbot_mvp.chat.records import source_json
+from chatbot_mvp.chat.records import record_of
 from chatbot_mvp.chat.stream import AnswerStream
 from chatbot_mvp.errors import ChatbotError, ConfigurationError, KbNotFound
 
@@ -272,7 +272,10 @@ async def _events(stream: AnswerStream, model: str, with_usage: bool) -> AsyncIt
                     yield line({"content": "\n\n" if sent else ""}, fell_back=True)
                 elif isinstance(event, Finished):
                     answer = event.answer
-                    if answer.abstained and not said:
+                    if answer.why == "unsupported" and said:
+                        # The model's text is sent already; the fixed reply that replaces it begins in a new paragraph.
+                        yield line({"content": f"\n\n{answer.text}"})
+                    elif answer.abstained and not said:
                         yield line({"content": answer.text})
                     yield line({}, _finish_reason(answer), answer=answer.text, **_extra(answer))
                     if with_usage:
@@ -295,18 +298,7 @@ def _sse(value: Mapping[str, Any]) -> bytes:
 
 
 def _extra(answer: Answer) -> dict[str, Any]:
-    return {
-        "sources": [source_json(source) for source in answer.sources],
-        "statements": [
-            {"start": s.start, "end": s.end, "numbers": list(s.numbers), "score": s.score, "supported": s.supported}
-            for s in answer.statements
-        ],
-        "from_kb": answer.from_kb,
-        "abstained": answer.abstained,
-        "evidence": round(answer.decision.evidence, 4),
-        "provider": answer.completion.model if answer.completion else None,
-        "fell_back": answer.fell_back,
-    }
+    return {**record_of(answer).as_reply(), "provider": answer.completion.model if answer.completion else None}
 
 
 def _finish_reason(answer: Answer) -> str:

@@ -211,6 +211,13 @@ class SettingFields(BaseSettings):
         "", description="NIM with a reranking model, e.g. http://host:9000/v1; empty: PROVIDER's model scores 0-10."
     )
     reranker_model_name: str = Field("nvidia/llama-3.2-nv-rerankqa-1b-v2", description="Reranking model of that NIM.")
+    reranker_candidates: int = Field(
+        15,
+        ge=1,
+        le=1_000,
+        description="Chunks that the reranker scores per question, at least RERANKER_TOP_N; a language model gets one "
+        "request for each.",
+    )
     reranker_top_n: int = Field(5, ge=1, le=1_000, description="Chunks kept after reranking.")
 
     mteb_dataset_name: str = Field(

@@ -42,8 +42,9 @@ CHANGEABLE = frozenset(
         *("retrieval_strategy", "retrieval_k", "retrieval_pre_fusion_k", "retrieval_fusion", "retrieval_rrf_k"),
         *("retrieval_bm25_weight", "retrieval_vector_weight", "retrieval_context_batch_size"),
         *("retrieval_context_max_tokens", "retrieval_bm25_language", "query_expansion_llm", "vector_store"),
-        *("reranker_enabled", "reranker_model_name", "reranker_top_n", "mteb_dataset_name", "eval_max_queries"),
-        *("eval_max_corpus", "corpus_shuffle_seed", "dev_mode", "dev_queries", "dev_corpus_size"),
+        *("reranker_enabled", "reranker_model_name", "reranker_candidates", "reranker_top_n"),
+        *("mteb_dataset_name", "eval_max_queries", "eval_max_corpus", "corpus_shuffle_seed"),
+        *("dev_mode", "dev_queries", "dev_corpus_size"),
         *("dataset_max_upload_mb", "generation_enabled", "generation_max_context_chars", "judge_metrics"),
         *("judge_provider", "judge_model_name"),
     }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, cast
 
 from pydantic import AfterValidator, Field, PlainSerializer, SecretStr
 from pydantic.fields import FieldInfo
@@ -90,7 +90,7 @@ def marked(field: FieldInfo) -> OfProvider | None:
     """Return the provider that a field belongs to; None if it belongs to none."""
     extra = field.json_schema_extra
     # pydantic types the values as any JSON; those of a marked field were written by ``_field`` from an ``OfProvider``.
-    return OfProvider(**extra) if isinstance(extra, dict) else None  # type: ignore[arg-type]
+    return OfProvider(**cast("dict[str, Any]", extra)) if isinstance(extra, dict) else None
 
 
 def _field(mark: OfProvider, default: Any, description: str, **constraints: Any) -> Any:

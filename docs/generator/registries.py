@@ -32,6 +32,16 @@ def strategies() -> str:
     return table(("strategy", "what it does", "needs", "stages"), rows)
 
 
+def strategy_settings() -> str:
+    of_some = sorted({knob for strategy in STRATEGIES.values() for knob in strategy.knobs})
+    head = ("setting", *(code(name) for name in STRATEGIES))
+    rows = [
+        (code(knob.upper()), *("yes" if knob in strategy.knobs else "–" for strategy in STRATEGIES.values()))
+        for knob in of_some
+    ]
+    return table(head, rows)
+
+
 def stages() -> str:
     used = dict.fromkeys(stage for strategy in STRATEGIES.values() for stage in strategy.stages)
     rows = [

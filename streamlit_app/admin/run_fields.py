@@ -99,6 +99,7 @@ def counts(name: str) -> bool:
         "corpus_shuffle_seed": sampled or value("eval_max_corpus") > 0,
         "dev_queries": sampled,
         "dev_corpus_size": sampled,
+        "reranker_candidates": bool(value("reranker_enabled")),
         "reranker_top_n": bool(value("reranker_enabled")),
     }
     needs |= {knob: knob in knobs for other in STRATEGIES.values() for knob in other.knobs}

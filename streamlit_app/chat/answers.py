@@ -10,6 +10,7 @@ import streamlit as st
 from chatbot_mvp.api import AnswerRecord, Conversation, LiveTurn, Turn
 from streamlit_app.chat.debug import show_debug
 from streamlit_app.chat.feedback import ask_feedback
+from streamlit_app.chat.outcomes import show_nearest, show_outcome
 from streamlit_app.shared.i18n import number, t
 from streamlit_app.shared.sources import show_sources, source_link
 from streamlit_app.shared.state import failure_text, get_app
@@ -39,7 +40,7 @@ def show_turn(conversation: Conversation, turn: Turn, debug: bool) -> None:
 
 
 def show_answer(answer: AnswerRecord, anchor: str) -> None:
-    """Draw the text with unsupported sentences highlighted, the notices about it, and the sources.
+    """Draw the text with unsupported sentences highlighted, the notices about it, and sources or nearest passages.
 
     Args:
         anchor: unique on the page; links citations in the text to their sources.
@@ -47,6 +48,7 @@ def show_answer(answer: AnswerRecord, anchor: str) -> None:
     if answer.failure:
         st.warning(t("chat.fallback", error=failure_text(answer.failure)), icon=":material/cloud_off:")
     st.markdown(linked(marked(answer), answer, anchor))
+    show_outcome(answer)
     if answer.unsupported:
         said = t(
             "chat.unsupported_one" if answer.unsupported == 1 else "chat.unsupported",
@@ -61,6 +63,8 @@ def show_answer(answer: AnswerRecord, anchor: str) -> None:
     if answer.sources:
         st.markdown(f"**{t('chat.sources')}**")
         show_sources(answer.sources, anchor)
+    if answer.nearest is not None:
+        show_nearest(answer.nearest, anchor)
 
 
 def watch(conversation: Conversation, turn: Turn, live: LiveTurn, debug: bool) -> None:

@@ -43,8 +43,11 @@ def show_debug(answer: AnswerRecord) -> None:
             "chunks_added_by_stitching": ", ".join(debug["chunks_added_by_stitching"]) or "–",
             "strategy": debug["strategy"],
             "fingerprint": debug["fingerprint"],
+            "outcome": " · ".join(part for part in (answer.outcome, answer.why) if part),
         }
-        # Answers of an earlier version have none.
+        # Answers of earlier versions have none of the following.
+        if debug.get("topic") is not None:
+            rows["topic"] = number(debug["topic"], 3)
         if errors := debug.get("stage_errors"):
             rows["stage_errors"] = " · ".join(f"{error['stage']}: {error['error']}" for error in errors)
         st.html(_pairs(rows))
@@ -54,6 +57,9 @@ def show_debug(answer: AnswerRecord) -> None:
         st.markdown(f"**{t('debug.timings')}**")
         times = [f"{timing['stage']} {number(1_000 * timing['seconds'], 1)} ms" for timing in debug["timings"]]
         st.caption(" · ".join([*times, t("debug.total", seconds=number(answer.seconds, 2))]))
+        if debug.get("withheld"):
+            st.markdown(f"**{t('debug.withheld')}**")
+            st.code(debug["withheld"], language=None, wrap_lines=True)
         if debug["prompt"]:
             st.markdown(f"**{t('debug.prompt')}**")
             for message in debug["prompt"]:

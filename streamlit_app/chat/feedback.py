@@ -15,6 +15,8 @@ def ask_feedback(conversation: Conversation, turn: Turn) -> None:
     """Draw the thumbs with their last value and, after a thumb down, a form."""
     key = f"thumbs-{turn.turn_id}"
     rated = turn.feedback
+    if turn.answer is not None and turn.mode == "strict":
+        st.caption(t(f"feedback.ask.{turn.answer.outcome}"))
     st.feedback(
         "thumbs",
         key=key,

@@ -23,6 +23,10 @@ details.source > summary:hover {background: color-mix(in srgb, currentColor 7%, 
 details.source > summary:focus-visible {outline: 2px solid currentColor; outline-offset: 1px;}
 details.source > .passage {padding: 0.4rem 0.9rem;}
 details.source > .passage:target {box-shadow: inset 4px 0 0 #0f766e;}
+.near {border-left: 3px dashed color-mix(in srgb, currentColor 40%, transparent); padding: 0.1rem 0 0.1rem 0.9rem;
+  margin-bottom: 0.8rem; overflow-wrap: anywhere;}
+.near > .heading {font-weight: 600; margin: 0;}
+.near > .place {font-size: 0.875rem; opacity: 0.8; margin: 0.2rem 0 0;}
 details.source > .place {font-size: 0.875rem; opacity: 0.8; padding: 0.2rem 0.9rem 0.7rem; margin: 0;}
 </style>"""
 
@@ -36,6 +40,11 @@ def show_sources(sources: tuple[Source, ...], anchor: str = "") -> None:
         anchor: prefix of the HTML ids that ``source_link`` points to; "" for no ids.
     """
     st.html(_STYLE + "".join(_source_html(source, anchor) for source in sources))
+
+
+def show_passages(passages: Sequence[Source]) -> None:
+    """Draw passages that no answer is based on: open, without numbers, since nothing cites them."""
+    st.html(_STYLE + "".join(_near_html(source) for source in passages))
 
 
 def source_link(number: int, anchor: str) -> str:
@@ -81,6 +90,15 @@ def _source_html(source: Source, anchor: str) -> str:
         f'<details class="source"><summary>[{source.number}] {html.escape(chunk.section)}</summary>'
         f"{passage_html(chunk, source.highlights, name)}"
         f'<p class="place">{html.escape(place)}</p></details>'
+    )
+
+
+def _near_html(source: Source) -> str:
+    place = " · ".join(part for part in _place(source.chunk, ()) if part)
+    return (
+        f'<div class="near"><p class="heading">{html.escape(source.chunk.section)}</p>'
+        f"{passage_html(source.chunk, source.highlights)}"
+        f'<p class="place">{html.escape(place)}</p></div>'
     )
 
 

@@ -7,6 +7,7 @@ from chatbot_mvp.errors import ChatbotError
 from streamlit_app.chat.answers import show_turn, watch
 from streamlit_app.chat.conversation_menu import conversation_menu
 from streamlit_app.chat.knobs import ask_knobs
+from streamlit_app.chat.outcomes import show_counts
 from streamlit_app.chat.suggestions import suggestions
 from streamlit_app.home.tour import show_tour_in_chat
 from streamlit_app.knowledge_bases.choice import choose_kb, require_kb
@@ -65,11 +66,14 @@ with history:
         st.caption(t("chat.hint"))
         suggestions(kb)
     else:
+        counts = st.empty()
         for turn in conversation.turns:
             if turn.turn_id in live:
                 watch(conversation, turn, live[turn.turn_id], debug)
             else:
                 show_turn(conversation, turn, debug)
+        with counts:  # after the answers that have just ended
+            show_counts(get_app().chat.conversation(conversation.session, conversation.conversation_id))
     show_tour_in_chat(asked=conversation is not None and bool(conversation.turns))
 with vectors_line:
     vectors_status(kb.kb_id, context.retrieval)

@@ -14,9 +14,9 @@ from chatbot_mvp.chat.prompting import PastTurn
 from chatbot_mvp.chat.stream import AnswerStream
 from chatbot_mvp.documents.chunking import chunk_document
 from chatbot_mvp.llm.base import ChatModel
-from chatbot_mvp.retrieval.pipeline import Pipeline, build_pipeline
+from chatbot_mvp.retrieval.pipeline import Pipeline, growing_pipeline
 from chatbot_mvp.settings.model import Settings
-from chatbot_mvp.types import Document
+from chatbot_mvp.types import Document, last
 from tests.fakes import FakeEmbedder
 
 SOURCE = """# Manual
@@ -38,7 +38,7 @@ OUTSIDE = "¿Qué altura tiene la torre Eiffel?"
 def pipeline_of(text: str, settings: Settings, **changes: object) -> Pipeline:
     """The pipeline over a document; LEXICAL unless ``changes`` say otherwise."""
     changed = settings.with_changes(**{"retrieval_strategy": "LEXICAL", **changes})
-    return build_pipeline(chunk_document(Document("kb", "manual", text)), "es", changed, FakeEmbedder)
+    return last(growing_pipeline(chunk_document(Document("kb", "manual", text)), "es", changed, FakeEmbedder))
 
 
 @pytest.fixture(params=["LEXICAL", "HYBRID"])

@@ -9,6 +9,7 @@ import pytest
 
 from chatbot_mvp.api import UserContext
 from chatbot_mvp.app import App
+from chatbot_mvp.llm.demo import DemoModel
 from chatbot_mvp.settings.model import Settings, load_settings
 from tests.fakes import FakeChatModel, FakeEmbedder, fake_app
 
@@ -36,6 +37,7 @@ def test_a_line_per_question(clean_env: Path, tmp_path: Path, log_queries: bool)
     assert first["provider"] == "fake"
     assert first["method"] == "BRIDGE_HYBRID"
     assert (first["mode"], second["mode"]) == ("strict", "general")
+    assert (first["outcome"], first["why"], first["topic"]) == ("answered", None, None)
     assert first["evidence"] > second["evidence"]
     assert isinstance(first["avg_similarity"], float)
     assert (first["query_expanded"], first["reranked"], first["fell_back"]) == (False, False, False)
@@ -53,3 +55,14 @@ def test_a_log_that_cannot_be_written_costs_no_answer(settings: Settings, app: A
     (settings.data_dir / "logs").write_text("a file where the folder should be")
     kb_id = app.kbs.add_sample().kb_id
     assert "23 días" in app.answering.ask(kb_id, QUESTION).text
+
+
+def test_a_line_tells_a_near_question_from_one_about_something_else(settings: Settings) -> None:
+    app = fake_app(settings.with_changes(retrieval_strategy="LEXICAL"), lambda _: FakeEmbedder(), DemoModel)
+    kb_id = app.kbs.add_sample().kb_id
+    for question in ("¿Cuánto dura el permiso de paternidad?", "¿Xqzw kjxv?"):
+        app.answering.ask(kb_id, question)
+    assert [(line["outcome"], line["why"]) for line in lines(settings)] == [
+        ("nearest", "evidence"),
+        ("refused", "topic"),
+    ]

@@ -13,7 +13,7 @@ from chatbot_mvp.settings.model import Settings
 from tests.chat.conftest import INSIDE, OUTSIDE, ChatService
 from tests.fakes import FailingChatModel, FakeChatModel
 
-REPLY = "Cada persona dispone de 23 días laborables de vacaciones. [1]"
+REPLY = "Cada persona dispone de 23 días laborables de vacaciones. La dieta de jornada completa es de 48 euros."
 
 
 def judge(score: str) -> FakeChatModel:

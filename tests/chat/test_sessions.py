@@ -268,3 +268,32 @@ def test_a_deleted_conversation_is_gone_also_while_it_is_being_answered(settings
     with pytest.raises(ConversationNotFound):
         desk.conversation(SESSION, conversation_id)
     assert not list(Path(settings.conversations_dir).rglob("*.jsonl"))
+
+
+def test_exports_tell_the_outcomes_apart(settings: Settings) -> None:
+    app = app_of(settings, DemoModel())
+    desk, conversation_id = begun(app)
+    for question, context in (("¿Vacaciones en Mongolia?", UserContext(kb_min_evidence=1.0)), ("¿Xqzw kjxv?", None)):
+        ended(desk, conversation_id)
+        desk.begin(SESSION, conversation_id, question, context or UserContext())
+    ended(desk, conversation_id)
+    assert desk.conversation(SESSION, conversation_id).outcomes == {"answered": 1, "nearest": 1, "refused": 1}
+    markdown = desk.export(SESSION, conversation_id, "markdown", "es")
+    for expected in (
+        "1 con respuesta · 1 sin respuesta · 1 sobre otro asunto",
+        "modo estricto · con respuesta*",
+        "modo estricto · sin respuesta*",
+        "modo estricto · sobre otro asunto*",
+        "Lo más cercano en el documento (no es una respuesta):\n\n- ",
+        "«Mongolia»",
+    ):
+        assert expected in markdown
+    value = json.loads(desk.export(SESSION, conversation_id, "json", "es"))
+    assert value["outcomes"] == {"answered": 1, "nearest": 1, "refused": 1}
+    answered, nearest, refused = value["turns"]
+    assert [turn["outcome"] for turn in value["turns"]] == ["answered", "nearest", "refused"]
+    assert (answered["nearest"], refused["nearest"]) == (None, None)
+    assert answered["statements"][0]["text"] == WORDS.removesuffix(" [1]")
+    assert (nearest["why"], nearest["nearest"]["missing"]) == ("evidence", ["Mongolia"])
+    source = nearest["nearest"]["passages"][0]
+    assert SOURCE[source["start"] : source["end"]] == source["text"]

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from chatbot_mvp.cli import main as command_line
+from chatbot_mvp.cli.commands import cli as COMMANDS
 from chatbot_mvp.errors import RunStopped
 from chatbot_mvp.settings.model import PROJECT_ROOT, Settings
 from tests.conftest import Command
@@ -188,6 +189,52 @@ def test_bad_usage_of_a_process_is_told_alike(cli: Cli) -> None:
     assert (alone.stdout, alone.stderr) == (here.stdout, here.stderr)
 
 
+def told(done: Done) -> str:
+    """The text of the one error line on stderr."""
+    [line] = done.stderr.splitlines()
+    return line.removeprefix("chatbot-mvp: ")
+
+
+WITH_JSON = [name for name, lazy in COMMANDS.leaves() if any("--json" in option.opts for option in lazy.load().params)]
+
+
+@pytest.mark.parametrize("name", WITH_JSON)
+def test_every_command_with_json_prints_a_usage_error_as_one_object(cli: Cli, name: str) -> None:
+    done = cli(*name.split(), "--nonsense", "--json", code=2)
+    assert one_object(done) == {"error": {"code": "usage", "message": told(done)}}
+    assert "--nonsense" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (("benchmark", "run", "--strategy", "MAGIC"), "unknown_choice"),
+        (("benchmark", "run", "--max-queries", "-1"), "usage"),
+        (("benchmark", "show", "nope"), "run_not_found"),
+        (("datasets", "push", "nope"), "dataset_not_found"),
+        (("kb", "ask", "nope.md", "¿qué?"), "usage"),
+        (("doctor", "--env", "nope.env"), "invalid_setting"),
+    ],
+)
+def test_with_json_an_error_is_the_one_object_on_stdout(cli: Cli, arguments: tuple[str, ...], code: str) -> None:
+    done = cli(*arguments, "--json", code=2)
+    assert one_object(done) == {"error": {"code": code, "message": told(done)}}
+
+
+def test_with_json_a_defect_is_an_object_too_and_its_traceback_is_kept(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def defect(**_: object) -> None:
+        raise ZeroDivisionError("of nothing")
+
+    monkeypatch.setattr(command_line, "cli", defect)
+    monkeypatch.setattr(sys, "argv", ["chatbot-mvp", "doctor", "--json"])
+    with pytest.raises(ZeroDivisionError):
+        command_line.main()
+    expected = {"error": {"code": "unexpected", "message": "ZeroDivisionError: of nothing"}}
+    assert json.loads(capsys.readouterr().out) == expected
+
+
 @pytest.mark.parametrize(
     ("name", "content"), [("vacio.md", b""), ("foto.txt", b"\x89PNG\x00\x01"), ("informe.pdf", b"texto")]
 )
@@ -197,14 +244,14 @@ def test_a_document_that_cannot_be_used_ends_with_2_and_its_name(
     (tmp_path / name).write_bytes(content)
     done = cli("kb", "ask", name, "¿qué?", "--json", code=2)
     assert f"chatbot-mvp: '{name}'" in done.stderr
-    assert done.stdout == ""
+    assert one_object(done)["error"]["code"].startswith("upload_")
 
 
 def test_a_finished_run_that_is_resumed_ends_with_1(cli: Cli) -> None:
     run_id = cli.json(*RUN)["run_id"]
     done = cli("benchmark", "resume", run_id, "--json", code=1)
     assert run_id in done.stderr
-    assert done.stdout == ""
+    assert one_object(done) == {"error": {"code": "run_already_finished", "message": told(done)}}
 
 
 def test_a_damaged_result_ends_with_1(cli: Cli) -> None:
@@ -235,6 +282,31 @@ def test_a_strict_question_without_evidence_is_no_failure(cli: Cli, tmp_path: Pa
     (tmp_path / "manual.md").write_text(KB, "utf-8")
     answer = cli.json("kb", "ask", "manual.md", "¿Qué altura tiene la torre Eiffel?", "--mode", "strict")
     assert (answer["abstained"], answer["sources"], answer["model"]) == (True, [], None)
+
+
+def test_a_question_has_its_outcome_in_the_json(cli: Cli, tmp_path: Path) -> None:
+    """None of the three is a failure: each ends with 0."""
+    (tmp_path / "manual.md").write_text(KB, "utf-8")
+    answered = cli.json("kb", "ask", "manual.md", "¿De cuántos días de vacaciones dispone cada persona?")
+    assert (answered["outcome"], answered["why"], answered["nearest"]) == ("answered", None, None)
+    [statement] = answered["statements"]
+    assert statement["text"] == "Cada persona dispone de 23 días laborables de vacaciones."
+    assert (answered["from_kb"], statement["supported"], statement["numbers"]) == (True, True, [1])
+    near = cli.json("kb", "ask", "manual.md", "¿Cuántas vacaciones dan en la torre Eiffel?")
+    assert (near["outcome"], near["why"], near["from_kb"], near["statements"]) == ("nearest", "evidence", False, [])
+    passage = near["nearest"]["passages"][0]
+    assert KB[passage["start"] : passage["end"]] == passage["text"]
+    assert near["nearest"]["missing"] == ["dan", "torre", "Eiffel"]
+    refused = cli.json("kb", "ask", "manual.md", "¿Xqzw kjxv?")
+    assert (refused["outcome"], refused["nearest"]) == ("refused", None)
+
+
+def test_the_text_of_a_question_without_an_answer_shows_what_is_near(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "manual.md").write_text(KB, "utf-8")
+    shown = cli("kb", "ask", "manual.md", "¿Cuántas vacaciones dan en la torre Eiffel?").stdout
+    assert shown.startswith("No encuentro en la base de conocimiento")
+    assert "Lo más cercano en el documento (no es una respuesta):\n- " in shown
+    assert "«torre», «Eiffel»" in shown
 
 
 def test_a_question_file_is_evaluated_into_one_object(cli: Cli, tmp_path: Path) -> None:

@@ -25,11 +25,11 @@ def text_of(name: str, text: str) -> tuple[str, ParsedText]:
 def test_each_file_stands_under_its_name_and_its_headings_below() -> None:
     text, files = join_sources([text_of("manual.md", MANUAL), text_of("avisos.md", AVISOS)], 10_000)
     assert text == (
-        "# manual.md\n\n## Manual\n\n### Horario\n\nSe abre a las nueve.\n\n```\n# no es un título\n```"
-        "\n\n# avisos.md\n\n## Avisos\n\nEl lunes se cierra."
+        "# manual\n\n## Manual\n\n### Horario\n\nSe abre a las nueve.\n\n```\n# no es un título\n```"
+        "\n\n# avisos\n\n## Avisos\n\nEl lunes se cierra."
     )
     chunks = chunk_document(Document("kb", "kb", text))
-    assert [chunk.section for chunk in chunks] == ["manual.md > Manual > Horario", "avisos.md > Avisos"]
+    assert [chunk.section for chunk in chunks] == ["manual > Manual > Horario", "avisos > Avisos"]
     for chunk, name in zip(chunks, ("manual.md", "avisos.md"), strict=True):
         assert chunk.text == text[chunk.start : chunk.end]
         assert place_of(files, chunk.start) == Place(name, None)

@@ -79,6 +79,12 @@ def test_a_part_holds_so_many_characters_or_one_text(
     assert [len(texts) for _, texts in embedder.batches] == sizes
 
 
+def test_an_embedder_gets_at_most_its_batch_size_at_once(path: Path) -> None:
+    embedder = FakeEmbedder(batch_size=3)
+    VectorCache(path).embed(embedder, TEXTS, "passage")
+    assert [len(texts) for _, texts in embedder.batches] == [3, 1]
+
+
 def test_a_stop_in_mid_work_keeps_the_finished_parts(path: Path, embedder: FakeEmbedder) -> None:
     def stop_after_two(progress: Progress) -> None:
         if progress.done >= 2:

@@ -29,6 +29,7 @@ class TableEmbedder:
     """Gives the vectors of a table, whole numbers, which float32 holds exactly."""
 
     model_id = "table"
+    batch_size = None
 
     def __init__(self, vectors: dict[str, list[int]]) -> None:
         self._vectors = vectors

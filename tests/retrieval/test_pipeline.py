@@ -9,10 +9,11 @@ import pytest
 
 from chatbot_mvp.embedding.base import Embedder
 from chatbot_mvp.errors import UnknownChoice
-from chatbot_mvp.retrieval.pipeline import Pipeline, build_pipeline, fingerprint, retrieval_config
+from chatbot_mvp.retrieval.pipeline import Pipeline, fingerprint, growing_pipeline, retrieval_config
 from chatbot_mvp.retrieval.stages.base import RetrievalConfig
 from chatbot_mvp.retrieval.strategies import STRATEGIES
 from chatbot_mvp.settings.model import Settings
+from chatbot_mvp.types import last
 from tests.fakes import FakeEmbedder, FakeLanguageModel, chunks_of
 
 LANGUAGE_MODEL = FakeLanguageModel(lambda _: "Norma de la empresa.").model
@@ -35,8 +36,10 @@ QUERIES = [
 
 
 def pipeline_of(settings: Settings, embedder: Embedder, **changes: Any) -> Pipeline:
-    return build_pipeline(
-        chunks_of(*TEXTS), "es", settings.with_changes(**changes), lambda: embedder, language_model=LANGUAGE_MODEL
+    return last(
+        growing_pipeline(
+            chunks_of(*TEXTS), "es", settings.with_changes(**changes), lambda: embedder, language_model=LANGUAGE_MODEL
+        )
     )
 
 
@@ -81,12 +84,14 @@ def test_the_embedding_model_is_made_only_for_strategies_with_vectors(settings: 
         made.append(FakeEmbedder())
         return made[-1]
 
-    pipeline = build_pipeline(
-        chunks_of(*TEXTS),
-        "es",
-        settings.with_changes(retrieval_strategy=strategy),
-        make,
-        language_model=LANGUAGE_MODEL,
+    pipeline = last(
+        growing_pipeline(
+            chunks_of(*TEXTS),
+            "es",
+            settings.with_changes(retrieval_strategy=strategy),
+            make,
+            language_model=LANGUAGE_MODEL,
+        )
     )
     pipeline.retrieve(QUERIES[:1])
     assert bool(made) == STRATEGIES[strategy].needs_vectors
@@ -95,7 +100,7 @@ def test_the_embedding_model_is_made_only_for_strategies_with_vectors(settings: 
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_an_empty_corpus_is_searched_without_error(settings: Settings, embedder: FakeEmbedder, strategy: str) -> None:
     changed = settings.with_changes(retrieval_strategy=strategy)
-    [trace] = build_pipeline([], "es", changed, lambda: embedder, language_model=LANGUAGE_MODEL).retrieve(
+    [trace] = last(growing_pipeline([], "es", changed, lambda: embedder, language_model=LANGUAGE_MODEL)).retrieve(
         ["vacaciones"]
     )
     assert (trace.hits, trace.chunks_final, trace.evidence) == ((), (), 0.0)
@@ -139,7 +144,6 @@ RERANKED = {"reranker_enabled": True, "reranker_base_url": "http://127.0.0.1/v1"
 KNOBS: list[tuple[str, dict[str, Any], dict[str, Any], set[str]]] = [
     ("retrieval_k", {"retrieval_k": 21}, {}, EVERY),
     ("retrieval_pre_fusion_k", {"retrieval_pre_fusion_k": 151}, {}, EVERY - {"BRIDGE"}),
-    ("retrieval_pre_fusion_k", {"retrieval_pre_fusion_k": 151}, RERANKED, EVERY),
     ("retrieval_fusion", {"retrieval_fusion": "rrf"}, {"retrieval_fusion": "weighted"}, FUSED),
     ("retrieval_rrf_k", {"retrieval_rrf_k": 61}, {"retrieval_fusion": "rrf"}, FUSED),
     ("retrieval_rrf_k", {"retrieval_rrf_k": 61}, {"retrieval_fusion": "weighted"}, set()),
@@ -160,6 +164,8 @@ KNOBS: list[tuple[str, dict[str, Any], dict[str, Any], set[str]]] = [
     ("kb_max_context_chars", {"kb_max_context_chars": 4_001}, {}, EVERY),
     ("kb_large_context_chars", {"kb_large_context_chars": 6_001}, {}, EVERY),
     ("reranker", RERANKED, {}, EVERY),
+    ("reranker_candidates", {"reranker_candidates": 16}, {}, set()),
+    ("reranker_candidates", {"reranker_candidates": 16}, RERANKED, EVERY),
     ("reranker_top_n", {"reranker_top_n": 6}, {}, set()),
     ("reranker_top_n", {"reranker_top_n": 6}, RERANKED, EVERY),
     ("query_expansion_llm", {"query_expansion_llm": True}, {}, WORDS),

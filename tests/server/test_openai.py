@@ -110,6 +110,49 @@ def test_a_streamed_answer_with_its_sources_in_the_last_piece(serving, question:
     assert len({chunk.id for chunk in chunks}) == 1
 
 
+NEAR = "¿Cuántos días de vacaciones dan en Mongolia exterior?"
+CASES = [
+    (DemoModel(), INSIDE, {}, "answered", None),
+    (DemoModel(), NEAR, {"kb_min_evidence": 1.0}, "nearest", "evidence"),
+    (FakeChatModel("La empresa regala un yate. [1]"), INSIDE, {}, "nearest", "unsupported"),
+    (DemoModel(), "¿Xqzw kjxv?", {}, "refused", "topic"),
+]
+
+
+@pytest.mark.parametrize("streamed", [False, True])
+@pytest.mark.parametrize(("model", "question", "knobs", "outcome", "why"), CASES)
+def test_each_outcome_is_in_the_reply_and_in_the_last_piece(  # type: ignore[no-untyped-def]
+    serving, model, question: str, knobs: dict[str, float], outcome: str, why: str | None, streamed: bool
+) -> None:
+    client, kb_id, _ = serving(model)
+    asked = {"model": f"{kb_id}:strict", "messages": user(question), "extra_body": {"kb_doubt_evidence": 1.0, **knobs}}
+    if streamed:
+        reply = list(client.chat.completions.create(**asked, stream=True))[-1]
+    else:
+        reply = client.chat.completions.create(**asked)
+        assert (reply.choices[0].message.content == no_evidence("es")) is (outcome != "answered")
+    assert (reply.outcome, reply.why) == (outcome, why)
+    if outcome == "nearest":
+        passage = reply.nearest["passages"][0]
+        assert SOURCE[passage["start"] : passage["end"]] == passage["text"]
+        assert reply.nearest["missing"] == (["dan", "Mongolia", "exterior"] if question == NEAR else [])
+        assert reply.nearest.keys() == {"passages", "missing", "did_you_mean", "expanded", "reranked", "relevance"}
+        assert (reply.sources, reply.statements) == ([], [])
+    else:
+        assert reply.nearest is None
+        assert [each["text"] for each in reply.statements] == ([WORDS] if outcome == "answered" else [])
+
+
+def test_a_stream_takes_back_what_nothing_supports(serving) -> None:  # type: ignore[no-untyped-def]
+    """The model's words are sent as they come, before they are checked: the fixed reply follows them."""
+    client, kb_id, _ = serving(FakeChatModel("La empresa regala un yate. [1]"))
+    asked = {"model": f"{kb_id}:strict", "messages": user(INSIDE), "extra_body": {"kb_doubt_evidence": 1.0}}
+    chunks = list(client.chat.completions.create(**asked, stream=True))
+    text = "".join(chunk.choices[0].delta.content or "" for chunk in chunks)
+    assert text == f"La empresa regala un yate. [1]\n\n{no_evidence('es')}"
+    assert chunks[-1].answer == no_evidence("es")
+
+
 def test_earlier_messages_are_the_history(serving) -> None:  # type: ignore[no-untyped-def]
     model = FakeChatModel("La solicitud va al portal. [1]")
     client, kb_id, _ = serving(model)

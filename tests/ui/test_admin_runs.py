@@ -85,7 +85,12 @@ def test_parameters_without_effect_are_switched_off() -> None:
     page.selectbox(key="run_strategy").set_value("LEXICAL").run()
     assert page.selectbox(key="run_retrieval_fusion").disabled
     assert page.number_input(key="run_dev_queries").disabled
+    page.selectbox(key="run_strategy").set_value("BRIDGE").run()
+    assert page.number_input(key="run_retrieval_pre_fusion_k").disabled
+    assert page.toggle(key="run_query_expansion_llm").disabled
     page.selectbox(key="run_strategy").set_value("HYBRID").run()
+    assert not page.number_input(key="run_retrieval_pre_fusion_k").disabled
+    assert not page.toggle(key="run_query_expansion_llm").disabled
     page.selectbox(key="run_retrieval_fusion").set_value("rrf").run()
     assert not page.number_input(key="run_retrieval_rrf_k").disabled
     page.toggle(key="run_dev_mode").set_value(True).run()

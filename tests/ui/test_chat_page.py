@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -199,9 +200,131 @@ def test_a_models_words_fetch_nothing_and_are_no_formula() -> None:
 
 
 def test_a_marked_list_item_stays_a_list_item(start: Start) -> None:
-    app = start(FakeChatModel("Hay dos reglas:\n\n- Un yate para [cada] jefe [1].\n- Otro yate más [1]."))
+    app = start(
+        FakeChatModel(
+            "Hay 23 días laborables de vacaciones [1].\n\n- Un yate para [cada] jefe [1].\n- Otro yate más [1]."
+        )
+    )
     page = asked(open_page("chat"), QUESTION)
     session = page.session_state["chat_session"]
     answer = app.chat.conversations(session, app.kbs.records()[0].kb_id)[0].turns[0].answer
     assert answer is not None
     assert "- :orange-background[Un yate para \\[cada\\] jefe]" in marked(answer)
+
+
+# --- three outcomes
+
+NEAR = "¿Cuánto dura el permiso de paternidad?"
+ELSEWHERE = "¿Xqzw kjxv?"
+
+
+def said(page: AppTest, *parts: str) -> list[bool]:
+    shown = texts(page)
+    return [part in shown for part in parts]
+
+
+@pytest.mark.parametrize(
+    ("language", "lines", "title", "counts"),
+    [
+        (
+            "es",
+            (
+                "**Respondida · 1 fuente**",
+                "**Sin respuesta en el documento · 2 pasajes",
+                "trata de otro asunto",
+            ),
+            "**Lo más cercano en el documento**",
+            ("1 respondida", "1 sin respuesta", "1 sobre otro asunto"),
+        ),
+        (
+            "en",
+            ("**Answered · 1 source**", "**No answer in the document · 2 passages", "is about something else"),
+            "**Nearest in the document**",
+            ("1 answered", "1 without an answer", "1 about something else"),
+        ),
+    ],
+)
+def test_each_outcome_has_its_line_and_its_count(
+    start: Start, language: str, lines: tuple[str, ...], title: str, counts: tuple[str, ...]
+) -> None:
+    start(DemoModel())
+    page = asked(open_page("chat", language), "¿Cuánto se paga por kilómetro en coche propio?")
+    assert said(page, *lines, title) == [True, False, False, False]
+    page = asked(page, NEAR)
+    assert said(page, *lines, title) == [True, True, False, True]
+    page = asked(page, ELSEWHERE)
+    assert said(page, *lines, title) == [True, True, True, True]
+    [shown] = [caption.value for caption in page.caption if counts[0] in caption.value]
+    assert all(count in shown for count in counts)
+
+
+def test_nearest_passages_are_no_sources_and_name_what_they_lack(start: Start) -> None:
+    start(DemoModel())
+    page = asked(open_page("chat"), NEAR)
+    assert sources(page) == []
+    lacking, marked_words = "**dura**, **paternidad**", "Los <mark>permisos</mark> retribuidos"
+    assert said(page, "Esto no es una respuesta", lacking, marked_words) == [True] * 3
+    assert said(page, "Reformule su pregunta", "pasajes reordenados: no · relevancia: sin puntuar") == [True] * 2
+
+
+def test_a_click_on_what_was_meant_asks_it(start: Start) -> None:
+    start(DemoModel())
+    page = asked(open_page("chat"), "¿Hay formacción en chino mandarín?")
+    labels = [button.label for button in page.button if (button.key or "").startswith("meant-")]
+    assert labels == ["¿Hay formación en chino mandarín?", "¿Qué hay sobre formación?"]
+    next(button for button in page.button if button.label == labels[1]).click().run()
+    assert not page.exception
+    assert "32 horas anuales de formación" in texts(page)
+    assert "**Respondida" in texts(page)
+
+
+def test_a_model_whose_answer_nothing_supports_is_not_shown(start: Start) -> None:
+    """Its words are in the search details only."""
+    start(FakeChatModel("La empresa regala un yate [1]."))
+    page = asked(open_page("chat"), QUESTION)
+    assert said(page, "yate", "no respaldan ninguna de sus frases", "No encuentro en la base") == [False, True, True]
+    page.toggle(key="chat_debug").set_value(True).run()
+    assert "La empresa regala un yate [1]." in [code.value for code in page.code]
+
+
+def test_each_outcome_can_be_rated(start: Start) -> None:
+    app = start(DemoModel())
+    page = open_page("chat")
+    for question in (QUESTION, NEAR, ELSEWHERE):
+        page = asked(page, question)
+    assert said(page, "¿Le sirve esta", "¿Le sirven estos pasajes?", "¿Es correcto no responder") == [True] * 3
+    kb_id, session = app.kbs.records()[0].kb_id, page.session_state["chat_session"]
+    for row, value in enumerate((1, 0, 0)):
+        page.feedback[row].set_value(value).run()
+        assert not page.exception
+    conversation = app.chat.conversations(session, kb_id)[0]
+    assert [turn.feedback.good for turn in conversation.turns if turn.feedback] == [True, False, False]
+    for turn in conversation.turns[1:]:
+        app.chat.add_question(session, conversation.conversation_id, turn.turn_id, None)
+    added = [json.loads(line) for line in app.chat.questions_path(kb_id).read_text("utf-8").splitlines()]
+    assert [entry["outcome"] for entry in added] == ["nearest", "refused"]
+
+
+def test_general_mode_names_no_outcome(start: Start) -> None:
+    start(DemoModel())
+    page = asked(general(open_page("chat")), NEAR)
+    assert said(page, "Sin respuesta en el documento", "Lo más cercano", "¿Le sirve") == [False] * 3
+
+
+def test_a_conversation_of_an_earlier_version_is_shown(start: Start) -> None:
+    """Its answers have no outcome; what was not answered has no passages to show."""
+    app = start(DemoModel())
+    page = asked(open_page("chat"), NEAR)
+    [path] = app.settings.conversations_dir.rglob("*.jsonl")
+    rows = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+    for row in rows:
+        for name in ("outcome", "why", "nearest"):
+            row.get("answer", {}).pop(name, None)
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    page.run()
+    assert not page.exception
+    assert said(page, "No encuentro en la base", "Sin respuesta en el documento", "Lo más cercano") == [
+        True,
+        True,
+        False,
+    ]

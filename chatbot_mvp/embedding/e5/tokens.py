@@ -8,9 +8,12 @@ no piece reaches over the beginning of a word, so each distinct word is cut up o
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import lru_cache
 
-from chatbot_mvp.embedding.base import InputType
+import numpy as np
+
+from chatbot_mvp.embedding.base import InputType, Vectors
 from chatbot_mvp.embedding.e5.weights import E5File
 
 _WORD_START = "▁"
@@ -31,6 +34,7 @@ class E5Tokens:
         self._longest = max(map(len, self._pieces))
         self._unknown_score = min(file.scores) - _UNKNOWN_PENALTY
         self._word = lru_cache(_WORDS_KEPT)(self._cut)
+        self._rarities = -np.array(file.scores, dtype=np.float32)
 
     def windows(self, text: str, input_type: InputType) -> list[list[int]]:
         """Return the token ids of a text with its prefix, special tokens included.
@@ -41,6 +45,15 @@ class E5Tokens:
         step = self._content_tokens
         parts = [content[begin : begin + step] for begin in range(0, len(content), step)]
         return [[self._special.begin, *part, self._special.end] for part in parts]
+
+    def prefix_tokens(self, input_type: InputType) -> int:
+        """Return how many tokens the prefix has, which ``windows`` puts before a text."""
+        return len(self._ids(f"{input_type}:"))
+
+    def rarity(self, ids: Sequence[int]) -> Vectors:
+        """Return the negative logarithm of each token's probability in the vocabulary, shape (len(ids),)."""
+        found: Vectors = self._rarities[np.array(ids, dtype=np.int64)]
+        return found
 
     def _ids(self, text: str) -> list[int]:
         clean = re.sub(" +", " ", text.translate(self._characters))

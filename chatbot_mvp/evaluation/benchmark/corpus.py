@@ -25,7 +25,7 @@ from chatbot_mvp.runs.records import QueryRecord, RunFolder
 from chatbot_mvp.runs.result import BENCHMARK, RunResult
 from chatbot_mvp.runs.rows import Metrics
 from chatbot_mvp.settings.model import Settings
-from chatbot_mvp.types import Chunk, ProgressCallback
+from chatbot_mvp.types import Chunk, ProgressCallback, last
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +86,8 @@ class RunCorpus:
         progress: ProgressCallback,
         on_reply: Callable[[Completion], None],
     ) -> Pipeline:
-        """Build the pipeline that the run measures, or load it. Arguments and errors are those of ``factory.build``."""
-        return factory.build(self.chunks(), self.language(settings), settings, progress, on_reply=on_reply)
+        """Build the pipeline that the run measures, or load it. Arguments and errors are those of ``factory.grow``."""
+        return last(factory.grow(self.chunks(), self.language(settings), settings, progress, on_reply=on_reply))
 
     def notes(self, query_id: str, trace: RetrievalTrace) -> Mapping[str, Any]:
         """Return further keys for a query's record of the retrieval phase."""

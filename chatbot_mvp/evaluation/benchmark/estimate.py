@@ -17,6 +17,7 @@ from chatbot_mvp.llm.base import Message, Usage
 from chatbot_mvp.llm.prices import load_prices
 from chatbot_mvp.llm.registry import find_provider, requests_at_once
 from chatbot_mvp.retrieval.indexes.enrichment import CALLS_AT_ONCE, missing_prompts
+from chatbot_mvp.retrieval.pipeline import retrieval_config
 from chatbot_mvp.retrieval.prompting import PROMPTS
 from chatbot_mvp.retrieval.stages.context import ContextChars, context_budget
 from chatbot_mvp.retrieval.stages.llm_expansion import SHORT_QUESTION
@@ -249,7 +250,7 @@ def _retrieval(chunks: Sequence[Chunk], language: str, queries: Sequence[Query],
     texts = PROMPTS.texts(language)
     calls, prompt, reply = 0, 0.0, 0.0
     if settings.reranker_enabled and not settings.reranker_base_url:
-        depth = min(settings.retrieval_pre_fusion_k, len(chunks))
+        depth = min(retrieval_config(settings).reranked, len(chunks))
         calls = depth * len(queries)
         length = len(texts["relevance"]) + _mean([len(chunk.index_text) for chunk in chunks])
         prompt = calls * (length + _mean([len(query.text) for query in queries])) / CHARS_PER_TOKEN

@@ -21,7 +21,7 @@ RUN_PARAMETERS: Mapping[str, tuple[str, ...]] = {
         *("retrieval_bm25_weight", "retrieval_vector_weight", "retrieval_bm25_language", "query_expansion_llm"),
         *("retrieval_context_max_tokens", "retrieval_context_batch_size", "kb_top_k", "kb_min_score"),
     ),
-    "reranking": ("reranker_enabled", "reranker_top_n"),
+    "reranking": ("reranker_enabled", "reranker_candidates", "reranker_top_n"),
     "answers": (
         *("generation_enabled", "provider", "generation_max_context_chars", "llm_temperature", "llm_max_tokens"),
         "llm_cache_enabled",

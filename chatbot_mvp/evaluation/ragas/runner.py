@@ -142,6 +142,8 @@ def _missing(evaluation: Evaluation, journal: Journal) -> Iterator[Task]:
 class _Remembering:
     """An ``Embedder`` that caches its vectors on disk."""
 
+    batch_size = None  # the cache already saves the vectors after every request
+
     def __init__(self, embedder: Embedder, cache: VectorCache) -> None:
         self._embedder = embedder
         self._cache = cache

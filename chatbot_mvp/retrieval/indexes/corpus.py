@@ -17,7 +17,15 @@ from filelock import FileLock
 from chatbot_mvp.embedding.base import Embedder
 from chatbot_mvp.embedding.cache import VectorCache
 from chatbot_mvp.retrieval.bridge.graph import GRAPH_VERSION, MentionGraph, build_graph
-from chatbot_mvp.retrieval.indexes.dense_side import PHASE, DenseSide, corpus_side, kb_sides, kb_texts
+from chatbot_mvp.retrieval.indexes.dense_side import (
+    PHASE,
+    DenseSide,
+    corpus_side,
+    kb_sides,
+    kb_texts,
+    passage_texts,
+    passage_tokens,
+)
 from chatbot_mvp.retrieval.indexes.lexical import INDEX_VERSION, LexicalIndex
 from chatbot_mvp.retrieval.indexes.vector_store import VectorStoreChoice
 from chatbot_mvp.retrieval.kb.vocabulary import KbIndex, build_bm25_index
@@ -33,7 +41,7 @@ class CorpusIndex:
     lexical: LexicalIndex
     dense: DenseSide | None
     graph: MentionGraph | None = None
-    """Mentions between documents; None for a knowledge base or a strategy without links."""
+    """Mentions between documents; None for a strategy without links, and for a knowledge base of long documents."""
     kb: KbIndex | None = None
     """Present if the chunks were cut from longer documents; None for a corpus of whole passages."""
 
@@ -87,21 +95,6 @@ def _without_collector() -> Iterator[None]:
             gc.enable()
 
 
-def build_index(
-    chunks: Sequence[Chunk],
-    language: str,
-    cache_dir: Path,
-    embedder: Callable[[], Embedder] | None,
-    progress: ProgressCallback = ignore_progress,
-    with_links: bool = False,
-    store: VectorStoreChoice | None = None,
-    indexed: Sequence[Chunk] | None = None,
-) -> CorpusIndex:
-    """Build or load the indexes of ``chunks``: the last and best of ``growing_index``."""
-    *_, complete = growing_index(chunks, language, cache_dir, embedder, progress, with_links, store, indexed)
-    return complete
-
-
 def growing_index(
     chunks: Sequence[Chunk],
     language: str,
@@ -133,7 +126,8 @@ def growing_index(
     if words.kb is None:
         yield replace(words, dense=corpus_side(texts, model, cache, choice, progress))
         return
-    for side in kb_sides(words.kb, model, cache, choice, progress):
+    tokens = passage_tokens(model, tokens_cache_path(cache_dir))
+    for side in kb_sides(words.kb, model, cache, tokens, choice, progress):
         yield replace(words, dense=side)
 
 
@@ -154,6 +148,10 @@ def _index_words(
     if any(chunk.chunk_id != chunk.doc_id for chunk in chunks):
         kb = build_bm25_index(chunks, language, _contexts(chunks, sources))
         chunks = sources = kb.chunks
+        if kb.is_corpus:
+            # Without the line of the heading, so that a document is the same text here and in a data set.
+            texts = [kb.matcher.passages[kb.paragraphs.of(row)[0]].text for row in range(len(chunks))]
+            sources = [replace(chunk, text=text) for chunk, text in zip(chunks, texts, strict=True)]
         if kb.contexts:
             sources = [
                 replace(chunk, text=f"{said}\n{chunk.text}") for chunk, said in zip(chunks, kb.contexts, strict=True)
@@ -165,8 +163,9 @@ def _index_words(
         # If two processes build the same corpus, the second waits and then finds the index complete.
         with FileLock(f"{folder}.lock"):
             lexical = LexicalIndex.open(folder, analyzer) or LexicalIndex.build(sources, analyzer, folder, progress)
-    # No graph for a knowledge base: it is ranked by paragraphs, and its sections do not bear names as documents do.
-    graph = _graph(chunks, analyzer, folder, progress) if with_links and kb is None else None
+    # Long documents have no graph: they are ranked by paragraphs, and their sections bear no names as documents do.
+    linked = with_links and (kb is None or kb.is_corpus)
+    graph = _graph(sources, analyzer, folder, progress) if linked else None
     return CorpusIndex(chunks, lexical, None, graph, kb), [chunk.index_text for chunk in sources]
 
 
@@ -192,11 +191,18 @@ def forget_index(
     path = vector_cache_path(cache_dir)
     if embedder is not None and path.is_file():
         VectorCache(path).forget(embedder.model_id, kb_texts(kb), "passage")
+        if tokens := passage_tokens(embedder, tokens_cache_path(cache_dir)):
+            tokens.forget(passage_texts(kb))
 
 
 def vector_cache_path(cache_dir: Path) -> Path:
     """Return the path of the SQLite file that caches all vectors."""
     return cache_dir / "vectors.sqlite"
+
+
+def tokens_cache_path(cache_dir: Path) -> Path:
+    """Return the path of the SQLite file that caches the tokens of paragraphs."""
+    return cache_dir / "tokens.sqlite"
 
 
 def is_indexed(chunks: Sequence[Chunk], language: str, cache_dir: Path) -> bool:

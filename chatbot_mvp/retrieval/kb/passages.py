@@ -13,7 +13,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from chatbot_mvp.documents.chunking import LIMIT_CHARS
+from chatbot_mvp.documents.blocks import begins_block, blocks
+from chatbot_mvp.documents.chunking import LIMIT_CHARS, heading_text
 from chatbot_mvp.text import sentences
 from chatbot_mvp.types import Chunk
 
@@ -21,7 +22,6 @@ MAX_JOINED_CHARS = 4 * LIMIT_CHARS
 """Pieces are joined up to this many characters. A longer chunk would fill the whole context."""
 WINDOW_SENTENCES = 2
 
-_PARAGRAPH = re.compile(r"(?:[^\n]|\n(?![ \t]*\n))+")
 _BLANK_LINE = re.compile(r"\s*\n[ \t]*\n")
 
 
@@ -92,11 +92,8 @@ def passages_of(chunks: Sequence[Chunk], contexts: Sequence[str] = ()) -> list[P
     context_of = contexts or [""] * len(chunks)
     places: dict[tuple[str, int, int], list[int]] = {}
     for position, chunk in enumerate(chunks):
-        for match in _PARAGRAPH.finditer(chunk.text):
-            piece = match.group()
-            if text := piece.strip():
-                start = chunk.start + match.start() + len(piece) - len(piece.lstrip())
-                places.setdefault((chunk.doc_id, start, start + len(text)), []).append(position)
+        for left, right in blocks(chunk.text):
+            places.setdefault((chunk.doc_id, chunk.start + left, chunk.start + right), []).append(position)
     # Overlap can put a part of a paragraph into a chunk while another chunk has all of it: drop such parts.
     first: dict[tuple[str, int], int] = {}
     last: dict[tuple[str, int], int] = {}
@@ -108,7 +105,7 @@ def passages_of(chunks: Sequence[Chunk], contexts: Sequence[str] = ()) -> list[P
         chunk = chunks[positions[0]]
         text = chunk.text[start - chunk.start : end - chunk.start]
         whole = first[doc_id, end] == start and last[doc_id, start] == end
-        if whole and text.strip("#*_ ") != chunk.section.rpartition(" > ")[2]:
+        if whole and heading_text(text) != chunk.section.rpartition(" > ")[2]:
             hits = tuple(positions)
             found.append(Passage(chunk.section, text, start, hits, _windows(text), context_of[hits[0]]))
     if not found:  # the chunks contain headings only
@@ -136,9 +133,12 @@ def _continues(one: Chunk, following: Chunk) -> bool:
 
 
 def _within_paragraph(chunk: Chunk, offset: int) -> bool:
-    """Return whether the text of ``chunk`` continues at ``offset`` without a blank line."""
+    """Return whether the block at ``offset`` of the text of ``chunk`` began before it."""
     rest = chunk.text[offset - chunk.start :]
-    return bool(rest.strip()) and not _BLANK_LINE.match(rest)
+    if not rest.strip() or _BLANK_LINE.match(rest):
+        return False
+    before, _, line = rest.partition("\n")
+    return bool(before.strip()) or not begins_block(line.partition("\n")[0])
 
 
 def _one(group: list[Chunk]) -> list[Chunk]:

@@ -25,6 +25,8 @@ from chatbot_mvp.types import Chunk
 
 MIN_COUNT = 2
 """Occurrences from which a term or phrase counts as frequent."""
+MIN_DOCUMENTS = 10
+"""Fewer short paragraphs are parts of one document."""
 MAX_PHRASES = 5_000
 COOC_WINDOW = 6
 """Terms co-occur if they are at most this many terms apart."""
@@ -45,6 +47,10 @@ class KbIndex:
     """Term -> up to COOC_KEPT terms that co-occur with it at least MIN_COUNT times, strongest association first."""
     words: Mapping[str, str]
     """Word in lower case without accents -> its term, for every word of the KB except stop words."""
+    written: Mapping[str, str]
+    """Word in lower case without accents -> the word as written, for words of paragraphs and headings with accents.
+
+    The accents of Spanish words decide their terms ("energía")."""
     matcher: PassageMatcher
     links: SectionLinks
     """For each paragraph of the matcher, the rows of the paragraphs whose sections it names."""
@@ -62,6 +68,16 @@ class KbIndex:
         return ChunkParagraphs([passage.hits for passage in self.matcher.passages], ids)
 
     @cached_property
+    def is_corpus(self) -> bool:
+        """Whether it consists of short documents: at least 10 chunks, each one paragraph under a heading of its own.
+
+        The headings then are names of documents, and mentions of them are links, as in the corpus of a benchmark.
+        """
+        sections = {chunk.section for chunk in self.chunks}
+        single = len(self.matcher.passages) == len(self.chunks) == len(sections) >= MIN_DOCUMENTS
+        return single and not self.contexts and all(len(self.paragraphs.of(at)) == 1 for at in range(len(self.chunks)))
+
+    @cached_property
     def spoken(self) -> Mapping[str, str]:
         """Term -> one of its words."""
         return {term: word for word, term in self.words.items()}
@@ -69,18 +85,14 @@ class KbIndex:
     @cached_property
     def spellings(self) -> Spellings:
         """The words of the knowledge base."""
-        return Spellings(self.words)
+        rows = self.matcher.terms.rows
+        return Spellings(self.words, self.analyzer.language, lambda word: len(rows(self.words[word])))
 
     @cached_property
     def heading_words(self) -> Mapping[str, str]:
         """Word of a heading in lower case without accents -> the word as written."""
         titles = self.section_titles_normalized.values()
         return {fold(word): word for title in titles for word, _ in self.analyzer.content_words(title)}
-
-    @cached_property
-    def heading_spellings(self) -> Spellings:
-        """The words of the headings."""
-        return Spellings(self.heading_words)
 
     @cached_property
     def _titles(self) -> tuple[Sequence[str], Mapping[str, Sequence[int]]]:
@@ -110,7 +122,8 @@ def build_bm25_index(chunks: Sequence[Chunk], language: str, contexts: Sequence[
     joined_contexts = join_contexts(joined, chunks, contexts) if contexts else []
     passages = passages_of(joined, joined_contexts)
     read = PassageWords(passages, analyzer)
-    words = read.term_by_word()
+    forms, terms = read.form_by_word(), read.term_of_form()
+    words = {word: terms[form] for word, form in forms.items()}
     titles: dict[str, str] = {}
     for heading in read.sections:
         for part in filter(None, heading.split(" > ")):
@@ -119,16 +132,19 @@ def build_bm25_index(chunks: Sequence[Chunk], language: str, contexts: Sequence[
         words.update((fold(word), term) for word, term in analyzer.content_words(context))
     names = list(read.terms)
     sequence, rows = read.term_of[read.tokens], read.sentence_passage[read.token_sentence]
-    return KbIndex(
+    index = KbIndex(
         chunks=joined,
         section_titles_normalized=titles,
         vocab_terms=_frequent(names, sequence, rows),
         cooc_map=_neighbours(names, sequence, rows),
         words=words,
+        written={word: form for word, form in forms.items() if form.lower() != word},
         matcher=PassageMatcher(passages, analyzer, read),
         contexts=joined_contexts,
         links=named_sections(passages, analyzer),
     )
+    _ = index.spellings  # built here, so that the first misspelt question does not wait for it
+    return index
 
 
 def _frequent(names: Sequence[str], terms: Numbers, rows: Numbers) -> dict[str, int]:

@@ -66,20 +66,22 @@ class PassageWords:
             at += count
         return _numbers(forms), _numbers(lengths)
 
-    def term_by_word(self) -> dict[str, str]:
-        """Return word without case and accents -> its term, for paragraphs and headings.
-
-        If words of different terms differ in their accents only, the last one of the text decides.
-        """
+    def form_by_word(self) -> dict[str, str]:
+        """Return word without case and accents -> its last form, for paragraphs and headings."""
         flat = np.concatenate((self.tokens, _numbers(array("i", chain.from_iterable(self.section_forms)))))
         last = np.zeros(len(self.forms), np.int64)
         last[flat] = np.arange(len(flat))
-        names, latest = list(self.terms), dict[str, int]()
+        names, latest = list(self.forms), dict[str, int]()
         for (form, number), _ in zip(self.forms.items(), range(self.text_forms), strict=False):
             known = latest.setdefault(fold(form), number)
             if last[number] > last[known]:
                 latest[fold(form)] = number
-        return {word: names[self.term_of[number]] for word, number in latest.items()}
+        return {word: names[number] for word, number in latest.items()}
+
+    def term_of_form(self) -> dict[str, str]:
+        """Return form -> its term, for all forms."""
+        names = list(self.terms)
+        return {form: names[self.term_of[number]] for form, number in self.forms.items()}
 
     def _read(self, text: str, tokens: array[int]) -> int:
         """Append the forms of a text to ``tokens`` and return their number."""

@@ -35,10 +35,16 @@ class RetrievalConfig:
     kb_large_context_chars: int
     vector_store: str
     reranker: str
+    reranker_candidates: int
     reranker_top_n: int
     query_expansion_llm: bool
     retrieval_context_max_tokens: int
     language_model: str
+
+    @property
+    def reranked(self) -> int:
+        """Maximum number of hits that a reranker scores per question."""
+        return max(self.reranker_candidates, self.reranker_top_n)
 
 
 class Stage(ABC):
@@ -55,7 +61,7 @@ class Stage(ABC):
     finds_by_words: ClassVar[bool] = False
     """True if the stage finds passages by the words of the question."""
     knobs: ClassVar[frozenset[str]] = frozenset()
-    """Settings that have no effect in a strategy without such a stage; a run's form greys them out there."""
+    """Settings that have no effect in a run whose strategy has no such stage; a run's form greys them out there."""
 
     def __init__(self, index: CorpusIndex, config: RetrievalConfig) -> None:
         self.index = index
@@ -93,6 +99,8 @@ class Lexical(Stage):
 
     name = "lexical"
     finds_by_words = True
+    # Of a corpus, this stage alone reads ``query_expanded``.
+    knobs = frozenset({"retrieval_pre_fusion_k", "query_expansion_llm"})
 
     def apply(self, trace: RetrievalTrace) -> tuple[RetrievalTrace, dict[str, Any]]:
         query = trace.query_expanded or trace.query
@@ -101,10 +109,15 @@ class Lexical(Stage):
 
 
 class Dense(Stage):
-    """Finds the ``retrieval_pre_fusion_k`` chunks nearest to the question, under the signal ``vector`` (cosine)."""
+    """Finds the ``retrieval_pre_fusion_k`` chunks nearest to the question, under the signal ``vector`` (cosine).
+
+    For a knowledge base without links it only embeds the question: ``KbScore`` compares it with every window itself.
+    """
 
     name = "dense"
     needs_vectors = True
+    searches_kb: ClassVar[bool] = False
+    knobs = frozenset({"retrieval_pre_fusion_k"})
 
     @classmethod
     def serves(cls, index: CorpusIndex) -> bool:
@@ -124,11 +137,19 @@ class Dense(Stage):
         side = self.index.dense
         assert side is not None, "a strategy with vectors is built with an embedder"
         vectors = side.cache.embed(side.embedder, [trace.query for trace in traces], "query")
+        if self.index.kb is not None and self.index.graph is None and not self.searches_kb:
+            return [(replace(trace, query_vector=vector), {}) for trace, vector in zip(traces, vectors, strict=True)]
         found = side.vectors.search(vectors, self.config.retrieval_pre_fusion_k)
         return [
             (replace(self._candidates(trace, rows, "vector"), query_vector=vector), {"found": len(rows)})
             for trace, rows, vector in zip(traces, found, vectors, strict=True)
         ]
+
+
+class NearestOnly(Dense):
+    """Ranks by vectors alone, also in a knowledge base."""
+
+    searches_kb = True
 
 
 class Fusion(Stage):

@@ -35,9 +35,8 @@ class Bridge(Stage):
         # The weights were fitted twice, with and without the features of vectors.
         fitted = load_weights("BRIDGE" if index.dense is None else "BRIDGE_HYBRID")
         self._walk = BridgeWalk(index.graph, index.analyzer, fitted) if index.graph else None
-        reranked = config.retrieval_pre_fusion_k if config.reranker else 0
         # Creating a Hit for every candidate would take as long as the ranking itself.
-        self._kept = max(config.retrieval_k, config.kb_top_k, reranked)
+        self._kept = max(config.retrieval_k, config.kb_top_k, config.reranked if config.reranker else 0)
 
     def apply(self, trace: RetrievalTrace) -> tuple[RetrievalTrace, dict[str, Any]]:
         return self._rank([trace])[0]
@@ -56,7 +55,7 @@ class Bridge(Stage):
         return [self._ranked(trace, ranking) for trace, ranking in zip(traces, rankings, strict=True)]
 
     def _lexical(self, trace: RetrievalTrace) -> tuple[RetrievalTrace, dict[str, Any]]:
-        found = self.index.lexical.search(trace.query, LEXICAL_CANDIDATES)
+        found = self.index.lexical.search(trace.query_expanded or trace.query, LEXICAL_CANDIDATES)
         return self._candidates(trace, found, "bm25"), {"found": len(found)}
 
     def _question(self, trace: RetrievalTrace) -> Question:

@@ -5,18 +5,19 @@ Sources are the KB's own headings, spellings, frequent terms and co-occurrences;
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 from chatbot_mvp.retrieval.indexes.corpus import CorpusIndex
-from chatbot_mvp.retrieval.kb.spelling import MIN_LETTERS
 from chatbot_mvp.retrieval.kb.vocabulary import KbIndex
 from chatbot_mvp.retrieval.stages.base import Stage
 from chatbot_mvp.retrieval.trace import RetrievalTrace
 from chatbot_mvp.text import fold
 
-WEIGHTS: Mapping[str, float] = {"heading_match": 0.05, "fuzzy_heading": 0.5, "vocab": 0.5, "cooc": 0.05, "llm": 0.3}
+WEIGHTS: Mapping[str, float] = {"heading_match": 0.05, "fuzzy_heading": 0.7, "vocab": 0.7, "cooc": 0.05, "llm": 0.3}
 """Source -> weight (0-1) of an added term; the question's own terms have weight 1."""
 
 CORRECTIONS = ("fuzzy_heading", "vocab")
@@ -24,6 +25,8 @@ CORRECTIONS = ("fuzzy_heading", "vocab")
 
 _SHORT_QUESTION = 3  # terms: questions up to this size may gain from co-occurring terms and the rest of a heading
 _MAX_ADDED = 12
+_PART_LETTERS = 3  # a word of the knowledge base that is part of a longer typed word
+_JOINED_LETTERS = 6  # shorter pairs of words are a word by chance
 
 
 def expand_query_with_kb(query: str, index: KbIndex) -> tuple[str, tuple[str, ...]]:
@@ -44,12 +47,16 @@ def expand_query_with_kb(query: str, index: KbIndex) -> tuple[str, tuple[str, ..
                 added[term] = (source, written)
 
     for word, term in words:
-        if term in index.matcher.terms or len(word) < MIN_LETTERS:
+        if term in index.matcher.terms or _is_acronym(word, query):
             continue
-        if found := index.heading_spellings.nearest(fold(word)):
-            add("fuzzy_heading", index.heading_words[found])
-        elif found := index.spellings.nearest(fold(word)):
-            add("vocab", found)
+        if found := index.spellings.nearest(fold(word)):
+            heading = index.heading_words.get(found)
+            add("fuzzy_heading" if heading else "vocab", heading or index.written.get(found, found))
+        else:
+            for part in split_word(fold(word), index):
+                add("vocab", index.written.get(part, part))
+    for joined in joined_words(query, index):
+        add("vocab", joined)
     known = [term for term in dict.fromkeys(term for _, term in words) if term in index.matcher.terms]
     if len(present) <= _SHORT_QUESTION:
         for title in index.titles_with(present):
@@ -64,6 +71,42 @@ def expand_query_with_kb(query: str, index: KbIndex) -> tuple[str, tuple[str, ..
         return "", ()
     extra = " ".join(word for _, word in added.values())
     return f"{query} {extra}", tuple(f"{source}: {word}" for source, word in added.values())
+
+
+def split_word(word: str, index: KbIndex) -> list[str]:
+    """Return the words of the knowledge base that were typed as one word: "findesemana" gives "fin" and "semana".
+
+    Stop words may stand between them. Returns [] if there are not two such words at least, or if the knowledge base
+    does not have them side by side.
+    """
+    # parts[end]: the fewest parts of word[:end], each (word, whether it is one of the knowledge base).
+    parts: dict[int, list[tuple[str, bool]]] = {0: []}
+    for end in range(2, len(word) + 1):
+        for begin in [at for at in parts if at < end - 1]:
+            piece = word[begin:end]
+            known = len(piece) >= _PART_LETTERS and index.words.get(piece) in index.matcher.terms
+            if known or (begin and not index.analyzer.content_words(piece)):
+                longer = [*parts[begin], (piece, known)]
+                if end not in parts or len(longer) < len(parts[end]):
+                    parts[end] = longer
+    found = [piece for piece, known in parts.get(len(word), []) if known]
+    together = all(len(index.matcher.pairs.rows(pair)) for pair in pairwise(index.words[piece] for piece in found))
+    return found if len(found) > 1 and together else []
+
+
+def joined_words(query: str, index: KbIndex) -> list[str]:
+    """Return the words of the knowledge base that were typed as two words: "life jacket" gives "lifejacket"."""
+    found = []
+    for one, other in pairwise(re.findall(r"\w+", query)):
+        pair = index.written.get(fold(one + other), one + other)
+        terms = index.analyzer.terms(pair)
+        if len(pair) >= _JOINED_LETTERS and terms and all(term in index.matcher.terms for term in terms):
+            found.append(pair)
+    return found
+
+
+def _is_acronym(word: str, query: str) -> bool:
+    return word.isupper() and not query.isupper()
 
 
 def expansion_weights(trace: RetrievalTrace, index: KbIndex) -> dict[str, float]:

@@ -96,12 +96,12 @@ def _link_bonus(terms: Sequence[str], scores: Scores, kb: KbIndex) -> Scores:
     return bonus
 
 
-def vector_norm(similarities: Scores) -> Scores:
-    """Scale the cosines of one question to 0-1, since an embedding model's cosines lie in a narrow band."""
-    if not len(similarities):
-        return similarities
-    low, high = float(similarities.min()), float(similarities.max())
-    return (similarities - low) / max(1e-9, high - low)
+def scaled(values: Scores) -> Scores:
+    """Scale the values of one question to 0-1: cosines lie in a narrow band, which differs from model to model."""
+    if not len(values):
+        return values
+    low, high = float(values.min()), float(values.max())
+    return (values - low) / max(1e-9, high - low)
 
 
 def passage_cosines(trace: RetrievalTrace, kb: KbIndex, side: DenseSide | None) -> Scores | None:
@@ -132,34 +132,33 @@ def score_parts(score: float, signals: Mapping[str, float], vector_share: float)
 class KbScore(Stage):
     """Ranks the chunks of a knowledge base by the score of their best paragraph, in 0-1.
 
-    Keyword score: K = sum of SIGNAL_WEIGHTS x signal, divided by the highest K. With vectors the score is
-    (1 - a) x K + a x ``vector_norm``, where a is ``adaptive_alpha`` of the question. Ties break by the chunks' other
-    paragraphs, then by chunk id. Of a large knowledge base, the best MOST_HITS chunks are kept.
+    Every chunk with a positive score is a hit, whether words, an expansion, letters or vectors found it.
+
+    Keyword score (signal ``words``): K = sum of SIGNAL_WEIGHTS x signal, divided by the highest K. With vectors the
+    score is (1 - a) x K + a x ``vector_norm``, where a is ``adaptive_alpha`` of the question. Ties break by the chunks'
+    other paragraphs, then by chunk id. Of a large knowledge base, the best MOST_HITS chunks are kept.
     """
 
     name = "kb_score"
 
     def __init__(self, index: CorpusIndex, config: RetrievalConfig) -> None:
         super().__init__(index, config)
-        reranked = config.retrieval_pre_fusion_k if config.reranker else 0
-        self._kept = max(MOST_HITS, config.retrieval_k, config.kb_top_k, reranked)
+        self._kept = max(MOST_HITS, config.retrieval_k, config.kb_top_k, config.reranked if config.reranker else 0)
 
     @classmethod
     def serves(cls, index: CorpusIndex) -> bool:
-        return index.kb is not None
+        return index.kb is not None and index.graph is None  # else the walk over links has ranked
 
     def apply(self, trace: RetrievalTrace) -> tuple[RetrievalTrace, dict[str, Any]]:
         kb = self.index.kb
         assert kb is not None, "the stage serves knowledge bases"
-        if not trace.hits:
-            return trace, {}
         signals = keyword_signals(trace, kb)
-        scores = _over_best(weighted_sum(signals))
+        scores = signals["words"] = _over_best(weighted_sum(signals))
         notes: dict[str, Any] = {}
         cosines = passage_cosines(trace, kb, self.index.dense)
         if cosines is not None:
             share = adaptive_alpha(trace.query)
-            signals["vector_norm"] = vector_norm(cosines)
+            signals |= {"vector_norm": scaled(cosines), "cosine": cosines}
             scores = (1 - share) * scores + share * signals["vector_norm"]
             notes["vector_share"] = round(share, 3)
         positions, rows = kb.paragraphs.ranked(scores, _OTHER_PARAGRAPHS)

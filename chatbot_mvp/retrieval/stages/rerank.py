@@ -49,7 +49,7 @@ class Reranker(Protocol):
 
 
 class Rerank(Stage):
-    """Reorders the first ``retrieval_pre_fusion_k`` hits by the reranker's scores and keeps ``reranker_top_n``.
+    """Reorders the first ``RetrievalConfig.reranked`` hits by the reranker's scores and keeps ``reranker_top_n``.
 
     Final score: w * original + (1 - w) * score, where w is the reranker's ``original_weight`` and ``original`` is the
     retrieval score divided by the best one (0-1). A hit without a reranker score keeps its original score; if w is 0,
@@ -67,7 +67,7 @@ class Rerank(Stage):
         """Number of queries whose reranking failed since the pipeline was built."""
 
     def apply(self, trace: RetrievalTrace) -> tuple[RetrievalTrace, dict[str, Any]]:
-        candidates = trace.hits[: self.config.retrieval_pre_fusion_k]
+        candidates = trace.hits[: self.config.reranked]
         kept = self.config.reranker_top_n
         unchanged = replace(trace, hits=candidates[:kept], hits_before_rerank=trace.hits)
         if not candidates or not trace.query.strip():

@@ -138,7 +138,7 @@ def test_a_run_that_asks_no_model_has_no_estimate(make: Callable[..., App]) -> N
 
 def test_what_retrieval_asks_of_a_model_is_counted(make: Callable[..., App]) -> None:
     app = make(generation_enabled=False, retrieval_strategy="CONTEXTUAL_HYBRID", reranker_enabled=True)
-    found = phases(app.runs.estimate(eval_max_corpus=60, eval_max_queries=5, retrieval_pre_fusion_k=20))
+    found = phases(app.runs.estimate(eval_max_corpus=60, eval_max_queries=5, reranker_candidates=20))
     assert {name: phase.calls.expected for name, phase in found.items()} == {"enrich": 60, "retrieval": 100}
     # No bundled question is short enough to be expanded.
     assert make(generation_enabled=False, query_expansion_llm=True).runs.estimate() is None

@@ -16,10 +16,10 @@ from chatbot_mvp.metrics.ranking.recall import recall_at
 from chatbot_mvp.retrieval.bridge.choice import STEP_FEATURES
 from chatbot_mvp.retrieval.bridge.features import LINK_FEATURES, OWN_FEATURES, VECTOR_FEATURES
 from chatbot_mvp.retrieval.bridge.weights import PATH, load_weights
-from chatbot_mvp.retrieval.pipeline import Pipeline, build_pipeline
+from chatbot_mvp.retrieval.pipeline import Pipeline, growing_pipeline
 from chatbot_mvp.retrieval.strategies import STRATEGIES
 from chatbot_mvp.settings.model import PROJECT_ROOT, Settings
-from chatbot_mvp.types import Chunk
+from chatbot_mvp.types import Chunk, last
 from tests.fakes import FakeEmbedder
 
 WALKING = [name for name, strategy in STRATEGIES.items() if strategy.needs_links]
@@ -35,7 +35,7 @@ TEXTS = {
 def pipeline(tmp_path: Path, strategy: str, texts: dict[str, str] = TEXTS) -> Pipeline:
     chunks = [Chunk(title, title, title, text, 0, len(text)) for title, text in texts.items()]
     settings = Settings(_env_file=None, data_dir=tmp_path, retrieval_strategy=strategy)  # type: ignore[call-arg]
-    return build_pipeline(chunks, "en", settings, FakeEmbedder)
+    return last(growing_pipeline(chunks, "en", settings, FakeEmbedder))
 
 
 def titles(made: Pipeline, question: str) -> list[str]:
@@ -132,7 +132,9 @@ def test_links_help_on_the_bundled_data_set_in_another_language(tmp_path: Path) 
     recall = {}
     for strategy in ("LEXICAL", "BRIDGE"):
         settings = Settings(_env_file=None, data_dir=tmp_path, retrieval_strategy=strategy)  # type: ignore[call-arg]
-        traces = build_pipeline(chunks, "es", settings, FakeEmbedder).retrieve([q.text for q in dataset.queries])
+        traces = last(growing_pipeline(chunks, "es", settings, FakeEmbedder)).retrieve(
+            [q.text for q in dataset.queries]
+        )
         scores = [
             recall_at(5, [hit.chunk.doc_id for hit in trace.hits], dataset.qrels[query.query_id]) or 0.0
             for query, trace in zip(dataset.queries, traces, strict=True)

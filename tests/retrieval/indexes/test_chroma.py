@@ -269,7 +269,10 @@ KB = "# Manual\n\n## Vacaciones\n\nHay 23 días de vacaciones.\n\n## Dietas\n\nL
 OTHER_KB = "# Guía\n\n## Puente\n\nEl puente de piedra cruza el río.\n\n## Molino\n\nEl molino muele trigo.\n"
 
 
-def test_chat_answers_from_chroma_and_the_vectors_go_with_their_knowledge_base(app: App) -> None:
+def test_chat_answers_from_chroma_and_the_vectors_go_with_their_knowledge_base(settings: Settings) -> None:
+    # The other strategies compare the vectors of a knowledge base in memory.
+    changed = settings.with_changes(retrieval_strategy="SIMPLE_VECTOR")
+    app = fake_app(changed, lambda _: FakeEmbedder(), DemoModel)
     first, second = (app.kbs.add(name, text.encode()) for name, text in (("a.md", KB), ("b.md", OTHER_KB)))
     for record, question, answer in (
         (first, "¿dieta completa en euros?", "48"),

@@ -20,11 +20,11 @@ from chatbot_mvp.retrieval.indexes.enrichment import (
     enrichment_prompts,
     tidy_context,
 )
-from chatbot_mvp.retrieval.pipeline import build_pipeline
+from chatbot_mvp.retrieval.pipeline import growing_pipeline
 from chatbot_mvp.retrieval.prompting import PROMPTS
 from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.text import LANGUAGES
-from chatbot_mvp.types import Chunk, Document, Progress
+from chatbot_mvp.types import Chunk, Document, Progress, last
 from tests.fakes import FakeEmbedder, FakeLanguageModel, chunks_of, fake_app
 
 TEXT = """# Guía del valle
@@ -191,7 +191,7 @@ def test_a_batch_is_asked_at_the_same_time(cache: ContextCache) -> None:
 
 def contextual(settings: Settings, fake: FakeLanguageModel, chunks: list[Chunk], embedder: FakeEmbedder):  # type: ignore[no-untyped-def]
     changed = settings.with_changes(retrieval_strategy="CONTEXTUAL_HYBRID")
-    return build_pipeline(chunks, "es", changed, lambda: embedder, language_model=fake.model)
+    return last(growing_pipeline(chunks, "es", changed, lambda: embedder, language_model=fake.model))
 
 
 def test_a_word_of_the_context_alone_finds_the_chunk_and_the_original_text_is_returned(settings: Settings) -> None:
@@ -203,7 +203,7 @@ def test_a_word_of_the_context_alone_finds_the_chunk_and_the_original_text_is_re
     assert trace.chunks_final[0].chunk == CHUNKS[0]
     assert TEXT[CHUNKS[0].start : CHUNKS[0].end] == trace.chunks_final[0].chunk.text
     assert any("viaducto" in text for text in embedder.embedded), "the vectors are of the enriched text"
-    plain = build_pipeline(CHUNKS, "es", settings.with_changes(retrieval_strategy="LEXICAL"), FakeEmbedder)
+    plain = last(growing_pipeline(CHUNKS, "es", settings.with_changes(retrieval_strategy="LEXICAL"), FakeEmbedder))
     assert plain.retrieve(["viaducto"])[0].hits == ()
 
 
@@ -215,7 +215,7 @@ def test_a_knowledge_base_is_enriched_once_and_another_context_makes_another_ind
     other = FakeLanguageModel(lambda _: "Sobre la pasarela.")
     other_model = LanguageModel("other", other.ask)
     changed = settings.with_changes(retrieval_strategy="CONTEXTUAL_HYBRID")
-    pipeline = build_pipeline(CHUNKS, "es", changed, FakeEmbedder, language_model=other_model)
+    pipeline = last(growing_pipeline(CHUNKS, "es", changed, FakeEmbedder, language_model=other_model))
     assert pipeline.retrieve(["viaducto"])[0].candidates["bm25"] == ()
     assert len(pipeline.retrieve(["pasarela"])[0].candidates["bm25"]) == len(CHUNKS)
 

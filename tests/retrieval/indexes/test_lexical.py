@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatbot_mvp.retrieval.indexes.corpus import build_index
+from chatbot_mvp.retrieval.indexes.corpus import growing_index
 from chatbot_mvp.retrieval.indexes.lexical import LexicalIndex
 from chatbot_mvp.text import Analyzer
-from chatbot_mvp.types import Chunk, Progress
+from chatbot_mvp.types import Chunk, Progress, last
 from tests.fakes import chunks_of
 
 ANALYZER = Analyzer("es")
@@ -155,7 +155,7 @@ def test_document_frequency_counts_chunks(word: str, count: int) -> None:
 
 def test_idf_is_that_of_bm25_and_highest_for_an_unknown_term(tmp_path: Path) -> None:
     """N = 4: n = 2 gives ln(1 + 2.5/2.5) = ln 2; n = 0 gives ln(1 + 4.5/0.5) = ln 10."""
-    index = build_index(chunks_of(*TEXTS), "es", tmp_path, None)
+    index = last(growing_index(chunks_of(*TEXTS), "es", tmp_path, None))
     assert index.idf("perr") == pytest.approx(math.log(2))
     assert index.idf("submarin") == pytest.approx(math.log(10))
 
@@ -163,7 +163,7 @@ def test_idf_is_that_of_bm25_and_highest_for_an_unknown_term(tmp_path: Path) -> 
 @pytest.mark.parametrize("damage", ["no mark", "empty folder", "no folder", "damaged meta.json", "missing file"])
 def test_an_incomplete_index_is_not_opened_but_built_again(tmp_path: Path, damage: str) -> None:
     chunks = chunks_of(*TEXTS)
-    before = build_index(chunks, "es", tmp_path, None).lexical.search("perro", 5)
+    before = last(growing_index(chunks, "es", tmp_path, None)).lexical.search("perro", 5)
     [folder] = [path for path in (tmp_path / "indexes").iterdir() if path.is_dir()]
     if damage == "no mark":
         (folder / "complete").unlink()
@@ -177,14 +177,14 @@ def test_an_incomplete_index_is_not_opened_but_built_again(tmp_path: Path, damag
         if damage == "no folder":
             folder.rmdir()
     assert LexicalIndex.open(folder, ANALYZER) is None
-    assert build_index(chunks, "es", tmp_path, None).lexical.search("perro", 5) == before
+    assert last(growing_index(chunks, "es", tmp_path, None)).lexical.search("perro", 5) == before
     assert LexicalIndex.open(folder, ANALYZER) is not None
 
 
 def test_a_second_build_of_the_same_chunks_loads_the_first(tmp_path: Path) -> None:
     seen: list[Progress] = []
     for _ in range(2):
-        build_index(chunks_of(*TEXTS), "es", tmp_path, None, seen.append)
+        last(growing_index(chunks_of(*TEXTS), "es", tmp_path, None, seen.append))
     assert [(p.phase, p.done) for p in seen] == [("index", 0), ("index", 4)]
 
 
@@ -194,6 +194,6 @@ def test_a_second_build_of_the_same_chunks_loads_the_first(tmp_path: Path) -> No
 def test_other_chunks_or_another_language_get_an_index_of_their_own(
     tmp_path: Path, texts: list[str], language: str
 ) -> None:
-    build_index(chunks_of(*TEXTS), "es", tmp_path, None)
-    build_index(chunks_of(*texts), language, tmp_path, None)
+    last(growing_index(chunks_of(*TEXTS), "es", tmp_path, None))
+    last(growing_index(chunks_of(*texts), language, tmp_path, None))
     assert len([path for path in (tmp_path / "indexes").iterdir() if path.is_dir()]) == 2

@@ -15,7 +15,6 @@ from chatbot_mvp.retrieval.kb.links import named_sections
 from chatbot_mvp.retrieval.kb.matching import GRAM
 from chatbot_mvp.retrieval.kb.passages import Passage, join_contexts, join_pieces
 from chatbot_mvp.retrieval.kb.ranking import ChunkParagraphs, best_rows
-from chatbot_mvp.retrieval.kb.spelling import Spellings
 from chatbot_mvp.retrieval.kb.vocabulary import COOC_WINDOW, MIN_COUNT, KbIndex, build_bm25_index
 from chatbot_mvp.text import Analyzer, fold
 from chatbot_mvp.types import Chunk, Document
@@ -184,16 +183,6 @@ def test_contexts_of_joined_chunks_are_those_of_their_pieces() -> None:
     contexts = [f"contexto {row}" for row in range(len(chunks))]
     assert len(joined) < len(chunks)
     assert join_contexts(joined, chunks, contexts) == [" ".join(contexts[:-1]), contexts[-1]]
-
-
-def test_the_nearest_spelling_is_the_one_of_a_comparison_with_all_words() -> None:
-    known = ["gastos", "gasto", "gestos", "pasto", "responsable", "responsables", "dia"]
-    spellings = Spellings(known)
-    assert spellings.nearest("gsato") == "gasto"
-    assert spellings.nearest("gastis") == "gastos"
-    assert spellings.nearest("responsavlr") == "responsable"
-    assert spellings.nearest("dja") is None
-    assert spellings.nearest("zanahoria") is None
 
 
 def test_chunks_are_ranked_by_their_best_paragraph_then_the_others_then_their_id() -> None:

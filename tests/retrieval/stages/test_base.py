@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from chatbot_mvp.retrieval.indexes.corpus import CorpusIndex, build_index
+from chatbot_mvp.retrieval.indexes.corpus import CorpusIndex, growing_index
 from chatbot_mvp.retrieval.pipeline import retrieval_config
 from chatbot_mvp.retrieval.stages.base import Fusion, RetrievalConfig, Selection
 from chatbot_mvp.retrieval.stages.evidence import covered_share
 from chatbot_mvp.retrieval.trace import Hit, RetrievalTrace
 from chatbot_mvp.settings.model import Settings
-from chatbot_mvp.types import Chunk
+from chatbot_mvp.types import Chunk, last
 from tests.fakes import chunks_of
 
 TEXTS = ["gato perro", "gato luna", "sol mar", "río puente"]
@@ -24,7 +24,7 @@ CHUNKS = {name: replace(chunk, chunk_id=name) for name, chunk in zip("abcd", chu
 
 @pytest.fixture
 def index(tmp_path: Path) -> CorpusIndex:
-    return build_index(list(CHUNKS.values()), "es", tmp_path, None)
+    return last(growing_index(list(CHUNKS.values()), "es", tmp_path, None))
 
 
 @pytest.fixture

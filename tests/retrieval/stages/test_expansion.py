@@ -18,7 +18,8 @@ Son 23 días. La hoja de ruta se firma. La hoja de ruta se guarda.
 
 ## Liquidación
 
-La dieta completa es de 48 euros.
+La dieta completa es de 48 euros. Las audioguías están en la RED privada. Se avisa el fin de semana.
+La garantía dura un año.
 """
 
 
@@ -33,6 +34,14 @@ def index() -> KbIndex:
         ("¿Cuántas vacasiones hay?", "fuzzy_heading: Vacaciones"),
         ("vacasiones", "fuzzy_heading: Vacaciones"),
         ("¿Cuánto es la dieta copmleta?", "vocab: completa"),
+        ("avisa el findesemana", "vocab: semana"),
+        ("¿hay audio guía?", "vocab: audioguía"),
+        ("garantia", "vocab: garantía"),
+        ("grantia", "vocab: garantía"),
+        ("hojaruta", "vocab: ruta"),
+        ("dietahoja", ""),  # both are words of the KB, but never stand together
+        ("¿Qué es REDD?", ""),  # an acronym
+        ("REDD PRIVADDA", "vocab: privada"),
         ("liquidación", ""),
         ("vacaciones", "heading_match: anuales"),
         ("¿La hoja?", "cooc: ruta"),

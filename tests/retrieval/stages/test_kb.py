@@ -7,13 +7,14 @@ import json
 import pytest
 
 from chatbot_mvp.documents.chunking import chunk_document
-from chatbot_mvp.retrieval.pipeline import Pipeline, build_pipeline
+from chatbot_mvp.embedding.base import Vectors
+from chatbot_mvp.retrieval.pipeline import Pipeline, growing_pipeline
 from chatbot_mvp.retrieval.stages.evidence import WEIGHTS_PATH, logistic
 from chatbot_mvp.retrieval.stages.fusion import adaptive_alpha, weighted_scores
 from chatbot_mvp.retrieval.stages.kb_evidence import DENSE_FEATURES, LEXICAL_FEATURES, evidence_features
 from chatbot_mvp.retrieval.trace import Hit
 from chatbot_mvp.settings.model import Settings
-from chatbot_mvp.types import Document
+from chatbot_mvp.types import Document, last
 from tests.fakes import FakeEmbedder, chunks_of
 
 TINY = (
@@ -28,7 +29,7 @@ SIGNALS = {"bm25_norm", "overlap_norm", "exact_bonus", "heading_bonus", "fuzzy_b
 
 def pipeline_of(settings: Settings, strategy: str, text: str = TINY, language: str = "es") -> Pipeline:
     chunks = chunk_document(Document("kb", "kb", text))
-    return build_pipeline(chunks, language, settings.with_changes(retrieval_strategy=strategy), FakeEmbedder)
+    return last(growing_pipeline(chunks, language, settings.with_changes(retrieval_strategy=strategy), FakeEmbedder))
 
 
 @pytest.mark.parametrize("strategy", ["LEXICAL", "HYBRID"])
@@ -36,8 +37,8 @@ def test_every_hit_carries_its_breakdown_between_0_and_1(settings: Settings, str
     [trace] = pipeline_of(settings, strategy).retrieve(["¿De cuántos euros es la dieta completa?"])
     assert trace.hits[0].chunk.section == "Dietas"
     for hit in trace.hits:
-        assert set(hit.signals) == SIGNALS | ({"vector_norm"} if strategy == "HYBRID" else set())
-        assert all(0 <= value <= 1 for value in hit.signals.values())
+        assert set(hit.signals) == SIGNALS | {"words"} | ({"vector_norm", "cosine"} if strategy == "HYBRID" else set())
+        assert all((-1 if name == "cosine" else 0) <= value <= 1 for name, value in hit.signals.items())
     assert len({hit.chunk.chunk_id for hit in trace.hits}) == len(trace.hits)
 
 
@@ -46,6 +47,38 @@ def test_a_misspelt_word_finds_its_section(settings: Settings, strategy: str) ->
     [trace] = pipeline_of(settings, strategy).retrieve(["vacasiones"])
     assert trace.chunks_final[0].chunk.section == "Vacaciones"
     assert trace.expansion_notes == ("fuzzy_heading: Vacaciones",)
+
+
+@pytest.mark.parametrize("strategy", ["LEXICAL", "HYBRID", "BRIDGE", "BRIDGE_HYBRID"])
+@pytest.mark.parametrize(
+    ("question", "section"),
+    [("vacasiones", "Vacaciones"), ("tallercito", "Taller")],
+    ids=["a corrected word", "letters"],
+)
+def test_every_strategy_finds_a_passage_without_a_word_of_the_question(
+    settings: Settings, strategy: str, question: str, section: str
+) -> None:
+    [trace] = pipeline_of(settings, strategy).retrieve([question])
+    assert trace.chunks_final[0].chunk.section == section
+
+
+@pytest.mark.parametrize("strategy", ["HYBRID", "BRIDGE_HYBRID"])
+def test_vectors_alone_find_passages(settings: Settings, strategy: str) -> None:
+    class Synonyms(FakeEmbedder):
+        def vector(self, text: str) -> Vectors:
+            return super().vector(text.replace("asueto", "vacaciones"))
+
+    changed = settings.with_changes(retrieval_strategy=strategy)
+    pipeline = last(growing_pipeline(chunk_document(Document("kb", "kb", TINY)), "es", changed, Synonyms))
+    [trace] = pipeline.retrieve(["asueto"])
+    assert trace.chunks_final[0].chunk.section == "Vacaciones"
+    assert {name for name, value in trace.hits[0].signals.items() if value} == {"vector_norm", "cosine"}
+
+
+@pytest.mark.parametrize("strategy", ["LEXICAL", "BRIDGE"])
+def test_nothing_in_common_finds_nothing_without_vectors(settings: Settings, strategy: str) -> None:
+    [trace] = pipeline_of(settings, strategy).retrieve(["xyz"])
+    assert trace.hits == trace.chunks_final == ()
 
 
 LINKED = (

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from chatbot_mvp.documents.chunking import chunk_document
-from chatbot_mvp.retrieval.pipeline import build_pipeline
+from chatbot_mvp.retrieval.pipeline import growing_pipeline
 from chatbot_mvp.retrieval.stages.kb_evidence import evidence_features
 from chatbot_mvp.settings.model import Settings
-from chatbot_mvp.types import Document
+from chatbot_mvp.types import Document, last
 from tests.fakes import FakeEmbedder
 
 SECTION = "# Taller\n\nEl taller abre a las ocho de la mañana. Cierra los lunes.\n\n"
@@ -20,7 +20,7 @@ QUESTION = "¿A qué hora abre el taller por la mañana?"
 def features(settings: Settings, text: str, question: str, strategy: str = "HYBRID") -> dict[str, float]:
     chunks = chunk_document(Document("kb", "kb", text))
     changed = settings.with_changes(retrieval_strategy=strategy)
-    pipeline = build_pipeline(chunks, "es", changed, FakeEmbedder)
+    pipeline = last(growing_pipeline(chunks, "es", changed, FakeEmbedder))
     [trace] = pipeline.retrieve([question])
     return evidence_features(trace, pipeline.index)
 

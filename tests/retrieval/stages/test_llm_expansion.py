@@ -22,11 +22,11 @@ from chatbot_mvp.errors import (
 )
 from chatbot_mvp.llm.demo import DemoModel
 from chatbot_mvp.llm.language_model import LanguageModel
-from chatbot_mvp.retrieval.pipeline import Pipeline, build_pipeline, fingerprint, retrieval_config
+from chatbot_mvp.retrieval.pipeline import Pipeline, fingerprint, growing_pipeline, retrieval_config
 from chatbot_mvp.retrieval.stages.llm_expansion import MAX_WORDS
 from chatbot_mvp.retrieval.trace import RetrievalTrace
 from chatbot_mvp.settings.model import Settings
-from chatbot_mvp.types import Document
+from chatbot_mvp.types import Document, last
 from tests.fakes import FakeEmbedder, FakeLanguageModel, chunks_of, fake_app
 
 CHUNKS = chunk_document(
@@ -36,7 +36,7 @@ CHUNKS = chunk_document(
 
 def pipeline_of(settings: Settings, model: LanguageModel | None, language: str = "es") -> Pipeline:
     changed = settings.with_changes(retrieval_strategy="LEXICAL", query_expansion_llm=True)
-    return build_pipeline(CHUNKS, language, changed, FakeEmbedder, language_model=model)
+    return last(growing_pipeline(CHUNKS, language, changed, FakeEmbedder, language_model=model))
 
 
 def ask(settings: Settings, fake: FakeLanguageModel, query: str, language: str = "es") -> RetrievalTrace:
@@ -163,7 +163,7 @@ def test_a_corpus_of_passages_is_searched_with_the_words_too(settings: Settings)
     changed = settings.with_changes(retrieval_strategy="LEXICAL", query_expansion_llm=True)
     corpus = chunks_of("El descanso anual.", "La comida del jueves.")
     model = FakeLanguageModel(lambda _: "descanso").model
-    [trace] = build_pipeline(corpus, "es", changed, FakeEmbedder, language_model=model).retrieve(["asueto"])
+    [trace] = last(growing_pipeline(corpus, "es", changed, FakeEmbedder, language_model=model)).retrieve(["asueto"])
     assert [hit.chunk.chunk_id for hit in trace.hits] == ["c000"]
 
 
@@ -171,7 +171,7 @@ def test_it_is_off_by_default_and_part_of_the_fingerprint(settings: Settings) ->
     assert settings.query_expansion_llm is False
     names: Callable[[Pipeline], list[str]] = lambda pipeline: [r.stage for r in pipeline.retrieve(["x"])[0].records]  # noqa: E731
     changed = settings.with_changes(retrieval_strategy="LEXICAL")
-    assert "llm_expansion" not in names(build_pipeline(CHUNKS, "es", changed, FakeEmbedder))
+    assert "llm_expansion" not in names(last(growing_pipeline(CHUNKS, "es", changed, FakeEmbedder)))
     on = retrieval_config(changed.with_changes(query_expansion_llm=True))
     assert fingerprint(on) != fingerprint(retrieval_config(changed))
 

@@ -18,13 +18,14 @@ from chatbot_mvp.remote.calls import Calls
 from chatbot_mvp.remote.failures import Endpoint
 from chatbot_mvp.remote.http import JsonEndpoint
 from chatbot_mvp.remote.limiter import Limiter
-from chatbot_mvp.retrieval.indexes.corpus import CorpusIndex, build_index
-from chatbot_mvp.retrieval.pipeline import build_pipeline, retrieval_config
+from chatbot_mvp.retrieval.indexes.corpus import CorpusIndex, growing_index
+from chatbot_mvp.retrieval.pipeline import growing_pipeline, retrieval_config
 from chatbot_mvp.retrieval.stages.base import RetrievalConfig
 from chatbot_mvp.retrieval.stages.rerank import LlmReranker, NimReranker, Rerank, RerankFailed, parse_score
 from chatbot_mvp.retrieval.trace import Hit, RetrievalTrace
 from chatbot_mvp.runs.result import RunResult
 from chatbot_mvp.settings.model import Settings
+from chatbot_mvp.types import last
 from tests.fakes import FakeEmbedder, FakeLanguageModel, chunks_of, fake_app
 from tests.retrieval.stages.nim_stub import API_KEY, MODEL, NimStub, nim_stub
 
@@ -42,7 +43,7 @@ def nim() -> Iterator[NimStub]:
 
 @pytest.fixture
 def index(tmp_path: Path) -> CorpusIndex:
-    return build_index(CHUNKS, "es", tmp_path, None)
+    return last(growing_index(CHUNKS, "es", tmp_path, None))
 
 
 @pytest.fixture
@@ -76,12 +77,27 @@ def test_candidates_are_ordered_by_logit_and_the_first_are_kept(
     assert stage.failures == 0
 
 
-def test_no_more_candidates_than_retrieval_pre_fusion_k_are_sent(
+def test_no_more_candidates_than_reranker_candidates_are_sent(
     nim: NimStub, index: CorpusIndex, config: RetrievalConfig
 ) -> None:
-    stage = Rerank(index, replace(config, retrieval_pre_fusion_k=2, reranker_top_n=5), reranker_at(nim))
-    assert ids(stage.run(RetrievalTrace(QUERY, hits=HITS)).hits) == ["c001", "c000"]
+    stage = Rerank(index, replace(config, reranker_candidates=2, reranker_top_n=1), reranker_at(nim))
+    assert ids(stage.run(RetrievalTrace(QUERY, hits=HITS)).hits) == ["c001"]
     assert [item["text"] for item in nim.requests[0]["passages"]] == TEXTS[:2]
+
+
+def test_at_least_as_many_candidates_are_sent_as_are_kept(
+    nim: NimStub, index: CorpusIndex, config: RetrievalConfig
+) -> None:
+    stage = Rerank(index, replace(config, reranker_candidates=1, reranker_top_n=3), reranker_at(nim))
+    assert len(stage.run(RetrievalTrace(QUERY, hits=HITS)).hits) == 3
+
+
+def test_a_model_rates_15_candidates_of_a_question_by_default(settings: Settings) -> None:
+    chunks = chunks_of(*(f"el faro del puerto {row}" for row in range(40)))
+    fake = FakeLanguageModel(lambda _: "5")
+    changed = settings.with_changes(reranker_enabled=True, retrieval_strategy="LEXICAL")
+    last(growing_pipeline(chunks, "es", changed, FakeEmbedder, language_model=fake.model)).retrieve(["faro puerto"])
+    assert len(fake.prompts) == 15
 
 
 def test_the_request_is_what_nim_documents(nim: NimStub) -> None:
@@ -313,7 +329,7 @@ def test_the_pipeline_reranks_before_it_selects_and_sends_the_key_of_the_setting
 ) -> None:
     nim.api_key = API_KEY
     changed = with_nim(settings, nim, retrieval_strategy="LEXICAL", reranker_top_n=1, nvidia_api_key=API_KEY)
-    trace = build_pipeline(CHUNKS, "es", changed, FakeEmbedder).retrieve(["rojo faro puerto del el"])[0]
+    trace = last(growing_pipeline(CHUNKS, "es", changed, FakeEmbedder)).retrieve(["rojo faro puerto del el"])[0]
     assert [record.stage for record in trace.records] == ["lexical", "rerank", "selection", "evidence"]
     assert ids(trace.chunks_final) == ["c002"]
     assert set(trace.pre_rerank_candidate_ids) == {"c001", "c002"}
@@ -363,7 +379,7 @@ def test_an_exhausted_quota_stops_a_run_and_what_was_done_is_not_done_again(sett
 def test_a_passing_failure_of_nim_is_tried_again_and_is_no_failure(settings: Settings, nim: NimStub) -> None:
     nim.failures = [(503, b"starting"), (429, b"slow down")]
     changed = with_nim(settings, nim, retrieval_strategy="LEXICAL", nim_max_retries=2)
-    trace = build_pipeline(CHUNKS, "es", changed, FakeEmbedder).retrieve(["faro puerto"])[0]
+    trace = last(growing_pipeline(CHUNKS, "es", changed, FakeEmbedder)).retrieve(["faro puerto"])[0]
     assert next(record.notes for record in trace.records if record.stage == "rerank")["reranked"] is True
     assert (len(nim.headers), len(nim.requests)) == (3, 1)
 
@@ -378,7 +394,8 @@ def test_without_nim_and_without_a_language_model_it_fails_before_anything_is_do
 def test_without_nim_the_language_model_reranks(settings: Settings) -> None:
     changed = settings.with_changes(reranker_enabled=True, retrieval_strategy="LEXICAL")
     model = by_text({TEXTS[1]: "10", TEXTS[2]: "1"})
-    trace = build_pipeline(CHUNKS, "es", changed, FakeEmbedder, language_model=model).retrieve(["faro puerto"])[0]
+    pipeline = last(growing_pipeline(CHUNKS, "es", changed, FakeEmbedder, language_model=model))
+    [trace] = pipeline.retrieve(["faro puerto"])
     assert ids(trace.hits) == ["c001", "c002"]
 
 

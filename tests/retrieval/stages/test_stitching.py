@@ -12,13 +12,13 @@ import pytest
 from chatbot_mvp.documents.chunking import chunk_document
 from chatbot_mvp.retrieval.indexes.corpus import CorpusIndex
 from chatbot_mvp.retrieval.indexes.lexical import LexicalIndex
-from chatbot_mvp.retrieval.pipeline import build_pipeline, retrieval_config
+from chatbot_mvp.retrieval.pipeline import growing_pipeline, retrieval_config
 from chatbot_mvp.retrieval.stages.base import RetrievalConfig, Selection
 from chatbot_mvp.retrieval.stages.stitching import Stitching
 from chatbot_mvp.retrieval.trace import Hit, RetrievalTrace
 from chatbot_mvp.settings.model import Settings, load_settings
 from chatbot_mvp.text import Analyzer
-from chatbot_mvp.types import Chunk, Document
+from chatbot_mvp.types import Chunk, Document, last
 from tests.fakes import FakeEmbedder
 
 SIZE, STEP = 100, 90
@@ -202,7 +202,7 @@ def test_the_pipeline_stitches_a_knowledge_base_within_the_budget_of_its_size(
 ) -> None:
     document = Document("kb", "Manual", manual(sections))
     changed = settings.with_changes(retrieval_strategy="LEXICAL", **{"kb_top_k": 1, **changes})
-    pipeline = build_pipeline(chunk_document(document), "es", changed, FakeEmbedder)
+    pipeline = last(growing_pipeline(chunk_document(document), "es", changed, FakeEmbedder))
     trace = pipeline.retrieve(["¿Cuándo enciende el farero la linterna?"])[0]
     assert trace.chunks_final[0].chunk.section == "Faro"
     assert trace.context_chars_budget == budget

@@ -1,0 +1,203 @@
+"""Describe what stands nearest to a question without an answer: passages, the words they lack, what was meant.
+
+Nothing here is an answer: the passages are shown apart from the sources of answers, and no model is asked.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from rapidfuzz.distance import OSA
+
+from chatbot_mvp.chat.citations import Source
+from chatbot_mvp.knowledge_base.suggestions import ABOUT, heading_topic, small
+from chatbot_mvp.retrieval.indexes.corpus import CorpusIndex
+from chatbot_mvp.retrieval.stages.expansion import CORRECTIONS, expansion_weights
+from chatbot_mvp.retrieval.trace import Hit, RetrievalTrace
+from chatbot_mvp.text import Analyzer, fold, sentences
+from chatbot_mvp.types import Chunk
+
+MAX_PASSAGES = 3
+MAX_CHARS = 500
+"""A longer paragraph is cut to its best sentence and the sentences around it, at most this many characters."""
+_MIN_SHARE = 0.5
+"""Passages below this share (0-1) of the best passage's score are not near."""
+_MAX_HEADINGS = 2
+_MIN_HEADING = 0.5
+"""A heading is near if the question has at least this share (0-1) of its terms, weighted by idf."""
+_EDITS, _EDITS_SHARE = 2, 1 / 3  # a correction differs from the typed word by two letters, or by a third of its letters
+
+Kind = Literal["spelling", "heading"]
+
+
+@dataclass(frozen=True, slots=True)
+class Suggestion:
+    """A question that the user may have meant."""
+
+    kind: Kind
+    """"spelling": a word was corrected; "heading": a heading is near the question."""
+    text: str
+    """The corrected words, separated by spaces, or the heading."""
+    question: str
+    """The question to ask instead."""
+
+
+@dataclass(frozen=True, slots=True)
+class Nearest:
+    """What stands nearest to a question that has no answer, and how it was searched."""
+
+    passages: tuple[Source, ...]
+    """Up to three distinct paragraphs, nearest first, numbered from 1. ``chunk.text`` is the paragraph, or a part of a
+    long one, and the highlights are the question's words in it."""
+    missing: tuple[str, ...]
+    """The question's content words, as typed, that none of the passages or their headings has."""
+    did_you_mean: tuple[Suggestion, ...]
+    expanded: bool
+    """Whether words were added to the question for the search."""
+    reranked: bool
+    relevance: float | None
+    """The relevance of the passages according to a model, 0-10; None if no model scored it."""
+
+
+def find_nearest(question: str, trace: RetrievalTrace, index: CorpusIndex, relevance: float | None) -> Nearest:
+    """Describe what stands nearest to a question.
+
+    Args:
+        question: as the user typed it. ``trace.query`` may differ, for example for a follow-up question.
+        relevance: the model's score of the passages, 0-10; None if there is none.
+    """
+    analyzer = index.analyzer
+    found = dict.fromkeys(analyzer.terms(trace.query), 1.0) if index.kb is None else expansion_weights(trace, index.kb)
+    weights = {term: weight * index.idf(term) for term, weight in found.items()}
+    passages = tuple(
+        Source(number, piece, tuple(_occurrences(piece, weights, analyzer)))
+        for number, piece in enumerate(_pieces(trace, weights, analyzer), 1)
+    )
+    present = {term for source in passages for term in analyzer.terms(source.chunk.index_text)}
+    missing: dict[str, str] = {}
+    for word, term in analyzer.content_words(question):
+        if term not in present:
+            missing.setdefault(term, word)
+    return Nearest(
+        passages,
+        tuple(missing.values()),
+        tuple(_suggestions(question, trace, index)),
+        bool(trace.query_expanded),
+        trace.hits_before_rerank is not None,
+        relevance,
+    )
+
+
+def _pieces(trace: RetrievalTrace, weights: Mapping[str, float], analyzer: Analyzer) -> list[Chunk]:
+    """Return the best paragraph of each of the best chunks; chunks that overlap may share one."""
+    stitched = set(trace.chunks_added_by_stitching)
+    hits = [hit for hit in trace.chunks_final if hit.chunk.chunk_id not in stitched]
+    pieces: list[Chunk] = []
+    for hit in hits:
+        piece = _best_piece(hit.chunk, weights, analyzer) if _is_near(hit, hits) else None
+        if piece is not None and not any(_overlap(piece, other) for other in pieces):
+            pieces.append(piece)
+        if len(pieces) == MAX_PASSAGES:
+            break
+    return pieces
+
+
+def _is_near(hit: Hit, hits: Sequence[Hit]) -> bool:
+    best = max(other.score for other in hits)
+    return best <= 0 or hit.score >= _MIN_SHARE * best
+
+
+def _overlap(one: Chunk, other: Chunk) -> bool:
+    return one.doc_id == other.doc_id and one.start < other.end and other.start < one.end
+
+
+def _best_piece(chunk: Chunk, weights: Mapping[str, float], analyzer: Analyzer) -> Chunk | None:
+    """Return the chunk's paragraph that has most of the question's weight; None if the chunk is a heading only."""
+
+    def weight(start: int, end: int) -> float:
+        return sum(weights.get(term, 0.0) for term in set(analyzer.terms(chunk.text[start:end])))
+
+    paragraphs = _paragraphs(chunk.text)
+    if not paragraphs:
+        return None
+    best = max(paragraphs, key=lambda spans: weight(spans[0][0], spans[-1][1]))
+    row = max(range(len(best)), key=lambda row: weight(*best[row]))
+    first = last = row
+    while last + 1 < len(best) and best[last + 1][1] - best[first][0] <= MAX_CHARS:
+        last += 1
+    while first > 0 and best[last][1] - best[first - 1][0] <= MAX_CHARS:
+        first -= 1
+    start, end = best[first][0], best[last][1]
+    return replace(chunk, text=chunk.text[start:end], start=chunk.start + start, end=chunk.start + end)
+
+
+def _paragraphs(text: str) -> list[list[tuple[int, int]]]:
+    """Return (start, end) of the sentences of each paragraph, without headings."""
+    paragraphs: list[list[tuple[int, int]]] = []
+    before: int | None = None
+    for start, end in sentences(text):
+        if text.startswith("#", start):
+            before = None
+        elif before is None or re.search(r"\n[ \t]*\n", text[before:start]):
+            paragraphs.append([(start, end)])
+            before = end
+        else:
+            paragraphs[-1].append((start, end))
+            before = end
+    return paragraphs
+
+
+def _occurrences(piece: Chunk, terms: Mapping[str, float], analyzer: Analyzer) -> Iterator[tuple[int, int]]:
+    """Yield (start, end) in the source document of each word of ``piece`` whose term is one of ``terms``."""
+    position = 0
+    for word, term in analyzer.content_words(piece.text):
+        # The analyzer composes accents, so a word can differ from the text: then it is not highlighted.
+        if term in terms and (found := re.compile(rf"(?<!\w){re.escape(word)}(?!\w)").search(piece.text, position)):
+            position = found.end()
+            yield piece.start + found.start(), piece.start + position
+
+
+def _suggestions(question: str, trace: RetrievalTrace, index: CorpusIndex) -> Iterator[Suggestion]:
+    if index.kb is None:
+        return
+    analyzer, language = index.analyzer, index.analyzer.language
+    notes = [note.partition(": ") for note in trace.expansion_notes]
+    right = [word for source, _, word in notes if source in CORRECTIONS]
+    typed = [word for word, term in analyzer.content_words(question) if term not in index.kb.matcher.terms]
+    corrected, used = question, []
+    for word in right:
+        wrong = min(typed, key=lambda typed: OSA.distance(fold(typed), fold(word)), default="")
+        if wrong and OSA.distance(fold(wrong), fold(word)) <= max(_EDITS, _EDITS_SHARE * len(word)):
+            word = _cased(word, wrong)
+            corrected = re.sub(rf"(?<!\w){re.escape(wrong)}(?!\w)", word, corrected)
+            used.append(word)
+    if used:
+        yield Suggestion("spelling", " ".join(used), corrected)
+    terms = {term for text in (question, *right) for term in analyzer.terms(text)}
+    asked = {fold(question), fold(corrected)}
+    for heading in _near_headings(terms, index):
+        topic = heading_topic(heading, language)
+        about = ABOUT[language].format(topic=small(topic)) if topic else ""
+        if about and fold(about) not in asked:
+            yield Suggestion("heading", heading, about)
+
+
+def _near_headings(terms: set[str], index: CorpusIndex) -> list[str]:
+    """Return the headings of which ``terms`` cover most, best first."""
+    assert index.kb is not None, "only knowledge bases have headings"
+
+    def share(heading: str) -> float:
+        weights = {term: index.idf(term) for term in index.analyzer.terms(heading)}
+        return sum(weight for term, weight in weights.items() if term in terms) / sum(weights.values())
+
+    shares = {heading: share(heading) for heading in index.kb.titles_with(terms)}
+    near = [heading for heading, value in shares.items() if value >= _MIN_HEADING]
+    return sorted(near, key=lambda heading: -shares[heading])[:_MAX_HEADINGS]
+
+
+def _cased(word: str, like: str) -> str:
+    """Return ``word`` with the case of the first letter of ``like``."""
+    return (word[0].upper() if like[0].isupper() else word[0].lower()) + word[1:]

@@ -1,0 +1,53 @@
+"""Late interaction: compare a question with paragraphs token by token (MaxSim).
+
+Source: ColBERT, Khattab & Zaharia 2020, arXiv:2004.12832. Two things differ: the tokens of a question count by their
+rarity, and the states are those of the embedding model, projected by the weights of ``weights``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from chatbot_mvp.embedding.base import TokenStates, Vectors
+from chatbot_mvp.retrieval.late.weights import LateWeights
+
+
+def closest_tokens(question: Vectors, texts: Sequence[Vectors]) -> Vectors:
+    """Return for each token of a question its cosine with the closest token of each text.
+
+    Args:
+        question: shape (question tokens, dimensions), rows of unit length.
+        texts: one matrix of shape (tokens, dimensions) per text, each with at least one token.
+
+    Returns:
+        Shape (question tokens, texts).
+    """
+    begin = np.cumsum([0, *(len(tokens) for tokens in texts[:-1])])
+    closest: Vectors = np.maximum.reduceat(question @ np.concatenate(texts).T, begin, axis=1)
+    return closest
+
+
+def grouped(closest: Vectors, groups: Sequence[NDArray[np.int64]]) -> Vectors:
+    """Return for each token of a question its cosine with the closest token of each group of texts.
+
+    Args:
+        closest: result of ``closest_tokens``.
+        groups: columns of ``closest`` that belong together, at least one per group.
+
+    Returns:
+        Shape (question tokens, groups).
+    """
+    order = np.concatenate(groups)
+    begin = np.cumsum([0, *(len(group) for group in groups[:-1])])
+    found: Vectors = np.maximum.reduceat(closest[:, order], begin, axis=1)
+    return found
+
+
+def max_sim(question: TokenStates, texts: Sequence[Vectors], weights: LateWeights) -> Vectors:
+    """Return the MaxSim of a question with each text, about 0-1, shape (texts,)."""
+    closest = closest_tokens(weights.project(question), texts)
+    scores: Vectors = weights.shares(question) @ closest
+    return scores

@@ -1,0 +1,81 @@
+"""Show which outcome a strict question had, and the passages that stand nearest to a question without an answer."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from chatbot_mvp.api import OUTCOMES, AnswerRecord, Conversation, Nearest
+from streamlit_app.shared.i18n import number, plain, t
+from streamlit_app.shared.sources import show_passages
+
+_ICONS = {
+    "answered": ":green[:material/check_circle:]",
+    "nearest": ":orange[:material/contact_support:]",
+    "refused": ":red[:material/block:]",
+}
+_REASONS = ("relevance", "declined", "unsupported")
+"""Reasons that a reader cannot see otherwise; the evidence is in the facts of every answer."""
+
+
+def show_outcome(answer: AnswerRecord) -> None:
+    """Draw one line with icon, outcome and number of passages. Draws nothing in general mode."""
+    if answer.mode != "strict":
+        return
+    passages = answer.sources if answer.outcome == "answered" else answer.nearest.passages if answer.nearest else ()
+    said = t(f"outcome.{answer.outcome}")
+    if passages:
+        count = len(passages)
+        said += f" · {t(f'outcome.passages.{answer.outcome}.{_form(count)}', count=number(count))}"
+    st.caption(f"{_ICONS[answer.outcome]} **{said}**")
+    if answer.why in _REASONS:
+        st.caption(t(f"outcome.why.{answer.why}"))
+
+
+def show_nearest(nearest: Nearest, key: str) -> None:
+    """Draw the nearest passages, the words that they lack, buttons for what may have been meant, and a hint.
+
+    Args:
+        key: unique on the page.
+    """
+    if nearest.passages:
+        st.markdown(f"**{t('nearest.title')}**")
+        st.caption(t("nearest.no_answer"))
+        show_passages(nearest.passages)
+    if nearest.missing:
+        words = ", ".join(f"**{plain(word)}**" for word in nearest.missing)
+        st.markdown(f":material/search_off: {t('nearest.missing', words=words)}")
+    if nearest.did_you_mean:
+        st.markdown(t("nearest.meant"))
+        with st.container(horizontal=True, key=f"meant-{key}"):
+            for row, suggestion in enumerate(nearest.did_you_mean):
+                st.button(
+                    plain(suggestion.question),
+                    key=f"meant-{key}-{row}",
+                    icon=":material/spellcheck:" if suggestion.kind == "spelling" else ":material/toc:",
+                    on_click=_ask,
+                    args=(suggestion.question,),
+                )
+    relevance = t("nearest.unscored") if nearest.relevance is None else f"{number(nearest.relevance, 0)}/10"
+    quality = t(
+        "nearest.quality",
+        expanded=t("nearest.yes" if nearest.expanded else "nearest.no"),
+        reranked=t("nearest.yes" if nearest.reranked else "nearest.no"),
+        relevance=relevance,
+    )
+    st.caption(f":material/edit: {t('nearest.rephrase')}  \n{quality}")
+
+
+def show_counts(conversation: Conversation) -> None:
+    """Draw how many questions of a conversation had each outcome. Draws nothing before the first answer."""
+    counts = conversation.outcomes
+    if any(counts.values()):
+        said = {name: t(f"outcome.turns.{name}.{_form(counts[name])}", count=number(counts[name])) for name in OUTCOMES}
+        st.caption(" · ".join(f"{_ICONS[name]} {text}" for name, text in said.items()))
+
+
+def _form(count: int) -> str:
+    return "one" if count == 1 else "many"
+
+
+def _ask(question: str) -> None:
+    st.session_state.chat_suggested = question
