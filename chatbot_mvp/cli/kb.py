@@ -61,10 +61,7 @@ def kb_evaluate(
     env: EnvOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Measure the chat on a document: which passages it finds, which questions it accepts, and how fast.
-
-    It is a run: ``benchmark resume`` continues it, ``show``, ``list`` and ``compare`` know it.
-    """
+    """Measure the chat on a document: which passages it finds, which questions it accepts, and how fast."""
     if not document.is_file():
         raise typer.BadParameter(f"there is no file {str(document)!r}", param_hint="document")
     overrides: dict[str, Any] = {"retrieval_strategy": strategy} if strategy else {}
