@@ -95,6 +95,8 @@ class Spellings:
                 (min(self._errors(key, near), self._errors(word, other)), other)
                 for near in self._near(key, limit)
                 for other in self._words[near]
+                # An error of typing together with several of sound is rather another word ("siete", "cierre").
+                if OSA.distance(word, other) < 2 * limit
             ]
             found = [(errors, other) for errors, other in counted if errors <= limit]
         ranked = [(errors, OSA.distance(word, other), -self._frequency(other), other) for errors, other in found]

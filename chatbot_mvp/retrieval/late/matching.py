@@ -11,22 +11,26 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from chatbot_mvp.embedding.base import TokenStates, Vectors
-from chatbot_mvp.retrieval.late.weights import LateWeights
+from chatbot_mvp.embedding.base import Vectors
+
+Int8 = NDArray[np.int8]
+SCALE = 200.0
+"""Components of the unit vectors are stored as int8: value x 200. Larger values than 0.63 are rare and are clipped."""
 
 
-def closest_tokens(question: Vectors, texts: Sequence[Vectors]) -> Vectors:
+def closest_tokens(question: Vectors, texts: Sequence[Int8]) -> Vectors:
     """Return for each token of a question its cosine with the closest token of each text.
 
     Args:
         question: shape (question tokens, dimensions), rows of unit length.
-        texts: one matrix of shape (tokens, dimensions) per text, each with at least one token.
+        texts: one matrix of shape (tokens, dimensions) per text, each with at least one token, in units of 1 / SCALE.
 
     Returns:
         Shape (question tokens, texts).
     """
     begin = np.cumsum([0, *(len(tokens) for tokens in texts[:-1])])
-    closest: Vectors = np.maximum.reduceat(question @ np.concatenate(texts).T, begin, axis=1)
+    similar = np.concatenate(texts).astype(np.float32) @ question.T  # (tokens, question tokens) is the faster order
+    closest: Vectors = (np.maximum.reduceat(similar, begin, axis=0).T / SCALE).astype(np.float32)
     return closest
 
 
@@ -44,10 +48,3 @@ def grouped(closest: Vectors, groups: Sequence[NDArray[np.int64]]) -> Vectors:
     begin = np.cumsum([0, *(len(group) for group in groups[:-1])])
     found: Vectors = np.maximum.reduceat(closest[:, order], begin, axis=1)
     return found
-
-
-def max_sim(question: TokenStates, texts: Sequence[Vectors], weights: LateWeights) -> Vectors:
-    """Return the MaxSim of a question with each text, about 0-1, shape (texts,)."""
-    closest = closest_tokens(weights.project(question), texts)
-    scores: Vectors = weights.shares(question) @ closest
-    return scores

@@ -8,16 +8,14 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from chatbot_mvp.embedding.base import TokenEmbedder, Vectors
+from chatbot_mvp.retrieval.late.matching import SCALE, Int8
 from chatbot_mvp.retrieval.late.weights import LateWeights
 from chatbot_mvp.storage.lru import BoundedCache
 from chatbot_mvp.storage.sqlite_cache import SqliteCache
 from chatbot_mvp.types import Progress, ProgressCallback
 
-_SCALE = 200.0
-"""Components of the unit vectors are stored as int8: value x 200. Larger values than 0.63 are rare and are clipped."""
 _PART_CHARS = 20_000
 _KEPT_BYTES = 32_000_000
 """Bytes of tokens that stay in memory: those of a knowledge base of about 300,000 characters."""
@@ -35,7 +33,7 @@ class PassageTokens:
         self.weights = weights
         columns = "(key BLOB PRIMARY KEY, tokens BLOB NOT NULL) WITHOUT ROWID"
         self._cache: SqliteCache[bytes] = SqliteCache(path, "tokens", columns)
-        self._recent: BoundedCache[bytes, NDArray[np.int8]] = BoundedCache(_KEPT_BYTES, lambda found: found.nbytes)
+        self._recent: BoundedCache[bytes, Int8] = BoundedCache(_KEPT_BYTES, lambda found: found.nbytes)
 
     def compute(self, texts: Sequence[str], progress: ProgressCallback, phase: str) -> None:
         """Compute and store what is missing. Parts that were stored before an interruption are kept.
@@ -66,8 +64,8 @@ class PassageTokens:
         self._recent.drop(keys.__contains__)
         self._cache.delete(keys)
 
-    def of(self, texts: Sequence[str]) -> list[Vectors]:
-        """Return the tokens of each text, shape (tokens, kept dimensions), rows of unit length.
+    def of(self, texts: Sequence[str]) -> list[Int8]:
+        """Return the tokens of each text, shape (tokens, kept dimensions), in units of 1 / SCALE.
 
         A text that is not stored is computed, because another process may have deleted it.
         """
@@ -82,7 +80,7 @@ class PassageTokens:
         if missing:
             for key, content in self._computed(missing.items()).items():
                 found[key] = _from_bytes(content, self.weights.projection.shape[1])
-        return [found[key].astype(np.float32) / _SCALE for key in keys]
+        return [found[key] for key in keys]
 
     def _computed(self, items: Collection[tuple[bytes, str]]) -> dict[bytes, bytes]:
         tokens = self.embedder.text_tokens([text for _, text in items], "passage")
@@ -94,10 +92,10 @@ class PassageTokens:
 
 
 def _as_bytes(tokens: Vectors) -> bytes:
-    return np.clip(np.round(tokens * _SCALE), -127, 127).astype(np.int8).tobytes()
+    return np.clip(np.round(tokens * SCALE), -127, 127).astype(np.int8).tobytes()
 
 
-def _from_bytes(content: bytes, dimensions: int) -> NDArray[np.int8]:
+def _from_bytes(content: bytes, dimensions: int) -> Int8:
     tokens = np.frombuffer(content, np.int8).reshape(-1, dimensions)
     # A text may have no token, such as one that consists of control characters. It then resembles nothing.
     return tokens if len(tokens) else np.zeros((1, dimensions), np.int8)

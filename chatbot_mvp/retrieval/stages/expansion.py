@@ -26,6 +26,7 @@ CORRECTIONS = ("fuzzy_heading", "vocab")
 _SHORT_QUESTION = 3  # terms: questions up to this size may gain from co-occurring terms and the rest of a heading
 _MAX_ADDED = 12
 _PART_LETTERS = 3  # a word of the knowledge base that is part of a longer typed word
+_LONGEST = 40  # letters: a longer word is a token or an address, and splitting takes quadratic time
 _JOINED_LETTERS = 6  # shorter pairs of words are a word by chance
 
 
@@ -79,6 +80,8 @@ def split_word(word: str, index: KbIndex) -> list[str]:
     Stop words may stand between them. Returns [] if there are not two such words at least, or if the knowledge base
     does not have them side by side.
     """
+    if len(word) > _LONGEST:
+        return []
     # parts[end]: the fewest parts of word[:end], each (word, whether it is one of the knowledge base).
     parts: dict[int, list[tuple[str, bool]]] = {0: []}
     for end in range(2, len(word) + 1):

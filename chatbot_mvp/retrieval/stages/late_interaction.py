@@ -17,7 +17,7 @@ from chatbot_mvp.retrieval.stages.base import Stage
 from chatbot_mvp.retrieval.stages.kb_score import KbScore, scaled
 from chatbot_mvp.retrieval.trace import Hit, RetrievalTrace
 
-CANDIDATES = {"score": 40, "vector_norm": 30, "words": 30}
+CANDIDATES = {"score": 30, "vector_norm": 20, "words": 20}
 """How many of the best hits by each signal are compared with the question."""
 WEIGHTS = {"late": 1.0, "late_chunk": 1.0, "words": 0.5, "vector_norm": 0.5}
 """Signal -> weight. Each signal is first scaled to 0-1 over the candidates (``benchmarks/late_interaction.py``)."""

@@ -7,7 +7,7 @@ import pytest
 from chatbot_mvp.retrieval.kb.spelling import Spellings, sound_key
 
 ES = """vacaciones teletrabajo contrasena llave taquilla horario anticipo vaporizador descalcificacion garajes tiques
-reembolso enviar extranjero cambio guerra gasto gastos responsable curriculo quedan hora pasar accion""".split()
+reembolso enviar extranjero cambio guerra gasto gastos obras responsable curriculo quedan pasar accion""".split()
 EN = "annual length warranty guarantee salary advance temperature harassment knife photograph schedule".split()
 
 
@@ -38,6 +38,7 @@ EN = "annual length warranty guarantee salary advance temperature harassment kni
         ("qeudan", "quedan"),
         ("ora", None),
         ("acsion", "accion"),
+        ("bacasions", "vacaciones"),
     ],
 )
 def test_spanish_errors_of_hand_and_ear(typed: str, meant: str | None) -> None:
@@ -64,7 +65,7 @@ def test_english_errors_of_hand_and_ear(typed: str, meant: str) -> None:
     assert Spellings(EN, "en").nearest(typed) == meant
 
 
-@pytest.mark.parametrize("word", ["pagar", "zanahoria", "dja", "gatos2", "ab", "", "guardar", "hola"])
+@pytest.mark.parametrize("word", ["pagar", "zanahoria", "dja", "gatos2", "ab", "", "guardar", "hola", "horas"])
 def test_another_word_is_not_taken_for_a_misspelt_one(word: str) -> None:
     assert Spellings(ES, "es").nearest(word) is None
 
