@@ -66,7 +66,7 @@ class App:
         """Named parameters of runs."""
         self.details = RunDetails(live, providers, self.archive)
         """One finished run in full, and what the chat can take over from it."""
-        self.kb_evaluation = KbEvaluationService(live, self.kbs, providers, self.runs, self.archive, kb_jobs)
+        self.kb_evaluation = KbEvaluationService(live, self.kbs, providers, self.runs, self.archive, sources, kb_jobs)
         """Question sets of a knowledge base: proposed, edited, evaluated."""
         self.parts = ConfiguredParts(live, providers, embedders, self.datasets)
         """What is configured, and whether it works."""

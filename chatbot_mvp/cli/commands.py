@@ -57,6 +57,8 @@ cli = LazyGroup(
                 "list": "List the data sets that a run can use by name: bundled, under data/datasets, and on S3.",
                 "push": "Upload a data set to s3://MINIO_BUCKET_NAME/S3_DATASETS_PREFIX/NAME/; "
                 "unchanged files are not sent again.",
+                "to-kb": "Keep a data set as a knowledge base to chat with, "
+                "and its queries as a question set of that knowledge base.",
             },
         ),
     ),

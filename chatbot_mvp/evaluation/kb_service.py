@@ -13,6 +13,7 @@ from filelock import FileLock
 from chatbot_mvp.chat.citations import Source
 from chatbot_mvp.errors import ChatbotError, KbResultNotFound, RunBusy
 from chatbot_mvp.evaluation.archive import RunArchive
+from chatbot_mvp.evaluation.kb.from_dataset import kb_of_dataset
 from chatbot_mvp.evaluation.kb.passages import expected_passages, found_passages
 from chatbot_mvp.evaluation.kb.proposals import make_proposals
 from chatbot_mvp.evaluation.kb.question_sets import QuestionSets
@@ -22,9 +23,10 @@ from chatbot_mvp.evaluation.kb.sets import (
     QuestionSet,
 )
 from chatbot_mvp.evaluation.service import RunService
-from chatbot_mvp.evaluation.sources import kb_reference
+from chatbot_mvp.evaluation.sources import RunSources, kb_reference
 from chatbot_mvp.jobs.manager import JobManager, JobStatus
 from chatbot_mvp.knowledge_base.service import KnowledgeBases
+from chatbot_mvp.knowledge_base.store import KbRecord
 from chatbot_mvp.llm.providers import Providers
 from chatbot_mvp.runs.records import RunFolder
 from chatbot_mvp.settings.live import LiveSettings
@@ -57,6 +59,7 @@ class KbEvaluationService(QuestionSets):
         providers: Providers,
         runs: RunService,
         archive: RunArchive,
+        sources: RunSources,
         jobs: JobManager,
     ) -> None:
         """
@@ -70,6 +73,7 @@ class KbEvaluationService(QuestionSets):
         self._folder = live.current.kb_evaluation_jobs_dir
         self._runs = runs
         self._archive = archive
+        self._sources = sources
         self._jobs = jobs
 
     # --- proposals
@@ -120,6 +124,24 @@ class KbEvaluationService(QuestionSets):
             for one in self._sets.all(record.kb_id)
             if one.kept
         }
+
+    def keep_dataset(
+        self, reference: str, progress: ProgressCallback = ignore_progress
+    ) -> tuple[KbRecord, QuestionSet]:
+        """Keep a data set as a knowledge base with a question set, as ``kb_of_dataset`` makes them; save both.
+
+        Raises:
+            DatasetError, StorageError: nothing is kept.
+            UploadEmpty
+        """
+        dataset = self._sources.load(self._sources.find(reference), progress).dataset
+        record, questions = kb_of_dataset(self._kbs.store, dataset, self._live.current.kb_max_chars)
+        made = self.save(questions)
+        before = [one for one in self._sets.all(record.kb_id) if one.set_id != made.set_id]
+        if same := next((one for one in before if one.questions == made.questions), None):
+            self._sets.delete(record.kb_id, made.set_id)
+            return record, same
+        return record, made
 
     def start(self, kb_id: str, set_id: str) -> str:
         """Run a set's kept questions in the background and return the run's id, which is also that of the job.
