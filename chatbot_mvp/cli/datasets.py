@@ -67,14 +67,17 @@ def _totals(counts: tuple[int, int, int]) -> str:
 
 @datasets.command("list")
 def datasets_list(env: EnvOption = None, as_json: JsonOption = False) -> None:
-    """List the data sets that a run can use by name: bundled, under data/datasets, and on S3."""
-    entries, problem = open_app(env).datasets.entries()
+    """List the data sets that a run can use by name: bundled, under data/datasets, on S3, and knowledge bases."""
+    app = open_app(env)
+    entries, problem = app.datasets.entries()
+    of_kbs = app.kb_evaluation.references()
     if problem is not None:
         prefix = "" if logs.is_jsonl() else "chatbot-mvp: "
         logs.say(f"{prefix}{problem}", logging.WARNING, code=problem.code)
     if as_json:
         rows = [_row(found) for found in entries]
-        print_json({"datasets": rows, "storage_error": str(problem) if problem else None})
+        told = {"datasets": rows, "storage_error": str(problem) if problem else None}
+        print_json({**told, "knowledge_bases": of_kbs})
         return
     for found in entries:
         counts = found.counts
@@ -84,6 +87,8 @@ def datasets_list(env: EnvOption = None, as_json: JsonOption = False) -> None:
             "" if found.place != "remote" else "  cached" if found.folder else f"  {found.download_bytes / 1e6:.1f} MB"
         )
         print(f"{found.name:<20} {found.place:<8} {shown[0]:>7} queries {shown[1]:>9} documents  {where}{state}")
+    for reference, name in of_kbs.items():
+        print(f"{reference}  {name}")
 
 
 def _row(found: Found) -> dict[str, Any]:

@@ -68,5 +68,7 @@ def test_the_command_prints_the_reference_that_benchmark_run_takes(
     code, said, _ = command("datasets", "to-kb", NAME, "--json")
     told = json.loads(said)
     assert (code, told["documents"], told["questions"], told["with_paragraph"]) == (0, 80, 40, 40)
+    assert told["reference"] in command("datasets", "list")[1]
+    assert list(json.loads(command("datasets", "list", "--json")[1])["knowledge_bases"]) == [told["reference"]]
     code, said, _ = command("benchmark", "run", "--dataset", told["reference"], "--no-generation", "--json")
     assert (code, json.loads(said)["kind"]) == (0, "kb")
