@@ -269,7 +269,13 @@ def test_the_commands_evaluate_resume_show_list_and_plan_such_a_run(
     assert told["run_id"] in command("benchmark", "list")[1]
     code, _, problem = command("benchmark", "resume", told["run_id"])
     assert (code, "nothing to resume" in problem) == (1, True)
-    name = f"kb:{shown['dataset'].partition('/')[0]}/{questions}"
+    kb_id = shown["dataset"].partition("/")[0]
+    again = json.loads(command("kb", "evaluate", kb_id, str(questions), "--json")[1])
+    assert again["run_id"] != told["run_id"]
+    assert "hit@1" in command("benchmark", "compare", told["run_id"], again["run_id"])[1]
+    code, _, problem = command("kb", "evaluate", "nope.md", str(questions))
+    assert (code, "nope.md" in problem) == (2, True)
+    name = f"kb:{kb_id}/{questions}"
     code, said, _ = command("benchmark", "run", "--dataset", name, "--no-generation", "--dry-run", "--json")
     assert (code, json.loads(said)["fingerprint"], json.loads(said)["queries"]) == (0, shown["fingerprint"], 5)
 
