@@ -1,22 +1,26 @@
-"""Fit the weights of ``retrieval/stages/evidence.py`` on knowledge bases with answerable and unanswerable questions.
+"""Fit the weights of ``retrieval/stages/evidence.py`` on questions that a knowledge base answers and that it does not.
 
-python benchmarks/fit_evidence.py ../shared/datasets/xquad_es            # writes evidence_weights.json
-python benchmarks/fit_evidence.py ../shared/datasets/xquad_es --dry-run  # only prints the cross-fitted figures
-  --keep: use the embeddings under DATA_DIR; --held-out FOLDER: also report a KB that nothing is fitted on
+    python benchmarks/fit_evidence.py ../shared/datasets/squad_es            # writes evidence_weights.json
+    python benchmarks/fit_evidence.py ../shared/datasets/squad_es --dry-run  # only prints figures
+    python benchmarks/fit_evidence.py … --check FILE.md QUESTIONS.jsonl …    # figures on knowledge bases not fitted on
 
-To get more hard negatives, each answerable question is asked again of the KB without its paragraph ("left out").
-``evidence_es/``, this project's documents with paraphrased questions, is added with a small weight. For cross-fitting,
-all questions of an article are in the same fold. The article of an unanswerable question is that of its best hit
-(near) or is derived from its id (far), because the file names none.
+The data is JSONL of {article, context, question, is_impossible}. Its articles are dealt out to four knowledge bases,
+and every fourth paragraph is left out of them. The questions of a missing paragraph are *left out*: their article is
+there, their answer is not. *impossible* ones were written to look answerable; *far* ones are about articles of another
+knowledge base. ``evidence_es/``, this project's documents with paraphrased questions, is added with a small weight.
+
+Two scores are fitted: evidence (answerable against all others) and topic (all others against far). The thresholds are
+cross-fitted: each knowledge base is scored by a model that has not seen it.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
-import sys
+import random
 import tempfile
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,104 +30,119 @@ import numpy.typing as npt
 
 from chatbot_mvp.documents.chunking import chunk_document
 from chatbot_mvp.embedding.base import Embedder
-from chatbot_mvp.embedding.e5.embedder import E5_MODEL_IDS
 from chatbot_mvp.embedding.registry import create_embedder
-from chatbot_mvp.evaluation.kb.questions import KbQuestion, auroc, load_questions
+from chatbot_mvp.evaluation.kb.questions import auroc, load_questions
 from chatbot_mvp.retrieval.pipeline import growing_pipeline
 from chatbot_mvp.retrieval.stages.base import Evidence
-from chatbot_mvp.retrieval.stages.evidence import WEIGHTS_PATH, covered_share
-from chatbot_mvp.retrieval.stages.kb_evidence import DENSE_FEATURES, LEXICAL_FEATURES, evidence_features
+from chatbot_mvp.retrieval.stages.evidence import MODELS, WEIGHTS_PATH, kb_features, logistic
 from chatbot_mvp.retrieval.strategies import get_strategy
 from chatbot_mvp.retrieval.trace import RetrievalTrace
 from chatbot_mvp.settings.model import Settings, load_settings
 from chatbot_mvp.types import Document, last
 
 Array = npt.NDArray[np.float64]
-FOLDS = 8
-SEEDS = 5
+Span = tuple[str, str]
+"""(question, kind)."""
 RIDGE = 10.0
 """L2 penalty on standardised weights, so that correlated features share their weight."""
-ACCEPT = 0.953
-"""Share of answerable questions that score at least 0.5, cross-fitted: 0.95 plus a margin for other articles."""
-LEFT_OUT = 0.6
-"""Share of the ``near`` questions' weight that goes to the questions whose paragraph was left out."""
+ACCEPT = 0.72
+"""Share of answerable questions with an evidence of at least 0.5, cross-fitted."""
+ON_TOPIC = 0.95
+"""Share of the questions that are not far with a topic score of at least 0.5, cross-fitted."""
+SHARES = {"answerable": 1.5, "left out": 0.6, "near": 0.6, "impossible": 0.3, "far": 0.5}
+"""Kind -> total weight of its questions in the fit of the evidence."""
 OWN = Path(__file__).with_name("evidence_es")
-OWN_SHARE = {"lexical": 0.0, "hybrid": 0.05}
-"""Model -> weight of this project's documents relative to the data set's. A lexical model cannot use paraphrases."""
+OWN_SHARE = {"evidence": 0.02, "topic": 0.2}
+"""Score -> weight of this project's documents relative to the data set's."""
 MAX_Z = 6.0
 """Features are clipped to this many standard deviations from their mean."""
+KNOWLEDGE_BASES = 4
+DRAWN = {"answerable": 14, "left out": 11, "impossible": 5, "far": 3}
+"""Kind -> questions of each article that are asked, at most."""
 
 
 @dataclass(frozen=True)
 class Row:
     """A question asked of a knowledge base."""
 
-    source: str
-    """"data" (the data set), "own" or "held out"."""
+    kb: str
+    own: bool
+    """True for this project's documents."""
     kind: str
-    """answerable, near, far; "left out" for an answerable one without its paragraph."""
-    group: str
-    features: dict[str, float] | None
-    """None where nothing in common was found: never accepted."""
+    features: Mapping[str, float]
+    """Empty if nothing was found: never accepted."""
 
 
-def rows_of(
-    source: str, text: str, questions: Sequence[KbQuestion], settings: Settings, embedder: Embedder
-) -> Iterator[Row]:
-    """Every question once, the answerable ones once more without their paragraph."""
-    of_paragraph: dict[str, list[KbQuestion]] = defaultdict(list)
-    for question in questions:
-        if question.paragraph and text.count(question.paragraph) == 1:
-            of_paragraph[question.paragraph].append(question)
-    yield from _asked(source, text, questions, settings, embedder)
-    for paragraph, about in of_paragraph.items():
-        for row in _asked(
-            source, text.replace(f"{paragraph}\n\n", "").replace(paragraph, ""), about, settings, embedder
-        ):
-            yield Row(source, "left out", row.group, row.features)
-
-
-def _asked(
-    source: str, text: str, questions: Sequence[KbQuestion], settings: Settings, embedder: Embedder
-) -> Iterator[Row]:
+def ask(kb: str, text: str, questions: Sequence[Span], settings: Settings, embedder: Embedder) -> Iterator[Row]:
+    """Ask every question of a knowledge base."""
     pipeline = last(growing_pipeline(chunk_document(Document("kb", "kb", text)), "es", settings, lambda: embedder))
-    # Leave out the stage whose weights are fitted, since the weights in the file may belong to other features.
-    stages = [stage for stage in get_strategy(settings.retrieval_strategy).stages if stage is not Evidence]
-    traces = [RetrievalTrace(question.question) for question in questions]
-    for stage in stages:
-        traces = stage(pipeline.index, pipeline.config).run_batch(traces)
-    for question, trace in zip(questions, traces, strict=True):
-        near = trace.chunks_final[0].chunk.section if trace.chunks_final else "-"
-        group = f"far {question.question_id[:5]}" if question.kind == "far" else question.heading or near
-        if source == "own":
-            group = f"own {question.question_id[0]}"
-        usable = covered_share(trace.query, trace.chunks_final, pipeline.index)[0] > 0
-        yield Row(source, str(question.kind), group, evidence_features(trace, pipeline.index) if usable else None)
+    traces = [RetrievalTrace(question) for question, _ in questions]
+    for stage in get_strategy(settings.retrieval_strategy).stages:
+        # Leave out the stage whose weights are fitted, since the weights in the file may belong to other features.
+        if stage is not Evidence and stage.serves(pipeline.index):
+            traces = stage(pipeline.index, pipeline.config).run_batch(traces)
+    for (_, kind), trace in zip(questions, traces, strict=True):
+        yield Row(kb, kb.startswith("own"), kind, kb_features(trace, pipeline.index))
 
 
-def collect(name: str, folder: Path, data: Path, held_out: Path | None = None) -> list[Row]:
-    """The rows that a model ("lexical" or "hybrid") is fitted on, those of ``held_out`` behind them."""
-    strategy = "HYBRID" if name == "hybrid" else "LEXICAL"
-    settings = load_settings(data_dir=data, retrieval_strategy=strategy, vector_store="exact")
-    embedder = create_embedder(settings.embedding_model_name, settings)
-    sources = [("data", folder)] + ([("held out", held_out)] if held_out else [])
+def knowledge_bases(path: Path) -> Iterator[tuple[str, list[Span]]]:
+    """Yield (text, questions) of each knowledge base."""
+    articles: dict[str, dict[str, list[dict[str, Any]]]] = defaultdict(lambda: defaultdict(list))
+    for line in path.read_text("utf-8").splitlines():
+        row = json.loads(line)
+        articles[row["article"]][row["context"].strip()].append(row)
+    names, rng = list(articles), random.Random(0)
+    for number in range(KNOWLEDGE_BASES):
+        parts: list[str] = []
+        asked: list[Span] = []
+        for name in names[number::KNOWLEDGE_BASES]:
+            of_kind: dict[str, list[str]] = defaultdict(list)
+            parts.append(f"# {name}")
+            for place, (context, rows) in enumerate(articles[name].items()):
+                missing = place % 4 == 1
+                if not missing:
+                    parts.append(context)
+                for row in rows:
+                    kind = "impossible" if row["is_impossible"] else "left out" if missing else "answerable"
+                    if not (missing and row["is_impossible"]):
+                        of_kind[kind].append(row["question"])
+            asked += [
+                (text, kind)
+                for kind, texts in of_kind.items()
+                for text in rng.sample(texts, min(DRAWN[kind], len(texts)))
+            ]
+        for name in names[(number + 1) % KNOWLEDGE_BASES :: KNOWLEDGE_BASES]:
+            texts = [row["question"] for rows in articles[name].values() for row in rows if not row["is_impossible"]]
+            asked += [(text, "far") for text in rng.sample(texts, DRAWN["far"])]
+        yield "\n\n".join(parts), asked
+
+
+def questions_of(path: Path) -> list[Span]:
+    """Return the questions of a file whose kind is known."""
+    return [(each.question, each.kind) for each in load_questions(path) if each.kind]
+
+
+def collect(name: str, folder: Path, data: Path) -> list[Row]:
+    """Return the rows that a model of ``MODELS`` is fitted on."""
+    settings, embedder = settings_of(name, data)
     found: list[Row] = []
-    for source, path in sources:
-        questions = [q for q in load_questions(next(path.glob("*.jsonl"))) if q.kind]
-        found += rows_of(source, next(path.glob("*.md")).read_text("utf-8"), questions, settings, embedder)
-    if OWN_SHARE[name]:
-        documents = {path: load_questions(path.with_suffix(".jsonl")) for path in sorted(OWN.glob("*.md"))}
-        for path, questions in documents.items():
-            found += rows_of("own", path.read_text("utf-8"), questions, settings, embedder)
-        # Also ask all documents as one knowledge base, so that not every knowledge base is one page long.
-        together = "\n\n".join(path.read_text("utf-8") for path in documents)
-        of_all = [q for questions in documents.values() for q in questions if q.kind != "far"]
-        found += rows_of("own", together, of_all, settings, embedder)
+    for number, (text, questions) in enumerate(knowledge_bases(folder / "questions.jsonl")):
+        found += ask(f"data {number}", text, questions, settings, embedder)
+    for path in sorted(OWN.glob("*.md")):
+        asked = questions_of(path.with_suffix(".jsonl"))
+        found += ask(f"own {path.stem}", path.read_text("utf-8"), asked, settings, embedder)
     return found
 
 
+def settings_of(name: str, data: Path) -> tuple[Settings, Embedder]:
+    """Return the settings and the embedding model with which a model's features are computed."""
+    strategy = "LEXICAL" if name == "lexical" else "HYBRID"
+    settings = load_settings(data_dir=data, retrieval_strategy=strategy, vector_store="exact")
+    return settings, create_embedder(settings.embedding_model_name, settings)
+
+
 def fit(x: Array, y: Array, weight: Array) -> Array:
-    """(1 + features,) of a ridge logistic regression by Newton's method, the intercept first and unpenalised."""
+    """Return (1 + features,) of a ridge logistic regression by Newton's method, the unpenalised intercept first."""
     design = np.column_stack([np.ones(len(x)), x])
     penalty = np.diag([0.0, *[RIDGE] * x.shape[1]])
     w = np.zeros(design.shape[1])
@@ -137,121 +156,88 @@ def fit(x: Array, y: Array, weight: Array) -> Array:
     return w
 
 
-def sample_weights(rows: Sequence[Row], own_share: float) -> Array:
-    """In all 3 : 2 : 1 for answerable, near and far: else the few ``near``, the hard ones, would hardly count."""
-    share = {"answerable": 1.5, "near": 1 - LEFT_OUT, "left out": LEFT_OUT, "far": 0.5}
-    counts = Counter((row.source, row.kind) for row in rows)
-    asked = sum(row.source == "data" for row in rows)
-    of_source = {"data": 1.0, "own": own_share}
-    return np.array([share[row.kind] * of_source[row.source] / counts[row.source, row.kind] for row in rows]) * (
-        asked / 3
-    )
+def weights_of(rows: Sequence[Row], score: str) -> Array:
+    """Return the weight of each row: SHARES for the evidence, equal sides for the topic."""
+    side = [row.kind if score == "evidence" else str(row.kind == "far") for row in rows]
+    counts = Counter((row.own, name) for row, name in zip(rows, side, strict=True))
+    return np.array(
+        [
+            SHARES.get(name, 1.5) * (OWN_SHARE[score] if row.own else 1.0) / counts[row.own, name]
+            for row, name in zip(rows, side, strict=True)
+        ]
+    ) * (len(rows) / 3)
 
 
-def cross_fit(x: Array, y: Array, weight: Array, group: Sequence[str], seed: int) -> Array:
-    """Log odds of each question by a model that has seen no question of its article. Folds of like size, by seed."""
-    rng = np.random.default_rng(seed)
-    size = Counter(group)
-    names = sorted(sorted(size), key=lambda name: (-size[name], rng.random()))
-    fold_of: dict[str, int] = {}
-    for begin in range(0, len(names), FOLDS):
-        fold_of.update(zip(names[begin : begin + FOLDS], map(int, rng.permutation(FOLDS)), strict=False))
-    fold = np.array([fold_of[name] for name in group])
-    scores = np.zeros(len(y))
-    for number in range(FOLDS):
-        test = fold == number
-        w = fit(x[~test], y[~test], weight[~test])
-        scores[test] = w[0] + x[test] @ w[1:]
-    return scores
-
-
-def accepted(scores: Array, rows: Sequence[Row], source: str, cut: float) -> dict[str, float]:
-    """Kind -> share of the source's questions that score at least ``cut``."""
-    by: dict[str, list[bool]] = defaultdict(list)
-    for score, row in zip(scores, rows, strict=True):
-        if row.source == source:
-            by[row.kind].append(row.features is not None and bool(score >= cut))
-    return {kind: float(np.mean(values)) for kind, values in by.items()}
-
-
-def standardised(rows: Sequence[Row], features: Sequence[str], mean: Array, scale: Array) -> Array:
-    raw = np.array([[row.features[name] for name in features] if row.features else mean for row in rows])
-    clipped: Array = np.clip((raw - mean) / scale, -MAX_Z, MAX_Z)
-    return clipped
-
-
-def model(name: str, rows: Sequence[Row], embedders: Sequence[str]) -> dict[str, Any]:
-    """The model's part of the file; prints its figures, cross-fitted by article over SEEDS ways to make folds.
-
-    ``figures`` in it: kind -> share accepted, cross-fitted, where 0.95 of the answerable are.
-    """
-    features = LEXICAL_FEATURES + (DENSE_FEATURES if name == "hybrid" else ())
-    used = [row for row in rows if row.source != "held out" and row.features]
-    raw = np.array([[row.features[feature] for feature in features] for row in used if row.features])
+def fitted(rows: Sequence[Row], features: Sequence[str], score: str) -> dict[str, Any]:
+    """Fit one score. Its threshold is cross-fitted over the knowledge bases and becomes 0.5."""
+    used = [row for row in rows if row.features]
+    raw = np.array([[row.features[name] for name in features] for row in used])
     mean, scale = raw.mean(0), np.maximum(raw.std(0), 1e-9)
-    x, y = standardised(used, features, mean, scale), np.array([float(row.kind == "answerable") for row in used])
-    weight = sample_weights(used, OWN_SHARE[name])
-    group = [row.group for row in used]
-    runs = [cross_fit(x, y, weight, group, seed) for seed in range(SEEDS)]
-    is_answerable = np.array([row.source == "data" and row.kind == "answerable" for row in used])
-    unscored = [row for row in rows if row.source != "held out" and not row.features]
-    cross_fitted: dict[str, float] = {}
-    for share in (ACCEPT, 0.95):
-        table: dict[str, list[float]] = defaultdict(list)
-        for scores in runs:
-            cut = float(np.quantile(scores[is_answerable], 1 - share, method="lower"))
-            everything = np.concatenate([scores, np.full(len(unscored), -np.inf)])
-            for kind, value in accepted(everything, [*used, *unscored], "data", cut).items():
-                table[kind].append(value)
-        cross_fitted = {kind: round(float(np.mean(values)), 3) for kind, values in table.items()}
-        print(f"{name:8} cross-fitted: " + "  ".join(f"{k} {np.mean(v):.3f}±{np.std(v):.3f}" for k, v in table.items()))
-    scores = np.mean(runs, axis=0)
-    for kind in ("near", "left out", "far"):
-        others = [s for s, row in zip(scores, used, strict=True) if (row.source, row.kind) == ("data", kind)]
-        print(f"{name:8} cross-fitted, AUROC {kind}: {auroc(list(scores[is_answerable]), others):.4f}")
-    cut = float(np.quantile(scores[is_answerable], 1 - ACCEPT, method="lower"))
+    x = np.clip((raw - mean) / scale, -MAX_Z, MAX_Z)
+    y = np.array([float(row.kind == "answerable" if score == "evidence" else row.kind != "far") for row in used])
+    weight, kb = weights_of(used, score), np.array([row.kb for row in used])
+    unseen = np.zeros(len(used))
+    for name in set(kb):
+        test = kb == name
+        w = fit(x[~test], y[~test], weight[~test])
+        unseen[test] = w[0] + x[test] @ w[1:]
+    data = np.array([not row.own for row in used]) if score == "evidence" else np.ones(len(used), bool)
+    cut = float(np.quantile(unseen[data & (y == 1)], 1 - (ACCEPT if score == "evidence" else ON_TOPIC)))
+    kinds = np.array([row.kind for row in used])
+    shares = {kind: float((unseen[data & (kinds == kind)] >= cut).mean()) for kind in SHARES if kind != "near"}
+    print(f"  {score}, unseen knowledge bases: " + ", ".join(f"{kind} {share:.3f}" for kind, share in shares.items()))
     w = fit(x, y, weight)
-    for source in dict.fromkeys(row.source for row in rows):
-        part = [row for row in rows if row.source == source]
-        fitted = w[0] + standardised(part, features, mean, scale) @ w[1:]
-        figures = accepted(fitted, part, source, cut)
-        label = "held out" if source == "held out" else f"in sample, {source}"
-        print(f"{name:8} {label}: " + "  ".join(f"{kind} {value:.3f}" for kind, value in figures.items()))
     return {
-        "embedders": list(embedders),
-        "figures": cross_fitted,
         "intercept": round(float(w[0]) - cut, 4),
         "features": {
-            feature: [round(float(value), 4) for value in (w[column + 1], mean[column], scale[column])]
-            for column, feature in enumerate(features)
+            name: [round(float(value), 4) for value in (w[column + 1], mean[column], scale[column])]
+            for column, name in enumerate(features)
         },
     }
 
 
-def weights(folder: Path, data: Path, held_out: Path | None = None) -> dict[str, Any]:
-    """What evidence_weights.json holds when it is fitted on ``folder``."""
-    used = create_embedder(load_settings().embedding_model_name, load_settings()).model_id
-    embedders = E5_MODEL_IDS if used in E5_MODEL_IDS else (used,)
-    return {
-        "about": "feature: [weight, mean, scale]; written by benchmarks/fit_evidence.py; 0.5 is the default threshold",
-        "fitted_on": f"{folder.name}, {OWN.name}",
-        "max_z": MAX_Z,
-        "lexical": model("lexical", collect("lexical", folder, data, held_out), ()),
-        "hybrid": model("hybrid", collect("hybrid", folder, data, held_out), embedders),
-    }
+def model(name: str, rows: Sequence[Row], embedders: Sequence[str]) -> dict[str, Any]:
+    """Return the part of a model of ``MODELS`` in the file, and print its figures."""
+    print(f"{name}:")
+    found: dict[str, Any] = {"embedders": list(embedders)}
+    for score, features in (("evidence", MODELS[name].evidence), ("topic", MODELS[name].topic)):
+        found[score] = fitted(rows, features, score)
+    return found
 
 
-def main() -> int:
-    if len(sys.argv) < 2:
-        print(__doc__)
-        return 2
-    data = load_settings().data_dir if "--keep" in sys.argv else Path(tempfile.mkdtemp())
-    held_out = Path(sys.argv[sys.argv.index("--held-out") + 1]) if "--held-out" in sys.argv else None
-    found = weights(Path(sys.argv[1]), data, held_out)
-    if "--dry-run" not in sys.argv:
+def check(name: str, found: Mapping[str, Any], text: Path, questions: Path, data: Path) -> None:
+    """Print the figures of a model on a knowledge base that it was not fitted on."""
+    settings, embedder = settings_of(name, data)
+    rows = list(ask(text.stem, text.read_text("utf-8"), questions_of(questions), settings, embedder))
+    for score in ("evidence", "topic"):
+        by: dict[str, list[float]] = defaultdict(list)
+        for row in rows:
+            by[row.kind].append(logistic(row.features, found[score], MAX_Z) if row.features else 0.0)
+        shares = ", ".join(f"{kind} {np.mean([value >= 0.5 for value in values]):.3f}" for kind, values in by.items())
+        areas = {kind: auroc(by["answerable"], by[kind]) for kind in ("near", "far")}
+        print(f"  {text.stem}, {score} at least 0.5: {shares}; AUROC {areas}", flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("folder", type=Path, help="folder with questions.jsonl")
+    parser.add_argument("--dry-run", action="store_true", help="write nothing")
+    parser.add_argument("--check", type=Path, nargs="*", default=[], metavar="FILE")
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        data = Path(folder)
+        found: dict[str, Any] = {
+            "about": "feature: [weight, mean, scale]; written by benchmarks/fit_evidence.py; 0.5 is the threshold",
+            "fitted_on": f"{given.folder.name}, {OWN.name}",
+            "max_z": MAX_Z,
+        }
+        for name, kind in MODELS.items():
+            found[name] = model(name, collect(name, given.folder, data), kind.embedders)
+            for text, questions in zip(given.check[::2], given.check[1::2], strict=True):
+                check(name, found[name], text, questions, data)
+    if not given.dry_run:
         WEIGHTS_PATH.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n", "utf-8")
-    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

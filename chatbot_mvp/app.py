@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from threadpoolctl import threadpool_limits
+
 from chatbot_mvp.chat.answering import Answering
 from chatbot_mvp.chat.sessions import ChatSessions
 from chatbot_mvp.datasets.service import DatasetService
@@ -30,6 +32,9 @@ class App:
     """The services of one server or command. Safe to share between sessions; holds nothing of one user."""
 
     def __init__(self, live: LiveSettings, providers: Providers, embedders: Embedders) -> None:
+        # The products of one question are small: several BLAS threads would mostly wait for each other, and take the
+        # cores from the encoder. Measured beside a busy process, a question takes a third of the processor's time.
+        threadpool_limits(1, "blas")
         start = live.current  # folders do not change while the App is open
         factory = PipelineFactory(embedders, providers)
         jobs = JobManager(start.jobs_dir)

@@ -130,3 +130,24 @@ def test_the_table_of_books_has_every_phase_and_the_time_of_a_question(tmp_path:
         assert {"read", "chunk", "matcher", "links", "lexical"} <= found.keys()
         assert found["vectors"] > 0
         assert 0 < found["p50 ms"] <= found["p95 ms"]
+
+
+def test_better_retrieval_gives_better_answers_without_a_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On each half of the sample's questions of two hops, more than half of the answers contain the reference."""
+    monkeypatch.setenv("DATA_DIR", str(tmp_path))
+    answers, sample = script("demo_answers"), ROOT / "data" / "samples" / "valle_multihop"
+    found = {name: answers.summary(list(answers.dataset_rows(sample, name))) for name in ("LEXICAL", "BRIDGE")}
+    for half in ("even", "odd", "all"):
+        assert found["BRIDGE"][half]["answer_contains"] >= 0.6
+        assert found["BRIDGE"][half]["answer_contains"] > found["LEXICAL"][half]["answer_contains"]
+        assert found["BRIDGE"][half]["chars"] < 192  # a third more than plain sentences with words of the question
+
+
+def test_answers_without_a_model_rest_on_the_expected_paragraph(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DATA_DIR", str(tmp_path))
+    answers = script("demo_answers")
+    [files] = answers.kb_files(ROOT / "data" / "samples" / "kb")
+    found = answers.summary(list(answers.kb_rows(*files, "BRIDGE")))
+    assert found["all"]["in_paragraph"] >= 0.6

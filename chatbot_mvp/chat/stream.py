@@ -26,6 +26,7 @@ from chatbot_mvp.errors import ConfigurationError, ProviderError
 from chatbot_mvp.llm.base import ChatModel, ChatOptions, ChatRequest, ChatStream, Completion, Grounding, Message
 from chatbot_mvp.prompting.fence import from_data
 from chatbot_mvp.retrieval.pipeline import Pipeline
+from chatbot_mvp.retrieval.stages.kb_cosines import sentence_closeness
 from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.text import LANGUAGES, fold
 from chatbot_mvp.types import Chunk
@@ -164,7 +165,8 @@ def _request(case: _Case, model: ChatModel) -> ChatRequest:
     on_groq = bool(passages) and model.name.partition("/")[0] == "groq"
     limit = settings.chat_max_tokens or (GROQ_KB_TOKENS if on_groq else settings.llm_max_tokens)
     options = ChatOptions(temperature=settings.llm_temperature, max_tokens=limit)
-    return ChatRequest(messages, options, Grounding(case.search.query, passages, language))
+    closeness = sentence_closeness(case.search.trace, case.pipeline.index)
+    return ChatRequest(messages, options, Grounding(case.search.query, passages, language, closeness))
 
 
 def _answer(

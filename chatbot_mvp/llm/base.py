@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
@@ -41,6 +41,8 @@ class Grounding:
     """Passages, best first; an answer cites them as [1], [2], …"""
     language: str
     """Language of the evidence, "es" or "en"."""
+    closeness: Callable[[Sequence[str]], Sequence[float]] | None = field(default=None, compare=False)
+    """Returns how similar in meaning each of some texts is to the question, 0-1; None to compare words alone."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,30 +2,11 @@
 
 from __future__ import annotations
 
-import math
 import time
-from collections import Counter
-from dataclasses import dataclass
 
 from chatbot_mvp.llm.base import ChatRequest, ChatStream, Completion, Grounding, Quote, Usage
+from chatbot_mvp.llm.extractive import Unit, choose
 from chatbot_mvp.llm.streams import FinishedStream
-from chatbot_mvp.text import Analyzer, sentences
-
-_MAX_SENTENCES = 3
-_KEEP_FROM = 0.85
-"""Further sentences are quoted if they score at least this share of the best one."""
-_CONTEXT_WEIGHT = 0.4
-"""Weight of a question term in the heading or the previous sentence; in the sentence itself it counts 1."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Sentence:
-    passage: int
-    position: int
-    text: str
-    terms: frozenset[str]
-    context: frozenset[str]
-    """Terms of the heading and of the previous sentence."""
 
 
 class DemoModel:
@@ -36,9 +17,7 @@ class DemoModel:
 
     def complete(self, request: ChatRequest) -> Completion:
         started = time.perf_counter()
-        chosen = _best_sentences(request.grounding) if request.grounding else []
-        text = "\n\n".join(f"{sentence.text} [{sentence.passage + 1}]" for sentence in chosen)
-        quotes = tuple(Quote(s.passage + 1, s.position, s.position + len(s.text)) for s in chosen)
+        text, quotes = _answer(request.grounding) if request.grounding else ("", ())
         usage = Usage(cost_usd=0.0)
         return Completion(text, self.name, time.perf_counter() - started, usage=usage, quotes=quotes)
 
@@ -46,42 +25,25 @@ class DemoModel:
         return FinishedStream(self.complete(request))
 
 
-def _best_sentences(grounding: Grounding) -> list[_Sentence]:
-    """Return the best sentences, in reading order; empty if none shares a term with the question."""
-    analyzer = Analyzer(grounding.language)
-    wanted = dict.fromkeys(analyzer.terms(grounding.question))
-    pool = _sentences(grounding, analyzer)
-    seen = Counter(term for sentence in pool for term in sentence.terms)
-    weight = {term: math.log(1 + len(pool) / (1 + seen[term])) for term in wanted}
+def _answer(grounding: Grounding) -> tuple[str, tuple[Quote, ...]]:
+    """Return (the quotes with their citations, where they are in the passages).
 
-    def score(sentence: _Sentence) -> float:
-        own = sum(value for term, value in weight.items() if term in sentence.terms)
-        around = sum(value for term, value in weight.items() if term in sentence.context - sentence.terms)
-        # Passages are ranked: of two equal sentences, prefer the one in the better passage.
-        return (own + _CONTEXT_WEIGHT * around) / (1 + 0.05 * sentence.passage) if own else 0.0
-
-    scored = sorted(((score(sentence), sentence) for sentence in pool), key=lambda item: -item[0])
-    if not scored or scored[0][0] <= 0:
-        return []
-    chosen: list[_Sentence] = []
-    for value, sentence in scored:
-        if value < _KEEP_FROM * scored[0][0] or len(chosen) == _MAX_SENTENCES:
-            break
-        if all(sentence.text != other.text for other in chosen):
-            chosen.append(sentence)
-    return sorted(chosen, key=lambda sentence: (sentence.passage, sentence.position))
-
-
-def _sentences(grounding: Grounding, analyzer: Analyzer) -> list[_Sentence]:
-    pool = []
-    for number, chunk in enumerate(grounding.passages):
-        heading = frozenset(analyzer.terms(chunk.section))
-        before: frozenset[str] = frozenset()
-        for start, end in sentences(chunk.text):
-            text = chunk.text[start:end]
-            terms = frozenset(analyzer.terms(text))
-            # Skip headings and lines without terms: they are not answers.
-            if terms and not text.startswith("#"):
-                pool.append(_Sentence(number, start, text, terms, heading | before))
-            before = terms
-    return pool
+    Units with the same introduction, such as rows of one table, are quoted together, below that introduction.
+    """
+    pieces: list[list[Unit]] = []
+    for unit in choose(grounding):
+        intro = unit.spans[:-1]
+        if intro and pieces and (pieces[-1][0].passage, pieces[-1][0].spans[:-1]) == (unit.passage, intro):
+            pieces[-1].append(unit)
+        else:
+            pieces.append([unit])
+    texts: list[str] = []
+    quotes: list[Quote] = []
+    for units in pieces:
+        passage, number = grounding.passages[units[0].passage].text, units[0].passage + 1
+        spans = [*units[0].spans, *(unit.spans[-1] for unit in units[1:])]
+        # Behind the last cell of a row, Markdown would not show the citation.
+        gap = "\n\n" if units[0].is_row else " "
+        texts.append("\n".join(passage[start:end] for start, end in spans) + f"{gap}[{number}]")
+        quotes += [Quote(number, start, end) for start, end in spans]
+    return "\n\n".join(texts), tuple(quotes)

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 from chatbot_mvp.retrieval.indexes.corpus import CorpusIndex
 from chatbot_mvp.retrieval.stages.context import ContextChars, context_budget
-from chatbot_mvp.retrieval.stages.evidence import evidence_score
+from chatbot_mvp.retrieval.stages.evidence import judge
 from chatbot_mvp.retrieval.stages.fusion import adaptive_alpha, weighted_scores
 from chatbot_mvp.retrieval.trace import Hit, RetrievalTrace, StageRecord
 
@@ -213,10 +213,10 @@ class Selection(Stage):
 
 
 class Evidence(Stage):
-    """Judges how well the selected chunks cover the question (see ``evidence.evidence_score``)."""
+    """Judges how well the selected chunks can answer the question (see ``evidence.judge``)."""
 
     name = "evidence"
 
     def apply(self, trace: RetrievalTrace) -> tuple[RetrievalTrace, dict[str, Any]]:
-        score, notes = evidence_score(trace, self.index)
-        return replace(trace, evidence=score), notes
+        found = judge(trace, self.index)
+        return replace(trace, evidence=found.evidence, topic=found.topic), dict(found.notes)

@@ -1,7 +1,7 @@
 """Score from 0 to 1 how well the found passages can answer a question, independently of the topic.
 
-For a knowledge base: a logistic regression over the features of ``kb_evidence``, with the weights in
-``evidence_weights.json`` that ``benchmarks/fit_evidence.py`` fits. For a corpus of whole passages: the idf-weighted
+For a knowledge base: logistic regressions over the features of ``kb_evidence`` and ``late_evidence``, with the weights
+in ``evidence_weights.json`` that ``benchmarks/fit_evidence.py`` fits. For a corpus of whole passages: the idf-weighted
 share of the question's terms that a passage covers.
 """
 
@@ -10,34 +10,83 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+from chatbot_mvp.embedding.e5.embedder import E5_MODEL_IDS, MODEL_ID
 from chatbot_mvp.retrieval.indexes.corpus import CorpusIndex
-from chatbot_mvp.retrieval.stages.kb_evidence import evidence_features
+from chatbot_mvp.retrieval.stages.kb_evidence import DENSE_FEATURES, LEXICAL_FEATURES, evidence_features
+from chatbot_mvp.retrieval.stages.late_evidence import LATE_FEATURES, late_features
 from chatbot_mvp.retrieval.trace import Hit, RetrievalTrace
 
 WEIGHTS_PATH = Path(__file__).with_name("evidence_weights.json")
 _PASSAGES = 3
 
 
-def evidence_score(trace: RetrievalTrace, index: CorpusIndex) -> tuple[float, dict[str, Any]]:
-    """Score how well ``trace.chunks_final`` can answer the question.
+@dataclass(frozen=True)
+class EvidenceModel:
+    """The features of a fitted model."""
 
-    Returns:
-        (score in 0-1, notes). The score is 0 if the question has no terms, no hits, or no term in common with them.
-    """
+    evidence: tuple[str, ...]
+    topic: tuple[str, ...]
+    embedders: tuple[str, ...] = ()
+    """Embedding models whose cosines it was fitted to; empty if it uses none."""
+
+
+_ABOUT = ("coverage", "unknown", "letters", "bm25")
+_MEANT = ("cosine", "sentence_cosine")
+MODELS = {
+    "lexical": EvidenceModel(LEXICAL_FEATURES, _ABOUT),
+    "hybrid": EvidenceModel(LEXICAL_FEATURES + DENSE_FEATURES, _ABOUT + _MEANT, E5_MODEL_IDS),
+    "late": EvidenceModel(
+        LEXICAL_FEATURES + DENSE_FEATURES + LATE_FEATURES,
+        (*_MEANT, "late", "late_chunk", "late_missed", "late_worst"),
+        (MODEL_ID,),
+    ),
+}
+"""Name -> features. The last one whose features are there is used."""
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """How far the found passages can answer a question."""
+
+    evidence: float
+    """0-1; from 0.5 on, strict mode answers by default."""
+    topic: float | None
+    """Whether the question is about a subject of the knowledge base, 0-1; None for a corpus, or without a term."""
+    notes: Mapping[str, Any]
+
+
+def judge(trace: RetrievalTrace, index: CorpusIndex) -> Judgement:
+    """Judge ``trace.chunks_final``. The evidence is 0 if the question has no terms or nothing was found."""
     share, notes = covered_share(trace.query, trace.chunks_final, index)
-    if index.kb is None or not share:
-        return share, notes
-    features = evidence_features(trace, index)
-    models = _models()
+    if index.kb is None:
+        return Judgement(share, None, notes)
+    features = kb_features(trace, index)
+    if not features:
+        return Judgement(0.0, None, notes)
+    fitted = _fitted()
     embedder = index.dense.embedder.model_id if index.dense is not None else ""
     # Each embedding model has its own range of cosines, so the fitted weights are valid for some models only.
-    name = "hybrid" if "cosine" in features and embedder in models["hybrid"]["embedders"] else "lexical"
-    score = logistic(features, models[name], models["max_z"])
-    return score, {**notes, "model": name, **{key: round(value, 4) for key, value in features.items()}}
+    usable = [
+        name
+        for name, model in MODELS.items()
+        if features.keys() >= {*model.evidence, *model.topic} and embedder in (model.embedders or (embedder,))
+    ]
+    name = usable[-1]
+    evidence, topic = (logistic(features, fitted[name][score], fitted["max_z"]) for score in ("evidence", "topic"))
+    rounded = {feature: round(value, 4) for feature, value in features.items()}
+    return Judgement(evidence, topic, {**notes, "model": name, "topic": round(topic, 4), **rounded})
+
+
+def kb_features(trace: RetrievalTrace, index: CorpusIndex) -> dict[str, float]:
+    """Compute all features of a question that a knowledge base has hits for; {} if it has no term or no hit."""
+    if not trace.chunks_final or not index.analyzer.terms(trace.query):
+        return {}
+    return evidence_features(trace, index) | late_features(trace, index)
 
 
 def covered_share(query: str, hits: Sequence[Hit], index: CorpusIndex) -> tuple[float, dict[str, Any]]:
@@ -73,6 +122,6 @@ def logistic(features: Mapping[str, float], model: Mapping[str, Any], max_z: flo
 
 
 @cache
-def _models() -> dict[str, Any]:
-    models: dict[str, Any] = json.loads(WEIGHTS_PATH.read_text("utf-8"))
-    return models
+def _fitted() -> dict[str, Any]:
+    fitted: dict[str, Any] = json.loads(WEIGHTS_PATH.read_text("utf-8"))
+    return fitted

@@ -1,11 +1,15 @@
-"""Compare a question with the sentence windows of a knowledge base, once for all stages."""
+"""Compare a question with the sentence windows of a knowledge base, once for all stages, and with its sentences."""
 
 from __future__ import annotations
 
 import threading
 import weakref
+from collections.abc import Callable, Sequence
+
+import numpy as np
 
 from chatbot_mvp.embedding.base import Vectors
+from chatbot_mvp.retrieval.indexes.corpus import CorpusIndex
 from chatbot_mvp.retrieval.indexes.dense import ExactVectors
 from chatbot_mvp.retrieval.indexes.dense_side import DenseSide
 from chatbot_mvp.retrieval.kb.postings import Scores
@@ -35,3 +39,28 @@ def window_cosines(trace: RetrievalTrace, side: DenseSide | None) -> Scores | No
         _last.cosines = side.windows.cosines(trace.query_vector).astype(float)
         _last.windows, _last.query = weakref.ref(side.windows), trace.query_vector
     return _last.cosines
+
+
+def sentence_closeness(trace: RetrievalTrace, index: CorpusIndex) -> Callable[[Sequence[str]], Sequence[float]] | None:
+    """Return a function that gives the question's cosine with sentences of the context; None without vectors.
+
+    The vectors of the sentences are those of the index, so nothing is embedded. A text that is no sentence of the
+    passages has the cosine of the closest sentence inside it, or of the least close sentence if there is none.
+    """
+    kb, side = index.kb, index.dense
+    if kb is None or side is None or side.sentences is None or trace.query_vector is None or not trace.chunks_final:
+        return None
+    paragraphs = np.concatenate([kb.paragraphs.of(index.row_of[hit.chunk.chunk_id]) for hit in trace.chunks_final])
+    rows = np.flatnonzero(np.isin(kb.matcher.window_passage, paragraphs))
+    cosines = side.sentences.similarities(trace.query_vector, rows).tolist()
+    of_sentence = {kb.matcher.sentence_texts[row]: cosine for row, cosine in zip(rows.tolist(), cosines, strict=True)}
+    lowest = min(cosines, default=0.0)
+
+    def measure(texts: Sequence[str]) -> Sequence[float]:
+        found = []
+        for text in texts:
+            inside = [cosine for sentence, cosine in of_sentence.items() if sentence in text]
+            found.append(of_sentence.get(text, max(inside, default=lowest)))
+        return found
+
+    return measure

@@ -1,0 +1,11 @@
+"""Answer a question with quotes from ranked passages, without a language model.
+
+``units`` splits passages into what can be quoted, ``kinds`` reads what kind of answer a question asks for, ``scoring``
+compares units with the question, ``chain`` finds names that link one passage to another, and ``choice`` picks the
+answer.
+"""
+
+from chatbot_mvp.llm.extractive.choice import choose
+from chatbot_mvp.llm.extractive.units import Unit
+
+__all__ = ["Unit", "choose"]

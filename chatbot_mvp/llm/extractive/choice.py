@@ -1,0 +1,108 @@
+"""Choose the units that answer a question.
+
+All values are in shares of the question's terms, weighted by rarity: 1 is a unit that has every term. The constants
+were set on even rows of development data and checked on the odd ones (see ``benchmarks/demo_answers.py``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from chatbot_mvp.llm.base import Grounding
+from chatbot_mvp.llm.extractive.chain import Ties, ties
+from chatbot_mvp.llm.extractive.kinds import asked
+from chatbot_mvp.llm.extractive.reader import Reader
+from chatbot_mvp.llm.extractive.scoring import Scores, compare
+from chatbot_mvp.llm.extractive.units import Unit, units_of
+
+FIT = 0.25
+"""Value of offering the kind of answer asked for."""
+CLOSE = 0.4
+"""Value of being the unit that is closest in meaning to the question."""
+RANK = 0.05
+"""A unit's score is divided by one plus this for each rank that its passage stands behind the best one."""
+MAX_UNITS = 3
+KEEP_FROM = 0.82
+"""Further units are quoted if they score at least this share of the best one."""
+PAIR_FROM = 0.25
+"""A pair of units is preferred to a single one if it scores at least this much more."""
+FIRST = 0.1
+"""Value, in a pair, of being the sentence with which a passage introduces its subject."""
+SUBJECT = 0.2
+"""Value, in a comparison, of naming the subject that is compared."""
+THIRD_FROM = 0.6
+"""A third unit joins a pair if it scores at least this much with what it adds to the pair, …"""
+THIRD_ADDS = 0.3
+"""… and adds at least this share of the question's terms."""
+_SUPPORTS = 12
+"""The best units that are tried as the first of a pair."""
+
+
+def choose(grounding: Grounding) -> list[Unit]:
+    """Return one to three units that answer the question; empty if no unit shares a term with it."""
+    reader = Reader(grounding.language)
+    units = _new_ones(grounding, reader)
+    if not units:
+        return []
+    wanted = asked(grounding.question, reader)
+    scores = compare(grounding, units, wanted, reader)
+    single = scores.cover @ scores.weights + FIT * scores.fit + CLOSE * scores.closeness
+    single /= 1 + RANK * scores.passage
+    single[~scores.own.any(axis=1)] = -np.inf
+    best = float(single.max())
+    if not np.isfinite(best):
+        return []
+    tied = ties(scores, grounding.passages, grounding.question, wanted, reader)
+    value, linked = _linked(scores, tied)
+    if value - best >= PAIR_FROM:
+        return [units[row] for row in linked]
+    keep: list[Unit] = []
+    for row in np.argsort(-single, kind="stable"):
+        if single[row] < KEEP_FROM * best or len(keep) == MAX_UNITS:
+            break
+        if not any(units[row].overlaps(other) for other in keep):
+            keep.append(units[row])
+    return sorted(keep, key=lambda unit: (unit.passage, unit.spans[-1]))
+
+
+def _new_ones(grounding: Grounding, reader: Reader) -> list[Unit]:
+    """Return the distinct units of all passages that do not only repeat the question."""
+    known = reader.terms(grounding.question)
+    distinct: dict[str, Unit] = {}
+    if known:
+        for number, passage in enumerate(grounding.passages):
+            for unit in units_of(passage.text, number):
+                quoted = "\n".join(passage.text[start:end] for start, end in unit.spans)
+                if not reader.terms(quoted) <= known:
+                    distinct.setdefault(unit.text, unit)
+    return list(distinct.values())
+
+
+def _linked(scores: Scores, tied: Ties) -> tuple[float, Sequence[int]]:
+    """Return (value, indexes) of the best units of two passages, or more, that are tied together; (-inf, ()) if none.
+
+    The first unit leads to the second, which offers the answer: only the second needs to be of the kind asked for. In
+    a comparison, both do.
+    """
+    extra = FIT * scores.fit + FIRST * scores.first + SUBJECT * (tied.has_subject & tied.compares)
+    close = CLOSE * scores.closeness
+    best: tuple[float, Sequence[int]] = (-np.inf, ())
+    for support in np.argsort(-(scores.cover @ scores.weights + extra + close), kind="stable")[:_SUPPORTS]:
+        # Each half of the question is close to one of the two: as for terms, the better one counts.
+        together = np.maximum(scores.cover, scores.cover[support]) @ scores.weights
+        together += np.maximum(close, close[support])
+        value = together + extra + tied.value[support] + (extra[support] if tied.compares else 0.0)
+        value = value / (1 + RANK * (scores.passage + scores.passage[support]))
+        value = np.where(tied.value[support] > 0, value, -np.inf)
+        answer = int(value.argmax())
+        if value[answer] > best[0]:
+            best = float(value[answer]), (int(support), answer)
+    if not best[1]:
+        return best
+    covered = scores.cover[list(best[1])].max(axis=0)
+    adds = (np.maximum(scores.cover, covered) - covered) @ scores.weights
+    value = np.where(adds >= THIRD_ADDS, adds + extra + tied.value[list(best[1])].max(axis=0), -np.inf)
+    third = int(value.argmax())
+    return (best[0], (*best[1], third)) if value[third] >= THIRD_FROM else best

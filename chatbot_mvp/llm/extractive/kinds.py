@@ -1,0 +1,222 @@
+"""Read what kind of answer a question asks for, and tell how well a text offers one.
+
+The word lists are closed classes of the two languages: question words, months, numerals, negations and the like.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+from chatbot_mvp.llm.extractive.reader import Reader
+from chatbot_mvp.text import Word, fold
+
+Kind = Literal["when", "year", "number", "who", "where", "why", "how", "yes_no", "what", ""]
+
+_TIME = "dia|fecha|mes|siglo|epoca|hora|decada|date|day|month|time|century|decade"
+_YEAR = "ano|anos|year|years"
+_PLACE = (
+    "ciudad|pais|lugar|localidad|pueblo|villa|municipio|provincia|region|estado|continente|calle|isla|aldea|barrio|"
+    "city|country|place|town|village|state|county|province|region|continent|street|island|location|nation"
+)
+_AMOUNT = (
+    "numero|altura|longitud|edad|porcentaje|cantidad|precio|superficie|distancia|number|age|height|length|population"
+)
+_BEFORE = r"(?:(?:a|al|de|del|en|con|por|para|desde|hasta|sobre|in|on|at|for|from|by|of|to|with|during|about) )?"
+_QUESTION: dict[str, tuple[tuple[Kind, str], ...]] = {
+    "es": (
+        ("number", rf"cuant[oa]s?|que (?:{_AMOUNT})|cual es (?:el|la) (?:{_AMOUNT})"),
+        ("year", rf"que (?:{_YEAR})"),
+        ("when", rf"cuando|que (?:{_TIME})|cual es (?:el|la) (?:{_TIME})"),
+        ("who", r"quien(?:es)?"),
+        ("where", rf"donde|adonde|que (?:{_PLACE})"),
+        ("why", r"por que"),
+        ("how", r"como|de que (?:manera|modo|forma)"),
+        ("what", r"que|cual(?:es)?"),
+    ),
+    "en": (
+        ("number", rf"how (?:many|much|long|old|far|tall|high|big|large|deep|wide)|(?:what|which) (?:{_AMOUNT})"),
+        ("year", rf"(?:what|which) (?:{_YEAR})"),
+        ("when", rf"when|(?:what|which) (?:{_TIME})"),
+        ("who", r"who|whom|whose"),
+        ("where", rf"where|(?:what|which) (?:{_PLACE})"),
+        ("why", r"why"),
+        ("how", r"how"),
+        ("what", r"what|which"),
+    ),
+}
+_ACCENTED = re.compile(r"\b(?:qué|quién(?:es)?|cu[áa]l(?:es)?|cuándo|cuánt[oa]s?|dónde|adónde|cómo)\b", re.I)
+_VERB_FIRST = re.compile(
+    r"(?:is|are|was|were|am|do|does|did|can|could|has|have|had|will|would|should|may|must|might)\b"
+)
+_MONTHS = (
+    "enero|febrero|marzo|abril|mayo|junio|julio|agosto|septiembre|setiembre|octubre|noviembre|diciembre|"
+    "january|february|march|april|may|june|july|august|september|october|november|december"
+)
+_DAYS = (
+    "lunes|martes|miercoles|jueves|viernes|sabados?|domingos?|"
+    "mondays?|tuesdays?|wednesdays?|thursdays?|fridays?|saturdays?|sundays?"
+)
+_NUMERALS = (
+    "un[oa]?|dos|tres|cuatro|cinco|seis|siete|ocho|nueve|diez|once|doce|trece|catorce|quince|dieci\\w+|veint\\w+|"
+    "treinta|cuarenta|cincuenta|sesenta|setenta|ochenta|noventa|cien|ciento|doscient\\w+|trescient\\w+|"
+    "cuatrocient\\w+|quinient\\w+|mil|millon|millones|docena|"
+    "one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|\\w+teen|twenty|thirty|forty|fifty|sixty|"
+    "seventy|eighty|ninety|hundred|thousand|million|dozen|once|twice"
+)
+_NUMBER = re.compile(rf"\b(?:\d[\d.,:]*|{_NUMERALS})\b")
+_YEARS = re.compile(r"\b(?:1\d{3}|20\d\d)\b")
+_DATE = re.compile(rf"\b(?:1\d{{3}}|20\d\d|{_MONTHS}|{_DAYS}|\d{{1,2}}[:.]\d\d|\d{{1,2}}/\d{{1,2}})\b")
+_WHY = re.compile(
+    r"\b(?:porque|ya que|puesto que|dado que|debid[oa]s?|gracias a|a causa|por culpa|para que|"
+    r"por ello|asi que|de modo que|because|since|due to|owing to|so that|in order to|as a result|therefore|caused?)\b"
+)
+_HOW = re.compile(
+    r"\b(?:mediante|usando|utilizando|con (?:el|la|los|las|un|una)|a traves de|para ello|use|utilice|pulse|pulsando|"
+    r"puls[ae]r?|ejecut\w+|seleccion\w+|escrib\w+|puede|debe|tiene que|hay que|basta|"
+    r"by|using|via|through|press|run|type|select|click|can|must|should|need to)\b|`"
+)
+_POLAR = re.compile(
+    r"\b(?:no|nunca|tampoco|ningun[oa]?|salvo|excepto|solo|unicamente|siempre|puede[ns]?|podra[ns]?|debe[ns]?|permit\w+|"
+    r"prohib\w+|admit\w+|obligatori[oa]s?|gratuit[oa]s?|gratis|not|never|nobody|none|only|always|except|unless|can|"
+    r"cannot|may|must|allowed|permitted|forbidden|free|required|optional)\b"
+)
+_ASIDE = re.compile(r"\(([^()]{4,200})\)")
+_BORN = re.compile(r"(?:born|nacid[oa]|b\.) ")
+_LIVED = re.compile(r"\b(?:naci\w*|nace|muri\w*|muert[eo]|fallec\w*|born|die[ds]?|death|birth\w*)\b")
+_EARLIER = re.compile(
+    r"\b(?:antes|despues|primer[oa]?|mas (?:antigu|viej|jov|recient|moder|tard)\w*|mayor edad|"
+    r"first|earlier|later|older|oldest|younger|youngest|newer|before|recently|born)\b"
+)
+_MORE = re.compile(
+    r"\b(?:mas|menos|mayor|menor|more|less|fewer|most|larger|largest|longer|longest|bigger|taller|higher|greater|\w+est)\b"
+)
+_EITHER = re.compile(r"(?<=\w|»|\"|”|\)|,) (?:o|u|or) ")
+_PLACED = re.compile(
+    r"\b(?:en|a|al|de|del|desde|hasta|hacia|in|at|near|from|of|to|on)\s+(?:(?:el|la|los|las|the)\s+)?[A-ZÁÉÍÓÚÑ]"
+)
+
+_END = Word("", "", True)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a question asks for."""
+
+    kind: Kind
+    """Kind of the answer; "" if the text is no recognisable question."""
+    noun: str = ""
+    """Term that follows the question word: what is counted after "how many", the class after "which"."""
+    either: bool = False
+    """True if the question offers alternatives ("A or B") or compares two subjects."""
+    life: bool = False
+    """True if it is about somebody's birth or death, which encyclopaedias give in parentheses behind the name."""
+
+
+def asked(question: str, reader: Reader) -> Asked:
+    """Return what a question asks for.
+
+    Args:
+        reader: reads the passages' language, whose question words are tried.
+    """
+    clause = question[question.rfind("¿") + 1 :] if "¿" in question else question
+    plain = " ".join(re.sub(r"[^\w\s'-]", " ", fold(clause)).split())
+    kind, rest = _kind_of(clause, plain, reader.language, "¿" in question or question.rstrip().endswith("?"))
+    nouns = reader.ordered_terms(rest)
+    noun = nouns[0] if nouns and kind in ("number", "what") else ""
+    either = bool(_EITHER.search(clause)) or bool(re.search(r"\b(?:both|same|mism[oa]s?|amb[oa]s)\b", plain))
+    if either and kind in ("what", "who", "yes_no"):
+        kind = "when" if _EARLIER.search(plain) else "number" if _MORE.search(plain) else "what"
+    return Asked(kind, noun, either, bool(_LIVED.search(plain)))
+
+
+def _kind_of(clause: str, plain: str, language: str, is_question: bool) -> tuple[Kind, str]:
+    """Return (kind, the plain text behind the question word)."""
+    patterns = _QUESTION[language]
+    for kind, words in patterns:
+        if found := re.match(rf"{_BEFORE}(?:{words})\b", plain):
+            return kind, plain[found.end() :]
+    if language == "es" and (accent := _ACCENTED.search(clause)):
+        start = len(" ".join(re.sub(r"[^\w\s'-]", " ", fold(clause[: accent.start()])).split()))
+        for kind, words in patterns:
+            if found := re.match(rf"\s*(?:por )?(?:{words})\b", plain[start:]):
+                return kind, plain[start + found.end() :]
+    if language == "en":
+        if _VERB_FIRST.match(plain):
+            return "yes_no", plain
+        for order in (("number", "year", "when", "where", "what"), ("who", "when", "where", "why", "how")):
+            for kind, words in patterns:
+                if kind in order and (found := re.search(rf"\b(?:{words})\b", plain)):
+                    return kind, plain[found.end() :]
+    return ("yes_no" if is_question else ""), plain
+
+
+class Fit:
+    """Tells how well a text offers the kind of answer that a question asks for."""
+
+    def __init__(self, wanted: Asked, question: str, reader: Reader) -> None:
+        self._wanted, self._reader = wanted, reader
+        self._known = frozenset(word.stem for word in reader.words(question))
+        self._numbers = frozenset(_NUMBER.findall(fold(question)))
+        measures: dict[str, Callable[[str, str], float]] = {
+            "when": lambda text, plain: self._new(_DATE, plain),
+            "year": lambda text, plain: self._new(_YEARS, plain),
+            "number": lambda text, plain: self._amount(plain),
+            "who": lambda text, plain: self._name(text),
+            "where": lambda text, plain: self._place(text),
+            "why": lambda text, plain: float(bool(_WHY.search(plain))),
+            "how": lambda text, plain: 0.5 * bool(_HOW.search(plain)),
+            "yes_no": lambda text, plain: 0.5 * bool(_POLAR.search(plain)),
+        }
+        self._measure = measures.get(wanted.kind)
+
+    def __call__(self, text: str) -> float:
+        """Return 1 if ``text`` plainly has an answer of the kind asked for that the question lacks, else less.
+
+        Of a question about a birth or death, 0.5 is added if the text has life dates in parentheses.
+        """
+        plain = fold(text)
+        fit = self._measure(text, plain) if self._measure else 0.0
+        return fit + 0.5 * (self._wanted.life and any(map(_is_life, _ASIDE.findall(text))))
+
+    def _new(self, pattern: re.Pattern[str], plain: str) -> float:
+        return float(any(found not in self._numbers and found not in self._known for found in pattern.findall(plain)))
+
+    def _amount(self, plain: str) -> float:
+        best = 0.0
+        for found in _NUMBER.finditer(plain):
+            if found.group() in self._numbers or found.group() in ("un", "una", "uno", "one"):
+                continue
+            following = self._reader.ordered_terms(plain[found.end() : found.end() + 40])[:2]
+            best = max(best, 1.0 if self._wanted.noun in following else 0.5)
+        return best
+
+    def _name(self, text: str) -> float:
+        return max((1.0 if size > 1 else 0.6 for size in self._names(text)), default=0.0)
+
+    def _place(self, text: str) -> float:
+        for found in _PLACED.finditer(text):
+            words = self._reader.words(text[found.end() - 1 : found.end() + 30])
+            if words and words[0].stem not in self._known and not _DATE.fullmatch(words[0].text.lower()):
+                return 1.0
+        return 0.3 if self._name(text) else 0.0
+
+    def _names(self, text: str) -> list[int]:
+        """Return the sizes, in words, of the capitalised names that hold a word which the question lacks."""
+        sizes: list[int] = []
+        run, fresh = 0, False
+        for index, word in enumerate([*self._reader.words(text), _END]):
+            if word.text[:1].isupper() and not (word.is_stop and not run):
+                run, fresh = run + 1, fresh or word.stem not in self._known
+                continue
+            if fresh and not run == index == 1:  # the first word of a sentence is always capitalised
+                sizes.append(run)
+            run, fresh = 0, False
+        return sizes
+
+
+def _is_life(aside: str) -> bool:
+    """Return whether the text of a parenthesis gives life dates: "Soria, 1871 - Ávila, 1948", "born 2 May 1950"."""
+    return bool(_BORN.match(aside)) or (len(_YEARS.findall(aside)) > 1 and bool(re.search("[-–—]", aside)))

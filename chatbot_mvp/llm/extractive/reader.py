@@ -1,0 +1,39 @@
+"""Analyse each text of one answer once."""
+
+from __future__ import annotations
+
+from chatbot_mvp.text import Analyzer, Word
+
+
+class Reader:
+    """Turns texts of one language into words and terms, and keeps the results. Make one for each answer.
+
+    Args:
+        language: "es" or "en"; any other value is treated as "en".
+    """
+
+    def __init__(self, language: str) -> None:
+        self.analyzer = Analyzer(language)
+        self._words: dict[str, list[Word]] = {}
+        self._terms: dict[str, frozenset[str]] = {}
+
+    @property
+    def language(self) -> str:
+        """The language that texts are read in, "es" or "en"."""
+        return self.analyzer.language
+
+    def words(self, text: str) -> list[Word]:
+        """Return all words of a text in order, stop words included."""
+        if text not in self._words:
+            self._words[text] = self.analyzer.words(text)
+        return self._words[text]
+
+    def terms(self, text: str) -> frozenset[str]:
+        """Return the terms of a text, without stop words."""
+        if text not in self._terms:
+            self._terms[text] = frozenset(word.stem for word in self.words(text) if not word.is_stop)
+        return self._terms[text]
+
+    def ordered_terms(self, text: str) -> list[str]:
+        """Return the distinct terms of a text in order, without stop words."""
+        return list(dict.fromkeys(word.stem for word in self.words(text) if not word.is_stop))

@@ -1,0 +1,279 @@
+"""Without a model, the quoted sentences are of the kind asked for and follow the chain of names."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from chatbot_mvp.llm.base import ChatRequest, Completion, Grounding
+from chatbot_mvp.llm.demo import DemoModel
+from chatbot_mvp.types import Chunk
+
+TALLER = (
+    "Taller",
+    "El taller de bicicletas abrió en marzo de 2012 junto a la plaza. Lo fundó Aurelia Campos con dos socios. "
+    "El taller de bicicletas está en la calle del Olmo. Repara unas cuarenta bicicletas por semana. "
+    "Los miércoles el taller cierra porque el equipo hace inventario. "
+    "Para reservar una reparación, escriba al taller con una foto de la avería.",
+)
+WORKSHOP = (
+    "Workshop",
+    "The bicycle workshop opened in March 2012 beside the square. Aurelia Campos founded it with two partners. "
+    "The bicycle workshop is in Elm Street. It repairs about forty bicycles a week. "
+    "On Wednesdays the workshop closes because the team takes stock. "
+    "To book a repair, write to the workshop with a photo of the damage.",
+)
+
+
+def reply(question: str, *passages: tuple[str, str], language: str = "es", whole_document: bool = False) -> Completion:
+    """Ask the demo provider. Each passage is (heading, text), of one document or of a document each."""
+    chunks = tuple(
+        Chunk(f"c{row}", "d" if whole_document else f"d{row}", heading, text, 0, len(text))
+        for row, (heading, text) in enumerate(passages)
+    )
+    completion = DemoModel().complete(ChatRequest((), grounding=Grounding(question, chunks, language)))
+    for quote in completion.quotes or ():
+        assert chunks[quote.number - 1].text[quote.start : quote.end] in completion.text
+    return completion
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("¿Quién fundó el taller?", "Lo fundó Aurelia Campos con dos socios. [1]"),
+        (
+            "¿Cuándo abrió el taller de bicicletas?",
+            "El taller de bicicletas abrió en marzo de 2012 junto a la plaza. [1]",
+        ),
+        ("¿En qué calle está el taller de bicicletas?", "El taller de bicicletas está en la calle del Olmo. [1]"),
+        ("¿Cuántas bicicletas repara el taller?", "Repara unas cuarenta bicicletas por semana. [1]"),
+        (
+            "¿Por qué cierra el taller algunos días?",
+            "Los miércoles el taller cierra porque el equipo hace inventario. [1]",
+        ),
+        (
+            "Se me ha roto la bici, ¿cómo reservo una reparación?",
+            "Para reservar una reparación, escriba al taller con una foto de la avería. [1]",
+        ),
+    ],
+)
+def test_in_spanish_the_answer_is_the_sentence_of_the_kind_asked_for(question: str, answer: str) -> None:
+    assert reply(question, TALLER).text == answer
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("Who founded the workshop?", "Aurelia Campos founded it with two partners. [1]"),
+        (
+            "When did the bicycle workshop open?",
+            "The bicycle workshop opened in March 2012 beside the square. [1]",
+        ),
+        ("In which street is the bicycle workshop?", "The bicycle workshop is in Elm Street. [1]"),
+        ("How many bicycles does the workshop repair?", "It repairs about forty bicycles a week. [1]"),
+        (
+            "Why does the workshop close on some days?",
+            "On Wednesdays the workshop closes because the team takes stock. [1]",
+        ),
+        ("How do I book a repair?", "To book a repair, write to the workshop with a photo of the damage. [1]"),
+    ],
+)
+def test_in_english_the_answer_is_the_sentence_of_the_kind_asked_for(question: str, answer: str) -> None:
+    assert reply(question, WORKSHOP, language="en").text == answer
+
+
+@pytest.mark.parametrize(
+    ("language", "question", "passage", "answer"),
+    [
+        (
+            "es",
+            "¿Pueden entrar perros en el comedor?",
+            "El comedor tiene una mesa con perros tallados. No se permite entrar con perros en el comedor.",
+            "No se permite entrar con perros en el comedor. [1]",
+        ),
+        (
+            "en",
+            "Can dogs enter the dining room?",
+            "The dining room has a table with carved dogs. Dogs are not allowed to enter the dining room.",
+            "Dogs are not allowed to enter the dining room. [1]",
+        ),
+    ],
+)
+def test_a_yes_no_question_is_answered_by_the_sentence_that_allows_or_forbids(
+    language: str, question: str, passage: str, answer: str
+) -> None:
+    assert reply(question, ("", passage), language=language).text == answer
+
+
+@pytest.mark.parametrize(
+    ("language", "question", "passage", "answer"),
+    [
+        (
+            "es",
+            "¿Puedo devolver un libro fuera de plazo?",
+            "¿Se puede devolver un libro fuera de plazo?\n\nSí, con un recargo de 20 céntimos al día. El buzón de la "
+            "puerta funciona a cualquier hora.",
+            "Sí, con un recargo de 20 céntimos al día. [1]",
+        ),
+        (
+            "en",
+            "Can I return a book late?",
+            "## Can I return a book late?\n\nYes, for a charge of 20 cents a day. The letter box is always open.",
+            "Yes, for a charge of 20 cents a day. [1]",
+        ),
+        (
+            "es",
+            "¿Cuál es el plazo de devolución de un libro?",
+            "Plazo de devolución de un libro. Son tres semanas desde el día del préstamo del libro.",
+            "Son tres semanas desde el día del préstamo del libro. [1]",
+        ),
+    ],
+)
+def test_the_answer_never_only_repeats_the_question(language: str, question: str, passage: str, answer: str) -> None:
+    assert reply(question, ("Biblioteca", passage), language=language).text == answer
+
+
+LISTA = (
+    "Alta de socios",
+    "## Alta de socios\n\nPara darse de alta hay que entregar:\n\n- una copia del documento de identidad;\n"
+    "- un justificante de domicilio de los últimos\n  tres meses;\n- la cuota de inscripción, de 15 euros.\n\n"
+    "La tarjeta llega por correo en dos semanas.",
+)
+
+
+def test_a_list_item_is_quoted_with_the_line_that_introduces_it() -> None:
+    completion = reply("¿Cuánto es la cuota de inscripción para darse de alta?", LISTA)
+    assert completion.text == ("Para darse de alta hay que entregar:\n- la cuota de inscripción, de 15 euros. [1]")
+    assert completion.quotes is not None
+    assert len(completion.quotes) == 2
+
+
+def test_a_question_about_a_whole_list_is_answered_with_all_its_items() -> None:
+    text = reply("¿Qué hay que entregar para darse de alta?", LISTA).text
+    assert all(words in text for words in ("entregar:\n- una copia", "domicilio de los últimos\n  tres meses", "cuota"))
+
+
+@pytest.mark.parametrize(
+    ("language", "question", "header", "row"),
+    [
+        ("es", "¿Cuál es el precio mensual del abono familiar?", "| Abono | Precio mensual |", "| Familiar | 55 € |"),
+        ("en", "What is the monthly price of the family pass?", "| Pass | Monthly price |", "| Family | 55 € |"),
+    ],
+)
+def test_a_table_row_is_quoted_with_the_names_of_its_columns(
+    language: str, question: str, header: str, row: str
+) -> None:
+    other = row.replace("Famil", "Juven").replace("55", "32")
+    passage = ("", f"{header}\n| --- | --- |\n{other}\n{row}\n")
+    assert reply(question, passage, language=language).text == f"{header}\n| --- | --- |\n{row}\n\n[1]"
+
+
+def test_two_rows_of_a_table_are_quoted_as_one_table() -> None:
+    passage = ("", "| Sala | Aforo |\n| --- | --- |\n| Norte | 40 |\n| Patio | 90 |\n| Sur | 60 |\n")
+    assert reply("¿Qué aforo tienen la sala Norte y la sala Sur?", passage).text == (
+        "| Sala | Aforo |\n| --- | --- |\n| Norte | 40 |\n| Sur | 60 |\n\n[1]"
+    )
+
+
+def test_a_table_of_one_column_is_read_as_text() -> None:
+    passage = ("", "| |\n| --- |\n| El horno se limpia en frío. El horno tarda una hora en enfriarse. |")
+    assert reply("¿Cuánto tarda el horno en enfriarse?", passage).text == ("El horno tarda una hora en enfriarse. [1]")
+
+
+CONSERVAS = (
+    (
+        "Conservas Arriaga",
+        "Conservas Arriaga es una fábrica de anchoas de Puerto Nublo. La creó Edelmira Sotillo en 1911. "
+        "Exporta a seis países.",
+    ),
+    ("Puerto Nublo", "Puerto Nublo es una villa con tres playas. Un ingeniero estudió las mareas del puerto."),
+    (
+        "Edelmira Sotillo (empresaria)",
+        "Edelmira Sotillo fue una empresaria. Estudió química en Valdelosa. Dejó sus recetas a sus nietas.",
+    ),
+)
+CANNERY = (
+    (
+        "Arriaga Cannery",
+        "Arriaga Cannery is an anchovy factory in Port Nublo. It was founded by Edelmira Sotillo in 1911. "
+        "It exports to six countries.",
+    ),
+    ("Port Nublo", "Port Nublo is a town with three beaches. An engineer studied the tides of the port."),
+    (
+        "Edelmira Sotillo",
+        "Edelmira Sotillo was a business woman. She studied chemistry in Valdelosa. Her nieces got her recipes.",
+    ),
+)
+
+
+@pytest.mark.parametrize(
+    ("language", "question", "passages", "answer"),
+    [
+        (
+            "es",
+            "¿Dónde estudió la persona que creó Conservas Arriaga?",
+            CONSERVAS,
+            "La creó Edelmira Sotillo en 1911. [1]\n\nEstudió química en Valdelosa. [3]",
+        ),
+        (
+            "en",
+            "Where did the founder of Arriaga Cannery study?",
+            CANNERY,
+            "It was founded by Edelmira Sotillo in 1911. [1]\n\nShe studied chemistry in Valdelosa. [3]",
+        ),
+    ],
+)
+def test_a_question_of_two_hops_is_answered_by_the_passage_that_the_first_one_names(
+    language: str, question: str, passages: Sequence[tuple[str, str]], answer: str
+) -> None:
+    assert reply(question, *passages, language=language).text == answer
+
+
+def test_without_the_second_passage_a_question_of_two_hops_gets_no_sentence_about_others() -> None:
+    text = reply("¿Dónde estudió la persona que creó Conservas Arriaga?", CONSERVAS[0]).text
+    assert "[1]" in text
+    assert "Valdelosa" not in text
+
+
+def test_two_subjects_are_compared_with_a_sentence_about_each() -> None:
+    text = reply(
+        "¿Qué molino se construyó antes, el molino Alto o el molino Viejo?",
+        ("Molino Alto", "El molino Alto se construyó en 1790 con piedra del río. Da nombre a un barrio."),
+        ("Río", "El río mueve tres molinos. El molino Alto se ve desde el río."),
+        ("Molino Viejo", "El molino Viejo es de madera. El molino Viejo se construyó en 1812."),
+    ).text
+    assert text == (
+        "El molino Alto se construyó en 1790 con piedra del río. [1]\n\nEl molino Viejo se construyó en 1812. [3]"
+    )
+
+
+def test_headings_of_one_document_lead_on_only_if_they_are_named_in_full() -> None:
+    """ "Incorporación" alone is a word like any other, not the name of the section *Incorporación y salida*."""
+    passages = (
+        ("Material", "El material se entrega el día de la Incorporación de cada persona. El almacén lo prepara."),
+        ("Incorporación y salida", "El contrato se firma en papel. La llave se entrega en recepción."),
+    )
+    text = reply("¿Qué día se entrega el material?", *passages, whole_document=True).text
+    assert text == "El material se entrega el día de la Incorporación de cada persona. [1]"
+
+
+def test_an_answer_has_at_most_three_passages_even_if_everything_matches() -> None:
+    text = " ".join(f"La norma {number} regula el ruido de la obra." for number in range(40))
+    assert reply("¿Qué regula el ruido de la obra?", ("Normas", text)).text.count("[1]") <= 3
+
+
+def test_similarity_in_meaning_finds_the_sentence_that_shares_no_rare_word() -> None:
+    text = "La oficina abre a las ocho. El descanso de la oficina dura media hora. La oficina tiene aparcamiento."
+    chunk = Chunk("c", "d", "", text, 0, len(text))
+    question = "¿Qué pausa hay en la oficina?"
+
+    def closeness(texts: Sequence[str]) -> list[float]:
+        return [0.9 if "descanso" in text else 0.8 for text in texts]
+
+    with_meaning = DemoModel().complete(ChatRequest((), grounding=Grounding(question, (chunk,), "es", closeness)))
+    assert with_meaning.text == "El descanso de la oficina dura media hora. [1]"
+
+
+def test_the_same_question_gets_the_same_answer() -> None:
+    assert len({reply("¿Qué hace el taller?", TALLER, *CONSERVAS).text for _ in range(5)}) == 1

@@ -1,0 +1,62 @@
+"""A passage is split into what can be quoted, at its own structure, with offsets that hold."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chatbot_mvp.llm.extractive.units import units_of
+
+PIECES = st.sampled_from(
+    [
+        *("# Título\n", "\n", "\n\n", "- uno\n", "  sigue\n", "1. paso.\n", "| a | b |\n", "| --- | --- |\n", "```\n"),
+        *("Una frase. ", "¿Una pregunta? ", "Lo siguiente:\n", "texto ", "|\n", "#", "-", "*"),
+    ]
+)
+
+
+def texts(text: str) -> list[str]:
+    return [unit.text for unit in units_of(text, 0)]
+
+
+@pytest.mark.parametrize(
+    ("text", "units"),
+    [
+        ("# Horario\n\nAbre a las nueve. Cierra a las dos.", ["Abre a las nueve.", "Cierra a las dos."]),
+        (
+            "Pasos:\n1. Abra la tapa.\n2. Quite el\n   filtro.\n",
+            ["Pasos:", "1. Abra la tapa.", "2. Quite el\n   filtro."],
+        ),
+        ("Se cita en 429 U.S. 190 (1976), un caso.", ["Se cita en 429 U.S. 190 (1976), un caso."]),
+        ("Ejecute la orden:\n\n```\napt update\n```\n", ["Ejecute la orden:", "apt update"]),
+        ("| uno | dos |\n| --- | --- |\n| a | b |\n| c | d |", ["| a | b |", "| c | d |"]),
+        ("| a | b |\n| c | d |", ["| a | b |", "| c | d |"]),
+        ("¿Abre el lunes? No.", ["No."]),
+        ("", []),
+    ],
+)
+def test_a_passage_is_split_at_its_own_structure(text: str, units: list[str]) -> None:
+    assert texts(text) == units
+
+
+def test_a_long_list_is_quoted_with_its_first_items_only() -> None:
+    items = "".join(f"- el documento número {number} con su copia\n" for number in range(60))
+    [lead, *_] = units_of(f"Entregue:\n{items}", 0)
+    assert 2 < len(lead.spans) < 20
+
+
+def test_an_item_whose_list_has_no_lead_in_stands_alone() -> None:
+    unit = units_of("Hay tres salas.\n\n- La sala azul está arriba.\n", 0)[1]
+    assert len(unit.spans) == 1
+    assert unit.lead == "Hay tres salas."
+
+
+@given(st.lists(PIECES, max_size=30).map("".join))
+def test_every_span_is_a_slice_of_the_passage_in_reading_order(text: str) -> None:
+    for unit in units_of(text, 3):
+        assert unit.passage == 3
+        assert text[slice(*unit.spans[-1])] == unit.text or len(unit.spans) > 1
+        assert all(0 <= start < end <= len(text) for start, end in unit.spans)
+        assert list(unit.spans) == sorted(unit.spans)
+        assert unit.text.strip()
