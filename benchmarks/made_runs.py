@@ -23,6 +23,7 @@ from chatbot_mvp.datasets import Dataset, load_dataset
 from chatbot_mvp.embedding.base import Embedder, InputType, Vectors
 from chatbot_mvp.embedding.registry import Embedders
 from chatbot_mvp.evaluation.benchmark.answering import GENERATE, RunModels
+from chatbot_mvp.evaluation.benchmark.corpus import RunCorpus
 from chatbot_mvp.evaluation.benchmark.preparation import PreparedRun, run_fingerprint
 from chatbot_mvp.evaluation.benchmark.retrieving import PHASE as RETRIEVE
 from chatbot_mvp.evaluation.benchmark.runner import RunParts, execute
@@ -112,7 +113,7 @@ def _begun(settings: Settings, dataset: Dataset, run_id: str, number: int) -> Pr
     )
     folder = RunFolder(settings.results_dir, run_id)
     folder.create(manifest)
-    return PreparedRun(folder, manifest, dataset, own, 0.0)
+    return PreparedRun(folder, manifest, RunCorpus(dataset), own, 0.0)
 
 
 def _records(run: PreparedRun, seed: int) -> list[QueryRecord]:

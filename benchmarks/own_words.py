@@ -26,8 +26,10 @@ from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from kb_measure import ask, evaluate_kb
+
 from chatbot_mvp.app import App, build_app
-from chatbot_mvp.evaluation.kb.questions import KbQuestion, ask_questions, evaluate_kb, load_questions
+from chatbot_mvp.evaluation.kb.questions import KbQuestion, load_questions
 from chatbot_mvp.retrieval.pipeline import Pipeline
 from chatbot_mvp.retrieval.stages.expansion import CORRECTIONS
 from chatbot_mvp.settings.model import load_settings
@@ -76,7 +78,7 @@ def rank_of(row: Row, pipeline: Pipeline, document: Document) -> int | None:
         begin = document.text.index(start)
         paragraph = document.text[begin:].partition("\n\n")[0]
         questions.append(KbQuestion(f"{row.id}-{number}", row.question, paragraph=paragraph))
-    ranks = [asked.rank for asked in ask_questions(pipeline, document, questions)]
+    ranks = [ask(pipeline, document, question).rank for question in questions]
     return min((rank for rank in ranks if rank), default=None)
 
 

@@ -27,6 +27,7 @@ sys.path.insert(0, str(ROOT))
 
 from chatbot_mvp.datasets import Dataset, Query  # noqa: E402
 from chatbot_mvp.evaluation.benchmark.answering import RunModels, answer  # noqa: E402
+from chatbot_mvp.evaluation.benchmark.corpus import RunCorpus  # noqa: E402
 from chatbot_mvp.evaluation.benchmark.preparation import PreparedRun, prepare_run  # noqa: E402
 from chatbot_mvp.evaluation.benchmark.retrieving import PHASE as RETRIEVE  # noqa: E402
 from chatbot_mvp.llm.registry import create_chat_model, requests_at_once  # noqa: E402
@@ -125,7 +126,7 @@ def _retrieved(folder: Path, queries: int, settings: Settings) -> PreparedRun:
         Query(f"q{n}", f"¿De qué puerto salió la barca de la consulta {n}?", f"puerto {n}") for n in range(queries)
     )
     dataset = Dataset("presion", documents, asked, {query.query_id: {"d0": 1} for query in asked}, "0")
-    run = prepare_run(folder / "results", "presion", lambda: dataset, settings)
+    run = prepare_run(folder / "results", "presion", lambda: RunCorpus(dataset), settings)
     records = [
         QueryRecord(run.folder.run_id, f"q{n}", RETRIEVE, "ok", {"generation_doc_ids": [f"d{n % DOCUMENTS}"]})
         for n in range(queries)

@@ -22,9 +22,9 @@ from chatbot_mvp.evaluation.benchmark.plan import RunPlan
 from chatbot_mvp.evaluation.benchmark.presets import RUN_PARAMETERS, Preset
 from chatbot_mvp.evaluation.kb.questions import KbQuestion
 from chatbot_mvp.evaluation.kb.results import KbResult, ResultRow
-from chatbot_mvp.evaluation.kb.service import EvaluationJob
 from chatbot_mvp.evaluation.kb.sets import QuestionSet, SetCheck, SetQuestion
 from chatbot_mvp.evaluation.kb.thresholds import Share, ThresholdFigures, curve, few_of, figures_at, suggest
+from chatbot_mvp.evaluation.kb_service import EvaluationJob
 from chatbot_mvp.evaluation.ragas.config import RagasConfig
 from chatbot_mvp.evaluation.ragas.rows import InputRow
 from chatbot_mvp.health import Health

@@ -12,9 +12,10 @@ from chatbot_mvp.evaluation.archive import RunArchive
 from chatbot_mvp.evaluation.benchmark.presets import Presets
 from chatbot_mvp.evaluation.benchmark.runner import RunParts
 from chatbot_mvp.evaluation.detail import RunDetails
-from chatbot_mvp.evaluation.kb.service import KbEvaluationService
+from chatbot_mvp.evaluation.kb_service import KbEvaluationService
 from chatbot_mvp.evaluation.ragas.service import RagasService
 from chatbot_mvp.evaluation.service import RunService
+from chatbot_mvp.evaluation.sources import RunSources
 from chatbot_mvp.exports.tables import write_detail_csv, write_summary_csv
 from chatbot_mvp.health import ConfiguredParts, HealthChecks
 from chatbot_mvp.jobs.manager import JobManager
@@ -38,6 +39,7 @@ class App:
         factory = PipelineFactory(embedders, providers)
         jobs = JobManager(start.jobs_dir)
         exporters = (write_summary_csv, write_detail_csv)
+        kb_jobs = JobManager(start.kb_evaluation_jobs_dir)
         parts = RunParts(factory, embedders, providers, exporters, start.submissions_path)
 
         self.live = live
@@ -58,17 +60,18 @@ class App:
         """Conversations: answers in the background, history, feedback, export."""
         self.datasets = DatasetService(live)
         """Data sets for benchmark runs."""
-        self.archive = RunArchive(live, self.datasets, jobs, parts)
+        sources = RunSources(live, self.datasets, self.kbs)
+        self.archive = RunArchive(live, sources, (jobs, kb_jobs), parts)
         """Runs that have ended: listed, tagged, ranked, compared, exported, imported."""
         self.ragas = RagasService(live, parts, jobs)
         """Evaluations of answers from any system, as runs."""
-        self.runs = RunService(live, self.datasets, parts, self.ragas, self.archive, jobs)
-        """Benchmark runs: planned, started, resumed, stopped."""
+        self.runs = RunService(live, sources, parts, self.ragas, self.archive, jobs, kb_jobs)
+        """Runs: planned, started, resumed, stopped."""
         self.presets = Presets(start.presets_path)
         """Named parameters of runs."""
         self.details = RunDetails(live, providers, self.archive)
         """One finished run in full, and what the chat can take over from it."""
-        self.kb_evaluation = KbEvaluationService(live, self.kbs, providers)
+        self.kb_evaluation = KbEvaluationService(live, self.kbs, providers, self.runs, self.archive, sources, kb_jobs)
         """Question sets of a knowledge base: proposed, edited, evaluated."""
         self.parts = ConfiguredParts(live, providers, embedders, self.datasets)
         """What is configured, and whether it works."""

@@ -11,7 +11,6 @@ from types import ModuleType
 
 import pytest
 
-from chatbot_mvp.evaluation.kb.questions import evaluate_kb, load_questions
 from chatbot_mvp.llm.demo import DemoModel
 from chatbot_mvp.retrieval.bridge.features import LINK_FEATURES, OWN_FEATURES
 from chatbot_mvp.retrieval.bridge.weights import PATH
@@ -44,8 +43,7 @@ def test_a_section_that_another_one_names_is_found_for_a_question_about_both(set
     kb = next((ROOT / "data" / "samples" / "kb").glob("*.md"))
     app = fake_app(settings.with_changes(retrieval_strategy="LEXICAL"), lambda _: FakeEmbedder(), DemoModel)
     record = app.kbs.add(kb.name, kb.read_bytes())
-    questions = load_questions(ROOT / "benchmarks" / "kb_links_es.jsonl")
-    figures = evaluate_kb(app.kbs.pipeline(record.kb_id), app.kbs.document(record.kb_id), questions, 0.5)
+    figures = app.kb_evaluation.evaluate_file(record.kb_id, ROOT / "benchmarks" / "kb_links_es.jsonl")
     assert figures["scored"] == 12
     assert figures["hit@1"] >= 8 / 12
     assert figures["hit@3"] >= 11 / 12

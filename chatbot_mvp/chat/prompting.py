@@ -32,9 +32,9 @@ class PastTurn:
 
 
 def chat_fingerprint(config: RetrievalConfig, model_name: str) -> str:
-    """Return 12 hex digits that identify a chat's pipeline configuration, prompts and model."""
-    identity = f"{fingerprint(config)} {PROMPTS.key} {model_name}"
-    return hashlib.sha256(identity.encode()).hexdigest()[:12]
+    """Return the fingerprint of the retrieval, as a run has it, "-", and 12 hex digits of prompts and model."""
+    generator = hashlib.sha256(f"{PROMPTS.key} {model_name}".encode()).hexdigest()[:12]
+    return f"{fingerprint(config)}-{generator}"
 
 
 def no_evidence(language: str) -> str:

@@ -54,9 +54,12 @@ cli = LazyGroup(
             {
                 "fetch": "Download a public data set into a folder under data/datasets; "
                 "a failed download resumes where it stopped.",
-                "list": "List the data sets that a run can use by name: bundled, under data/datasets, and on S3.",
+                "list": "List the data sets that a run can use by name: bundled, under data/datasets, on S3, "
+                "and knowledge bases.",
                 "push": "Upload a data set to s3://MINIO_BUCKET_NAME/S3_DATASETS_PREFIX/NAME/; "
                 "unchanged files are not sent again.",
+                "to-kb": "Keep a data set as a knowledge base to chat with, "
+                "and its queries as a question set of that knowledge base.",
             },
         ),
     ),

@@ -12,6 +12,7 @@ from chatbot_mvp.api import Found
 from chatbot_mvp.cli.common import EnvOption, JsonOption, VerboseOption, open_app, print_json
 from chatbot_mvp.cli.progress import ProgressLine
 from chatbot_mvp.datasets import hotpotqa
+from chatbot_mvp.evaluation.sources import kb_reference
 
 datasets = typer.Typer()
 
@@ -66,14 +67,17 @@ def _totals(counts: tuple[int, int, int]) -> str:
 
 @datasets.command("list")
 def datasets_list(env: EnvOption = None, as_json: JsonOption = False) -> None:
-    """List the data sets that a run can use by name: bundled, under data/datasets, and on S3."""
-    entries, problem = open_app(env).datasets.entries()
+    """List the data sets that a run can use by name: bundled, under data/datasets, on S3, and knowledge bases."""
+    app = open_app(env)
+    entries, problem = app.datasets.entries()
+    of_kbs = app.kb_evaluation.references()
     if problem is not None:
         prefix = "" if logs.is_jsonl() else "chatbot-mvp: "
         logs.say(f"{prefix}{problem}", logging.WARNING, code=problem.code)
     if as_json:
         rows = [_row(found) for found in entries]
-        print_json({"datasets": rows, "storage_error": str(problem) if problem else None})
+        told = {"datasets": rows, "storage_error": str(problem) if problem else None}
+        print_json({**told, "knowledge_bases": of_kbs})
         return
     for found in entries:
         counts = found.counts
@@ -83,6 +87,8 @@ def datasets_list(env: EnvOption = None, as_json: JsonOption = False) -> None:
             "" if found.place != "remote" else "  cached" if found.folder else f"  {found.download_bytes / 1e6:.1f} MB"
         )
         print(f"{found.name:<20} {found.place:<8} {shown[0]:>7} queries {shown[1]:>9} documents  {where}{state}")
+    for reference, name in of_kbs.items():
+        print(f"{reference}  {name}")
 
 
 def _row(found: Found) -> dict[str, Any]:
@@ -115,3 +121,26 @@ def datasets_push(
         print(f"  sent       {file}")
     for file in kept:
         print(f"  unchanged  {file}")
+
+
+@datasets.command("to-kb")
+def datasets_to_kb(
+    name: Annotated[str, typer.Argument(help="A data set: its name, its folder, or s3://bucket/…/name")],
+    env: EnvOption = None,
+    as_json: JsonOption = False,
+    verbose: VerboseOption = False,
+) -> None:
+    """Keep a data set as a knowledge base to chat with, and its queries as a question set of that knowledge base."""
+    app = open_app(env, verbose)
+    with ProgressLine() as progress:
+        record, questions = app.kb_evaluation.keep_dataset(name, progress)
+    scored = sum(question.paragraph is not None for question in questions.kept)
+    if as_json:
+        told = {"kb_id": record.kb_id, "set_id": questions.set_id, "documents": len(record.files)}
+        told |= {"questions": len(questions.kept), "with_paragraph": scored, "kb_truncated": record.kb_truncated}
+        print_json({**told, "reference": kb_reference(record.kb_id, questions.set_id)})
+        return
+    print(f"{record.kb_id}: {len(record.files):,} documents, {len(questions.kept):,} questions")
+    print(f"chatbot-mvp benchmark run --dataset {kb_reference(record.kb_id, questions.set_id)} --no-generation")
+    if record.kb_truncated:
+        logs.say("documents beyond KB_MAX_CHARS were cut off", logging.WARNING)

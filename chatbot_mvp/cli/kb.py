@@ -55,20 +55,19 @@ def kb_ask(
 
 @kb.command("evaluate")
 def kb_evaluate(
-    document: Annotated[Path, typer.Argument(help="A .txt, .md, .pdf, .docx or .html file")],
+    document: Annotated[str, typer.Argument(help="Id of a stored knowledge base, or a file to create one from")],
     questions: Annotated[Path, typer.Argument(help="JSONL with id, question, kind, answers, heading, paragraph")],
     strategy: Annotated[str | None, typer.Option(help="Retrieval strategy")] = None,
     env: EnvOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Measure the chat on a document: which passages it finds, which questions it accepts, and how fast."""
-    if not document.is_file():
-        raise typer.BadParameter(f"there is no file {str(document)!r}", param_hint="document")
     overrides: dict[str, Any] = {"retrieval_strategy": strategy} if strategy else {}
     app = open_app(env, **overrides)
-    record = app.kbs.add(document.name, document.read_bytes())
+    path = Path(document)
+    kb_id = app.kbs.add(path.name, path.read_bytes()).kb_id if path.is_file() else document
     with ProgressLine() as progress:
-        result = app.kb_evaluation.evaluate_file(record.kb_id, questions, progress)
+        result = app.kb_evaluation.evaluate_file(kb_id, questions, progress)
     if as_json:
         print_json(result)
         return

@@ -9,7 +9,7 @@ from chatbot_mvp.cli.common import print_json
 from chatbot_mvp.evaluation.benchmark.estimate import Amount, Estimate, PhaseEstimate, Total
 from chatbot_mvp.metrics.registry import METRICS
 from chatbot_mvp.metrics.spec import Section
-from chatbot_mvp.runs.result import RunResult, figures_json
+from chatbot_mvp.runs.result import KB, RunResult, figures_json
 
 _CONTRACT = (
     "run_id",
@@ -22,8 +22,10 @@ _CONTRACT = (
     "seconds",
     "peak_rss_mb",
 )
-_MORE = ("usage", "failures", "abstentions", "generator", "judge")
+_MORE = ("usage", "failures", "abstentions", "generator", "judge", "generator_fingerprint", "judge_fingerprint")
 """Further keys of the JSON object for a run with answers."""
+_OF_KB = ("kind", "auroc", "question_seconds")
+"""Further keys of the JSON object for a run over a knowledge base."""
 
 
 def print_plan(plan: RunPlan, hints: list[str], as_json: bool, provider_reason: str) -> None:
@@ -144,14 +146,14 @@ def print_result(result: RunResult, as_json: bool) -> None:
     """Print a finished run."""
     if as_json:
         values = figures_json(result)
-        names = [*_CONTRACT, *(_MORE if result.generator else ())]
+        names = [*_CONTRACT, *(_MORE if result.generator else ()), *(_OF_KB if result.kind == KB else ())]
         print_json({name: values[name] for name in names if name in values})
         return
     for line in result_lines(result):
         print(line)
 
 
-_SECTIONS: tuple[Section, ...] = ("retrieval", "context", "answers", "judge")
+_SECTIONS: tuple[Section, ...] = ("retrieval", "context", "decision", "answers", "judge")
 
 
 def result_lines(result: RunResult) -> list[str]:
@@ -166,6 +168,8 @@ def result_lines(result: RunResult) -> list[str]:
         lines += [section, *rows] if rows and answered else rows
     if answered:
         lines += ["run", *_usage_lines(result)]
+    for kind, value in result.auroc.items():
+        lines.append(f"  {'auroc ' + kind:<20} {'not scored' if value is None else f'{value:.4f}'}")
     counts = {
         "reranker_rescue_count": result.reranker_rescue_count,
         "rerank_failures": result.rerank_failures,

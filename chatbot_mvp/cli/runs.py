@@ -37,7 +37,9 @@ def _print(result: RunResult, as_json: bool) -> None:
 
 @benchmark.command("run")
 def benchmark_run(
-    dataset: Annotated[str | None, typer.Option(help="Data set: a name, a folder, or s3://bucket/…/name")] = None,
+    dataset: Annotated[
+        str | None, typer.Option(help="Data set: a name, a folder, s3://bucket/…/name, or kb:KB/QUESTIONS")
+    ] = None,
     strategy: Annotated[str | None, typer.Option(help="Retrieval strategy")] = None,
     env: EnvOption = None,
     max_queries: Annotated[int | None, typer.Option(min=0, help="Maximum queries; 0 = all")] = None,

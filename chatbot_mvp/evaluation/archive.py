@@ -10,7 +10,6 @@ from functools import partial
 from pathlib import Path
 
 from chatbot_mvp.datasets.sampling import sample
-from chatbot_mvp.datasets.service import DatasetService
 from chatbot_mvp.errors import ChatbotError, DatasetChanged, NothingToImport, RunNotFound, UnknownChoice
 from chatbot_mvp.evaluation.benchmark.answering import GENERATE
 from chatbot_mvp.evaluation.benchmark.importing import ImportedRun, import_trec, keep_bundle
@@ -18,6 +17,7 @@ from chatbot_mvp.evaluation.benchmark.retrieving import PHASE as RETRIEVE
 from chatbot_mvp.evaluation.benchmark.runner import RunParts
 from chatbot_mvp.evaluation.benchmark.trec import read_trec
 from chatbot_mvp.evaluation.ragas.results import phases_of
+from chatbot_mvp.evaluation.sources import RunSources, names_kb
 from chatbot_mvp.exports.base import Exported, FinishedRun
 from chatbot_mvp.exports.formats import FORMATS
 from chatbot_mvp.exports.unbundle import read_bundle
@@ -62,14 +62,14 @@ class RunArchive:
     Lists and results are cached for all sessions, so callers must not change them.
     """
 
-    def __init__(self, live: LiveSettings, datasets: DatasetService, jobs: JobManager, parts: RunParts) -> None:
+    def __init__(self, live: LiveSettings, sources: RunSources, jobs: Sequence[JobManager], parts: RunParts) -> None:
         """
         Args:
-            jobs: the background runs; an active one is not listed as unfinished.
+            jobs: the queues of background runs; an active run is not listed as unfinished.
             parts: scores an imported ranking.
         """
         self._live = live
-        self._data = datasets
+        self._sources = sources
         self._jobs = jobs
         self._parts = parts
         self._lists: FileCache[tuple[list[RunLine], int]] = FileCache(0)
@@ -184,8 +184,10 @@ class RunArchive:
         if not dataset:
             raise NothingToImport(path=str(path), reason="it is no zip, and no data set was given")
         trec = read_trec(path)
-        found = self._data.find(dataset)
-        whole = self._data.load_found(found, progress)
+        found = self._sources.find(dataset)
+        if names_kb(found.reference):
+            raise NothingToImport(path=str(path), reason="a ranking of another program needs a data set of passages")
+        whole = self._sources.load(found, progress).dataset
         return import_trec(trec, name, found.reference, whole, settings, self._parts, progress)
 
     def files(self, run_id: str) -> list[Path]:
@@ -196,7 +198,7 @@ class RunArchive:
 
     def unfinished(self) -> list[UnfinishedRun]:
         """List the runs that were stopped or whose process died, newest first."""
-        active = {job.job_id for job in self._jobs.statuses() if job.active}
+        active = {job.job_id for queue in self._jobs for job in queue.statuses() if job.active}
         found = []
         for folder in run_folders(self._live.current.results_dir):
             if folder.run_id in active or folder.state() != "unfinished":
@@ -230,7 +232,7 @@ class RunArchive:
         with self._lock:
             # The last data set stays cached, because users browse a run query by query.
             if self._browsed is None or self._browsed[0] != key:
-                dataset = self._data.load(manifest.dataset_ref)
+                dataset = self._sources.reload(manifest).dataset
                 self._browsed = (key, {document.doc_id: document for document in dataset.documents})
             documents = self._browsed[1]
         return {doc_id: documents[doc_id] for doc_id in doc_ids if doc_id in documents}
@@ -246,7 +248,7 @@ class RunArchive:
         if run.manifest.kind == RAGAS:
             raise UnknownChoice(kind="kind of run for this", found=RAGAS, legal="benchmark")
         recorded = self._live.current.with_recorded(run.manifest.settings_masked)
-        dataset = sample(self._data.load(run.manifest.dataset_ref), recorded).dataset
+        dataset = sample(self._sources.reload(run.manifest).dataset, recorded).dataset
         if dataset.sha256 != run.manifest.dataset_sha256:
             raise DatasetChanged(name=dataset.name, run_id=run_id)
         files = {path.name: path.read_bytes() for path in self.files(run_id)}

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from chatbot_mvp.datasets.service import DatasetService
 from chatbot_mvp.embedding.cache import VectorCache
 from chatbot_mvp.evaluation.archive import RunArchive
 from chatbot_mvp.evaluation.benchmark.answering import run_models
@@ -16,6 +15,7 @@ from chatbot_mvp.evaluation.benchmark.preparation import PreparedRun, prepare_ru
 from chatbot_mvp.evaluation.benchmark.runner import RunParts, execute
 from chatbot_mvp.evaluation.ragas.rows import InputRow
 from chatbot_mvp.evaluation.ragas.service import RagasService
+from chatbot_mvp.evaluation.sources import RunSources, names_kb
 from chatbot_mvp.jobs.manager import JobManager, JobStatus
 from chatbot_mvp.llm.language_model import LanguageModel
 from chatbot_mvp.llm.registry import readable_chars
@@ -23,7 +23,7 @@ from chatbot_mvp.retrieval.indexes.corpus import vector_cache_path
 from chatbot_mvp.retrieval.pipeline import require_language_model
 from chatbot_mvp.retrieval.strategies import STRATEGIES
 from chatbot_mvp.runs.records import RunFolder
-from chatbot_mvp.runs.result import RAGAS, RunResult
+from chatbot_mvp.runs.result import KB, RAGAS, RunResult
 from chatbot_mvp.settings.live import LiveSettings
 from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.types import ProgressCallback, ignore_progress
@@ -35,18 +35,25 @@ class RunService:
     def __init__(
         self,
         live: LiveSettings,
-        datasets: DatasetService,
+        sources: RunSources,
         parts: RunParts,
         ragas: RagasService,
         archive: RunArchive,
         jobs: JobManager,
+        kb_jobs: JobManager,
     ) -> None:
+        """
+        Args:
+            jobs: the queue of the runs over data sets and of evaluations of answers.
+            kb_jobs: the queue of the runs over knowledge bases, which do not wait for a long benchmark.
+        """
         self._live = live
-        self._datasets = datasets
+        self._sources = sources
         self._parts = parts
         self._ragas = ragas
         self._archive = archive
         self._jobs = jobs
+        self._kb_jobs = kb_jobs
 
     def plan_run(self, **changes: Any) -> RunPlan:
         """Plan a benchmark run; ``changes`` are settings by name. Executes and writes nothing.
@@ -55,10 +62,12 @@ class RunService:
             ConfigurationError, DatasetError, StorageError: as the run would.
         """
         settings = self._of_run(changes)
+        found = self._sources.find(settings.mteb_dataset_name)
         return plan_run(
-            self._datasets.find(settings.mteb_dataset_name),
+            found,
             settings,
             lambda texts: self._cached_vectors(settings, texts),
+            lambda: self._sources.load(found),
         )
 
     def estimate(self, **changes: Any) -> Estimate | None:
@@ -89,9 +98,9 @@ class RunService:
             RunStopped
         """
         settings = self._of_run(changes)
-        found = self._datasets.find(settings.mteb_dataset_name)
+        found = self._sources.find(settings.mteb_dataset_name)
         with pilot_folder(settings.cache_dir) as folder:
-            whole = prepare_run(folder, found.reference, lambda: self._datasets.load_found(found, progress), settings)
+            whole = prepare_run(folder, found.reference, lambda: self._sources.load(found, progress), settings)
             return run_pilot(whole, queries, self._parts, progress, budget_usd)
 
     def strategies(self) -> Mapping[str, str]:
@@ -116,8 +125,8 @@ class RunService:
             ConfigurationError, DatasetError, StorageError, ProviderNotConfigured: at once, before any file of the
             run is written.
         """
-        run = self._prepare(changes)
-        self._queue(run.folder.run_id, lambda progress: execute(run, self._parts, progress, budget_usd))
+        run = self.prepare(changes)
+        self._queue(run.folder.run_id, lambda progress: self.execute(run, progress, budget_usd))
         return run.folder.run_id
 
     def resume_run(self, run_id: str, *, budget_usd: float | None = None) -> None:
@@ -138,13 +147,13 @@ class RunService:
 
     def stop_run(self, run_id: str) -> None:
         """Ask a queued or running run to stop. Its records stay."""
-        self._jobs.stop(run_id)
+        self._queue_of(run_id).stop(run_id)
 
     def run_now(
         self, progress: ProgressCallback = ignore_progress, *, budget_usd: float | None = None, **changes: Any
     ) -> RunResult:
         """Execute a benchmark run in this thread and return its result."""
-        return execute(self._prepare(changes, progress), self._parts, progress, budget_usd)
+        return self.execute(self.prepare(changes, progress), progress, budget_usd)
 
     def resume_now(
         self, run_id: str, progress: ProgressCallback = ignore_progress, *, budget_usd: float | None = None
@@ -152,7 +161,7 @@ class RunService:
         """Complete an unfinished run of any kind in this thread and return its result."""
         if self._kind(run_id) == RAGAS:
             return self._ragas.resume(run_id, progress, budget_usd=budget_usd)
-        return execute(self._reopen(run_id, progress), self._parts, progress, budget_usd)
+        return self.execute(self._reopen(run_id, progress), progress, budget_usd)
 
     def retry_now(
         self, run_id: str, progress: ProgressCallback = ignore_progress, *, budget_usd: float | None = None
@@ -160,7 +169,22 @@ class RunService:
         """Repeat a run's failed queries and execute its missing ones in this thread; return the new result."""
         if self._kind(run_id) == RAGAS:
             return self._ragas.resume(run_id, progress, retry_failed=True, budget_usd=budget_usd)
-        return execute(self._reopen(run_id, progress, retry_failed=True), self._parts, progress, budget_usd)
+        return self.execute(self._reopen(run_id, progress, retry_failed=True), progress, budget_usd)
+
+    def prepare(self, changes: Mapping[str, Any], progress: ProgressCallback = ignore_progress) -> PreparedRun:
+        """Check a run and create its folder, for ``execute``; ``changes`` are settings by name.
+
+        Raises:
+            ConfigurationError, DatasetError, StorageError, ProviderNotConfigured, KbError: before anything is written.
+        """
+        settings = self._of_run(changes)
+        # The resolved reference, because a resume from another working directory must find a relative folder again.
+        found = self._sources.find(settings.mteb_dataset_name)
+        return prepare_run(settings.results_dir, found.reference, lambda: self._sources.load(found, progress), settings)
+
+    def execute(self, run: PreparedRun, progress: ProgressCallback, budget_usd: float | None = None) -> RunResult:
+        """Execute what is missing of a prepared run in this thread, as ``runner.execute`` does."""
+        return execute(run, self._parts, progress, budget_usd)
 
     def evaluate_run(self, run_id: str) -> list[InputRow]:
         """Return the answers of a finished run as rows for an evaluation.
@@ -173,8 +197,9 @@ class RunService:
         return self._ragas.rows_of_result(run.result, run.dataset)
 
     def jobs(self) -> list[JobStatus]:
-        """List the background jobs, newest first."""
-        return self._jobs.statuses()
+        """List the background jobs of runs, newest first."""
+        of_kbs = [job for job in self._kb_jobs.statuses() if (self._live.current.results_dir / job.job_id).is_dir()]
+        return sorted([*self._jobs.statuses(), *of_kbs], key=lambda job: job.job_id, reverse=True)
 
     # --- wiring
 
@@ -186,23 +211,15 @@ class RunService:
     def _asked(self, settings: Settings) -> LanguageModel | None:
         return self._parts.providers.language_model(settings)
 
-    def _prepare(self, changes: Mapping[str, Any], progress: ProgressCallback = ignore_progress) -> PreparedRun:
-        settings = self._of_run(changes)
-        # The resolved reference, because a resume from another working directory must find a relative folder again.
-        found = self._datasets.find(settings.mteb_dataset_name)
-        return prepare_run(
-            settings.results_dir,
-            found.reference,
-            lambda: self._datasets.load_found(found, progress),
-            settings,
-        )
-
     def _of_run(self, changes: Mapping[str, Any]) -> Settings:
         """Return the settings of a run, after checking that its models can be used."""
         settings = self._live.current.with_changes(**changes)
         require_language_model(settings, self._asked(settings))
         if settings.generation_enabled:
             run_models(settings, self._parts.providers)
+        if names_kb(settings.mteb_dataset_name):
+            # Measured as the chat works: on the whole text, in its language, with the chat's context.
+            return settings.with_changes(dev_mode=False, eval_max_corpus=0, retrieval_bm25_language="")
         return run_settings(settings, readable_chars)
 
     def _reopen(
@@ -212,14 +229,17 @@ class RunService:
         folder = RunFolder(settings.results_dir, run_id)
         return reopen_run(
             folder,
-            lambda reference: self._datasets.load(reference, progress),
+            lambda manifest: self._sources.reload(manifest, progress),
             settings,
             retry_failed=retry_failed,
         )
 
     def _queue(self, run_id: str, work: Callable[[ProgressCallback], object]) -> None:
         manifest = RunFolder(self._live.current.results_dir, run_id).manifest()
-        self._jobs.submit(run_id, f"{manifest.dataset} · {manifest.strategy}", work)
+        self._queue_of(run_id).submit(run_id, f"{manifest.dataset} · {manifest.strategy}", work)
+
+    def _queue_of(self, run_id: str) -> JobManager:
+        return self._kb_jobs if self._kind(run_id) == KB else self._jobs
 
     def _kind(self, run_id: str) -> str:
         return RunFolder(self._live.current.results_dir, run_id).manifest().kind

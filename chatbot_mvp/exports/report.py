@@ -10,7 +10,7 @@ from chatbot_mvp.errors import MissingPackage
 from chatbot_mvp.exports.base import Exported, FinishedRun
 from chatbot_mvp.runs.known_metrics import COMPARED, METRICS
 from chatbot_mvp.runs.masking import masked_settings
-from chatbot_mvp.runs.result import RunResult
+from chatbot_mvp.runs.result import KB, RunResult
 from chatbot_mvp.runs.rows import SplitFigure
 
 _log = logging.getLogger(__name__)
@@ -21,6 +21,10 @@ _CAPTIONS = {
     "intervals": "Means with their 95 % intervals",
     "causes": "Where questions were lost",
 }
+_SMALL_CORPUS = (
+    "A corpus of this size holds fewer distractors than the whole of Wikipedia: the figures compare configurations on "
+    "this very corpus and are not those published on larger ones."
+)
 _CAUSES = {
     "ok": "nothing went wrong",
     "not_retrieved": "a gold document was not retrieved",
@@ -28,6 +32,8 @@ _CAUSES = {
     "lost_in_reranking": "a gold document was lost in reranking",
     "answered_wrong": "in the context, answered wrong",
     "unknown_wrongly": 'in the context, answered "I don\'t know"',
+    "refused_wrongly": "nothing was lost, refused for too little evidence",
+    "accepted_wrongly": "without an answer in the knowledge base, not refused",
     "judge_failed": "the judge failed",
     "not_scored": "not scored",
 }
@@ -51,8 +57,7 @@ def to_markdown(run: FinishedRun) -> Exported:
     sections = [
         f"# {_cell(run.manifest.dataset)} · {_cell(run.manifest.strategy)}",
         _identity(run),
-        "A corpus of this size holds fewer distractors than the whole of Wikipedia: the figures compare configurations "
-        "on this very corpus and are not those published on larger ones.",
+        "" if result.kind == KB else _SMALL_CORPUS,
         *(f"![{_CAPTIONS[name.rpartition('_')[2].removesuffix('.svg')]}]({name})" for name in plots),
         without_plots,
         "## Metrics\n\n" + _metrics(result),

@@ -10,7 +10,7 @@ from typing import Any
 from chatbot_mvp.datasets import Dataset
 from chatbot_mvp.metrics.answers.text import AnswerCase
 from chatbot_mvp.runs.records import RunFolder
-from chatbot_mvp.runs.result import RunResult
+from chatbot_mvp.runs.result import KB, RunResult
 from chatbot_mvp.storage.files import write_atomically
 
 _RUN_COUNTS = ("abstentions", "rerank_failures", "reranker_rescue_count", "damaged_records")
@@ -37,6 +37,7 @@ def write_summary_csv(folder: RunFolder, result: RunResult, dataset: Dataset) ->
         "damaged_records": result.damaged_records,
     }
     row |= {name: count for name, count in counts.items() if count is not None}
+    row |= {f"auroc_{kind}": value for kind, value in result.auroc.items()}
     if result.generator:
         row |= {"generator": result.generator, "judge": result.judge}
     _write(folder.path / f"{folder.run_id}_summary.csv", [row])
@@ -66,6 +67,7 @@ def write_detail_csv(folder: RunFolder, result: RunResult, dataset: Dataset) -> 
                 "generation_doc_ids": None if context is None else "|".join(context),
                 "reranked": item.reranked,
                 "cause": item.cause,
+                **({"evidence": item.evidence} if result.kind == KB else {}),
                 "abstained": item.abstained if result.generator else None,
                 "error": item.error,
             }

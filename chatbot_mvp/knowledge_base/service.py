@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -18,6 +18,7 @@ from chatbot_mvp.knowledge_base.parsed_files import ParsedFiles
 from chatbot_mvp.knowledge_base.pipelines import Key, PipelinePool
 from chatbot_mvp.knowledge_base.store import KbRecord, KbStore
 from chatbot_mvp.knowledge_base.suggestions import suggest_questions
+from chatbot_mvp.llm.base import Completion, ignore_reply
 from chatbot_mvp.retrieval.factory import PipelineFactory
 from chatbot_mvp.retrieval.indexes.chroma import chroma_client, delete_collections
 from chatbot_mvp.retrieval.indexes.corpus import forget_index
@@ -25,13 +26,16 @@ from chatbot_mvp.retrieval.pipeline import Pipeline
 from chatbot_mvp.retrieval.search import OtherSearch, other_search, with_search
 from chatbot_mvp.retrieval.strategies import get_strategy
 from chatbot_mvp.settings.live import LiveSettings, Snapshot
+from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.storage.lru import BoundedCache
 from chatbot_mvp.text import fold
-from chatbot_mvp.types import Chunk, Document, ProgressCallback, ignore_progress
+from chatbot_mvp.types import Chunk, Document, ProgressCallback, ignore_progress, last
 
 _CHARS_KEPT = 6_000_000
 """Characters of the knowledge bases whose indexes stay in memory: at most 200 MB each million."""
 _CONTENTS_KEPT = 2
+_OF_SEARCH = ("retrieval_", "embedding_", "reranker_", "query_expansion_", "vector_store")
+"""Prefixes of the settings that decide which passages a search finds."""
 
 
 @dataclass(frozen=True)
@@ -199,6 +203,32 @@ class KnowledgeBases:
             ProviderError: the embedding model failed.
         """
         return self.growing(kb_id, progress, search).complete(progress)
+
+    def pipeline_under(
+        self,
+        kb_id: str,
+        settings: Settings,
+        progress: ProgressCallback = ignore_progress,
+        on_reply: Callable[[Completion], None] = ignore_reply,
+    ) -> Pipeline:
+        """The pipeline over a knowledge base with all settings of a run, which may differ from those in effect.
+
+        Args:
+            on_reply: called with every reply of a language model. A pipeline that needs one is built anew for that.
+
+        Raises:
+            KbNotFound, KbUnreadable, NeedsLanguageModel, MissingPackage, ProviderNotConfigured, ProviderError
+        """
+        strategy = get_strategy(settings.retrieval_strategy)
+        if strategy.needs_language_model or settings.query_expansion_llm or settings.reranker_enabled:
+            language = self.store.record(kb_id).language
+            return last(
+                self._factory.grow(self.chunks(kb_id), language, settings, progress, kb_id=kb_id, on_reply=on_reply)
+            )
+        # A knowledge base has its own language, whatever RETRIEVAL_BM25_LANGUAGE says.
+        names = [name for name in Settings.model_fields if name.startswith(_OF_SEARCH) and "language" not in name]
+        search = tuple((name, getattr(settings, name)) for name in names)
+        return self.pipeline(kb_id, progress, search).with_selection(settings)
 
     def growing(
         self, kb_id: str, progress: ProgressCallback = ignore_progress, search: OtherSearch = ()

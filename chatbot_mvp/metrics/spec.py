@@ -8,11 +8,12 @@ from typing import Any, Literal
 
 from chatbot_mvp.metrics.ranking.relevance import CUTOFFS, Qrels, Ranking, at
 
-Input = Literal["ranking", "context", "run", "answer", "judge", "vectors", "row"]
+Input = Literal["ranking", "context", "decision", "run", "answer", "judge", "vectors", "row"]
 """The input of a metric.
 
 ranking: the ranked documents of a query before reranking, and its qrels.
 context: the documents that reached the generator, and the qrels; only runs with a reranker or with answers have them.
+decision: the kind of a question about a knowledge base, its evidence and the threshold; only KB runs have them.
 run: all queries of a run at once, so that there is no value per query.
 answer: an ``AnswerCase``.
 judge: an answer and its passages; a language model gives the score.
@@ -20,10 +21,11 @@ vectors: the unit vectors of an answer and of its reference.
 row: a row of an evaluation of answers (``judges.ragas``).
 """
 
-Section = Literal["retrieval", "context", "run", "answers", "judge", "rows"]
+Section = Literal["retrieval", "context", "decision", "run", "answers", "judge", "rows"]
 _SECTIONS: Mapping[Input, Section] = {
     "ranking": "retrieval",
     "context": "context",
+    "decision": "decision",
     "run": "run",
     "answer": "answers",
     "vectors": "answers",

@@ -7,6 +7,7 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, fields, replace
 from pathlib import Path
+from typing import Any
 
 from chatbot_mvp.documents.chunking import CHUNKING_VERSION
 from chatbot_mvp.embedding.base import Embedder
@@ -22,7 +23,7 @@ from chatbot_mvp.retrieval.stages.base import RetrievalConfig, Selection, Stage
 from chatbot_mvp.retrieval.stages.expansion import Expansion
 from chatbot_mvp.retrieval.stages.llm_expansion import LlmExpansion, QueryExpander
 from chatbot_mvp.retrieval.stages.rerank import Rerank, Reranker, make_reranker
-from chatbot_mvp.retrieval.strategies import get_strategy
+from chatbot_mvp.retrieval.strategies import STRATEGIES, get_strategy
 from chatbot_mvp.retrieval.trace import RetrievalTrace
 from chatbot_mvp.settings.model import LOCAL_EMBEDDER, Settings
 from chatbot_mvp.text import ANALYSIS_VERSION
@@ -114,20 +115,47 @@ def require_language_model(settings: Settings, model: LanguageModel | None) -> N
         needed(model, "QUERY_EXPANSION_LLM", settings.chosen_provider)
 
 
-def fingerprint(config: RetrievalConfig) -> str:
-    """Return 12 hex digits that identify everything that decides a pipeline's results, except the corpus."""
+def fingerprint(config: RetrievalConfig, language: str = "") -> str:
+    """Return 12 hex digits that identify everything that decides a pipeline's ranking, except the corpus.
+
+    Settings that the strategy ignores are left out, so that changing them does not change the fingerprint.
+
+    Args:
+        language: language that replaces the detected one of the corpus (RETRIEVAL_BM25_LANGUAGE); "" if none does.
+    """
     strategy = get_strategy(config.retrieval_strategy)
-    identity = {
-        **asdict(config),
-        "language_model": config.language_model if strategy.needs_language_model or config.query_expansion_llm else "",
-        "retrieval_context_max_tokens": config.retrieval_context_max_tokens if strategy.needs_language_model else 0,
+    ignored = _ignored_knobs(config)
+    versions = {"pipeline": PIPELINE_VERSION, "index": INDEX_VERSION, "text": [ANALYSIS_VERSION, CHUNKING_VERSION]}
+    identity: dict[str, Any] = {
+        **{name: value for name, value in asdict(config).items() if name not in ignored},
         "stages": [stage.name for stage in strategy.stages],
-        "versions": [PIPELINE_VERSION, INDEX_VERSION, GRAPH_VERSION, ANALYSIS_VERSION, CHUNKING_VERSION],
-        "weights": weights_key(),
+        "versions": versions,
     }
+    if strategy.needs_links:
+        identity["links"] = [GRAPH_VERSION, weights_key()]
     if strategy.needs_vectors and config.embedding_model_name == LOCAL_EMBEDDER:
         identity["local_model"] = MODEL_ID  # its vectors differ from those of earlier versions
+    if language and (strategy.finds_by_words or config.reranker):
+        identity["language"] = language
     return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:12]
+
+
+def _ignored_knobs(config: RetrievalConfig) -> set[str]:
+    """Return the fields of ``config`` that have no effect on the ranking of its strategy, whatever the corpus."""
+    strategy = get_strategy(config.retrieval_strategy)
+    expands = config.query_expansion_llm and any(issubclass(stage, Expansion) for stage in strategy.stages)
+    ignored = set().union(*(other.knobs for other in STRATEGIES.values())) - strategy.knobs
+    # A knowledge base is searched with the added words by every strategy that has the stage, not only by BM25.
+    ignored = ignored - {"query_expansion_llm"} if expands else ignored | {"query_expansion_llm"}
+    if config.retrieval_fusion != "rrf":
+        ignored |= {"retrieval_rrf_k", "retrieval_bm25_weight", "retrieval_vector_weight"}
+    if not strategy.needs_vectors:
+        ignored |= {"embedding_model_name", "embedding_kind", "vector_store"}
+    if not config.reranker:
+        ignored |= {"reranker_candidates", "reranker_top_n"}
+    if not (expands or strategy.needs_language_model):
+        ignored.add("language_model")  # a reranker's model is part of ``reranker``
+    return ignored
 
 
 def growing_pipeline(

@@ -27,6 +27,10 @@ class Cause(StrEnum):
     """All gold documents were in the context; the answer is wrong."""
     UNKNOWN_WRONGLY = "unknown_wrongly"
     """All gold documents were in the context; the answer is "I don't know"."""
+    REFUSED_WRONGLY = "refused_wrongly"
+    """In a KB run: nothing was lost, but the evidence is too low for strict mode to answer."""
+    ACCEPTED_WRONGLY = "accepted_wrongly"
+    """In a KB run: the knowledge base has no answer, but the evidence is high enough for strict mode to answer."""
     JUDGE_FAILED = "judge_failed"
     """There is an answer, but neither a judge nor a metric could decide whether it is right."""
     NOT_SCORED = "not_scored"
@@ -55,6 +59,10 @@ class QueryOutcome:
     judge_failed: bool = False
     failed: bool = False
     """A phase of the query failed."""
+    accepted: float | None = None
+    """For an answerable question of a KB run, 1 if strict mode answers, else 0; None for other questions."""
+    refused: float | None = None
+    """For a question of a KB run without an answer, 1 if strict mode refuses, else 0; None for other questions."""
 
 
 def cause_of(outcome: QueryOutcome) -> Cause:
@@ -69,12 +77,14 @@ def cause_of(outcome: QueryOutcome) -> Cause:
         return Cause.OK
     if outcome.answered and outcome.right is None and outcome.judge_failed and not outcome.abstained:
         return Cause.JUDGE_FAILED
+    if outcome.refused is not None:
+        return Cause.OK if outcome.refused else Cause.ACCEPTED_WRONGLY
     if not outcome.gold:
-        return Cause.NOT_SCORED
+        return Cause.REFUSED_WRONGLY if outcome.accepted == 0 else Cause.NOT_SCORED
     if lost := _lost(outcome):
         return lost
     if not outcome.answered:
-        return Cause.OK
+        return Cause.REFUSED_WRONGLY if outcome.accepted == 0 else Cause.OK
     if outcome.abstained:
         return Cause.UNKNOWN_WRONGLY
     return Cause.NOT_SCORED if outcome.right is None else Cause.ANSWERED_WRONG
@@ -112,6 +122,8 @@ def outcome_of_row(row: QueryRow, cut: int, language: str, candidates: Sequence[
         abstained=row.abstained,
         judge_failed=row.judge_failed,
         failed=row.failed,
+        accepted=row.metrics.get("accepted"),
+        refused=row.metrics.get("refused"),
     )
 
 

@@ -15,7 +15,7 @@ from chatbot_mvp.runs.known_metrics import COMPARED, METRICS
 from chatbot_mvp.runs.line import RunLine
 from chatbot_mvp.runs.masking import masked_settings
 from chatbot_mvp.runs.records import TREC, RunManifest
-from chatbot_mvp.runs.result import RAGAS, RunResult
+from chatbot_mvp.runs.result import KB, RAGAS, RunResult
 
 _EQUAL = 1e-9  # a difference below it is rounding
 
@@ -170,8 +170,8 @@ def why_not_comparable(base: RunLine, other: RunLine) -> Mismatch | None:
     """
     if base.kind != other.kind:
         return "kind"
-    if base.kind == RAGAS:
-        # Files of answers are comparable if their questions are equal, whatever the files' names.
+    if base.kind in (RAGAS, KB):
+        # Files and sets of questions are comparable if their contents are equal, whatever their names.
         return None if base.dataset_sha256 == other.dataset_sha256 else "questions"
     if base.dataset != other.dataset:
         return "dataset"

@@ -87,6 +87,8 @@ def result_of_rows(
         started_at=manifest.started_at,
         generator=manifest.generator,
         judge=manifest.judge,
+        generator_fingerprint=manifest.generator_fingerprint,
+        judge_fingerprint=manifest.judge_fingerprint,
         metrics=figures.metrics,
         scored=figures.scored,
         readings=figures.readings,

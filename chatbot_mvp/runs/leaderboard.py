@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from chatbot_mvp.runs.known_metrics import METRICS
 from chatbot_mvp.runs.line import RunLine
-from chatbot_mvp.runs.result import RAGAS
+from chatbot_mvp.runs.result import KB, RAGAS
 from chatbot_mvp.runs.search import main_metric
 
 
@@ -16,7 +16,7 @@ class Field:
     """A group of runs on the same questions and documents, so that their figures can be ranked."""
 
     kind: str
-    """"benchmark" or "ragas"."""
+    """"benchmark", "kb" or "ragas"."""
     dataset: str
     """Name of the data set; for evaluations of answers, the name in the newest run."""
     sha256: str
@@ -67,9 +67,9 @@ def fields(runs: Sequence[RunLine]) -> list[Field]:
 
 
 def _measured(run: RunLine) -> tuple[object, ...]:
-    """Return a key that is equal for comparable runs. For files of answers only the questions count, not the name."""
-    if run.kind == RAGAS:
-        return RAGAS, run.dataset_sha256, run.queries
+    """Return a key that is equal for comparable runs. Files and sets of questions count by content, not by name."""
+    if run.kind in (RAGAS, KB):
+        return run.kind, run.dataset_sha256, run.queries
     return run.kind, run.dataset, run.dataset_sha256, run.queries, run.documents
 
 

@@ -32,6 +32,9 @@ def _masked(name: str, value: Any) -> Any:
         return value
     if name in SECRETS or _SECRET_NAME.search(name):
         return MASK
+    if value.startswith("kb:"):
+        kb_id, _, questions = value.partition("/")
+        return f"{kb_id}/{PureWindowsPath(questions).name}"  # Windows' rules split at both kinds of slash
     if "://" in value:
         return _address(value)
     if value.startswith(("/", "~")):

@@ -17,6 +17,9 @@ RETRIEVE, GENERATE, JUDGE = "retrieve", "generate", "judge"
 """Names of the phases."""
 
 # JSON lists are converted to tuples; strict validation of Python values would reject lists.
+Span = tuple[int, int]
+"""(start, end): offsets of the first character and of the one after the last."""
+
 _RECORDED = ConfigDict(allow_inf_nan=False, extra="ignore")
 
 
@@ -50,6 +53,10 @@ class Retrieved:
     rerank_error: str | None = None
     pre_rerank_candidate_ids: tuple[str, ...] = ()
     """Ids of all documents that the reranker received; empty without a reranker."""
+    passages: tuple[tuple[str, str, int, int], ...] = ()
+    """(chunk id, section, start, end) of the context in the text of the knowledge base; only in a KB run."""
+    places: tuple[Span, ...] = ()
+    """Where the expected paragraph is in that text; only in a KB run."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,7 +44,7 @@ class QueryTable:
     def __init__(self, result: RunResult) -> None:
         self.result = result
         self.rows: list[QueryRow] = sorted(result.per_query, key=_badness)
-        """Rows of all questions, worst first by recall@5, then mrr."""
+        """Rows of all questions, worst first: by recall@5, or by the decision in a KB run, then by mrr."""
         known = {name for row in self.rows for name in row.metrics}
         self.metrics = [name for name in METRICS if name in known]
         """Metrics that occur in the rows, in the registry's order."""
@@ -114,8 +114,14 @@ class QueryTable:
 _ROUNDING = 1e-9
 
 
+_BY = ("recall@5", "refused", "accepted")
+
+
 def _badness(row: QueryRow) -> tuple[float, float, str]:
-    return row.metrics.get("recall@5") or 0.0, row.metrics.get("mrr") or 0.0, row.query_id
+    first = next((score for name in _BY if (score := row.metrics.get(name)) is not None), 0.0)
+    # A question without relevant documents, such as one that is to be refused, has no rank to be bad.
+    second = row.metrics.get("mrr") or (0.0 if row.gold or "refused" not in row.metrics else 1.0)
+    return first, second, row.query_id
 
 
 def _number(value: float | None) -> float:

@@ -41,14 +41,16 @@ class RunManifest:
     dataset: str
     """The data set's name."""
     dataset_ref: str
-    """Reference for ``Catalogue.find``: a local name, an absolute folder, or ``s3://bucket/…/name/``."""
+    """Reference for ``RunSources.find``: a local name, an absolute folder, ``s3://bucket/…/name/``, or
+    ``kb:<kb_id>/<question set or file>``."""
     dataset_sha256: str
     """Hash of its files, and of the sample if documents or queries were left out (``datasets.sampling``)."""
     strategy: str
     settings_masked: dict[str, Any]
     """The settings at the start; secrets as "***"."""
     fingerprint: str
-    """Identifies the retrieval pipeline; in a run with answers also prompts, models and judge."""
+    """Identifies what decides the ranking, as in the chat. In runs of earlier versions with answers also prompts,
+    models and judge."""
     code_version: str
     queries: int
     """Number of queries, after ``EVAL_MAX_QUERIES`` or ``DEV_MODE``."""
@@ -65,9 +67,15 @@ class RunManifest:
     imported: str = ""
     """``BUNDLE`` for a run from another machine, ``TREC`` for another program's; "" for a run of this machine."""
     kind: str = BENCHMARK
-    """``BENCHMARK`` or ``RAGAS``."""
+    """``BENCHMARK``, ``KB`` or ``RAGAS``."""
     evaluation: dict[str, Any] = field(default_factory=dict)
-    """Configuration and row hash of a Ragas evaluation; empty for a benchmark."""
+    """Configuration and row hash of a Ragas evaluation; knowledge base and question set of a KB run; else empty."""
+    fingerprint_rule: int = 0
+    """``preparation.FINGERPRINT_RULE`` of the version that wrote it; 0 if that version had none."""
+    generator_fingerprint: str = ""
+    """Identifies model, prompts and options of the answers; "" for a run of retrieval only."""
+    judge_fingerprint: str = ""
+    """Identifies model, prompts and metrics of the judge; "" without a judge."""
 
 
 @dataclass(frozen=True)

@@ -19,8 +19,9 @@ FORMAT_VERSION = 1
 """Version of the format of ``<run_id>.json`` and of the lines of ``submissions.jsonl``. A file without it counts as
 version 0. Increase it when a key changes its meaning or type, but not for a new key with a default."""
 
-BENCHMARK, RAGAS = "benchmark", "ragas"
-"""Kinds of runs: one measures a pipeline on the queries of a data set, the other a data set of given answers."""
+BENCHMARK, KB, RAGAS = "benchmark", "kb", "ragas"
+"""Kinds of runs: a pipeline on the queries of a data set, a pipeline on questions about a knowledge base, and a data
+set of given answers."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,7 +39,7 @@ class RunResult:
     """``FORMAT_VERSION`` of the program that wrote the file; 0 if that program had no format versions yet."""
     run_id: str
     kind: str = BENCHMARK
-    """``BENCHMARK`` or ``RAGAS``."""
+    """``BENCHMARK``, ``KB`` or ``RAGAS``."""
     dataset: str
     """The data set's name."""
     dataset_sha256: str = ""
@@ -86,6 +87,13 @@ class RunResult:
     """Metric -> its spread between repeats. Only in evaluations with several repeats."""
     agreement: dict[str, Agreement] = field(default_factory=dict)
     """Metric -> agreement of its scores with human labels, if the rows have labels."""
+    auroc: dict[str, float | None] = field(default_factory=dict)
+    """"near" and "far" -> AUROC of the evidence: answerable questions against this kind. Only in KB runs."""
+    question_seconds: dict[str, float] = field(default_factory=dict)
+    """"p50" and "p95" -> that percentile of the seconds that the retrieval took for a question. Only in KB runs."""
+    generator_fingerprint: str = ""
+    """As in ``RunManifest``; "" in files of earlier versions, as is ``judge_fingerprint``."""
+    judge_fingerprint: str = ""
     imported: str = ""
     """``records.BUNDLE`` or ``records.TREC``; "" for a run that was not imported."""
     seconds: dict[str, float] = field(default_factory=dict)
@@ -99,7 +107,12 @@ class RunResult:
     """One row per query, in the order of the data set."""
 
 
-_LEFT_OUT = frozenset(("reranker_rescue_count", "rerank_failures", "abstentions", "spread", "agreement", "imported"))
+_LEFT_OUT = frozenset(
+    (
+        *("reranker_rescue_count", "rerank_failures", "abstentions", "spread", "agreement", "imported"),
+        *("auroc", "question_seconds", "generator_fingerprint", "judge_fingerprint"),
+    )
+)
 """Fields that are not written if they have their default value."""
 _OF_RAGAS = frozenset(("kind", "language", "repeats", "not_scored"))
 """Fields that are written only for an evaluation of answers."""

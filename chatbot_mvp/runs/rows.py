@@ -94,6 +94,8 @@ class QueryRow:
     judge_reasons: dict[str, str] | None = None
     """Judged metric -> the judge's reason; None if the answer was not judged."""
     judge_failed: bool = False
+    evidence: float | None = None
+    """Evidence score of the retrieval, 0-1, in a KB run; None in other runs or if the retrieval failed."""
     cause: str = ""
     """A value of ``causes.Cause``; "" in evaluations of answers and in files of versions that did not record it."""
     status: dict[str, str] = field(default_factory=dict)

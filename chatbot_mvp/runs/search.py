@@ -9,16 +9,17 @@ from typing import Literal
 from chatbot_mvp.runs.known_metrics import METRICS
 from chatbot_mvp.runs.line import RunLine
 from chatbot_mvp.runs.notes import NO_NOTE, RunNote
-from chatbot_mvp.runs.result import RAGAS
+from chatbot_mvp.runs.result import KB, RAGAS
 from chatbot_mvp.text import fold
 
-RunKind = Literal["retrieval", "answers", "ragas"]
-RUN_KINDS: tuple[RunKind, ...] = ("retrieval", "answers", "ragas")
-"""Retrieval only, retrieval with answers, evaluation of given answers."""
+RunKind = Literal["retrieval", "answers", "kb", "ragas"]
+RUN_KINDS: tuple[RunKind, ...] = ("retrieval", "answers", "kb", "ragas")
+"""Retrieval only, retrieval with answers, questions about a knowledge base, evaluation of given answers."""
 
 _MAIN: dict[RunKind, tuple[str, ...]] = {
     "retrieval": ("recall@5", "ndcg@10", "mrr"),
     "answers": ("generation_score", "semantic_similarity", "recall@5"),
+    "kb": ("hit@3", "accepted", "refused"),
     "ragas": (),
 }
 
@@ -40,6 +41,8 @@ def kind_of(run: RunLine) -> RunKind:
     """Return the kind of a run."""
     if run.kind == RAGAS:
         return "ragas"
+    if run.kind == KB:
+        return "kb"
     return "answers" if run.generator else "retrieval"
 
 

@@ -75,6 +75,7 @@ def working_on(
     *,
     phase: str,
     total: int,
+    lock_path: Path | None = None,
     load_seconds: float = 0.0,
     budget_usd: float | None = None,
     retry_failed: bool = False,
@@ -83,6 +84,7 @@ def working_on(
 
     Args:
         settings: give the paths of the lock that all runs share and of the cache.
+        lock_path: a lock to wait for instead of that one.
         phase, total: errors report progress as the number of this phase's records out of ``total``.
         budget_usd: limit for the whole run including earlier attempts, in US dollars; None for no limit.
         retry_failed: treat failed queries as missing.
@@ -92,8 +94,9 @@ def working_on(
         RunStopped: the user stopped the run; the error has the run's id.
         RunOutOfQuota, RunOverBudget, RunNotWritten: the run ended early; its records stay.
     """
+    lock = lock_path or settings.run_lock_path
     try:
-        with _writing(folder, settings.cache_dir), folder.held(), my_turn(settings.run_lock_path, progress):
+        with _writing(folder, settings.cache_dir), folder.held(), my_turn(lock, progress):
             journal = Journal(folder, forget_failed=retry_failed)
             spending = Spending(folder, budget_usd)
             folder.renew()

@@ -63,6 +63,11 @@ class SettingPaths(SettingFields):
         return self.jobs_dir / "run.lock"
 
     @property
+    def kb_run_lock_path(self) -> Path:
+        """Lock held by the running run over a knowledge base; there is at most one."""
+        return self.kb_evaluation_jobs_dir / "run.lock"
+
+    @property
     def jobs_dir(self) -> Path:
         return self.data_dir / "jobs"
 

@@ -16,8 +16,9 @@ from chatbot_mvp.evaluation.kb.questions import KbQuestion
 from chatbot_mvp.evaluation.ragas.config import JudgeConfig, RagasConfig
 from chatbot_mvp.exports.formats import FORMATS
 from chatbot_mvp.exports.tables import write_detail_csv, write_summary_csv
+from chatbot_mvp.metrics.decisions import UNANSWERABLE
 from chatbot_mvp.runs.records import QueryRecord, RunFolder, RunManifest
-from chatbot_mvp.runs.result import parse_result
+from chatbot_mvp.runs.result import KB, parse_result
 from docs.generator.markdown import catalogue, code, documented_fields, fields_of, one_line, table
 
 
@@ -65,6 +66,7 @@ def csv_columns() -> str:
     values |= {"queries": 1, "generator": "model", "judge": "model", "metrics": {metric: 1.0}, "per_query": [row]}
     values |= {"scored": {metric: [1, 1]}, "intervals": {metric: [0.0, 1.0]}}
     values |= dict.fromkeys(("abstentions", "rerank_failures", "reranker_rescue_count", "damaged_records"), 0)
+    values |= {"kind": KB, "auroc": dict.fromkeys(UNANSWERABLE, 1.0)}
     result = parse_result(json.dumps(values).encode(), "run")
     parts = []
     with tempfile.TemporaryDirectory() as place:

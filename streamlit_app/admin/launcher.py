@@ -82,12 +82,19 @@ def _start(reference: str) -> bool:
 
 
 def _dataset() -> str:
-    """Return the chosen data set: a name, an address on S3 or a folder; "" while none is given."""
+    """Return the chosen data set: a name, an address on S3, a knowledge base with questions or a folder; "" if none."""
     data = get_app().datasets
     folder_choice = t("admin.folder_choice")
     remote = data.remote()
     known = [*data.names(), *(found.reference for found in (remote.found if remote else ()))]
-    chosen = st.selectbox(t("admin.dataset"), [*known, folder_choice], key="run_dataset", help=t("admin.dataset_help"))
+    of_kbs = get_app().kb_evaluation.references()
+    chosen = st.selectbox(
+        t("admin.dataset"),
+        [*known, *of_kbs, folder_choice],
+        format_func=lambda name: t("admin.dataset_kb", name=of_kbs[name]) if name in of_kbs else name,
+        key="run_dataset",
+        help=t("admin.dataset_help"),
+    )
     if chosen != folder_choice:
         return chosen
     return st.text_input(t("admin.folder"), placeholder=t("admin.folder_hint"), key="run_folder").strip()

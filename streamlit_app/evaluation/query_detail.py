@@ -64,7 +64,14 @@ def show_query(result: RunResult, row: QueryRow) -> None:
 
 
 def _facts(row: QueryRow) -> list[str]:
-    facts = [row.query_id, *(value for value in (row.question_type, row.answer_type, row.level) if value)]
+    kind = word("mykb.kind", row.question_type)
+    facts = [row.query_id, *(value for value in (kind, row.answer_type, row.level) if value)]
+    if row.evidence is not None:
+        facts.append(f"{t('detail.evidence')}: {number(row.evidence, 3)}")
+    answers, refuses = row.metrics.get("accepted"), row.metrics.get("refused")
+    if answers is not None or refuses is not None:
+        told = t("mykb.accepted") if answers == 1 or refuses == 0 else t("mykb.refused")
+        facts.append(f"{t('mykb.col.decision')}: {told}")
     if row.cause:
         facts.append(f"{t('causes.cause')}: {t(f'cause.{row.cause}')}")
     return [plain(fact) for fact in facts]

@@ -84,6 +84,7 @@ def _table(runs: Sequence[RunLine]) -> dict[str, list[Any]]:
     table: dict[str, list[Any]] = {
         t("eval.col.when"): [local_time(run.started_at) for run in runs],
         t("eval.col.dataset"): [run.dataset for run in runs],
+        **_kinds(runs),
         t("eval.col.strategy"): [run.strategy for run in runs],
         t("eval.col.queries"): [run.queries for run in runs],
         **{metric_label(name): [_value(run, name) for run in runs] for name in _RANKING},
@@ -99,13 +100,19 @@ def _table(runs: Sequence[RunLine]) -> dict[str, list[Any]]:
     return table
 
 
+def _kinds(runs: Sequence[RunLine]) -> dict[str, list[Any]]:
+    """Return the column that marks the runs over knowledge bases, if there are any."""
+    kinds = [kind_of(run) for run in runs]
+    return {t("runs.kind"): [[t(f"runs.kind.{kind}")] for kind in kinds]} if "kb" in kinds else {}
+
+
 def _value(run: RunLine, name: str) -> str:
     """Format a score; a dash if the metric does not apply, which differs from *not scored*."""
     return score(run.metrics[name]) if name in run.metrics else "–"
 
 
 def _answers(run: RunLine, labels: Mapping[str, str]) -> str:
-    """Format the main metric of the answers of a run or Ragas evaluation, with its name."""
+    """Format the main metric of a run with answers, over a knowledge base, or of a Ragas evaluation, with its name."""
     name = main_metric(run)
     if not name or kind_of(run) == "retrieval":
         return "–"
@@ -116,6 +123,7 @@ def _columns() -> dict[str, Any]:
     config = st.column_config
     return {
         t("eval.col.when"): config.DatetimeColumn(format=MOMENT_FORMAT[current_language()], width=130),
+        t("runs.kind"): config.ListColumn(),
         t("eval.col.queries"): config.NumberColumn(format="%d", width="small"),
         t("runs.col.answers"): config.TextColumn(help=t("runs.answers_help")),
         t("runs.tags"): config.ListColumn(),
@@ -125,6 +133,8 @@ def _columns() -> dict[str, Any]:
 
 def _show_chosen(run: RunLine) -> None:
     with st.container(border=True):
+        if kind_of(run) == "kb":
+            st.badge(t("runs.kind.kb"), icon=":material/library_books:")
         show_note(run.run_id)
         opened, compared, _ = st.columns([1, 1, 2])
         opened.button(

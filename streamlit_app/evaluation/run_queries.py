@@ -11,7 +11,7 @@ import streamlit as st
 from chatbot_mvp.api import METRICS, QueryFilter, QueryTable, RunResult, shown_in
 from chatbot_mvp.errors import ChatbotError
 from streamlit_app.evaluation.query_detail import show_query
-from streamlit_app.shared.i18n import current_language, number, score, t
+from streamlit_app.shared.i18n import current_language, number, score, t, word
 from streamlit_app.shared.metrics import metric_label
 from streamlit_app.shared.state import get_app, show_error
 
@@ -93,7 +93,7 @@ def _ask_filter(table: QueryTable, run_id: str) -> QueryFilter:
         t("detail.group_filter"),
         groups,
         index=None,
-        format_func={pair: f"{t(f'table.by.{pair[0]}')}: {pair[1]}" for pair in groups}.__getitem__,
+        format_func={pair: f"{t(f'table.by.{pair[0]}')}: {word('mykb.kind', pair[1])}" for pair in groups}.__getitem__,
         placeholder=t("causes.all"),
         key=f"group-{run_id}",
         disabled=not groups,
@@ -194,7 +194,7 @@ def _frame(version: tuple[Any, ...], _table: QueryTable, answered: bool) -> pd.D
     rows = _table.rows
     columns: dict[str, list[Any]] = {
         t("eval.col.question"): [row.question or row.query_id for row in rows],
-        t("eval.col.type"): [row.question_type for row in rows],
+        t("eval.col.type"): [word("mykb.kind", row.question_type) for row in rows],
         t("eval.col.gold_found"): [f"{_table.found(row)}/{len(row.gold)}" for row in rows],
     }
     if answered:

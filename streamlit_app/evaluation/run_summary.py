@@ -16,16 +16,19 @@ from streamlit_app.shared.charts import show_chart
 from streamlit_app.shared.chat_profile import profile_button
 from streamlit_app.shared.i18n import duration, number, score, t
 from streamlit_app.shared.metrics import interval_text, metric_help, metric_label
-from streamlit_app.shared.runs import RAGAS
+from streamlit_app.shared.runs import KB, RAGAS
 from streamlit_app.shared.state import PAGES, get_app, show_error
 
-_TILES = [name for name in shown_in("tile", METRICS) if METRICS[name].section == "retrieval"]
-_ANSWER_TILES = [name for name in shown_in("tile", METRICS) if METRICS[name].section != "retrieval"]
+_SEARCH = ("retrieval", "decision")
+_TILES = [name for name in shown_in("tile", METRICS) if METRICS[name].section in _SEARCH]
+_ANSWER_TILES = [name for name in shown_in("tile", METRICS) if METRICS[name].section not in _SEARCH]
 _CURVES = {"recall": "Recall@K", "ndcg": "NDCG@K"}
 
 
 def show_tiles(result: RunResult) -> None:
     """Draw the main figures, each with the number of scored queries, then what was measured."""
+    if result.kind == KB:
+        st.badge(t("runs.kind.kb"), icon=":material/library_books:")
     place = _tile_row(result, _TILES)
     seconds = sum(result.seconds.values())
     with place, st.container(border=True, height="stretch"):
@@ -46,8 +49,14 @@ def show_tiles(result: RunResult) -> None:
         judge = result.judge
         text = t("eval.models", generator=result.generator, judge=judge) if judge else t("eval.no_judge")
         st.caption(text if judge else f"{t('eval.generator', generator=result.generator)} {text}")
-    st.caption(t("eval.corpus_note"))
+    st.caption(_auroc_text(result) if result.kind == KB else t("eval.corpus_note"))
     profile_button(result.run_id)
+
+
+def _auroc_text(result: RunResult) -> str:
+    """Format how well the evidence of a KB run tells the answerable questions from the others."""
+    parts = [f"{t(f'mykb.kind.{kind}')}: {score(value)}" for kind, value in result.auroc.items()]
+    return t("eval.auroc", parts=" · ".join(parts))
 
 
 def _tile_row(result: RunResult, names: Sequence[str]) -> DeltaGenerator:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import streamlit as st
 
 from chatbot_mvp.api import RunResult, SplitFigure
-from streamlit_app.shared.i18n import number, score, t
+from streamlit_app.shared.i18n import number, score, t, word
 from streamlit_app.shared.metrics import interval_text, metric_help, metric_label
 
 
@@ -52,8 +52,8 @@ def _split_rows(result: RunResult, groups: Mapping[str, Mapping[str, SplitFigure
         for value, cells in groups.items():
             cell = cells.get(name)
             if cell and cell.total:
-                row[value] = f"{score(cell.mean)} ({number(cell.scored)}/{number(cell.total)})"
+                row[word("mykb.kind", value)] = f"{score(cell.mean)} ({number(cell.scored)}/{number(cell.total)})"
             else:
-                row[value] = "–"
+                row[word("mykb.kind", value)] = "–"
         rows.append(row)
     return rows

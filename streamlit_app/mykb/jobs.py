@@ -87,6 +87,16 @@ def _show_ended(job: EvaluationJob) -> None:
         show_failed_job(status)
     elif status.state in ("stopped", "interrupted"):
         st.warning(t(f"mykb.ended.{job.kind}", title=plain(status.title)), icon=":material/block:")
+    if any(run.run_id == job.made for run in get_app().archive.unfinished()) and st.button(
+        t("job.resume"), icon=":material/play_circle:", key="mykb_resume"
+    ):
+        try:
+            get_app().runs.resume_run(job.made)
+        except ChatbotError as error:
+            show_error(error)
+            return
+        follow(job.made)
+        st.rerun()
 
 
 def set_names(sets: Iterable[tuple[str, str, str]]) -> dict[str, str]:

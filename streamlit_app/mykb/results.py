@@ -12,6 +12,7 @@ from streamlit_app.mykb.jobs import set_names
 from streamlit_app.mykb.threshold import judge, of_text, percent, span_text
 from streamlit_app.shared.guard import admin_only, is_admin
 from streamlit_app.shared.i18n import moment, number, plain, score, t
+from streamlit_app.shared.links import open_comparison, open_run
 from streamlit_app.shared.state import get_app, show_error
 
 _FIGURES = ("hit@1", "hit@3", "mrr", "accepted", "refused")
@@ -50,7 +51,9 @@ def show_results(kb: KbRecord) -> None:
     st.fragment(judge)(kb, result)
     if len(results) > 1:
         _show_all(list(results.values()))
-    if st.button(t("mykb.result_delete"), icon=":material/delete:", key="mykb_result_delete", **admin_only()):
+    if result.is_run:
+        _show_links(result, results.get(compared or _NOTHING))
+    elif st.button(t("mykb.result_delete"), icon=":material/delete:", key="mykb_result_delete", **admin_only()):
         _confirm_delete(result)
 
 
@@ -124,6 +127,19 @@ def _show_all(results: Sequence[KbResult]) -> None:
             row[t("mykb.col.fingerprint")] = result.fingerprint
             rows.append(row)
         st.dataframe(rows, hide_index=True, width="stretch")
+
+
+def _show_links(result: KbResult, compared: KbResult | None) -> None:
+    """Draw the ways to the run, which has intervals, causes and exports, and to its comparison with another one."""
+    opened, compare, _ = st.columns([1, 1, 1])
+    if opened.button(t("mykb.open_run"), icon=":material/monitoring:", key="mykb_open_run", width="stretch"):
+        open_run(result.result_id)
+    if compared is None or not compared.is_run:
+        return
+    if compare.button(
+        t("mykb.compare_runs"), icon=":material/compare_arrows:", key="mykb_compare_runs", width="stretch"
+    ):
+        open_comparison([compared.result_id, result.result_id])
 
 
 def _confirm_delete(result: KbResult) -> None:

@@ -29,6 +29,8 @@ def show_configuration(result: RunResult) -> None:
             t("detail.code_version"): manifest.code_version,
             t("detail.dataset_hash"): manifest.dataset_sha256[:16],
             t("detail.prompts"): manifest.prompts,
+            t("detail.generator_fingerprint"): manifest.generator_fingerprint,
+            t("detail.judge_fingerprint"): manifest.judge_fingerprint,
         }
         st.markdown(" · ".join(f"{name}: `{value}`" for name, value in facts.items() if value))
         only = st.toggle(t("detail.only_changed", count=number(changed)), value=changed > 0, key=f"changed-{run_id}")

@@ -8,7 +8,7 @@ import streamlit as st
 
 from chatbot_mvp.api import JobStatus
 from chatbot_mvp.errors import ChatbotError
-from streamlit_app.shared.i18n import duration, moment, number, score, t
+from streamlit_app.shared.i18n import duration, moment, number, plain, score, t
 from streamlit_app.shared.links import open_run
 from streamlit_app.shared.metrics import metric_label
 from streamlit_app.shared.state import get_app, show_error, show_failed_job
@@ -68,7 +68,7 @@ def _in_order(jobs: Sequence[JobStatus]) -> list[JobStatus]:
 
 
 def _show_progress(job: JobStatus) -> None:
-    st.markdown(f"**{job.title}** · {t(f'job.state.{job.state}')}")
+    st.markdown(f"**{plain(job.title)}** · {t(f'job.state.{job.state}')}")
     if job.phase:
         st.progress(min(1.0, job.done / job.total) if job.total else 0.0, progress_text(job))
     _show_means(job)

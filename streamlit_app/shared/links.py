@@ -76,6 +76,11 @@ def open_run(run_id: str) -> NoReturn:
     st.switch_page(PAGES["evaluation"][0], query_params={"run": run_id})
 
 
+def open_comparison(run_ids: Sequence[str]) -> NoReturn:
+    """Leave another page for a comparison; the first id is the base."""
+    st.switch_page(PAGES["evaluation"][0], query_params={"compare": ",".join(run_ids)})
+
+
 def address() -> str:
     """Return the URL to share. It omits the session's name, which would open the session's conversations."""
     page = str(st.context.url or "").partition("?")[0]

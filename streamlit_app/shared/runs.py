@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from chatbot_mvp.api import RunLine
 from streamlit_app.shared.i18n import moment
 
+KB = "kb"  # the kind of a run over a knowledge base
 RAGAS = "ragas"  # the kind of an evaluation of answers
 
 

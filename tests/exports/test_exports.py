@@ -191,6 +191,8 @@ def test_masking_keeps_what_tells_the_configuration() -> None:
     assert (masked["reranker_base_url"], masked["n"], masked["corpus_shuffle_seed"]) == ("http://h:9000/v1", 3, "42")
     assert {masked[name] for name in SECRETS if name.endswith(("key", "token"))} == {"***"}
     assert masked_settings({"groq_api_key": ""}) == {"groq_api_key": ""}
+    for questions in ("/home/ana/q.jsonl", "C:\\ana\\q.jsonl", "q.jsonl"):
+        assert masked_settings({"mteb_dataset_name": f"kb:x-1/{questions}"}) == {"mteb_dataset_name": "kb:x-1/q.jsonl"}
 
 
 # --- of a real run

@@ -135,37 +135,46 @@ def test_equal_settings_have_equal_fingerprints(settings: Settings) -> None:
     assert fingerprint(retrieval_config(settings)) == fingerprint(retrieval_config(other))
 
 
-OTHER_VALUES: dict[str, Any] = {
-    "retrieval_strategy": "LEXICAL",
-    "retrieval_k": 21,
-    "retrieval_pre_fusion_k": 151,
-    "retrieval_fusion": "rrf",
-    "retrieval_rrf_k": 61,
-    "retrieval_bm25_weight": 0.51,
-    "retrieval_vector_weight": 0.51,
-    "embedding_model_name": "other/model",
-    "kb_top_k": 6,
-    "kb_min_score": 0.01,
-    "kb_max_context_chars": 4_001,
-    "kb_large_context_chars": 6_001,
-    "vector_store": "chroma",
-    "reranker_candidates": 16,
-    "reranker_top_n": 6,
-    "query_expansion_llm": True,
-    "retrieval_context_max_tokens": 100,
-}
-OTHER_SETTINGS: dict[str, dict[str, Any]] = {
-    "reranker": {"reranker_enabled": True},
-    "language_model": {"provider": "groq"},
-    "embedding_kind": {"embedding_model_type": "symmetric"},
-}
-"""Knobs that are made of settings of other names."""
-BESIDE: dict[str, dict[str, Any]] = {
-    "language_model": {"retrieval_strategy": "CONTEXTUAL_HYBRID"},
-    "retrieval_context_max_tokens": {"retrieval_strategy": "CONTEXTUAL_HYBRID"},
-    "embedding_kind": {"embedding_model_name": "other/model", "embedding_base_url": "http://127.0.0.1/v1"},
-}
-"""Settings without which a knob does not count."""
+WORDS = {"LEXICAL", "HYBRID", "CONTEXTUAL_HYBRID", "BRIDGE", "BRIDGE_HYBRID"}
+FUSED = {"HYBRID", "CONTEXTUAL_HYBRID"}
+VECTORS = {"SIMPLE_VECTOR", "BRIDGE_HYBRID", *FUSED}
+EVERY = set(STRATEGIES)
+RERANKED = {"reranker_enabled": True, "reranker_base_url": "http://127.0.0.1/v1"}
+
+KNOBS: list[tuple[str, dict[str, Any], dict[str, Any], set[str]]] = [
+    ("retrieval_k", {"retrieval_k": 21}, {}, EVERY),
+    ("retrieval_pre_fusion_k", {"retrieval_pre_fusion_k": 151}, {}, EVERY - {"BRIDGE"}),
+    ("retrieval_fusion", {"retrieval_fusion": "rrf"}, {"retrieval_fusion": "weighted"}, FUSED),
+    ("retrieval_rrf_k", {"retrieval_rrf_k": 61}, {"retrieval_fusion": "rrf"}, FUSED),
+    ("retrieval_rrf_k", {"retrieval_rrf_k": 61}, {"retrieval_fusion": "weighted"}, set()),
+    ("retrieval_bm25_weight", {"retrieval_bm25_weight": 0.51}, {"retrieval_fusion": "rrf"}, FUSED),
+    ("retrieval_bm25_weight", {"retrieval_bm25_weight": 0.51}, {"retrieval_fusion": "weighted"}, set()),
+    ("retrieval_vector_weight", {"retrieval_vector_weight": 0.51}, {"retrieval_fusion": "rrf"}, FUSED),
+    ("retrieval_vector_weight", {"retrieval_vector_weight": 0.51}, {"retrieval_fusion": "weighted"}, set()),
+    ("embedding_model_name", {"embedding_model_name": "other/model"}, {}, VECTORS),
+    (
+        "embedding_kind",
+        {"embedding_model_type": "symmetric"},
+        {"embedding_model_name": "other/model", "embedding_base_url": "http://127.0.0.1/v1"},
+        VECTORS,
+    ),
+    ("vector_store", {"vector_store": "chroma"}, {}, VECTORS),
+    ("kb_top_k", {"kb_top_k": 6}, {}, EVERY),
+    ("kb_min_score", {"kb_min_score": 0.01}, {}, EVERY),
+    ("kb_max_context_chars", {"kb_max_context_chars": 4_001}, {}, EVERY),
+    ("kb_large_context_chars", {"kb_large_context_chars": 6_001}, {}, EVERY),
+    ("reranker", RERANKED, {}, EVERY),
+    ("reranker_candidates", {"reranker_candidates": 16}, {}, set()),
+    ("reranker_candidates", {"reranker_candidates": 16}, RERANKED, EVERY),
+    ("reranker_top_n", {"reranker_top_n": 6}, {}, set()),
+    ("reranker_top_n", {"reranker_top_n": 6}, RERANKED, EVERY),
+    ("query_expansion_llm", {"query_expansion_llm": True}, {}, WORDS),
+    ("language_model", {"provider": "groq"}, {}, {"CONTEXTUAL_HYBRID"}),
+    ("language_model", {"provider": "groq"}, {"query_expansion_llm": True}, WORDS),
+    ("reranker", {"provider": "groq"}, {"reranker_enabled": True}, EVERY),
+    ("retrieval_context_max_tokens", {"retrieval_context_max_tokens": 100}, {}, {"CONTEXTUAL_HYBRID"}),
+]
+"""Knob, the settings that change it, settings beside it, and the strategies whose ranking it decides."""
 
 
 def test_another_model_of_the_same_provider_changes_the_fingerprint(settings: Settings) -> None:
@@ -174,11 +183,25 @@ def test_another_model_of_the_same_provider_changes_the_fingerprint(settings: Se
     assert fingerprint(retrieval_config(own)) != fingerprint(retrieval_config(other))
 
 
-@pytest.mark.parametrize("name", [field.name for field in fields(RetrievalConfig)])
-def test_every_knob_of_the_pipeline_changes_the_fingerprint(settings: Settings, name: str) -> None:
-    changes = OTHER_SETTINGS.get(name) or {name: OTHER_VALUES[name]}
-    beside = settings.with_changes(**BESIDE.get(name, {}))
-    config = retrieval_config(beside)
-    changed = retrieval_config(beside.with_changes(**changes))
-    assert getattr(changed, name) != getattr(config, name)
-    assert fingerprint(changed) != fingerprint(config)
+@pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize(("knob", "changes", "beside", "counts_in"), KNOBS)
+def test_a_knob_changes_the_fingerprint_of_the_strategies_that_use_it_and_of_no_other(
+    settings: Settings, strategy: str, knob: str, changes: dict[str, Any], beside: dict[str, Any], counts_in: set[str]
+) -> None:
+    before = settings.with_changes(retrieval_strategy=strategy, **beside)
+    one, other = retrieval_config(before), retrieval_config(before.with_changes(**changes))
+    assert getattr(one, knob) != getattr(other, knob)
+    assert (fingerprint(one) != fingerprint(other)) == (strategy in counts_in)
+
+
+def test_every_knob_and_every_strategy_is_in_the_table(settings: Settings) -> None:
+    known = {knob for knob, *_ in KNOBS} | {"retrieval_strategy"}
+    assert known == {field.name for field in fields(RetrievalConfig)}
+    made = {fingerprint(retrieval_config(settings.with_changes(retrieval_strategy=name))) for name in STRATEGIES}
+    assert len(made) == len(STRATEGIES)
+
+
+def test_another_language_of_the_words_changes_the_fingerprint_where_words_are_searched(settings: Settings) -> None:
+    for strategy in STRATEGIES:
+        config = retrieval_config(settings.with_changes(retrieval_strategy=strategy))
+        assert (fingerprint(config) != fingerprint(config, "en")) == (strategy in WORDS)

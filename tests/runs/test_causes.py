@@ -46,6 +46,14 @@ ANSWERED = replace(FOUND, answered=True)
         (ANSWERED, "not_scored"),
         (replace(ANSWERED, gold=frozenset(), right=False), "not_scored"),
         (replace(ANSWERED, failed=True, right=True), "not_scored"),
+        # In a KB run strict mode decides whether to answer.
+        (replace(FOUND, accepted=1.0), "ok"),
+        (replace(FOUND, accepted=0.0), "refused_wrongly"),
+        (replace(FOUND, accepted=0.0, candidates=("g",)), "not_retrieved"),
+        (replace(FOUND, accepted=0.0, gold=frozenset()), "refused_wrongly"),
+        (replace(FOUND, accepted=1.0, gold=frozenset()), "not_scored"),
+        (replace(FOUND, refused=1.0, gold=frozenset()), "ok"),
+        (replace(FOUND, refused=0.0, gold=frozenset()), "accepted_wrongly"),
     ],
 )
 def test_cause(outcome: QueryOutcome, cause: str) -> None:

@@ -111,8 +111,8 @@ def test_evaluations_of_answers_show_a_metric_of_their_own(data_dir: Path) -> No
     get_app().ragas.run_now("respuestas", rows_from(given(count=2), "x"), config)
     shown = table(open_page("evaluation"))
     assert shown["Recall@5"].iloc[0] == "–"
-    assert "Fidelidad por palabras" in shown["Respuestas"].iloc[0]
-    assert "Acierto" in shown["Respuestas"].iloc[1]
+    assert "Fidelidad por palabras" in shown["Métrica principal"].iloc[0]
+    assert "Acierto" in shown["Métrica principal"].iloc[1]
     assert "sin puntuar" not in shown.to_string()
 
 

@@ -124,7 +124,7 @@ class _Answering:
         with costed(self._spending, GENERATE) as spent:
             try:
                 request = generation.generation_request(
-                    query, self._run.passages(self._context(query_id)), self._language, self._run.settings
+                    query, self._run.corpus.passages(self._context(query_id)), self._language, self._run.settings
                 )
                 completion = self._generator.complete(request)
             except ChatbotError as error:
@@ -144,7 +144,7 @@ class _Answering:
     def _judge(self, query_id: str) -> Done:
         assert self._judge_model is not None
         query, response = self._queries[query_id], generated_of(self._journal.of(GENERATE)[query_id]).response
-        passages = self._run.passages(self._context(query_id))
+        passages = self._run.corpus.passages(self._context(query_id))
         scores: dict[str, float | None] = {}
         reasons, raw = {}, {}
         passing = False

@@ -9,11 +9,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from chatbot_mvp.datasets import Dataset, Query
-from chatbot_mvp.documents.chunking import passage_chunk
+from chatbot_mvp.datasets import Query
 from chatbot_mvp.evaluation.benchmark import generation, judgement
+from chatbot_mvp.evaluation.benchmark.corpus import RunCorpus
 from chatbot_mvp.evaluation.benchmark.latency import seconds_per_call
-from chatbot_mvp.evaluation.benchmark.preparation import language_of
 from chatbot_mvp.llm.base import Message, Usage
 from chatbot_mvp.llm.prices import load_prices
 from chatbot_mvp.llm.registry import find_provider, requests_at_once
@@ -129,23 +128,23 @@ class Estimate:
     pilot: PilotReport | None = None
 
 
-def estimate_from_lengths(dataset: Dataset, settings: Settings) -> Estimate | None:
-    """Estimate a run over ``dataset`` from lengths alone; None if the run asks no language model.
+def estimate_from_lengths(corpus: RunCorpus, settings: Settings) -> Estimate | None:
+    """Estimate a run over ``corpus`` from lengths alone; None if the run asks no language model.
 
     Args:
-        dataset: the sampled data set that the run measures.
+        corpus: the sampled corpus that the run measures.
         settings: settings of the run.
     """
-    chunks = [passage_chunk(document) for document in dataset.documents]
+    chunks, language, queries = corpus.chunks(), corpus.language(settings), corpus.dataset.queries
     needs = [
-        *_enrichment(chunks, language_of(dataset, settings), settings),
-        *_retrieval(chunks, dataset, settings),
-        *_answers(chunks, dataset, settings),
+        *_enrichment(chunks, language, settings),
+        *_retrieval(chunks, language, queries, settings),
+        *_answers(chunks, language, queries, settings),
     ]
     if not needs:
         return None
     phases = tuple(_phase(need, settings) for need in needs)
-    return Estimate("lengths", len(dataset.queries), phases, total_of(phases), None, CHARS_PER_TOKEN)
+    return Estimate("lengths", len(queries), phases, total_of(phases), None, CHARS_PER_TOKEN)
 
 
 def total_of(phases: Sequence[PhaseEstimate], retrieve_seconds: Amount | None = None) -> Total:
@@ -247,8 +246,8 @@ def missing_contexts(chunks: Sequence[Chunk], language: str, settings: Settings)
     return missing_prompts(chunks, language, settings.language_model, path, most)
 
 
-def _retrieval(chunks: Sequence[Chunk], dataset: Dataset, settings: Settings) -> list[_Need]:
-    texts, queries = PROMPTS.texts(language_of(dataset, settings)), dataset.queries
+def _retrieval(chunks: Sequence[Chunk], language: str, queries: Sequence[Query], settings: Settings) -> list[_Need]:
+    texts = PROMPTS.texts(language)
     calls, prompt, reply = 0, 0.0, 0.0
     if settings.reranker_enabled and not settings.reranker_base_url:
         depth = min(retrieval_config(settings).reranked, len(chunks))
@@ -265,10 +264,9 @@ def _retrieval(chunks: Sequence[Chunk], dataset: Dataset, settings: Settings) ->
     return [_Need(RETRIEVAL, settings, calls, prompt, reply, at_once)] if calls else []
 
 
-def _answers(chunks: Sequence[Chunk], dataset: Dataset, settings: Settings) -> list[_Need]:
-    if not settings.generation_enabled or not dataset.queries:
+def _answers(chunks: Sequence[Chunk], language: str, queries: Sequence[Query], settings: Settings) -> list[_Need]:
+    if not settings.generation_enabled or not queries:
         return []
-    queries, language = dataset.queries, language_of(dataset, settings)
     every = max(1, len(queries) // _MEASURED)
     asked, judged = [], []
     for number, query in enumerate(queries[::every]):

@@ -15,6 +15,7 @@ from chatbot_mvp import __version__
 from chatbot_mvp.datasets import Dataset
 from chatbot_mvp.datasets.sampling import sample
 from chatbot_mvp.errors import ImportNotWritten, RunExists
+from chatbot_mvp.evaluation.benchmark.corpus import RunCorpus
 from chatbot_mvp.evaluation.benchmark.preparation import PreparedRun, run_ids
 from chatbot_mvp.evaluation.benchmark.retrieving import PHASE as RETRIEVE
 from chatbot_mvp.evaluation.benchmark.runner import RunParts, execute
@@ -117,7 +118,7 @@ def import_trec(
         folder = RunFolder(root, manifest.run_id)
         folder.create(manifest)
         folder.append_records(_record(manifest.run_id, key, rankings.get(key, {}), settings) for key in sorted(asked))
-        execute(PreparedRun(folder, manifest, dataset, settings, 0.0), parts, progress)
+        execute(PreparedRun(folder, manifest, RunCorpus(dataset), settings, 0.0), parts, progress)
     missing = sum(not rankings.get(query_id) for query_id in asked)
     return ImportedRun(manifest.run_id, TREC, len(asked), missing, len(rankings.keys() - asked))
 

@@ -15,7 +15,6 @@ from pathlib import Path
 from statistics import fmean, stdev
 from typing import Any, TypeVar
 
-from chatbot_mvp.documents.chunking import passage_chunk
 from chatbot_mvp.errors import PilotFailed, RunError, RunStopped
 from chatbot_mvp.evaluation.benchmark.answering import RunModels
 from chatbot_mvp.evaluation.benchmark.estimate import (
@@ -89,7 +88,7 @@ def run_pilot(
     queries = spread(whole.dataset.queries, count, whole.settings.corpus_shuffle_seed)
     run = replace(
         whole,
-        dataset=replace(whole.dataset, queries=tuple(queries)),
+        corpus=replace(whole.corpus, dataset=replace(whole.dataset, queries=tuple(queries))),
         manifest=replace(whole.manifest, queries=len(queries)),
     )
     enriched: list[Completion] = []
@@ -142,8 +141,7 @@ def _require_replies(run: PreparedRun) -> None:
 def _missing_contexts(run: PreparedRun) -> list[str]:
     if not get_strategy(run.settings.retrieval_strategy).needs_language_model:
         return []
-    chunks = [passage_chunk(document) for document in run.dataset.documents]
-    return missing_contexts(chunks, run.language, run.settings)
+    return missing_contexts(run.corpus.chunks(), run.language, run.settings)
 
 
 def _unhurried(models: RunModels, settings: Settings) -> RunModels:

@@ -6,12 +6,10 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from chatbot_mvp.datasets import Dataset, load_dataset
 from chatbot_mvp.datasets.catalogue import Found
-from chatbot_mvp.datasets.sampling import sample
-from chatbot_mvp.documents.chunking import passage_chunk
+from chatbot_mvp.evaluation.benchmark.corpus import RunCorpus
 from chatbot_mvp.evaluation.benchmark.estimate import Estimate, estimate_from_lengths
-from chatbot_mvp.evaluation.benchmark.preparation import language_of, run_fingerprint
+from chatbot_mvp.evaluation.benchmark.preparation import generator_fingerprint, judge_fingerprint, run_fingerprint
 from chatbot_mvp.retrieval.indexes.corpus import is_indexed
 from chatbot_mvp.retrieval.strategies import Strategy, get_strategy
 from chatbot_mvp.settings.model import Settings
@@ -65,6 +63,9 @@ class RunPlan:
     """Provider and model of the answers; None for a run of retrieval only."""
     judge: str | None
     """Provider and model of the judge; None without a judge."""
+    generator_fingerprint: str
+    """As in ``RunManifest``, as is ``judge_fingerprint``."""
+    judge_fingerprint: str
     phases: list[str]
     """Phases in the order of execution."""
     index_cached: bool | None
@@ -80,8 +81,11 @@ class RunPlan:
         return {"dry_run": True, **asdict(self)}
 
 
-def plan_run(found: Found, settings: Settings, cached_vectors: VectorCounter) -> RunPlan:
+def plan_run(found: Found, settings: Settings, cached_vectors: VectorCounter, load: Callable[[], RunCorpus]) -> RunPlan:
     """Plan a run with ``settings``.
+
+    Args:
+        load: loads what the run searches; called only if no download is needed.
 
     Raises:
         DatasetError, InvalidSetting: the data set is available but invalid, or does not fit the settings.
@@ -110,6 +114,8 @@ def plan_run(found: Found, settings: Settings, cached_vectors: VectorCounter) ->
         reranker=settings.reranker or None,
         generator=settings.generator or None,
         judge=settings.judge or None,
+        generator_fingerprint=generator_fingerprint(settings),
+        judge_fingerprint=judge_fingerprint(settings),
         phases=_phases(strategy, settings, found),
         index_cached=None,
         vectors=None,
@@ -118,19 +124,18 @@ def plan_run(found: Found, settings: Settings, cached_vectors: VectorCounter) ->
     )
     if found.folder is None:
         return plan
-    return _with_dataset(plan, load_dataset(found.folder), strategy, settings, cached_vectors)
+    return _with_corpus(plan, load(), strategy, settings, cached_vectors)
 
 
-def _with_dataset(
-    plan: RunPlan, whole: Dataset, strategy: Strategy, settings: Settings, cached_vectors: VectorCounter
+def _with_corpus(
+    plan: RunPlan, whole: RunCorpus, strategy: Strategy, settings: Settings, cached_vectors: VectorCounter
 ) -> RunPlan:
-    cut = sample(whole, settings)
-    dataset = cut.dataset
-    chunks = [passage_chunk(document) for document in dataset.documents]
+    corpus, cut = whole.sampled(settings)
+    dataset, chunks = corpus.dataset, corpus.chunks()
     indexed = vectors = None
     # If a language model writes the texts to index, the index cannot be looked up before the run.
     if not strategy.needs_language_model:
-        indexed = is_indexed(chunks, language_of(dataset, settings), settings.cache_dir)
+        indexed = is_indexed(chunks, corpus.language(settings), settings.cache_dir)
         if strategy.needs_vectors:
             texts = list(dict.fromkeys(chunk.index_text for chunk in chunks))
             vectors = CachedVectors(cached_vectors(texts), len(texts))
@@ -142,12 +147,12 @@ def _with_dataset(
         documents=len(dataset.documents),
         qrels=sum(len(dataset.qrels.get(query.query_id, {})) for query in dataset.queries),
         gold=cut.gold,
-        dataset_queries=len(whole.queries),
-        dataset_documents=len(whole.documents),
+        dataset_queries=len(whole.dataset.queries),
+        dataset_documents=len(whole.dataset.documents),
         index_cached=indexed,
         vectors=vectors,
         warnings=[*plan.warnings, *([cut.warning] if cut.warning else [])],
-        estimate=estimate_from_lengths(dataset, settings),
+        estimate=estimate_from_lengths(corpus, settings),
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import logging
 import time
+import unicodedata
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -13,17 +14,19 @@ from pathlib import Path
 
 from chatbot_mvp import __version__
 from chatbot_mvp.datasets import Dataset, Query
-from chatbot_mvp.datasets.sampling import sample
-from chatbot_mvp.documents.chunking import passage_chunk
 from chatbot_mvp.errors import NothingToRetry, RunAlreadyFinished, RunMismatch
+from chatbot_mvp.evaluation.benchmark.corpus import RunCorpus
 from chatbot_mvp.evaluation.benchmark.generation import PROMPTS
 from chatbot_mvp.retrieval.pipeline import fingerprint, retrieval_config
 from chatbot_mvp.runs.records import RunFolder, RunManifest
 from chatbot_mvp.settings.model import LEAST_CONTEXT_CHARS, Settings
 from chatbot_mvp.storage.clock import utc_now
-from chatbot_mvp.types import Chunk
 
 _log = logging.getLogger(__name__)
+
+FINGERPRINT_RULE = 1
+"""How a manifest's fingerprints were computed. Manifests without it (0) have one fingerprint of everything, which
+cannot be computed any more: a resume of such a run compares its other fields."""
 
 
 @dataclass(frozen=True)
@@ -32,11 +35,15 @@ class PreparedRun:
 
     folder: RunFolder
     manifest: RunManifest
-    dataset: Dataset
+    corpus: RunCorpus
     settings: Settings
     load_seconds: float
     retry_failed: bool = False
     """True to execute failed queries again."""
+
+    @property
+    def dataset(self) -> Dataset:
+        return self.corpus.dataset
 
     @property
     def queries(self) -> tuple[Query, ...]:
@@ -45,22 +52,14 @@ class PreparedRun:
     @property
     def language(self) -> str:
         """Return the language of corpus, prompts and answers."""
-        return language_of(self.dataset, self.settings)
+        return self.corpus.language(self.settings)
 
     @cached_property
     def query_ids(self) -> list[str]:
         return [query.query_id for query in self.queries]
 
-    @cached_property
-    def _rows(self) -> dict[str, int]:
-        return {document.doc_id: row for row, document in enumerate(self.dataset.documents)}
 
-    def passages(self, doc_ids: list[str]) -> list[Chunk]:
-        """Return the passages of a context by their document ids, which records store. Each passage is one chunk."""
-        return [passage_chunk(self.dataset.documents[self._rows[doc_id]]) for doc_id in doc_ids]
-
-
-def prepare_run(results_dir: Path, reference: str, load: Callable[[], Dataset], settings: Settings) -> PreparedRun:
+def prepare_run(results_dir: Path, reference: str, load: Callable[[], RunCorpus], settings: Settings) -> PreparedRun:
     """Load and check the data set, then create the run's folder. An error leaves no files behind.
 
     Args:
@@ -71,7 +70,8 @@ def prepare_run(results_dir: Path, reference: str, load: Callable[[], Dataset], 
     """
     started = time.monotonic()
     identity = run_fingerprint(settings)
-    dataset = _cut(load(), settings)
+    corpus = _cut(load(), settings)
+    dataset = corpus.dataset
     manifest = RunManifest(
         run_id="",
         dataset=dataset.name,
@@ -87,18 +87,24 @@ def prepare_run(results_dir: Path, reference: str, load: Callable[[], Dataset], 
         generator=settings.generator,
         judge=settings.judge,
         prompts=PROMPTS.key if settings.generation_enabled else "",
+        kind=corpus.kind,
+        evaluation=corpus.facts(),
+        fingerprint_rule=FINGERPRINT_RULE,
+        generator_fingerprint=generator_fingerprint(settings),
+        judge_fingerprint=judge_fingerprint(settings),
     )
     folder, manifest = new_folder(results_dir, manifest)
-    return PreparedRun(folder, manifest, dataset, settings, time.monotonic() - started)
+    corpus.keep(folder)
+    return PreparedRun(folder, manifest, corpus, settings, time.monotonic() - started)
 
 
 def reopen_run(
-    folder: RunFolder, load: Callable[[str], Dataset], settings: Settings, *, retry_failed: bool = False
+    folder: RunFolder, load: Callable[[RunManifest], RunCorpus], settings: Settings, *, retry_failed: bool = False
 ) -> PreparedRun:
     """Reopen an unfinished run, or one with failed queries, with the settings that the run was started with.
 
     Args:
-        load: loads a data set by the manifest's ``dataset_ref``.
+        load: loads what the run searches, as its manifest names it.
         settings: used for paths and keys. Everything that affects scores comes from the manifest.
         retry_failed: execute failed queries again, even in a finished run.
 
@@ -114,38 +120,48 @@ def reopen_run(
     if folder.finished and not retry_failed:
         raise RunAlreadyFinished(run_id=manifest.run_id)
     settings = settings.with_recorded(manifest.settings_masked)
-    dataset = _cut(load(manifest.dataset_ref), settings)
+    corpus = _cut(load(manifest), settings)
     now = {
-        "dataset_sha256": dataset.sha256,
+        "dataset_sha256": corpus.dataset.sha256,
         "code_version": __version__,
         "prompts": PROMPTS.key if settings.generation_enabled else "",
-        "fingerprint": run_fingerprint(settings),
+        "generator": settings.generator,
+        "judge": settings.judge,
     }
+    if manifest.fingerprint_rule == FINGERPRINT_RULE:
+        now |= {
+            "fingerprint": run_fingerprint(settings),
+            "generator_fingerprint": generator_fingerprint(settings),
+            "judge_fingerprint": judge_fingerprint(settings),
+        }
     for name, value in now.items():
         if (then := getattr(manifest, name)) != value:
             raise RunMismatch(run_id=manifest.run_id, difference=f"{name} was {then!r} and is now {value!r}")
-    return PreparedRun(folder, manifest, dataset, settings, time.monotonic() - started, retry_failed)
+    return PreparedRun(folder, manifest, corpus, settings, time.monotonic() - started, retry_failed)
 
 
 def run_fingerprint(settings: Settings) -> str:
-    """Return 12 hex digits that identify what a run measures, apart from its data.
+    """Return the fingerprint of the retrieval that a run over passages measures: the chat's, with the run's language.
 
-    Without answers this is the fingerprint of the retrieval pipeline, as in the chat. With answers it also covers
-    prompts, models, options and judge.
+    The generator and the judge have fingerprints of their own.
     """
-    pipeline = fingerprint(retrieval_config(settings))
-    if settings.retrieval_bm25_language:
-        pipeline = hashlib.sha256(f"{pipeline} {settings.retrieval_bm25_language}".encode()).hexdigest()[:12]
-    if not settings.generation_enabled:
-        return pipeline
-    options = (settings.llm_temperature, settings.llm_max_tokens, settings.judge_metrics if settings.judge else "")
-    identity = f"{pipeline} {PROMPTS.key} {settings.generator} {options} {settings.judge}"
+    return fingerprint(retrieval_config(settings), settings.retrieval_bm25_language)
+
+
+def generator_fingerprint(settings: Settings) -> str:
+    """Return 12 hex digits that identify model, prompts and options of a run's answers; "" without answers."""
+    if not settings.generator:
+        return ""
+    return _digest(f"{PROMPTS.key} {settings.generator} {settings.llm_temperature} {settings.llm_max_tokens}")
+
+
+def judge_fingerprint(settings: Settings) -> str:
+    """Return 12 hex digits that identify model, prompts and metrics of a run's judge; "" without a judge."""
+    return _digest(f"{PROMPTS.key} {settings.judge} {settings.judge_metrics}") if settings.judge else ""
+
+
+def _digest(identity: str) -> str:
     return hashlib.sha256(identity.encode()).hexdigest()[:12]
-
-
-def language_of(dataset: Dataset, settings: Settings) -> str:
-    """Return RETRIEVAL_BM25_LANGUAGE, or the language detected in the corpus."""
-    return settings.retrieval_bm25_language or dataset.language
 
 
 def run_settings(settings: Settings, readable_chars: Callable[[Settings], int | None]) -> Settings:
@@ -168,11 +184,11 @@ def run_settings(settings: Settings, readable_chars: Callable[[Settings], int | 
     return settings.with_changes(**changes) if changes else settings
 
 
-def _cut(dataset: Dataset, settings: Settings) -> Dataset:
-    cut = sample(dataset, settings)
+def _cut(whole: RunCorpus, settings: Settings) -> RunCorpus:
+    corpus, cut = whole.sampled(settings)
     if cut.gold_lost:
         _log.warning("%s", cut.warning)
-    return cut.dataset
+    return corpus
 
 
 def new_folder(results_dir: Path, manifest: RunManifest) -> tuple[RunFolder, RunManifest]:
@@ -192,6 +208,8 @@ def new_folder(results_dir: Path, manifest: RunManifest) -> tuple[RunFolder, Run
 
 def run_ids(dataset: str, strategy: str) -> Iterator[str]:
     """Yield candidate ids for a run that starts now; use the first free one. Ids sort by time."""
-    safe = "".join(char if char.isalnum() or char in "-_" else "-" for char in dataset)
+    # In ASCII, as entries of an exported zip are, and shortened, because a folder's name may have 255 bytes.
+    plain = unicodedata.normalize("NFKD", dataset).encode("ascii", "ignore").decode()
+    safe = "".join(char if char.isalnum() or char in "-_" else "-" for char in plain)[:80]
     stem = f"{utc_now()[:19].replace('-', '').replace(':', '').replace('T', '_')}_{safe}_{strategy}"
     return chain([stem], (f"{stem}-{number}" for number in count(2)))

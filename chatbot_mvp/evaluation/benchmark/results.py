@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from chatbot_mvp.datasets import Query
@@ -11,12 +11,12 @@ from chatbot_mvp.embedding.cache import VectorCache
 from chatbot_mvp.evaluation.benchmark import generation, judgement, retrieving
 from chatbot_mvp.evaluation.benchmark.preparation import PreparedRun
 from chatbot_mvp.metrics.answers.text import AnswerCase
-from chatbot_mvp.metrics.registry import metrics_of, ranking_metrics
-from chatbot_mvp.metrics.spec import MetricSpec
+from chatbot_mvp.metrics.registry import metrics_of
 from chatbot_mvp.runs.causes import cause_of, outcome_of_row
-from chatbot_mvp.runs.figures import answer_metrics, context_metrics, result_of_rows
+from chatbot_mvp.runs.figures import answer_metrics, result_of_rows
 from chatbot_mvp.runs.journal import Journal
 from chatbot_mvp.runs.payloads import Retrieved, generated_of, judged_of, retrieved_of
+from chatbot_mvp.runs.records import QueryRecord
 from chatbot_mvp.runs.result import RunResult
 from chatbot_mvp.runs.rows import Metrics, QueryRow
 from chatbot_mvp.types import ProgressCallback
@@ -28,32 +28,23 @@ def rows_of(run: PreparedRun, journal: Journal) -> list[QueryRow]:
     """Return one row per query, in the order of the queries. The metrics of a failed phase are not scored."""
     # Without a reranker or answers, the context of a question is the one that the chat would use.
     cut = run.settings.reranker_top_n if run.settings.reranker_enabled else run.settings.kb_top_k
-    specs = ranking_metrics(run.settings.retrieval_k)
     rows = []
     for query in run.queries:
-        retrieved = retrieved_of(journal.of(retrieving.PHASE)[query.query_id])
-        row = _ranking_row(run, journal, query, specs, retrieved)
+        record = journal.of(retrieving.PHASE)[query.query_id]
+        retrieved = retrieved_of(record)
+        row = _ranking_row(run, query, record, retrieved)
         if run.settings.generation_enabled:
             row = _answered_row(run, journal, query, row)
-        # In a benchmark each passage is one chunk, so the ids of candidates are document ids.
-        cause = cause_of(outcome_of_row(row, cut, run.language, retrieved.pre_rerank_candidate_ids))
+        # In a KB run the row has the context; a passage that stands below it was found nevertheless.
+        ranked = replace(row, retrieved=retrieved.doc_ids)
+        cause = cause_of(outcome_of_row(ranked, cut, run.language, retrieved.pre_rerank_candidate_ids))
         rows.append(replace(row, cause=cause.value))
     return rows
 
 
-def _ranking_row(
-    run: PreparedRun, journal: Journal, query: Query, specs: Mapping[str, MetricSpec], retrieved: Retrieved
-) -> QueryRow:
-    record = journal.of(retrieving.PHASE)[query.query_id]
+def _ranking_row(run: PreparedRun, query: Query, record: QueryRecord, retrieved: Retrieved) -> QueryRow:
     failed = record.status == "failed"
-    qrels = run.dataset.qrels.get(query.query_id, {})
-    measured: dict[str, float | None]
-    if failed:
-        has_context = run.settings.generation_enabled or run.settings.reranker_enabled
-        measured = dict.fromkeys([*specs, *(context_metrics([], {}) if has_context else ())])
-    else:
-        measured = {name: spec.score(retrieved.doc_ids, qrels) for name, spec in specs.items()}
-        measured |= context_metrics(retrieved.generation_doc_ids, qrels)
+    scored = run.corpus.scored(query, None if failed else retrieved, run.settings)
     return QueryRow(
         query_id=query.query_id,
         question=query.text,
@@ -61,9 +52,10 @@ def _ranking_row(
         answer_type=query.answer_type,
         question_type=query.question_type,
         level=query.level,
-        metrics=measured,
-        retrieved=retrieved.doc_ids,
-        gold=tuple(doc_id for doc_id, score in qrels.items() if score > 0),
+        metrics=scored.metrics,
+        evidence=scored.evidence,
+        retrieved=scored.ranking,
+        gold=scored.gold,
         generation_doc_ids=retrieved.generation_doc_ids,
         reranked=retrieved.reranked,
         failed=failed,
@@ -129,11 +121,12 @@ def with_similarity(
 def result_of(run: PreparedRun, journal: Journal, rows: Sequence[QueryRow]) -> RunResult:
     """Return the result without seconds, memory and spending, which are not in the records."""
     retrieved = journal.of(retrieving.PHASE)
-    return replace(
+    result = replace(
         result_of_rows(run.manifest, rows, journal.damaged, _failures(journal)),
         rerank_failures=sum(bool(retrieved_of(retrieved[key]).rerank_error) for key in run.query_ids),
         abstentions=sum(row.abstained for row in rows) if run.settings.generation_enabled else None,
     )
+    return run.corpus.completed(result, retrieved)
 
 
 def _failures(journal: Journal) -> dict[str, int]:

@@ -8,7 +8,6 @@ from functools import partial
 from typing import Any
 
 from chatbot_mvp.datasets import Query
-from chatbot_mvp.documents.chunking import passage_chunk
 from chatbot_mvp.errors import ChatbotError, ProviderQuotaExhausted, RunOutOfQuota
 from chatbot_mvp.evaluation.benchmark.preparation import PreparedRun
 from chatbot_mvp.remote.failures import concerns_one_request
@@ -20,12 +19,11 @@ from chatbot_mvp.runs.journal import Journal
 from chatbot_mvp.runs.payloads import RETRIEVE
 from chatbot_mvp.runs.records import QueryRecord
 from chatbot_mvp.runs.spending import Spending
-from chatbot_mvp.types import Progress, ProgressCallback, last
+from chatbot_mvp.types import Progress, ProgressCallback
 
 PHASE = RETRIEVE
 RETRIEVAL_CALLS = "retrieval"
 """Name in a run's usage for the language model requests of enrichment, expansion and reranking."""
-_BATCH = 32  # queries between two fsyncs, which is the most that a crash can lose
 
 
 def retrieve(
@@ -44,16 +42,16 @@ def retrieve(
     if not missing:
         return
     progress(Progress("index", 0, len(run.dataset.documents)))
-    chunks = [passage_chunk(document) for document in run.dataset.documents]
-    on_reply = partial(spending.seen, RETRIEVAL_CALLS)
-    pipeline = last(factory.grow(chunks, run.language, run.settings, progress, on_reply=on_reply))
+    pipeline = run.corpus.pipeline(factory, run.settings, progress, partial(spending.seen, RETRIEVAL_CALLS))
     queries = [query for query in run.queries if query.query_id in missing]
     total, before = len(run.queries), len(run.queries) - len(missing)
-    pipeline.embed_queries([query.text for query in queries], progress)
+    size = run.corpus.batch
+    if size > 1:
+        pipeline.embed_queries([query.text for query in queries], progress)
     started = time.monotonic()
     progress(Progress(PHASE, before, total, 0.0, before))
-    for begin in range(0, len(queries), _BATCH):
-        batch = queries[begin : begin + _BATCH]
+    for begin in range(0, len(queries), size):
+        batch = queries[begin : begin + size]
         records, refused = _batch(run, pipeline, batch)
         journal.add(records)
         done = before + begin + len(records)
@@ -106,21 +104,19 @@ def _record(run: PreparedRun, query: Query, trace: RetrievalTrace) -> QueryRecor
     if error := _failed_expansion(trace):
         # Without the expansion, the ranking is not from the pipeline that the run's fingerprint identifies.
         return QueryRecord(run.manifest.run_id, query.query_id, PHASE, "failed", {}, error)
-    best_of_document: dict[str, Hit] = {}
-    for hit in trace.retrieved:
-        best_of_document.setdefault(hit.chunk.doc_id, hit)
-    hits = list(best_of_document.values())[: run.settings.retrieval_k]
+    hits = trace.retrieved[: run.settings.retrieval_k]
     payload: dict[str, Any] = {
-        "doc_ids": [hit.chunk.doc_id for hit in hits],
+        "doc_ids": _ids(hits),
         "scores": [round(hit.score, 6) for hit in hits],
         "evidence": trace.evidence,
         "seconds": {record.stage: round(record.seconds, 6) for record in trace.records},
+        **run.corpus.notes(query.query_id, trace),
     }
     if gold := [doc_id for doc_id, score in run.dataset.qrels.get(query.query_id, {}).items() if score > 0]:
         payload["gold"] = gold_ranks(trace, gold)
     reranked = trace.hits_before_rerank is not None
-    if reranked or run.settings.generation_enabled:
-        payload["generation_doc_ids"] = list(dict.fromkeys(hit.chunk.doc_id for hit in trace.chunks_final))
+    if reranked or run.settings.generation_enabled or run.corpus.keeps_context:
+        payload["generation_doc_ids"] = _ids(trace.chunks_final)
     if reranked:
         [notes] = [record.notes for record in trace.records if record.stage == "rerank"]
         payload["reranked"] = notes["reranked"]
@@ -141,9 +137,14 @@ def gold_ranks(trace: RetrievalTrace, gold: Sequence[str]) -> dict[str, dict[str
     if trace.hits_before_rerank is not None:
         stages["rerank"] = trace.hits
     stages["context"] = trace.chunks_final
-    order = {name: list(dict.fromkeys(hit.chunk.doc_id for hit in hits)) for name, hits in stages.items()}
+    order = {name: _ids(hits) for name, hits in stages.items()}
     rank = {name: {doc_id: place for place, doc_id in enumerate(ids, 1)} for name, ids in order.items()}
     return {
         "depths": {name: len(ids) for name, ids in order.items()},
         "ranks": {doc_id: {name: places.get(doc_id) for name, places in rank.items()} for doc_id in gold},
     }
+
+
+def _ids(hits: Sequence[Hit]) -> list[str]:
+    """Return the ids of the chunks; the chunk of a passage has the id of its document."""
+    return [hit.chunk.chunk_id for hit in hits]

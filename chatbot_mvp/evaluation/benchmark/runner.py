@@ -74,6 +74,7 @@ def execute(
         progress,
         phase=GENERATE if run.settings.generation_enabled else RETRIEVE,
         total=len(run.query_ids),
+        lock_path=run.corpus.lock_path(run.settings),
         load_seconds=run.load_seconds,
         budget_usd=budget_usd,
         retry_failed=run.retry_failed,

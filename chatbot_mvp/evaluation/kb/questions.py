@@ -1,22 +1,19 @@
-"""Measure the chat over a knowledge base with a file of questions: passages found, questions accepted, time."""
+"""Questions about a knowledge base: read from a file, and looked for in its text."""
 
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from itertools import count
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from chatbot_mvp.errors import DatasetFileMissing, DatasetFileUnreadable, EmptyDataset
-from chatbot_mvp.retrieval.pipeline import Pipeline
-from chatbot_mvp.retrieval.trace import RetrievalTrace
-from chatbot_mvp.types import Chunk, Document, Progress, ProgressCallback, ignore_progress
+from chatbot_mvp.metrics.decisions import ANSWERABLE, UNANSWERABLE
 
-KINDS = ("answerable", "near", "far")
+KINDS = (ANSWERABLE, *UNANSWERABLE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,22 +38,6 @@ class KbQuestion:
         values = asdict(self)
         line = {"id": values.pop("question_id"), **{name: value for name, value in values.items() if value}}
         return json.dumps(line, ensure_ascii=False)
-
-
-@dataclass(frozen=True, slots=True)
-class AskedQuestion:
-    """A question and what the retrieval found for it."""
-
-    question: KbQuestion
-    evidence: float
-    """Evidence score of the retrieval, 0-1; 0 if nothing was found."""
-    found: tuple[Chunk, ...]
-    """The passages that an answer would be based on, best first."""
-    places: tuple[tuple[int, int], ...]
-    """(start, end) of the expected paragraph in the KB; empty if none is expected or it does not occur."""
-    rank: int | None
-    """Rank from 1 of the first passage that covers at least half of an expected place; None if none does."""
-    seconds: float
 
 
 def load_questions(path: Path) -> list[KbQuestion]:
@@ -90,7 +71,8 @@ def parse_questions(name: str, content: bytes) -> list[KbQuestion]:
 
 def _question(path: str, number: int, line: str) -> KbQuestion:
     try:
-        value = json.loads(line)
+        # JSON can contain a lone surrogate, which cannot be written as UTF-8.
+        value = json.loads(json.dumps(json.loads(line), ensure_ascii=False).encode("utf-8", "replace"))
     except ValueError as error:
         raise DatasetFileUnreadable(path=path, reason=f"line {number} is no JSON: {error}") from error
     reason = ""
@@ -115,68 +97,16 @@ def _question(path: str, number: int, line: str) -> KbQuestion:
     )
 
 
-def ask_questions(
-    pipeline: Pipeline,
-    document: Document,
-    questions: Sequence[KbQuestion],
-    progress: ProgressCallback = ignore_progress,
-) -> list[AskedQuestion]:
-    """Retrieve for every question separately, in order, so that each has its own time."""
-    asked = []
-    for done, question in enumerate(questions, 1):
-        [trace] = pipeline.retrieve([question.question])
-        places = places_of(document.text, question.paragraph) if question.kind in (None, "answerable") else ()
-        asked.append(
-            AskedQuestion(
-                question,
-                trace.evidence if trace.chunks_final and trace.evidence is not None else 0.0,
-                tuple(hit.chunk for hit in trace.chunks_final),
-                places,
-                _rank(trace, places),
-                sum(record.seconds for record in trace.records),
-            )
-        )
-        progress(Progress("questions", done, len(questions)))
-    return asked
-
-
-def evaluate_kb(
-    pipeline: Pipeline,
-    document: Document,
-    questions: Sequence[KbQuestion],
-    min_evidence: float,
-    progress: ProgressCallback = ignore_progress,
-) -> dict[str, Any]:
-    """Retrieve for every question separately and compute the figures, as ``figures`` gives them."""
-    return figures(ask_questions(pipeline, document, questions, progress), min_evidence)
-
-
-def figures(asked: Sequence[AskedQuestion], min_evidence: float) -> dict[str, Any]:
-    """Compute the figures of a question set. A figure that cannot be computed is None, never 0.
-
-    Returns:
-        ``questions`` {kind: n}; ``accepted`` {kind: share with evidence >= min_evidence}; ``hit@1``, ``hit@3`` over the
-        questions whose paragraph is in the KB: share for which one of the first k final chunks covers at least half of
-        it by offsets; ``mrr`` the mean of 1 / that chunk's rank over the same, 0 for none; ``scored`` their number;
-        ``auroc`` {near, far}: evidence of the answerable against those; ``seconds_per_question_p50``, ``_p95``.
-    """
-    evidence: dict[str, list[float]] = {}
-    for each in asked:
-        if each.question.kind is not None:
-            evidence.setdefault(each.question.kind, []).append(each.evidence)
-    ranks = [each.rank for each in asked if each.places]
-    seconds = [each.seconds for each in asked]
-    return {
-        "questions": dict(Counter(each.question.kind or "unknown" for each in asked)),
-        "accepted": {kind: float(np.mean([v >= min_evidence for v in values])) for kind, values in evidence.items()},
-        "hit@1": _share(ranks, 1),
-        "hit@3": _share(ranks, 3),
-        "mrr": float(np.mean([1 / rank if rank else 0.0 for rank in ranks])) if ranks else None,
-        "scored": len(ranks),
-        "auroc": {kind: auroc(evidence.get("answerable", []), evidence.get(kind, [])) for kind in ("near", "far")},
-        "seconds_per_question_p50": float(np.percentile(seconds, 50)) if seconds else None,
-        "seconds_per_question_p95": float(np.percentile(seconds, 95)) if seconds else None,
-    }
+def unique_ids(ids: Sequence[str]) -> list[str]:
+    """Return the ids with a number added to repeated ones, because ids identify the records of a run."""
+    taken: set[str] = set()
+    found = []
+    for each in ids:
+        numbered = (f"{each}-{number}" for number in count(2))
+        name = each if each not in taken else next(other for other in numbered if other not in taken)
+        taken.add(name)
+        found.append(name)
+    return found
 
 
 def auroc(positive: Sequence[float], negative: Sequence[float]) -> float | None:
@@ -195,15 +125,3 @@ def places_of(text: str, paragraph: str | None) -> tuple[tuple[int, int], ...]:
         places.append((start, start + len(paragraph)))
         start = text.find(paragraph, start + len(paragraph))
     return tuple(places)
-
-
-def _rank(trace: RetrievalTrace, places: Sequence[tuple[int, int]]) -> int | None:
-    for rank, hit in enumerate(trace.chunks_final, 1):
-        for start, end in places:
-            if 2 * (min(end, hit.chunk.end) - max(start, hit.chunk.start)) >= end - start:
-                return rank
-    return None
-
-
-def _share(ranks: Sequence[int | None], k: int) -> float | None:
-    return float(np.mean([rank is not None and rank <= k for rank in ranks])) if ranks else None

@@ -1,24 +1,22 @@
-"""Store results of question sets as ``<kb>/evaluation/results/<result_id>.json``, one file each, never rewritten."""
+"""The result of a question set, and results of earlier versions in ``<kb>/evaluation/results/<result_id>.json``."""
 
 from __future__ import annotations
 
 import json
 import re
 import threading
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from chatbot_mvp.errors import KbResultNotFound
-from chatbot_mvp.evaluation.kb.questions import AskedQuestion, KbQuestion, figures
-from chatbot_mvp.evaluation.kb.sets import QuestionSet, question_of
+from chatbot_mvp.evaluation.kb.questions import KbQuestion
+from chatbot_mvp.evaluation.kb.sets import question_of
 from chatbot_mvp.evaluation.kb.thresholds import Scores, figures_at
-from chatbot_mvp.storage.files import write_json
+from chatbot_mvp.runs.payloads import Span
 
 _ID = re.compile(r"[0-9A-Za-z-]{4,64}")
-
-Span = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +61,7 @@ class KbResult:
     """One run of a question set."""
 
     result_id: str
+    """Id of the run; in results of earlier versions the name of their file."""
     kb_id: str
     kb_sha256: str
     set_id: str
@@ -76,9 +75,11 @@ class KbResult:
     """KB_MIN_EVIDENCE at the time of the run."""
     rows: tuple[ResultRow, ...]
     figures: Mapping[str, Any]
-    """The figures that ``evaluation.kb.questions.figures`` returns."""
+    """The figures that ``run_results.kb_figures`` returns."""
     automatic: int = 0
     """Number of answerable questions made by rules and not reworded since: they are easier than people's questions."""
+    is_run: bool = False
+    """True if it is a run, which can be opened and compared like every other; False for an earlier version's result."""
 
     @property
     def scores(self) -> Scores:
@@ -103,46 +104,8 @@ class KbResult:
         }
 
 
-def result_of(
-    result_id: str,
-    questions: QuestionSet,
-    kb_sha256: str,
-    asked: Sequence[AskedQuestion],
-    started_at: str,
-    fingerprint: str,
-    strategy: str,
-    min_evidence: float,
-) -> KbResult:
-    """Build the result of a question set whose questions have all been asked."""
-    rows = tuple(
-        ResultRow(
-            each.question,
-            round(each.evidence, 6),
-            tuple(FoundPassage(chunk.chunk_id, chunk.section, chunk.start, chunk.end) for chunk in each.found),
-            each.places,
-            each.rank,
-            round(each.seconds, 6),
-        )
-        for each in asked
-    )
-    return KbResult(
-        result_id,
-        questions.kb_id,
-        kb_sha256,
-        questions.set_id,
-        questions.name,
-        started_at,
-        fingerprint,
-        strategy,
-        min_evidence,
-        rows,
-        figures(asked, min_evidence),
-        questions.automatic,
-    )
-
-
 class KbResultStore:
-    """Reads and writes the results of all knowledge bases; they are deleted together with their knowledge base."""
+    """Reads the results that earlier versions wrote; they are deleted together with their knowledge base."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
@@ -180,11 +143,6 @@ class KbResultStore:
         except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
             raise KbResultNotFound(kb_id=kb_id, result_id=result_id) from error
         return known[1]
-
-    def save(self, result: KbResult) -> None:
-        folder = self._folder(result.kb_id)
-        folder.mkdir(parents=True, exist_ok=True)
-        write_json(folder / f"{result.result_id}.json", asdict(result), indent=1)
 
     def delete(self, kb_id: str, result_id: str) -> None:
         """Delete a result.

@@ -18,7 +18,7 @@ from chatbot_mvp.storage.files import write_json
 Origin = Literal["model", "rules", "person", "file", "chat"]
 """Source of a question: proposed by a model or by rules, written by a person, imported, or marked in the chat."""
 
-_ID = re.compile(r"[0-9A-Za-z-]{4,64}")
+SET_ID = re.compile(r"[0-9A-Za-z-]{4,64}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +128,7 @@ class QuestionSetStore:
         Raises:
             QuestionSetNotFound: there is no such set, or its file is unreadable.
         """
-        if not _ID.fullmatch(set_id):
+        if not SET_ID.fullmatch(set_id):
             raise QuestionSetNotFound(kb_id=kb_id, set_id=set_id)
         try:
             read: dict[str, Any] = json.loads((self._folder(kb_id) / f"{set_id}.json").read_text("utf-8"))

@@ -252,22 +252,21 @@ def test_without_a_language_model_nothing_is_judged_and_similarity_is_still_ther
     assert "judge" not in result.seconds
 
 
-def test_the_fingerprint_tells_models_and_judge_apart_and_is_the_pipelines_without_answers(
+def test_retrieval_generator_and_judge_have_a_fingerprint_each(
     settings: Settings, app_with: Callable[..., App]
 ) -> None:
-    def fingerprint(**changes: Any) -> str:
-        return str(app_with(Models("algo")).runs.plan_run(**changes).fingerprint)
+    def fingerprints(**changes: Any) -> tuple[str, str, str]:
+        plan = app_with(Models("algo")).runs.plan_run(**changes)
+        return plan.fingerprint, plan.generator_fingerprint, plan.judge_fingerprint
 
-    one = fingerprint()
-    assert fingerprint() == one
-    others = {
-        fingerprint(openai_model_name="otro"),
-        fingerprint(judge_metrics="faithfulness"),
-        fingerprint(ollama_model_name="otro"),
-        fingerprint(llm_temperature=0.5),
-        fingerprint(generation_enabled=False),
-    }
-    assert one not in others
-    assert len(others) == 5
-    plain = fingerprint(generation_enabled=False)
-    assert plain == fingerprint(generation_enabled=False, openai_model_name="otro")
+    def changed(**changes: Any) -> list[bool]:
+        return [one != other for one, other in zip(fingerprints(), fingerprints(**changes), strict=True)]
+
+    assert all(fingerprints())
+    assert fingerprints(generation_enabled=False) == (fingerprints()[0], "", "")
+    assert fingerprints(judge_metrics="")[2] == ""
+    assert changed(openai_model_name="otro") == [False, True, False]
+    assert changed(llm_temperature=0.5) == [False, True, False]
+    assert changed(judge_metrics="faithfulness") == [False, False, True]
+    assert changed(ollama_model_name="otro") == [False, False, True]
+    assert changed(kb_top_k=2) == [True, False, False]

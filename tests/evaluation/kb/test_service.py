@@ -23,8 +23,8 @@ from chatbot_mvp.errors import (
     RunBusy,
 )
 from chatbot_mvp.evaluation.kb.questions import KbQuestion, load_questions
-from chatbot_mvp.evaluation.kb.service import EvaluationJob
 from chatbot_mvp.evaluation.kb.sets import QuestionSet, SetQuestion
+from chatbot_mvp.evaluation.kb_service import EvaluationJob
 from chatbot_mvp.settings.model import Settings, load_settings
 from chatbot_mvp.settings.saved import save_provider, saved_provider
 from tests.conftest import Command
@@ -118,12 +118,13 @@ def test_a_run_is_recorded_with_what_was_found_and_survives_a_restart(app: App) 
     made = saved(app, kb_id)
     app.kb_evaluation.start(kb_id, made.set_id)
     job = ended(app, kb_id)
-    assert (job.kind, job.status.state, job.status.total) == ("run", "done", 3)
+    assert (job.kind, job.status.state, job.made) == ("run", "done", job.status.job_id)
     again = build_app(app.settings)
     result = again.kb_evaluation.result(kb_id, job.made)
     assert result == app.kb_evaluation.result(kb_id, job.made)
     assert [one.result_id for one in again.kb_evaluation.results(kb_id)] == [job.made]
     assert (result.set_id, result.strategy, result.min_evidence) == (made.set_id, "LEXICAL", 0.5)
+    assert (result.is_run, len(result.rows), again.archive.run(job.made).queries) == (True, 3, 3)
     assert result.summary == {"hit@1": 1.0, "hit@3": 1.0, "mrr": 1.0, "accepted": 1.0, "refused": 1.0}
     first = result.rows[0]
     assert (first.rank, first.right(0.5), first.right(1.01)) == (1, True, False)
@@ -131,9 +132,8 @@ def test_a_run_is_recorded_with_what_was_found_and_survives_a_restart(app: App) 
     assert KB[slice(*expected.highlights[0])] == "La dieta completa es de 48 euros."
     found = again.kb_evaluation.found(result, first)
     assert [KB[start:end] for start, end in found[0].highlights] == ["La dieta completa es de 48 euros."]
-    app.kb_evaluation.delete_result(kb_id, job.made)
     with pytest.raises(KbResultNotFound):
-        app.kb_evaluation.result(kb_id, job.made)
+        app.kb_evaluation.result(added(app, LATER), job.made)
 
 
 def test_proposals_are_made_in_the_background(app: App) -> None:
@@ -177,13 +177,15 @@ def test_one_thing_at_a_time_and_a_stop(app: App, monkeypatch: pytest.MonkeyPatc
     app.kb_evaluation.stop(job_id)
     assert ended(app, kb_id).status.state == "stopped"
     assert app.kb_evaluation.results(kb_id) == []
+    [begun] = app.archive.unfinished()
+    assert (begun.run_id, begun.queries) == (job_id, 5_000)
 
 
 def test_of_two_starts_at_once_one_is_queued_and_the_other_is_told(app: App, monkeypatch: pytest.MonkeyPatch) -> None:
     kb_id = added(app)
     made = saved(app, kb_id)
     go_on = threading.Event()
-    monkeypatch.setattr(app.kb_evaluation, "_run", lambda *_: go_on.wait(30))
+    monkeypatch.setattr(app.runs, "execute", lambda *_: go_on.wait(30))
     desk = app.kb_evaluation
     look = desk.jobs
 

@@ -1,0 +1,188 @@
+"""A knowledge base and its questions as a data set: the documents are its chunks, the judgements are paragraphs.
+
+A chunk is relevant to a question if it covers at least half of the expected paragraph, by offsets. One relevant chunk
+is enough, so that only hit@k and MRR are scored, over the passages that the chat would answer from.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+
+from chatbot_mvp.datasets import Dataset, Query
+from chatbot_mvp.evaluation.benchmark.corpus import RunCorpus, Scored
+from chatbot_mvp.evaluation.kb.questions import KbQuestion, auroc, places_of, unique_ids
+from chatbot_mvp.knowledge_base.service import KnowledgeBases
+from chatbot_mvp.knowledge_base.store import KbRecord
+from chatbot_mvp.llm.base import Completion
+from chatbot_mvp.metrics.decisions import ANSWERABLE, UNANSWERABLE, Decision
+from chatbot_mvp.metrics.registry import metrics_of, ranking_metrics
+from chatbot_mvp.metrics.spec import MetricSpec
+from chatbot_mvp.retrieval.factory import PipelineFactory
+from chatbot_mvp.retrieval.pipeline import Pipeline
+from chatbot_mvp.retrieval.trace import RetrievalTrace
+from chatbot_mvp.runs.payloads import Retrieved, Span, retrieved_of
+from chatbot_mvp.runs.records import QueryRecord, RunFolder
+from chatbot_mvp.runs.result import KB, RunResult
+from chatbot_mvp.settings.model import Settings
+from chatbot_mvp.storage.files import write_atomically
+from chatbot_mvp.types import Chunk, Document, ProgressCallback
+
+QUESTIONS = "questions.jsonl"
+"""File in the folder of a KB run: the questions as they were when it started, since a set may be edited later."""
+
+_FAMILIES = ("hit", "mrr")
+_DEEPEST = 3  # cutoff that is scored even if KB_TOP_K is smaller
+
+
+@dataclass(frozen=True)
+class KbCorpus(RunCorpus):
+    """The chunks of a knowledge base, and questions about it."""
+
+    kbs: KnowledgeBases
+    record: KbRecord
+    questions: Mapping[str, KbQuestion]
+    places: Mapping[str, tuple[Span, ...]]
+    """Question id -> where its expected paragraph occurs; empty if none is expected or it does not occur."""
+    origin: Mapping[str, Any]
+    """``set_id`` and ``set_name`` of the question set, and how many of its questions rules made (``automatic``)."""
+
+    kind: ClassVar[str] = KB
+    batch: ClassVar[int] = 1  # each question has a time of its own, as in the chat
+    keeps_context: ClassVar[bool] = True
+
+    def language(self, settings: Settings) -> str:
+        return self.record.language
+
+    def lock_path(self, settings: Settings) -> Path:
+        """A lock of the KB runs, so that a few questions do not wait for a long benchmark."""
+        return settings.kb_run_lock_path
+
+    def chunks(self) -> list[Chunk]:
+        return list(self.kbs.contents(self.record.kb_id).chunks)
+
+    def passages(self, doc_ids: Iterable[str]) -> list[Chunk]:
+        return [self._chunks[doc_id] for doc_id in doc_ids]
+
+    def pipeline(
+        self,
+        factory: PipelineFactory,
+        settings: Settings,
+        progress: ProgressCallback,
+        on_reply: Callable[[Completion], None],
+    ) -> Pipeline:
+        """Return the pipeline that the chat answers with, under the settings of the run."""
+        return self.kbs.pipeline_under(self.record.kb_id, settings, progress, on_reply)
+
+    def notes(self, query_id: str, trace: RetrievalTrace) -> Mapping[str, Any]:
+        """Return where the passages and the expected paragraph are, which pages highlight in the text."""
+        found = [hit.chunk for hit in trace.chunks_final]
+        return {
+            "passages": [[chunk.chunk_id, chunk.section, chunk.start, chunk.end] for chunk in found],
+            "places": [list(place) for place in self.places[query_id]],
+        }
+
+    def scored(self, query: Query, retrieved: Retrieved | None, settings: Settings) -> Scored:
+        relevant = self.dataset.qrels.get(query.query_id, {})
+        specs = _specs(settings)
+        threshold = settings.kb_min_evidence
+        if retrieved is None:
+            decisions = _decisions(Decision(query.question_type, 0.0, threshold))
+            return Scored((), tuple(relevant)[:1], dict.fromkeys([*specs, *decisions]))
+        ranking = retrieved.generation_doc_ids or ()
+        # One of the relevant chunks is enough: the one that this ranking has highest stands for the paragraph.
+        best = next((doc_id for doc_id in (*ranking, *retrieved.doc_ids, *relevant) if doc_id in relevant), None)
+        gold = {} if best is None else {best: 1}
+        evidence = (retrieved.evidence or 0.0) if ranking else 0.0
+        metrics = {name: spec.score(ranking, gold) for name, spec in specs.items()}
+        metrics |= _decisions(Decision(query.question_type, evidence, threshold))
+        return Scored(ranking, tuple(gold), metrics, evidence)
+
+    def completed(self, result: RunResult, retrieved: Mapping[str, QueryRecord]) -> RunResult:
+        evidence: dict[str, list[float]] = {kind: [] for kind in (ANSWERABLE, *UNANSWERABLE)}
+        for row in result.per_query:
+            if row.question_type in evidence and row.evidence is not None:
+                evidence[row.question_type].append(row.evidence)
+        taken = [sum(retrieved_of(record).seconds.values()) for record in retrieved.values() if record.status == "ok"]
+        return replace(
+            result,
+            auroc={kind: auroc(evidence[ANSWERABLE], evidence[kind]) for kind in UNANSWERABLE},
+            question_seconds={f"p{q}": float(np.percentile(taken, q)) for q in (50, 95)} if taken else {},
+        )
+
+    def facts(self) -> dict[str, Any]:
+        return {"kb_id": self.record.kb_id, "kb_sha256": self.record.sha256, **self.origin}
+
+    def keep(self, folder: RunFolder) -> None:
+        lines = "".join(f"{question.as_line()}\n" for question in self.questions.values())
+        write_atomically(folder.path / QUESTIONS, lines.encode("utf-8", "replace"))
+
+    @cached_property
+    def _chunks(self) -> dict[str, Chunk]:
+        return {chunk.chunk_id: chunk for chunk in self.chunks()}
+
+
+def kb_corpus(kbs: KnowledgeBases, kb_id: str, questions: Sequence[KbQuestion], origin: Mapping[str, Any]) -> KbCorpus:
+    """Make the data set of a knowledge base and questions about it.
+
+    Raises:
+        KbNotFound, KbUnreadable
+    """
+    record, text, chunks = kbs.store.record(kb_id), kbs.document(kb_id).text, kbs.contents(kb_id).chunks
+    ids = unique_ids([question.question_id for question in questions])
+    asked = {name: replace(question, question_id=name) for name, question in zip(ids, questions, strict=True)}
+    documents = {chunk.chunk_id: Document(chunk.chunk_id, chunk.section, chunk.text, kb_id) for chunk in chunks}
+    places: dict[str, tuple[Span, ...]] = {}
+    qrels: dict[str, dict[str, int]] = {}
+    for name, question in asked.items():
+        expects = question.kind in (None, ANSWERABLE)
+        places[name] = places_of(text, question.paragraph) if expects else ()
+        if places[name]:
+            relevant = _covering(chunks, places[name])
+            if not relevant:
+                # No chunk covers half of so long a paragraph. As a document of its own it is never found.
+                start, end = places[name][0]
+                relevant = [f"{kb_id}:{start}-{end}"]
+                documents[relevant[0]] = Document(relevant[0], question.heading or "", text[start:end], kb_id)
+            qrels[name] = dict.fromkeys(relevant, 1)
+    queries = tuple(
+        Query(name, question.question, next(iter(question.answers), ""), question_type=question.kind or "")
+        for name, question in asked.items()
+    )
+    sha256 = _identity(record, asked.values())
+    dataset = Dataset(f"{kb_id}/{origin['set_name']}", tuple(documents.values()), queries, qrels, sha256)
+    return KbCorpus(dataset, kbs, record, asked, places, origin)
+
+
+def _covering(chunks: Sequence[Chunk], places: Sequence[Span]) -> list[str]:
+    """Return the ids of the chunks that cover at least half of one of the places."""
+    return [
+        chunk.chunk_id
+        for chunk in chunks
+        if any(2 * (min(end, chunk.end) - max(start, chunk.start)) >= end - start for start, end in places)
+    ]
+
+
+def _identity(record: KbRecord, questions: Iterable[KbQuestion]) -> str:
+    """Return the SHA-256 of what decides the figures: the text, and each question without its heading."""
+    digest = hashlib.sha256(record.sha256.encode())
+    for question in questions:
+        digest.update(replace(question, heading=None).as_line().encode("utf-8", "surrogatepass") + b"\n")
+    return digest.hexdigest()
+
+
+def _specs(settings: Settings) -> dict[str, MetricSpec]:
+    found = ranking_metrics(max(_DEEPEST, settings.kb_top_k))
+    return {name: spec for name, spec in found.items() if spec.family in _FAMILIES}
+
+
+def _decisions(case: Decision) -> dict[str, float | None]:
+    """Return the decision metrics that apply to the kind of question."""
+    scores = {name: spec.score(case) for name, spec in metrics_of("decision").items()}
+    return {name: score for name, score in scores.items() if score is not None}

@@ -1,0 +1,133 @@
+"""Question sets of knowledge bases: created, checked, edited, imported, exported and deleted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from chatbot_mvp.errors import EmptyDataset
+from chatbot_mvp.evaluation.kb.questions import KbQuestion, load_questions, parse_questions, unique_ids
+from chatbot_mvp.evaluation.kb.sets import (
+    Origin,
+    QuestionSet,
+    QuestionSetStore,
+    SetCheck,
+    SetQuestion,
+    check_set,
+    new_question_id,
+)
+from chatbot_mvp.knowledge_base.service import KnowledgeBases
+from chatbot_mvp.settings.live import LiveSettings
+
+
+class QuestionSets:
+    """The question sets of all knowledge bases. Safe to share between sessions."""
+
+    def __init__(self, live: LiveSettings, kbs: KnowledgeBases) -> None:
+        self._live = live
+        self._kbs = kbs
+        self._sets = QuestionSetStore(live.current.kb_dir)
+
+    def sets(self, kb_id: str) -> list[QuestionSet]:
+        """Return the question sets of a knowledge base, newest first."""
+        return self._sets.all(kb_id)
+
+    def question_set(self, kb_id: str, set_id: str) -> QuestionSet:
+        """Return a question set.
+
+        Raises:
+            QuestionSetNotFound
+        """
+        return self._sets.load(kb_id, set_id)
+
+    def check(self, questions: QuestionSet) -> SetCheck:
+        """Check whether a set still fits the current text of its knowledge base.
+
+        Raises:
+            KbNotFound, KbUnreadable
+        """
+        record = self._kbs.store.record(questions.kb_id)
+        return check_set(questions, self._kbs.store.document(questions.kb_id).text, record.sha256)
+
+    def save(self, questions: QuestionSet) -> QuestionSet:
+        """Save a set and return it as saved. A set without an id is saved as a new one.
+
+        Raises:
+            KbNotFound, KbUnreadable
+        """
+        self._kbs.store.record(questions.kb_id)
+        return self._sets.save(replace(questions, questions=_unique_ids(questions.questions)))
+
+    def empty_set(self, kb_id: str, name: str) -> QuestionSet:
+        """Create and save a set without questions.
+
+        Raises:
+            KbNotFound, KbUnreadable
+        """
+        return self._sets.save(QuestionSet("", kb_id, name, self._kbs.store.record(kb_id).sha256))
+
+    def import_set(self, kb_id: str, name: str, content: bytes) -> QuestionSet:
+        """Create and save a set from the content of a question file.
+
+        Raises:
+            KbNotFound, KbUnreadable, EmptyDataset, DatasetFileUnreadable
+        """
+        record = self._kbs.store.record(kb_id)
+        questions = _of(parse_questions(name, content), "file")
+        return self.save(QuestionSet("", kb_id, Path(name).stem, record.sha256, questions=questions))
+
+    def copy_set(self, from_kb: str, set_id: str, kb_id: str) -> QuestionSet:
+        """Copy a set from another knowledge base, such as an earlier version.
+
+        The copy keeps the hash of the original's text, so that ``check`` reports the change until ``accept_kb``.
+
+        Raises:
+            KbNotFound, KbUnreadable, QuestionSetNotFound
+        """
+        return self.save(replace(self._sets.load(from_kb, set_id), kb_id=kb_id, set_id=""))
+
+    def accept_kb(self, questions: QuestionSet) -> QuestionSet:
+        """Record that a set has been reviewed against the current text of its knowledge base.
+
+        Raises:
+            KbNotFound, KbUnreadable
+        """
+        return self.save(replace(questions, kb_sha256=self._kbs.store.record(questions.kb_id).sha256))
+
+    def chat_questions(self, kb_id: str) -> tuple[SetQuestion, ...]:
+        """Return the questions that chat users have marked for the evaluation; empty if there are none.
+
+        Raises:
+            DatasetFileUnreadable
+        """
+        path = self._live.current.kb_dir / kb_id / "questions.jsonl"
+        try:
+            return _of(load_questions(path), "chat") if path.is_file() else ()
+        except EmptyDataset:
+            return ()
+
+    def export(self, questions: QuestionSet) -> str:
+        """Return the kept questions as the content of a question file, which ``kb evaluate`` reads."""
+        return "".join(f"{question.as_line()}\n" for question in questions.kept)
+
+    def delete_set(self, kb_id: str, set_id: str) -> None:
+        """Delete a set; its results stay.
+
+        Raises:
+            QuestionSetNotFound
+        """
+        self._sets.delete(kb_id, set_id)
+
+
+def _of(questions: Sequence[KbQuestion], origin: Origin) -> tuple[SetQuestion, ...]:
+    return tuple(SetQuestion(question, origin=origin) for question in questions)
+
+
+def _unique_ids(questions: Sequence[SetQuestion]) -> tuple[SetQuestion, ...]:
+    """Give a new id to questions whose id is missing or repeated, because ids identify the rows of a result."""
+    names = unique_ids([each.question.question_id or new_question_id() for each in questions])
+    return tuple(
+        replace(each, question=replace(each.question, question_id=name))
+        for each, name in zip(questions, names, strict=True)
+    )

@@ -1,0 +1,273 @@
+"""Evaluate knowledge bases, for pages and commands: make question sets and run them, both in the background."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from filelock import FileLock
+
+from chatbot_mvp.chat.citations import Source
+from chatbot_mvp.errors import ChatbotError, KbResultNotFound, RunBusy
+from chatbot_mvp.evaluation.archive import RunArchive
+from chatbot_mvp.evaluation.kb.from_dataset import kb_of_dataset
+from chatbot_mvp.evaluation.kb.passages import expected_passages, found_passages
+from chatbot_mvp.evaluation.kb.proposals import make_proposals
+from chatbot_mvp.evaluation.kb.question_sets import QuestionSets
+from chatbot_mvp.evaluation.kb.results import KbResult, KbResultStore, ResultRow
+from chatbot_mvp.evaluation.kb.run_results import KbRunResults, kb_figures
+from chatbot_mvp.evaluation.kb.sets import (
+    QuestionSet,
+)
+from chatbot_mvp.evaluation.service import RunService
+from chatbot_mvp.evaluation.sources import RunSources, kb_reference
+from chatbot_mvp.jobs.manager import JobManager, JobStatus
+from chatbot_mvp.knowledge_base.service import KnowledgeBases
+from chatbot_mvp.knowledge_base.store import KbRecord
+from chatbot_mvp.llm.providers import Providers
+from chatbot_mvp.runs.records import RunFolder
+from chatbot_mvp.settings.live import LiveSettings
+from chatbot_mvp.storage.clock import sortable_stamp
+from chatbot_mvp.types import ProgressCallback, ignore_progress
+
+PROPOSE, RUN = "propose", "run"
+_KEPT = 20  # ended jobs whose states stay on disk
+
+
+@dataclass(frozen=True)
+class EvaluationJob:
+    """A background job that proposes or runs questions about a knowledge base."""
+
+    status: JobStatus
+    kind: str
+    """"propose" or "run"."""
+    kb_id: str
+    made: str
+    """Id of the set that the job saves, or of the run, which is shown when it has finished."""
+
+
+class KbEvaluationService(QuestionSets):
+    """Evaluates knowledge bases. Safe to share between sessions: holds no state of a single user."""
+
+    def __init__(
+        self,
+        live: LiveSettings,
+        kbs: KnowledgeBases,
+        providers: Providers,
+        runs: RunService,
+        archive: RunArchive,
+        sources: RunSources,
+        jobs: JobManager,
+    ) -> None:
+        """
+        Args:
+            jobs: the queue of proposals and of runs over knowledge bases.
+        """
+        super().__init__(live, kbs)
+        self._model = providers.current()
+        self._earlier = KbResultStore(live.current.kb_dir)
+        self._results = KbRunResults(live.current.results_dir)
+        self._folder = live.current.kb_evaluation_jobs_dir
+        self._runs = runs
+        self._archive = archive
+        self._sources = sources
+        self._jobs = jobs
+
+    # --- proposals
+
+    def proposer(self) -> str:
+        """Return the name of the model that would propose questions; "" if there is none and rules are used."""
+        model = self._model
+        return "" if model.needs_evidence else model.name
+
+    def propose(self, kb_id: str, name: str, count: int, use_model: bool = True) -> str:
+        """Propose a question set in the background and return the job's id. A stop saves the questions found by then.
+
+        Raises:
+            KbNotFound, KbUnreadable
+        """
+        self._kbs.store.record(kb_id)
+        with self._one_job(kb_id):
+            made = sortable_stamp()
+            job_id = f"{made}-{PROPOSE}-{kb_id}"
+            self._jobs.submit(
+                job_id, name, lambda progress: self._make_set(kb_id, name, count, use_model, made, progress)
+            )
+        return job_id
+
+    def propose_now(
+        self, kb_id: str, count: int, use_model: bool = True, progress: ProgressCallback = ignore_progress
+    ) -> QuestionSet:
+        """Propose a question set in this thread, without saving it.
+
+        Raises:
+            KbNotFound, KbUnreadable, NothingProposed, ProposalsUnusable
+            ProviderError: an error that would make every request fail, before any question was found.
+            RunStopped: only if no question had been found by then.
+        """
+        found, _ = self._proposals(kb_id, "", count, use_model, progress)
+        return found
+
+    # --- runs
+
+    def references(self) -> dict[str, str]:
+        """Return reference -> name of the question sets that a run of any configuration can measure, newest first.
+
+        The names are distinct: knowledge base, set, and the end of the set's id.
+        """
+        return {
+            kb_reference(record.kb_id, one.set_id): f"{record.kb_name} · {one.name} · {one.set_id[-4:]}"
+            for record in self._kbs.records()
+            for one in self._sets.all(record.kb_id)
+            if one.kept
+        }
+
+    def keep_dataset(
+        self, reference: str, progress: ProgressCallback = ignore_progress
+    ) -> tuple[KbRecord, QuestionSet]:
+        """Keep a data set as a knowledge base with a question set, as ``kb_of_dataset`` makes them; save both.
+
+        Raises:
+            DatasetError, StorageError: nothing is kept.
+            UploadEmpty
+        """
+        dataset = self._sources.load(self._sources.find(reference), progress).dataset
+        record, questions = kb_of_dataset(self._kbs.store, dataset, self._live.current.kb_max_chars)
+        made = self.save(questions)
+        before = [one for one in self._sets.all(record.kb_id) if one.set_id != made.set_id]
+        if same := next((one for one in before if one.questions == made.questions), None):
+            self._sets.delete(record.kb_id, made.set_id)
+            return record, same
+        return record, made
+
+    def start(self, kb_id: str, set_id: str) -> str:
+        """Run a set's kept questions in the background and return the run's id, which is also that of the job.
+
+        Raises:
+            KbNotFound, KbUnreadable, QuestionSetNotFound, NoQuestionsKept, RunBusy
+            ConfigurationError: the settings cannot be used.
+        """
+        with self._one_job(kb_id):
+            run = self._runs.prepare(_as_chat(kb_reference(kb_id, set_id)))
+            name = self._sets.load(kb_id, set_id).name
+            self._jobs.submit(run.folder.run_id, name, lambda progress: self._runs.execute(run, progress))
+        return run.folder.run_id
+
+    def evaluate_file(
+        self, kb_id: str, questions: Path, progress: ProgressCallback = ignore_progress
+    ) -> dict[str, Any]:
+        """Run a question file on a knowledge base in this thread; return ``run_id`` and the figures of ``kb_figures``.
+
+        Raises:
+            KbNotFound, KbUnreadable, DatasetError
+            RunStopped: the records stay for a resume.
+        """
+        result = self._runs.run_now(progress, **_as_chat(kb_reference(kb_id, str(questions.resolve()))))
+        return {"run_id": result.run_id, **kb_figures(result)}
+
+    def results(self, kb_id: str) -> list[KbResult]:
+        """Return the finished runs of a knowledge base and the results of earlier versions, newest first."""
+        found = [*self._results.all(kb_id, self._archive.runs()[0]), *self._earlier.all(kb_id)]
+        return sorted(found, key=lambda result: result.started_at, reverse=True)
+
+    def result(self, kb_id: str, result_id: str) -> KbResult:
+        """Return a finished run as a result, or a result of an earlier version.
+
+        Raises:
+            KbResultNotFound
+        """
+        try:
+            return self._results.load(kb_id, result_id)
+        except KbResultNotFound:
+            return self._earlier.load(kb_id, result_id)
+
+    def delete_result(self, kb_id: str, result_id: str) -> None:
+        """Delete a result of an earlier version. Runs stay, like every other run.
+
+        Raises:
+            KbResultNotFound
+        """
+        self._earlier.delete(kb_id, result_id)
+
+    def found(self, result: KbResult, row: ResultRow) -> tuple[Source, ...]:
+        """Return the passages found for a question, as ``found_passages`` gives them.
+
+        Raises:
+            KbNotFound, KbUnreadable
+        """
+        return found_passages(self._kbs.store, result, row)
+
+    def expected(self, result: KbResult, row: ResultRow) -> tuple[Source, ...]:
+        """Return the passage that a question expects, as ``expected_passages`` gives it.
+
+        Raises:
+            KbNotFound, KbUnreadable
+        """
+        return expected_passages(self._kbs.store, result, row)
+
+    # --- jobs
+
+    def jobs(self, kb_id: str) -> list[EvaluationJob]:
+        """Return the jobs of a knowledge base, latest first, including those from before a restart."""
+        found = [self._job(status) for status in self._jobs.statuses()]
+        own = [job for job in found if job is not None and job.kb_id == kb_id]
+        return sorted(own, key=lambda job: (job.status.active, job.status.updated_at), reverse=True)
+
+    def stop(self, job_id: str) -> None:
+        """Ask a job to stop at the next point where it can stop safely."""
+        self._jobs.stop(job_id)
+
+    # --- the work itself
+
+    def _make_set(
+        self, kb_id: str, name: str, count: int, use_model: bool, set_id: str, progress: ProgressCallback
+    ) -> None:
+        found, ended_by = self._proposals(kb_id, name, count, use_model, progress)
+        self._sets.save(replace(found, set_id=set_id))
+        if ended_by is not None:
+            raise ended_by
+
+    def _proposals(
+        self, kb_id: str, name: str, count: int, use_model: bool, progress: ProgressCallback
+    ) -> tuple[QuestionSet, ChatbotError | None]:
+        model = self._model
+        chosen = model if use_model and not model.needs_evidence else None
+        return make_proposals(self._kbs, kb_id, name, count, chosen, progress)
+
+    @contextmanager
+    def _one_job(self, kb_id: str) -> Iterator[None]:
+        """Hold the right to submit a job of a knowledge base.
+
+        Raises:
+            RunBusy: a job of this knowledge base is active.
+        """
+        self._folder.mkdir(parents=True, exist_ok=True)
+        # Checking for an active job and queueing must be one step, also across processes.
+        with FileLock(self._folder / ".submit.lock"):
+            active = next((job for job in self.jobs(kb_id) if job.status.active), None)
+            if active is not None:
+                raise RunBusy(run_id=active.status.job_id)
+            self._prune()
+            yield
+
+    def _job(self, status: JobStatus) -> EvaluationJob | None:
+        folder = RunFolder(self._live.current.results_dir, status.job_id)
+        if folder.path.is_dir():
+            with suppress(ChatbotError, KeyError):
+                return EvaluationJob(status, RUN, folder.manifest().evaluation["kb_id"], status.job_id)
+        made, kind, kb_id = (*status.job_id.split("-", 2), "", "")[:3]
+        return EvaluationJob(status, kind, kb_id, made) if kind in (PROPOSE, RUN) else None
+
+    def _prune(self) -> None:
+        old = sorted((status for status in self._jobs.statuses() if not status.active), key=lambda s: s.updated_at)
+        for status in old[: -_KEPT or None]:
+            for path in self._folder.glob(f"{status.job_id}.*"):
+                path.unlink(missing_ok=True)
+
+
+def _as_chat(reference: str) -> dict[str, Any]:
+    """Return the settings of a run that measures the chat's retrieval on all questions."""
+    return {"mteb_dataset_name": reference, "eval_max_queries": 0, "dev_mode": False, "generation_enabled": False}
