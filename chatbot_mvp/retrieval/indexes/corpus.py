@@ -49,6 +49,11 @@ class CorpusIndex:
     def analyzer(self) -> Analyzer:
         return self.lexical.analyzer
 
+    @property
+    def documents(self) -> Sequence[Chunk]:
+        """The texts that the mention graph was made from, one per row."""
+        return self.kb.documents if self.kb is not None and self.kb.is_corpus else self.chunks
+
     @cached_property
     def source_chars(self) -> int:
         """Total length of the sources in characters, each measured up to the end of its last chunk."""
@@ -149,9 +154,7 @@ def _index_words(
         kb = build_bm25_index(chunks, language, _contexts(chunks, sources))
         chunks = sources = kb.chunks
         if kb.is_corpus:
-            # Without the line of the heading, so that a document is the same text here and in a data set.
-            texts = [kb.matcher.passages[kb.paragraphs.of(row)[0]].text for row in range(len(chunks))]
-            sources = [replace(chunk, text=text) for chunk, text in zip(chunks, texts, strict=True)]
+            sources = kb.documents
         if kb.contexts:
             sources = [
                 replace(chunk, text=f"{said}\n{chunk.text}") for chunk, said in zip(chunks, kb.contexts, strict=True)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 
@@ -76,6 +76,12 @@ class KbIndex:
         sections = {chunk.section for chunk in self.chunks}
         single = len(self.matcher.passages) == len(self.chunks) == len(sections) >= MIN_DOCUMENTS
         return single and not self.contexts and all(len(self.paragraphs.of(at)) == 1 for at in range(len(self.chunks)))
+
+    @cached_property
+    def documents(self) -> Sequence[Chunk]:
+        """The chunks of a corpus without the lines of their headings, as a data set has them (see ``is_corpus``)."""
+        texts = [self.matcher.passages[self.paragraphs.of(at)[0]].text for at in range(len(self.chunks))]
+        return [replace(chunk, text=text) for chunk, text in zip(self.chunks, texts, strict=True)]
 
     @cached_property
     def spoken(self) -> Mapping[str, str]:

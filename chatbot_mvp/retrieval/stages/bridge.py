@@ -42,7 +42,7 @@ class Bridge(Stage):
             self._second = SecondRound(
                 index.graph,
                 index.analyzer,
-                index.chunks,
+                index.documents,
                 lambda texts: dense.cache.embed(dense.embedder, texts, "query"),
                 dense.vectors,
             )
