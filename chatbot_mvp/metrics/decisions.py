@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 ANSWERABLE = "answerable"
 UNANSWERABLE = ("near", "far")
+NEAREST = 3
+"""Passages that strict mode shows if it does not answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +20,12 @@ class Decision:
     """Evidence score, 0-1."""
     threshold: float
     """Strict mode answers if the evidence is at least this (KB_MIN_EVIDENCE), 0-1."""
+    on_topic: bool = True
+    """False if strict mode refuses the question as one about something else, unless the evidence suffices."""
+    expects_passage: bool = False
+    """True if the passage that answers is known and stands in the knowledge base."""
+    rank: int | None = None
+    """Rank of that passage in the context, from 1; None if it is not there."""
 
 
 def accepted(case: Decision) -> float | None:
@@ -28,3 +36,16 @@ def accepted(case: Decision) -> float | None:
 def refused(case: Decision) -> float | None:
     """Return 1 if a question without an answer in the knowledge base is refused, 0 if it is answered; else None."""
     return float(case.evidence < case.threshold) if case.kind in UNANSWERABLE else None
+
+
+def useful(case: Decision) -> float | None:
+    """Return 1 if strict mode shows the passage that answers, else 0; None if it is not known.
+
+    An answer is based on the whole context. Without one, the three nearest passages are shown, and none for a question
+    about something else.
+    """
+    if not case.expects_passage:
+        return None
+    if case.evidence >= case.threshold:
+        return float(case.rank is not None)
+    return float(case.on_topic and case.rank is not None and case.rank <= NEAREST)

@@ -10,7 +10,7 @@ from chatbot_mvp.metrics.answers.accuracy import answer_contains, generation_sco
 from chatbot_mvp.metrics.answers.exact_match import exact_match
 from chatbot_mvp.metrics.answers.f1 import answer_f1
 from chatbot_mvp.metrics.answers.semantic_similarity import semantic_similarity
-from chatbot_mvp.metrics.decisions import accepted, refused
+from chatbot_mvp.metrics.decisions import accepted, refused, useful
 from chatbot_mvp.metrics.ranking.all_gold import all_gold_at
 from chatbot_mvp.metrics.ranking.average_precision import average_precision
 from chatbot_mvp.metrics.ranking.generation_context import generation_hit, generation_recall, reranker_rescue_count
@@ -42,6 +42,7 @@ _ROWS: tuple[MetricSpec, ...] = (
     MetricSpec("generation_hit", "context", generation_hit),
     MetricSpec("accepted", "decision", accepted, shown=Shown(82, ("compared", "tile", "column"))),
     MetricSpec("refused", "decision", refused, shown=Shown(84, ("compared", "tile", "column"))),
+    MetricSpec("useful", "decision", useful, shown=Shown(86, ("compared", "tile", "column"))),
     MetricSpec("reranker_rescue_count", "run", reranker_rescue_count, high=None),
     MetricSpec("generation_score", "answer", generation_score, shown=Shown(90, ("compared", "tile", "answer_column"))),
     MetricSpec("f1", "answer", answer_f1, shown=Shown(100, ("compared",))),

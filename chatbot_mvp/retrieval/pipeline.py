@@ -19,8 +19,10 @@ from chatbot_mvp.retrieval.indexes.corpus import CorpusIndex, growing_index
 from chatbot_mvp.retrieval.indexes.enrichment import ContextCache, enrich
 from chatbot_mvp.retrieval.indexes.lexical import INDEX_VERSION
 from chatbot_mvp.retrieval.indexes.vector_store import VectorStoreChoice
+from chatbot_mvp.retrieval.late.weights import late_weights
 from chatbot_mvp.retrieval.stages.base import RetrievalConfig, Selection, Stage
 from chatbot_mvp.retrieval.stages.expansion import Expansion
+from chatbot_mvp.retrieval.stages.late_interaction import LateInteraction
 from chatbot_mvp.retrieval.stages.llm_expansion import LlmExpansion, QueryExpander
 from chatbot_mvp.retrieval.stages.rerank import Rerank, Reranker, make_reranker
 from chatbot_mvp.retrieval.strategies import STRATEGIES, get_strategy
@@ -29,7 +31,7 @@ from chatbot_mvp.settings.model import LOCAL_EMBEDDER, Settings
 from chatbot_mvp.text import ANALYSIS_VERSION
 from chatbot_mvp.types import Chunk, ProgressCallback, ignore_progress
 
-PIPELINE_VERSION = 4
+PIPELINE_VERSION = 5
 """Part of the fingerprint. Raise it with every code change that alters the results of unchanged settings."""
 
 _SELECTION_KNOBS = ("kb_top_k", "kb_min_score", "kb_max_context_chars", "kb_large_context_chars")
@@ -135,6 +137,8 @@ def fingerprint(config: RetrievalConfig, language: str = "") -> str:
         identity["links"] = [GRAPH_VERSION, weights_key()]
     if strategy.needs_vectors and config.embedding_model_name == LOCAL_EMBEDDER:
         identity["local_model"] = MODEL_ID  # its vectors differ from those of earlier versions
+        if LateInteraction in strategy.stages:
+            identity["late"] = late_weights().key
     if language and (strategy.finds_by_words or config.reranker):
         identity["language"] = language
     return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:12]

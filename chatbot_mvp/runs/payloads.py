@@ -43,6 +43,8 @@ class Retrieved:
     """Ids of the retrieved documents, best first."""
     scores: tuple[float, ...] = ()
     evidence: float | None = None
+    topic: float | None = None
+    """As ``RetrievalTrace.topic``."""
     seconds: dict[str, float] = field(default_factory=dict)
     """Stage -> duration in seconds."""
     gold: GoldRanks = field(default_factory=GoldRanks)

@@ -109,6 +109,7 @@ def _record(run: PreparedRun, query: Query, trace: RetrievalTrace) -> QueryRecor
         "doc_ids": _ids(hits),
         "scores": [round(hit.score, 6) for hit in hits],
         "evidence": trace.evidence,
+        "topic": trace.topic,
         "seconds": {record.stage: round(record.seconds, 6) for record in trace.records},
         **run.corpus.notes(query.query_id, trace),
     }

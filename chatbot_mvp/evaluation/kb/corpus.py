@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from chatbot_mvp.chat.relevance import MIN_TOPIC
 from chatbot_mvp.datasets import Dataset, Query
 from chatbot_mvp.evaluation.benchmark.corpus import RunCorpus, Scored
 from chatbot_mvp.evaluation.kb.questions import KbQuestion, auroc, places_of, unique_ids
@@ -101,7 +102,10 @@ class KbCorpus(RunCorpus):
         gold = {} if best is None else {best: 1}
         evidence = (retrieved.evidence or 0.0) if ranking else 0.0
         metrics = {name: spec.score(ranking, gold) for name, spec in specs.items()}
-        metrics |= _decisions(Decision(query.question_type, evidence, threshold))
+        on_topic = retrieved.topic is None or retrieved.topic >= MIN_TOPIC
+        rank = ranking.index(best) + 1 if best in ranking else None
+        expects = query.question_type == ANSWERABLE and bool(relevant)
+        metrics |= _decisions(Decision(query.question_type, evidence, threshold, on_topic, expects, rank))
         return Scored(ranking, tuple(gold), metrics, evidence)
 
     def completed(self, result: RunResult, retrieved: Mapping[str, QueryRecord]) -> RunResult:

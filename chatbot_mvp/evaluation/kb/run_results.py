@@ -60,9 +60,9 @@ def kb_figures(result: RunResult) -> dict[str, Any]:
     """Return the figures of a KB run, as ``kb evaluate`` prints them. A figure that cannot be computed is None.
 
     Returns:
-        ``questions`` {kind: n}; ``accepted`` {kind: share with evidence >= KB_MIN_EVIDENCE}; ``hit@1``, ``hit@3`` and
-        ``mrr`` over the questions whose paragraph is in the knowledge base; ``scored`` their number; ``auroc`` {near,
-        far}: evidence of the answerable against those; ``seconds_per_question_p50``, ``_p95``.
+        ``questions`` {kind: n}; ``accepted`` {kind: share with evidence >= KB_MIN_EVIDENCE}; ``hit@1``, ``hit@3``,
+        ``mrr`` and ``useful`` over the questions whose paragraph is in the knowledge base; ``scored`` their number;
+        ``auroc`` {near, far}: evidence of the answerable against those; ``seconds_per_question_p50``, ``_p95``.
     """
     accepted: dict[str, list[float]] = {}
     for row in result.per_query:
@@ -73,7 +73,7 @@ def kb_figures(result: RunResult) -> dict[str, Any]:
     return {
         "questions": dict(Counter(row.question_type or "unknown" for row in result.per_query)),
         "accepted": {kind: sum(values) / len(values) for kind, values in accepted.items()},
-        **{name: result.metrics.get(name) for name in ("hit@1", "hit@3", "mrr")},
+        **{name: result.metrics.get(name) for name in ("hit@1", "hit@3", "mrr", "useful")},
         "scored": result.scored.get("mrr", (0, 0))[0],
         "auroc": {kind: result.auroc.get(kind) for kind in UNANSWERABLE},
         **{f"seconds_per_question_{name}": result.question_seconds.get(name) for name in ("p50", "p95")},
