@@ -204,9 +204,10 @@ def test_a_question_overtakes_a_corpus(fast: TransformerEmbedder) -> None:
 
 def test_ctrl_c_ends_a_corpus_within_a_second(models_dir: Path) -> None:
     script = f"""
-import time
+import signal
 from pathlib import Path
 from chatbot_mvp.embedding.e5.embedder import local_e5
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell ignores it in what it starts in the background
 model = local_e5(Path({str(models_dir)!r}), 0)
 try:
     print("begun", flush=True)

@@ -45,7 +45,7 @@ def test_files_of_one_upload_are_one_kb_and_each_has_its_state(app: App) -> None
     [record] = app.kbs.records()
     assert (record.kb_id, record.kb_name) == (upload.kb_id, "comedor.docx +1")
     [source, *_] = app.answering.ask(record.kb_id, "¿A cuánto se paga el kilómetro?").sources
-    assert source.chunk.section == "viajes.pdf > Gastos de viaje"
+    assert source.chunk.section == "viajes > Gastos de viaje"
     place = app.kbs.place(record.kb_id, source.highlights[0][0])
     assert place is not None
     assert (place.file, place.page) == ("viajes.pdf", 1)

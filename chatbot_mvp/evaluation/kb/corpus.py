@@ -26,6 +26,7 @@ from chatbot_mvp.metrics.decisions import ANSWERABLE, UNANSWERABLE, Decision
 from chatbot_mvp.metrics.registry import metrics_of, ranking_metrics
 from chatbot_mvp.metrics.spec import MetricSpec
 from chatbot_mvp.retrieval.factory import PipelineFactory
+from chatbot_mvp.retrieval.kb.passages import join_pieces
 from chatbot_mvp.retrieval.pipeline import Pipeline
 from chatbot_mvp.retrieval.trace import RetrievalTrace
 from chatbot_mvp.runs.payloads import Retrieved, Span, retrieved_of
@@ -66,7 +67,7 @@ class KbCorpus(RunCorpus):
         return settings.kb_run_lock_path
 
     def chunks(self) -> list[Chunk]:
-        return list(self.kbs.contents(self.record.kb_id).chunks)
+        return searched_chunks(self.kbs, self.record.kb_id)
 
     def passages(self, doc_ids: Iterable[str]) -> list[Chunk]:
         return [self._chunks[doc_id] for doc_id in doc_ids]
@@ -138,7 +139,7 @@ def kb_corpus(kbs: KnowledgeBases, kb_id: str, questions: Sequence[KbQuestion], 
     Raises:
         KbNotFound, KbUnreadable
     """
-    record, text, chunks = kbs.store.record(kb_id), kbs.document(kb_id).text, kbs.contents(kb_id).chunks
+    record, text, chunks = kbs.store.record(kb_id), kbs.document(kb_id).text, searched_chunks(kbs, kb_id)
     ids = unique_ids([question.question_id for question in questions])
     asked = {name: replace(question, question_id=name) for name, question in zip(ids, questions, strict=True)}
     documents = {chunk.chunk_id: Document(chunk.chunk_id, chunk.section, chunk.text, kb_id) for chunk in chunks}
@@ -162,6 +163,11 @@ def kb_corpus(kbs: KnowledgeBases, kb_id: str, questions: Sequence[KbQuestion], 
     sha256 = _identity(record, asked.values())
     dataset = Dataset(f"{kb_id}/{origin['set_name']}", tuple(documents.values()), queries, qrels, sha256)
     return KbCorpus(dataset, kbs, record, asked, places, origin)
+
+
+def searched_chunks(kbs: KnowledgeBases, kb_id: str) -> list[Chunk]:
+    """Return the chunks that a search can find: the pieces of a long paragraph are one chunk there."""
+    return join_pieces(kbs.contents(kb_id).chunks)
 
 
 def _covering(chunks: Sequence[Chunk], places: Sequence[Span]) -> list[str]:

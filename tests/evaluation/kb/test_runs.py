@@ -205,7 +205,7 @@ def test_two_runs_over_the_same_questions_are_compared_listed_and_exported(app: 
     other = run(app, asked, kb_min_evidence=1.0, kb_top_k=1)
     comparison = app.archive.compare([one.run_id, other.run_id])
     deltas = {delta.metric: delta for delta in comparison.runs[0].metrics}
-    assert list(deltas) == ["hit@1", "mrr", "accepted", "refused"]
+    assert list(deltas) == ["hit@1", "mrr", "accepted", "refused", "useful"]
     assert [change.query_id for change in deltas["accepted"].worsened] == ["a", "b"]
     [field] = fields(app.archive.runs()[0])
     assert (field.kind, len(field.runs)) == (KB, 2)
@@ -312,3 +312,12 @@ def test_a_run_that_needs_a_language_model_counts_its_requests(settings: Setting
     app = fake_app(changed, lambda _: FakeEmbedder(), DemoModel, model)
     result = run(app, reference(app, small(app)))
     assert result.usage.phases["retrieval"].calls > 0
+
+
+def test_a_paragraph_that_is_longer_than_a_chunk_is_found(app: App) -> None:
+    """The pieces of such a paragraph are one chunk in a search, whose id no piece has."""
+    sentences = " ".join(f"En el tramo {number} del canal hay una compuerta de hierro." for number in range(60))
+    filler = "\n\n".join(f"## Sala {number}\n\nEl museo guarda relojes de la sala {number}." for number in range(5))
+    kb_id = app.kbs.add("canal.md", f"# Guía\n\n## Canal\n\n{sentences}\n\n{filler}".encode()).kb_id
+    asked = reference(app, kb_id, (KbQuestion("q", "¿Qué compuerta hay en el canal?", "answerable", sentences),))
+    assert run(app, asked).metrics["hit@1"] == 1.0
