@@ -6,25 +6,28 @@ Nothing here is an answer: the passages are shown apart from the sources of answ
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
+import numpy as np
 from rapidfuzz.distance import OSA
 
 from chatbot_mvp.chat.citations import Source
 from chatbot_mvp.knowledge_base.suggestions import ABOUT, heading_topic, small
 from chatbot_mvp.retrieval.indexes.corpus import CorpusIndex
 from chatbot_mvp.retrieval.stages.expansion import CORRECTIONS, expansion_weights
-from chatbot_mvp.retrieval.trace import Hit, RetrievalTrace
+from chatbot_mvp.retrieval.stages.kb_cosines import Closeness, sentence_closeness
+from chatbot_mvp.retrieval.stages.kb_score import scaled
+from chatbot_mvp.retrieval.trace import RetrievalTrace
 from chatbot_mvp.text import Analyzer, fold, sentences
 from chatbot_mvp.types import Chunk
 
 MAX_PASSAGES = 3
+_MIN_SHARE = 0.1
+"""Passages below this share (0-1) of the best passage's score are not near."""
 MAX_CHARS = 500
 """A longer paragraph is cut to its best sentence and the sentences around it, at most this many characters."""
-_MIN_SHARE = 0.5
-"""Passages below this share (0-1) of the best passage's score are not near."""
 _MAX_HEADINGS = 2
 _MIN_HEADING = 0.5
 """A heading is near if the question has at least this share (0-1) of its terms, weighted by idf."""
@@ -74,7 +77,7 @@ def find_nearest(question: str, trace: RetrievalTrace, index: CorpusIndex, relev
     weights = {term: weight * index.idf(term) for term, weight in found.items()}
     passages = tuple(
         Source(number, piece, tuple(_occurrences(piece, weights, analyzer)))
-        for number, piece in enumerate(_pieces(trace, weights, analyzer), 1)
+        for number, piece in enumerate(_pieces(trace, index, weights), 1)
     )
     present = {term for source in passages for term in analyzer.terms(source.chunk.index_text)}
     missing: dict[str, str] = {}
@@ -91,13 +94,16 @@ def find_nearest(question: str, trace: RetrievalTrace, index: CorpusIndex, relev
     )
 
 
-def _pieces(trace: RetrievalTrace, weights: Mapping[str, float], analyzer: Analyzer) -> list[Chunk]:
+def _pieces(trace: RetrievalTrace, index: CorpusIndex, weights: Mapping[str, float]) -> list[Chunk]:
     """Return the best paragraph of each of the best chunks; chunks that overlap may share one."""
     stitched = set(trace.chunks_added_by_stitching)
-    hits = [hit for hit in trace.chunks_final if hit.chunk.chunk_id not in stitched]
+    closeness = sentence_closeness(trace, index)
+    best = max((hit.score for hit in trace.chunks_final), default=0.0)
     pieces: list[Chunk] = []
-    for hit in hits:
-        piece = _best_piece(hit.chunk, weights, analyzer) if _is_near(hit, hits) else None
+    for hit in trace.chunks_final:
+        piece = None
+        if hit.chunk.chunk_id not in stitched and hit.score >= _MIN_SHARE * best:
+            piece = _best_piece(hit.chunk, weights, index.analyzer, closeness)
         if piece is not None and not any(_overlap(piece, other) for other in pieces):
             pieces.append(piece)
         if len(pieces) == MAX_PASSAGES:
@@ -105,26 +111,31 @@ def _pieces(trace: RetrievalTrace, weights: Mapping[str, float], analyzer: Analy
     return pieces
 
 
-def _is_near(hit: Hit, hits: Sequence[Hit]) -> bool:
-    best = max(other.score for other in hits)
-    return best <= 0 or hit.score >= _MIN_SHARE * best
-
-
 def _overlap(one: Chunk, other: Chunk) -> bool:
     return one.doc_id == other.doc_id and one.start < other.end and other.start < one.end
 
 
-def _best_piece(chunk: Chunk, weights: Mapping[str, float], analyzer: Analyzer) -> Chunk | None:
-    """Return the chunk's paragraph that has most of the question's weight; None if the chunk is a heading only."""
+def _best_piece(
+    chunk: Chunk, weights: Mapping[str, float], analyzer: Analyzer, closeness: Closeness | None
+) -> Chunk | None:
+    """Return the chunk's paragraph nearest to the question; None if the chunk is a heading only.
 
-    def weight(start: int, end: int) -> float:
-        return sum(weights.get(term, 0.0) for term in set(analyzer.terms(chunk.text[start:end])))
+    A paragraph counts by its share of the question's weight, plus, with vectors, by its closest sentence (0-1 over the
+    chunk).
+    """
+    total = sum(weights.values()) or 1.0
+
+    def share(start: int, end: int) -> float:
+        return sum(weights.get(term, 0.0) for term in set(analyzer.terms(chunk.text[start:end]))) / total
 
     paragraphs = _paragraphs(chunk.text)
     if not paragraphs:
         return None
-    best = max(paragraphs, key=lambda spans: weight(spans[0][0], spans[-1][1]))
-    row = max(range(len(best)), key=lambda row: weight(*best[row]))
+    spans = [span for paragraph in paragraphs for span in paragraph]
+    near = scaled(np.array(closeness([chunk.text[start:end] for start, end in spans]))) if closeness else np.zeros(1)
+    close = dict(zip(spans, near.tolist(), strict=closeness is not None))
+    best = max(paragraphs, key=lambda own: share(own[0][0], own[-1][1]) + max(close.get(span, 0.0) for span in own))
+    row = max(range(len(best)), key=lambda row: share(*best[row]) + close.get(best[row], 0.0))
     first = last = row
     while last + 1 < len(best) and best[last + 1][1] - best[first][0] <= MAX_CHARS:
         last += 1

@@ -190,7 +190,7 @@ def test_chunks_that_overlap_show_a_paragraph_once(settings: Settings) -> None:
 
 def test_a_passage_far_below_the_best_one_is_not_near(settings: Settings) -> None:
     pipeline, trace = searched(MANUAL, "¿Cuánto cuesta cada día de retraso?", settings)
-    scores = [1.0, 0.1, 0.05]
+    scores = [1.0, 0.05, 0.02]
     hits = tuple(replace(hit, score=score) for hit, score in zip(trace.chunks_final, scores, strict=False))
     assert len(hits) > 1
     assert len(find_nearest("¿?", replace(trace, chunks_final=hits), pipeline.index, None).passages) == 1

@@ -230,7 +230,7 @@ def said(page: AppTest, *parts: str) -> list[bool]:
             "es",
             (
                 "**Respondida · 1 fuente**",
-                "**Sin respuesta en el documento · 2 pasajes",
+                "**Sin respuesta en el documento · 3 pasajes",
                 "trata de otro asunto",
             ),
             "**Lo más cercano en el documento**",
@@ -238,7 +238,7 @@ def said(page: AppTest, *parts: str) -> list[bool]:
         ),
         (
             "en",
-            ("**Answered · 1 source**", "**No answer in the document · 2 passages", "is about something else"),
+            ("**Answered · 1 source**", "**No answer in the document · 3 passages", "is about something else"),
             "**Nearest in the document**",
             ("1 answered", "1 without an answer", "1 about something else"),
         ),

@@ -41,7 +41,11 @@ def window_cosines(trace: RetrievalTrace, side: DenseSide | None) -> Scores | No
     return _last.cosines
 
 
-def sentence_closeness(trace: RetrievalTrace, index: CorpusIndex) -> Callable[[Sequence[str]], Sequence[float]] | None:
+Closeness = Callable[[Sequence[str]], Sequence[float]]
+"""Returns the question's cosine with each of some texts."""
+
+
+def sentence_closeness(trace: RetrievalTrace, index: CorpusIndex) -> Closeness | None:
     """Return a function that gives the question's cosine with sentences of the context; None without vectors.
 
     The vectors of the sentences are those of the index, so nothing is embedded. A text that is no sentence of the
