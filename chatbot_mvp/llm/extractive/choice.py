@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+import numpy.typing as npt
 
 from chatbot_mvp.llm.base import Grounding
 from chatbot_mvp.llm.extractive.chain import Ties, ties
@@ -41,7 +42,7 @@ _SUPPORTS = 12
 
 
 def choose(grounding: Grounding) -> list[Unit]:
-    """Return one to three units that answer the question; empty if no unit shares a term with it."""
+    """Return one to three units that answer the question; empty if none resembles it (see ``_eligible``)."""
     reader = Reader(grounding.language)
     units = _new_ones(grounding, reader)
     if not units:
@@ -50,7 +51,9 @@ def choose(grounding: Grounding) -> list[Unit]:
     scores = compare(grounding, units, wanted, reader)
     single = scores.cover @ scores.weights + FIT * scores.fit + CLOSE * scores.closeness
     single /= 1 + RANK * scores.passage
-    single[~scores.own.any(axis=1)] = -np.inf
+    single[~_eligible(scores)] = -np.inf
+    if not scores.own.any():
+        single += FIRST * scores.first  # a section begins with what it is about
     best = float(single.max())
     if not np.isfinite(best):
         return []
@@ -65,6 +68,18 @@ def choose(grounding: Grounding) -> list[Unit]:
         if not any(units[row].overlaps(other) for other in keep):
             keep.append(units[row])
     return sorted(keep, key=lambda unit: (unit.passage, unit.spans[-1]))
+
+
+def _eligible(scores: Scores) -> npt.NDArray[np.bool_]:
+    """Return which units may be quoted: those with a term of the question.
+
+    If there is none, those whose heading or lead-in has one; if there is none either, all units, if they are compared
+    in meaning.
+    """
+    for match in (scores.own, scores.cover):
+        if match.any():
+            return np.array(match.any(axis=1), bool)
+    return np.full(len(scores.units), bool(scores.closeness.any()))
 
 
 def _new_ones(grounding: Grounding, reader: Reader) -> list[Unit]:

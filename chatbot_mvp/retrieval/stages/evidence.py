@@ -22,6 +22,9 @@ from chatbot_mvp.retrieval.stages.late_evidence import LATE_FEATURES, late_featu
 from chatbot_mvp.retrieval.trace import Hit, RetrievalTrace
 
 WEIGHTS_PATH = Path(__file__).with_name("evidence_weights.json")
+NAMED_HEADING = 0.75
+"""Least evidence of a question that names the heading of its first chunk: the section is about it. No question that the
+weights were fitted on is like that, and the chat suggests such questions itself."""
 _PASSAGES = 3
 
 
@@ -78,8 +81,17 @@ def judge(trace: RetrievalTrace, index: CorpusIndex) -> Judgement:
     ]
     name = usable[-1]
     evidence, topic = (logistic(features, fitted[name][score], fitted["max_z"]) for score in ("evidence", "topic"))
+    if _names_heading(trace, index):
+        evidence, topic = max(evidence, NAMED_HEADING), 1.0
     rounded = {feature: round(value, 4) for feature, value in features.items()}
     return Judgement(evidence, topic, {**notes, "model": name, "topic": round(topic, 4), **rounded})
+
+
+def _names_heading(trace: RetrievalTrace, index: CorpusIndex) -> bool:
+    """Return whether a heading of the first chunk has all terms of the question ("¿Qué hay sobre vacaciones?")."""
+    terms = set(index.analyzer.terms(trace.query))
+    headings = trace.chunks_final[0].chunk.section.split(" > ")
+    return any(terms <= set(index.analyzer.terms(heading)) for heading in headings)
 
 
 def kb_features(trace: RetrievalTrace, index: CorpusIndex) -> dict[str, float]:

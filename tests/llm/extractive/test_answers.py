@@ -277,3 +277,18 @@ def test_similarity_in_meaning_finds_the_sentence_that_shares_no_rare_word() -> 
 
 def test_the_same_question_gets_the_same_answer() -> None:
     assert len({reply("¿Qué hace el taller?", TALLER, *CONSERVAS).text for _ in range(5)}) == 1
+
+
+def test_a_question_about_a_heading_gets_the_beginning_of_its_section() -> None:
+    care = ("Cuidados", "La descalcificación se hace cada 200 cafés. Aclare con dos depósitos llenos.")
+    assert reply("¿Qué hay sobre cuidados?", care).text.startswith("La descalcificación se hace cada 200 cafés.")
+
+
+def test_without_a_common_word_the_sentence_that_is_closest_in_meaning_is_quoted() -> None:
+    text = "El depósito admite 1,4 litros. El aparato se apaga solo tras nueve minutos."
+    chunk = Chunk("c", "d", "Uso", text, 0, len(text))
+    grounding = Grounding(
+        "¿Cuánto tarda en desconectarse?", (chunk,), "es", lambda all: [0.9 * ("apaga" in t) for t in all]
+    )
+    assert DemoModel().complete(ChatRequest((), grounding=grounding)).text.startswith("El aparato se apaga")
+    assert not reply("¿Cuánto tarda en desconectarse?", ("Uso", text)).text

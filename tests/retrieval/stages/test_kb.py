@@ -9,7 +9,7 @@ import pytest
 from chatbot_mvp.documents.chunking import chunk_document
 from chatbot_mvp.embedding.base import Vectors
 from chatbot_mvp.retrieval.pipeline import Pipeline, growing_pipeline
-from chatbot_mvp.retrieval.stages.evidence import MODELS, WEIGHTS_PATH, logistic
+from chatbot_mvp.retrieval.stages.evidence import MODELS, NAMED_HEADING, WEIGHTS_PATH, logistic
 from chatbot_mvp.retrieval.stages.fusion import adaptive_alpha, weighted_scores
 from chatbot_mvp.retrieval.stages.kb_evidence import DENSE_FEATURES, LEXICAL_FEATURES, evidence_features
 from chatbot_mvp.retrieval.trace import Hit
@@ -124,6 +124,13 @@ def test_evidence_tells_inside_from_outside_over_three_sections(
     scores = [trace.evidence or 0.0 for trace in traces]
     assert scores[0] >= settings.kb_min_evidence > scores[1]
     assert scores[2:] == [0.0, 0.0]
+
+
+@pytest.mark.parametrize("question", ["¿Qué hay sobre vacaciones?", "vacaciones"])
+def test_a_question_that_names_a_heading_has_enough_evidence(settings: Settings, question: str) -> None:
+    [trace] = pipeline_of(settings, "LEXICAL").retrieve([question])
+    assert (trace.evidence or 0.0) >= NAMED_HEADING
+    assert trace.topic == 1.0
 
 
 def test_features_of_vectors_are_there_only_with_vectors(settings: Settings) -> None:
