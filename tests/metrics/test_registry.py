@@ -32,7 +32,7 @@ def test_the_metrics_that_runs_are_compared_by_stand_in_a_fixed_order() -> None:
     ragas = [name for name, spec in known_metrics.METRICS.items() if spec.takes == "row"]
     assert [name for name in COMPARED if name not in ragas] == [
         *("hit@1", "recall@5", "recall@10", "all_gold@5", "ndcg@10", "mrr", "map"),
-        *("generation_recall", "accepted", "refused", "generation_score", "f1", "exact_match", "accuracy"),
+        *("generation_recall", "accepted", "refused", "useful", "generation_score", "f1", "exact_match", "accuracy"),
         *("faithfulness", "semantic_similarity"),
     ]
     assert list(COMPARED[: len(ragas)]) == ragas
