@@ -96,9 +96,7 @@ def _as_bytes(tokens: Vectors) -> bytes:
 
 
 def _from_bytes(content: bytes, dimensions: int) -> Int8:
-    tokens = np.frombuffer(content, np.int8).reshape(-1, dimensions)
-    # A text may have no token, such as one that consists of control characters. It then resembles nothing.
-    return tokens if len(tokens) else np.zeros((1, dimensions), np.int8)
+    return np.frombuffer(content, np.int8).reshape(-1, dimensions)
 
 
 def _parts(items: Iterable[tuple[bytes, str]]) -> Iterator[list[tuple[bytes, str]]]:

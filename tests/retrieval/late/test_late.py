@@ -1,0 +1,130 @@
+"""Late interaction compares a question with paragraphs token by token."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from chatbot_mvp.app import App, build_app
+from chatbot_mvp.embedding.base import TokenEmbedder, TokenStates
+from chatbot_mvp.embedding.e5.embedder import local_e5
+from chatbot_mvp.errors import RunStopped
+from chatbot_mvp.retrieval.indexes.corpus import tokens_cache_path
+from chatbot_mvp.retrieval.late.matching import SCALE, closest_tokens, grouped
+from chatbot_mvp.retrieval.late.passages import PassageTokens
+from chatbot_mvp.retrieval.late.weights import late_weights
+from chatbot_mvp.retrieval.stages.late_interaction import PART, LateInteraction
+from chatbot_mvp.settings.model import Settings
+from chatbot_mvp.types import Progress, ignore_progress
+from tests.fakes import FakeEmbedder, fake_app
+
+TEXTS = ["Vacaciones\nCada persona dispone de 23 días.", "El molino muele trigo.", "\x00"]
+
+
+@pytest.fixture(scope="module")
+def embedder(models_dir: Path) -> TokenEmbedder:
+    found = local_e5(models_dir, 1)
+    assert isinstance(found, TokenEmbedder)
+    return found
+
+
+@pytest.fixture
+def tokens(tmp_path: Path, embedder: TokenEmbedder) -> PassageTokens:
+    return PassageTokens(tmp_path / "tokens.sqlite", embedder, late_weights())
+
+
+def test_max_sim_by_hand() -> None:
+    """Two question tokens, two texts of two and one tokens, in units of 1 / SCALE."""
+    question = np.array([[1.0, 0.0], [0.0, 1.0]], np.float32)
+    texts = [np.array([[SCALE / 2, 0], [0, SCALE / 4]], np.int8), np.array([[SCALE / 8, SCALE / 2]], np.int8)]
+    closest = closest_tokens(question, texts)
+    np.testing.assert_allclose(closest, [[0.5, 0.125], [0.25, 0.5]])
+    both = [np.array([0, 1]), np.array([1])]
+    np.testing.assert_allclose(grouped(closest, both), [[0.5, 0.125], [0.5, 0.5]])
+
+
+def test_special_tokens_and_prefix_are_no_content(embedder: TokenEmbedder) -> None:
+    alone, doubled = embedder.text_tokens(["molino", "molino molino"], "query")
+    assert 2 * len(alone.states) == len(doubled.states) == len(doubled.rarity)
+    [passage] = embedder.text_tokens(["molino"], "passage")
+    assert len(passage.states) == len(alone.states)
+
+
+def test_all_windows_of_a_long_text_are_read(embedder: TokenEmbedder) -> None:
+    [tokens] = embedder.text_tokens(["molino " * 900], "passage")
+    assert len(tokens.states) == len(tokens.rarity) > 900
+
+
+def test_shares_of_a_question_add_up_and_rare_tokens_count_more(embedder: TokenEmbedder) -> None:
+    weights = late_weights()
+    [question] = embedder.text_tokens(["¿Cuántos días de vacaciones?"], "query")
+    assert weights.shares(question).sum() == pytest.approx(1.0)
+    states = np.repeat(question.states[:1], 2, axis=0)
+    common, rare = weights.shares(TokenStates(states, np.array([4.0, 16.0], np.float32)))
+    assert rare == pytest.approx(2 * common)
+
+
+def test_tokens_are_computed_once_and_survive_a_stop(tokens: PassageTokens, tmp_path: Path) -> None:
+    def stop(_: Progress) -> None:
+        raise RunStopped(run_id="a run")
+
+    with pytest.raises(RunStopped):
+        tokens.compute(TEXTS, stop, "embed_corpus")
+    tokens.compute(TEXTS, ignore_progress, "embed_corpus")
+    assert tokens.count(TEXTS) == len(TEXTS)
+    reports: list[Progress] = []
+    again = PassageTokens(tmp_path / "tokens.sqlite", tokens.embedder, tokens.weights)
+    again.compute(TEXTS, reports.append, "embed_corpus")
+    assert [(report.done, report.done_before) for report in reports] == [(3, 3)]
+
+
+def test_what_another_process_has_deleted_is_computed_again(tokens: PassageTokens) -> None:
+    tokens.compute(TEXTS, ignore_progress, "embed_corpus")
+    before = tokens.of(TEXTS)
+    tokens.forget(TEXTS)
+    assert tokens.count(TEXTS) == 0
+    for one, other in zip(before, tokens.of(TEXTS), strict=True):
+        np.testing.assert_allclose(one, other, atol=1)
+
+
+def test_a_text_without_a_word_still_has_a_token(embedder: TokenEmbedder) -> None:
+    """So that every text has a highest cosine."""
+    assert all(len(found.states) for text in ("", " ", "\x00") for found in embedder.text_tokens([text], "query"))
+
+
+@pytest.fixture
+def handbook(settings: Settings, models_dir: Path) -> Iterator[App]:
+    yield build_app(settings)
+
+
+def test_parts_of_a_score_add_up_and_no_hit_is_lost(handbook: App) -> None:
+    kb_id = handbook.kbs.add_sample().kb_id
+    pipeline = handbook.kbs.pipeline(kb_id)
+    [trace] = pipeline.retrieve(["me pagan el coche si voy a ver a un cliente"])
+    assert trace.hits[0].chunk.section == "Gastos de viaje"
+    for hit in trace.hits[:10]:
+        parts = [value for name, value in hit.signals.items() if name.startswith(PART)]
+        assert sum(parts) == pytest.approx(hit.score, abs=1e-5)
+    assert [hit.score for hit in trace.hits] == sorted((hit.score for hit in trace.hits), reverse=True)
+    assert len({hit.chunk.chunk_id for hit in trace.hits}) == len(trace.hits) > 10
+
+
+def test_a_deleted_knowledge_base_leaves_no_tokens(handbook: App) -> None:
+    record = handbook.kbs.add_sample()
+    side = handbook.kbs.pipeline(record.kb_id).index.dense
+    assert side is not None and side.tokens is not None
+    path = tokens_cache_path(handbook.settings.cache_dir)
+    handbook.kbs.delete(record.kb_id)
+    with sqlite3.connect(path) as connection:
+        assert connection.execute("SELECT count(*) FROM tokens").fetchone() == (0,)
+
+
+def test_another_embedding_model_ranks_without_it(settings: Settings) -> None:
+    app = fake_app(settings, embedder=lambda _: FakeEmbedder())
+    pipeline = app.kbs.pipeline(app.kbs.add_sample().kb_id)
+    [trace] = pipeline.retrieve(["vacaciones"])
+    assert LateInteraction.name not in {record.stage for record in trace.records}
