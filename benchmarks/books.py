@@ -5,8 +5,8 @@ python benchmarks/books.py [--text FOLDER] [--chars 120000,500000,1000000,200000
 
 The text consists of the .txt, .md and .html files of FOLDER, repeated with other words until it has the requested
 length; without FOLDER it is synthetic, with headings, cross references and word frequencies after Zipf's law. A fake
-embedder returns random unit vectors, so that the costs of the vectors are real except for the model's own. Each row
-of the table is measured in a process of its own.
+embedder returns random unit vectors and token states, so that the costs of the vectors are real except for the model's
+own. Each row of the table is measured in a process of its own.
 """
 
 from __future__ import annotations
@@ -33,8 +33,9 @@ import numpy as np
 
 from chatbot_mvp.documents.chunking import chunk_document
 from chatbot_mvp.documents.parsing import parse_upload
-from chatbot_mvp.embedding.base import InputType, Vectors
+from chatbot_mvp.embedding.base import InputType, TokenStates, Vectors
 from chatbot_mvp.embedding.cache import VectorCache
+from chatbot_mvp.embedding.e5.embedder import MODEL_ID
 from chatbot_mvp.knowledge_base import store
 from chatbot_mvp.retrieval.indexes import corpus
 from chatbot_mvp.retrieval.indexes.lexical import LexicalIndex
@@ -54,7 +55,7 @@ _SYLLABLES = [c + v + e for c in "bcdfglmnprstv" for v in "aeiou" for e in ("", 
 class RandomVectors:
     """An ``Embedder`` of 384 dimensions whose vectors depend on the text's hash only."""
 
-    model_id = "fake/random"
+    model_id = MODEL_ID  # so that late interaction has weights for its tokens
     dimensions = 384
     batch_size = None
 
@@ -63,6 +64,15 @@ class RandomVectors:
         matrix = np.array(rows, dtype=np.float32).reshape(len(rows), 384)
         vectors: Vectors = matrix / np.linalg.norm(matrix, axis=1, keepdims=True)
         return vectors
+
+    def text_tokens(self, texts: Sequence[str], input_type: InputType) -> list[TokenStates]:
+        """Return random states, one for every four characters, as Spanish text has with the local model."""
+        found = []
+        for text in texts:
+            rng, count = np.random.default_rng(zlib.crc32(text.encode())), 1 + len(text) // 4
+            states = rng.standard_normal((count, self.dimensions), dtype=np.float32)
+            found.append(TokenStates(states, np.full(count, 8.0, np.float32)))
+        return found
 
 
 def synthetic(chars: int, seed: int) -> str:
