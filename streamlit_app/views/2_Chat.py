@@ -23,7 +23,7 @@ show_profile()
 active = require_kb("chat", t("chat.no_kb"))
 # A container that wraps: columns would cut the texts of the buttons on narrow screens.
 bar = st.container(horizontal=True, vertical_alignment="bottom", key="chat-bar")
-kb = choose_kb(bar, active, width=300)
+kb = choose_kb(bar, active, width=210)
 with bar.popover(t("chat.upload"), icon=":material/upload_file:"):
     upload_box("chat")
 st.session_state.chat_mode = st.session_state.get("chat_mode", "strict")
@@ -35,9 +35,9 @@ bar.segmented_control(
     format_func=lambda name: t(f"chat.mode.{name}"),
     help=t("chat.mode_help"),
 )
-with bar.container(width=150):
+with bar.container(width=125):
     context, debug = ask_knobs(kb, st.session_state.chat_mode)
-menu = bar.container(width=185).empty()
+menu = bar.container(width=165).empty()
 if kb.kb_truncated:
     st.warning(
         t("kb.truncated", kept=number(kb.chars), original=number(kb.original_chars)), icon=":material/content_cut:"
