@@ -82,7 +82,8 @@ def test_a_run_of_7405_questions_over_66576_documents_within_120_s_and_2_gb(tmp_
     with capsys.disabled():
         print(f"\n{said}")
     assert max(run.peak_mb for run in runs) <= full_scale.LIMIT_MB
-    slowest = max(runs, key=lambda run: run.whole)
-    if slowest.whole > full_scale.LIMIT_SECONDS and slowest.load > (os.cpu_count() or 1):
-        pytest.skip(f"the machine is too busy to measure: {said}")
-    assert slowest.whole <= full_scale.LIMIT_SECONDS
+    for run in runs:
+        second = full_scale.SECOND_ROUND_SECONDS if run.strategy == "BRIDGE_HYBRID" else 0
+        if run.whole > full_scale.LIMIT_SECONDS + second and run.load > (os.cpu_count() or 1):
+            pytest.skip(f"the machine is too busy to measure: {said}")
+        assert run.whole <= full_scale.LIMIT_SECONDS + second

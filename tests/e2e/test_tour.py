@@ -181,7 +181,8 @@ def test_every_page_in_both_languages_without_an_error(page, server) -> None:  #
     page.get_by_role("option", name="English").click()
     page.get_by_text("First time here").wait_for()
     page.get_by_role("link", name="Admin").click()
-    page.get_by_role("button", name="Load the sample").wait_for()
+    page.get_by_role("heading", name="Admin").wait_for()  # Inicio has such a button, too
+    page.get_by_role("button", name="Load the sample", exact=True).wait_for()
     page.reload()
     page.get_by_role("button", name="Load the sample").wait_for()
     settle(page)

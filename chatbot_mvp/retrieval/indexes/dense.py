@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+
 import numpy as np
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
 
 from chatbot_mvp.embedding.base import Vectors
+from chatbot_mvp.embedding.transformer import usable_cores
 
+_MANY = 32  # queries; choosing the number of threads takes as long as a product of a few
 _BLOCK = 256  # queries per product: 256 x 66,576 scores are 68 MB
 _DECIMALS = 6  # the last bits of a product depend on the blocking; rounding gives equal vectors equal scores
 
@@ -36,7 +41,7 @@ class ExactVectors:
         count = min(limit, len(self._matrix))
         found: list[list[tuple[int, float]]] = []
         for begin in range(0, len(queries), _BLOCK):
-            scores = np.round(queries[begin : begin + _BLOCK] @ self._matrix.T, _DECIMALS)
+            scores = np.round(self._products(queries[begin : begin + _BLOCK]), _DECIMALS)
             for line in scores:
                 if count == 0:
                     found.append([])
@@ -47,3 +52,10 @@ class ExactVectors:
                 best = rows[np.lexsort((rows, -line[rows]))][:count]
                 found.append([(int(row), float(line[row])) for row in best])
         return found
+
+    def _products(self, queries: Vectors) -> Vectors:
+        """Return the product of each query with each row, on all cores if there are many: the app allows BLAS one."""
+        threads = usable_cores() if len(queries) >= _MANY else None  # None: as many as now
+        with threadpool_limits(threads, "blas") if threads else nullcontext():
+            products: Vectors = queries @ self._matrix.T
+        return products
