@@ -70,7 +70,7 @@ def test_a_run_over_it_embeds_nothing_and_tells_the_time_of_each_phase(tmp_path:
 
 @pytest.mark.slow
 @pytest.mark.timeout(1_200)
-def test_a_run_of_7405_questions_over_66576_documents_within_120_s_and_2_gb(tmp_path: Path, capsys) -> None:  # type: ignore[no-untyped-def]
+def test_a_run_of_7405_questions_over_66576_documents_stays_within_its_limits(tmp_path: Path, capsys) -> None:  # type: ignore[no-untyped-def]
     """Of the default strategy, with and without an index in the cache; the whole process.
 
     The figures are always printed. Over the time on a machine with more to do than it has cores for, they say nothing
