@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from chatbot_mvp.app import App, build_app
+from chatbot_mvp.app import build_app
 from chatbot_mvp.embedding.base import TokenEmbedder, TokenStates
 from chatbot_mvp.embedding.e5.embedder import local_e5
 from chatbot_mvp.errors import RunStopped
@@ -96,15 +95,12 @@ def test_a_text_without_a_word_still_has_a_token(embedder: TokenEmbedder) -> Non
     assert all(len(found.states) for text in ("", " ", "\x00") for found in embedder.text_tokens([text], "query"))
 
 
-@pytest.fixture
-def handbook(settings: Settings, models_dir: Path) -> Iterator[App]:
-    yield build_app(settings)
-
-
-def test_parts_of_a_score_add_up_and_no_hit_is_lost(handbook: App) -> None:
-    kb_id = handbook.kbs.add_sample().kb_id
-    pipeline = handbook.kbs.pipeline(kb_id)
-    [trace] = pipeline.retrieve(["me pagan el coche si voy a ver a un cliente"])
+def test_parts_of_a_score_add_up_no_hit_is_lost_and_deletion_leaves_no_tokens(
+    settings: Settings, models_dir: Path
+) -> None:
+    app = build_app(settings)
+    kb_id = app.kbs.add_sample().kb_id
+    [trace] = app.kbs.pipeline(kb_id).retrieve(["me pagan el coche si voy a ver a un cliente"])
     assert trace.hits[0].chunk.section == "Gastos de viaje"
     for hit in trace.hits[:10]:
         parts = [value for name, value in hit.signals.items() if name.startswith(PART)]
@@ -112,15 +108,11 @@ def test_parts_of_a_score_add_up_and_no_hit_is_lost(handbook: App) -> None:
     assert [hit.score for hit in trace.hits] == sorted((hit.score for hit in trace.hits), reverse=True)
     assert len({hit.chunk.chunk_id for hit in trace.hits}) == len(trace.hits) > 10
 
-
-def test_a_deleted_knowledge_base_leaves_no_tokens(handbook: App) -> None:
-    record = handbook.kbs.add_sample()
-    side = handbook.kbs.pipeline(record.kb_id).index.dense
-    assert side is not None and side.tokens is not None
-    path = tokens_cache_path(handbook.settings.cache_dir)
-    handbook.kbs.delete(record.kb_id)
-    with sqlite3.connect(path) as connection:
-        assert connection.execute("SELECT count(*) FROM tokens").fetchone() == (0,)
+    with sqlite3.connect(tokens_cache_path(settings.cache_dir)) as connection:
+        count = "SELECT count(*) FROM tokens"
+        assert connection.execute(count).fetchone() != (0,)
+        app.kbs.delete(kb_id)
+        assert connection.execute(count).fetchone() == (0,)
 
 
 def test_another_embedding_model_ranks_without_it(settings: Settings) -> None:
