@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 
@@ -13,14 +14,15 @@ from chatbot_mvp.embedding.base import Embedder, InputType, Vectors
 from chatbot_mvp.storage.sqlite_cache import SqliteCache
 from chatbot_mvp.types import Progress, ProgressCallback, ignore_progress
 
-_Item = tuple[bytes, int]
-"""(key of a text, its row)."""
+T = TypeVar("T")
+PART_CHARS = 20_000
+"""Characters between two commits, by default; they take the local model half a second."""
 
 
 class VectorCache:
     """Cache in one SQLite file. Safe for threads and processes; a crash loses at most the current part."""
 
-    def __init__(self, path: Path, part_chars: int = 20_000) -> None:
+    def __init__(self, path: Path, part_chars: int = PART_CHARS) -> None:
         """Open the file, or create it.
 
         Args:
@@ -68,7 +70,7 @@ class VectorCache:
         total = cached + len(order)
         progress(Progress(phase, cached, total, 0.0, cached))
         done = cached
-        for part in _parts(order, texts, self._part_chars, embedder.batch_size):
+        for part in parts(order, lambda item: len(texts[item[1]]), self._part_chars, embedder.batch_size):
             vectors = embedder.embed([texts[row] for _, row in part], input_type)
             self._cache.write({key: vector.tobytes() for (key, _), vector in zip(part, vectors, strict=True)})
             result[[row for _, row in part]] = vectors
@@ -87,20 +89,22 @@ class VectorCache:
         self._cache.delete(_key(model_id, input_type, text) for text in texts)
 
 
-def _parts(items: Sequence[_Item], texts: Sequence[str], part_chars: int, most: int | None) -> Iterator[list[_Item]]:
-    """Split ``items`` into parts of at most ``most`` texts and ``part_chars`` characters, or of one text.
+def parts(items: Iterable[T], chars: Callable[[T], int], part_chars: int, most: int | None = None) -> Iterator[list[T]]:
+    """Split texts into parts of at most ``most`` texts and ``part_chars`` characters, or of one text.
 
-    ``most`` None: no limit of texts.
+    Args:
+        chars: returns the length of a text.
+        most: None for no limit of texts.
     """
-    part: list[_Item] = []
-    chars = 0
+    part: list[T] = []
+    length = 0
     for item in items:
-        size = len(texts[item[1]])
-        if part and (chars + size > part_chars or len(part) == most):
+        size = chars(item)
+        if part and (length + size > part_chars or len(part) == most):
             yield part
-            part, chars = [], 0
+            part, length = [], 0
         part.append(item)
-        chars += size
+        length += size
     if part:
         yield part
 

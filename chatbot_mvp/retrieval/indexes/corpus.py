@@ -131,7 +131,8 @@ def growing_index(
     if words.kb is None:
         yield replace(words, dense=corpus_side(texts, model, cache, choice, progress))
         return
-    tokens = passage_tokens(model, tokens_cache_path(cache_dir))
+    # Where the walk over links ranks, nothing is compared token by token.
+    tokens = passage_tokens(model, tokens_cache_path(cache_dir)) if words.graph is None else None
     for side in kb_sides(words.kb, model, cache, tokens, choice, progress):
         yield replace(words, dense=side)
 

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
 
 from chatbot_mvp.embedding.base import TokenEmbedder, Vectors
+from chatbot_mvp.embedding.cache import PART_CHARS, parts
 from chatbot_mvp.retrieval.late.matching import SCALE, Int8
 from chatbot_mvp.retrieval.late.weights import LateWeights
 from chatbot_mvp.storage.lru import BoundedCache
 from chatbot_mvp.storage.sqlite_cache import SqliteCache
 from chatbot_mvp.types import Progress, ProgressCallback
 
-_PART_CHARS = 20_000
 _KEPT_BYTES = 32_000_000
 """Bytes of tokens that stay in memory: those of a knowledge base of about 300,000 characters."""
 
@@ -49,7 +49,7 @@ class PassageTokens:
                 del missing[key]
         before = done = total - len(missing)
         progress(Progress(phase, done, total, 0.0, before))
-        for part in _parts(missing.items()):
+        for part in parts(missing.items(), lambda item: len(item[1]), PART_CHARS):
             self._cache.write(self._computed(part))
             done += len(part)
             progress(Progress(phase, done, total, time.monotonic() - started, before))
@@ -97,16 +97,3 @@ def _as_bytes(tokens: Vectors) -> bytes:
 
 def _from_bytes(content: bytes, dimensions: int) -> Int8:
     return np.frombuffer(content, np.int8).reshape(-1, dimensions)
-
-
-def _parts(items: Iterable[tuple[bytes, str]]) -> Iterator[list[tuple[bytes, str]]]:
-    part: list[tuple[bytes, str]] = []
-    chars = 0
-    for item in items:
-        if part and chars + len(item[1]) > _PART_CHARS:
-            yield part
-            part, chars = [], 0
-        part.append(item)
-        chars += len(item[1])
-    if part:
-        yield part
