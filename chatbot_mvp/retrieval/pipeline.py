@@ -31,7 +31,7 @@ from chatbot_mvp.settings.model import LOCAL_EMBEDDER, Settings
 from chatbot_mvp.text import ANALYSIS_VERSION
 from chatbot_mvp.types import Chunk, ProgressCallback, ignore_progress
 
-PIPELINE_VERSION = 5
+PIPELINE_VERSION = 6
 """Part of the fingerprint. Raise it with every code change that alters the results of unchanged settings."""
 
 _SELECTION_KNOBS = ("kb_top_k", "kb_min_score", "kb_max_context_chars", "kb_large_context_chars")
@@ -210,6 +210,7 @@ def growing_pipeline(
         embedder if strategy.needs_vectors else None,
         progress,
         with_links=strategy.needs_links,
+        with_tokens=strategy.needs_tokens,
         store=VectorStoreChoice(kind, kb_id, settings.chroma_dir, settings.chroma_host),
         indexed=indexed,
     ):

@@ -107,6 +107,7 @@ def growing_index(
     embedder: Callable[[], Embedder] | None,
     progress: ProgressCallback = ignore_progress,
     with_links: bool = False,
+    with_tokens: bool = False,
     store: VectorStoreChoice | None = None,
     indexed: Sequence[Chunk] | None = None,
 ) -> Iterator[CorpusIndex]:
@@ -118,6 +119,7 @@ def growing_index(
         progress: called in the phases "index", "link" and "embed_corpus"; may raise to stop, finished work stays
             cached.
         with_links: also build the mention graph.
+        with_tokens: also make the tokens of passages comparable, if the embedding model has them.
         store: where to store the vectors; None for exact search in memory.
         indexed: chunks to index in place of ``chunks``, row by row; searches still return ``chunks``.
     """
@@ -128,11 +130,10 @@ def growing_index(
         return
     progress(Progress(PHASE, 0, len(chunks)))
     model, cache = embedder(), VectorCache(vector_cache_path(cache_dir))
+    tokens = passage_tokens(model, tokens_cache_path(cache_dir)) if with_tokens else None
     if words.kb is None:
-        yield replace(words, dense=corpus_side(texts, model, cache, choice, progress))
+        yield replace(words, dense=corpus_side(texts, model, cache, tokens, choice, progress))
         return
-    # Where the walk over links ranks, nothing is compared token by token.
-    tokens = passage_tokens(model, tokens_cache_path(cache_dir)) if words.graph is None else None
     for side in kb_sides(words.kb, model, cache, tokens, choice, progress):
         yield replace(words, dense=side)
 

@@ -38,18 +38,24 @@ class DenseSide:
     sentences: ExactVectors | None = None
     """For a knowledge base: one row per sentence, in the order of its matcher."""
     tokens: PassageTokens | None = None
-    """For a knowledge base: the tokens of its paragraphs (``passage_texts``); None before they are computed, or if the
-    late interaction has no weights for the embedding model."""
+    """The tokens of a knowledge base's paragraphs (``passage_texts``), or of a data set's documents, which are computed
+    when they are needed. None if a knowledge base's are not there yet, if the late interaction has no weights for the
+    embedding model, or if the strategy compares no tokens."""
     share: float = 1.0
     """Share (0-1) of the corpus' texts whose vectors are used."""
 
 
 def corpus_side(
-    texts: Sequence[str], embedder: Embedder, cache: VectorCache, store: VectorStoreChoice, progress: ProgressCallback
+    texts: Sequence[str],
+    embedder: Embedder,
+    cache: VectorCache,
+    tokens: PassageTokens | None,
+    store: VectorStoreChoice,
+    progress: ProgressCallback,
 ) -> DenseSide:
     """Embed a corpus of whole passages."""
     matrix = cache.embed(embedder, texts, "passage", progress, PHASE)
-    return DenseSide(store.make(matrix, embedder.model_id, progress), embedder, cache)
+    return DenseSide(store.make(matrix, embedder.model_id, progress), embedder, cache, tokens=tokens)
 
 
 def kb_sides(
