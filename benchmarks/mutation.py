@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import random
 import subprocess
 import sys
@@ -37,16 +36,15 @@ def main() -> int:
     parser.add_argument("package", choices=sorted(TESTS))
     parser.add_argument("--sample", type=int, help="number of changes tried; by default all")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument(
-        "--folder", type=Path, help="an empty folder to work in; by default a temporary one"
-    )
+    parser.add_argument("--folder", type=Path, help="an empty folder to work in; by default a temporary one")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
         folder = given.folder or Path(temporary)
         folder.mkdir(parents=True, exist_ok=True)
         _copy_of_repository(folder, given.package)
         if given.sample is not None:
-            _mutmut(folder, "run", "no-such-name")  # only writes the changed files and measures the tests
+            # A name that matches nothing: mutmut writes the changed files, measures the tests, and complains.
+            _mutmut(folder, "run", "no-such-name", stderr=subprocess.DEVNULL)
             names = sorted(_names(folder))
             chosen = random.Random(given.seed).sample(names, min(given.sample, len(names)))
             _mutmut(folder, "run", "--max-children", "2", *chosen)
@@ -85,9 +83,9 @@ def _copy_of_repository(folder: Path, package: str) -> None:
     (folder / "setup.cfg").write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
-def _mutmut(folder: Path, *arguments: str) -> str:
+def _mutmut(folder: Path, *arguments: str, stderr: int | None = None) -> str:
     command = [sys.executable, "-m", "mutmut", *arguments]
-    done = subprocess.run(command, cwd=folder, env=os.environ, stdout=subprocess.PIPE, text=True, check=False)
+    done = subprocess.run(command, cwd=folder, stdout=subprocess.PIPE, stderr=stderr, text=True, check=False)
     return done.stdout
 
 
