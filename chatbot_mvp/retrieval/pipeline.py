@@ -31,7 +31,7 @@ from chatbot_mvp.settings.model import LOCAL_EMBEDDER, Settings
 from chatbot_mvp.text import ANALYSIS_VERSION
 from chatbot_mvp.types import Chunk, ProgressCallback, ignore_progress
 
-PIPELINE_VERSION = 5
+PIPELINE_VERSION = 6
 """Part of the fingerprint. Raise it with every code change that alters the results of unchanged settings."""
 
 _SELECTION_KNOBS = ("kb_top_k", "kb_min_score", "kb_max_context_chars", "kb_large_context_chars")

@@ -23,8 +23,8 @@ from chatbot_mvp.retrieval.indexes.dense_side import (
     corpus_side,
     kb_sides,
     kb_texts,
-    passage_texts,
     passage_tokens,
+    passages_read,
 )
 from chatbot_mvp.retrieval.indexes.lexical import INDEX_VERSION, LexicalIndex
 from chatbot_mvp.retrieval.indexes.vector_store import VectorStoreChoice
@@ -196,7 +196,7 @@ def forget_index(
     if embedder is not None and path.is_file():
         VectorCache(path).forget(embedder.model_id, kb_texts(kb), "passage")
         if tokens := passage_tokens(embedder, tokens_cache_path(cache_dir)):
-            tokens.forget(passage_texts(kb))
+            tokens.forget(passages_read(kb))
 
 
 def vector_cache_path(cache_dir: Path) -> Path:

@@ -12,16 +12,16 @@ from chatbot_mvp.embedding.base import TokenStates
 from chatbot_mvp.retrieval.indexes.corpus import CorpusIndex
 from chatbot_mvp.retrieval.indexes.dense_side import passage_texts
 from chatbot_mvp.retrieval.kb.postings import Scores
-from chatbot_mvp.retrieval.late.matching import closest_tokens, grouped
+from chatbot_mvp.retrieval.late.matching import closest_tokens, grouped, max_sim
 from chatbot_mvp.retrieval.stages.base import Stage
 from chatbot_mvp.retrieval.stages.kb_score import KbScore, scaled
 from chatbot_mvp.retrieval.trace import Hit, RetrievalTrace
 
 CANDIDATES = {"score": 30, "vector_norm": 20, "words": 20}
 """How many of the best hits by each signal are compared with the question."""
-WEIGHTS = {"late": 1.0, "late_chunk": 1.0, "words": 0.5, "vector_norm": 0.5}
-"""Signal -> weight. Each signal is first scaled to 0-1 over the candidates. Chosen on two manuals, where other weights
-between 0.5 and 2 do about as well (docs/research/evidence.md)."""
+WEIGHTS = {"late": 1.0, "late_chunk": 1.0, "words": 0.25, "vector_norm": 0.5}
+"""Signal -> weight. Each signal is first scaled to 0-1 over the candidates. Chosen on two manuals, where weights of
+words and vectors from 0 to 0.5 do about as well (docs/research/evidence.md)."""
 PART = "part_"
 """Prefix of the signals that add up to a hit's score."""
 
@@ -29,9 +29,9 @@ PART = "part_"
 class LateInteraction(Stage):
     """Reorders the best hits of a knowledge base by the MaxSim of their tokens with the question's.
 
-    Signals: ``late`` is the MaxSim of the chunk's best paragraph; ``late_chunk`` lets each token of the question choose
-    its closest token from all paragraphs of the chunk. The score is the weighted mean of WEIGHTS, in 0-1. Hits that are
-    no candidates follow in their old order.
+    Signals: ``late`` is the ``max_sim`` of the chunk's best paragraph; ``late_chunk`` lets each token of the question
+    choose its closest token from all paragraphs of the chunk. The score is the weighted mean of WEIGHTS, in 0-1. Hits
+    that are no candidates follow in their old order.
     """
 
     name = "late_interaction"
@@ -70,13 +70,15 @@ class LateInteraction(Stage):
         of_hits = [kb.paragraphs.of(self.index.row_of[hit.chunk.chunk_id]) for hit in hits]
         paragraphs = np.unique(np.concatenate(of_hits))
         texts = passage_texts(kb, paragraphs.tolist())
-        closest = closest_tokens(weights.project(question), side.tokens.of(texts))
-        shares = weights.shares(question)
+        tokens = side.tokens.of(texts)
+        closest, shares = closest_tokens(weights.project(question), tokens), weights.shares(question)
+        lengths = np.array([len(found) for found in tokens])
         columns = [np.searchsorted(paragraphs, rows) for rows in of_hits]
-        by_paragraph = shares @ closest
+        by_paragraph = max_sim(closest, shares, lengths)
+        by_chunk = max_sim(grouped(closest, columns), shares, np.array([lengths[found].sum() for found in columns]))
         return {
             "late": np.array([by_paragraph[found].max() for found in columns], dtype=float),
-            "late_chunk": (shares @ grouped(closest, columns)).astype(float),
+            "late_chunk": by_chunk.astype(float),
             "words": np.array([hit.signals["words"] for hit in hits]),
             "vector_norm": np.array([hit.signals["vector_norm"] for hit in hits]),
         }
