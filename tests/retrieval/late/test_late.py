@@ -13,6 +13,7 @@ from chatbot_mvp.embedding.base import TokenEmbedder, TokenStates
 from chatbot_mvp.embedding.e5.embedder import local_e5
 from chatbot_mvp.errors import RunStopped
 from chatbot_mvp.retrieval.indexes.corpus import tokens_cache_path
+from chatbot_mvp.retrieval.indexes.dense_side import passages_read
 from chatbot_mvp.retrieval.late.matching import LENGTH_COST, SCALE, closest_tokens, grouped, max_sim
 from chatbot_mvp.retrieval.late.passages import PassageText, PassageTokens
 from chatbot_mvp.retrieval.late.weights import late_weights
@@ -146,3 +147,22 @@ def test_another_embedding_model_ranks_without_it(settings: Settings) -> None:
     pipeline = app.kbs.pipeline(app.kbs.add_sample().kb_id)
     [trace] = pipeline.retrieve(["vacaciones"])
     assert LateInteraction.name not in {record.stage for record in trace.records}
+
+
+def test_a_cache_of_an_earlier_version_gets_the_sums_that_it_lacks(tokens: PassageTokens, tmp_path: Path) -> None:
+    with sqlite3.connect(tmp_path / "tokens.sqlite") as connection:
+        connection.execute("CREATE TABLE tokens (key BLOB PRIMARY KEY, tokens BLOB NOT NULL) WITHOUT ROWID")
+    assert len(tokens.compute(PASSAGES, ignore_progress, "embed_corpus")) == 4
+
+
+def test_a_window_is_the_direction_of_its_sentences_sums(settings: Settings, models_dir: Path) -> None:
+    """A paragraph's last window has one sentence, and no window reaches into the next paragraph."""
+    app = build_app(settings)
+    index = app.kbs.pipeline(app.kbs.add("kb.md", b"# Turnos\n\nUno va. Dos vienen.\n\nTres salen.").kb_id).index
+    kb, side = index.kb, index.dense
+    assert kb is not None and side is not None and side.tokens is not None and side.windows is not None
+    sums = side.tokens.compute(passages_read(kb), ignore_progress, "embed_corpus")
+    expected = np.array([sums[0] + sums[1], sums[1], sums[2]])
+    expected /= np.linalg.norm(expected, axis=1, keepdims=True)
+    for row, vector in enumerate(expected):
+        assert side.windows.cosines(vector)[row] == pytest.approx(1.0, abs=1e-5)
