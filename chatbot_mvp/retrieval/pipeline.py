@@ -210,7 +210,6 @@ def growing_pipeline(
         embedder if strategy.needs_vectors else None,
         progress,
         with_links=strategy.needs_links,
-        with_tokens=strategy.needs_tokens,
         store=VectorStoreChoice(kind, kb_id, settings.chroma_dir, settings.chroma_host),
         indexed=indexed,
     ):

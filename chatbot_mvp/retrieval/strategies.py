@@ -29,11 +29,6 @@ class Strategy:
         return any(stage.needs_vectors for stage in self.stages)
 
     @property
-    def needs_tokens(self) -> bool:
-        """True if a stage compares the tokens of passages."""
-        return any(stage.needs_tokens for stage in self.stages)
-
-    @property
     def searches_kb_vectors(self) -> bool:
         """True if the vector store of a knowledge base is searched; otherwise its vectors are compared in memory."""
         return any(issubclass(stage, Dense) and stage.searches_kb for stage in self.stages)

@@ -23,8 +23,8 @@ from chatbot_mvp.retrieval.indexes.dense_side import (
     corpus_side,
     kb_sides,
     kb_texts,
-    passage_texts,
     passage_tokens,
+    passages_read,
 )
 from chatbot_mvp.retrieval.indexes.lexical import INDEX_VERSION, LexicalIndex
 from chatbot_mvp.retrieval.indexes.vector_store import VectorStoreChoice
@@ -107,7 +107,6 @@ def growing_index(
     embedder: Callable[[], Embedder] | None,
     progress: ProgressCallback = ignore_progress,
     with_links: bool = False,
-    with_tokens: bool = False,
     store: VectorStoreChoice | None = None,
     indexed: Sequence[Chunk] | None = None,
 ) -> Iterator[CorpusIndex]:
@@ -119,7 +118,6 @@ def growing_index(
         progress: called in the phases "index", "link" and "embed_corpus"; may raise to stop, finished work stays
             cached.
         with_links: also build the mention graph.
-        with_tokens: also make the tokens of passages comparable, if the embedding model has them.
         store: where to store the vectors; None for exact search in memory.
         indexed: chunks to index in place of ``chunks``, row by row; searches still return ``chunks``.
     """
@@ -130,7 +128,7 @@ def growing_index(
         return
     progress(Progress(PHASE, 0, len(chunks)))
     model, cache = embedder(), VectorCache(vector_cache_path(cache_dir))
-    tokens = passage_tokens(model, tokens_cache_path(cache_dir)) if with_tokens else None
+    tokens = passage_tokens(model, tokens_cache_path(cache_dir))
     if words.kb is None:
         yield replace(words, dense=corpus_side(texts, model, cache, tokens, choice, progress))
         return
@@ -197,7 +195,7 @@ def forget_index(
     if embedder is not None and path.is_file():
         VectorCache(path).forget(embedder.model_id, kb_texts(kb), "passage")
         if tokens := passage_tokens(embedder, tokens_cache_path(cache_dir)):
-            tokens.forget(passage_texts(kb))
+            tokens.forget(passages_read(kb))
 
 
 def vector_cache_path(cache_dir: Path) -> Path:

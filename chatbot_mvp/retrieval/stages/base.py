@@ -58,8 +58,6 @@ class Stage(ABC):
     """True if the stage compares embeddings: the corpus is embedded for it."""
     needs_links: ClassVar[bool] = False
     """True if the stage follows links between documents: they are looked for when the corpus is indexed."""
-    needs_tokens: ClassVar[bool] = False
-    """True if the stage compares the tokens of passages (see ``late``)."""
     finds_by_words: ClassVar[bool] = False
     """True if the stage finds passages by the words of the question."""
     knobs: ClassVar[frozenset[str]] = frozenset()

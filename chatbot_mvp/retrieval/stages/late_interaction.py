@@ -12,18 +12,17 @@ from chatbot_mvp.embedding.base import TokenStates
 from chatbot_mvp.retrieval.indexes.corpus import CorpusIndex
 from chatbot_mvp.retrieval.indexes.dense_side import passage_texts
 from chatbot_mvp.retrieval.kb.postings import Scores
-from chatbot_mvp.retrieval.late.matching import closest_tokens, grouped
+from chatbot_mvp.retrieval.late.matching import closest_tokens, grouped, max_sim
 from chatbot_mvp.retrieval.late.passages import PassageTokens
 from chatbot_mvp.retrieval.stages.base import Stage
 from chatbot_mvp.retrieval.stages.kb_score import KbScore, scaled
 from chatbot_mvp.retrieval.trace import Hit, RetrievalTrace
-from chatbot_mvp.types import ignore_progress
 
 CANDIDATES = {"score": 30, "vector_norm": 20, "words": 20}
 """How many of the best hits by each signal are compared with the question."""
-WEIGHTS = {"late": 1.0, "late_chunk": 1.0, "words": 0.5, "vector_norm": 0.5}
-"""Signal -> weight. Each signal is first scaled to 0-1 over the candidates. Chosen on two manuals, where other weights
-between 0.5 and 2 do about as well (docs/research/evidence.md)."""
+WEIGHTS = {"late": 1.0, "late_chunk": 1.0, "words": 0.25, "vector_norm": 0.5}
+"""Signal -> weight. Each signal is first scaled to 0-1 over the candidates. Chosen on two manuals, where weights of
+words and vectors from 0 to 0.5 do about as well (docs/research/evidence.md)."""
 _FOLLOWED, _FIRST = 0.2, 5
 """The walk followed a link if one of its first five hits has this ``link_bonus``. Between 0.05 and 0.2, recall@5 of
 HotpotQA and MuSiQue stays that of the walk (docs/research/bridge.md)."""
@@ -34,16 +33,15 @@ PART = "part_"
 class LateInteraction(Stage):
     """Reorders the best hits by the MaxSim of their tokens with the question's.
 
-    Signals: ``late`` is the MaxSim of the chunk's best paragraph; ``late_chunk`` lets each token of the question choose
-    its closest token from all paragraphs of the chunk. The score is the weighted mean of WEIGHTS, in 0-1. Hits that are
-    no candidates follow in their old order.
+    Signals: ``late`` is the ``max_sim`` of the chunk's best paragraph; ``late_chunk`` lets each token of the question
+    choose its closest token from all paragraphs of the chunk. The score is the weighted mean of WEIGHTS, in 0-1. Hits
+    that are no candidates follow in their old order.
 
     Where the walk over links has ranked, a question is ranked anew if it names no document and the walk found no link
     to follow. Such a question asks for one passage in its own words.
     """
 
     name = "late_interaction"
-    needs_tokens = True
 
     @classmethod
     def serves(cls, index: CorpusIndex) -> bool:
@@ -87,20 +85,21 @@ class LateInteraction(Stage):
         if self.index.graph is not None or self.index.kb is None:
             texts = [self.index.documents[row].index_text for row in rows]
             columns = [np.array([at]) for at in range(len(rows))]
-            if self.index.kb is None:  # nobody deletes the documents of a data set, so their tokens may be kept
-                self._tokens.compute(texts, ignore_progress, self.name)
         else:
             of_hits = [self.index.kb.paragraphs.of(row) for row in rows]
             paragraphs = np.unique(np.concatenate(of_hits))
             texts = passage_texts(self.index.kb, paragraphs.tolist())
             columns = [np.searchsorted(paragraphs, found) for found in of_hits]
         weights = self._tokens.weights
-        closest = closest_tokens(weights.project(question), self._tokens.of(texts))
-        shares = weights.shares(question)
-        by_paragraph = shares @ closest
+        # The tokens of a knowledge base are deleted with it; storing them here could leave some behind.
+        tokens = self._tokens.of(texts, keep=self.index.kb is None)
+        closest, shares = closest_tokens(weights.project(question), tokens), weights.shares(question)
+        lengths = np.array([len(found) for found in tokens])
+        by_paragraph = max_sim(closest, shares, lengths)
+        by_chunk = max_sim(grouped(closest, columns), shares, np.array([lengths[found].sum() for found in columns]))
         return {
             "late": np.array([by_paragraph[found].max() for found in columns], dtype=float),
-            "late_chunk": (shares @ grouped(closest, columns)).astype(float),
+            "late_chunk": by_chunk.astype(float),
         }
 
 
