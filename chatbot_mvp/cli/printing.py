@@ -117,9 +117,7 @@ def _estimate_notes(estimate: Estimate) -> list[str]:
                 f"{pilot.cached} replies of the pilot came from the cache; the estimate counts all other calls as paid"
             )
         if pilot.stand_in:
-            notes.append(
-                f"retrieved with {pilot.stand_in}, because the model has not written all texts of the chunks yet"
-            )
+            notes.append(f"retrieved with {pilot.stand_in}, because a model has yet to write texts for the chunks")
     elif estimate.total.seconds is None and any(phase.seconds is None for phase in estimate.phases):
         notes.append("seconds are known after a pilot (--pilot N) or a run with the same model")
     if any(phase.seconds_basis == "earlier_runs" for phase in estimate.phases):
