@@ -9,7 +9,8 @@ model writes no contexts, so that without questions the strategy ranks as HYBRID
 
 The first table counts which questions the filter keeps: those of the passage itself, those of another passage of the
 same document, and those of other documents in the same language. The second one has the share of the questions of
-``own_words.jsonl`` whose passage is the first, or among the first three.
+``own_words.jsonl`` whose passage is the first, or among the first three. The third one has the questions of people in
+the question sets of these documents: how many find their passage, and which share of each kind strict mode accepts.
 """
 
 from __future__ import annotations
@@ -23,9 +24,11 @@ from collections.abc import Sequence
 from contextlib import nullcontext
 from pathlib import Path
 
+from kb_measure import evaluate_kb
 from own_words import HERE, Row, load_rows, rank_of
 
 from chatbot_mvp.app import App, build_app
+from chatbot_mvp.evaluation.kb.questions import load_questions
 from chatbot_mvp.llm.language_model import LanguageModel
 from chatbot_mvp.retrieval.indexes import questions
 from chatbot_mvp.retrieval.indexes.questions import found_within, question_prompts
@@ -35,6 +38,7 @@ from chatbot_mvp.types import Chunk, Document, last
 
 MOST = 5
 LIMITS = (1, 2, 3, 5, 10)
+SAMPLE = HERE.parent / "data" / "samples" / "kb" / "preguntas.jsonl"
 WRONG = 100
 """Questions of other documents that are tried on each document at most."""
 
@@ -56,6 +60,7 @@ class Base:
         record = app.kbs.add(file.name, file.read_bytes())
         self._app = app
         self.kb_id, self.language = record.kb_id, record.language
+        self.min_evidence = app.settings.kb_min_evidence
         self.document: Document = app.kbs.document(record.kb_id)
         self.chunks: list[Chunk] = app.kbs.chunks(record.kb_id)
         self.written = [written[chunk.section] for chunk in self.chunks]
@@ -130,6 +135,20 @@ def print_found(bases: dict[str, Base], rows: Sequence[Row]) -> None:
             print(f"{row.id} {row.half} {row.question!r}: {before} -> {after}")
 
 
+def print_sets(bases: dict[str, Base]) -> None:
+    """Print the figures of the question sets, without and with questions of a model."""
+    print("\n| questions | per passage | scored | hit@1 | hit@3 | accepted |")
+    print("|---|--:|--:|--:|--:|---|")
+    for kb, base in bases.items():
+        path = SAMPLE if kb.startswith("data/") else (HERE.parent / kb).with_suffix(".jsonl")
+        asked = load_questions(path) if path.is_file() else []
+        for count in (0, MOST) if asked else ():
+            found = evaluate_kb(base.pipeline(count), base.document, asked, base.min_evidence)
+            accepted = ", ".join(f"{kind} {share:.2f}" for kind, share in found["accepted"].items())
+            hits = f"{found['hit@1']:.2f} | {found['hit@3']:.2f}"
+            print(f"| {path.name} | {count} | {found['scored']} | {hits} | {accepted} |", flush=True)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--keep", type=Path)
@@ -140,6 +159,7 @@ def main() -> None:
         bases = {kb: Base(app, kb, written[kb]) for kb in written}
         print_filter(bases)
         print_found(bases, load_rows())
+        print_sets(bases)
 
 
 if __name__ == "__main__":

@@ -229,7 +229,7 @@ def growing_pipeline(
         if index.dense is not None or strategy.finds_by_words or not strategy.needs_vectors:
             yield Pipeline(index, config, reranker, expander)
     if written:
-        # Neither reranker nor expander: what filters the questions sends no request.
+        # Without reranker and expander, because the check of the questions must not ask a language model.
         find, search = Pipeline(index, config).found, fingerprint(config, language)
         kept = questions.kept_questions(chunks, written, find, contexts, search, progress)
         with_words = with_questions(index, chunks, language, cache_dir, kept, progress, indexed, kb_id)

@@ -8,6 +8,7 @@ Searches still return the original chunks.
 from __future__ import annotations
 
 import json
+import logging
 import re
 import time
 from collections.abc import Callable, Sequence
@@ -22,6 +23,8 @@ from chatbot_mvp.prompting.loader import PromptFolder
 from chatbot_mvp.retrieval.indexes.enrichment import ContextCache, without_reply
 from chatbot_mvp.text import fold
 from chatbot_mvp.types import Chunk, Progress, ProgressCallback, ignore_progress
+
+_log = logging.getLogger(__name__)
 
 PHASE, CHECK_PHASE = "questions", "check_questions"
 PROMPTS = PromptFolder(Path(__file__).parents[1] / "prompts" / "questions")
@@ -153,6 +156,9 @@ def kept_questions(
             kept[row].append(question)
     without = sum(not questions for questions in written)
     counts = QuestionCounts(len(chunks), without, len(pairs), sum(map(len, kept)))
+    level = logging.WARNING if without else logging.INFO
+    text = "questions that a model wrote for %d chunks: %d of %d kept, %d chunks without"
+    _log.log(level, text, counts.passages, counts.kept, counts.written, counts.without)
     return KeptQuestions(tuple("\n".join(questions) for questions in kept), counts)
 
 
