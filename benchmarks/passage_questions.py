@@ -16,6 +16,7 @@ the question sets of these documents: how many find their passage, and which sha
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import random
 import tempfile
@@ -69,7 +70,9 @@ class Base:
         """Build the pipeline with up to ``count`` questions for each passage; none for 0."""
         prompts = question_prompts(self.chunks, self.language, count)
         replies = {prompt: "\n".join(asked) for prompt, asked in zip(prompts, self.written, strict=True)}
-        model = LanguageModel("scripted", lambda prompt: replies.get(prompt, ""))
+        # Other questions are another model, because --keep also keeps the cache of replies.
+        name = f"scripted/{hashlib.sha256(json.dumps(self.written).encode()).hexdigest()[:8]}"
+        model = LanguageModel(name, lambda prompt: replies.get(prompt, ""))
         settings = self._app.settings.with_changes(retrieval_context_questions=count)
         levels = growing_pipeline(
             self.chunks,
