@@ -6,7 +6,6 @@ state whose lock is free means that the process died; ``.stop`` exists once a st
 
 from __future__ import annotations
 
-import json
 import logging
 import threading
 import time
@@ -21,6 +20,7 @@ from filelock import FileLock, Timeout
 from chatbot_mvp.errors import ChatbotError, RunBusy, RunStopped
 from chatbot_mvp.storage.clock import utc_now
 from chatbot_mvp.storage.files import write_json
+from chatbot_mvp.storage.json_object import parse_json
 from chatbot_mvp.types import Progress, ProgressCallback
 
 log = logging.getLogger(__name__)
@@ -122,14 +122,14 @@ class JobManager:
     def status(self, job_id: str) -> JobStatus | None:
         """Return a job's state, or None if the job does not exist or its file is damaged."""
         try:
-            status = JobStatus(**json.loads(self._path(job_id, "json").read_text("utf-8")))
+            status = JobStatus(**parse_json(self._path(job_id, "json").read_bytes()))
         except (OSError, ValueError, TypeError):
             return None
         if not status.active:
             return status
         if not self._is_held(job_id):
             # Read again: the job may have ended between reading its file and checking its lock.
-            again = json.loads(self._path(job_id, "json").read_text("utf-8"))
+            again = parse_json(self._path(job_id, "json").read_bytes())
             return replace(status, state="interrupted") if again["state"] in ACTIVE else JobStatus(**again)
         return replace(status, state="stopping") if self._path(job_id, "stop").exists() else status
 

@@ -12,6 +12,7 @@ from pathlib import Path, PurePath
 
 from chatbot_mvp.documents.parsing import ParsedText
 from chatbot_mvp.storage.files import write_atomically
+from chatbot_mvp.storage.json_object import parse_json
 
 MOST_HOURS = 24
 MOST_BYTES = 500_000_000
@@ -40,7 +41,7 @@ class ParsedFiles:
         try:
             if time.time() - path.stat().st_mtime > MOST_HOURS * 3_600:
                 return None
-            read = json.loads(path.read_bytes())
+            read = parse_json(path.read_bytes())
             return ParsedText(**{**read, "page_starts": tuple(read["page_starts"])})
         except (OSError, ValueError, TypeError, KeyError):
             return None

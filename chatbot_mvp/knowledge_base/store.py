@@ -16,6 +16,7 @@ from chatbot_mvp.documents.sources import KbFile, join_sources, text_hash
 from chatbot_mvp.errors import KbNotFound, KbUnreadable, UploadEmpty
 from chatbot_mvp.storage.clock import utc_now
 from chatbot_mvp.storage.files import write_atomically, write_json
+from chatbot_mvp.storage.json_object import parse_json
 from chatbot_mvp.text import detect_language, fold
 from chatbot_mvp.types import Document
 
@@ -156,7 +157,7 @@ class KbStore:
             cut = record.kb_truncated
             return (KbFile(name, 0, record.chars, record.original_chars, cut, record.encoding, record.sha256),)
         try:
-            rows = json.loads(path.read_text("utf-8"))
+            rows = parse_json(path.read_bytes())
             return tuple(KbFile(**{**row, "page_starts": tuple(row["page_starts"])}) for row in rows)
         except (ValueError, TypeError, KeyError, OSError) as error:
             raise KbUnreadable(kb_id=kb_id, reason=str(error)) from error
@@ -183,7 +184,7 @@ class KbStore:
             known = ", ".join(sorted(p.parent.name for p in self._root.glob("*/kb.json"))) or "-"
             raise KbNotFound(kb_id=kb_id, legal=known)
         try:
-            read = json.loads(path.read_text("utf-8"))
+            read = parse_json(path.read_bytes())
             return KbRecord(**{**read, "files": tuple(read.get("files", ()))})
         except (ValueError, TypeError, AttributeError, OSError) as error:
             raise KbUnreadable(kb_id=kb_id, reason=str(error)) from error

@@ -24,6 +24,7 @@ from chatbot_mvp.errors import RunBusy, RunNotBegun, RunNotFound, RunNotWritten,
 from chatbot_mvp.runs.result import BENCHMARK, RunResult, read_result, result_json
 from chatbot_mvp.storage.clock import utc_now
 from chatbot_mvp.storage.files import write_json
+from chatbot_mvp.storage.json_object import parse_json
 from chatbot_mvp.storage.jsonl import append_lines, read_lines
 
 _log = logging.getLogger(__name__)
@@ -134,7 +135,7 @@ class RunFolder:
         if not re.fullmatch(r"[\w.-]+", self.run_id) or not path.is_file():
             raise RunNotFound(run_id=self.run_id, folder=str(self.path.parent))
         try:
-            return RunManifest(**json.loads(path.read_text("utf-8")))
+            return RunManifest(**parse_json(path.read_bytes()))
         except (ValueError, TypeError, OSError) as error:
             raise RunUnreadable(run_id=self.run_id, reason=f"manifest.json: {error}") from error
 
@@ -220,7 +221,7 @@ class RunFolder:
                 if wanted not in line:
                     continue
                 with suppress(ValueError, TypeError):
-                    record = QueryRecord(**json.loads(line))
+                    record = QueryRecord(**parse_json(line))
                     if record.query_id == query_id:
                         found[record.phase] = record
         return found

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import secrets
 from collections.abc import Mapping, Sequence
@@ -14,6 +13,7 @@ from chatbot_mvp.errors import QuestionSetNotFound
 from chatbot_mvp.evaluation.kb.questions import KINDS, KbQuestion, places_of
 from chatbot_mvp.storage.clock import sortable_stamp, utc_now
 from chatbot_mvp.storage.files import write_json
+from chatbot_mvp.storage.json_object import parse_json
 
 Origin = Literal["model", "rules", "person", "file", "chat"]
 """Source of a question: proposed by a model or by rules, written by a person, imported, or marked in the chat."""
@@ -131,7 +131,7 @@ class QuestionSetStore:
         if not SET_ID.fullmatch(set_id):
             raise QuestionSetNotFound(kb_id=kb_id, set_id=set_id)
         try:
-            read: dict[str, Any] = json.loads((self._folder(kb_id) / f"{set_id}.json").read_text("utf-8"))
+            read: dict[str, Any] = parse_json((self._folder(kb_id) / f"{set_id}.json").read_bytes())
             questions = tuple(_question(row) for row in read.pop("questions"))
             # The path decides the ids, so that a file copied to another knowledge base belongs to it.
             return QuestionSet(**{**read, "kb_id": kb_id, "set_id": set_id}, questions=questions)
