@@ -123,8 +123,8 @@ class QuestionSetNotFound(KbEvaluationError):
 class QuestionSetChanged(KbEvaluationError):
     code = "question_set_changed"
     template = (
-        "The question set {name!r} of the knowledge base {kb_id!r} was changed or deleted in the meantime. Nothing was "
-        "written. Reload it, make your changes again and save."
+        "The question set {name!r} of the knowledge base {kb_id!r} was changed by someone else in the meantime. "
+        "Nothing was written. Reload it, make your changes again and save."
     )
 
 

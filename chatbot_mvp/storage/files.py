@@ -13,9 +13,20 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from chatbot_mvp.errors import FileNotWritten
+
 _MOVED_AWAY = re.compile(r"\.(?P<name>.+)\.[0-9a-f]{12}\.old")
 """Name of a folder between the two renames of ``replaced_folder``."""
 _LONE = re.compile("[\ud800-\udfff]")
+
+
+@contextmanager
+def naming(path: Path) -> Iterator[None]:
+    """Convert every ``OSError`` of the block to ``FileNotWritten``, which names ``path`` and the next step."""
+    try:
+        yield
+    except OSError as error:
+        raise FileNotWritten(path=str(path), reason=error.strerror or str(error)) from error
 
 
 @contextmanager
