@@ -11,11 +11,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from filelock import FileLock, Timeout
-
 from chatbot_mvp.errors import NoteChanged, NoteNotWritten
 from chatbot_mvp.storage.clock import utc_now
 from chatbot_mvp.storage.file_cache import FileCache
+from chatbot_mvp.storage.files import lock_beside
 from chatbot_mvp.storage.jsonl import append_lines, read_lines
 from chatbot_mvp.text import fold
 
@@ -75,13 +74,13 @@ class RunNotes:
         path = self._path
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            with FileLock(path.with_name(f".{path.name}.lock"), timeout=10):
+            with lock_beside(path):
                 # Read again inside the lock: another process may have changed the file just now.
                 now = _read(path).get(run_id, NO_NOTE)
                 row = {"time": utc_now(), "run_id": run_id, **line(now)}
                 append_lines(path, [row])
-        except (OSError, Timeout) as error:
-            reason = getattr(error, "strerror", None) or str(error)
+        except OSError as error:
+            reason = error.strerror or str(error)
             raise NoteNotWritten(run_id=run_id, path=str(path), reason=reason) from error
         return _changed(now, row)
 

@@ -13,10 +13,13 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from filelock import FileLock
+
 from chatbot_mvp.errors import FileNotWritten
 
 _MOVED_AWAY = re.compile(r"\.(?P<name>.+)\.[0-9a-f]{12}\.old")
 """Name of a folder between the two renames of ``replaced_folder``."""
+_LOCK_S, _POLL_S = 10, 0.01
 _LONE = re.compile("[\ud800-\udfff]")
 
 
@@ -27,6 +30,21 @@ def naming(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise FileNotWritten(path=str(path), reason=error.strerror or str(error)) from error
+
+
+@contextmanager
+def lock_beside(path: Path) -> Iterator[None]:
+    """Hold the lock of a file that this process reads, changes and writes again.
+
+    The lock is a file of its own with a hidden name, because the file itself is replaced. The system frees the lock
+    when its process dies.
+
+    Raises:
+        OSError: another process held the lock for ten seconds, or the folder is not writable.
+    """
+    lock = FileLock(path.with_name(f".{path.name}.lock"), timeout=_LOCK_S)
+    with lock.acquire(poll_interval=_POLL_S):
+        yield
 
 
 @contextmanager

@@ -10,10 +10,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from filelock import FileLock, Timeout
-
 from chatbot_mvp.errors import ChoiceNotKept, FileOfLaterVersion
-from chatbot_mvp.storage.files import write_json
+from chatbot_mvp.storage.files import lock_beside, write_json
 
 VERSION = "format_version"
 """Key of the format's number in a file. A file without it was written before files had one: format 0."""
@@ -22,7 +20,6 @@ MOST_LEVELS = 100
 """How deep lists and objects may be nested. Deeper values parse, but copying or writing them exceeds Python's stack."""
 _MOST_DIGITS = 300
 """Longest integer. A longer one cannot be converted to a float."""
-_LOCK_S = 10
 _LONE = re.compile("[\ud800-\udfff]")
 _ESCAPED = re.compile(r"\\u[dD][89a-fA-F]")
 
@@ -112,7 +109,7 @@ def change_object(path: Path, change: Callable[[dict[str, Any]], None], known: i
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         # Read inside the lock: another process may have changed the file since this one read it.
-        with FileLock(path.with_name(f".{path.name}.lock"), timeout=_LOCK_S):
+        with lock_beside(path):
             try:
                 found = read_object(path, known)
             except InvalidJson as error:
@@ -122,8 +119,8 @@ def change_object(path: Path, change: Callable[[dict[str, Any]], None], known: i
                 found = {}
             change(found)
             write_json(path, {VERSION: known, **found})
-    except (OSError, Timeout) as error:
-        raise ChoiceNotKept(path=str(path), reason=getattr(error, "strerror", None) or str(error)) from error
+    except OSError as error:
+        raise ChoiceNotKept(path=str(path), reason=error.strerror or str(error)) from error
 
 
 _TOO_DEEP = f"it is nested more than {MOST_LEVELS} levels deep"

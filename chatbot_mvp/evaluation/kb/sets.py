@@ -10,12 +10,10 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from filelock import FileLock
-
 from chatbot_mvp.errors import FileOfLaterVersion, QuestionSetChanged, QuestionSetNotFound
 from chatbot_mvp.evaluation.kb.questions import KINDS, KbQuestion, places_of
 from chatbot_mvp.storage.clock import sortable_stamp, utc_after
-from chatbot_mvp.storage.files import naming, write_json
+from chatbot_mvp.storage.files import lock_beside, naming, write_json
 from chatbot_mvp.storage.json_object import VERSION, known_version, parse_json
 
 Origin = Literal["model", "rules", "person", "file", "chat"]
@@ -23,7 +21,6 @@ Origin = Literal["model", "rules", "person", "file", "chat"]
 
 _log = logging.getLogger(__name__)
 _FORMAT = 1
-_LOCK_S = 10
 SET_ID = re.compile(r"[0-9A-Za-z-]{4,64}")
 
 
@@ -158,7 +155,7 @@ class QuestionSetStore:
         path = folder / f"{set_id}.json"
         with naming(path):
             folder.mkdir(parents=True, exist_ok=True)
-            with FileLock(folder / f".{set_id}.lock", timeout=_LOCK_S):
+            with lock_beside(path):
                 # Inside the lock: another process may have saved the set since this one read it.
                 if path.is_file() and self.load(questions.kb_id, set_id).changed_at != questions.changed_at:
                     raise QuestionSetChanged(kb_id=questions.kb_id, name=questions.name)
