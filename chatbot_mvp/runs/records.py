@@ -172,13 +172,13 @@ class RunFolder:
         """Write the result, the last step of a run.
 
         Raises:
-            RunNotWritten: a figure is NaN or infinite; an earlier result stays unchanged.
+            RunNotWritten: a figure is NaN or infinite, or the disk is full or not writable; an earlier result stays.
         """
         try:
             write_json(self.result_path, result_json(result))
-        except ValueError as error:
-            raise RunNotWritten(run_id=self.run_id, path=self.result_path.name, reason=str(error)) from error
-        self._renewing.unlink(missing_ok=True)
+            self._renewing.unlink(missing_ok=True)
+        except (ValueError, OSError) as error:
+            raise RunNotWritten(run_id=self.run_id, path=self.result_path.name, reason=_reason(error)) from error
 
     def state(self) -> RunState:
         """Return whether the run is finished, being worked on, or neither."""
@@ -235,7 +235,7 @@ class RunFolder:
         """Append records and fsync. When this returns, they survive a crash.
 
         Raises:
-            RunNotWritten: the disk is full or not writable; earlier records stay.
+            RunNotWritten: the disk is full or not writable, or a number is NaN or infinite; earlier records stay.
         """
         self._append(self._records, [vars(record) for record in records], sync=True)
 
@@ -263,8 +263,8 @@ class RunFolder:
     def _append(self, path: Path, rows: list[dict[str, Any]], sync: bool) -> None:
         try:
             append_lines(path, rows, sync)
-        except OSError as error:
-            raise RunNotWritten(run_id=self.run_id, path=path.name, reason=error.strerror or str(error)) from error
+        except (ValueError, OSError) as error:
+            raise RunNotWritten(run_id=self.run_id, path=path.name, reason=_reason(error)) from error
 
     def result(self) -> RunResult:
         """Read the result of a run.
@@ -283,3 +283,7 @@ def run_folders(root: Path) -> list[RunFolder]:
     """List all runs with a manifest, newest first."""
     names = sorted((path.parent.name for path in root.glob("*/manifest.json")), reverse=True)
     return [RunFolder(root, name) for name in names]
+
+
+def _reason(error: ValueError | OSError) -> str:
+    return getattr(error, "strerror", None) or str(error)
