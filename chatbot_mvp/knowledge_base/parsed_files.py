@@ -50,8 +50,7 @@ class ParsedFiles:
         """Keep the parsed text of a file. On a full disk it is not kept, and the upload goes on."""
         with suppress(OSError):
             self._folder.mkdir(parents=True, exist_ok=True)
-            # JSON in ASCII, because a text may have a lone surrogate, which UTF-8 cannot encode.
-            write_atomically(self._path(key), json.dumps(asdict(parsed)), durable=False)
+            write_atomically(self._path(key), json.dumps(asdict(parsed), ensure_ascii=False), durable=False)
 
     def drop(self, keys: Iterable[str]) -> None:
         """Delete the texts with these keys."""

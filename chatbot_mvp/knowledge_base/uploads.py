@@ -15,7 +15,7 @@ from chatbot_mvp.knowledge_base.service import KnowledgeBases
 from chatbot_mvp.settings.live import LiveSettings
 from chatbot_mvp.storage.clock import sortable_stamp
 from chatbot_mvp.storage.files import write_json
-from chatbot_mvp.storage.json_object import parse_json
+from chatbot_mvp.storage.json_object import VERSION, parse_json
 from chatbot_mvp.types import Progress, ProgressCallback
 
 _KEPT = 20  # ended jobs whose states stay on disk
@@ -150,7 +150,7 @@ class Uploads:
             return Upload(status, (), "")
 
     def _write(self, job_id: str, states: Sequence[FileState], kb_id: str) -> None:
-        entry = {"kb_id": kb_id, "files": [state.as_dict() for state in states]}
+        entry = {VERSION: 1, "kb_id": kb_id, "files": [state.as_dict() for state in states]}
         write_json(self._path(job_id), entry, indent=None, durable=False)
 
     def _prune(self) -> None:

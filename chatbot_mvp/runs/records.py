@@ -20,14 +20,17 @@ from typing import Any, Literal
 
 from filelock import FileLock, Timeout
 
-from chatbot_mvp.errors import RunBusy, RunNotBegun, RunNotFound, RunNotWritten, RunUnreadable
+from chatbot_mvp.errors import FileOfLaterVersion, RunBusy, RunNotBegun, RunNotFound, RunNotWritten, RunUnreadable
 from chatbot_mvp.runs.result import BENCHMARK, RunResult, read_result, result_json
 from chatbot_mvp.storage.clock import utc_now
 from chatbot_mvp.storage.files import write_json
-from chatbot_mvp.storage.json_object import parse_json
+from chatbot_mvp.storage.json_object import VERSION, known_version, parse_json
 from chatbot_mvp.storage.jsonl import append_lines, read_lines
 
 _log = logging.getLogger(__name__)
+
+MANIFEST_FORMAT = 1
+"""Format of the manifest, and of the records and events beside it."""
 
 
 BUNDLE, TREC = "bundle", "trec"
@@ -115,7 +118,7 @@ class RunFolder:
         """
         try:
             self.path.mkdir(parents=True)
-            write_json(self.path / "manifest.json", asdict(manifest))
+            write_json(self.path / "manifest.json", {VERSION: MANIFEST_FORMAT, **asdict(manifest)})
         except FileExistsError:
             raise
         except OSError as error:
@@ -129,14 +132,14 @@ class RunFolder:
 
         Raises:
             RunNotFound: no such run.
-            RunUnreadable: the manifest is damaged.
+            RunUnreadable: the manifest is damaged, or a later version wrote it.
         """
         path = self.path / "manifest.json"
         if not re.fullmatch(r"[\w.-]+", self.run_id) or not path.is_file():
             raise RunNotFound(run_id=self.run_id, folder=str(self.path.parent))
         try:
-            return RunManifest(**parse_json(path.read_bytes()))
-        except (ValueError, TypeError, OSError) as error:
+            return RunManifest(**known_version(parse_json(path.read_bytes()), path, MANIFEST_FORMAT))
+        except (ValueError, TypeError, AttributeError, OSError, FileOfLaterVersion) as error:
             raise RunUnreadable(run_id=self.run_id, reason=f"manifest.json: {error}") from error
 
     @contextmanager

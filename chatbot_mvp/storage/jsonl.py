@@ -36,27 +36,24 @@ def append_lines(path: Path, rows: Iterable[Mapping[str, Any]], sync: bool = Tru
         ValueError: a number is NaN or infinite, which JSON cannot represent; nothing is written.
         OSError: the disk is full or not writable; the file stays as it was.
     """
-    lines = [dict(row) for row in rows]
-    append_chosen(path, lambda _: lines, sync, reread=False)
+    data = _encoded(rows)
+    _append(path, lambda _: data, sync)
 
 
-def append_chosen(
-    path: Path, choose: Callable[[Rows], Iterable[Mapping[str, Any]]], sync: bool = True, reread: bool = True
-) -> None:
+def append_chosen(path: Path, choose: Callable[[Rows], Iterable[Mapping[str, Any]]]) -> None:
     """Append the rows that ``choose`` returns for the present rows. No other process appends in between.
-
-    Args:
-        sync: as in ``append_lines``.
-        reread: read the present rows; without, ``choose`` is called with none.
 
     Raises:
         ValueError, OSError: as in ``append_lines``.
     """
+    _append(path, lambda file: _encoded(choose(parsed_lines(file.read())[0])), sync=True)
+
+
+def _append(path: Path, encoded: Callable[[IO[bytes]], bytes], sync: bool) -> None:
     with path.open("ab+", buffering=0) as file:
         with _alone(file):
             file.seek(0)
-            present = parsed_lines(file.read())[0] if reread else []
-            data = in_utf8("".join(_line(row) for row in choose(present)))
+            data = encoded(file)
             end = file.seek(0, os.SEEK_END)
             if data and end > 0:
                 file.seek(-1, os.SEEK_END)
@@ -99,8 +96,8 @@ def parsed_lines(content: bytes) -> tuple[Rows, int]:
     return rows, damaged
 
 
-def _line(row: Mapping[str, Any]) -> str:
-    return json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n"
+def _encoded(rows: Iterable[Mapping[str, Any]]) -> bytes:
+    return in_utf8("".join(json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n" for row in rows))
 
 
 @contextmanager
