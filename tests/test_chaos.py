@@ -1,0 +1,42 @@
+"""A server that is killed while it saves settings, chats, takes uploads and runs benchmarks loses nothing."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+from chatbot_mvp.settings.model import PROJECT_ROOT
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+
+
+def killed(kills: int, seed: int) -> dict[str, Any]:
+    """Run the script in a process without threads, which can be forked safely; return its report."""
+    command = [sys.executable, "benchmarks/chaos_app.py", "--kills", str(kills), "--seed", str(seed), "--json"]
+    done = subprocess.run(command, cwd=PROJECT_ROOT, stdout=subprocess.PIPE)
+    report: dict[str, Any] = json.loads(done.stdout)
+    assert (done.returncode != 0) == bool(report["differences"])
+    return report
+
+
+def test_killed_twenty_times_the_application_has_all_that_it_reported_as_done() -> None:
+    report = killed(20, seed=1)
+    assert report["differences"] == []
+    assert sum(report["kills"].values()) == 20
+    assert {phase.partition(":")[0] for phase in report["kills"]} == {"settings", "chats", "uploads", "runs"}
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("seed", range(4))
+def test_killed_a_thousand_times_in_all_phases_it_has_it_as_well(seed: int) -> None:
+    report = killed(250, seed)
+    assert report["differences"] == []
+    assert sum(report["kills"].values()) == 250
+    assert sum(report["done"].values()) > 50
+    assert len(report["kills"]) >= 15, "they fall into all kinds of phases"
