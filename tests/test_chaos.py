@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -29,6 +31,27 @@ def test_killed_twenty_times_the_application_has_all_that_it_reported_as_done() 
     assert report["differences"] == []
     assert sum(report["kills"].values()) == 20
     assert {phase.partition(":")[0] for phase in report["kills"]} == {"settings", "chats", "uploads", "runs"}
+
+
+@pytest.mark.parametrize(
+    ("name", "reported"),
+    [
+        ("settings", ["done", "setting", 7]),
+        ("settings", ["done", "note", 7]),
+        ("uploads", ["done", "a-1-00000000", "kept"]),
+        ("runs", ["done", "20260101_run", ""]),
+    ],
+)
+def test_what_was_reported_and_is_not_there_is_found_out(
+    name: str, reported: list[Any], tmp_path: Path, clean_env: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(PROJECT_ROOT / "benchmarks")
+    module = importlib.import_module("chaos_work")
+    work = module.WORKS[name]()
+    assert work.check(module.app_over(tmp_path)) == ([], 0)
+    work.learn([reported])
+    [problem], _ = work.check(module.app_over(tmp_path))
+    assert reported[1] in problem
 
 
 @pytest.mark.slow

@@ -213,6 +213,8 @@ class KbStore:
             KbNotFound: there is no KB with this id.
         """
         self.record(kb_id)
+        # Delete the record first: after a crash, what is left is not listed.
+        (self._root / kb_id / "kb.json").unlink()
         shutil.rmtree(self._root / kb_id)
 
     def _known(self, kb_id: str) -> KbRecord | None:
