@@ -21,7 +21,6 @@ MOST_LEVELS = 100
 _MOST_DIGITS = 300
 """Longest integer. A longer one cannot be converted to a float."""
 _LONE = re.compile("[\ud800-\udfff]")
-_ESCAPED = re.compile(r"\\u[dD][89a-fA-F]")
 
 
 _log = logging.getLogger(__name__)
@@ -53,7 +52,8 @@ def parse_json(content: bytes | str) -> Any:
     # Fewer brackets cannot be nested too deeply; counting them is much faster than walking through the value.
     if text.count("[") + text.count("{") > MOST_LEVELS:
         _require_levels(value)
-    if _ESCAPED.search(text) or (isinstance(content, str) and _LONE.search(text)):
+    # A plain search is ten times as fast as a pattern, and only texts with such an escape need the walk.
+    if "\\ud" in text or "\\uD" in text or (text is content and _LONE.search(text)):
         value = _encodable(value)
     return value
 
