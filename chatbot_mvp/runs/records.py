@@ -15,13 +15,15 @@ import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
 from filelock import FileLock, Timeout
+from pydantic import TypeAdapter, ValidationError
 
 from chatbot_mvp.errors import FileOfLaterVersion, RunBusy, RunNotBegun, RunNotFound, RunNotWritten, RunUnreadable
-from chatbot_mvp.runs.result import BENCHMARK, RunResult, read_result, result_json
+from chatbot_mvp.runs.result import BENCHMARK, RunResult, first_problem, read_result, result_json
 from chatbot_mvp.storage.clock import utc_now
 from chatbot_mvp.storage.files import write_json
 from chatbot_mvp.storage.json_object import VERSION, known_version, parse_json
@@ -138,7 +140,11 @@ class RunFolder:
         if not re.fullmatch(r"[\w.-]+", self.run_id) or not path.is_file():
             raise RunNotFound(run_id=self.run_id, folder=str(self.path.parent))
         try:
-            return RunManifest(**known_version(parse_json(path.read_bytes()), path, MANIFEST_FORMAT))
+            values = known_version(parse_json(path.read_bytes()), path, MANIFEST_FORMAT)
+            return _manifest_adapter().validate_json(json.dumps(values), strict=True)
+        except ValidationError as error:
+            reason = f"manifest.json: {first_problem(error)}"
+            raise RunUnreadable(run_id=self.run_id, reason=reason) from error
         except (ValueError, TypeError, AttributeError, OSError, FileOfLaterVersion) as error:
             raise RunUnreadable(run_id=self.run_id, reason=f"manifest.json: {error}") from error
 
@@ -206,8 +212,8 @@ class RunFolder:
         rows, damaged = read_lines(self._records)
         for row in rows:
             try:
-                record = QueryRecord(**row)
-            except TypeError:
+                record = _record(row)
+            except (TypeError, ValueError):
                 damaged += 1
                 continue
             found.setdefault(record.phase, {})[record.query_id] = record
@@ -224,7 +230,7 @@ class RunFolder:
                 if wanted not in line:
                     continue
                 with suppress(ValueError, TypeError):
-                    record = QueryRecord(**parse_json(line))
+                    record = _record(parse_json(line))
                     if record.query_id == query_id:
                         found[record.phase] = record
         return found
@@ -286,6 +292,26 @@ def run_folders(root: Path) -> list[RunFolder]:
     """List all runs with a manifest, newest first."""
     names = sorted((path.parent.name for path in root.glob("*/manifest.json")), reverse=True)
     return [RunFolder(root, name) for name in names]
+
+
+@cache
+def _manifest_adapter() -> TypeAdapter[RunManifest]:
+    return TypeAdapter(RunManifest)
+
+
+def _record(row: dict[str, Any]) -> QueryRecord:
+    """Return the record of a line.
+
+    Raises:
+        TypeError, ValueError: a field is missing, unknown or of another type.
+    """
+    record = QueryRecord(**row)
+    texts = (record.run_id, record.query_id, record.phase, record.error or "")
+    if not all(isinstance(text, str) for text in texts) or not isinstance(record.payload, dict):
+        raise TypeError("a field has another type")
+    if record.status not in ("ok", "failed"):
+        raise ValueError(f"status {record.status!r}")
+    return record
 
 
 def _reason(error: ValueError | OSError) -> str:
