@@ -8,7 +8,6 @@ BEIR: ``corpus.jsonl``, ``queries.jsonl`` (_id, text, metadata), ``qrels/*.tsv``
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +23,7 @@ from chatbot_mvp.errors import (
     UnknownQrelDocument,
     UnknownQrelQuery,
 )
+from chatbot_mvp.storage.json_object import parse_json
 from chatbot_mvp.types import Document
 
 
@@ -183,7 +183,7 @@ def _json_lines(path: Path, needed: tuple[str, ...]) -> list[_Row]:
             continue
         place = f"line {number}"
         try:
-            values = json.loads(line)
+            values = parse_json(line)
         except ValueError as error:
             raise DatasetFileUnreadable(path=str(path), reason=f"{place} is not JSON ({error})") from error
         if not isinstance(values, dict):

@@ -17,6 +17,7 @@ from typing import Any
 
 from chatbot_mvp.datasets.files import load_dataset
 from chatbot_mvp.errors import ChatbotError, DatasetUploadTooDemanding, all_errors
+from chatbot_mvp.storage.json_object import parse_json
 
 SECONDS = 300
 MEMORY_MB = 4_000
@@ -46,7 +47,7 @@ def try_to_load(folder: Path, name: str, seconds: int = SECONDS, memory_mb: int 
         done = subprocess.run(
             command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, timeout=seconds, check=False
         )
-        answer = json.loads(done.stdout)
+        answer = parse_json(done.stdout)
     except (subprocess.TimeoutExpired, ValueError) as error:
         raise DatasetUploadTooDemanding(name=name, seconds=seconds, memory_mb=memory_mb) from error
     if answer:

@@ -62,6 +62,7 @@
     ├── KbUnreadable                a stored knowledge base is damaged         (exit code 1)
     ├── KbEvaluationError           evaluation questions or their results      (exit code 2)
     │   ├── QuestionSetNotFound
+    │   ├── QuestionSetChanged      by someone else, in the meantime
     │   ├── KbResultNotFound
     │   ├── NoQuestionsKept
     │   ├── NothingProposed
@@ -109,6 +110,9 @@
     ├── SignInError                 signing in to Admin failed                 (exit code 1)
     │   ├── PasswordWrong
     │   └── PasswordTriesExhausted  too many wrong passwords
+    ├── FileError                   a file of the data folder                  (exit code 1)
+    │   ├── FileNotWritten          the disk is full or refuses to write
+    │   └── FileOfLaterVersion      written by a later version of the program
     ├── CacheUnusable               a cache of vectors or contexts on disk     (exit code 1)
     └── RunStopped                  the user stopped it; not a failure         (exit code 130)
 
@@ -181,6 +185,7 @@ from chatbot_mvp.errors.documents import (
     NoQuestionsKept as NoQuestionsKept,
     NothingProposed as NothingProposed,
     ProposalsUnusable as ProposalsUnusable,
+    QuestionSetChanged as QuestionSetChanged,
     QuestionSetNotFound as QuestionSetNotFound,
     UploadBinary as UploadBinary,
     UploadDamaged as UploadDamaged,
@@ -196,6 +201,11 @@ from chatbot_mvp.errors.documents import (
     UploadTooSlow as UploadTooSlow,
     UploadTypeUnsupported as UploadTypeUnsupported,
     UploadWrongSuffix as UploadWrongSuffix,
+)
+from chatbot_mvp.errors.files import (
+    FileError as FileError,
+    FileNotWritten as FileNotWritten,
+    FileOfLaterVersion as FileOfLaterVersion,
 )
 from chatbot_mvp.errors.providers import (
     ProviderBadRequest as ProviderBadRequest,

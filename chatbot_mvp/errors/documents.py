@@ -120,6 +120,14 @@ class QuestionSetNotFound(KbEvaluationError):
     )
 
 
+class QuestionSetChanged(KbEvaluationError):
+    code = "question_set_changed"
+    template = (
+        "The question set {name!r} of the knowledge base {kb_id!r} was changed by someone else in the meantime. "
+        "Nothing was written. Reload it, make your changes again and save."
+    )
+
+
 class KbResultNotFound(KbEvaluationError):
     code = "kb_result_not_found"
     template = (

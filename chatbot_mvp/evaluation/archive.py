@@ -203,12 +203,12 @@ class RunArchive:
         for folder in run_folders(self._live.current.results_dir):
             if folder.run_id in active or folder.state() != "unfinished":
                 continue
+            path = folder.path / "records.jsonl"
             try:
                 manifest = folder.manifest()
-            except ChatbotError:
+                recorded = self._recorded.get(path, partial(_recorded, folder, manifest))
+            except (ChatbotError, KeyError, TypeError, ValueError):  # a manifest without what its kind of run needs
                 continue
-            path = folder.path / "records.jsonl"
-            recorded = self._recorded.get(path, partial(_recorded, folder, manifest))
             found.append(
                 UnfinishedRun(
                     manifest.run_id,

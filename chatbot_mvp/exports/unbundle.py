@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 import stat
 import zipfile
@@ -15,6 +14,7 @@ from pathlib import Path
 from chatbot_mvp.errors import BundleDamaged, BundleUnsafe, RunUnreadable
 from chatbot_mvp.runs.records import BUNDLE, RunManifest
 from chatbot_mvp.runs.result import RunResult, parse_result
+from chatbot_mvp.storage.json_object import parse_json
 
 _MOST_FILES = 100
 _MOST_BYTES = 512 * 2**20  # unpacked size; a run of 7,405 queries takes about 50 MB
@@ -105,7 +105,7 @@ def _result(path: Path, files: Mapping[str, bytes], run_id: str) -> RunResult:
 def _manifest(path: Path, files: Mapping[str, bytes], run_id: str) -> RunManifest:
     known = {field.name for field in fields(RunManifest)}
     try:
-        values = json.loads(files[_CONFIGURATION])
+        values = parse_json(files[_CONFIGURATION])
         # Ignore fields that a later version may have added.
         values = {name: value for name, value in values.items() if name in known}
         values |= {"dataset_ref": values["dataset"], "imported": values.get("imported") or BUNDLE}

@@ -6,7 +6,6 @@ state whose lock is free means that the process died; ``.stop`` exists once a st
 
 from __future__ import annotations
 
-import json
 import logging
 import threading
 import time
@@ -18,9 +17,10 @@ from typing import Literal
 
 from filelock import FileLock, Timeout
 
-from chatbot_mvp.errors import ChatbotError, RunBusy, RunStopped
+from chatbot_mvp.errors import ChatbotError, FileOfLaterVersion, RunBusy, RunStopped
 from chatbot_mvp.storage.clock import utc_now
 from chatbot_mvp.storage.files import write_json
+from chatbot_mvp.storage.json_object import VERSION, known_version, parse_json
 from chatbot_mvp.types import Progress, ProgressCallback
 
 log = logging.getLogger(__name__)
@@ -122,21 +122,26 @@ class JobManager:
     def status(self, job_id: str) -> JobStatus | None:
         """Return a job's state, or None if the job does not exist or its file is damaged."""
         try:
-            status = JobStatus(**json.loads(self._path(job_id, "json").read_text("utf-8")))
-        except (OSError, ValueError, TypeError):
+            status = self._stored(job_id)
+            if not status.active:
+                return status
+            if not self._is_held(job_id):
+                # Read again: the job may have ended between reading its file and checking its lock.
+                again = self._stored(job_id)
+                return replace(status, state="interrupted") if again.active else again
+        except (OSError, ValueError, TypeError, AttributeError, FileOfLaterVersion) as error:
+            log.debug("the state of job %s cannot be read: %s", job_id, error)
             return None
-        if not status.active:
-            return status
-        if not self._is_held(job_id):
-            # Read again: the job may have ended between reading its file and checking its lock.
-            again = json.loads(self._path(job_id, "json").read_text("utf-8"))
-            return replace(status, state="interrupted") if again["state"] in ACTIVE else JobStatus(**again)
         return replace(status, state="stopping") if self._path(job_id, "stop").exists() else status
 
     def statuses(self) -> list[JobStatus]:
         """Return all jobs, in descending order of id (newest first)."""
         found = (self.status(path.stem) for path in sorted(self._folder.glob("*.json"), reverse=True))
         return [status for status in found if status]
+
+    def _stored(self, job_id: str) -> JobStatus:
+        path = self._path(job_id, "json")
+        return JobStatus(**known_version(parse_json(path.read_bytes()), path))
 
     def _is_held(self, job_id: str) -> bool:
         probe = FileLock(self._path(job_id, "lock"), timeout=0)
@@ -185,7 +190,7 @@ class JobManager:
     def _write(self, status: JobStatus) -> None:
         status = replace(status, updated_at=utc_now())
         # Progress is written several times a second, and is worth nothing after a power failure.
-        write_json(self._path(status.job_id, "json"), asdict(status), indent=None, durable=False)
+        write_json(self._path(status.job_id, "json"), {VERSION: 1, **asdict(status)}, indent=None, durable=False)
 
     def _path(self, job_id: str, suffix: str) -> Path:
         return self._folder / f"{job_id}.{suffix}"

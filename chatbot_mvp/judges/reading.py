@@ -10,6 +10,8 @@ from typing import Annotated, Any, Literal, TypeVar
 import json_repair
 from pydantic import BaseModel, BeforeValidator, Field, ValidationError
 
+from chatbot_mvp.storage.json_object import parse_json
+
 Reading = Literal["whole", "repaired", "cut"]
 """How a reply was read. whole: it was exactly the requested JSON; repaired: the JSON had to be extracted or repaired;
 cut: the reply was truncated, so the end of a list may be missing."""
@@ -142,7 +144,7 @@ def _forms(value: Any, reply: type[BaseModel]) -> Iterator[Any]:
 
 def _strict(text: str) -> Any:
     try:
-        return json.loads(text)
+        return parse_json(text)
     except (ValueError, RecursionError):
         return None
 

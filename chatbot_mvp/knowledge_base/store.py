@@ -13,9 +13,10 @@ from pathlib import Path
 from chatbot_mvp.documents.chunking import chunk_document
 from chatbot_mvp.documents.parsing import ParsedText, parse_upload
 from chatbot_mvp.documents.sources import KbFile, join_sources, text_hash
-from chatbot_mvp.errors import KbNotFound, KbUnreadable, UploadEmpty
+from chatbot_mvp.errors import FileOfLaterVersion, KbNotFound, KbUnreadable, UploadEmpty
 from chatbot_mvp.storage.clock import utc_now
 from chatbot_mvp.storage.files import write_atomically, write_json
+from chatbot_mvp.storage.json_object import VERSION, known_version, parse_json
 from chatbot_mvp.text import detect_language, fold
 from chatbot_mvp.types import Document
 
@@ -156,7 +157,7 @@ class KbStore:
             cut = record.kb_truncated
             return (KbFile(name, 0, record.chars, record.original_chars, cut, record.encoding, record.sha256),)
         try:
-            rows = json.loads(path.read_text("utf-8"))
+            rows = parse_json(path.read_bytes())
             return tuple(KbFile(**{**row, "page_starts": tuple(row["page_starts"])}) for row in rows)
         except (ValueError, TypeError, KeyError, OSError) as error:
             raise KbUnreadable(kb_id=kb_id, reason=str(error)) from error
@@ -183,9 +184,9 @@ class KbStore:
             known = ", ".join(sorted(p.parent.name for p in self._root.glob("*/kb.json"))) or "-"
             raise KbNotFound(kb_id=kb_id, legal=known)
         try:
-            read = json.loads(path.read_text("utf-8"))
+            read = known_version(parse_json(path.read_bytes()), path)
             return KbRecord(**{**read, "files": tuple(read.get("files", ()))})
-        except (ValueError, TypeError, AttributeError, OSError) as error:
+        except (ValueError, TypeError, AttributeError, OSError, FileOfLaterVersion) as error:
             raise KbUnreadable(kb_id=kb_id, reason=str(error)) from error
 
     def document(self, kb_id: str) -> Document:
@@ -212,6 +213,8 @@ class KbStore:
             KbNotFound: there is no KB with this id.
         """
         self.record(kb_id)
+        # Delete the record first: after a crash, what is left is not listed.
+        (self._root / kb_id / "kb.json").unlink()
         shutil.rmtree(self._root / kb_id)
 
     def _known(self, kb_id: str) -> KbRecord | None:
@@ -221,7 +224,7 @@ class KbStore:
             return None
 
     def _write_record(self, record: KbRecord) -> None:
-        write_json(self._root / record.kb_id / "kb.json", asdict(record))
+        write_json(self._root / record.kb_id / "kb.json", {VERSION: 1, **asdict(record)})
 
 
 def _contents(folder: Path) -> dict[str, bytes]:

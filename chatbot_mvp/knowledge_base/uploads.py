@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import secrets
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -16,6 +15,7 @@ from chatbot_mvp.knowledge_base.service import KnowledgeBases
 from chatbot_mvp.settings.live import LiveSettings
 from chatbot_mvp.storage.clock import sortable_stamp
 from chatbot_mvp.storage.files import write_json
+from chatbot_mvp.storage.json_object import VERSION, parse_json
 from chatbot_mvp.types import Progress, ProgressCallback
 
 _KEPT = 20  # ended jobs whose states stay on disk
@@ -143,14 +143,14 @@ class Uploads:
 
     def _upload(self, status: JobStatus) -> Upload:
         try:
-            written = json.loads(self._path(status.job_id).read_text("utf-8"))
+            written = parse_json(self._path(status.job_id).read_bytes())
             files = tuple(FileState(**row) for row in written["files"])
             return Upload(status, ended(files, status.state), written["kb_id"])
         except (OSError, ValueError, TypeError, KeyError):
             return Upload(status, (), "")
 
     def _write(self, job_id: str, states: Sequence[FileState], kb_id: str) -> None:
-        entry = {"kb_id": kb_id, "files": [state.as_dict() for state in states]}
+        entry = {VERSION: 1, "kb_id": kb_id, "files": [state.as_dict() for state in states]}
         write_json(self._path(job_id), entry, indent=None, durable=False)
 
     def _prune(self) -> None:

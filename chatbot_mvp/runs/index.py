@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 from pathlib import Path
 
@@ -18,15 +17,14 @@ def append_submission(path: Path, result: RunResult) -> None:
     """Append the line of a finished run.
 
     Raises:
-        RunNotWritten: a figure is NaN or infinite; nothing is written.
+        RunNotWritten: a figure is NaN or infinite, or the disk is full or not writable; nothing is written.
     """
-    line = line_json(line_of(result))
     try:
-        json.dumps(line, allow_nan=False)
-    except ValueError as error:
-        raise RunNotWritten(run_id=result.run_id, path=path.name, reason=str(error)) from error
-    path.parent.mkdir(parents=True, exist_ok=True)
-    append_lines(path, [line])
+        path.parent.mkdir(parents=True, exist_ok=True)
+        append_lines(path, [line_json(line_of(result))])
+    except (ValueError, OSError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise RunNotWritten(run_id=result.run_id, path=path.name, reason=reason) from error
 
 
 def read_submissions(path: Path) -> tuple[list[RunLine], int]:

@@ -15,18 +15,24 @@ import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
 from filelock import FileLock, Timeout
+from pydantic import TypeAdapter, ValidationError
 
-from chatbot_mvp.errors import RunBusy, RunNotBegun, RunNotFound, RunNotWritten, RunUnreadable
-from chatbot_mvp.runs.result import BENCHMARK, RunResult, read_result, result_json
+from chatbot_mvp.errors import FileOfLaterVersion, RunBusy, RunNotBegun, RunNotFound, RunNotWritten, RunUnreadable
+from chatbot_mvp.runs.result import BENCHMARK, RunResult, first_problem, read_result, result_json
 from chatbot_mvp.storage.clock import utc_now
 from chatbot_mvp.storage.files import write_json
+from chatbot_mvp.storage.json_object import VERSION, known_version, parse_json
 from chatbot_mvp.storage.jsonl import append_lines, read_lines
 
 _log = logging.getLogger(__name__)
+
+MANIFEST_FORMAT = 1
+"""Format of the manifest, and of the records and events beside it."""
 
 
 BUNDLE, TREC = "bundle", "trec"
@@ -114,7 +120,7 @@ class RunFolder:
         """
         try:
             self.path.mkdir(parents=True)
-            write_json(self.path / "manifest.json", asdict(manifest))
+            write_json(self.path / "manifest.json", {VERSION: MANIFEST_FORMAT, **asdict(manifest)})
         except FileExistsError:
             raise
         except OSError as error:
@@ -128,14 +134,18 @@ class RunFolder:
 
         Raises:
             RunNotFound: no such run.
-            RunUnreadable: the manifest is damaged.
+            RunUnreadable: the manifest is damaged, or a later version wrote it.
         """
         path = self.path / "manifest.json"
         if not re.fullmatch(r"[\w.-]+", self.run_id) or not path.is_file():
             raise RunNotFound(run_id=self.run_id, folder=str(self.path.parent))
         try:
-            return RunManifest(**json.loads(path.read_text("utf-8")))
-        except (ValueError, TypeError, OSError) as error:
+            values = known_version(parse_json(path.read_bytes()), path, MANIFEST_FORMAT)
+            return _manifest_adapter().validate_json(json.dumps(values), strict=True)
+        except ValidationError as error:
+            reason = f"manifest.json: {first_problem(error)}"
+            raise RunUnreadable(run_id=self.run_id, reason=reason) from error
+        except (ValueError, TypeError, AttributeError, OSError, FileOfLaterVersion) as error:
             raise RunUnreadable(run_id=self.run_id, reason=f"manifest.json: {error}") from error
 
     @contextmanager
@@ -171,13 +181,13 @@ class RunFolder:
         """Write the result, the last step of a run.
 
         Raises:
-            RunNotWritten: a figure is NaN or infinite; an earlier result stays unchanged.
+            RunNotWritten: a figure is NaN or infinite, or the disk is full or not writable; an earlier result stays.
         """
         try:
             write_json(self.result_path, result_json(result))
-        except ValueError as error:
-            raise RunNotWritten(run_id=self.run_id, path=self.result_path.name, reason=str(error)) from error
-        self._renewing.unlink(missing_ok=True)
+            self._renewing.unlink(missing_ok=True)
+        except (ValueError, OSError) as error:
+            raise RunNotWritten(run_id=self.run_id, path=self.result_path.name, reason=_reason(error)) from error
 
     def state(self) -> RunState:
         """Return whether the run is finished, being worked on, or neither."""
@@ -202,8 +212,8 @@ class RunFolder:
         rows, damaged = read_lines(self._records)
         for row in rows:
             try:
-                record = QueryRecord(**row)
-            except TypeError:
+                record = _record(row)
+            except (TypeError, ValueError):
                 damaged += 1
                 continue
             found.setdefault(record.phase, {})[record.query_id] = record
@@ -220,7 +230,7 @@ class RunFolder:
                 if wanted not in line:
                     continue
                 with suppress(ValueError, TypeError):
-                    record = QueryRecord(**json.loads(line))
+                    record = _record(parse_json(line))
                     if record.query_id == query_id:
                         found[record.phase] = record
         return found
@@ -234,7 +244,7 @@ class RunFolder:
         """Append records and fsync. When this returns, they survive a crash.
 
         Raises:
-            RunNotWritten: the disk is full or not writable; earlier records stay.
+            RunNotWritten: the disk is full or not writable, or a number is NaN or infinite; earlier records stay.
         """
         self._append(self._records, [vars(record) for record in records], sync=True)
 
@@ -262,8 +272,8 @@ class RunFolder:
     def _append(self, path: Path, rows: list[dict[str, Any]], sync: bool) -> None:
         try:
             append_lines(path, rows, sync)
-        except OSError as error:
-            raise RunNotWritten(run_id=self.run_id, path=path.name, reason=error.strerror or str(error)) from error
+        except (ValueError, OSError) as error:
+            raise RunNotWritten(run_id=self.run_id, path=path.name, reason=_reason(error)) from error
 
     def result(self) -> RunResult:
         """Read the result of a run.
@@ -282,3 +292,27 @@ def run_folders(root: Path) -> list[RunFolder]:
     """List all runs with a manifest, newest first."""
     names = sorted((path.parent.name for path in root.glob("*/manifest.json")), reverse=True)
     return [RunFolder(root, name) for name in names]
+
+
+@cache
+def _manifest_adapter() -> TypeAdapter[RunManifest]:
+    return TypeAdapter(RunManifest)
+
+
+def _record(row: dict[str, Any]) -> QueryRecord:
+    """Return the record of a line.
+
+    Raises:
+        TypeError, ValueError: a field is missing, unknown or of another type.
+    """
+    record = QueryRecord(**row)
+    texts = (record.run_id, record.query_id, record.phase, record.error or "")
+    if not all(isinstance(text, str) for text in texts) or not isinstance(record.payload, dict):
+        raise TypeError("a field has another type")
+    if record.status not in ("ok", "failed"):
+        raise ValueError(f"status {record.status!r}")
+    return record
+
+
+def _reason(error: ValueError | OSError) -> str:
+    return getattr(error, "strerror", None) or str(error)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 from pathlib import Path
@@ -14,6 +13,7 @@ from chatbot_mvp.errors import RunUnreadable
 from chatbot_mvp.judges.agreement import Agreement
 from chatbot_mvp.runs.rows import STORED, Interval, Metrics, MetricSpread, QueryRow, SplitFigure, row_json, stored
 from chatbot_mvp.runs.usage import RunUsage
+from chatbot_mvp.storage.json_object import parse_json
 
 FORMAT_VERSION = 1
 """Version of the format of ``<run_id>.json`` and of the lines of ``submissions.jsonl``. A file without it counts as
@@ -201,7 +201,7 @@ def read_intervals(path: Path) -> dict[str, Interval | None]:
                 if not piece:
                     return {}
                 head += piece
-        values = json.loads(head[:end].rstrip().removesuffix(b",") + b"}") if end >= 0 else {}
+        values = parse_json(head[:end].rstrip().removesuffix(b",") + b"}") if end >= 0 else {}
         return _intervals_adapter().validate_python(values.get("intervals") or {}, strict=False)
     except (OSError, ValueError, AttributeError):
         return {}

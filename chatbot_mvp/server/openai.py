@@ -31,6 +31,7 @@ from chatbot_mvp.chat.answer import Finished, Piece, Restarted
 from chatbot_mvp.chat.records import record_of
 from chatbot_mvp.chat.stream import AnswerStream
 from chatbot_mvp.errors import ChatbotError, ConfigurationError, KbNotFound
+from chatbot_mvp.storage.json_object import InvalidJson, parse_json
 
 log = logging.getLogger(__name__)
 
@@ -167,8 +168,8 @@ async def _body(request: Request) -> Mapping[str, Any]:
         if len(raw) > MAX_BODY_BYTES:
             raise BadRequest(f"The request is larger than {MAX_BODY_BYTES} bytes.", 413)
     try:
-        body = json.loads(raw)
-    except (ValueError, RecursionError) as error:
+        body = parse_json(raw)
+    except InvalidJson as error:
         raise BadRequest(f"The request is not JSON: {error}") from error
     if not isinstance(body, dict):
         raise BadRequest("The request must be a JSON object.")

@@ -13,6 +13,8 @@ from typing import Generic, TypeVar
 from chatbot_mvp.errors import CacheUnusable
 
 V = TypeVar("V", bytes, str)
+_FORMAT = 1
+"""Number in the header of the file. Files of the first version have 0 and the same tables."""
 _LOOKUP = 500  # maximum keys per SQL statement, since SQLite limits its parameters
 
 
@@ -91,10 +93,15 @@ class SqliteCache(Generic[V]):
         # which takes longer than embedding a question.
         connection = sqlite3.connect(self._path, timeout=60, check_same_thread=False)
         try:
+            version = int(connection.execute("PRAGMA user_version").fetchone()[0])
+            if version > _FORMAT:
+                raise sqlite3.DatabaseError(f"a later version wrote it (format {version}; known up to {_FORMAT})")
             with connection:
                 connection.execute("PRAGMA journal_mode=WAL")
                 connection.execute("PRAGMA synchronous=NORMAL")
                 connection.execute(f"CREATE TABLE IF NOT EXISTS {self._table} {self._columns}")
+                if version < _FORMAT:
+                    connection.execute(f"PRAGMA user_version={_FORMAT}")
         except sqlite3.Error:
             connection.close()
             raise

@@ -23,6 +23,7 @@ from typing import Any
 
 from chatbot_mvp.documents.reading.extracted import MAX_TEXT_CHARS, Extracted
 from chatbot_mvp.errors import ChatbotError, UploadDamaged, UploadExpands, UploadTooSlow, all_errors
+from chatbot_mvp.storage.json_object import parse_json
 
 READ_SECONDS = 120
 """Time limit for one file."""
@@ -84,7 +85,7 @@ def read_apart(
 
 def _answer(kind: str, name: str, output: bytes, code: int) -> Extracted:
     try:
-        answer = json.loads(output)
+        answer = parse_json(output)
     except ValueError as error:
         raise UploadDamaged(name=name, kind=kind, reason=f"its reader ended with {code}") from error
     if "code" in answer:

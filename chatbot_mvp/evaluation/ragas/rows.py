@@ -15,6 +15,7 @@ from typing import Any
 
 from chatbot_mvp.errors import DatasetFileUnreadable, DuplicateId, EmptyDataset, MissingColumn
 from chatbot_mvp.judges.ragas import Row
+from chatbot_mvp.storage.json_object import parse_json
 
 SUFFIXES = (".jsonl", ".csv", ".parquet")
 
@@ -164,7 +165,7 @@ def _list(name: str, value: Any) -> list[Any]:
 def _array(text: str) -> Any:
     """Parse a JSON array, or a list as Python prints it, because pandas writes lists to CSV in that form."""
     try:
-        return json.loads(text)
+        return parse_json(text)
     except ValueError as error:
         try:
             return ast.literal_eval(text)
@@ -178,7 +179,7 @@ def _json_lines(path: Path, source: str) -> list[dict[str, Any]]:
         if not line.strip():
             continue
         try:
-            row = json.loads(line)
+            row = parse_json(line)
         except ValueError as error:
             raise DatasetFileUnreadable(path=source, reason=f"line {number}: {error}") from error
         if not isinstance(row, dict):
