@@ -60,6 +60,7 @@
     ├── KbNotFound                                                             (exit code 2)
     ├── ConversationNotFound        a conversation of the chat                 (exit code 2)
     ├── KbUnreadable                a stored knowledge base is damaged         (exit code 1)
+    ├── KbNotWritten                the disk is full or refuses to write       (exit code 1)
     ├── KbEvaluationError           evaluation questions or their results      (exit code 2)
     │   ├── QuestionSetNotFound
     │   ├── KbResultNotFound
@@ -177,6 +178,7 @@ from chatbot_mvp.errors.documents import (
     KbEvaluationError as KbEvaluationError,
     KbNotFound as KbNotFound,
     KbResultNotFound as KbResultNotFound,
+    KbNotWritten as KbNotWritten,
     KbUnreadable as KbUnreadable,
     NoQuestionsKept as NoQuestionsKept,
     NothingProposed as NothingProposed,

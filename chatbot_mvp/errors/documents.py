@@ -100,6 +100,14 @@ class KbUnreadable(ChatbotError):
     template = "The knowledge base {kb_id!r} cannot be read: {reason}. Upload the document again."
 
 
+class KbNotWritten(ChatbotError):
+    code = "kb_not_written"
+    template = (
+        "{name!r} cannot be saved in {path!r}: {reason}. The knowledge bases are as they were before. Free up space or "
+        "grant write permission, then try again."
+    )
+
+
 class ConversationNotFound(ChatbotError):
     code = "conversation_not_found"
     template = "There is no conversation {conversation_id!r}. It may have been deleted; start another one."
