@@ -56,6 +56,7 @@
     │   ├── UploadExpands           a small file that would unpack to a very large one
     │   ├── UploadTooSlow
     │   ├── UploadNeedsMemory       more than the server has
+    │   ├── UploadQueueFull         too many files of one session wait
     │   └── UploadNoRoom            the previous files have filled the knowledge base
     ├── KbNotFound                                                             (exit code 2)
     ├── ConversationNotFound        a conversation of the chat                 (exit code 2)
@@ -192,6 +193,7 @@ from chatbot_mvp.errors.documents import (
     UploadExpands as UploadExpands,
     UploadNeedsMemory as UploadNeedsMemory,
     UploadNoRoom as UploadNoRoom,
+    UploadQueueFull as UploadQueueFull,
     UploadScanned as UploadScanned,
     UploadTooLarge as UploadTooLarge,
     UploadTooManyPages as UploadTooManyPages,

@@ -89,6 +89,14 @@ class UploadNeedsMemory(UploadError):
     )
 
 
+class UploadQueueFull(UploadError):
+    code = "upload_queue_full"
+    template = (
+        "{files} files of {mb} MB would be waiting, and a session can have {most_files} files of {most_mb} MB together. "
+        "Wait until the previous ones are read, or upload fewer."
+    )
+
+
 class KbNotFound(ChatbotError):
     code = "kb_not_found"
     template = "There is no knowledge base {kb_id!r}. Available: {legal}."
