@@ -52,6 +52,10 @@
     │   ├── UploadDamaged
     │   ├── UploadEncrypted
     │   ├── UploadScanned           all pages are images
+    │   ├── UploadTooDeep           elements nested deeper than people write
+    │   ├── UploadTooManyElements
+    │   ├── UploadTooManyHeadings
+    │   ├── UploadTooManyRows       of tables
     │   ├── UploadTooManyPages
     │   ├── UploadExpands           a small file that would unpack to a very large one
     │   ├── UploadTooSlow
@@ -197,6 +201,10 @@ from chatbot_mvp.errors.documents import (
     UploadScanned as UploadScanned,
     UploadTooLarge as UploadTooLarge,
     UploadTooManyPages as UploadTooManyPages,
+    UploadTooDeep as UploadTooDeep,
+    UploadTooManyElements as UploadTooManyElements,
+    UploadTooManyHeadings as UploadTooManyHeadings,
+    UploadTooManyRows as UploadTooManyRows,
     UploadTooSlow as UploadTooSlow,
     UploadTypeUnsupported as UploadTypeUnsupported,
     UploadWrongSuffix as UploadWrongSuffix,

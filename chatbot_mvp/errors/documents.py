@@ -68,6 +68,32 @@ class UploadExpands(UploadError):
     )
 
 
+class UploadTooDeep(UploadError):
+    code = "upload_too_deep"
+    template = (
+        "{name!r} has {depth} elements inside each other, and the maximum is {limit}. Save it again with a simpler "
+        "layout, or upload its text."
+    )
+
+
+class UploadTooManyRows(UploadError):
+    code = "upload_too_many_rows"
+    template = "The tables of {name!r} have {rows} rows, and the maximum is {limit}. Split it into several files."
+
+
+class UploadTooManyElements(UploadError):
+    code = "upload_too_many_elements"
+    template = (
+        "{name!r} has {elements} elements, such as paragraphs and table cells, and the maximum is {limit}. Split it, "
+        "or upload its text."
+    )
+
+
+class UploadTooManyHeadings(UploadError):
+    code = "upload_too_many_headings"
+    template = "{name!r} has {headings} headings, and the maximum is {limit}. Split it into several files."
+
+
 class UploadTooSlow(UploadError):
     code = "upload_too_slow"
     template = "{name!r} could not be read within {seconds} seconds. Split it, or upload its text."

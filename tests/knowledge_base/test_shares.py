@@ -96,9 +96,7 @@ def test_the_files_of_one_session_that_wait_are_bounded_and_others_are_not_held_
     assert wait(app, app.uploads.take(texts("a", 3), owner="a")).kb_id
 
 
-def test_a_full_disk_is_said_clearly_and_leaves_everything_as_it_was(
-    app: App, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_full_disk_is_said_clearly_and_leaves_everything_as_it_was(app: App, monkeypatch: pytest.MonkeyPatch) -> None:
     wait(app, app.uploads.take(texts("a", 1)))
 
     def contents() -> dict[str, bytes]:

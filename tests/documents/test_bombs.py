@@ -1,0 +1,133 @@
+"""Files that are made to take time or memory end within seconds, with an error that says what was found."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import zlib
+from pathlib import Path
+
+import pytest
+
+from chatbot_mvp.documents.reading.sandbox import MEMORY_MB
+from chatbot_mvp.settings.model import PROJECT_ROOT
+from tests.documents.made import docx_of, pdf
+
+READ = """
+import resource, sys, time
+from pathlib import Path
+from chatbot_mvp.documents.parsing import parse_upload
+from chatbot_mvp.errors import ChatbotError
+began = time.monotonic()
+path = Path(sys.argv[1])
+try:
+    said = f"text {len(parse_upload(path.name, path.read_bytes(), 10**6, 100).text)}"
+except ChatbotError as error:
+    said = f"{error.code} {error}"
+print(round(time.monotonic() - began, 1), resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1_000, said)
+"""
+
+
+def read(folder: Path, name: str, content: bytes) -> tuple[float, int, str]:
+    """(seconds, MB at most in the reading process, its text's length or the code and text of the error)."""
+    (folder / name).write_bytes(content)
+    done = subprocess.run(
+        [sys.executable, "-c", READ, str(folder / name)],
+        cwd=PROJECT_ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=120,
+    )
+    seconds, mb, said = done.stdout.split(" ", 2)
+    return float(seconds), int(mb), said
+
+
+def page(body: str) -> bytes:
+    return f"<!doctype html><html><body>{body}".encode()
+
+
+def rows(count: int) -> str:
+    return "<table>" + "<tr><td>a<td>b" * count + "</table>"
+
+
+def forms(depth: int, calls: int) -> bytes:
+    """A page that draws a form which draws the next one many times, and so on."""
+    found = pdf([], content=[zlib.compress(b"/F0 Do " * calls)])
+    objects = []
+    for n in range(depth):
+        inner = f"/F{n + 1} Do ".encode() * calls if n + 1 < depth else b"BT /F1 12 Tf (a) Tj ET"
+        resources = f"<< /XObject << /F{n + 1} {101 + n} 0 R >> >>" if n + 1 < depth else "<< >>"
+        head = f"{100 + n} 0 obj\n<< /Type /XObject /Subtype /Form /BBox [0 0 9 9] /Resources {resources} "
+        objects.append(head.encode() + f"/Length {len(inner)} >>\nstream\n".encode() + inner + b"\nendstream\nendobj\n")
+    body = found.replace(b"/Font << /F1 3 0 R >>", b"/Font << /F1 3 0 R >> /XObject << /F0 100 0 R >>")
+    end = body.rindex(b"xref\n0")
+    return body[:end] + b"".join(objects) + b"trailer\n<< /Root 1 0 R >>\n%%EOF\n"
+
+
+def fast() -> dict[str, tuple[str, bytes, str]]:
+    return {
+        "blanks": ("a.html", page("<p><sup>[" + " " * 500_000 + "x</p>"), "text"),
+        "rows": ("a.html", page(rows(60_000)), "upload_too_many_rows The tables of 'a.html' have 60000 rows"),
+        "depth": ("a.html", page("<b>" * 100_000), "upload_too_deep 'a.html' has 100002 elements inside"),
+        "comments": ("a.txt", b"<!---->" * 1_000, "text"),
+        "names": ("a.html", page("<table><tr><th>" + "x" * 500_000 + "<th>b" + "<tr><td>a<td>b" * 1_000), "text"),
+        "word rows": (
+            "a.docx",
+            docx_of("<w:p/><w:tbl>" + "<w:tr><w:tc><w:p/></w:tc></w:tr>" * 20_001 + "</w:tbl>"),
+            "upload_too_many_rows The tables of 'a.docx' have 20001 rows",
+        ),
+        "word depth": (
+            "a.docx",
+            docx_of("<w:p/>" + "<w:tbl><w:tr><w:tc>" * 900 + "<w:p/>" + "</w:tc></w:tr></w:tbl>" * 900),
+            "upload_too_deep",
+        ),
+        "word entities": (
+            "a.docx",
+            docx_of('<!DOCTYPE d [<!ENTITY a "aaaaaaaaaa">]><w:p/>'),
+            "upload_damaged 'a.docx' cannot be read as .docx: its XML declares entities",
+        ),
+    }
+
+
+def slow() -> dict[str, tuple[str, bytes, str]]:
+    note = "<w:p/>" + '<w:p><w:r><w:footnoteReference w:id="2"/></w:r></w:p>' * 5_000
+    return {
+        "300,000 rows": ("a.html", page(rows(300_000)), "upload_too_many_rows"),
+        "100,000 cells": ("a.html", page("<table>" + ("<tr>" + "<td>a" * 9) * 9_990), "text"),
+        "elements": ("a.html", page("<p>a" * 100_001), "upload_too_many_elements"),
+        "items": ("a.html", page("<ol>" + "<li>a" * 99_000), "text"),
+        "banners": ("a.html", page("<header>" * 140 + "<i>a</i>" * 90_000), "upload_empty"),
+        "one line": ("a.html", page("palabra " * 1_200_000), "text"),
+        "one line of text": ("a.md", b"palabra " * 1_200_000, "text"),
+        "one word": ("a.html", page("x" * 10_000_000), "text"),
+        "pre": ("a.html", page("<pre>" + "<i> </i>" * 90_000 + "x"), "text"),
+        "declarations": ("a.html", b"<html>" + b"<meta" * 1_000_000, ""),
+        "word elements": ("a.docx", docx_of("<w:p><w:r><w:t>a</w:t></w:r></w:p>" * 66_000), "text"),
+        "too many word elements": ("a.docx", docx_of("<w:p/>" * 200_001), "upload_too_many_elements"),
+        "notes": ("a.docx", docx_of(note), "upload_"),
+        "parts": ("a.docx", docx_of("<w:p/>", **{f"word__{n}.xml": b"<a/>" for n in range(5_001)}), "upload_expands"),
+        "a zip in it": ("a.docx", docx_of("<w:p/>", word__a__docx=docx_of("<w:p/>") * 1_000), "upload_empty"),
+        "forms": ("a.pdf", forms(9, 10), "upload_"),
+        "operators": ("a.pdf", pdf([], content=[zlib.compress(b"BT (a) Tj ET " * 2_000_000, 9)]), "upload_"),
+        "states": ("a.pdf", pdf([], content=[zlib.compress(b"q " * 5_000_000, 9)]), "upload_"),
+        "arrays": ("a.pdf", pdf([], content=[zlib.compress(b"[" * 5_000_000, 9)]), "upload_"),
+    }
+
+
+def check(folder: Path, name: str, content: bytes, expected: str) -> None:
+    seconds, mb, said = read(folder, name, content)
+    assert said.startswith(expected)
+    assert seconds <= 15, said  # 10 s of the processor's time; the machine does other things too
+    assert mb <= MEMORY_MB
+
+
+@pytest.mark.parametrize("case", fast())
+def test_a_file_made_to_take_long_ends_at_once(tmp_path: Path, case: str) -> None:
+    check(tmp_path, *fast()[case])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", slow())
+def test_every_kind_of_bomb_ends_within_ten_seconds_and_500_mb(tmp_path: Path, case: str) -> None:
+    check(tmp_path, *slow()[case])
