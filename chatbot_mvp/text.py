@@ -41,8 +41,8 @@ STOP_WORDS: dict[str, frozenset[str]] = {
     ),
 }
 
-# Initials are one word: "U.S." is "us", not "u" and "s". A run of more than 1,000 letters is no word: it is split, because
-# the stemmer takes quadratic time.
+# Initials are one word: "U.S." is "us", not "u" and "s". A run of more than 1,000 letters is split: it is no word of a
+# language (so ANALYSIS_VERSION did not change with this), and the stemmer takes quadratic time.
 _WORD = re.compile(r"(?:[^\W\d_]\.){2,500}|[^\W_]{1,1000}(?:['’][^\W_]{1,1000}){0,9}")
 # Possessive quantifiers and a lookbehind keep the match linear, even for a text that consists of dots.
 _SENTENCE_END = re.compile(r"(?<![.!?…])[.!?…]++[\"'»”’)\]]*+(?=\s)|\n\s*\n|\n(?=\s*(?:[-*+•]|\d+[.)])\s)")

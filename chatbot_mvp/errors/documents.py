@@ -118,8 +118,8 @@ class UploadNeedsMemory(UploadError):
 class UploadQueueFull(UploadError):
     code = "upload_queue_full"
     template = (
-        "{files} files of {mb} MB would be waiting, and a session can have {most_files} files of {most_mb} MB together. "
-        "Wait until the previous ones are read, or upload fewer."
+        "{files} files of {mb} MB in total would be waiting, and a session can have {most_files} files of {most_mb} MB "
+        "in total. Wait until the previous ones are read, or upload fewer."
     )
 
 

@@ -14,7 +14,7 @@ from chatbot_mvp.errors import UploadDamaged, UploadTooDeep, UploadTooManyElemen
 MAX_DEPTH = 150
 """Elements inside each other. Ordinary pages have up to 60."""
 MAX_HTML_ELEMENTS = 100_000
-MAX_WORD_ELEMENTS = 200_000
+MAX_WORD_ELEMENTS = 150_000
 """Word needs five to ten elements for a paragraph: a book of 300 pages has about 100,000."""
 MAX_ROWS = 20_000
 """Rows of all tables together."""
