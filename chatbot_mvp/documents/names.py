@@ -9,6 +9,7 @@ from pathlib import PurePosixPath
 MAX_NAME = 120
 """Maximum length of a name in characters."""
 
+_MAX_SUFFIX = 16
 _INVISIBLE = ("Cc", "Cf", "Cs", "Co", "Cn")
 """Unicode categories of control characters, direction marks, lone surrogates and unassigned characters."""
 
@@ -18,17 +19,19 @@ def clean_name(name: str) -> str:
 
     Direction marks and characters of no width are removed because they let one name look like another.
     """
-    spaced = re.sub(r"[\s\u2028\u2029]", " ", name)
-    visible = "".join(char for char in spaced if unicodedata.category(char) not in _INVISIBLE)
-    return " ".join(unicodedata.normalize("NFC", visible).split())[:MAX_NAME].strip()
+    return _visible(name)[:MAX_NAME].strip()
 
 
 def clean_file_name(name: str) -> str:
     """Return the last part of a path as ``clean_name`` does. A name that is too long keeps its suffix; may be ""."""
-    last = re.split(r"[/\\]", name.strip())[-1]
-    visible = "".join(char for char in last if unicodedata.category(char) not in _INVISIBLE)
-    suffix = PurePosixPath(visible.strip()).suffix[:16].rstrip()
-    cleaned = clean_name(visible)
-    if len(" ".join(visible.split())) <= MAX_NAME or not suffix:
-        return cleaned
-    return cleaned[: MAX_NAME - len(suffix)].strip() + suffix
+    visible = _visible(re.split(r"[/\\]", name.strip())[-1])
+    if len(visible) <= MAX_NAME:
+        return visible
+    suffix = PurePosixPath(visible).suffix[:_MAX_SUFFIX].strip()
+    return visible[: MAX_NAME - len(suffix)].strip() + suffix
+
+
+def _visible(name: str) -> str:
+    spaced = re.sub(r"\s", " ", name)
+    visible = "".join(char for char in spaced if unicodedata.category(char) not in _INVISIBLE)
+    return " ".join(unicodedata.normalize("NFC", visible).split())
