@@ -164,13 +164,13 @@ def sentences(text: str) -> list[tuple[int, int]]:
 
 
 def _append_stripped(spans: list[tuple[int, int]], text: str, start: int, end: int) -> None:
-    while start < end and text[start].isspace():
-        start += 1
     while end > start and text[end - 1].isspace():
         end -= 1
-    if text.startswith("#", start, end) and (line_end := text.find("\n", start, end)) > 0:
+    while start < end:
+        if text[start].isspace():
+            start += 1
+            continue
         # A Markdown heading ends with its line.
-        spans.append((start, line_end))
-        _append_stripped(spans, text, line_end, end)
-    elif end > start:
-        spans.append((start, end))
+        line_end = text.find("\n", start, end) if text.startswith("#", start, end) else -1
+        spans.append((start, line_end if line_end > 0 else end))
+        start = spans[-1][1]

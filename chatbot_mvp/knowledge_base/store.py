@@ -70,7 +70,7 @@ class KbStore:
             UploadError, MissingPackage: the file cannot be read; existing KBs are unchanged.
         """
         parsed = parse_upload(name, content, max_chars, max_mb, max_pages)
-        return self.keep([(name, parsed)], max_chars)
+        return self.keep([(clean_file_name(name), parsed)], max_chars)
 
     def keep(self, files: Sequence[tuple[str, ParsedText]], max_chars: int, kb_name: str = "") -> KbRecord:
         """Keep parsed files as one KB, as ``keeping`` does.
@@ -96,7 +96,6 @@ class KbStore:
             UploadEmpty: the files have no text.
             KbNotWritten: the disk is full or refuses to write.
         """
-        files = [(clean_file_name(name), parsed) for name, parsed in files]
         first = files[0][0]
         text, kept = join_sources(files, max_chars)
         if not kept:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import math
 import os
 import signal
 import subprocess
@@ -27,7 +28,7 @@ from chatbot_mvp.errors import ChatbotError, UploadDamaged, UploadExpands, Uploa
 
 READ_SECONDS = 120
 """Time limit for one file."""
-CPU_SECONDS = 10
+CPU_SECONDS = 15
 """Limit of the processor's time for a file and for the first page of a PDF."""
 CPU_SECONDS_PER_PAGE = 0.5
 """What each page of a PDF adds to it, so that one hostile page cannot take the time of a whole book."""
@@ -120,7 +121,7 @@ def _read(kind: str, name: str, content: bytes, max_pages: int) -> Extracted:
     except ChatbotError:
         raise
     except _OutOfTimeError as error:
-        raise UploadTooSlow(name=name, seconds=round(time.process_time())) from error
+        raise UploadTooSlow(name=name, seconds=math.ceil(time.process_time())) from error
     except MemoryError as error:
         raise UploadExpands(name=name, limit_mb=MEMORY_MB) from error
     except Exception as error:

@@ -13,9 +13,11 @@ from chatbot_mvp.errors import UploadDamaged, UploadTooDeep, UploadTooManyElemen
 
 MAX_DEPTH = 150
 """Elements inside each other. Ordinary pages have up to 60."""
-MAX_HTML_ELEMENTS = 100_000
-MAX_WORD_ELEMENTS = 150_000
-"""Word needs five to ten elements for a paragraph: a book of 300 pages has about 100,000."""
+MAX_HTML_ELEMENTS = 150_000
+MAX_WORD_ELEMENTS = 300_000
+"""Elements of the XML, most of which describe the look of a text."""
+MAX_WORD_RUNS = 80_000
+"""Paragraphs, and pieces of text of one look. They take most of the time; 300 pages have 10,000 to 50,000."""
 MAX_ROWS = 20_000
 """Rows of all tables together."""
 
@@ -25,6 +27,8 @@ class _Count:
     """Receives the events of a parser."""
 
     row: str
+    run: tuple[str, ...] = ()
+    runs: int = 0
     elements: int = 0
     rows: int = 0
     deepest: int = 0
@@ -33,6 +37,7 @@ class _Count:
     def start(self, tag: str, attributes: Any) -> None:
         self.elements += 1
         self.rows += tag == self.row
+        self.runs += tag in self.run
         self._depth += 1
         self.deepest = max(self.deepest, self._depth)
 
@@ -78,7 +83,7 @@ def check_word(name: str, parts: list[bytes]) -> None:
         UploadTooDeep, UploadTooManyRows, UploadTooManyElements
         UploadDamaged: a part declares entities, which can grow without bound.
     """
-    count = _Count("w:tr")
+    count = _Count("w:tr", ("w:p", "w:r"))
     for part in parts:
         parser = expat.ParserCreate()
         parser.StartElementHandler = count.start
@@ -93,3 +98,5 @@ def check_word(name: str, parts: list[bytes]) -> None:
         except expat.ExpatError as error:
             raise UploadDamaged(name=name, kind=".docx", reason=str(error)) from error
     count.require(name, MAX_WORD_ELEMENTS)
+    if count.runs > MAX_WORD_RUNS:
+        raise UploadTooManyElements(name=name, elements=count.runs, limit=MAX_WORD_RUNS)
