@@ -61,7 +61,7 @@ def test_an_upload_with_any_name_is_kept_in_its_folder_under_a_clean_name(app: A
     assert Path(record.kb_id).name.split("-")[-1].isalnum()
 
 
-@pytest.mark.parametrize("name", ["guia\x00.docx", "gu\ud800ia.docx", "-guia.docx", "x" * 300 + ".docx"])
+@pytest.mark.parametrize("name", ["-gu\x00ia\ud800.docx"])
 def test_a_name_reaches_the_reading_process_clean(app: App, name: str) -> None:
     upload = wait(app, app.uploads.take([(name, docx_with(("Normal", "Un texto.")))]))
     assert (upload.job.state, upload.files[0].stage) == ("done", "indexed")

@@ -11,6 +11,7 @@ import pytest
 
 from chatbot_mvp.app import App, build_app
 from chatbot_mvp.documents.parsing import ParsedText
+from chatbot_mvp.documents.reading import sandbox
 from chatbot_mvp.errors import KbNotWritten, UploadQueueFull
 from chatbot_mvp.knowledge_base import intake, uploads
 from chatbot_mvp.settings.model import Settings
@@ -126,3 +127,35 @@ def test_a_folder_that_cannot_be_made_is_said_before_anything_is_queued(tmp_path
     (app.settings.kb_dir / ".lock").mkdir()
     with pytest.raises(KbNotWritten, match=r"a0\.txt"):
         app.kbs.add(*texts("a", 1)[0])
+
+
+def test_a_file_that_cannot_be_written_to_its_end_leaves_no_part_of_it(app: App) -> None:
+    """The system itself refuses to write more than 100 kB here, after a part has been written."""
+    resource = pytest.importorskip("resource")
+    wait(app, app.uploads.take(texts("a", 1)))
+
+    def contents() -> dict[str, bytes]:
+        return {str(path): path.read_bytes() for path in app.settings.kb_dir.rglob("*") if path.is_file()}
+
+    before, (soft, hard) = contents(), resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, hard))
+    try:
+        upload = wait(app, app.uploads.take([("largo.txt", b"palabra " * 14_000)]))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert (upload.job.state, upload.job.error_code) == ("failed", "kb_not_written")
+    assert "File too large" in (upload.job.error or "")
+    assert contents() == before
+    parts = {path.name for path in app.settings.data_dir.rglob(".*") if path.is_file()}
+    assert parts <= {".lock"}
+    assert wait(app, app.uploads.take([("largo.txt", b"palabra " * 14_000)])).kb_id
+
+
+def test_no_room_for_temporary_files_is_said_clearly(app: App, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full() -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(sandbox.tempfile, "TemporaryFile", full)
+    upload = wait(app, app.uploads.take([("a.html", b"<!doctype html><html><p>Uno</html>")]))
+    assert (upload.job.state, upload.job.error_code) == ("failed", "kb_not_written")
+    assert (upload.files[0].stage, app.kbs.records()) == ("stopped", [])
