@@ -41,8 +41,9 @@ STOP_WORDS: dict[str, frozenset[str]] = {
     ),
 }
 
-# Initials are one word: "U.S." is "us", not "u" and "s".
-_WORD = re.compile(r"(?:[^\W\d_]\.){2,}|[^\W_]+(?:['’][^\W_]+)*")
+# Initials are one word: "U.S." is "us", not "u" and "s". A run of more than 1,000 letters is split: it is no word of a
+# language (so ANALYSIS_VERSION did not change with this), and the stemmer takes quadratic time.
+_WORD = re.compile(r"(?:[^\W\d_]\.){2,500}|[^\W_]{1,1000}(?:['’][^\W_]{1,1000}){0,9}")
 # Possessive quantifiers and a lookbehind keep the match linear, even for a text that consists of dots.
 _SENTENCE_END = re.compile(r"(?<![.!?…])[.!?…]++[\"'»”’)\]]*+(?=\s)|\n\s*\n|\n(?=\s*(?:[-*+•]|\d+[.)])\s)")
 _ABBREVIATION = re.compile(
@@ -119,7 +120,8 @@ def _word_function(language: str) -> Callable[[str], Word]:
     # and an LRU cache that is slightly too small would have evicted every word before its second use.
     @lru_cache(maxsize=500_000)
     def word_of(found: str) -> Word:
-        plain = unicodedata.normalize("NFKC", found).replace("’", "'").replace(".", "")
+        # One character can become eighteen: cut again for the stemmer.
+        plain = unicodedata.normalize("NFKC", found)[:1_000].replace("’", "'").replace(".", "")
         plain = plain.removesuffix("'s").removesuffix("'S")
         lowered = plain.lower()
         # Stem before removing accents: the Spanish suffix rules need them ("educación" and "educar").
@@ -162,13 +164,13 @@ def sentences(text: str) -> list[tuple[int, int]]:
 
 
 def _append_stripped(spans: list[tuple[int, int]], text: str, start: int, end: int) -> None:
-    while start < end and text[start].isspace():
-        start += 1
     while end > start and text[end - 1].isspace():
         end -= 1
-    if text.startswith("#", start, end) and (line_end := text.find("\n", start, end)) > 0:
+    while start < end:
+        if text[start].isspace():
+            start += 1
+            continue
         # A Markdown heading ends with its line.
-        spans.append((start, line_end))
-        _append_stripped(spans, text, line_end, end)
-    elif end > start:
-        spans.append((start, end))
+        line_end = text.find("\n", start, end) if text.startswith("#", start, end) else -1
+        spans.append((start, line_end if line_end > 0 else end))
+        start = spans[-1][1]

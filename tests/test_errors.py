@@ -10,8 +10,15 @@ import pytest
 from chatbot_mvp import errors
 from chatbot_mvp.errors import ChatbotError, all_errors
 
-EXIT_CODES = {"ConfigurationError": 2, "DatasetError": 2, "UploadError": 2, "KbNotFound": 2, "KbUnreadable": 1}
-EXIT_CODES |= {"ConversationNotFound": 2, "ProviderError": 1, "ProviderNotConfigured": 2}
+EXIT_CODES = {
+    "ConfigurationError": 2,
+    "DatasetError": 2,
+    "UploadError": 2,
+    "KbNotFound": 2,
+    "KbUnreadable": 1,
+    "KbNotWritten": 1,
+}
+EXIT_CODES |= {"KbNotWritten": 1, "ConversationNotFound": 2, "ProviderError": 1, "ProviderNotConfigured": 2}
 EXIT_CODES |= {"DownloadFailed": 1, "StorageError": 1} | dict.fromkeys(
     (f"Storage{name}" for name in ("NotConfigured", "KeyUnknown", "SecretWrong", "Denied", "BucketMissing")), 2
 )

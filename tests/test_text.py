@@ -181,3 +181,9 @@ def test_sentences_of_any_text_are_ordered_trimmed_and_lose_nothing(text: str) -
         assert not text[behind:start].strip()
         behind = end
     assert not text[behind:].strip()
+
+
+def test_any_number_of_heading_lines_are_sentences_of_their_own() -> None:
+    text = "# uno\n" * 3_000 + "Fin del texto"
+    assert len(sentences(text)) == 3_001
+    assert sentences("# a\n## b \n c") == [(0, 3), (4, 9), (11, 12)]

@@ -52,14 +52,20 @@
     │   ├── UploadDamaged
     │   ├── UploadEncrypted
     │   ├── UploadScanned           all pages are images
+    │   ├── UploadTooDeep           elements nested deeper than people write
+    │   ├── UploadTooManyElements
+    │   ├── UploadTooManyHeadings
+    │   ├── UploadTooManyRows       of tables
     │   ├── UploadTooManyPages
     │   ├── UploadExpands           a small file that would unpack to a very large one
     │   ├── UploadTooSlow
     │   ├── UploadNeedsMemory       more than the server has
+    │   ├── UploadQueueFull         too many files of one session wait
     │   └── UploadNoRoom            the previous files have filled the knowledge base
     ├── KbNotFound                                                             (exit code 2)
     ├── ConversationNotFound        a conversation of the chat                 (exit code 2)
     ├── KbUnreadable                a stored knowledge base is damaged         (exit code 1)
+    ├── KbNotWritten                the disk is full or refuses to write       (exit code 1)
     ├── KbEvaluationError           evaluation questions or their results      (exit code 2)
     │   ├── QuestionSetNotFound
     │   ├── QuestionSetChanged      by someone else, in the meantime
@@ -181,6 +187,7 @@ from chatbot_mvp.errors.documents import (
     KbEvaluationError as KbEvaluationError,
     KbNotFound as KbNotFound,
     KbResultNotFound as KbResultNotFound,
+    KbNotWritten as KbNotWritten,
     KbUnreadable as KbUnreadable,
     NoQuestionsKept as NoQuestionsKept,
     NothingProposed as NothingProposed,
@@ -195,9 +202,14 @@ from chatbot_mvp.errors.documents import (
     UploadExpands as UploadExpands,
     UploadNeedsMemory as UploadNeedsMemory,
     UploadNoRoom as UploadNoRoom,
+    UploadQueueFull as UploadQueueFull,
     UploadScanned as UploadScanned,
     UploadTooLarge as UploadTooLarge,
     UploadTooManyPages as UploadTooManyPages,
+    UploadTooDeep as UploadTooDeep,
+    UploadTooManyElements as UploadTooManyElements,
+    UploadTooManyHeadings as UploadTooManyHeadings,
+    UploadTooManyRows as UploadTooManyRows,
     UploadTooSlow as UploadTooSlow,
     UploadTypeUnsupported as UploadTypeUnsupported,
     UploadWrongSuffix as UploadWrongSuffix,

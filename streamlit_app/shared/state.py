@@ -80,12 +80,16 @@ def kb_names(records: Sequence[KbRecord]) -> dict[str, str]:
     Streamlit sends a selection as its text, so two equal texts could not be told apart.
     """
     counts = Counter(record.kb_name for record in records)
-    return {
+    names = {
         record.kb_id: record.kb_name
         if counts[record.kb_name] == 1
         else f"{record.kb_name} · {moment(record.added_at)} · {record.kb_id[-4:]}"
         for record in records
     }
+    # A name can be chosen to look like another one that was completed.
+    while max((counts := Counter(names.values())).values(), default=1) > 1:
+        names = {kb_id: name if counts[name] == 1 else f"{name} · {kb_id}" for kb_id, name in names.items()}
+    return names
 
 
 def prepare_kb(record: KbRecord, retrieval: tuple[tuple[str, Any], ...] = ()) -> None:
