@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
@@ -24,7 +23,9 @@ from chatbot_mvp.chat.relevance import Decision, Outcome, decide
 from chatbot_mvp.chat.verification import Statement, nearness_of, verify, with_citations
 from chatbot_mvp.errors import ConfigurationError, ProviderError
 from chatbot_mvp.llm.base import ChatModel, ChatOptions, ChatRequest, ChatStream, Completion, Grounding, Message
+from chatbot_mvp.llm.wrapped import StoppableModel
 from chatbot_mvp.prompting.fence import from_data
+from chatbot_mvp.remote.stop import Stop
 from chatbot_mvp.retrieval.pipeline import Pipeline
 from chatbot_mvp.retrieval.stages.kb_cosines import sentence_closeness
 from chatbot_mvp.settings.model import Settings
@@ -89,17 +90,17 @@ class AnswerStream:
         Raises:
             InvalidSetting: an option is out of its range.
         """
-        self._model, self._fallback = model, fallback
+        self._stop = Stop()
+        self._model, self._fallback = StoppableModel(model, self._stop), fallback
         self._settings = context.over(settings)
         self._pipeline = pipeline.with_selection(self._settings)
         self._question, self._context, self._history = question, context, history
         self._streamed, self._done = streamed, done
         self._stream: ChatStream | None = None
-        self._cancelled = threading.Event()
 
     def cancel(self) -> None:
-        """Stop the model, from any thread. The iteration then ends with the text so far as the answer."""
-        self._cancelled.set()
+        """Stop the model, from any thread and before its first word too. The text so far becomes the answer."""
+        self._stop.set()
         if self._stream is not None:
             self._stream.close()
 
@@ -115,7 +116,7 @@ class AnswerStream:
             search.query,
             settings.kb_min_evidence,
             settings.kb_doubt_evidence,
-            model if strict and not self._cancelled.is_set() else None,
+            model if strict else None,
             self._pipeline.index.analyzer.language,
         )
         case = _Case(self._pipeline, self._question, self._context, settings, self._history, search, decision)
@@ -136,23 +137,22 @@ class AnswerStream:
 
     def _complete(self, model: ChatModel, request: ChatRequest) -> Generator[Event, None, Completion]:
         """Yield the pieces and return the completion, which is partial if the answer was cancelled."""
-        if not self._streamed:
-            return model.complete(request)
-        self._stream = model.stream(request)
         try:
-            if self._cancelled.is_set():
-                self._stream.close()
+            if not self._streamed:
+                return model.complete(request)
+            self._stream = model.stream(request)
             for piece in self._stream:
                 yield Piece(piece)
-                if self._cancelled.is_set():
+                if self._stop.is_set:
                     break
         except ProviderError:
-            # Closing the connection during a read may raise; after a cancellation this is expected.
-            if not self._cancelled.is_set():
+            # Cutting the connection makes the request fail; after a cancellation this is expected.
+            if not self._stop.is_set:
                 raise
         finally:
-            self._stream.close()
-        return self._stream.completion
+            if self._stream is not None:
+                self._stream.close()
+        return self._stream.completion if self._stream else Completion("", model.name, 0.0, "cancelled")
 
 
 def _request(case: _Case, model: ChatModel) -> ChatRequest:

@@ -1,0 +1,107 @@
+"""A request whose answer nobody waits for is ended at the provider, before its first word too."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from chatbot_mvp.errors import RequestStopped
+from chatbot_mvp.llm.base import ChatRequest, Message
+from chatbot_mvp.llm.registry import create_chat_model
+from chatbot_mvp.remote.stop import Stop
+from chatbot_mvp.settings.model import Settings
+from tests.llm.openai_stub import OpenAiStub
+from tests.server.silent_provider import SilentProvider
+from tests.waiting import wait_until
+
+PROVIDERS = {
+    "openai": {"openai_api_key": "k", "openai_base_url": "URL"},
+    "groq": {"groq_api_key": "k", "groq_base_url": "URL"},
+    "ollama": {"ollama_model_name": "m", "ollama_base_url": "URL"},
+}
+
+
+def configured(settings: Settings, provider: str, url: str) -> Settings:
+    changes: dict[str, Any] = {name: value.replace("URL", url) for name, value in PROVIDERS[provider].items()}
+    return settings.with_changes(provider=provider, llm_cache_enabled=False, **changes)
+
+
+@pytest.fixture
+def silent() -> Iterator[SilentProvider]:
+    with SilentProvider() as server:
+        yield server
+
+
+@pytest.mark.parametrize("streamed", [False, True])
+@pytest.mark.parametrize("provider", PROVIDERS)
+def test_a_stop_ends_a_request_that_waits_for_its_first_word(
+    settings: Settings, silent: SilentProvider, provider: str, streamed: bool
+) -> None:
+    model = create_chat_model(configured(settings, provider, silent.url))
+    stop, raised = Stop(), []
+
+    def ask() -> None:
+        request = ChatRequest((Message("user", "?"),), stop=stop)
+        try:
+            _ = list(model.stream(request)) if streamed else model.complete(request)
+        except RequestStopped as error:
+            raised.append(error)
+
+    thread = threading.Thread(target=ask)
+    thread.start()
+    wait_until(lambda: silent.came == 1, 10, "the request")
+    started = time.monotonic()
+    stop.set()
+    thread.join(5)
+    assert time.monotonic() - started < 1
+    assert len(raised) == 1
+    wait_until(lambda: silent.left == 1, 5, "the provider to hear of the stop")
+    assert silent.came == 1, "a stopped request is not repeated"
+
+
+def test_a_request_that_is_stopped_already_is_not_sent(settings: Settings, silent: SilentProvider) -> None:
+    model = create_chat_model(configured(settings, "openai", silent.url))
+    stop = Stop()
+    stop.set()
+    with pytest.raises(RequestStopped):
+        model.complete(ChatRequest((Message("user", "?"),), stop=stop))
+    assert silent.came == 0
+
+
+def test_after_a_stop_the_same_model_answers_the_next_request(settings: Settings) -> None:
+    with OpenAiStub(seconds=0.3) as provider:
+        model = create_chat_model(configured(settings, "openai", provider.url))
+        stop = Stop()
+        threading.Timer(0.1, stop.set).start()
+        with pytest.raises(RequestStopped):
+            model.complete(ChatRequest((Message("user", "?"),), stop=stop))
+        provider.seconds = 0
+        assert model.complete(ChatRequest((Message("user", "?"),))).text
+        assert model.complete(ChatRequest((Message("user", "?"),))).text
+
+
+def test_a_stop_of_one_request_leaves_the_others_alone(settings: Settings) -> None:
+    with OpenAiStub(seconds=0.3) as provider:
+        model = create_chat_model(configured(settings, "openai", provider.url))
+        stops = [Stop() for _ in range(6)]
+        texts: dict[int, str] = {}
+
+        def ask(row: int) -> None:
+            try:
+                texts[row] = model.complete(ChatRequest((Message("user", "?"),), stop=stops[row])).text
+            except RequestStopped:
+                texts[row] = "stopped"
+
+        threads = [threading.Thread(target=ask, args=(row,)) for row in range(6)]
+        for thread in threads:
+            thread.start()
+        wait_until(lambda: provider.calls == 6, 5, "six requests")
+        for stop in stops[::2]:
+            stop.set()
+        for thread in threads:
+            thread.join(5)
+    assert [texts[row] == "stopped" for row in range(6)] == [True, False] * 3
