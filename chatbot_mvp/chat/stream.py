@@ -164,7 +164,7 @@ def _request(case: _Case, model: ChatModel) -> ChatRequest:
     settings = case.settings
     on_groq = bool(passages) and model.name.partition("/")[0] == "groq"
     limit = settings.chat_max_tokens or (GROQ_KB_TOKENS if on_groq else settings.llm_max_tokens)
-    options = ChatOptions(temperature=settings.llm_temperature, max_tokens=limit)
+    options = ChatOptions(temperature=settings.llm_temperature, max_tokens=limit, seed=case.context.seed)
     closeness = sentence_closeness(case.search.trace, case.pipeline.index)
     return ChatRequest(messages, options, Grounding(case.search.query, passages, language, closeness))
 

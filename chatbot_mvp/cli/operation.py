@@ -31,7 +31,7 @@ def serve_chat(
     env: EnvOption = None,
 ) -> None:
     """Serve the chat to other programs as an OpenAI-compatible endpoint, protected by SERVE_TOKEN."""
-    from chatbot_mvp.server.openai import serve
+    from chatbot_mvp.server.run import serve
 
     serve(open_app(env), host, port)
 

@@ -7,42 +7,26 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import httpx
 import openai
 import pytest
-import uvicorn
 
 from chatbot_mvp.app import App
 from chatbot_mvp.chat.prompting import no_evidence
 from chatbot_mvp.llm.base import ChatModel
 from chatbot_mvp.llm.demo import DemoModel
-from chatbot_mvp.server.openai import MAX_BODY_BYTES, build_server
+from chatbot_mvp.server.openai import MAX_BODY_BYTES
 from chatbot_mvp.settings.model import Settings
 from tests.chat.conftest import INSIDE, OUTSIDE, SOURCE
 from tests.fakes import FailingChatModel, FakeChatModel, FakeEmbedder, SlowChatModel, fake_app
 from tests.loopback import free_port
+from tests.server.serving import TOKEN, running, user
 from tests.waiting import wait_until
 
-TOKEN = "prueba-de-token"
 WORDS = "Cada persona dispone de 23 días laborables de vacaciones."
-
-
-@contextmanager
-def running(app: App) -> Iterator[str]:
-    port = free_port()
-    server = uvicorn.Server(
-        uvicorn.Config(build_server(app, TOKEN), host="127.0.0.1", port=port, log_level="error", backlog=128)
-    )
-    thread = threading.Thread(target=server.run, daemon=True)
-    thread.start()
-    wait_until(lambda: server.started, 20, "the server")
-    yield f"http://127.0.0.1:{port}/v1"
-    server.should_exit = True
-    thread.join(10)
 
 
 @pytest.fixture
@@ -62,10 +46,6 @@ def serving(settings: Settings) -> Iterator[Callable[[ChatModel], tuple[openai.O
     yield start
     for server in stack:
         server.__exit__(None, None, None)
-
-
-def user(text: str) -> Any:
-    return [{"role": "user", "content": text}]
 
 
 def test_a_model_for_each_knowledge_base_and_mode(serving) -> None:  # type: ignore[no-untyped-def]
@@ -205,7 +185,7 @@ def test_a_provider_that_fails_in_the_middle_is_told(serving) -> None:  # type: 
         ({"messages": [{"role": "assistant", "content": "x"}]}, openai.BadRequestError, None),
         ({"messages": [{"role": "tool", "content": "x"}]}, openai.BadRequestError, None),
         ({"messages": [{"role": "user", "content": [{"type": "image_url"}]}]}, openai.BadRequestError, None),
-        ({"n": 2}, openai.BadRequestError, None),
+        ({"n": 2}, openai.BadRequestError, "unsupported_value"),
         ({"max_tokens": "muchos"}, openai.BadRequestError, None),
     ],
 )
