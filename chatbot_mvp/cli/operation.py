@@ -1,13 +1,18 @@
-"""The commands ``hash-password``, ``serve`` and ``doctor``, for those who operate an installation."""
+"""The commands ``hash-password``, ``ui``, ``serve`` and ``doctor``, for those who operate an installation."""
 
 from __future__ import annotations
 
+import os
+import sys
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from chatbot_mvp.api import ProviderStatus
 from chatbot_mvp.cli.common import EnvOption, JsonOption, open_app, print_json
+from chatbot_mvp.errors import MissingPackage
 from chatbot_mvp.health import Check
 from chatbot_mvp.settings.model import misnamed_settings
 from chatbot_mvp.settings.password import LEAST_CHARS, hash_password
@@ -22,6 +27,21 @@ def hash_password_command() -> None:
     if len(password) < LEAST_CHARS:
         raise typer.BadParameter(f"{LEAST_CHARS} characters or more are needed", param_hint="password")
     print(f"ADMIN_PASSWORD={hash_password(password)}")
+
+
+@operation.command("ui")
+def start_pages(
+    host: Annotated[str, typer.Option(help="Address to listen on; by default, only this machine")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=1, max=65_535)] = 8501,
+) -> None:
+    """Start the pages. Settings are read from the environment and from ./.env."""
+    found = find_spec("streamlit_app")
+    if found is None or not found.submodule_search_locations:
+        raise MissingPackage(feature="The pages", package="streamlit_app", command="pip install chatbot-mvp")
+    entry = Path(found.submodule_search_locations[0]) / "Inicio.py"
+    options = ["--server.address", host, "--server.port", str(port)]
+    # Replaces this process, so that signals reach the server. Its own .streamlit/config.toml has the other options.
+    os.execv(sys.executable, [sys.executable, "-m", "streamlit", "run", str(entry), *options])
 
 
 @operation.command("serve")

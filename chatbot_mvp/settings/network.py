@@ -6,8 +6,10 @@ browser then names the other site as the host, so a server that checks the host 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from ipaddress import ip_address
+from socket import gethostname
 from urllib.parse import urlsplit
 
 from chatbot_mvp.settings.kinds import names_of
@@ -15,6 +17,7 @@ from chatbot_mvp.settings.kinds import names_of
 FORWARDED = "forwarded"
 """Stands for all clients whose address cannot be trusted."""
 _EVERYWHERE = ("0.0.0.0", "::")
+_READABLE = re.compile(r"[\w.:\[\]-]+")
 
 
 class HostRule:
@@ -29,6 +32,9 @@ class HostRule:
         self._names = {"localhost", _name(bound), *(_name(name) for name in names_of(allowed_hosts))} - {""}
         # No other site can have an address of this machine as its name, so any address is safe where all are served.
         self._any_address = not bound or bound in _EVERYWHERE
+        if self._any_address:
+            machine = _name(gethostname())
+            self._names |= {machine, f"{machine}.local"}
 
     def allows(self, host: str | None) -> bool:
         """Return whether a request with this header ``Host`` is accepted. The port does not matter."""
@@ -44,9 +50,11 @@ class HostRule:
 
 def _name(host: str) -> str:
     """Return the host of "host:port" or "[address]:port", in lower case; "" if it is not readable."""
+    if not _READABLE.fullmatch(host):
+        return ""
     text = f"[{host}]" if host.count(":") > 1 and not host.startswith("[") else host
     try:
-        return (urlsplit(f"//{text.strip()}").hostname or "").rstrip(".")
+        return (urlsplit(f"//{text}").hostname or "").rstrip(".")
     except ValueError:
         return ""
 

@@ -1,0 +1,125 @@
+"""The pages as a real server process: where they listen, what they send, and under which names they answer."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from websockets.exceptions import InvalidStatus
+from websockets.sync.client import connect
+
+from tests.loopback import free_port
+from tests.waiting import wait_until
+
+ENTRY = Path(__file__).resolve().parents[2] / "streamlit_app" / "Inicio.py"
+
+
+@dataclass(frozen=True)
+class Pages:
+    port: int
+    pid: int
+    log: Path
+
+
+@contextmanager
+def pages(data_dir: Path, cwd: str, *command: str, **settings: str) -> Iterator[Pages]:
+    """`streamlit run`, or another command, until the block ends; nothing of this machine's configuration."""
+    port, log = free_port(), data_dir / "pages.log"
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("STREAMLIT_")}
+    environment |= {"DATA_DIR": str(data_dir), "HOME": str(data_dir), "PYTHONPATH": str(ENTRY.parents[1]), **settings}
+    start = command or ("-m", "streamlit", "run", str(ENTRY), "--server.port", str(port))
+    arguments = [part.replace("PORT", str(port)) for part in start]
+    with log.open("wb") as out:
+        process = subprocess.Popen([sys.executable, *arguments], cwd=cwd, env=environment, stdout=out, stderr=out)
+
+    def answers() -> bool:
+        assert process.poll() is None, log.read_text()
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}/_stcore/health", timeout=2):
+                return True
+        except OSError:
+            return False
+
+    try:
+        wait_until(answers, 60, "the pages", 0.1)
+        yield Pages(port, process.pid, log)
+    finally:
+        process.kill()
+        process.wait(10)
+
+
+def addresses(port: int) -> set[str]:
+    """The addresses that something listens on with this port, in hexadecimal: "0100007F" is 127.0.0.1."""
+    found = set()
+    for name in ("tcp", "tcp6"):
+        for line in Path(f"/proc/net/{name}").read_text().splitlines()[1:]:
+            local, state = line.split()[1], line.split()[3]
+            address, _, hexadecimal = local.partition(":")
+            if state == "0A" and int(hexadecimal, 16) == port:
+                found.add(address)
+    return found
+
+
+def first_page(port: int, host: str, origin: str = "") -> tuple[bool, str]:
+    """Open a session as a browser does: (whether it would send statistics, everything that the page shows)."""
+    shown: list[str] = []
+    statistics = False
+    with connect(
+        f"ws://{host}/_stcore/stream",
+        sock=socket.create_connection(("127.0.0.1", port)),
+        origin=origin or None,  # type: ignore[arg-type]
+        subprotocols=["streamlit"],  # type: ignore[list-item]
+        max_size=None,
+    ) as session:
+        rerun = BackMsg()
+        rerun.rerun_script.query_string = ""
+        session.send(rerun.SerializeToString())
+        while True:
+            message = ForwardMsg()
+            message.ParseFromString(session.recv(30))  # type: ignore[arg-type]
+            kind = message.WhichOneof("type")
+            if kind == "new_session":
+                statistics = message.new_session.config.gather_usage_stats
+            shown.append(str(message))
+            if kind == "script_finished":
+                return statistics, "\n".join(shown)
+
+
+needs_proc = pytest.mark.skipif(not Path("/proc/net/tcp").exists(), reason="needs Linux's /proc")
+
+
+@needs_proc
+def test_pages_started_from_anywhere_listen_on_loopback_send_no_statistics_and_know_their_name(tmp_path: Path) -> None:
+    with pages(tmp_path, "/", ADMIN_PASSWORD="") as started:
+        assert addresses(started.port) == {"0100007F"}
+        statistics, shown = first_page(started.port, f"127.0.0.1:{started.port}")
+        assert not statistics
+        assert "ALLOWED_HOSTS" not in shown
+        assert "Chatbot" in shown
+        # A page that points its own name to this machine is of the same origin, so Streamlit lets it in.
+        _, refused = first_page(started.port, f"evil.example:{started.port}", f"http://evil.example:{started.port}")
+        assert "ALLOWED_HOSTS" in refused
+        assert "navigation" not in refused
+        with pytest.raises(InvalidStatus):
+            first_page(started.port, f"127.0.0.1:{started.port}", "http://evil.example")
+        assert "statistics" not in started.log.read_text()
+
+
+@needs_proc
+@pytest.mark.slow
+def test_the_command_ui_starts_the_pages_from_anywhere(tmp_path: Path) -> None:
+    with pages(tmp_path, "/", "-m", "chatbot_mvp.cli", "ui", "--port", "PORT") as started:
+        assert addresses(started.port) == {"0100007F"}
+        statistics, shown = first_page(started.port, f"localhost:{started.port}")
+        assert not statistics
+        assert "Chatbot" in shown
