@@ -10,6 +10,7 @@ from chatbot_mvp.chat.answer import Answer, Event, Failure, Finished, Piece, Res
 from chatbot_mvp.chat.citations import Source, clean_citations, find_sources, quoted_sources
 from chatbot_mvp.chat.context import UserContext
 from chatbot_mvp.chat.followup import Search, find
+from chatbot_mvp.chat.holding import Holding
 from chatbot_mvp.chat.nearest import find_nearest
 from chatbot_mvp.chat.prompting import (
     PastTurn,
@@ -76,6 +77,7 @@ class AnswerStream:
         fallback: ChatModel,
         settings: Settings,
         streamed: bool = False,
+        hold: bool = False,
         done: Callable[[Answer], None] = lambda _: None,
     ) -> None:
         """
@@ -85,6 +87,7 @@ class AnswerStream:
             context: the options of this question; None for the settings' values.
             history: the conversation so far, oldest first.
             streamed: whether the model is asked for its text piece by piece.
+            hold: whether the pieces of a strict answer wait until the passages support one of its sentences.
             done: called with the answer just before the stream hands it out.
 
         Raises:
@@ -95,7 +98,7 @@ class AnswerStream:
         self._settings = context.over(settings)
         self._pipeline = pipeline.with_selection(self._settings)
         self._question, self._context, self._history = question, context, history
-        self._streamed, self._done = streamed, done
+        self._streamed, self._hold, self._done = streamed, hold, done
         self._stream: ChatStream | None = None
 
     def cancel(self) -> None:
@@ -125,7 +128,7 @@ class AnswerStream:
         failure: Failure | None = None
         if decision.enough or (not strict and not model.needs_evidence):
             try:
-                completion = yield from self._complete(model, request)
+                completion = yield from self._complete(model, request, self._holding(case))
             except (ProviderError, ConfigurationError) as error:  # the latter: a package or model file is missing
                 failure = Failure.of(error)
                 yield Restarted(failure)
@@ -135,14 +138,24 @@ class AnswerStream:
         self._done(answer)
         yield Finished(answer)
 
-    def _complete(self, model: ChatModel, request: ChatRequest) -> Generator[Event, None, Completion]:
+    def _holding(self, case: _Case) -> Holding | None:
+        # A model that needs evidence copies its sentences from the passages.
+        if not self._hold or case.context.mode != "strict" or self._model.needs_evidence:
+            return None
+        return Holding(lambda text: any(statement.supported for statement in _verified(case, text)))
+
+    def _complete(
+        self, model: ChatModel, request: ChatRequest, holding: Holding | None = None
+    ) -> Generator[Event, None, Completion]:
         """Yield the pieces and return the completion, which is partial if the answer was cancelled."""
         try:
             if not self._streamed:
                 return model.complete(request)
             self._stream = model.stream(request)
             for piece in self._stream:
-                yield Piece(piece)
+                shown = holding.add(piece) if holding else piece
+                if shown:
+                    yield Piece(shown)
                 if self._stop.is_set:
                     break
         except ProviderError:
@@ -201,7 +214,7 @@ def _answer(
         outcome=outcome,
         why=why,
         nearest=nearest,
-        from_kb=bool(passages) and why is None,
+        from_kb=bool(passages) and why is None and (not text or any(each.supported for each in statements)),
         failure=failure,
         fingerprint=chat_fingerprint(case.pipeline.config, model.name),
         strategy=case.pipeline.config.retrieval_strategy,
@@ -234,11 +247,15 @@ def _checked(case: _Case, completion: Completion) -> tuple[str, tuple[Source, ..
     text = clean_citations(from_data(completion.text), len(passages))
     if not passages:
         return text, (), ()
-    index = case.pipeline.index
-    statements = verify(text, passages, language, index.idf, nearness_of(index))
+    statements = _verified(case, text)
     if completion.finish_reason != "cancelled":
         text, statements = with_citations(text, statements)
     return text, find_sources(text, passages, language), statements
+
+
+def _verified(case: _Case, text: str) -> tuple[Statement, ...]:
+    index = case.pipeline.index
+    return verify(text, case.passages, case.language, index.idf, nearness_of(index))
 
 
 def _quoted(completion: Completion, passages: Sequence[Chunk]) -> tuple[Statement, ...]:

@@ -123,7 +123,7 @@ class _Endpoint:
         context = replace(asked.context, language=record.language)
         running = RunningAnswer(
             lambda: self._app.answering.stream(
-                asked.kb_id, asked.question, context, asked.history, streamed=asked.stream
+                asked.kb_id, asked.question, context, asked.history, streamed=asked.stream, hold=True
             )
         )
         return await _reply(request, running, asked)

@@ -58,7 +58,7 @@ class Chunks:
         if answer.why == "unsupported" and self._said:
             # The model's text is sent already; the fixed reply that replaces it begins in a new paragraph.
             yield self._line({"content": f"\n\n{answer.text}"})
-        elif answer.abstained and not self._said:
+        elif not self._said:  # a fixed reply, or words that were held back
             yield self._line({"content": answer.text})
         yield self._line({}, _finish_reason(answer), answer=answer.text, **_extra(answer))
         if self._with_usage:
