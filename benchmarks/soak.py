@@ -2,9 +2,10 @@
 
     python benchmarks/soak.py [--minutes 30] [--users 50] [--every 10] [--strategy NAME] [--json]
 
-One process is the App: the server of ``chatbot-mvp serve`` over a knowledge base, and in its job thread one run over the
-bundled data set after the other. This process is the users. Each asks a question every ``--every`` seconds on average,
-at random moments, half of them as a stream. Everything is on loopback, under a temporary folder, with ``demo``.
+One process is the App: the server of ``chatbot-mvp serve`` over a knowledge base, and in its job thread one run over
+the bundled data set after the other. This process is the users. Each asks a question every ``--every`` seconds on
+average, at random moments, half of them as a stream. Everything is on loopback, under a temporary folder, with
+``demo``.
 
 Waiting is measured from the request to the last byte of the reply. Memory is the App's resident memory: its median in
 the last fifth of the time, relative to its median in the second fifth. The exit code is 1 if the 95th percentile is
@@ -197,9 +198,7 @@ def soak(minutes: float, users: int, every: float, strategy: str, say: Callable[
             watcher = threading.Thread(target=watch_memory, args=(process.pid, rss, ended, max(0.2, minutes * 0.6)))
             watcher.start()
             try:
-                asked = ask_all(
-                    f"http://127.0.0.1:{port}", f"{kb_id}:strict", questions, users, every, minutes * 60
-                )
+                asked = ask_all(f"http://127.0.0.1:{port}", f"{kb_id}:strict", questions, users, every, minutes * 60)
             finally:
                 ended.set()
                 process.stdin.close()

@@ -5,12 +5,15 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from chatbot_mvp.errors import RequestStopped
-from chatbot_mvp.llm.base import ChatRequest, Message
+from chatbot_mvp.llm.base import ChatOptions, ChatRequest, Message
+from chatbot_mvp.llm.local_server import PARALLEL, LocalServer
 from chatbot_mvp.llm.registry import create_chat_model
 from chatbot_mvp.remote.stop import Stop
 from chatbot_mvp.settings.model import Settings
@@ -105,3 +108,39 @@ def test_a_stop_of_one_request_leaves_the_others_alone(settings: Settings) -> No
         for thread in threads:
             thread.join(5)
     assert [texts[row] == "stopped" for row in range(6)] == [True, False] * 3
+
+
+@pytest.mark.slow
+@pytest.mark.xdist_group("llama")
+def test_llama_cpp_hears_of_a_stop_and_has_its_places_free_at_once(llama: LocalServer, settings: Settings) -> None:
+    own = settings.with_changes(
+        provider="nim",
+        llm_base_url=llama.base_url,
+        nvidia_api_key=llama.key.get_secret_value(),
+        llm_cache_enabled=False,
+    )
+    model = create_chat_model(own)
+    long = ChatRequest((Message("user", "Count from 1 to 1000, one number per line."),), ChatOptions(max_tokens=300))
+    short = ChatRequest((Message("user", "Say yes."),), ChatOptions(max_tokens=1))
+    started = time.monotonic()
+    model.complete(long)
+    whole = time.monotonic() - started
+    stops = [Stop() for _ in range(4 * PARALLEL)]
+
+    def ask(stop: Stop) -> None:
+        with suppress(RequestStopped):
+            model.complete(replace(long, stop=stop))
+
+    threads = [threading.Thread(target=ask, args=(stop,)) for stop in stops]
+    for thread in threads:
+        thread.start()
+    time.sleep(min(0.3, whole / 10))
+    for stop in stops:
+        stop.set()
+    started = time.monotonic()
+    model.complete(short)
+    seconds = time.monotonic() - started
+    for thread in threads:
+        thread.join(10)
+    # Without the stop, it would wait for at least two rounds of the eight long answers.
+    assert seconds < whole / 2, f"{seconds:.2f} s after a stop; a whole answer takes {whole:.2f} s"
