@@ -35,11 +35,15 @@ _ROLE = re.compile(
     r"(?:generator|summari[sz]er|namer|titler|system|ai|assistant that (?:creates|writes|generates) titles)\b",
     re.I,
 )
+_ENDS_READ = 4_000
+"""Characters that are read at each end of a long message."""
 _SENTENCE = re.compile(r"(?<=[.!?:])\s+|\n+")
 
 
 def is_client_task(text: str) -> bool:
     """Return whether a message asks for a title, tags, follow-up questions, queries or a summary of a conversation."""
+    if len(text) > 2 * _ENDS_READ:  # the order is at one end; between them is the conversation
+        text = f"{text[:_ENDS_READ]}\n{text[-_ENDS_READ:]}"
     if len(_MARKERS.findall(text)) >= 2:
         return True
     sentences = [sentence for sentence in _SENTENCE.split(text) if sentence.strip()]

@@ -19,7 +19,7 @@ from starlette.responses import PlainTextResponse
 
 from chatbot_mvp.app import App
 from chatbot_mvp.llm.demo import DemoModel
-from chatbot_mvp.server import connections
+from chatbot_mvp.server import connections, run
 from chatbot_mvp.settings.model import Settings
 from tests.chat.conftest import INSIDE, OUTSIDE, SOURCE
 from tests.fakes import FakeEmbedder, fake_app
@@ -87,6 +87,20 @@ def test_the_official_client_that_times_out_stops_the_model(settings: Settings, 
         with pytest.raises(openai.APITimeoutError):
             list(client.chat.completions.create(model=f"{kb_id}:strict", messages=user(INSIDE), stream=True))
         wait_until(lambda: (silent.came, silent.left) == (1, 1), 2, "the provider to hear that nobody waits")
+
+
+def test_the_server_stops_without_waiting_for_an_answer_that_hangs(
+    settings: Settings, silent: SilentProvider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run, "_LAST_WORDS_S", 0.2)
+    app, kb_id = app_of(settings, silent)
+    with contextlib.ExitStack() as stack:
+        with running(app) as url:
+            stack.enter_context(posted(url, {"model": f"{kb_id}:strict", "messages": user(INSIDE), "stream": True}))
+            wait_until(lambda: silent.came == 1, 10, "the request to the provider")
+            started = time.monotonic()
+        assert time.monotonic() - started < 3
+        wait_until(lambda: silent.left == 1, 3, "the provider to hear that nobody waits")
 
 
 def test_many_streams_without_a_first_token_hold_up_nobody(settings: Settings, silent: SilentProvider) -> None:

@@ -78,6 +78,13 @@ def test_a_question_is_no_task_of_a_client(question: str) -> None:
     assert not is_client_task(question)
 
 
+def test_an_order_at_either_end_of_a_long_conversation_is_recognised() -> None:
+    talk = "USER: ¿Cuántos días?\nAI: Son 23.\n" * 20_000
+    assert is_client_task(f"{TASKS['librechat']}\n{talk}")
+    assert is_client_task(f"{talk}\n{TASKS['nextchat title']}")
+    assert not is_client_task(talk)
+
+
 def test_no_question_of_the_samples_and_benchmarks_is_taken_for_a_task() -> None:
     files = [*(PROJECT_ROOT / "data" / "samples").rglob("*.jsonl"), *(PROJECT_ROOT / "benchmarks").rglob("*.jsonl")]
     asked = [question for path in files for question in _questions(path)]
