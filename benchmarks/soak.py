@@ -27,6 +27,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from statistics import median
+from typing import Any
 
 import httpx
 
@@ -143,7 +144,7 @@ def app_process(folder: Path, port: int, strategy: str) -> None:
     import logging
 
     logging.disable(logging.INFO)
-    changes = {"retrieval_strategy": strategy} if strategy else {}
+    changes: dict[str, Any] = {"retrieval_strategy": strategy} if strategy else {}
     app = build_app(load_settings(data_dir=folder, provider="demo", mteb_dataset_name="valle_multihop", **changes))
     kb_id = app.kbs.add(DOCUMENT.name, DOCUMENT.read_bytes()).kb_id
     warm_up = WarmUp(app)
@@ -154,7 +155,12 @@ def app_process(folder: Path, port: int, strategy: str) -> None:
         time.sleep(0.05)
     print(json.dumps({"ready": kb_id}), flush=True)
     closed = threading.Event()
-    threading.Thread(target=lambda: (sys.stdin.read(), closed.set()), daemon=True).start()
+
+    def wait_for_the_end() -> None:
+        sys.stdin.read()
+        closed.set()
+
+    threading.Thread(target=wait_for_the_end, daemon=True).start()
     while not closed.is_set():
         run_id = app.runs.start_run()
         while any(job.job_id == run_id and job.active for job in app.runs.jobs()):
