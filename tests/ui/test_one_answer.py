@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import openai
@@ -191,3 +192,24 @@ def test_the_page_tells_the_same(told: Told, name: str, monkeypatch: pytest.Monk
     assert ("no es una respuesta" in shown or "no son una respuesta" in shown) is (case.outcome == "nearest")
     assert ("respaldo suficiente" in shown) is (False in case.supported)
     assert bool(page.warning) is case.fell_back
+
+
+def test_the_records_of_a_run_have_the_evidence_and_the_passages_of_the_answer(told: Told, tmp_path: Path) -> None:
+    asked = {"inside": (INSIDE, "answerable"), "near": (NEAR, "near"), "far": (FAR, "far")}
+    path = tmp_path / "questions.jsonl"
+    rows = [{"id": name, "question": question, "kind": kind} for name, (question, kind) in asked.items()]
+    path.write_text("\n".join(json.dumps(row) for row in rows), "utf-8")
+    result = told.app.kb_evaluation.evaluate_file(told.kb_id, path)
+    folder = told.app.settings.results_dir / str(result["run_id"])
+    records = [json.loads(line) for line in (folder / "records.jsonl").read_text("utf-8").splitlines()]
+    recorded = {row["query_id"]: row["payload"] for row in records if row["phase"] == "retrieve"}
+    assert recorded.keys() == asked.keys()
+    told.reply = TRUE
+    for name, (question, _) in asked.items():
+        answer = told.app.answering.ask(told.kb_id, question)
+        assert recorded[name]["evidence"] == pytest.approx(answer.trace.evidence)
+        assert recorded[name]["topic"] == answer.trace.topic
+        final = [hit.chunk.chunk_id for hit in answer.trace.chunks_final]
+        assert [passage[0] for passage in recorded[name]["passages"]] == final
+        enough = recorded[name]["evidence"] >= told.app.settings.kb_min_evidence and bool(final)
+        assert enough is (answer.outcome == "answered")
