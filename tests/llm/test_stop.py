@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,6 +20,7 @@ from chatbot_mvp.remote.stop import Stop
 from chatbot_mvp.settings.model import Settings
 from tests.llm.openai_stub import OpenAiStub
 from tests.server.silent_provider import SilentProvider
+from tests.tls import own_certificate, speak_tls
 from tests.waiting import wait_until
 
 PROVIDERS = {
@@ -44,7 +46,12 @@ def silent() -> Iterator[SilentProvider]:
 def test_a_stop_ends_a_request_that_waits_for_its_first_word(
     settings: Settings, silent: SilentProvider, provider: str, streamed: bool
 ) -> None:
-    model = create_chat_model(configured(settings, provider, silent.url))
+    stopped_while_waiting(configured(settings, provider, silent.url), silent, streamed)
+
+
+def stopped_while_waiting(settings: Settings, silent: SilentProvider, streamed: bool) -> None:
+    """Stop a request while its provider is silent, and check that both sides hear of it at once."""
+    model = create_chat_model(settings)
     stop, raised = Stop(), []
 
     def ask() -> None:
@@ -64,6 +71,18 @@ def test_a_stop_ends_a_request_that_waits_for_its_first_word(
     assert len(raised) == 1
     wait_until(lambda: silent.left == 1, 5, "the provider to hear of the stop")
     assert silent.came == 1, "a stopped request is not repeated"
+
+
+@pytest.mark.parametrize("streamed", [False, True])
+def test_a_stop_ends_a_request_over_tls_too(
+    settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, streamed: bool
+) -> None:
+    certificate = own_certificate(tmp_path)
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+    secure = SilentProvider()
+    speak_tls(secure, certificate)
+    with secure:
+        stopped_while_waiting(configured(settings, "openai", secure.url.replace("http:", "https:")), secure, streamed)
 
 
 def test_a_request_that_is_stopped_already_is_not_sent(settings: Settings, silent: SilentProvider) -> None:

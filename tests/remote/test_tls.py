@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-import datetime
-import ipaddress
-import ssl
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.oid import NameOID
 
 from chatbot_mvp.datasets import download
 from chatbot_mvp.datasets.storage import S3Url, open_storage
@@ -24,6 +17,7 @@ from chatbot_mvp.llm.registry import PROVIDERS, create_chat_model
 from chatbot_mvp.remote.http import JsonEndpoint, calls_for
 from chatbot_mvp.settings.model import PROJECT_ROOT, Settings
 from tests.loopback import LoopbackServer
+from tests.tls import own_certificate, speak_tls
 
 REQUEST = ChatRequest((Message("user", "secreto"),))
 
@@ -48,26 +42,8 @@ class TlsServer(LoopbackServer):
     def __init__(self, folder: Path) -> None:
         super().__init__(_Handler)
         self.heard: list[str] = []
-        self.certificate = folder / "own.pem"
-        key = ec.generate_private_key(ec.SECP256R1())
-        name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "127.0.0.1")])
-        now = datetime.datetime.now(datetime.UTC)
-        own = (
-            x509.CertificateBuilder()
-            .subject_name(name)
-            .issuer_name(name)
-            .public_key(key.public_key())
-            .serial_number(1)
-            .not_valid_before(now - datetime.timedelta(days=1))
-            .not_valid_after(now + datetime.timedelta(days=1))
-            .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]), False)
-            .sign(key, hashes.SHA256())
-        )
-        form = serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-        self.certificate.write_bytes(own.public_bytes(serialization.Encoding.PEM) + key.private_bytes(*form))
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.load_cert_chain(self.certificate)
-        self.socket = context.wrap_socket(self.socket, server_side=True)
+        self.certificate = own_certificate(folder)
+        speak_tls(self, self.certificate)
 
     @property
     def url(self) -> str:
