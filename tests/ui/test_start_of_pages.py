@@ -14,9 +14,10 @@ from pathlib import Path
 
 import pytest
 from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.Element_pb2 import Element
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from websockets.exceptions import InvalidStatus
-from websockets.sync.client import connect
+from websockets.sync.client import ClientConnection, connect
 
 from tests.loopback import free_port
 from tests.waiting import wait_until
@@ -123,3 +124,50 @@ def test_the_command_ui_starts_the_pages_from_anywhere(tmp_path: Path) -> None:
         statistics, shown = first_page(started.port, f"localhost:{started.port}")
         assert not statistics
         assert "Chatbot" in shown
+
+
+def wrong_password(port: int, forwarded_for: str) -> str:
+    """Send a wrong password in a new session, as a client that claims this address, and return the page's reply."""
+    with connect(
+        f"ws://127.0.0.1:{port}/_stcore/stream",
+        additional_headers={"X-Forwarded-For": forwarded_for},
+        subprotocols=["streamlit"],  # type: ignore[list-item]
+        max_size=None,
+    ) as session:
+        widgets = {e.WhichOneof("type"): e for e in elements(session, BackMsg()) if is_of_the_form(e)}
+        message = BackMsg()
+        states = message.rerun_script.widget_states.widgets
+        text, button = states.add(), states.add()
+        text.id, text.string_value = widgets["text_input"].text_input.id, "equivocada"
+        button.id, button.trigger_value = widgets["button"].button.id, True
+        return "\n".join(e.alert.body for e in elements(session, message) if e.WhichOneof("type") == "alert")
+
+
+def is_of_the_form(element: Element) -> bool:
+    kind = element.WhichOneof("type")
+    return kind == "text_input" or (kind == "button" and element.button.is_form_submitter)
+
+
+def elements(session: ClientConnection, message: BackMsg) -> list[Element]:
+    """Run Admin with a message of the browser, and return what it draws."""
+    message.rerun_script.page_name = "Admin"
+    session.send(message.SerializeToString())
+    drawn = []
+    while True:
+        received = ForwardMsg()
+        received.ParseFromString(session.recv(30))  # type: ignore[arg-type]
+        if received.WhichOneof("type") == "script_finished":
+            return drawn
+        if received.WhichOneof("type") == "delta" and received.delta.WhichOneof("type") == "new_element":
+            drawn.append(received.delta.new_element)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("trusted", "slowed"), [("", True), ("127.0.0.1", False)])
+def test_a_forged_address_does_not_escape_the_wait_after_wrong_passwords(
+    tmp_path: Path, trusted: str, slowed: bool
+) -> None:
+    with pages(tmp_path, "/", ADMIN_PASSWORD="correcta-y-larga", TRUSTED_PROXIES=trusted) as started:
+        replies = [wrong_password(started.port, f"203.0.113.{n}") for n in range(8)]
+    assert all("contraseña" in reply for reply in replies)
+    assert any("Espere" in reply for reply in replies) is slowed
