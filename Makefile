@@ -9,7 +9,7 @@ HOST ?= 127.0.0.1
 .PHONY: run test test-all lint docs e2e lock clean
 
 run: $(VENV)/.installed
-	$(BIN)/python -m streamlit run streamlit_app/Inicio.py --server.address $(HOST) --server.port $(PORT)
+	$(BIN)/python -m streamlit_app --server.address $(HOST) --server.port $(PORT)
 
 test: lint
 	$(BIN)/python -m pytest -n 3 --dist loadgroup -m "not slow"

@@ -137,11 +137,21 @@ for _ in range(300):
     try:
         urllib.request.urlopen("http://127.0.0.1:8698/_stcore/health", timeout=2); break
     except OSError: time.sleep(0.2)
+from websockets.exceptions import InvalidStatus
 from tests.ui.test_start_of_pages import first_page
+try: first_page(8698, "127.0.0.1:8698", "http://evil.example")
+except InvalidStatus: print("REFUSED")
 print("PAGE", first_page(8698, "127.0.0.1:8698")[0])
 END
 kill $S; wait $S || true
 """
+
+
+@pytest.mark.slow
+def test_the_pages_stay_on_the_machine_when_a_page_of_another_site_knocks(tour: Tour, tmp_path: Path) -> None:
+    attempts, lost, out = tour(_PAGES, tmp_path)
+    assert "REFUSED\nPAGE False" in out
+    assert (attempts, lost) == ([], 0)
 
 
 @pytest.mark.slow
@@ -157,5 +167,5 @@ def test_the_whole_tour_stays_on_the_machine(tour: Tour, tmp_path: Path) -> None
     )
     attempts, lost, out = tour("\n".join(steps), tmp_path)
     assert "SERVED" in out
-    assert "PAGE False" in out
+    assert "REFUSED\nPAGE False" in out
     assert (attempts, lost) == ([], 0)

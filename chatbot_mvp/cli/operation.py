@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 from importlib.util import find_spec
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -35,13 +34,11 @@ def start_pages(
     port: Annotated[int, typer.Option(min=1, max=65_535)] = 8501,
 ) -> None:
     """Start the pages. Settings are read from the environment and from ./.env."""
-    found = find_spec("streamlit_app")
-    if found is None or not found.submodule_search_locations:
+    if find_spec("streamlit_app") is None:
         raise MissingPackage(feature="The pages", package="streamlit_app", command="pip install chatbot-mvp")
-    entry = Path(found.submodule_search_locations[0]) / "Inicio.py"
     options = ["--server.address", host, "--server.port", str(port)]
-    # Replaces this process, so that signals reach the server. Its own .streamlit/config.toml has the other options.
-    os.execv(sys.executable, [sys.executable, "-m", "streamlit", "run", str(entry), *options])
+    # Replaces this process, so that signals reach the server. The other options are in the pages' own configuration.
+    os.execv(sys.executable, [sys.executable, "-m", "streamlit_app", *options])
 
 
 @operation.command("serve")

@@ -13,12 +13,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from streamlit import net_util
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.Element_pb2 import Element
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from streamlit.web.server import server_util
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import ClientConnection, connect
 
+from streamlit_app.shared.outside import stay_on_this_machine
 from tests.loopback import free_port
 from tests.waiting import wait_until
 
@@ -114,6 +117,17 @@ def test_pages_started_from_anywhere_listen_on_loopback_send_no_statistics_and_k
         with pytest.raises(InvalidStatus):
             first_page(started.port, f"127.0.0.1:{started.port}", "http://evil.example")
         assert "statistics" not in started.log.read_text()
+
+
+def test_a_page_of_another_site_is_refused_without_a_look_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+    monkeypatch.setattr(net_util, "_make_blocking_http_get", lambda url, **_: asked.append(url))
+    for name in ("get_external_ip", "get_internal_ip"):
+        monkeypatch.setattr(net_util, name, getattr(net_util, name))  # as it was, after the test
+    stay_on_this_machine()
+    assert not server_util.is_url_from_allowed_origins("http://evil.example")
+    assert server_util.is_url_from_allowed_origins("http://localhost:8501")
+    assert asked == []
 
 
 @needs_proc
