@@ -252,12 +252,12 @@ def test_what_is_no_request_at_all(serving) -> None:  # type: ignore[no-untyped-
 def test_a_client_that_leaves_stops_the_model(serving) -> None:  # type: ignore[no-untyped-def]
     model = SlowChatModel("palabra " * 500, 0.02)
     client, kb_id, _ = serving(model)
-    stream = client.chat.completions.create(model=f"{kb_id}:strict", messages=user(INSIDE), stream=True)
+    stream = client.chat.completions.create(model=f"{kb_id}:general", messages=user(INSIDE), stream=True)
     for chunk in stream:
         if chunk.choices[0].delta.content:
             break
     stream.close()
-    assert model.streams[0].closed.wait(10)
+    assert model.streams[0].closed.wait(2), "the whole reply takes 10 s"
 
 
 def test_twenty_sessions_at_once_get_twenty_right_answers(settings: Settings) -> None:
