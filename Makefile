@@ -9,7 +9,7 @@ HOST ?= 127.0.0.1
 .PHONY: run test test-all lint docs e2e lock clean
 
 run: $(VENV)/.installed
-	$(BIN)/python -m streamlit run streamlit_app/Inicio.py --server.address $(HOST) --server.port $(PORT)
+	$(BIN)/python -m streamlit_app --server.address $(HOST) --server.port $(PORT)
 
 test: lint
 	$(BIN)/python -m pytest -n 3 --dist loadgroup -m "not slow"
@@ -39,7 +39,7 @@ $(VENV)/bin/python:
 # compiled by importing it once.
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
 IMPORTED := chatbot_mvp.app, chatbot_mvp.cli.datasets, chatbot_mvp.cli.kb, chatbot_mvp.cli.operation, \
-	chatbot_mvp.cli.ragas, chatbot_mvp.cli.runs, chatbot_mvp.server.openai, altair, bs4, httpx, mammoth, markdownify, \
+	chatbot_mvp.cli.ragas, chatbot_mvp.cli.runs, chatbot_mvp.server.run, altair, bs4, httpx, mammoth, markdownify, \
 	ctranslate2, pandas, pyarrow.parquet, pypdf, streamlit.web.bootstrap, streamlit.web.cli, typer.rich_utils, uvicorn
 
 $(VENV)/.installed: requirements.txt | $(VENV)/bin/python

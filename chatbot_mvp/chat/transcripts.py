@@ -80,6 +80,8 @@ def answer_text(answer: AnswerRecord, language: str) -> str:
     parts = [_marked(answer)]
     if answer.unsupported:
         parts.append(f"{UNSUPPORTED_MARK} {words['unsupported']}")
+    if answer.fell_back:
+        parts.append(words["fallback"])
     if not answer.from_kb and not answer.abstained:
         parts.append(words["not_kb"])
     parts.extend(f"[{s.number}] {s.chunk.section} ({s.chunk.start}-{s.chunk.end})" for s in answer.sources)

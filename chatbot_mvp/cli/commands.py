@@ -11,6 +11,7 @@ cli = LazyGroup(
         "chatbot_mvp.cli.operation:operation",
         {
             "hash-password": "Ask for a password and print the ADMIN_PASSWORD line with its hash, to paste into .env.",
+            "ui": "Start the pages. Settings are read from the environment and from ./.env.",
             "serve": "Serve the chat to other programs as an OpenAI-compatible endpoint, protected by SERVE_TOKEN.",
             "doctor": "Check the configuration, and which configured parts respond.",
         },

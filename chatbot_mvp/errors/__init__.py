@@ -112,7 +112,8 @@
     │   ├── ProviderRateLimited     after retries
     │   ├── ProviderQuotaExhausted  no retry would help
     │   ├── ProviderUnavailable     time-out, lost connection, 5xx; after retries
-    │   └── ProviderReplyUnusable   it replied, but the reply cannot be used
+    │   ├── ProviderReplyUnusable   it replied, but the reply cannot be used
+    │   └── RequestStopped          nobody waits for the answer any more
     ├── SignInError                 signing in to Admin failed                 (exit code 1)
     │   ├── PasswordWrong
     │   └── PasswordTriesExhausted  too many wrong passwords
@@ -230,6 +231,7 @@ from chatbot_mvp.errors.providers import (
     ProviderRateLimited as ProviderRateLimited,
     ProviderReplyUnusable as ProviderReplyUnusable,
     ProviderUnavailable as ProviderUnavailable,
+    RequestStopped as RequestStopped,
 )
 from chatbot_mvp.errors.runs import (
     BudgetWithoutPrice as BudgetWithoutPrice,

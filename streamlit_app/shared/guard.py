@@ -13,10 +13,25 @@ import streamlit as st
 from streamlit.errors import StreamlitSecretNotFoundError
 
 from chatbot_mvp.errors import ChatbotError
+from chatbot_mvp.settings.network import HostRule, client_of
 from streamlit_app.shared.i18n import plain, t
 from streamlit_app.shared.state import get_app, show_error
 
 _SIGNED_IN = "admin_signed_in"
+
+
+def require_known_host() -> None:
+    """Show a message and stop if the pages were opened under a name that is not theirs.
+
+    A page of another site can point its own name to this machine and let the visitor's browser read what is here. The
+    browser then gives that name as the host.
+    """
+    host = st.context.headers.get("Host")
+    rule = HostRule(get_app().settings.allowed_hosts, st.get_option("server.address") or "")
+    # Only tests of pages have no host: a browser always sends one.
+    if host is not None and not rule.allows(host):
+        st.error(t("guard.host", host=plain(host)), icon=":material/gpp_bad:")
+        st.stop()
 
 
 def is_protected() -> bool:
@@ -102,7 +117,8 @@ def _ask_password() -> None:
 
 
 def _asker() -> str:
-    return st.context.ip_address or ""
+    forwarded = st.context.headers.get_all("X-Forwarded-For")
+    return client_of(st.context.ip_address or "", forwarded, get_app().settings.trusted_proxies)
 
 
 def _ask_provider() -> None:
