@@ -10,10 +10,11 @@ from typing import Annotated
 import typer
 
 from chatbot_mvp import logs
-from chatbot_mvp.cli.common import EnvOption, JsonOption, VerboseOption, open_app, print_json
+from chatbot_mvp.cli.common import EnvOption, JsonOption, SplitOption, VerboseOption, open_app, print_json, with_split
 from chatbot_mvp.cli.printing import print_plan, print_result
 from chatbot_mvp.cli.progress import ProgressLine
 from chatbot_mvp.cli.ragas import print_evaluation
+from chatbot_mvp.errors import NothingScored
 from chatbot_mvp.exports.base import write_files
 from chatbot_mvp.exports.comparison_text import comparison_text
 from chatbot_mvp.exports.formats import FORMATS
@@ -35,11 +36,23 @@ def _print(result: RunResult, as_json: bool) -> None:
     (print_evaluation if result.kind == RAGAS else print_result)(result, as_json)
 
 
+def _print_new(result: RunResult, as_json: bool) -> None:
+    """Print a run that has just ended.
+
+    Raises:
+        NothingScored: no metric scored any query, so that the figures say nothing about the configuration.
+    """
+    if not any(scored for scored, _ in result.scored.values()):
+        raise NothingScored(run_id=result.run_id, queries=result.queries)
+    _print(result, as_json)
+
+
 @benchmark.command("run")
 def benchmark_run(
     dataset: Annotated[
         str | None, typer.Option(help="Data set: a name, a folder, s3://bucket/…/name, or kb:KB/QUESTIONS")
     ] = None,
+    split: SplitOption = None,
     strategy: Annotated[str | None, typer.Option(help="Retrieval strategy")] = None,
     env: EnvOption = None,
     max_queries: Annotated[int | None, typer.Option(min=0, help="Maximum queries; 0 = all")] = None,
@@ -62,7 +75,7 @@ def benchmark_run(
     if unknown := [form for form in export or () if form not in FORMATS]:
         raise typer.BadParameter(f"{unknown[0]!r} is not a format; choose {', '.join(FORMATS)}", param_hint="--export")
     given = {
-        "mteb_dataset_name": dataset,
+        "mteb_dataset_name": with_split(env, dataset, split),
         "retrieval_strategy": strategy,
         "eval_max_queries": max_queries,
         "generation_enabled": generation,
@@ -84,7 +97,7 @@ def benchmark_run(
         folder = app.settings.results_dir / result.run_id
         for path in write_files(app.archive.export(result.run_id, form), folder):
             logs.say(f"written: {path}", logging.INFO)
-    _print(result, as_json)
+    _print_new(result, as_json)
 
 
 @benchmark.command("resume")
@@ -99,7 +112,7 @@ def benchmark_resume(
     app = open_app(env, verbose)
     with ProgressLine() as progress:
         result = app.runs.resume_now(run_id, progress, budget_usd=budget)
-    _print(result, as_json)
+    _print_new(result, as_json)
 
 
 @benchmark.command("retry")
@@ -114,7 +127,7 @@ def benchmark_retry(
     app = open_app(env, verbose)
     with ProgressLine() as progress:
         result = app.runs.retry_now(run_id, progress, budget_usd=budget)
-    _print(result, as_json)
+    _print_new(result, as_json)
 
 
 @benchmark.command("show")

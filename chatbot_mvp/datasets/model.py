@@ -34,6 +34,8 @@ class Dataset:
     """query_id -> doc_id -> relevance grade; a grade above 0 is relevant."""
     sha256: str
     """SHA-256 of the files' contents, in a fixed order."""
+    split: str = ""
+    """Split of the judgements; "" if the data set has no splits."""
 
     @cached_property
     def language(self) -> str:

@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from chatbot_mvp.datasets.sampling import sample
 from chatbot_mvp.errors import ChatbotError, DatasetChanged, NothingToImport, RunNotFound, UnknownChoice
 from chatbot_mvp.evaluation.benchmark.answering import GENERATE
 from chatbot_mvp.evaluation.benchmark.importing import ImportedRun, import_trec, keep_bundle
@@ -248,7 +247,7 @@ class RunArchive:
         if run.manifest.kind == RAGAS:
             raise UnknownChoice(kind="kind of run for this", found=RAGAS, legal="benchmark")
         recorded = self._live.current.with_recorded(run.manifest.settings_masked)
-        dataset = sample(self._sources.reload(run.manifest).dataset, recorded).dataset
+        dataset = self._sources.reload(run.manifest).sampled(recorded)[0].dataset
         if dataset.sha256 != run.manifest.dataset_sha256:
             raise DatasetChanged(name=dataset.name, run_id=run_id)
         files = {path.name: path.read_bytes() for path in self.files(run_id)}
