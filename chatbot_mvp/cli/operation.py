@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import socket
 from typing import Annotated, Any
 
 import typer
 
 from chatbot_mvp.api import ProviderStatus
 from chatbot_mvp.cli.common import EnvOption, JsonOption, open_app, print_json
+from chatbot_mvp.errors import AddressUnavailable
 from chatbot_mvp.health import Check
 from chatbot_mvp.settings.model import misnamed_settings
 from chatbot_mvp.settings.password import LEAST_CHARS, hash_password
@@ -33,7 +35,26 @@ def serve_chat(
     """Serve the chat to other programs as an OpenAI-compatible endpoint, protected by SERVE_TOKEN."""
     from chatbot_mvp.server.openai import serve
 
-    serve(open_app(env), host, port)
+    app = open_app(env)
+    _require_free(host, port)
+    serve(app, host, port)
+
+
+def _require_free(host: str, port: int) -> None:
+    """Check that a server can listen on an address.
+
+    Raises:
+        AddressUnavailable: another program uses the port, or this machine does not have the address.
+    """
+    try:
+        family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
+        with socket.socket(family, socket.SOCK_STREAM) as trial:
+            # As the server does, so that connections of a server that has just ended are no obstacle.
+            trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            trial.bind(address)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise AddressUnavailable(host=host, port=port, reason=reason) from error
 
 
 @operation.command()
