@@ -84,6 +84,10 @@ def benchmark_run(
     if pilot and not dry_run:
         raise typer.BadParameter("a pilot is part of an estimate; add --dry-run", param_hint="--pilot")
     app = open_app(env, verbose, **overrides)
+    if not app.settings.generation_enabled and (
+        empty := [form for form in export or () if FORMATS[form].needs_answers]
+    ):
+        raise typer.BadParameter(f"{empty[0]!r} writes answers; add --generation", param_hint="--export")
     if dry_run:
         plan = app.runs.plan_run()
         if pilot:
@@ -197,20 +201,25 @@ def benchmark_export(
         print(path)
     if left_out := exported.notes.get("left_out"):
         logs.say(f"{left_out} queries without an answer were left out", logging.WARNING)
+    if reordered := exported.notes.get("reordered"):
+        text = f"evaluators sort by score: they rank {reordered} queries in another order than the run"
+        logs.say(text, logging.WARNING)
 
 
 @benchmark.command("import")
 def benchmark_import(
-    path: Annotated[Path, typer.Argument(help="A zip from `export --format zip`, or a TREC run file")],
-    dataset: Annotated[str, typer.Option(help="For a TREC run: the data set whose qrels score it")] = "",
-    name: Annotated[str, typer.Option(help="For a TREC run: its name in lists; by default, the tag in the file")] = "",
+    path: Annotated[Path, typer.Argument(help="A zip from `export --format zip`, a TREC run file, or ranx' JSON")],
+    dataset: Annotated[str, typer.Option(help="For a ranking: the data set whose qrels score it")] = "",
+    split: SplitOption = None,
+    name: Annotated[str, typer.Option(help="For a ranking: its name in lists; default: the file's tag or name")] = "",
     env: EnvOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Import a run from another machine or program, to show and compare it like any other."""
+    reference = with_split(env, dataset, split) or ""
     app = open_app(env)
     with ProgressLine() as progress:
-        imported = app.archive.import_run(path, dataset, name, progress)
+        imported = app.archive.import_run(path, reference, name, progress)
     if as_json:
         print_json(asdict(imported))
         return

@@ -155,7 +155,7 @@ class NothingToImport(ImportRefused):
     code = "nothing_to_import"
     template = (
         "{path!r} cannot be imported: {reason}. Provide a zip from `benchmark export --format zip`, or a TREC run "
-        "file together with --dataset."
+        "file or ranx' JSON together with --dataset."
     )
 
 
