@@ -6,8 +6,9 @@ import itertools
 import logging
 import socket
 import threading
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,7 @@ from chatbot_mvp.errors import (
     StorageFailed,
     StorageKeyUnknown,
     StorageSecretWrong,
+    StorageUnavailable,
     StorageUnreachable,
 )
 from chatbot_mvp.settings.model import Settings
@@ -269,6 +271,47 @@ def test_offline_the_copy_is_used_and_said_so(
     assert "cannot be reached" in catalogue.find("uno").offline
     with pytest.raises(StorageUnreachable):
         catalogue.load("dos")
+
+
+@pytest.mark.parametrize("status", [503])
+def test_a_server_that_answers_with_an_error_of_its_own_is_treated_as_unreachable(
+    s3: S3Server, remote: Path, settings_of: Callable[..., Settings], status: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A gateway that has lost the server behind it answers with a page of HTML and a status of 5xx."""
+    with Cable(s3.endpoint) as cable:
+        settings = settings_of(minio_endpoint=cable.endpoint)
+        before = catalogue_of(settings, Spy(settings)).load("uno").sha256
+    with gateway(cable.endpoint, status), caplog.at_level(logging.WARNING):
+        spy = Spy(settings)
+        catalogue = catalogue_of(settings, spy)
+        for reference in ("uno", f"s3://{BUCKET}/{settings.s3_datasets_prefix}/uno"):
+            assert catalogue.load(reference).sha256 == before
+        assert f"answered {status}" in catalogue.find("uno").offline
+        with pytest.raises(StorageUnavailable, match=str(status)):
+            catalogue.load("dos")
+    assert caplog.text.count("copy in the cache is used") == 2
+
+
+@contextmanager
+def gateway(endpoint: str, status: int) -> Iterator[None]:
+    """Answer every request at an address with a status."""
+
+    class Answer(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            body = b"<html><body><h1>Bad Gateway</h1></body></html>"
+            self.send_response(status)
+            self.send_header("Content-Type", "text/html")
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", int(endpoint.rpartition(":")[2])), Answer) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield
+        server.shutdown()
 
 
 @pytest.mark.parametrize(
