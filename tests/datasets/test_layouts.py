@@ -7,9 +7,11 @@ import json
 from pathlib import Path
 from typing import Any
 
+import ir_measures
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from ir_measures import AP, RR, R, nDCG
 
 from chatbot_mvp.app import App, build_app
 from chatbot_mvp.datasets import load_dataset
@@ -245,3 +247,21 @@ def test_reference_answers_alone_are_enough_for_a_run_that_generates(app: App) -
     settings = app.settings.with_changes(generation_enabled=True, provider="demo", mteb_dataset_name="nfcorpus")
     result = build_app(settings).runs.run_now()
     assert (result.queries, result.scored["exact_match"][0]) == (3, 3)
+
+
+@pytest.mark.parametrize("form", ["TREC qrels", "MTEB hub, Parquet with shards", "ranx qrels"])
+def test_ir_measures_computes_the_figures_of_a_run_from_the_judgements_as_they_came(app: App, form: str) -> None:
+    folder = place(app, form)
+    result = app.runs.run_now(mteb_dataset_name="nfcorpus")
+    if form == "TREC qrels":
+        qrels: Any = list(ir_measures.read_trec_qrels(str(folder / "qrels" / "test.qrels")))
+    elif form == "ranx qrels":
+        qrels = json.loads((folder / "qrels" / "test.json").read_text("utf-8"))
+    else:
+        table = pq.read_table(next((folder / "data").glob("test-*"))).to_pylist()
+        qrels = [ir_measures.Qrel(row["query-id"], row["corpus-id"], int(row["score"])) for row in table]
+    run = json.loads(app.archive.export(result.run_id, "json").files[f"{result.run_id}_run.json"])
+    theirs = ir_measures.calc_aggregate([nDCG @ 10, RR, R @ 5, AP], qrels, run)
+    ours = [result.metrics[name] for name in ("ndcg@10", "mrr", "recall@5", "map")]
+    assert [theirs[measure] for measure in (nDCG @ 10, RR, R @ 5, AP)] == pytest.approx(ours, abs=1e-9)
+    assert theirs[nDCG @ 10] > 0
