@@ -7,7 +7,7 @@ import shutil
 import stat
 import zipfile
 import zlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import IO
 
@@ -36,7 +36,6 @@ _STEEP = 250
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,59}")
 _ABOUT = re.compile(r"README(\.md)?|LICEN[CS]E(\.\w+)?", re.IGNORECASE)
 _PARQUET = frozenset({"corpus.parquet", "queries.parquet", "qrels.parquet"})
-_CORPUS = re.compile(r"(?P<home>.*/)?corpus(\.parquet|\.jsonl(\.gz)?|/[^/]+\.(parquet|jsonl|jsonl\.gz))")
 
 
 def usable_name(name: str) -> str:
@@ -104,7 +103,7 @@ def _parts(name: str, archive: zipfile.ZipFile, limit_mb: int) -> Mapping[str, z
             raise DatasetUploadUnsafe(name=name, entry=info.filename)
     if len(infos) > _MOST_ENTRIES:
         raise DatasetUploadExpands(name=name, entry=f"{len(infos)}", limit_mb=limit_mb)
-    home = _home(info.filename for info in infos)
+    home = _home([info.filename for info in infos])
     inside = {info.filename: info.filename.removeprefix(home) for info in infos if info.filename.startswith(home)}
     parts = frozenset(layout_of(inside.values()).files)
     found: dict[str, zipfile.ZipInfo] = {}
@@ -124,10 +123,14 @@ def _parts(name: str, archive: zipfile.ZipFile, limit_mb: int) -> Mapping[str, z
     return found
 
 
-def _home(names: Iterable[str]) -> str:
-    """Return the archive's folder that holds the corpus, with a trailing slash; "" for the top level."""
-    homes = [match["home"] or "" for name in names if (match := _CORPUS.fullmatch(name))]
-    return min(homes, key=lambda home: home.count("/"), default="")
+def _home(names: Sequence[str]) -> str:
+    """Return the archive's folder that is a data set, with a trailing slash; "" for the top level or if none is."""
+    # Not deeper than three folders: a hostile archive could have very many.
+    parents = {f"{parent}/" for name in names for parent in PurePosixPath(name).parents[-4:] if parent.name}
+    for home in sorted({"", *parents}, key=lambda home: (home.count("/"), home)):
+        if layout_of(name.removeprefix(home) for name in names if name.startswith(home)).corpus:
+            return home
+    return ""
 
 
 def _require_parts(name: str, parts: Mapping[str, object]) -> None:

@@ -19,6 +19,7 @@ from chatbot_mvp.datasets.counts import Counts, count_rows
 from chatbot_mvp.datasets.details import splits_of
 from chatbot_mvp.errors import DatasetFileUnreadable, NothingToScore, SplitNeeded, SplitUnknown
 from chatbot_mvp.settings.model import Settings
+from tests.datasets.test_uploads import packed
 
 CORPUS = [
     {"_id": "MED-10", "title": "Statins and breast cancer", "text": "Recent studies followed women who take statins."},
@@ -195,12 +196,39 @@ def app(settings: Settings) -> App:
 
 
 @pytest.mark.parametrize("form", ["MTEB hub, Parquet with shards", "BeIR hub, .jsonl.gz"])
-def test_a_hub_folder_is_found_by_name_uploaded_and_measured(app: App, form: str) -> None:
+def test_a_hub_folder_is_found_by_name_and_measured(app: App, form: str) -> None:
     place(app, form)
     assert "nfcorpus" in app.datasets.names()
     result = app.runs.run_now(mteb_dataset_name="nfcorpus#train")
     assert (result.dataset, [row.query_id for row in result.per_query]) == ("nfcorpus/train", ["PLAIN-33"])
     assert result.metrics["recall@5"] == 1.0
+
+
+@pytest.mark.parametrize("form", ["MTEB hub, Parquet with shards", "hub, converted to Parquet", "BeIR hub, .jsonl.gz"])
+def test_a_zip_of_a_hub_folder_is_taken(app: App, form: str) -> None:
+    app.datasets.upload([("n.zip", packed({**FORMS[form], "notes.txt": b"x"}, "nfcorpus/"))], "nfcorpus")
+    stored = app.settings.datasets_dir / "nfcorpus"
+    files = {path.relative_to(stored).as_posix() for path in stored.rglob("*") if path.is_file()}
+    assert files == set(FORMS[form])
+    assert app.datasets.load("nfcorpus#train").qrels == {"PLAIN-33": {"MED-118": 1}}
+
+
+def test_an_upload_with_several_splits_and_no_test_is_taken_and_asks_for_a_split(app: App) -> None:
+    files = {**TEXTS, "qrels/dev.tsv": table(TEST), "qrels/train.tsv": table(TRAIN)}
+    app.datasets.upload([("n.zip", packed(files))], "nfcorpus")
+    [listed] = [listed for listed in app.datasets.here() if listed.own]
+    assert listed.splits == ("dev", "train")
+    with pytest.raises(SplitNeeded):
+        app.runs.run_now(mteb_dataset_name="nfcorpus")
+    assert app.runs.run_now(mteb_dataset_name="nfcorpus#dev").queries == 1
+
+
+def test_a_pilot_plans_the_judged_queries(app: App) -> None:
+    place(app, "BEIR zip")
+    answering = app.settings.with_changes(generation_enabled=True, provider="demo", mteb_dataset_name="nfcorpus")
+    estimate = build_app(answering).runs.pilot(3)
+    assert estimate.pilot is not None
+    assert (estimate.pilot.queries, estimate.queries) == (1, 1)
 
 
 def test_a_run_asks_and_plans_exactly_the_judged_queries_of_its_split(app: App) -> None:

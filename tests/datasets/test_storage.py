@@ -35,6 +35,7 @@ from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.types import Progress
 from tests.datasets.conftest import BUCKET, KEY, READER, READER_SECRET, SECRET, S3Server
 from tests.datasets.test_files import CORPUS, QUERIES, write_beir, write_parquet
+from tests.datasets.test_layouts import FORMS, write
 
 # One process starts the server.
 pytestmark = pytest.mark.xdist_group("s3")
@@ -146,6 +147,19 @@ def test_a_beir_folder_is_copied_with_its_qrels(
     s3.put(write_beir(tmp_path / "dos"), prefix)
     settings = settings_of()
     assert catalogue_of(settings, Spy(settings)).load("dos").qrels["q2"] == {"d2": 1}
+
+
+def test_a_hub_folder_is_found_on_s3_and_copied_with_its_splits(
+    s3: S3Server, settings_of: Callable[..., Settings], prefix: str, tmp_path: Path
+) -> None:
+    files = FORMS["MTEB hub, Parquet with shards"]
+    s3.put(write(tmp_path / "nfcorpus", {**files, "notes.txt": b"x"}), prefix)
+    catalogue = catalogue_of(settings_of(), Spy(settings_of()))
+    train = catalogue.load("nfcorpus#train")
+    assert (train.qrels, train.name) == ({"PLAIN-33": {"MED-118": 1}}, "nfcorpus/train")
+    found = catalogue.find(f"s3://{BUCKET}/{prefix}/nfcorpus#train")
+    assert found.folder is not None
+    assert {p.relative_to(found.folder).as_posix() for p in found.folder.rglob("*") if p.is_file()} == set(files)
 
 
 def test_what_lies_beside_a_data_set_is_not_copied(
