@@ -60,3 +60,13 @@ def test_the_tree_in_the_docstring_names_every_class() -> None:
         name for name, value in vars(errors).items() if isinstance(value, type) and issubclass(value, ChatbotError)
     }
     assert defined - drawn == set()
+
+
+@by_name
+def test_the_hint_is_the_next_step_without_what_failed(cls: type[ChatbotError]) -> None:
+    """A value with a full stop in it does not move the border between the two."""
+    error = cls(**{name: f"{name}. And more" for name in placeholders(cls)})
+    assert str(error).endswith(error.hint)
+    # The reason of a failed pilot is a sentence of its own, after which its text goes on.
+    assert error.hint[:1].isupper() or cls.code == "pilot_failed"
+    assert len(error.hint) < len(str(error))

@@ -511,7 +511,7 @@ def test_a_run_is_exported_into_the_folder_that_was_asked_for(cli: Cli, tmp_path
     assert [Path(path).suffix for path in done["files"]] == [".run", ".qrels"]
     assert all((tmp_path / path).is_file() for path in done["files"])
     assert "has no answer" in cli("benchmark", "export", run_id, "--format", "ragas", code=1).stderr
-    assert "trec, json, beir" in cli("benchmark", "export", run_id, "--format", "pdf", code=2).stderr
+    assert "trec, trec_scores, json, beir" in cli("benchmark", "export", run_id, "--format", "pdf", code=2).stderr
 
 
 # --- the program itself
