@@ -37,6 +37,11 @@ class Dataset:
     split: str = ""
     """Split of the judgements; "" if the data set has no splits."""
 
+    @property
+    def judged(self) -> tuple[Query, ...]:
+        """The queries that have a judgement, a grade of 0 included."""
+        return tuple(query for query in self.queries if query.query_id in self.qrels)
+
     @cached_property
     def language(self) -> str:
         """Language of the first 200 documents, "es" or "en"."""

@@ -60,8 +60,7 @@ def sample(dataset: Dataset, settings: Settings, judged_only: bool = True) -> Sa
 
 
 def _judged(dataset: Dataset, settings: Settings) -> Dataset:
-    judged = tuple(query for query in dataset.queries if query.query_id in dataset.qrels)
-    if judged:
+    if judged := dataset.judged:
         return replace(dataset, queries=judged)
     if settings.generation_enabled and any(query.answer for query in dataset.queries):
         return dataset

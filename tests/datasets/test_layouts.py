@@ -293,3 +293,10 @@ def test_ir_measures_computes_the_figures_of_a_run_from_the_judgements_as_they_c
     ours = [result.metrics[name] for name in ("ndcg@10", "mrr", "recall@5", "map")]
     assert [theirs[measure] for measure in (nDCG @ 10, RR, R @ 5, AP)] == pytest.approx(ours, abs=1e-9)
     assert theirs[nDCG @ 10] > 0
+
+
+def test_a_data_set_that_becomes_a_knowledge_base_brings_the_questions_of_its_split(app: App) -> None:
+    place(app, "BEIR zip")
+    for reference, expected in (("nfcorpus", ["PLAIN-2"]), ("nfcorpus#train", ["PLAIN-33"])):
+        _, questions = app.kb_evaluation.keep_dataset(reference)
+        assert [question.question_id for question in questions.kept] == expected
