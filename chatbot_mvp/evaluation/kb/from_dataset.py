@@ -1,4 +1,4 @@
-"""Keep a data set as a knowledge base, a file for each document, with the judged queries of its split as a question set."""
+"""Keep a data set as a knowledge base, a file for each document, with its judged queries as a question set."""
 
 from __future__ import annotations
 
