@@ -74,6 +74,9 @@ class RandomVectors:
             found.append(TokenStates(states, np.full(count, 8.0, np.float32)))
         return found
 
+    def token_counts(self, parts: Sequence[str]) -> list[int]:
+        return [len(part) // 4 for part in parts]
+
 
 def synthetic(chars: int, seed: int) -> str:
     """Return a manual of about ``chars`` characters in Markdown."""

@@ -3,6 +3,7 @@
     python benchmarks/fit_evidence.py ../shared/datasets/squad_es            # writes evidence_weights.json
     python benchmarks/fit_evidence.py ../shared/datasets/squad_es --dry-run  # only prints figures
     python benchmarks/fit_evidence.py … --check FILE.md QUESTIONS.jsonl …    # figures on knowledge bases not fitted on
+    python benchmarks/fit_evidence.py … --keep FOLDER                        # keeps the vectors there for the next call
 
 The data is JSONL of {article, context, question, is_impossible}. Its articles are dealt out to four knowledge bases,
 and every fourth paragraph is left out of them. The questions of a missing paragraph are *left out*: their article is
@@ -21,6 +22,7 @@ import random
 import tempfile
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -122,6 +124,16 @@ def questions_of(path: Path) -> list[Span]:
     return [(each.question, each.kind) for each in load_questions(path) if each.kind]
 
 
+class WithoutTokens:
+    """The local model as the fallback engine has it: without states of tokens, so that windows are embedded alone."""
+
+    def __init__(self, embedder: Embedder) -> None:
+        self.model_id = embedder.model_id
+        self.dimensions = embedder.dimensions
+        self.batch_size = embedder.batch_size
+        self.embed = embedder.embed
+
+
 def collect(name: str, folder: Path, data: Path) -> list[Row]:
     """Return the rows that a model of ``MODELS`` is fitted on."""
     settings, embedder = settings_of(name, data)
@@ -138,7 +150,8 @@ def settings_of(name: str, data: Path) -> tuple[Settings, Embedder]:
     """Return the settings and the embedding model with which a model's features are computed."""
     strategy = "LEXICAL" if name == "lexical" else "HYBRID"
     settings = load_settings(data_dir=data, retrieval_strategy=strategy, vector_store="exact")
-    return settings, create_embedder(settings.embedding_model_name, settings)
+    embedder = create_embedder(settings.embedding_model_name, settings)
+    return settings, WithoutTokens(embedder) if name == "hybrid" else embedder
 
 
 def fit(x: Array, y: Array, weight: Array) -> Array:
@@ -222,9 +235,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("folder", type=Path, help="folder with questions.jsonl")
     parser.add_argument("--dry-run", action="store_true", help="write nothing")
+    parser.add_argument("--keep", type=Path, metavar="FOLDER")
     parser.add_argument("--check", type=Path, nargs="*", default=[], metavar="FILE")
     given = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() if given.keep is None else nullcontext(given.keep) as folder:
         data = Path(folder)
         found: dict[str, Any] = {
             "about": "feature: [weight, mean, scale]; written by benchmarks/fit_evidence.py; 0.5 is the threshold",

@@ -18,6 +18,8 @@ MIN_SUPPORT = 0.56
 _COSINE_BAND = dict.fromkeys(E5_MODEL_IDS, (0.82, 0.93))
 """Embedding model -> (cosine that maps to 0, cosine that maps to 1). Every model has its own narrow band of cosines, so
 for other models words alone decide."""
+_ONE_PASS_BAND = (0.81, 0.90)
+"""The band if the windows come from one pass over each paragraph (``DenseSide.tokens``)."""
 _LEXICAL_SHARE = 0.6
 _SURE = 0.95  # above this share of a sentence's words in the passage, vectors are not needed
 _MISSING_FIGURE = 0.5  # factor on the support if a number of the sentence is missing
@@ -116,7 +118,7 @@ def nearness_of(index: CorpusIndex) -> Nearness | None:
     kb, side = index.kb, index.dense
     if kb is None or side is None or side.windows is None or side.embedder.model_id not in _COSINE_BAND:
         return None
-    low, high = _COSINE_BAND[side.embedder.model_id]
+    low, high = _COSINE_BAND[side.embedder.model_id] if side.tokens is None else _ONE_PASS_BAND
     embedder, vectors = side.embedder, side.windows
 
     def near(texts: Sequence[str]) -> list[Mapping[str, float]]:

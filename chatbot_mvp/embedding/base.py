@@ -42,7 +42,10 @@ class TokenStates(NamedTuple):
 
 @runtime_checkable
 class TokenEmbedder(Embedder, Protocol):
-    """An embedder that also returns the states of single tokens."""
+    """An embedder that also returns the states of single tokens, so that one pass gives the vectors of many parts."""
 
     def text_tokens(self, texts: Sequence[str], input_type: InputType) -> list[TokenStates]:
         """Return the tokens of each text. Safe to call from threads."""
+
+    def token_counts(self, parts: Sequence[str]) -> list[int]:
+        """Return how many tokens each part of a text has in it. The parts must be separated by white space."""

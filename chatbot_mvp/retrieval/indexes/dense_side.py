@@ -1,24 +1,26 @@
-"""The vectors of a corpus. Those of a knowledge base come in two levels, so that they can be used before all are there.
+"""The vectors of a corpus. A knowledge base has one for each window (two neighbouring sentences) and each sentence.
 
-Of a knowledge base, windows (two neighbouring sentences with their heading) and single sentences are embedded. The
-first window of each paragraph comes first: with it, every paragraph can be compared with a question. If the model gives
-states of tokens, the tokens of all paragraphs come last (see ``late``).
+If the embedding model gives states of tokens, one pass over each paragraph gives all of them, and the tokens for late
+interaction as well (see ``late.passages``). Otherwise each window, with its heading, and each sentence is embedded
+alone. The first window of each paragraph then comes first: with it, every paragraph can be compared with a question.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from chatbot_mvp.embedding.base import Embedder, TokenEmbedder, Vectors
 from chatbot_mvp.embedding.cache import VectorCache
 from chatbot_mvp.retrieval.indexes.dense import ExactVectors
 from chatbot_mvp.retrieval.indexes.vector_store import VectorStore, VectorStoreChoice
+from chatbot_mvp.retrieval.kb.passages import WINDOW_SENTENCES, Passage
 from chatbot_mvp.retrieval.kb.vocabulary import KbIndex
-from chatbot_mvp.retrieval.late.passages import PassageTokens
+from chatbot_mvp.retrieval.late.passages import PassageText, PassageTokens, joined
 from chatbot_mvp.retrieval.late.weights import late_weights
 from chatbot_mvp.types import Progress, ProgressCallback
 
@@ -38,18 +40,23 @@ class DenseSide:
     sentences: ExactVectors | None = None
     """For a knowledge base: one row per sentence, in the order of its matcher."""
     tokens: PassageTokens | None = None
-    """For a knowledge base: the tokens of its paragraphs (``passage_texts``); None before they are computed, or if the
-    late interaction has no weights for the embedding model."""
+    """The tokens of a knowledge base's paragraphs, from the same pass as the windows, or of a data set's documents,
+    which are computed when they are needed. None if the embedding model has no weights for late interaction."""
     share: float = 1.0
     """Share (0-1) of the corpus' texts whose vectors are used."""
 
 
 def corpus_side(
-    texts: Sequence[str], embedder: Embedder, cache: VectorCache, store: VectorStoreChoice, progress: ProgressCallback
+    texts: Sequence[str],
+    embedder: Embedder,
+    cache: VectorCache,
+    tokens: PassageTokens | None,
+    store: VectorStoreChoice,
+    progress: ProgressCallback,
 ) -> DenseSide:
     """Embed a corpus of whole passages."""
     matrix = cache.embed(embedder, texts, "passage", progress, PHASE)
-    return DenseSide(store.make(matrix, embedder.model_id, progress), embedder, cache)
+    return DenseSide(store.make(matrix, embedder.model_id, progress), embedder, cache, tokens=tokens)
 
 
 def kb_sides(
@@ -62,15 +69,20 @@ def kb_sides(
 ) -> Iterator[DenseSide]:
     """Embed a knowledge base and yield its vectors as they get better.
 
-    First with one window for each paragraph, then with all windows and sentences, at last with ``tokens``. A level is
-    skipped if the cache has the next one.
+    With ``tokens`` there is one level. Otherwise one window for each paragraph comes first, which is skipped if the
+    cache has everything.
     """
     matcher = kb.matcher
-    texts, passages = kb_texts(kb), passage_texts(kb)
-    embedded = len(set(texts))
-    total = embedded + (len(set(passages)) if tokens is not None else 0)
+    if tokens is not None:
+        sums = tokens.compute(passages_read(kb), progress, PHASE)
+        windows, sentences = _unit(_window_sums(sums, matcher.window_passage)), _unit(sums)
+        vectors = store.make(_whole(windows, kb, embedder, cache), embedder.model_id, progress)
+        yield DenseSide(vectors, embedder, cache, ExactVectors(windows), ExactVectors(sentences), tokens)
+        return
+    texts = kb_texts(kb)
+    total = len(set(texts))
     first_texts = [matcher.window_texts[row] for row in matcher.first_window]
-    if cache.count(embedder.model_id, texts, "passage") < embedded:
+    if cache.count(embedder.model_id, texts, "passage") < total:
         first = cache.embed(embedder, first_texts, "passage", _part_of(progress, total), PHASE)
         # A paragraph's other windows count as its first one until their vectors are there.
         windows = first[matcher.window_passage]
@@ -79,17 +91,8 @@ def kb_sides(
         yield DenseSide(chunks, embedder, cache, exact, exact, share=len(set(first_texts)) / total)
     matrix = cache.embed(embedder, texts, "passage", _part_of(progress, total), PHASE)
     windows, sentences = np.split(matrix, [len(matcher.window_texts)])
-    # A short document has the vector that it has in a data set, because a walk over links compares it as a whole.
-    whole = cache.embed(embedder, passages, "passage") if kb.is_corpus else _chunk_vectors(windows, kb)
-    vectors = store.make(whole, embedder.model_id, progress)
-    side = DenseSide(vectors, embedder, cache, ExactVectors(windows), ExactVectors(sentences))
-    if tokens is None:
-        yield side
-        return
-    if tokens.count(passages) < total - embedded:
-        yield replace(side, share=embedded / total)
-    tokens.compute(passages, _part_of(progress, total, embedded), PHASE)
-    yield replace(side, tokens=tokens)
+    vectors = store.make(_whole(windows, kb, embedder, cache), embedder.model_id, progress)
+    yield DenseSide(vectors, embedder, cache, ExactVectors(windows), ExactVectors(sentences))
 
 
 def passage_tokens(embedder: Embedder, path: Path) -> PassageTokens | None:
@@ -100,24 +103,49 @@ def passage_tokens(embedder: Embedder, path: Path) -> PassageTokens | None:
     return PassageTokens(path, embedder, weights)
 
 
-def passage_texts(kb: KbIndex, rows: Iterable[int] | None = None) -> list[str]:
-    """Return paragraphs of a knowledge base with their headings, as late interaction reads them; by default all."""
-    passages = kb.matcher.passages if rows is None else [kb.matcher.passages[row] for row in rows]
-    return [f"{passage.section}\n{passage.text}" if passage.section else passage.text for passage in passages]
+def passages_read(kb: KbIndex) -> list[PassageText]:
+    """Return the paragraphs of a knowledge base as the embedding model reads them in one pass."""
+    return [PassageText(_head(passage), passage.text, tuple(passage.sentences)) for passage in kb.matcher.passages]
+
+
+def passage_texts(kb: KbIndex, rows: Iterable[int]) -> list[str]:
+    """Return the ``whole`` of some of ``passages_read``."""
+    return [joined(_head(passage), passage.text) for passage in (kb.matcher.passages[row] for row in rows)]
 
 
 def kb_texts(kb: KbIndex) -> list[str]:
-    """Return all texts of a knowledge base that are embedded: its windows, then its sentences."""
+    """Return all texts of a knowledge base that are embedded alone: its windows, then its sentences."""
     return [*kb.matcher.window_texts, *kb.matcher.sentence_texts]
 
 
-def _part_of(progress: ProgressCallback, total: int, before: int = 0) -> ProgressCallback:
-    """Report progress on some of ``total`` texts, after ``before`` others, as progress on all of them."""
+def _head(passage: Passage) -> str:
+    return "\n".join(filter(None, (passage.context, passage.section)))
+
+
+def _part_of(progress: ProgressCallback, total: int) -> ProgressCallback:
+    """Report progress on some of ``total`` texts as progress on all of them."""
 
     def report(part: Progress) -> None:
-        progress(Progress(part.phase, before + part.done, total, part.seconds, before + part.done_before))
+        progress(Progress(part.phase, part.done, total, part.seconds, part.done_before))
 
     return report
+
+
+def _window_sums(sums: Vectors, passage_of: NDArray[np.int64]) -> Vectors:
+    """Add to each sentence's sum those of the next sentences of its window, shape (windows, dimensions)."""
+    windows = sums.copy()
+    for ahead in range(1, min(WINDOW_SENTENCES, len(sums))):
+        together = passage_of[ahead:] == passage_of[:-ahead]
+        windows[:-ahead][together] += sums[ahead:][together]
+    return windows
+
+
+def _whole(windows: Vectors, kb: KbIndex, embedder: Embedder, cache: VectorCache) -> Vectors:
+    """Return one vector per chunk, shape (chunks, dimensions)."""
+    # A short document has the vector that it has in a data set, because a walk over links compares it as a whole.
+    if kb.is_corpus:
+        return cache.embed(embedder, [joined(one.section, one.text) for one in kb.matcher.passages], "passage")
+    return _chunk_vectors(windows, kb)
 
 
 def _chunk_vectors(windows: Vectors, kb: KbIndex) -> Vectors:
@@ -126,5 +154,10 @@ def _chunk_vectors(windows: Vectors, kb: KbIndex) -> Vectors:
     for vector, passage in zip(windows, kb.matcher.window_passage, strict=True):
         for position in kb.matcher.passages[passage].hits:
             sums[position] += vector
-    normalized: Vectors = sums / np.maximum(np.linalg.norm(sums, axis=1, keepdims=True), 1e-9)
-    return normalized
+    return _unit(sums)
+
+
+def _unit(vectors: Vectors) -> Vectors:
+    """Scale the rows to unit length in place, because those of a book take 90 MB."""
+    vectors /= np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-9)
+    return vectors

@@ -17,6 +17,10 @@ Int8 = NDArray[np.int8]
 SCALE = 200.0
 """Components of the unit vectors are stored as int8: value x 200. Larger values than 0.63 are rare and are clipped."""
 
+LENGTH_COST = 0.02
+"""What a text loses for each unit of the natural logarithm of its tokens: in a longer text each token of a question
+finds a closer one by chance. Chosen on two manuals, where 0.01 to 0.03 do about as well."""
+
 
 def closest_tokens(question: Vectors, texts: Sequence[Int8]) -> Vectors:
     """Return for each token of a question its cosine with the closest token of each text.
@@ -48,3 +52,15 @@ def grouped(closest: Vectors, groups: Sequence[NDArray[np.int64]]) -> Vectors:
     begin = np.cumsum([0, *(len(group) for group in groups[:-1])])
     found: Vectors = np.maximum.reduceat(closest[:, order], begin, axis=1)
     return found
+
+
+def max_sim(closest: Vectors, shares: Vectors, tokens: NDArray[np.int64]) -> Vectors:
+    """Return the MaxSim of each text less what its length explains, shape (texts,).
+
+    Args:
+        closest: shape (question tokens, texts), as ``closest_tokens`` and ``grouped`` return it.
+        shares: how much each token of the question counts, shape (question tokens,).
+        tokens: number of tokens of each text, at least 1.
+    """
+    scores: Vectors = (shares @ closest - LENGTH_COST * np.log(tokens)).astype(np.float32)
+    return scores

@@ -43,9 +43,10 @@ _MEANT = ("cosine", "sentence_cosine")
 MODELS = {
     "lexical": EvidenceModel(LEXICAL_FEATURES, _ABOUT),
     "hybrid": EvidenceModel(LEXICAL_FEATURES + DENSE_FEATURES, _ABOUT + _MEANT, E5_MODEL_IDS),
+    # Sentences from one pass have read their paragraph, so they are closer to each other than sentences embedded alone.
     "late": EvidenceModel(
-        LEXICAL_FEATURES + DENSE_FEATURES + LATE_FEATURES,
-        (*_MEANT, "late", "late_chunk", "late_missed", "late_worst"),
+        (*LEXICAL_FEATURES, "cosine", "cosine_z", "alone", *LATE_FEATURES),
+        (*_MEANT, "cosine_z", "late", "late_chunk", "late_missed", "late_worst"),
         (MODEL_ID,),
     ),
 }

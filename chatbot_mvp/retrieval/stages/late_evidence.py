@@ -6,7 +6,7 @@ import numpy as np
 
 from chatbot_mvp.retrieval.indexes.corpus import CorpusIndex
 from chatbot_mvp.retrieval.indexes.dense_side import passage_texts
-from chatbot_mvp.retrieval.late.matching import closest_tokens
+from chatbot_mvp.retrieval.late.matching import closest_tokens, max_sim
 from chatbot_mvp.retrieval.trace import RetrievalTrace
 
 LATE_FEATURES = (
@@ -30,7 +30,7 @@ def late_features(trace: RetrievalTrace, index: CorpusIndex) -> dict[str, float]
     A token's cosine below is that with the closest token of the best paragraph of the first final chunk. Shares are of
     the tokens' weights (``LateWeights.shares``).
 
-    - ``late``, ``late_chunk``: MaxSim with the best paragraph of the first chunk, and with all of the chunk.
+    - ``late``, ``late_chunk``: ``max_sim`` of the best paragraph of the first chunk, and of all of the chunk.
     - ``late_margin``: ``late`` minus the mean of the next three chunks.
     - ``late_lead``: ``late`` minus that of the best other chunk of the same section, or minus the candidates' mean.
     - ``late_found``, ``late_missed``: share of the tokens with a cosine above 0.7, and below 0.4.
@@ -43,9 +43,9 @@ def late_features(trace: RetrievalTrace, index: CorpusIndex) -> dict[str, float]
         return {}
     weights = side.tokens.weights
     paragraphs = kb.paragraphs.of(index.row_of[first.chunk.chunk_id])
-    closest = closest_tokens(weights.project(question), side.tokens.of(passage_texts(kb, paragraphs.tolist())))
-    shares = weights.shares(question)
-    by_paragraph = shares @ closest
+    tokens = side.tokens.of(passage_texts(kb, paragraphs.tolist()))
+    closest, shares = closest_tokens(weights.project(question), tokens), weights.shares(question)
+    by_paragraph = max_sim(closest, shares, np.array([len(found) for found in tokens]))
     cosines = closest[:, int(by_paragraph.argmax())]
     late = float(by_paragraph.max())
     others = [hit for hit in trace.hits if "late" in hit.signals and hit.chunk.chunk_id != first.chunk.chunk_id]
@@ -54,7 +54,7 @@ def late_features(trace: RetrievalTrace, index: CorpusIndex) -> dict[str, float]
     usual = float(np.mean(of_others)) if of_others else 0.0
     return {
         "late": late,
-        "late_chunk": float(shares @ closest.max(axis=1)),
+        "late_chunk": first.signals["late_chunk"],
         "late_margin": late - (float(np.mean(of_others[:_NEXT])) if of_others else 0.0),
         "late_lead": late - (max(beside) if beside else usual),
         "late_found": float(shares[cosines > _FOUND].sum()),
