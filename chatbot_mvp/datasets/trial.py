@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from chatbot_mvp.datasets.files import load_dataset
+from chatbot_mvp.datasets.files import check_dataset
 from chatbot_mvp.errors import ChatbotError, DatasetUploadTooDemanding, all_errors
 from chatbot_mvp.storage.json_object import parse_json
 
@@ -71,7 +71,7 @@ def main() -> None:
         resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 5))
     answer: dict[str, Any] = {}
     try:
-        load_dataset(folder)
+        check_dataset(folder)
     except ChatbotError as error:
         if isinstance(error.__cause__, MemoryError):
             sys.exit(1)

@@ -24,6 +24,8 @@
     │   ├── EmptyDataset
     │   ├── UnknownQrelDocument
     │   ├── UnknownQrelQuery
+    │   ├── SplitUnknown            of the judgements
+    │   ├── SplitNeeded             there are several and none is the default
     │   ├── DatasetNameUnusable     as the name of a folder
     │   ├── DatasetNameTaken
     │   ├── DatasetNotOwn           bundled or on S3, so it cannot be deleted here
@@ -42,6 +44,7 @@
     │   ├── StorageDenied           the key lacks a permission                 (exit code 2)
     │   ├── StorageBucketMissing                                               (exit code 2)
     │   ├── StorageUnreachable
+    │   │   └── StorageUnavailable  it answers with an error of its own, 5xx
     │   └── StorageFailed           any other refusal, or a damaged transfer
     ├── UploadError                 a file for a knowledge base                (exit code 2)
     │   ├── UploadEmpty
@@ -81,6 +84,9 @@
     │   ├── RunAlreadyFinished
     │   ├── NothingToEvaluate                                                  (exit code 2)
     │   ├── NothingToRetry
+    │   ├── NothingToScore          no query has a judgement or an answer       (exit code 5)
+    │   ├── NothingScored           by any metric, when the run ended           (exit code 5)
+    │   ├── NothingToExport         in this format
     │   ├── NoteChanged             by someone else, in the meantime
     │   ├── NoteNotWritten
     │   ├── RunMismatch
@@ -120,6 +126,7 @@
     ├── FileError                   a file of the data folder                  (exit code 1)
     │   ├── FileNotWritten          the disk is full or refuses to write
     │   └── FileOfLaterVersion      written by a later version of the program
+    ├── AddressUnavailable          for `serve` to listen on                   (exit code 1)
     ├── CacheUnusable               a cache of vectors or contexts on disk     (exit code 1)
     └── RunStopped                  the user stopped it; not a failure         (exit code 130)
 
@@ -134,6 +141,7 @@ from __future__ import annotations
 # ruff: isort: skip_file
 from chatbot_mvp.errors.base import ChatbotError as ChatbotError, all_errors as all_errors
 from chatbot_mvp.errors.configuration import (
+    AddressUnavailable as AddressUnavailable,
     CacheUnusable as CacheUnusable,
     ChoiceNotKept as ChoiceNotKept,
     ConfigurationError as ConfigurationError,
@@ -179,7 +187,10 @@ from chatbot_mvp.errors.datasets import (
     StorageKeyUnknown as StorageKeyUnknown,
     StorageNotConfigured as StorageNotConfigured,
     StorageSecretWrong as StorageSecretWrong,
+    StorageUnavailable as StorageUnavailable,
     StorageUnreachable as StorageUnreachable,
+    SplitNeeded as SplitNeeded,
+    SplitUnknown as SplitUnknown,
     UnknownQrelDocument as UnknownQrelDocument,
     UnknownQrelQuery as UnknownQrelQuery,
 )
@@ -247,7 +258,10 @@ from chatbot_mvp.errors.runs import (
     NothingToCompare as NothingToCompare,
     NothingToEvaluate as NothingToEvaluate,
     NothingToImport as NothingToImport,
+    NothingScored as NothingScored,
+    NothingToExport as NothingToExport,
     NothingToRetry as NothingToRetry,
+    NothingToScore as NothingToScore,
     PilotFailed as PilotFailed,
     QuestionsDiffer as QuestionsDiffer,
     RunAlreadyFinished as RunAlreadyFinished,

@@ -110,3 +110,11 @@ class CacheUnusable(ChatbotError):
         "The cache {path!r} cannot be used: {reason}. Free up space on its disk and try again: its content is kept. "
         "If the file is damaged, delete it; it is computed again."
     )
+
+
+class AddressUnavailable(ChatbotError):
+    code = "address_unavailable"
+    template = (
+        "Cannot listen on {host}:{port}: {reason}. Stop the program that uses the port, or choose another one with "
+        "--port."
+    )

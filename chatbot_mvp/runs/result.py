@@ -54,6 +54,8 @@ class RunResult:
     """Provider and model that generated the answers; "" for a run with retrieval only."""
     judge: str = ""
     """Provider and model that judged the answers; "" without a judge."""
+    answer_rule: str = ""
+    """Official script whose rule exact match and F1 follow; "" without answers and in runs of earlier versions."""
     language: str = ""
     """Language of the prompts in an evaluation of answers; "" for a benchmark run."""
     repeats: int = 1
@@ -113,6 +115,7 @@ _LEFT_OUT = frozenset(
     (
         *("reranker_rescue_count", "rerank_failures", "abstentions", "spread", "agreement", "imported"),
         *("auroc", "question_seconds", "passage_questions", "generator_fingerprint", "judge_fingerprint"),
+        "answer_rule",
     )
 )
 """Fields that are not written if they have their default value."""

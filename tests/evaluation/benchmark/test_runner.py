@@ -192,7 +192,9 @@ def test_a_query_without_gold_is_not_scored_and_its_cells_are_empty(app: App, tm
     folder = copy_of_bundled(tmp_path)
     qrels = folder / "qrels" / "test.tsv"
     lines = qrels.read_text("utf-8").splitlines(keepends=True)
-    qrels.write_text("".join(line for line in lines if not line.startswith("q002\t")), "utf-8")
+    # A grade of 0 is a judgement, so that the query is asked.
+    judged = [line.replace("\t1\n", "\t0\n") if line.startswith("q002\t") else line for line in lines]
+    qrels.write_text("".join(judged), "utf-8")
     result = app.runs.run_now(retrieval_strategy="LEXICAL", mteb_dataset_name=str(folder), eval_max_queries=4)
     assert set(map(tuple, result.scored.values())) == {(3, 4)}
     detail = app.settings.results_dir / result.run_id / f"{result.run_id}_detail.csv"
