@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from chatbot_mvp.chat.conversations import ConversationStore
+from chatbot_mvp.errors import QuestionSetChanged
 from chatbot_mvp.evaluation.benchmark.presets import Presets
 from chatbot_mvp.evaluation.kb.sets import QuestionSet, QuestionSetStore
 from chatbot_mvp.runs.notes import RunNotes
@@ -114,6 +116,16 @@ def test_a_conversation_has_the_turns_of_both_whole(folder: tuple[Path, str, str
 def test_a_question_set_has_the_questions_of_both(folder: tuple[Path, str, str]) -> None:
     found = QuestionSetStore(folder[0] / "kb").load("kb", folder[2])
     assert {each.question.question for each in found.questions} == both()
+
+
+def test_a_question_set_that_someone_else_has_saved_is_not_overwritten(tmp_path: Path) -> None:
+    one, two = QuestionSetStore(tmp_path), QuestionSetStore(tmp_path)
+    first = one.save(QuestionSet("", "kb", "Set", "0"))
+    second = two.save(replace(first, name="Otro"))
+    with pytest.raises(QuestionSetChanged, match=r"'Set'.*'kb'.*Reload"):
+        one.save(first)
+    assert one.load("kb", first.set_id) == second
+    assert two.save(second).changed_at > second.changed_at
 
 
 def test_a_running_server_uses_the_others_change_from_its_next_request_on(tmp_path: Path, clean_env: Path) -> None:
