@@ -21,6 +21,7 @@ _CONTRACT = (
     "scored",
     "seconds",
     "peak_rss_mb",
+    "passage_questions",  # only if a model wrote questions for the passages
 )
 _MORE = ("usage", "failures", "abstentions", "generator", "judge", "generator_fingerprint", "judge_fingerprint")
 """Further keys of the JSON object for a run with answers."""
@@ -116,7 +117,7 @@ def _estimate_notes(estimate: Estimate) -> list[str]:
                 f"{pilot.cached} replies of the pilot came from the cache; the estimate counts all other calls as paid"
             )
         if pilot.stand_in:
-            notes.append(f"retrieved with {pilot.stand_in}, because the contexts of the chunks are not written yet")
+            notes.append(f"retrieved with {pilot.stand_in}, because a model has yet to write texts for the chunks")
     elif estimate.total.seconds is None and any(phase.seconds is None for phase in estimate.phases):
         notes.append("seconds are known after a pilot (--pilot N) or a run with the same model")
     if any(phase.seconds_basis == "earlier_runs" for phase in estimate.phases):
@@ -176,6 +177,9 @@ def result_lines(result: RunResult) -> list[str]:
         "abstentions": result.abstentions,
     }
     lines += [f"  {name:<20} {count}" for name, count in counts.items() if count]
+    if asked := result.passage_questions:
+        text = f"{asked['kept']:,} of {asked['written']:,} kept; {asked['without']:,} passages without"
+        lines.append(f"  {'passage questions':<20} {text}")
     if result.failures:
         told = ", ".join(f"{phase} {count}" for phase, count in result.failures.items())
         lines.append(f"  {'failures':<20} {told}; again: chatbot-mvp benchmark retry {result.run_id}")

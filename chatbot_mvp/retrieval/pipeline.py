@@ -15,7 +15,8 @@ from chatbot_mvp.embedding.e5.embedder import MODEL_ID
 from chatbot_mvp.llm.language_model import LanguageModel, needed
 from chatbot_mvp.retrieval.bridge.graph import GRAPH_VERSION
 from chatbot_mvp.retrieval.bridge.weights import weights_key
-from chatbot_mvp.retrieval.indexes.corpus import CorpusIndex, growing_index
+from chatbot_mvp.retrieval.indexes import questions
+from chatbot_mvp.retrieval.indexes.corpus import CorpusIndex, growing_index, with_questions
 from chatbot_mvp.retrieval.indexes.enrichment import ContextCache, enrich
 from chatbot_mvp.retrieval.indexes.lexical import INDEX_VERSION
 from chatbot_mvp.retrieval.indexes.vector_store import VectorStoreChoice
@@ -87,6 +88,10 @@ class Pipeline:
             traces = stage.run_batch(traces)
         return traces
 
+    def found(self, queries: Sequence[str]) -> list[list[Chunk]]:
+        """Return the chunks that each query finds, best first."""
+        return [[hit.chunk for hit in trace.retrieved] for trace in self.retrieve(queries)]
+
     def embed_queries(self, queries: Sequence[str], progress: ProgressCallback = ignore_progress) -> None:
         """Embed many queries into the cache ahead of ``retrieve``. Does nothing if the strategy uses no vectors.
 
@@ -139,6 +144,8 @@ def fingerprint(config: RetrievalConfig, language: str = "") -> str:
         identity["local_model"] = MODEL_ID  # its vectors differ from those of earlier versions
         if LateInteraction in strategy.stages:
             identity["late"] = late_weights().key
+    if "retrieval_context_questions" in identity:
+        identity["questions"] = [questions.PROMPTS.key, questions.FOUND_WITHIN]
     if language and (strategy.finds_by_words or config.reranker):
         identity["language"] = language
     return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:12]
@@ -157,6 +164,8 @@ def _ignored_knobs(config: RetrievalConfig) -> set[str]:
         ignored |= {"embedding_model_name", "embedding_kind", "vector_store"}
     if not config.reranker:
         ignored |= {"reranker_candidates", "reranker_top_n"}
+    if not config.retrieval_context_questions:
+        ignored.add("retrieval_context_questions")  # without questions, fingerprints are those of earlier versions
     if not (expands or strategy.needs_language_model):
         ignored.add("language_model")  # a reranker's model is part of ``reranker``
     return ignored
@@ -192,21 +201,25 @@ def growing_pipeline(
     require_language_model(settings, language_model)
     reranker = make_reranker(settings, language, language_model)
     indexed: Sequence[Chunk] | None = None
+    written: list[list[str]] = []
     if strategy.needs_language_model:
         model = needed(language_model, strategy.name, settings.chosen_provider)
         contexts = ContextCache(settings.contexts_path)
         batch = settings.retrieval_context_batch_size
         indexed = enrich(chunks, language, model, contexts, batch, progress, config.retrieval_context_max_tokens)
+        if most := config.retrieval_context_questions:
+            written = questions.write_questions(chunks, language, model, contexts, batch, most, progress)
     expander = None
     if settings.query_expansion_llm:
         asked = needed(language_model, "QUERY_EXPANSION_LLM", settings.chosen_provider)
         expander = QueryExpander(asked, ContextCache(settings.cache_dir / "expansions.sqlite"))
+    cache_dir = Path(settings.cache_dir)
     # A knowledge base's vectors are stored only if something searches the store.
     kind = settings.vector_store if strategy.searches_kb_vectors or not kb_id else "exact"
     for index in growing_index(
         chunks,
         language,
-        Path(settings.cache_dir),
+        cache_dir,
         embedder if strategy.needs_vectors else None,
         progress,
         with_links=strategy.needs_links,
@@ -215,3 +228,9 @@ def growing_pipeline(
     ):
         if index.dense is not None or strategy.finds_by_words or not strategy.needs_vectors:
             yield Pipeline(index, config, reranker, expander)
+    if written:
+        # Without reranker and expander, because the check of the questions must not ask a language model.
+        find, search = Pipeline(index, config).found, fingerprint(config, language)
+        kept = questions.kept_questions(chunks, written, find, contexts, search, progress)
+        with_words = with_questions(index, chunks, language, cache_dir, kept, progress, indexed, kb_id)
+        yield Pipeline(with_words, config, reranker, expander)

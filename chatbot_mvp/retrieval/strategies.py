@@ -50,7 +50,9 @@ class Strategy:
         return own.union(*(stage.knobs for stage in self.stages))
 
 
-_CONTEXT_KNOBS = frozenset({"retrieval_context_max_tokens", "retrieval_context_batch_size"})
+_CONTEXT_KNOBS = frozenset(
+    {"retrieval_context_max_tokens", "retrieval_context_batch_size", "retrieval_context_questions"}
+)
 
 
 _JUDGE = (Selection, Stitching, Evidence)

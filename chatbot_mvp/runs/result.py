@@ -91,6 +91,8 @@ class RunResult:
     """"near" and "far" -> AUROC of the evidence: answerable questions against this kind. Only in KB runs."""
     question_seconds: dict[str, float] = field(default_factory=dict)
     """"p50" and "p95" -> that percentile of the seconds that the retrieval took for a question. Only in KB runs."""
+    passage_questions: dict[str, int] = field(default_factory=dict)
+    """The fields of ``QuestionCounts``; empty if no model wrote questions for the passages."""
     generator_fingerprint: str = ""
     """As in ``RunManifest``; "" in files of earlier versions, as is ``judge_fingerprint``."""
     judge_fingerprint: str = ""
@@ -110,7 +112,7 @@ class RunResult:
 _LEFT_OUT = frozenset(
     (
         *("reranker_rescue_count", "rerank_failures", "abstentions", "spread", "agreement", "imported"),
-        *("auroc", "question_seconds", "generator_fingerprint", "judge_fingerprint"),
+        *("auroc", "question_seconds", "passage_questions", "generator_fingerprint", "judge_fingerprint"),
     )
 )
 """Fields that are not written if they have their default value."""

@@ -18,6 +18,8 @@ from chatbot_mvp.settings.kinds import (
     LOCAL_EMBEDDER,
     Address,
     Key,
+    NoneOrContextChars,
+    NoneOrSeveral,
     OfProvider,
     Secret,
     address_of,
@@ -196,6 +198,13 @@ class SettingFields(BaseSettings):
         le=2_000,
         description="Maximum context that CONTEXTUAL_HYBRID indexes with each chunk (tokens of 4 characters).",
     )
+    retrieval_context_questions: NoneOrSeveral = Field(
+        0,
+        ge=0,
+        le=5,
+        description="Questions that CONTEXTUAL_HYBRID asks a model to write for each chunk, 3 to 5, so that searches "
+        "also find the chunk by their words; one more request per chunk. 0: none.",
+    )
     retrieval_bm25_language: Literal["", "es", "en"] = Field(
         "", description="Language of the corpus of a run, for stemming and prompts; empty: detected."
     )
@@ -259,7 +268,7 @@ class SettingFields(BaseSettings):
         "datasets/evaluation", description="Prefix of the data sets in the bucket: <prefix>/<name>/corpus.parquet, …"
     )
     generation_enabled: bool = Field(True, description="Generate answers in runs, with PROVIDER's model.")
-    generation_max_context_chars: int = Field(
+    generation_max_context_chars: NoneOrContextChars = Field(
         0,
         ge=0,
         description="Maximum context of an answer in runs (characters); 0: as in the chat, but no more than the model "
@@ -274,13 +283,6 @@ class SettingFields(BaseSettings):
     log_format: Literal["text", "jsonl"] = Field(
         "text", description="Format of the log: `text`, or `jsonl` (JSON objects, including the events of a run)."
     )
-
-    @field_validator("generation_max_context_chars")
-    @classmethod
-    def _room_for_a_passage(cls, value: int) -> int:
-        if 0 < value < LEAST_CONTEXT_CHARS:
-            raise ValueError(f"legal: 0, or {LEAST_CONTEXT_CHARS} and more")
-        return value
 
     @field_validator("judge_metrics")
     @classmethod

@@ -46,6 +46,18 @@ def _no_password(value: str) -> str:
     return value
 
 
+def _room_for_a_passage(value: int) -> int:
+    if 0 < value < LEAST_CONTEXT_CHARS:
+        raise ValueError(f"legal: 0, or {LEAST_CONTEXT_CHARS} and more")
+    return value
+
+
+def _none_or_several(value: int) -> int:
+    if value in (1, 2):
+        raise ValueError("legal: 0, or 3 to 5")
+    return value
+
+
 IS_ADDRESS = AfterValidator(_no_password)
 
 Secret = Annotated[SecretStr, PlainSerializer(_masked, when_used="json")]
@@ -54,6 +66,10 @@ Key = Annotated[Secret, AfterValidator(_usable_key)]
 """A secret that is sent in an HTTP header."""
 Address = Annotated[str, IS_ADDRESS]
 """An address that requests are sent to."""
+NoneOrContextChars = Annotated[int, AfterValidator(_room_for_a_passage)]
+"""A length of a context in characters; 0 for a length that is derived."""
+NoneOrSeveral = Annotated[int, AfterValidator(_none_or_several)]
+"""A number of questions per chunk: 0, or 3 and more."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,8 @@ from streamlit_app.shared.charts import ink, show_chart
 from streamlit_app.shared.i18n import duration, number, t, word
 
 _ORDER = (
-    *("load", "index", "enrich", "link", "embed_corpus", "embed_queries", "retrieve", "retrieval"),
+    *("load", "index", "enrich", "questions", "link", "embed_corpus", "check_questions", "embed_queries"),
+    *("retrieve", "retrieval"),
     *("generate", "judge", "similarity", "score", "aggregate", "export"),
 )
 _SHOWN_SECONDS = 0.05  # shorter phases would be invisible in the chart
@@ -35,6 +36,9 @@ def show_phases(result: RunResult) -> None:
     elif usage:
         unpriced = any(spent.unpriced for spent in usage.values())
         st.caption(t("detail.cost_unknown" if unpriced else "detail.cost_nothing"))
+    if counts := result.passage_questions:
+        shown_counts = {name: number(count) for name, count in counts.items()}
+        st.caption(t("detail.passage_questions", **shown_counts))
     with st.expander(t("detail.as_table"), icon=":material/table_rows:"):
         names = _sorted({**seconds, **usage})
         st.dataframe([_row(name, seconds, usage) for name in names], hide_index=True, width="stretch")

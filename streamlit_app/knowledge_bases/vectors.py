@@ -32,6 +32,8 @@ def _line(kb_id: str, search: OtherSearch) -> None:
     progress = under_way.progress
     done = progress.done / progress.total if progress is not None and progress.total else 0.0
     text = t("chat.vectors_under_way", percent=number(100 * done, 0))
+    if progress is not None and progress.phase == "check_questions":
+        text = t("phase.check_questions", done=number(progress.done), total=number(progress.total))
     if progress is not None and progress.seconds_left is not None:
         text += f" · {t('job.left', time=duration(progress.seconds_left))}"
     st.caption(f":material/hourglass_top: {text}")

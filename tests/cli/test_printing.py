@@ -61,6 +61,12 @@ def test_a_run_of_retrieval_has_no_sections() -> None:
     assert lines[1:] == ["  recall@5             0.5000  (4/4)"]
 
 
+def test_questions_that_a_model_wrote_for_passages_are_counted() -> None:
+    counts = {"passages": 400, "without": 3, "written": 1_190, "kept": 1_067}
+    lines = result_lines(made_result(**{**RESULT, "generator": "", "passage_questions": counts}))
+    assert "  passage questions    1,067 of 1,190 kept; 3 passages without" in lines
+
+
 def phase(name: str, cost: Amount | None, seconds: Amount | None) -> PhaseEstimate:
     price = {"input": 1.0, "output": 2.0, "date": "2030-01-01", "source": ""} if cost else None
     basis: Any = "pilot" if seconds else ""

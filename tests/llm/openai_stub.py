@@ -17,6 +17,8 @@ class OpenAiStub(StubServer):
     def __init__(self, seconds: float = 0.0) -> None:
         super().__init__()
         self.seconds = seconds
+        self.reply = ANSWER
+        """What every completion says, verdicts of a judge excepted."""
 
     @property
     def calls(self) -> int:
@@ -28,7 +30,7 @@ class OpenAiStub(StubServer):
         time.sleep(self.seconds)
         text = "\n".join(message["content"] for message in request.json["messages"])
         verdict = json.dumps({"reason": "Los pasajes lo dicen.", "score": 1.0})
-        reply = verdict if "response_format" in request.json else ANSWER
+        reply = verdict if "response_format" in request.json else self.reply
         choice = {"index": 0, "message": {"role": "assistant", "content": reply}, "finish_reason": "stop"}
         usage = {"prompt_tokens": len(text) // 4, "completion_tokens": len(reply) // 4}
         return Response.json({"id": "1", "object": "chat.completion", "choices": [choice], "usage": usage})

@@ -173,6 +173,13 @@ KNOBS: list[tuple[str, dict[str, Any], dict[str, Any], set[str]]] = [
     ("language_model", {"provider": "groq"}, {"query_expansion_llm": True}, WORDS),
     ("reranker", {"provider": "groq"}, {"reranker_enabled": True}, EVERY),
     ("retrieval_context_max_tokens", {"retrieval_context_max_tokens": 100}, {}, {"CONTEXTUAL_HYBRID"}),
+    ("retrieval_context_questions", {"retrieval_context_questions": 3}, {}, {"CONTEXTUAL_HYBRID"}),
+    (
+        "retrieval_context_questions",
+        {"retrieval_context_questions": 3},
+        {"retrieval_context_questions": 4},
+        {"CONTEXTUAL_HYBRID"},
+    ),
 ]
 """Knob, the settings that change it, settings beside it, and the strategies whose ranking it decides."""
 

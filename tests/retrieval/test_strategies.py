@@ -9,7 +9,7 @@ from chatbot_mvp.settings.model import Settings
 
 FUSION = {"retrieval_fusion", "retrieval_rrf_k", "retrieval_bm25_weight", "retrieval_vector_weight"}
 DEPTH, EXPANSION = {"retrieval_pre_fusion_k"}, {"query_expansion_llm"}
-CONTEXT = {"retrieval_context_max_tokens", "retrieval_context_batch_size"}
+CONTEXT = {"retrieval_context_max_tokens", "retrieval_context_batch_size", "retrieval_context_questions"}
 
 
 @pytest.mark.parametrize(

@@ -112,6 +112,15 @@ def test_changes_are_validated_like_the_environment(settings: Settings, changes:
         settings.with_changes(**changes)
 
 
+@pytest.mark.parametrize(("count", "legal"), [(0, True), (1, False), (2, False), (3, True), (5, True), (6, False)])
+def test_a_chunk_has_no_questions_or_three_to_five(settings: Settings, count: int, legal: bool) -> None:
+    if legal:
+        assert settings.with_changes(retrieval_context_questions=count).retrieval_context_questions == count
+        return
+    with pytest.raises(InvalidSetting, match=r"RETRIEVAL_CONTEXT_QUESTIONS.*legal"):
+        settings.with_changes(retrieval_context_questions=count)
+
+
 def test_everything_written_at_run_time_lies_in_the_data_folder(settings: Settings) -> None:
     paths = [settings.kb_dir, settings.cache_dir, settings.results_dir, settings.jobs_dir, settings.submissions_path]
     assert {path.parent for path in paths} == {settings.data_dir}

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
+from streamlit.testing.v1 import AppTest
 
 from chatbot_mvp.knowledge_base import memory
+from chatbot_mvp.knowledge_base.growth import GrowingPipeline
+from chatbot_mvp.retrieval.pipeline import Pipeline
+from chatbot_mvp.types import Progress, ProgressCallback
 from streamlit_app.mykb import one_question
 from streamlit_app.shared.state import get_app
 from tests.ui.test_pages import open_page
@@ -59,3 +65,30 @@ def test_of_many_chunks_a_question_offers_those_with_a_word(monkeypatch: pytest.
     page.text_input(key=f"mykb-search-{set_id}").set_value("ÑANDU").run()
     assert not page.exception
     assert [label.split(" · ")[:2] for label in offered()] == [["21", "Ñandú"]]
+
+
+def test_the_line_below_the_chat_says_that_questions_of_chunks_are_checked(monkeypatch: pytest.MonkeyPatch) -> None:
+    kbs = get_app().kbs
+    ready = kbs.pipeline(kbs.add_sample().kb_id)
+    by_words = Pipeline(ready.index, replace(ready.config, retrieval_strategy="HYBRID"))
+    reported, looked = threading.Event(), threading.Event()
+
+    def grow(report: ProgressCallback) -> Iterator[Pipeline]:
+        yield by_words
+        report(Progress("check_questions", 64, 338))
+        reported.set()
+        looked.wait(10)
+
+    under_way = GrowingPipeline("kb", grow)
+    assert reported.wait(10)
+    monkeypatch.setattr(kbs, "vectors_under_way", lambda *_: under_way)
+
+    def script() -> None:
+        from streamlit_app.knowledge_bases.vectors import vectors_status
+
+        vectors_status("kb", ())
+
+    page = AppTest.from_function(script).run()
+    looked.set()
+    assert not page.exception
+    assert "Comprobando las preguntas de los fragmentos: 64 de 338" in page.caption[0].value

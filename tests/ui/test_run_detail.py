@@ -42,8 +42,14 @@ def damaged_by(run_id: str, data_dir: Path, **changes: Any) -> None:
 def test_a_run_shows_spread_phases_configuration_and_trace(data_dir: Path) -> None:
     run_id = str(get_app().runs.run_now(kb_top_k=3, eval_max_queries=12).run_id)
     damaged_by(run_id, data_dir, groq_api_key="gsk-very-secret", llm_base_url="http://me:very-secret@host/v1")
+    result = data_dir / "results" / run_id / f"{run_id}.json"
+    counts = {"passages": 20, "without": 1, "written": 95, "kept": 88}
+    # As ``write_json`` lays it out: the questions of the run are the last key.
+    values = {"passage_questions": counts, **json.loads(result.read_text("utf-8"))}
+    result.write_text(json.dumps(values, indent=2), "utf-8")
     page = open_newest()
     said = texts(page)
+    assert "para los 20 fragmentos: 95; se usan 88" in said
     for text in ("Distribución", "Tiempo y coste por fase", "Buscar", "mediana", "Subrayado continuo"):
         assert text in said + cells(page)
     assert "KB_TOP_K" in cells(page)

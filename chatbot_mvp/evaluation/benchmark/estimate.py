@@ -11,22 +11,26 @@ from typing import Any, Literal
 
 from chatbot_mvp.datasets import Query
 from chatbot_mvp.evaluation.benchmark import generation, judgement
+from chatbot_mvp.evaluation.benchmark.chunk_texts import (
+    ENRICH,
+    QUESTIONS,
+    chunk_texts_at_once,
+    missing_chunk_texts,
+)
 from chatbot_mvp.evaluation.benchmark.corpus import RunCorpus
 from chatbot_mvp.evaluation.benchmark.latency import seconds_per_call
 from chatbot_mvp.llm.base import Message, Usage
 from chatbot_mvp.llm.prices import load_prices
 from chatbot_mvp.llm.registry import find_provider, requests_at_once
-from chatbot_mvp.retrieval.indexes.enrichment import CALLS_AT_ONCE, missing_prompts
 from chatbot_mvp.retrieval.pipeline import retrieval_config
 from chatbot_mvp.retrieval.prompting import PROMPTS
 from chatbot_mvp.retrieval.stages.context import ContextChars, context_budget
 from chatbot_mvp.retrieval.stages.llm_expansion import SHORT_QUESTION
 from chatbot_mvp.retrieval.stages.rerank import LLM_CALLS_AT_ONCE
-from chatbot_mvp.retrieval.strategies import get_strategy
 from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.types import Chunk
 
-ENRICH, RETRIEVAL, GENERATE, JUDGE = "enrich", "retrieval", generation.PHASE, judgement.PHASE
+RETRIEVAL, GENERATE, JUDGE = "retrieval", generation.PHASE, judgement.PHASE
 
 CHARS_PER_TOKEN = 4.0
 """Typical for Spanish and English prose: 3.5 to 4.5 characters per token, depending on the tokenizer."""
@@ -34,6 +38,7 @@ _LABEL_TOKENS = 2  # "yes", "no"
 _UNKNOWN_ANSWER_TOKENS = 8
 _VERDICT_TOKENS = 60  # a sentence and a score in JSON
 _CONTEXT_TOKENS = 50  # one or two sentences
+_QUESTION_TOKENS = 15
 _EXPANSION_TOKENS = 25
 _SCORE_TOKENS = 2
 _MEASURED = 200
@@ -63,7 +68,8 @@ class PhaseEstimate:
     """The estimated requests of one phase to one model."""
 
     phase: str
-    """"enrich" (contexts of chunks), "retrieval" (reranking and expansion), "generate" or "judge"."""
+    """"enrich" (contexts of chunks), "questions" (of chunks), "retrieval" (reranking and expansion), "generate" or
+    "judge"."""
     model: str
     """Provider and model."""
     calls: Amount
@@ -137,7 +143,7 @@ def estimate_from_lengths(corpus: RunCorpus, settings: Settings) -> Estimate | N
     """
     chunks, language, queries = corpus.chunks(), corpus.language(settings), corpus.dataset.queries
     needs = [
-        *_enrichment(chunks, language, settings),
+        *_chunk_texts(chunks, language, settings),
         *_retrieval(chunks, language, queries, settings),
         *_answers(chunks, language, queries, settings),
     ]
@@ -231,19 +237,14 @@ def cost_of(
     return cost, row.model_dump(mode="json", include={"input", "output", "date", "source"})
 
 
-def _enrichment(chunks: Sequence[Chunk], language: str, settings: Settings) -> list[_Need]:
-    if not get_strategy(settings.retrieval_strategy).needs_language_model:
-        return []
-    asked = missing_contexts(chunks, language, settings)
-    at_once = min(CALLS_AT_ONCE, settings.retrieval_context_batch_size, requests_at_once(settings))
-    tokens = sum(map(len, asked)) / CHARS_PER_TOKEN
-    return [_Need(ENRICH, settings, len(asked), tokens, _CONTEXT_TOKENS * len(asked), at_once)]
-
-
-def missing_contexts(chunks: Sequence[Chunk], language: str, settings: Settings) -> list[str]:
-    """Return the enrichment prompts that have no cached reply."""
-    path, most = settings.contexts_path, settings.retrieval_context_max_tokens
-    return missing_prompts(chunks, language, settings.language_model, path, most)
+def _chunk_texts(chunks: Sequence[Chunk], language: str, settings: Settings) -> list[_Need]:
+    reply_tokens = {ENRICH: _CONTEXT_TOKENS, QUESTIONS: _QUESTION_TOKENS * settings.retrieval_context_questions}
+    at_once = chunk_texts_at_once(settings)
+    needs = []
+    for phase, prompts in missing_chunk_texts(chunks, language, settings).items():
+        tokens = sum(map(len, prompts)) / CHARS_PER_TOKEN
+        needs.append(_Need(phase, settings, len(prompts), tokens, reply_tokens[phase] * len(prompts), at_once))
+    return needs
 
 
 def _retrieval(chunks: Sequence[Chunk], language: str, queries: Sequence[Query], settings: Settings) -> list[_Need]:

@@ -18,9 +18,10 @@ _RUNS_USED = 3
 def seconds_per_call(results_dir: Path, model: str, phase: str, at_once: int) -> float | None:
     """Return the seconds that a call adds to a phase with ``at_once`` concurrent calls; None if there are no events.
 
-    Uses the newest runs that asked the model in this phase. Enrichment counts as retrieval, as in a run's usage.
+    Uses the newest runs that asked the model in this phase. Enrichment and questions of chunks count as
+    retrieval, as in a run's usage.
     """
-    wanted = "retrieval" if phase == "enrich" else phase
+    wanted = "retrieval" if phase in ("enrich", "questions") else phase
     found: list[float] = []
     for folder in run_folders(results_dir)[:_RUNS_LOOKED_AT]:
         events = [

@@ -17,8 +17,12 @@ from typing import Any, TypeVar
 
 from chatbot_mvp.errors import PilotFailed, RunError, RunStopped
 from chatbot_mvp.evaluation.benchmark.answering import RunModels
+from chatbot_mvp.evaluation.benchmark.chunk_texts import (
+    chunk_texts_at_once,
+    missing_chunk_texts,
+    write_chunk_texts,
+)
 from chatbot_mvp.evaluation.benchmark.estimate import (
-    ENRICH,
     GENERATE,
     JUDGE,
     RETRIEVAL,
@@ -27,7 +31,6 @@ from chatbot_mvp.evaluation.benchmark.estimate import (
     PhaseEstimate,
     PilotReport,
     cost_of,
-    missing_contexts,
     total_of,
 )
 from chatbot_mvp.evaluation.benchmark.latency import seconds_per_call
@@ -37,8 +40,6 @@ from chatbot_mvp.evaluation.benchmark.runner import RunParts, execute
 from chatbot_mvp.llm.base import ChatModel, ChatRequest, Completion
 from chatbot_mvp.llm.registry import find_provider, requests_at_once
 from chatbot_mvp.llm.wrapped import WrappedModel
-from chatbot_mvp.retrieval.indexes.enrichment import CALLS_AT_ONCE, CHARS_PER_TOKEN, ContextCache
-from chatbot_mvp.retrieval.strategies import get_strategy
 from chatbot_mvp.runs.journal import Journal
 from chatbot_mvp.runs.payloads import generated_of, judged_of, retrieved_of
 from chatbot_mvp.runs.spending import LLM_REQUEST, spent_of
@@ -91,16 +92,16 @@ def run_pilot(
         corpus=replace(whole.corpus, dataset=replace(whole.dataset, queries=tuple(queries))),
         manifest=replace(whole.manifest, queries=len(queries)),
     )
-    enriched: list[Completion] = []
-    missing = _missing_contexts(run)
+    found = missing_chunk_texts(run.corpus.chunks(), run.language, run.settings)
+    missing = {phase: prompts for phase, prompts in found.items() if prompts}
+    asked: dict[str, list[Completion]] = {phase: [] for phase in missing}
     try:
-        if missing:
-            model = parts.providers.language_model(run.settings, enriched.append)
+        for phase, prompts in missing.items():
+            model = parts.providers.language_model(run.settings, asked[phase].append)
             assert model is not None, "checked before the run was prepared"
-            asked = spread(missing, count, run.settings.corpus_shuffle_seed)
-            cache = ContextCache(run.settings.contexts_path)
-            most = CHARS_PER_TOKEN * run.settings.retrieval_context_max_tokens
-            cache.contexts(model, asked, run.settings.retrieval_context_batch_size, progress, most)
+            some = spread(prompts, count, run.settings.corpus_shuffle_seed)
+            write_chunk_texts(phase, model, some, run.settings, progress)
+        if missing:
             run = replace(run, settings=run.settings.with_changes(retrieval_strategy=STAND_IN))
         execute(run, _PilotParts(parts.factory, parts.embedders, parts.providers), progress, budget_usd)
     except RunStopped as error:
@@ -109,7 +110,8 @@ def run_pilot(
         reason = str(error.params.get("reason") or f"it would cost more than {budget_usd} USD.")
         raise PilotFailed(queries=len(queries), reason=reason) from error
     _require_replies(run)
-    return _Extrapolation(whole, run, enriched, len(missing)).estimate(time.monotonic() - started)
+    waiting = {phase: len(prompts) for phase, prompts in missing.items()}
+    return _Extrapolation(whole, run, asked, waiting).estimate(time.monotonic() - started)
 
 
 class _PilotParts(RunParts):
@@ -138,12 +140,6 @@ def _require_replies(run: PreparedRun) -> None:
             raise PilotFailed(queries=len(run.queries), reason=records[0].error)
 
 
-def _missing_contexts(run: PreparedRun) -> list[str]:
-    if not get_strategy(run.settings.retrieval_strategy).needs_language_model:
-        return []
-    return missing_contexts(run.corpus.chunks(), run.language, run.settings)
-
-
 def _unhurried(models: RunModels, settings: Settings) -> RunModels:
     """Limit the concurrent requests to what the providers accept, so that latencies contain no waiting time."""
     places = threading.Semaphore(requests_at_once(settings))
@@ -169,9 +165,20 @@ class _Gated(WrappedModel):
 class _Extrapolation:
     """Extrapolates a pilot's records to the whole run."""
 
-    def __init__(self, whole: PreparedRun, run: PreparedRun, enriched: Sequence[Completion], missing: int) -> None:
+    def __init__(
+        self,
+        whole: PreparedRun,
+        run: PreparedRun,
+        written: Mapping[str, Sequence[Completion]],
+        missing: Mapping[str, int],
+    ) -> None:
+        """
+        Args:
+            written: phase -> replies of the pilot that were written for chunks.
+            missing: phase -> number of chunks without a reply before the pilot.
+        """
         self._settings = whole.settings
-        self._enriched = enriched
+        self._written = written
         self._missing = missing
         self._total = len(whole.queries)
         self._done = len(run.queries)
@@ -182,7 +189,7 @@ class _Extrapolation:
         self._journal = Journal(run.folder)
 
     def estimate(self, seconds: float) -> Estimate:
-        phases = [phase for phase in (self._enrichment(), self._retrieval()) if phase]
+        phases = [phase for phase in (*map(self._writing, self._written), self._retrieval()) if phase]
         if self._settings.generation_enabled:
             phases.append(self._answering(GENERATE, self._settings, self._generated()))
         if self._settings.judge:
@@ -192,8 +199,8 @@ class _Extrapolation:
         return Estimate("pilot", self._total, tuple(phases), total_of(phases, retrieve), retrieve, None, report)
 
     def _report(self, seconds: float) -> PilotReport:
-        events = [spent_of(event) for event in self._events] + [Spent.of(completion) for completion in self._enriched]
-        spent = Spent.total(events)
+        written = [Spent.of(completion) for replies in self._written.values() for completion in replies]
+        spent = Spent.total([spent_of(event) for event in self._events] + written)
         failed = {
             key
             for phase in (RETRIEVE, GENERATE, JUDGE)
@@ -236,14 +243,14 @@ class _Extrapolation:
         free = self._done if self._kept and has_model else 0
         return self._of(phase, settings, samples, self._rest, self._total - free, requests_at_once(settings))
 
-    def _enrichment(self) -> PhaseEstimate | None:
-        if not self._enriched:
+    def _writing(self, phase: str) -> PhaseEstimate | None:
+        samples = [Spent.of(completion) for completion in self._written[phase]]
+        if not samples:
             return None
-        samples = [Spent.of(completion) for completion in self._enriched]
-        rest = self._missing - len(samples)
-        at_once = min(CALLS_AT_ONCE, self._settings.retrieval_context_batch_size, requests_at_once(self._settings))
-        # Contexts have a cache of their own, so the run does not pay for them again even if replies are not cached.
-        return self._of(ENRICH, self._settings, samples, rest, rest, at_once)
+        rest = self._missing[phase] - len(samples)
+        at_once = chunk_texts_at_once(self._settings)
+        # These replies have a cache of their own, so the run does not pay for them again even if others are not cached.
+        return self._of(phase, self._settings, samples, rest, rest, at_once)
 
     def _retrieval(self) -> PhaseEstimate | None:
         samples = [spent_of(event) for event in self._events if event["phase"] == RETRIEVAL]
@@ -299,8 +306,8 @@ class _Extrapolation:
 
     def _fresh(self, phase: str) -> list[float]:
         """Return the seconds of each call that was not answered from the cache."""
-        if phase == ENRICH:
-            return [completion.seconds for completion in self._enriched if not completion.cached]
+        if phase in self._written:
+            return [completion.seconds for completion in self._written[phase] if not completion.cached]
         return [event["seconds"] for event in self._events if event["phase"] == phase and not event["cached"]]
 
     def _retrieve_seconds(self) -> Amount:

@@ -172,13 +172,16 @@ def _expected(total: int | None, in_dev_mode: int, limit: int, settings: Setting
 
 
 def _phases(strategy: Strategy, settings: Settings, found: Found) -> list[str]:
+    asks = strategy.needs_language_model and settings.retrieval_context_questions > 0
     steps = {
         "download": found.folder is None,
         "load": True,
         "enrich": strategy.needs_language_model,
+        "questions": asks,
         "index": True,
         "link": strategy.needs_links,
         "embed_corpus": strategy.needs_vectors,
+        "check_questions": asks,
         "embed_queries": strategy.needs_vectors,
         "retrieve": True,
         "rerank": settings.reranker_enabled,

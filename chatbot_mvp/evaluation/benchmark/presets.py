@@ -19,7 +19,8 @@ RUN_PARAMETERS: Mapping[str, tuple[str, ...]] = {
     "retrieval": (
         *("retrieval_strategy", "retrieval_k", "retrieval_pre_fusion_k", "retrieval_fusion", "retrieval_rrf_k"),
         *("retrieval_bm25_weight", "retrieval_vector_weight", "retrieval_bm25_language", "query_expansion_llm"),
-        *("retrieval_context_max_tokens", "retrieval_context_batch_size", "kb_top_k", "kb_min_score"),
+        *("retrieval_context_max_tokens", "retrieval_context_batch_size", "retrieval_context_questions"),
+        *("kb_top_k", "kb_min_score"),
     ),
     "reranking": ("reranker_enabled", "reranker_candidates", "reranker_top_n"),
     "answers": (

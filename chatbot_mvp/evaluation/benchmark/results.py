@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 
 from chatbot_mvp.datasets import Query
 from chatbot_mvp.embedding.base import Embedder
@@ -12,6 +13,7 @@ from chatbot_mvp.evaluation.benchmark import generation, judgement, retrieving
 from chatbot_mvp.evaluation.benchmark.preparation import PreparedRun
 from chatbot_mvp.metrics.answers.text import AnswerCase
 from chatbot_mvp.metrics.registry import metrics_of
+from chatbot_mvp.retrieval.indexes.questions import QuestionCounts
 from chatbot_mvp.runs.causes import cause_of, outcome_of_row
 from chatbot_mvp.runs.figures import answer_metrics, result_of_rows
 from chatbot_mvp.runs.journal import Journal
@@ -125,8 +127,15 @@ def result_of(run: PreparedRun, journal: Journal, rows: Sequence[QueryRow]) -> R
         result_of_rows(run.manifest, rows, journal.damaged, _failures(journal)),
         rerank_failures=sum(bool(retrieved_of(retrieved[key]).rerank_error) for key in run.query_ids),
         abstentions=sum(row.abstained for row in rows) if run.settings.generation_enabled else None,
+        passage_questions=_passage_questions(run),
     )
     return run.corpus.completed(result, retrieved)
+
+
+def _passage_questions(run: PreparedRun) -> dict[str, int]:
+    """Return the latest counts of the questions that a model wrote for the passages; {} without such questions."""
+    found = deque(run.folder.read_events(retrieving.QUESTIONS_CHECKED), maxlen=1)
+    return {count.name: event[count.name] for event in found for count in fields(QuestionCounts)}
 
 
 def _failures(journal: Journal) -> dict[str, int]:

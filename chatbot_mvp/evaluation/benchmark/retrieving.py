@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from dataclasses import asdict
 from functools import partial
 from typing import Any
 
@@ -23,7 +24,10 @@ from chatbot_mvp.types import Progress, ProgressCallback
 
 PHASE = RETRIEVE
 RETRIEVAL_CALLS = "retrieval"
-"""Name in a run's usage for the language model requests of enrichment, expansion and reranking."""
+"""Name in a run's usage for the language model requests of enrichment, questions, expansion and reranking."""
+
+QUESTIONS_CHECKED = "questions_checked"
+"""Event with the ``QuestionCounts`` of the questions that a model wrote for the documents."""
 
 
 def retrieve(
@@ -43,6 +47,8 @@ def retrieve(
         return
     progress(Progress("index", 0, len(run.dataset.documents)))
     pipeline = run.corpus.pipeline(factory, run.settings, progress, partial(spending.seen, RETRIEVAL_CALLS))
+    if (questions := pipeline.index.questions) is not None:
+        run.folder.event(QUESTIONS_CHECKED, **asdict(questions))
     queries = [query for query in run.queries if query.query_id in missing]
     total, before = len(run.queries), len(run.queries) - len(missing)
     size = run.corpus.batch

@@ -18,6 +18,7 @@ from chatbot_mvp.llm.providers import Providers
 from chatbot_mvp.retrieval.factory import PipelineFactory
 from chatbot_mvp.retrieval.indexes.corpus import vector_cache_path
 from chatbot_mvp.retrieval.indexes.enrichment import PHASE as ENRICH
+from chatbot_mvp.retrieval.indexes.questions import PHASE as QUESTIONS
 from chatbot_mvp.runs.index import append_submission
 from chatbot_mvp.runs.journal import Journal
 from chatbot_mvp.runs.records import RunFolder
@@ -112,7 +113,7 @@ def _within_budget(spending: Spending, progress: ProgressCallback) -> ProgressCa
     """Wrap ``progress`` to check the budget between the batches in which retrieval asks a language model."""
 
     def report(state: Progress) -> None:
-        if state.phase in (ENRICH, RETRIEVE) and state.done < state.total:
+        if state.phase in (ENRICH, QUESTIONS, RETRIEVE) and state.done < state.total:
             spending.step()
         progress(state)
 

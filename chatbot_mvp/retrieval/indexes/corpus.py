@@ -27,6 +27,7 @@ from chatbot_mvp.retrieval.indexes.dense_side import (
     passages_read,
 )
 from chatbot_mvp.retrieval.indexes.lexical import INDEX_VERSION, LexicalIndex
+from chatbot_mvp.retrieval.indexes.questions import KeptQuestions, QuestionCounts
 from chatbot_mvp.retrieval.indexes.vector_store import VectorStoreChoice
 from chatbot_mvp.retrieval.kb.vocabulary import KbIndex, build_bm25_index
 from chatbot_mvp.text import Analyzer
@@ -44,6 +45,8 @@ class CorpusIndex:
     """Mentions between documents; None for a strategy without links, and for a knowledge base of long documents."""
     kb: KbIndex | None = None
     """Present if the chunks were cut from longer documents; None for a corpus of whole passages."""
+    questions: QuestionCounts | None = None
+    """Counts the questions whose words are indexed with the chunks; None without such questions."""
 
     @property
     def analyzer(self) -> Analyzer:
@@ -128,13 +131,32 @@ def growing_index(
         return
     progress(Progress(PHASE, 0, len(chunks)))
     model, cache = embedder(), VectorCache(vector_cache_path(cache_dir))
+    tokens = passage_tokens(model, tokens_cache_path(cache_dir))
     if words.kb is None:
-        yield replace(words, dense=corpus_side(texts, model, cache, choice, progress))
+        yield replace(words, dense=corpus_side(texts, model, cache, tokens, choice, progress))
         return
-    # Where the walk over links ranks, nothing is compared token by token.
-    tokens = passage_tokens(model, tokens_cache_path(cache_dir)) if words.graph is None else None
     for side in kb_sides(words.kb, model, cache, tokens, choice, progress):
         yield replace(words, dense=side)
+
+
+def with_questions(
+    index: CorpusIndex,
+    chunks: Sequence[Chunk],
+    language: str,
+    cache_dir: Path,
+    questions: KeptQuestions,
+    progress: ProgressCallback = ignore_progress,
+    indexed: Sequence[Chunk] | None = None,
+    owner: str = "",
+) -> CorpusIndex:
+    """Return ``index`` with the words of questions indexed beside those of their chunks. The vectors stay as they are.
+
+    Args:
+        index: the last index that ``growing_index`` gave for the arguments of the same names, without links.
+        owner: id of the knowledge base; "" for the corpus of a benchmark.
+    """
+    words, _ = _index_words(chunks, language, cache_dir, progress, False, indexed, owner, questions.texts)
+    return replace(words, dense=index.dense, questions=questions.counts)
 
 
 @_without_collector()
@@ -146,13 +168,15 @@ def _index_words(
     with_links: bool,
     indexed: Sequence[Chunk] | None,
     owner: str,
+    questions: Sequence[str] = (),
 ) -> tuple[CorpusIndex, list[str]]:
     """Return the indexes without vectors, and the text of each row to embed."""
     analyzer = Analyzer(language)
     kb = None
     sources = chunks if indexed is None else indexed
     if any(chunk.chunk_id != chunk.doc_id for chunk in chunks):
-        kb = build_bm25_index(chunks, language, _contexts(chunks, sources))
+        kb = build_bm25_index(chunks, language, _contexts(chunks, sources), questions)
+        questions = kb.questions
         chunks = sources = kb.chunks
         if kb.is_corpus:
             sources = kb.documents
@@ -160,6 +184,11 @@ def _index_words(
             sources = [
                 replace(chunk, text=f"{said}\n{chunk.text}") for chunk, said in zip(chunks, kb.contexts, strict=True)
             ]
+    texts = [chunk.index_text for chunk in sources]
+    if any(questions):
+        sources = [
+            replace(chunk, text=f"{asked}\n{chunk.text}") for chunk, asked in zip(sources, questions, strict=True)
+        ]
     folder = _folder(cache_dir, sources, analyzer, owner)
     folder.parent.mkdir(parents=True, exist_ok=True)
     lexical = LexicalIndex.open(folder, analyzer)
@@ -170,7 +199,7 @@ def _index_words(
     # Long documents have no graph: they are ranked by paragraphs, and their sections bear no names as documents do.
     linked = with_links and (kb is None or kb.is_corpus)
     graph = _graph(sources, analyzer, folder, progress) if linked else None
-    return CorpusIndex(chunks, lexical, None, graph, kb), [chunk.index_text for chunk in sources]
+    return CorpusIndex(chunks, lexical, None, graph, kb), texts
 
 
 def forget_index(

@@ -40,18 +40,23 @@ class DenseSide:
     sentences: ExactVectors | None = None
     """For a knowledge base: one row per sentence, in the order of its matcher."""
     tokens: PassageTokens | None = None
-    """For a knowledge base: the tokens of its paragraphs, from the same pass as the windows; None if the windows were
-    embedded alone."""
+    """The tokens of a knowledge base's paragraphs, from the same pass as the windows, or of a data set's documents,
+    which are computed when they are needed. None if the embedding model has no weights for late interaction."""
     share: float = 1.0
     """Share (0-1) of the corpus' texts whose vectors are used."""
 
 
 def corpus_side(
-    texts: Sequence[str], embedder: Embedder, cache: VectorCache, store: VectorStoreChoice, progress: ProgressCallback
+    texts: Sequence[str],
+    embedder: Embedder,
+    cache: VectorCache,
+    tokens: PassageTokens | None,
+    store: VectorStoreChoice,
+    progress: ProgressCallback,
 ) -> DenseSide:
     """Embed a corpus of whole passages."""
     matrix = cache.embed(embedder, texts, "passage", progress, PHASE)
-    return DenseSide(store.make(matrix, embedder.model_id, progress), embedder, cache)
+    return DenseSide(store.make(matrix, embedder.model_id, progress), embedder, cache, tokens=tokens)
 
 
 def kb_sides(

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
 from itertools import groupby
 from pathlib import Path
 
@@ -45,11 +46,30 @@ class ContextCache:
         progress: ProgressCallback = ignore_progress,
         max_chars: int = CONTEXT_CHARS,
     ) -> list[str]:
-        """Return the model's reply to each prompt, as one line of at most ``max_chars``. Only new prompts are sent.
+        """Return the model's reply to each prompt, as one line of at most ``max_chars``, as ``replies`` does."""
+        tidy = partial(tidy_context, max_chars=max_chars)
+        return self.replies(model, prompt_texts, batch_size, tidy, PHASE, progress, max_chars)
+
+    def replies(
+        self,
+        model: LanguageModel,
+        prompt_texts: Sequence[str],
+        batch_size: int,
+        tidy: Callable[[str], str],
+        phase: str,
+        progress: ProgressCallback = ignore_progress,
+        max_chars: int = CONTEXT_CHARS,
+    ) -> list[str]:
+        """Return the model's reply to each prompt in the form of ``tidy``. Only new prompts are sent.
 
         Args:
             batch_size: prompts per commit; up to 8 are sent at the same time.
-            progress: called in the phase "enrich" after every batch; may raise to stop, finished batches stay cached.
+            tidy: gives the text to cache; "" for an unusable reply, which is not cached and is asked for again by the
+                next call.
+            phase: phase of the progress.
+            progress: called after every batch; may raise to stop, finished batches stay cached. Unusable replies count
+                as failed.
+            max_chars: part of the cache's key.
 
         Raises:
             ChatbotError, OSError: the model gave no reply; the other replies of the batch stay cached.
@@ -59,12 +79,14 @@ class ContextCache:
         keys = [_key(model.name, prompt, max_chars) for prompt in prompt_texts]
         known = self._known(keys)
         waiting = {key: prompt for key, prompt in zip(keys, prompt_texts, strict=True) if key not in known}
-        cached, total = len(known), len(known) + len(waiting)
-        progress(Progress(PHASE, cached, total, 0.0, cached))
+        cached, total, unusable = len(known), len(known) + len(waiting), 0
+        progress(Progress(phase, cached, total, 0.0, cached))
         order = list(waiting.items())
         for begin in range(0, len(order), batch_size):
-            known |= self._asked(model, order[begin : begin + batch_size], max_chars)
-            progress(Progress(PHASE, len(known), total, time.monotonic() - started, cached))
+            fresh = self._asked(model, order[begin : begin + batch_size], tidy)
+            known |= fresh
+            unusable += sum(not text for text in fresh.values())
+            progress(Progress(phase, len(known), total, time.monotonic() - started, cached, unusable))
         return [known[key] for key in keys]
 
     def missing(self, model_name: str, prompt_texts: Sequence[str], max_chars: int = CONTEXT_CHARS) -> list[str]:
@@ -73,10 +95,24 @@ class ContextCache:
         known = self._known(keys)
         return [prompt for key, prompt in keys.items() if key not in known]
 
+    def remembered(self, name: str, compute: Callable[[], str]) -> str:
+        """Return the text cached under ``name``; compute and cache it if there is none.
+
+        Raises:
+            CacheUnusable: the file cannot be read or written.
+        """
+        key = _key("", name, CONTEXT_CHARS)
+        if (text := self._known([key]).get(key)) is None:
+            text = compute()
+            self._cache.write({key: text})
+        return text
+
     def _known(self, keys: Iterable[bytes]) -> dict[bytes, str]:
         return {key: context for rows in self._cache.read(keys) for key, context in rows}
 
-    def _asked(self, model: LanguageModel, batch: Sequence[tuple[bytes, str]], max_chars: int) -> dict[bytes, str]:
+    def _asked(
+        self, model: LanguageModel, batch: Sequence[tuple[bytes, str]], tidy: Callable[[str], str]
+    ) -> dict[bytes, str]:
         """Send a batch of prompts and commit all replies, even if one of the calls fails."""
         fresh: dict[bytes, str] = {}
         try:
@@ -86,7 +122,7 @@ class ContextCache:
                 for key, future in pending:
                     # All calls of the batch have been sent and paid for: keep every reply, then raise the failure.
                     if (error := future.exception()) is None:
-                        fresh[key] = tidy_context(future.result(), max_chars)
+                        fresh[key] = tidy(future.result())
                     else:
                         failure = failure or error
                 if failure is not None:
@@ -159,9 +195,16 @@ def missing_prompts(
 ) -> list[str]:
     """Return the distinct prompts that ``enrich`` would send with its cache at ``path``. Sends and writes nothing."""
     texts = list(enrichment_prompts(chunks, language))
+    return without_reply(texts, model_name, path, CHARS_PER_TOKEN * max_tokens)
+
+
+def without_reply(
+    prompt_texts: Sequence[str], model_name: str, path: Path, max_chars: int = CONTEXT_CHARS
+) -> list[str]:
+    """Return the distinct prompts that have no reply in the cache at ``path``, which need not exist."""
     if not path.is_file():
-        return list(dict.fromkeys(texts))
-    return ContextCache(path).missing(model_name, texts, CHARS_PER_TOKEN * max_tokens)
+        return list(dict.fromkeys(prompt_texts))
+    return ContextCache(path).missing(model_name, prompt_texts, max_chars)
 
 
 def _source(chunks: Sequence[Chunk]) -> str:

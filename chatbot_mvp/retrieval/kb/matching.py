@@ -57,8 +57,13 @@ class PassageMatcher:
         rows, terms = rows_of(lengths), words.term_of[forms]
         self.terms = Postings(words.terms, terms, rows, count, counted=True)
         self.pairs = PairPostings(words.terms, terms, rows, count)
-        sizes = lengths.astype(float)
-        self._norm = K1 * (1 - B + B * sizes / max(1.0, float(sizes.mean() if count else 1.0)))
+        self._norm = _length_norm(lengths)
+        self.searched, self._searched_norm = self.terms, self._norm
+        """The terms by which a search finds a paragraph: its own, and those of the questions that it answers."""
+        if words.has_questions:
+            forms, lengths = words.units(with_questions=True)
+            self.searched = Postings(words.terms, words.term_of[forms], rows_of(lengths), count, counted=True)
+            self._searched_norm = _length_norm(lengths)
         self.section_of = np.array(words.section_of, dtype=np.int32)
         """Number of each paragraph's heading; paragraphs with equal headings share it."""
         # Each sentence begins one window, so windows and sentences have the same rows.
@@ -118,12 +123,17 @@ class PassageMatcher:
         gram, row = np.divmod(keys, max(1, windows))
         self.grams = Postings(numbers, gram, row, windows)
 
-    def bm25(self, weights: Mapping[str, float]) -> Scores:
-        """Return the sum of weight x BM25 over the terms (Robertson & Zaragoza 2009; k1 = 1.2, b = 0.75)."""
+    def bm25(self, weights: Mapping[str, float], with_questions: bool = False) -> Scores:
+        """Return the sum of weight x BM25 over the terms (Robertson & Zaragoza 2009; k1 = 1.2, b = 0.75).
+
+        Args:
+            with_questions: count the words of a paragraph's questions as its own.
+        """
+        postings, norm = (self.searched, self._searched_norm) if with_questions else (self.terms, self._norm)
         scores = np.zeros(len(self.passages))
         for term, weight in weights.items():
-            rows, counts = self.terms.rows(term), self.terms.counts(term)
-            scores[rows] += weight * self.terms.idf(term) * counts * (K1 + 1) / (counts + self._norm[rows])
+            rows, counts = postings.rows(term), postings.counts(term)
+            scores[rows] += weight * postings.idf(term) * counts * (K1 + 1) / (counts + norm[rows])
         return scores
 
     def window_coverage(self, weights: Mapping[str, float]) -> Scores:
@@ -182,6 +192,13 @@ class PassageMatcher:
 
     def _grams(self, text: str) -> list[str]:
         return [gram for word, _ in self.analyzer.content_words(text) for gram in _word_grams(word)]
+
+
+def _length_norm(lengths: Numbers) -> Scores:
+    """Return the part of BM25's denominator that depends on a unit's length."""
+    sizes = lengths.astype(float)
+    norm: Scores = K1 * (1 - B + B * sizes / max(1.0, float(sizes.mean() if len(sizes) else 1.0)))
+    return norm
 
 
 @lru_cache(maxsize=100_000)

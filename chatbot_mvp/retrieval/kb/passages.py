@@ -39,6 +39,8 @@ class Passage:
     """(start, end) in ``text`` of each window of WINDOW_SENTENCES successive sentences; at least one."""
     context: str = ""
     """Describes the chunk's place in the document; "" if not enriched. Matched like the heading, never shown."""
+    questions: str = ""
+    """Questions that the chunk answers, one per line; "" if there are none. Their words are searched, never shown."""
 
     @property
     def sentences(self) -> list[tuple[int, int]]:
@@ -68,7 +70,7 @@ def join_pieces(chunks: Sequence[Chunk]) -> list[Chunk]:
 
 
 def join_contexts(joined: Sequence[Chunk], chunks: Sequence[Chunk], contexts: Sequence[str]) -> list[str]:
-    """Return for each joined chunk the contexts of its original chunks, separated by a space."""
+    """Return for each joined chunk the contexts (or questions) of its original chunks, separated by a space."""
     starts: dict[str, list[tuple[int, int]]] = defaultdict(list)  # document -> (start, row) of its chunks
     for row, chunk in enumerate(chunks):
         starts[chunk.doc_id].append((chunk.start, row))
@@ -83,13 +85,15 @@ def join_contexts(joined: Sequence[Chunk], chunks: Sequence[Chunk], contexts: Se
     return found
 
 
-def passages_of(chunks: Sequence[Chunk], contexts: Sequence[str] = ()) -> list[Passage]:
+def passages_of(chunks: Sequence[Chunk], contexts: Sequence[str] = (), questions: Sequence[str] = ()) -> list[Passage]:
     """Return the distinct paragraphs of (joined) chunks, in order.
 
     Args:
         contexts: one context per chunk; empty if the chunks were not enriched.
+        questions: the questions of each chunk; empty if there are none.
     """
     context_of = contexts or [""] * len(chunks)
+    questions_of = questions or [""] * len(chunks)
     places: dict[tuple[str, int, int], list[int]] = {}
     for position, chunk in enumerate(chunks):
         for left, right in blocks(chunk.text):
@@ -107,10 +111,13 @@ def passages_of(chunks: Sequence[Chunk], contexts: Sequence[str] = ()) -> list[P
         whole = first[doc_id, end] == start and last[doc_id, start] == end
         if whole and heading_text(text) != chunk.section.rpartition(" > ")[2]:
             hits = tuple(positions)
-            found.append(Passage(chunk.section, text, start, hits, _windows(text), context_of[hits[0]]))
+            beside = (context_of[hits[0]], questions_of[hits[0]])
+            found.append(Passage(chunk.section, text, start, hits, _windows(text), *beside))
     if not found:  # the chunks contain headings only
         return [
-            Passage(chunk.section, chunk.text, chunk.start, (row,), _windows(chunk.text), context_of[row])
+            Passage(
+                chunk.section, chunk.text, chunk.start, (row,), _windows(chunk.text), context_of[row], questions_of[row]
+            )
             for row, chunk in enumerate(chunks)
         ]
     return found

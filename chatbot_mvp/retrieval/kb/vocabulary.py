@@ -56,6 +56,8 @@ class KbIndex:
     """For each paragraph of the matcher, the rows of the paragraphs whose sections it names."""
     contexts: Sequence[str] = ()
     """One context per chunk; empty if the chunks were not enriched."""
+    questions: Sequence[str] = ()
+    """The questions of each chunk; empty if there are none."""
 
     @property
     def analyzer(self) -> Analyzer:
@@ -91,7 +93,7 @@ class KbIndex:
     @cached_property
     def spellings(self) -> Spellings:
         """The words of the knowledge base."""
-        rows = self.matcher.terms.rows
+        rows = self.matcher.searched.rows
         return Spellings(self.words, self.analyzer.language, lambda word: len(rows(self.words[word])))
 
     @cached_property
@@ -115,18 +117,22 @@ class KbIndex:
         return [titles[row] for row in sorted({row for term in terms for row in rows.get(term, ())})]
 
 
-def build_bm25_index(chunks: Sequence[Chunk], language: str, contexts: Sequence[str] = ()) -> KbIndex:
+def build_bm25_index(
+    chunks: Sequence[Chunk], language: str, contexts: Sequence[str] = (), questions: Sequence[str] = ()
+) -> KbIndex:
     """Index the chunks of a knowledge base.
 
     Args:
         chunks: in the order of their documents.
         language: "es" or "en"; decides stop words and stems.
         contexts: for each chunk, a description of its place in the document; empty if the chunks were not enriched.
+        questions: for each chunk, questions that it answers; empty if there are none.
     """
     analyzer = Analyzer(language)
     joined = join_pieces(chunks)
     joined_contexts = join_contexts(joined, chunks, contexts) if contexts else []
-    passages = passages_of(joined, joined_contexts)
+    joined_questions = join_contexts(joined, chunks, questions) if questions else []
+    passages = passages_of(joined, joined_contexts, joined_questions)
     read = PassageWords(passages, analyzer)
     forms, terms = read.form_by_word(), read.term_of_form()
     words = {word: terms[form] for word, form in forms.items()}
@@ -134,8 +140,8 @@ def build_bm25_index(chunks: Sequence[Chunk], language: str, contexts: Sequence[
     for heading in read.sections:
         for part in filter(None, heading.split(" > ")):
             titles.setdefault(fold(part), part)
-    for context in dict.fromkeys(joined_contexts):
-        words.update((fold(word), term) for word, term in analyzer.content_words(context))
+    for text in dict.fromkeys([*joined_contexts, *joined_questions]):
+        words.update((fold(word), term) for word, term in analyzer.content_words(text))
     names = list(read.terms)
     sequence, rows = read.term_of[read.tokens], read.sentence_passage[read.token_sentence]
     index = KbIndex(
@@ -147,6 +153,7 @@ def build_bm25_index(chunks: Sequence[Chunk], language: str, contexts: Sequence[
         written={word: form for word, form in forms.items() if form.lower() != word},
         matcher=PassageMatcher(passages, analyzer, read),
         contexts=joined_contexts,
+        questions=joined_questions,
         links=named_sections(passages, analyzer),
     )
     _ = index.spellings  # built here, so that the first misspelt question does not wait for it

@@ -14,10 +14,10 @@ from chatbot_mvp.text import Analyzer, fold
 
 
 class PassageWords:
-    """The content words (words that are not stop words) of paragraphs, headings and contexts, as numbers.
+    """The content words (words that are not stop words) of paragraphs, headings, contexts and questions, as numbers.
 
     A *form* is a word as written. Forms are numbered in the order of their first occurrence: first those of the
-    paragraphs, then those of the headings, then those of the contexts.
+    paragraphs, then those of the headings, then those of the contexts and questions.
     """
 
     def __init__(self, passages: Sequence[Passage], analyzer: Analyzer) -> None:
@@ -47,22 +47,31 @@ class PassageWords:
         """The distinct headings in order, and the number of each paragraph's heading."""
         self.section_forms = [self._forms(section) for section in self.sections]
         self.text_forms = len(self.forms)
-        """Number of forms of paragraphs and headings; forms from here on occur in contexts only."""
+        """Number of forms of paragraphs and headings; forms from here on occur in contexts and questions only."""
         contexts, self._context_of = _distinct(passage.context for passage in passages)
         self._context_forms = [self._forms(context) for context in contexts]
+        questions, self._questions_of = _distinct(passage.questions for passage in passages)
+        self._question_forms = [self._forms(asked) for asked in questions]
+        self.has_questions = any(questions)
         self.term_of = _numbers(self._term_of)
         """For each form, the number of its term."""
 
-    def units(self) -> tuple[Numbers, Numbers]:
-        """Return (forms, lengths): heading, context and text of each paragraph in sequence, and their total length."""
+    def units(self, with_questions: bool = False) -> tuple[Numbers, Numbers]:
+        """Return (forms, lengths): heading, context and text of each paragraph in sequence, and their total length.
+
+        Args:
+            with_questions: also the questions of each paragraph.
+        """
         counts = np.bincount(self.sentence_passage[self.token_sentence], minlength=len(self.section_of))
         forms, lengths, at = array("i"), array("i"), 0
-        for section, context, count in zip(self.section_of, self._context_of, counts.tolist(), strict=True):
-            head, said = self.section_forms[section], self._context_forms[context]
-            forms.extend(head)
-            forms.extend(said)
+        for row, count in enumerate(counts.tolist()):
+            begin = len(forms)
+            forms.extend(self.section_forms[self.section_of[row]])
+            forms.extend(self._context_forms[self._context_of[row]])
+            if with_questions:
+                forms.extend(self._question_forms[self._questions_of[row]])
             forms.frombytes(self.tokens[at : at + count].tobytes())
-            lengths.append(len(head) + len(said) + count)
+            lengths.append(len(forms) - begin)
             at += count
         return _numbers(forms), _numbers(lengths)
 

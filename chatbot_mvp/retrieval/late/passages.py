@@ -103,10 +103,13 @@ class PassageTokens:
         self._sums.delete(self._sums_key(passage) for passage in found)
         self._cache.delete(keys)
 
-    def of(self, texts: Sequence[str]) -> list[Int8]:
+    def of(self, texts: Sequence[str], keep: bool = False) -> list[Int8]:
         """Return the tokens of each text, shape (tokens, kept dimensions), in units of 1 / SCALE.
 
-        A text that is not stored is computed, because another process may have deleted it.
+        A text that is not stored is computed: another process may have deleted it.
+
+        Args:
+            keep: store what was computed.
         """
         keys = [self._key(text) for text in texts]
         found = {key: tokens for key in keys if (tokens := self._recent.get(key)) is not None}
@@ -118,7 +121,10 @@ class PassageTokens:
                 del missing[key]
         if missing:
             computed = self.embedder.text_tokens(list(missing.values()), "passage")
-            found |= {key: self._from_bytes(self._projected(of)) for key, of in zip(missing, computed, strict=True)}
+            fresh = {key: self._projected(of) for key, of in zip(missing, computed, strict=True)}
+            if keep:
+                self._cache.write(fresh)
+            found |= {key: self._from_bytes(content) for key, content in fresh.items()}
         return [found[key] for key in keys]
 
     def _summed(self, passage: PassageText, tokens: TokenStates) -> Vectors:

@@ -39,6 +39,7 @@ class RetrievalConfig:
     reranker_top_n: int
     query_expansion_llm: bool
     retrieval_context_max_tokens: int
+    retrieval_context_questions: int
     language_model: str
 
     @property

@@ -16,6 +16,8 @@ from chatbot_mvp.retrieval.indexes.corpus import CorpusIndex
 from chatbot_mvp.retrieval.stages.base import RetrievalConfig, Stage
 from chatbot_mvp.retrieval.trace import Hit, RetrievalTrace, StageRecord
 
+_COMPARED = 60
+"""Number of hits that are kept for ``LateInteraction``, which looks for its candidates among them."""
 _SHOWN = 10
 """Number of hits of the first search that the trace keeps for display."""
 
@@ -47,7 +49,8 @@ class Bridge(Stage):
                 dense.vectors,
             )
         # Creating a Hit for every candidate would take as long as the ranking itself.
-        self._kept = max(config.retrieval_k, config.kb_top_k, config.reranked if config.reranker else 0)
+        compared = _COMPARED if index.dense is not None and index.dense.tokens is not None else 0
+        self._kept = max(compared, config.retrieval_k, config.kb_top_k, config.reranked if config.reranker else 0)
 
     def apply(self, trace: RetrievalTrace) -> tuple[RetrievalTrace, dict[str, Any]]:
         return self._rank([trace])[0]

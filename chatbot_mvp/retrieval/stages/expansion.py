@@ -48,7 +48,7 @@ def expand_query_with_kb(query: str, index: KbIndex) -> tuple[str, tuple[str, ..
                 added[term] = (source, written)
 
     for word, term in words:
-        if term in index.matcher.terms or _is_acronym(word, query):
+        if term in index.matcher.searched or _is_acronym(word, query):
             continue
         if found := index.spellings.nearest(fold(word)):
             heading = index.heading_words.get(found)

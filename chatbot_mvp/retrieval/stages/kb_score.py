@@ -43,7 +43,7 @@ def keyword_signals(trace: RetrievalTrace, kb: KbIndex) -> dict[str, Scores]:
     Returns:
         Signal name -> array of shape (paragraphs,), values in 0-1:
 
-        - ``bm25_norm``: BM25, divided by the best paragraph's.
+        - ``bm25_norm``: BM25, divided by the best paragraph's; the words of a paragraph's questions count as its own.
         - ``overlap_norm``: idf-weighted share of the question's terms in one sentence window, divided by the best
           paragraph's.
         - ``fuzzy_bonus``: idf-weighted share of the question's letter 4-grams in one window, divided likewise.
@@ -58,7 +58,7 @@ def keyword_signals(trace: RetrievalTrace, kb: KbIndex) -> dict[str, Scores]:
     corrections = " ".join(word for source, _, word in spelling if source in CORRECTIONS)
     matcher = kb.matcher
     signals = {
-        "bm25_norm": _over_best(matcher.bm25(weights)),
+        "bm25_norm": _over_best(matcher.bm25(weights, with_questions=True)),
         "overlap_norm": _over_best(matcher.window_coverage(weights)),
         "fuzzy_bonus": _over_best(matcher.letters(f"{trace.query} {corrections}")),
         "exact_bonus": matcher.pair_share(terms),

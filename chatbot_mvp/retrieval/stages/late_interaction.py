@@ -1,8 +1,8 @@
-"""Rank the best chunks of a knowledge base anew, by late interaction together with words and vectors."""
+"""Rank the best hits anew by late interaction together with words and vectors."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -13,6 +13,7 @@ from chatbot_mvp.retrieval.indexes.corpus import CorpusIndex
 from chatbot_mvp.retrieval.indexes.dense_side import passage_texts
 from chatbot_mvp.retrieval.kb.postings import Scores
 from chatbot_mvp.retrieval.late.matching import closest_tokens, grouped, max_sim
+from chatbot_mvp.retrieval.late.passages import PassageTokens
 from chatbot_mvp.retrieval.stages.base import Stage
 from chatbot_mvp.retrieval.stages.kb_score import KbScore, scaled
 from chatbot_mvp.retrieval.trace import Hit, RetrievalTrace
@@ -22,33 +23,44 @@ CANDIDATES = {"score": 30, "vector_norm": 20, "words": 20}
 WEIGHTS = {"late": 1.0, "late_chunk": 1.0, "words": 0.25, "vector_norm": 0.5}
 """Signal -> weight. Each signal is first scaled to 0-1 over the candidates. Chosen on two manuals, where weights of
 words and vectors from 0 to 0.5 do about as well (docs/research/evidence.md)."""
+_FOLLOWED, _FIRST = 0.2, 5
+"""The walk followed a link if one of its first five hits has this ``link_bonus``. Between 0.05 and 0.2, recall@5 of
+HotpotQA and MuSiQue stays that of the walk (docs/research/bridge.md)."""
 PART = "part_"
 """Prefix of the signals that add up to a hit's score."""
 
 
 class LateInteraction(Stage):
-    """Reorders the best hits of a knowledge base by the MaxSim of their tokens with the question's.
+    """Reorders the best hits by the MaxSim of their tokens with the question's.
 
     Signals: ``late`` is the ``max_sim`` of the chunk's best paragraph; ``late_chunk`` lets each token of the question
     choose its closest token from all paragraphs of the chunk. The score is the weighted mean of WEIGHTS, in 0-1. Hits
     that are no candidates follow in their old order.
+
+    Where the walk over links has ranked, a question is ranked anew if it names no document and the walk found no link
+    to follow. Such a question asks for one passage in its own words.
     """
 
     name = "late_interaction"
 
     @classmethod
     def serves(cls, index: CorpusIndex) -> bool:
-        return KbScore.serves(index) and index.dense is not None and index.dense.tokens is not None
+        ranked = KbScore.serves(index) or index.graph is not None
+        return ranked and index.dense is not None and index.dense.tokens is not None
 
     def apply(self, trace: RetrievalTrace) -> tuple[RetrievalTrace, dict[str, Any]]:
-        kb, side = self.index.kb, self.index.dense
-        assert kb is not None and side is not None and side.tokens is not None, "see serves"
+        if self.index.graph is not None and _walked(trace.hits):
+            return trace, {"candidates": 0}
         rows = _candidates(trace.hits)
-        [question] = side.tokens.embedder.text_tokens([trace.query], "query")
         if not rows:
             return trace, {}
+        [question] = self._tokens.embedder.text_tokens([trace.query], "query")
         hits = [trace.hits[row] for row in rows]
-        signals = self._signals(question, hits)
+        signals = {
+            **self._compared(question, hits),
+            "words": np.array([_words(hit) for hit in hits]),
+            "vector_norm": np.array([hit.signals["vector_norm"] for hit in hits]),
+        }
         parts = {name: weight / sum(WEIGHTS.values()) * scaled(signals[name]) for name, weight in WEIGHTS.items()}
         scores = sum(parts.values(), np.zeros(1))
         order = sorted(range(len(rows)), key=lambda at: (-scores[at], hits[at].chunk.chunk_id))
@@ -62,32 +74,53 @@ class LateInteraction(Stage):
         rest = [replace(hit, score=lowest * hit.score) for row, hit in enumerate(trace.hits) if row not in taken]
         return replace(trace, hits=(*best, *rest), query_tokens=question), {"candidates": len(rows)}
 
-    def _signals(self, question: TokenStates, hits: Sequence[Hit]) -> dict[str, Scores]:
-        """Return the signals of WEIGHTS, shape (hits,) each."""
-        kb, side = self.index.kb, self.index.dense
-        assert kb is not None and side is not None and side.tokens is not None, "see serves"
-        weights = side.tokens.weights
-        of_hits = [kb.paragraphs.of(self.index.row_of[hit.chunk.chunk_id]) for hit in hits]
-        paragraphs = np.unique(np.concatenate(of_hits))
-        texts = passage_texts(kb, paragraphs.tolist())
-        tokens = side.tokens.of(texts)
+    @property
+    def _tokens(self) -> PassageTokens:
+        assert self.index.dense is not None and self.index.dense.tokens is not None, "see serves"
+        return self.index.dense.tokens
+
+    def _compared(self, question: TokenStates, hits: Sequence[Hit]) -> Mapping[str, Scores]:
+        """Return the signals ``late`` and ``late_chunk``, shape (hits,) each."""
+        rows = [self.index.row_of[hit.chunk.chunk_id] for hit in hits]
+        if self.index.graph is not None or self.index.kb is None:
+            texts = [self.index.documents[row].index_text for row in rows]
+            columns = [np.array([at]) for at in range(len(rows))]
+        else:
+            of_hits = [self.index.kb.paragraphs.of(row) for row in rows]
+            paragraphs = np.unique(np.concatenate(of_hits))
+            texts = passage_texts(self.index.kb, paragraphs.tolist())
+            columns = [np.searchsorted(paragraphs, found) for found in of_hits]
+        weights = self._tokens.weights
+        # The tokens of a knowledge base are deleted with it; storing them here could leave some behind.
+        tokens = self._tokens.of(texts, keep=self.index.kb is None)
         closest, shares = closest_tokens(weights.project(question), tokens), weights.shares(question)
         lengths = np.array([len(found) for found in tokens])
-        columns = [np.searchsorted(paragraphs, rows) for rows in of_hits]
         by_paragraph = max_sim(closest, shares, lengths)
         by_chunk = max_sim(grouped(closest, columns), shares, np.array([lengths[found].sum() for found in columns]))
         return {
             "late": np.array([by_paragraph[found].max() for found in columns], dtype=float),
             "late_chunk": by_chunk.astype(float),
-            "words": np.array([hit.signals["words"] for hit in hits]),
-            "vector_norm": np.array([hit.signals["vector_norm"] for hit in hits]),
         }
+
+
+def _walked(hits: Sequence[Hit]) -> bool:
+    """Return whether the walk started at a document that the question names, or followed a link."""
+    named = any(hit.signals.get("named", 0) > 0 for hit in hits)
+    return named or any(hit.signals.get("link_bonus", 0) > _FOLLOWED for hit in hits[:_FIRST])
+
+
+def _words(hit: Hit) -> float:
+    """Return how well the words of a hit match, 0-1: by the walk's first search if it has no score of words."""
+    return hit.signals.get("words", hit.signals.get("bm25_norm", 0.0))
 
 
 def _candidates(hits: Sequence[Hit]) -> list[int]:
     """Return the rows of the hits that are compared, in rising order."""
     rows = set(range(min(CANDIDATES["score"], len(hits))))
-    for name in ("vector_norm", "words"):
-        values = np.array([hit.signals.get(name, 0.0) for hit in hits])
-        rows.update(np.argsort(-values, kind="stable")[: CANDIDATES[name]].tolist())
+    by_signal = {
+        "vector_norm": [hit.signals.get("vector_norm", 0.0) for hit in hits],
+        "words": [_words(hit) for hit in hits],
+    }
+    for name, values in by_signal.items():
+        rows.update(np.argsort(-np.array(values), kind="stable")[: CANDIDATES[name]].tolist())
     return sorted(rows)

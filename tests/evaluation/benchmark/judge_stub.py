@@ -173,6 +173,9 @@ def reply_to(kind: str, prompt: str) -> str:
         return json.dumps({"reason": "de prueba", "score": round(source.random(), 3)})
     if kind == GENERATE and source.random() < _ABSTAINS:
         return str(PROMPTS.texts("es")["abstention"])
+    if asked := re.search(r"^Escriba (\d) preguntas", prompt, re.M):
+        words = re.findall(r"\w{4,}", re.split(r"</?datos-\w+>", prompt)[-2])
+        return "\n".join(f"¿{' '.join(source.sample(words, min(4, len(words))))}?" for _ in range(int(asked[1])))
     words = re.findall(r"\w{4,}", prompt.rpartition("\nuser\n")[2])
     begin = source.randrange(max(1, len(words) - 4))
     return " ".join(words[begin : begin + 4]) or "nada"

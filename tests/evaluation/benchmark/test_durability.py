@@ -156,6 +156,28 @@ def test_enrichment_goes_on_where_it_was_stopped(asking: Settings, stub: ModelSt
     assert set(stub.answered.values()) == {1}
 
 
+def with_passage_questions(settings: Settings, **changes: Any) -> Settings:
+    """40 documents, each with 3 questions; no answers."""
+    own = {"retrieval_strategy": "CONTEXTUAL_HYBRID", "retrieval_context_questions": 3, "eval_max_corpus": 40}
+    return settings.with_changes(**{**own, "generation_enabled": False, **changes})
+
+
+def test_questions_of_passages_go_on_where_they_were_stopped(asking: Settings, stub: ModelStub) -> None:
+    settings = with_passage_questions(asking)
+    run_id, _ = ends_with(RunStopped, settings, stop_when(lambda now: now.phase == "questions" and now.done >= 16))
+    asked = stub.asked(OTHER)
+    assert 40 + 16 <= asked < 80
+    result = app_of(settings).runs.resume_now(run_id)
+    assert stub.asked(OTHER) == 80
+    assert set(stub.answered.values()) == {1}
+    counts = result.passage_questions
+    assert (counts["passages"], counts["without"], counts["written"]) == (40, 0, 120)
+    assert 0 < counts["kept"] <= 120
+    again = app_of(settings).runs.run_now()
+    assert stub.asked(OTHER) == 80, "a second build sends no request"
+    assert (again.passage_questions, again.metrics) == (counts, result.metrics)
+
+
 def test_no_text_is_embedded_twice(asking: Settings, stub: ModelStub) -> None:
     """The batch in flight at a kill is the most that is lost; after a stop, nothing is."""
     embedder = FakeEmbedder()
@@ -419,6 +441,18 @@ def test_enrichment_keeps_the_budget_too(asking: Settings, stub: ModelStub) -> N
     _, error = ends_with(RunOverBudget, settings, budget_usd=4.0)
     assert 1.0 < float(error.params["spent"]) <= 4.0
     assert 0 < stub.asked(OTHER) < 80
+
+
+def test_questions_of_passages_keep_the_budget_too(asking: Settings, stub: ModelStub) -> None:
+    contexts = priced(with_passage_questions(asking, retrieval_context_questions=0))
+    app_of(contexts).runs.run_now()
+    settings = with_passage_questions(contexts)
+    run_id, error = ends_with(RunOverBudget, settings, budget_usd=3.0)
+    assert 1.0 < float(error.params["spent"]) <= 3.0
+    assert 40 < stub.asked(OTHER) < 80
+    app_of(settings).runs.resume_now(run_id, budget_usd=1_000.0)
+    assert stub.asked(OTHER) == 80
+    assert set(stub.answered.values()) == {1}
 
 
 def test_a_budget_without_prices_is_an_error_after_the_first_answer(asking: Settings, stub: ModelStub) -> None:

@@ -140,6 +140,12 @@ def test_what_retrieval_asks_of_a_model_is_counted(make: Callable[..., App]) -> 
     app = make(generation_enabled=False, retrieval_strategy="CONTEXTUAL_HYBRID", reranker_enabled=True)
     found = phases(app.runs.estimate(eval_max_corpus=60, eval_max_queries=5, reranker_candidates=20))
     assert {name: phase.calls.expected for name, phase in found.items()} == {"enrich": 60, "retrieval": 100}
+    found = phases(app.runs.estimate(eval_max_corpus=60, eval_max_queries=5, retrieval_context_questions=4))
+    assert (found["enrich"].calls.expected, found["questions"].calls.expected) == (60, 60)
+    assert found["questions"].completion_tokens.expected > found["enrich"].completion_tokens.expected
+    plan = app.runs.plan_run(retrieval_context_questions=4)
+    assert plan.phases.index("enrich") < plan.phases.index("questions") < plan.phases.index("check_questions")
+    assert "questions" not in app.runs.plan_run(retrieval_context_questions=0).phases
     # No bundled question is short enough to be expanded.
     assert make(generation_enabled=False, query_expansion_llm=True).runs.estimate() is None
 
@@ -155,6 +161,18 @@ def test_a_pilot_of_an_enriching_strategy_enriches_a_few_and_retrieves_with_a_st
     found = phases(estimate)
     assert {name: phase.calls.expected for name, phase in found.items()} == {"enrich": 80, "generate": 40}
     assert (found["enrich"].free_calls, found["generate"].free_calls) == (4, 0)
+
+
+def test_a_pilot_asks_for_questions_of_a_few_passages(make: Callable[..., App], stub: OpenAiStub) -> None:
+    app = make(retrieval_strategy="CONTEXTUAL_HYBRID", judge_metrics="", retrieval_context_questions=3)
+    stub.reply = "¿Qué dice?"
+    estimate = app.runs.pilot(4)
+    assert stub.calls == 4 + 4 + 4
+    found = phases(estimate)
+    calls = {name: (phase.calls.expected, phase.free_calls) for name, phase in found.items()}
+    assert calls == {"enrich": (80, 4), "questions": (80, 4), "generate": (40, 0)}
+    assert {phase.seconds_basis for phase in found.values()} == {"pilot"}
+    assert phases(app.runs.estimate())["questions"].calls.expected == 76, "the run reuses the replies of the pilot"
 
 
 def test_a_second_pilot_is_free_and_does_not_take_the_rest_for_free(make: Callable[..., App], stub: OpenAiStub) -> None:

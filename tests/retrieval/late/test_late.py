@@ -18,6 +18,7 @@ from chatbot_mvp.retrieval.late.matching import LENGTH_COST, SCALE, closest_toke
 from chatbot_mvp.retrieval.late.passages import PassageText, PassageTokens
 from chatbot_mvp.retrieval.late.weights import late_weights
 from chatbot_mvp.retrieval.stages.late_interaction import PART, LateInteraction
+from chatbot_mvp.retrieval.trace import RetrievalTrace
 from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.types import Progress, ignore_progress
 from tests.fakes import FakeEmbedder, fake_app
@@ -147,6 +148,33 @@ def test_another_embedding_model_ranks_without_it(settings: Settings) -> None:
     pipeline = app.kbs.pipeline(app.kbs.add_sample().kb_id)
     [trace] = pipeline.retrieve(["vacaciones"])
     assert LateInteraction.name not in {record.stage for record in trace.records}
+
+
+def test_short_documents_are_compared_unless_the_question_names_one_or_links_lead_on(
+    settings: Settings, models_dir: Path
+) -> None:
+    """The walk has nothing to start from in a question in own words, which asks for one document."""
+    app = build_app(settings.with_changes(retrieval_strategy="BRIDGE_HYBRID"))
+    texts = {
+        "Ausencias": "Quien enferma avisa a su responsable antes de las diez de la mañana.",
+        "Comidas": "La empresa abona hasta doce euros por almuerzo fuera de la oficina.",
+        "Llaves": "La tarjeta de entrada se devuelve el último día de trabajo.",
+        **{f"Sala {number}": f"La sala {number} tiene {number} sillas y una pantalla." for number in range(3, 12)},
+    }
+    document = "\n\n".join(f"## {heading}\n\n{text}" for heading, text in texts.items())
+    kb_id = app.kbs.store.add("faq.md", document.encode(), 100_000, 1).kb_id
+    pipeline = app.kbs.pipeline(kb_id)
+    assert pipeline.index.graph is not None
+    own_words, names_one = pipeline.retrieve(["me encuentro mal, ¿a quién llamo?", "¿qué hay en la Sala 7?"])
+    assert own_words.hits[0].chunk.section == "Ausencias"
+    assert _compared(own_words) > 0
+    assert names_one.hits[0].chunk.section == "Sala 7"
+    assert _compared(names_one) == 0
+
+
+def _compared(trace: RetrievalTrace) -> int:
+    [notes] = [record.notes for record in trace.records if record.stage == LateInteraction.name]
+    return int(notes.get("candidates", 0))
 
 
 def test_a_cache_of_an_earlier_version_gets_the_sums_that_it_lacks(tokens: PassageTokens, tmp_path: Path) -> None:
