@@ -84,4 +84,6 @@ class ProviderReplyUnusable(ProviderError):
 
 class RequestStopped(ProviderError):
     code = "request_stopped"
-    template = "The request to the provider {provider!r} was stopped, because its answer is not wanted any more. Ask again."
+    template = (
+        "The request to the provider {provider!r} was stopped, because its answer is not wanted any more. Ask again."
+    )
