@@ -6,6 +6,8 @@ import re
 import unicodedata
 from pathlib import PurePosixPath
 
+from chatbot_mvp.text import normalize
+
 MAX_NAME = 120
 """Maximum length of a name in characters."""
 
@@ -34,4 +36,4 @@ def clean_file_name(name: str) -> str:
 def _visible(name: str) -> str:
     spaced = re.sub(r"\s", " ", name)
     visible = "".join(char for char in spaced if unicodedata.category(char) not in _INVISIBLE)
-    return " ".join(unicodedata.normalize("NFC", visible).split())
+    return " ".join(normalize("NFC", visible).split())

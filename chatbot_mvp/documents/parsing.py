@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import PurePath
@@ -22,6 +21,7 @@ from chatbot_mvp.errors import (
     UploadTypeUnsupported,
     UploadWrongSuffix,
 )
+from chatbot_mvp.text import normalize
 
 TEXT_SUFFIXES = (".txt", ".md")
 SUFFIXES = (*TEXT_SUFFIXES, ".pdf", ".docx", ".html", ".htm")
@@ -86,7 +86,7 @@ def parse_upload(
     if kind in TEXT_SUFFIXES:
         text, encoding = _decode(name, content)
         # NFC makes a letter and its accent one character, whatever system the file comes from.
-        text = unicodedata.normalize("NFC", text.replace("\r\n", "\n").replace("\r", "\n"))
+        text = normalize("NFC", text.replace("\r\n", "\n").replace("\r", "\n"))
         found = Extracted(text)
     else:
         encoding = kind

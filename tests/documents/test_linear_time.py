@@ -19,11 +19,13 @@ from chatbot_mvp.documents.reading.pdf_layout import Line, OutlineEntry, compose
 from chatbot_mvp.documents.sources import join_sources
 from chatbot_mvp.errors import UploadError
 from chatbot_mvp.knowledge_base.suggestions import suggest_questions
+from chatbot_mvp.retrieval.bridge.names import without_parenthesis
 from chatbot_mvp.retrieval.kb.passages import join_pieces
 from chatbot_mvp.text import Analyzer, detect_language, fold, sentences
 from chatbot_mvp.types import Document
 
 UNITS = [
+    *["\u0301\u0327", "a\u0301\u0327\u0323"],  # sorting the marks of a run takes quadratic time
     *" \t\n#>[(|*_`.-'\"1aIé字ﷺ\u0301\u200b\xa0\u2003&\\<",
     *["<sup>[", "&amp;", "&#", "...", ". ", "a.", "a'", "1.", "- ", "* a\n", "a\n- a\n", "|a|\n", "| |\n", "# a\n"],
     *["## A\n\n", "A\n\n", "1.1 A\n\n", "```\n", "~~~\n## b\n\n", "**a", "*a* ", "_(", "`a`", " \n", "\n\t", "\r\n"],
@@ -78,6 +80,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "sentences": sentences,
     "analyse": _analyse,
     "fold": fold,
+    "without_parenthesis": without_parenthesis,
 }
 
 
