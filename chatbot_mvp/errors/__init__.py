@@ -108,7 +108,8 @@
     │   └── ProviderReplyUnusable   it replied, but the reply cannot be used
     ├── SignInError                 signing in to Admin failed                 (exit code 1)
     │   ├── PasswordWrong
-    │   └── PasswordTriesExhausted  too many wrong passwords
+    │   ├── PasswordTriesExhausted  too many wrong passwords
+    │   └── AdminNeeded             an action of the pages that is for administrators
     ├── CacheUnusable               a cache of vectors or contexts on disk     (exit code 1)
     └── RunStopped                  the user stopped it; not a failure         (exit code 130)
 
@@ -123,6 +124,7 @@ from __future__ import annotations
 # ruff: isort: skip_file
 from chatbot_mvp.errors.base import ChatbotError as ChatbotError, all_errors as all_errors
 from chatbot_mvp.errors.configuration import (
+    AdminNeeded as AdminNeeded,
     CacheUnusable as CacheUnusable,
     ChoiceNotKept as ChoiceNotKept,
     ConfigurationError as ConfigurationError,

@@ -6,7 +6,6 @@ import streamlit as st
 
 from chatbot_mvp.api import ProviderStatus
 from chatbot_mvp.errors import ChatbotError
-from streamlit_app.shared.guard import is_admin
 from streamlit_app.shared.i18n import number, t
 from streamlit_app.shared.state import error_text, get_app, show_error
 
@@ -101,11 +100,8 @@ def cache_section() -> None:
     text, clear = st.columns([6, 3], vertical_alignment="center")
     enabled = get_app().settings.llm_cache_enabled
     text.caption(t("providers.cache", count=number(len(cache))) if enabled else t("providers.cache_off"))
-    if (
-        clear.button(
-            t("providers.cache_clear"), key="cache-clear", icon=":material/delete_sweep:", disabled=not len(cache)
-        )
-        and is_admin()
+    if clear.button(
+        t("providers.cache_clear"), key="cache-clear", icon=":material/delete_sweep:", disabled=not len(cache)
     ):
         cache.clear()
         st.rerun()

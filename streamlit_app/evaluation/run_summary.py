@@ -11,9 +11,11 @@ from streamlit.delta_generator import DeltaGenerator
 
 from chatbot_mvp.api import METRICS, RunResult, shown_in
 from chatbot_mvp.errors import ChatbotError
+from chatbot_mvp.settings.access import Action
 from streamlit_app.evaluation.distribution import show_distribution
 from streamlit_app.shared.charts import show_chart
 from streamlit_app.shared.chat_profile import profile_button
+from streamlit_app.shared.guard import guarded
 from streamlit_app.shared.i18n import duration, number, score, t
 from streamlit_app.shared.metrics import interval_text, metric_help, metric_label
 from streamlit_app.shared.runs import KB, RAGAS
@@ -104,7 +106,7 @@ def show_failures(result: RunResult) -> None:
     else:
         parts = [t(f"eval.failed.{phase}", count=number(count)) for phase, count in result.failures.items()]
     st.warning(t("eval.failures", parts=", ".join(parts)), icon=":material/warning:")
-    if st.button(t("eval.retry"), icon=":material/replay:", key=f"retry-{result.run_id}"):
+    if st.button(t("eval.retry"), icon=":material/replay:", key=f"retry-{result.run_id}", **guarded(Action.MEASURE)):
         try:
             get_app().runs.retry_run(result.run_id)
         except ChatbotError as error:

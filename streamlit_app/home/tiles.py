@@ -9,8 +9,10 @@ from typing import Literal
 import streamlit as st
 
 from chatbot_mvp.api import Health
+from chatbot_mvp.settings.access import Action
 from streamlit_app.knowledge_bases.upload import take_sample
 from streamlit_app.shared.grid import card_grid
+from streamlit_app.shared.guard import guarded
 from streamlit_app.shared.i18n import number, plain, t
 from streamlit_app.shared.state import PAGES, error_text, get_app
 
@@ -51,7 +53,14 @@ def _show_tiles(was_busy: bool) -> None:
             with st.container(border=True, height="stretch", key=f"tile-{tile.name}"):
                 _show_tile(tile)
     if any(health.state == "failed" for health in states):
-        st.button(t("home.again"), icon=":material/refresh:", type="tertiary", on_click=get_app().health.forget)
+        st.button(
+            t("home.again"),
+            icon=":material/refresh:",
+            key="home-again",
+            type="tertiary",
+            on_click=get_app().health.forget,
+            **guarded(Action.CHECK),
+        )
 
 
 def _busy(states: Sequence[Health]) -> bool:

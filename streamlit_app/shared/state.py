@@ -15,6 +15,7 @@ from chatbot_mvp.errors import ChatbotError
 from chatbot_mvp.settings.model import load_settings
 from chatbot_mvp.types import Progress
 from streamlit_app.shared.i18n import catalogue, current_language, duration, moment, number, plain, t
+from streamlit_app.shared.permissions import gated
 
 _FOLDER = Path(__file__).resolve().parent.parent
 
@@ -29,8 +30,11 @@ PAGES = {
 
 @st.cache_resource(show_spinner=False)
 def get_app() -> App:
-    """Return the App, shared by all sessions of this server. It owns the job thread and the indexes, no user data."""
-    return build_app(load_settings())
+    """Return the App, shared by all sessions of this server. It owns the job thread and the indexes, no user data.
+
+    Its calls check who makes them: see ``permissions``.
+    """
+    return gated(build_app(load_settings()))
 
 
 def error_text(error: ChatbotError) -> str:
