@@ -40,7 +40,7 @@ def preset_bar() -> None:
                 args=(chosen.name,),
             )
     if problem := st.session_state.pop("run_preset_problem", ""):
-        st.error(problem, icon=":material/error:")
+        st.error(plain(problem), icon=":material/error:")
     chosen = presets.get(st.session_state.run_preset)
     if chosen is not None and not chosen.own:
         st.caption(t(f"admin.preset.about.{chosen.name}"))

@@ -91,7 +91,7 @@ def _value(row: SettingRow) -> str:
 def _one(row: SettingRow) -> None:
     form = row.form
     with st.container(border=True):
-        st.markdown(f"**{form.variable}** · {plain(setting_help(form.name))}")
+        st.markdown(f"**{plain(form.variable)}** · {plain(setting_help(form.name))}")
         if not row.changeable:
             outside = row.source not in ("default", "admin")
             st.caption(t("admin.settings.outside" if outside else "admin.settings.at_start", variable=form.variable))

@@ -81,7 +81,7 @@ def _show_agreement(result: RunResult) -> None:
     for name, found in result.agreement.items():
         figures, kinds = st.columns([3, 2], gap="large")
         with figures:
-            st.markdown(f"**{metric_label(name)}**")
+            st.markdown(f"**{plain(metric_label(name))}**")
             st.caption(t("ragas.agreement_rows", scored=number(found.scored), rows=number(found.rows)))
             tiles = {
                 "accuracy": found.accuracy,
@@ -148,7 +148,7 @@ def _show_row(row: QueryRow, names: Sequence[str], given: InputRow | None) -> No
             st.markdown(f"**{t('ragas.contexts', count=number(len(passages)))}**")
             for number_, text in enumerate(passages, 1):
                 with st.container(border=True):
-                    st.caption(f"{number_}. {plain(text)}")
+                    st.caption(f"{number(number_)}. {plain(text)}")
             if given is None:
                 st.caption(t("ragas.input_gone"))
 
@@ -159,10 +159,10 @@ def _show_score(row: QueryRow, name: str) -> None:
     details = row.details.get(name) or {}
     spread = row.spread.get(name)
     told = f" ± {score(spread.deviation)}" if spread and spread.deviation is not None else ""
-    with st.expander(f"{metric_label(name)}: {score(row.metrics[name])}{told}"):
+    with st.expander(f"{plain(metric_label(name))}: {score(row.metrics[name])}{told}"):
         st.caption(metric_help(name))
         if status != "ok":
-            st.markdown(f":orange-badge[{word('ragas.reason', status.partition(': ')[2])}]")
+            st.markdown(f":orange-badge[{plain(word('ragas.reason', status.partition(': ')[2]))}]")
             if problem := details.get("problem"):
                 st.caption(plain(str(problem)))
             if raw := details.get("raw"):

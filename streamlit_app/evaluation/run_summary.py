@@ -16,7 +16,7 @@ from streamlit_app.evaluation.distribution import show_distribution
 from streamlit_app.shared.charts import show_chart
 from streamlit_app.shared.chat_profile import profile_button
 from streamlit_app.shared.guard import guarded
-from streamlit_app.shared.i18n import duration, number, score, t
+from streamlit_app.shared.i18n import duration, number, plain, score, t
 from streamlit_app.shared.metrics import interval_text, metric_help, metric_label
 from streamlit_app.shared.runs import KB, RAGAS
 from streamlit_app.shared.state import PAGES, get_app, show_error
@@ -74,7 +74,7 @@ def _tile_row(result: RunResult, names: Sequence[str]) -> DeltaGenerator:
 def metric_tile(result: RunResult, name: str) -> None:
     """Draw one metric: mean, number of scored queries, interval."""
     scored, total = result.scored[name]
-    st.metric(metric_label(name), score(result.metrics[name]), help=metric_help(name))
+    st.metric(plain(metric_label(name)), score(result.metrics[name]), help=metric_help(name))
     st.caption(t("eval.scored", scored=number(scored), total=number(total)))
     # Runs recorded by earlier versions have neither intervals nor readings.
     if interval := result.intervals.get(name):

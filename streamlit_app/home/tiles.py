@@ -13,7 +13,7 @@ from chatbot_mvp.settings.access import Action
 from streamlit_app.knowledge_bases.upload import take_sample
 from streamlit_app.shared.grid import card_grid
 from streamlit_app.shared.guard import guarded
-from streamlit_app.shared.i18n import number, plain, t
+from streamlit_app.shared.i18n import Markdown, number, plain, t
 from streamlit_app.shared.state import PAGES, error_text, get_app
 
 State = Literal["ok", "basic", "failed", "none", "checking"]
@@ -121,8 +121,8 @@ def _datasets() -> Tile:
         return Tile("datasets", "none", t("home.datasets_none"), "admin", "add_dataset")
     if not own:
         return Tile("datasets", "basic", t("home.datasets_sample", name=plain(names[0])), "admin", "add_dataset")
-    shown = ", ".join(plain(name) for name in own[:_NAMES_SHOWN])
+    shown = Markdown(", ".join(plain(name) for name in own[:_NAMES_SHOWN]))
     more = len(own) - _NAMES_SHOWN
     if more > 0:
-        shown = t("home.datasets_more", names=shown, count=number(more))
+        return Tile("datasets", "ok", t("home.datasets_more", names=shown, count=number(more)), "admin", "measure")
     return Tile("datasets", "ok", shown, "admin", "measure")

@@ -10,7 +10,7 @@ from chatbot_mvp.api import EvaluationJob, KbRecord
 from chatbot_mvp.errors import ChatbotError
 from chatbot_mvp.settings.access import Action
 from streamlit_app.shared.guard import guarded
-from streamlit_app.shared.i18n import duration, moment, number, plain, t
+from streamlit_app.shared.i18n import bare, duration, moment, number, plain, t
 from streamlit_app.shared.state import get_app, show_error, show_failed_job
 
 QUESTIONS, RESULTS = "questions", "results"  # the two steps of the page
@@ -111,7 +111,7 @@ def set_names(sets: Iterable[tuple[str, str, str]]) -> dict[str, str]:
     """
     names: dict[str, str] = {}
     for key, name, when in sets:
-        text = t("mykb.set_label", name=name, when=moment(when))
+        text = bare("mykb.set_label", name=name, when=moment(when))
         names[key] = f"{text} · {key[-6:]}" if text in names.values() else text
     return names
 

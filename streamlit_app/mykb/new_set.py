@@ -9,7 +9,7 @@ from chatbot_mvp.errors import ChatbotError
 from chatbot_mvp.settings.access import Action
 from streamlit_app.mykb.jobs import busy, follow
 from streamlit_app.shared.guard import guarded
-from streamlit_app.shared.i18n import number, plain, t
+from streamlit_app.shared.i18n import bare, number, plain, t
 from streamlit_app.shared.state import get_app, kb_names, show_error
 from streamlit_app.shared.uploader import translate_uploader
 
@@ -82,7 +82,7 @@ def _copy(kb: KbRecord) -> None:
     records = app.kbs.records()
     kbs = kb_names(records)
     others = {
-        (record.kb_id, one.set_id): t("mykb.copy_label", kb=kbs[record.kb_id], name=one.name)
+        (record.kb_id, one.set_id): bare("mykb.copy_label", kb=kbs[record.kb_id], name=one.name)
         for record in records
         if record.kb_id != kb.kb_id
         for one in app.kb_evaluation.sets(record.kb_id)

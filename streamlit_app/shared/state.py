@@ -50,7 +50,7 @@ def show_error(error: ChatbotError) -> None:
 def failure_text(failure: Failure | FileState) -> str:
     """Return why something failed, in the session's language if there is a text for its code."""
     key = f"error.{failure.code}"
-    return t(key, **failure.params) if key in catalogue(current_language()) else failure.message
+    return t(key, **failure.params) if key in catalogue(current_language()) else plain(failure.message)
 
 
 def job_failure_text(job: JobStatus) -> str:

@@ -19,7 +19,7 @@ from streamlit_app.evaluation.run_summary import show_bundle, show_curves, show_
 from streamlit_app.evaluation.run_table import show_table
 from streamlit_app.shared import links
 from streamlit_app.shared.configuration import show_configuration
-from streamlit_app.shared.i18n import number, t
+from streamlit_app.shared.i18n import number, plain, t
 from streamlit_app.shared.jobs import progress_panel
 from streamlit_app.shared.runs import RAGAS, run_names
 from streamlit_app.shared.state import PAGES, get_app, show_error
@@ -110,7 +110,7 @@ def show_run(runs: Sequence[RunLine], run_id: str) -> None:
         on_change=lambda: links.write_run(st.session_state["runs-run"]),
     )
     tags = get_app().archive.notes().get(run_id, NO_NOTE).tags
-    with st.expander(" · ".join([t("runs.tags_and_note"), *tags]), icon=":material/label:"):
+    with st.expander(" · ".join([t("runs.tags_and_note"), *map(plain, tags)]), icon=":material/label:"):
         show_note(run_id)
     try:
         result = get_app().archive.run(run_id)
@@ -138,7 +138,7 @@ def _show_files(result: RunResult, run_id: str) -> None:
     files = st.columns(4)
     for column, path in zip(files, get_app().archive.files(run_id), strict=False):
         name = path.name.removeprefix(run_id).lstrip("_.")
-        column.download_button(name, path.read_bytes, path.name, width="stretch")
+        column.download_button(plain(name), path.read_bytes, path.name, width="stretch")
     if result.kind != RAGAS:
         with files[-1]:
             show_bundle(run_id)

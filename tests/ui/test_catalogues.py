@@ -24,13 +24,13 @@ def placeholders(text: str) -> set[str]:
 
 
 def used_keys() -> tuple[set[str], set[str]]:
-    """(keys written out in a call of t, prefixes of those that are put together)."""
+    """(keys written out in a call of t or bare, prefixes of those that are put together)."""
     literal, prefixes = set(), set()
     for path in ROOT.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "word":
                 prefixes.add(f"{ast.literal_eval(node.args[0])}.")
-            if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "t" and node.args:
+            if isinstance(node, ast.Call) and getattr(node.func, "id", "") in ("t", "bare") and node.args:
                 key = node.args[0]
                 if isinstance(key, ast.Constant):
                     literal.add(key.value)
