@@ -8,7 +8,7 @@ import streamlit as st
 
 from chatbot_mvp.api import Comparison, MetricDelta, QueryChange, QueryRow, RunDelta
 from chatbot_mvp.errors import ChatbotError
-from streamlit_app.shared.i18n import number, plain, score, t
+from streamlit_app.shared.i18n import number, plain, score, t, word
 from streamlit_app.shared.metrics import metric_help, metric_label
 from streamlit_app.shared.state import get_app, show_error
 
@@ -134,7 +134,7 @@ def _show_side(run_id: str, row: QueryRow, metric: str, label: str, titles: Mapp
     st.markdown(f"**{plain(label)}**")
     st.metric(plain(metric_label(metric)), score(row.metrics.get(metric)))
     if row.cause:
-        st.caption(t(f"cause.{row.cause}"))
+        st.caption(plain(word("cause", row.cause)))
     if row.response:
         st.markdown(f"{t('eval.col.response')}: {plain(row.response)}")
     if not row.gold:  # rows of an evaluation of answers have none

@@ -73,7 +73,7 @@ def _facts(row: QueryRow) -> list[str]:
         told = t("mykb.accepted") if answers == 1 or refuses == 0 else t("mykb.refused")
         facts.append(f"{t('mykb.col.decision')}: {told}")
     if row.cause:
-        facts.append(f"{t('causes.cause')}: {t(f'cause.{row.cause}')}")
+        facts.append(f"{t('causes.cause')}: {word('cause', row.cause)}")
     return [plain(fact) for fact in facts]
 
 

@@ -57,7 +57,7 @@ def _reasons(reasons: Mapping[str, int]) -> str:
 def _show_table(result: RunResult) -> None:
     rows = []
     for name, value in result.metrics.items():
-        scored, total = result.scored[name]
+        scored, total = result.scored.get(name, (0, 0))
         row = {
             t("eval.metric"): metric_label(name),
             t("eval.value"): score(value),
@@ -114,7 +114,7 @@ def _show_rows(result: RunResult) -> None:
     table = [
         {
             t("eval.col.question"): row.question,
-            **{metric_label(name): score(row.metrics[name]) for name in names},
+            **{metric_label(name): score(row.metrics.get(name)) for name in names},
             t("ragas.response"): row.response,
         }
         for row in rows
@@ -155,11 +155,11 @@ def _show_row(row: QueryRow, names: Sequence[str], given: InputRow | None) -> No
 
 def _show_score(row: QueryRow, name: str) -> None:
     """Draw a metric's score of a row, and how it was obtained."""
-    status = row.status[name]
+    status = row.status.get(name, "ok")
     details = row.details.get(name) or {}
     spread = row.spread.get(name)
     told = f" ± {score(spread.deviation)}" if spread and spread.deviation is not None else ""
-    with st.expander(f"{plain(metric_label(name))}: {score(row.metrics[name])}{told}"):
+    with st.expander(f"{plain(metric_label(name))}: {score(row.metrics.get(name))}{told}"):
         st.caption(metric_help(name))
         if status != "ok":
             st.markdown(f":orange-badge[{plain(word('ragas.reason', status.partition(': ')[2]))}]")

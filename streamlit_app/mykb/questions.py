@@ -15,7 +15,7 @@ from streamlit_app.mykb.jobs import busy, run_set, set_names
 from streamlit_app.mykb.new_set import new_set
 from streamlit_app.mykb.one_question import edit_one
 from streamlit_app.shared.guard import guarded, may
-from streamlit_app.shared.i18n import number, plain, t
+from streamlit_app.shared.i18n import Markdown, number, plain, t
 from streamlit_app.shared.state import get_app, show_error
 
 KIND_NAMES = ("answerable", "near", "far", "unknown")
@@ -90,7 +90,7 @@ def _show_state(questions: QuestionSet, check: SetCheck) -> None:
     """Draw the number of questions of each kind, and what no longer matches the document."""
     counts = questions.counts()
     parts = [f"{t(f'mykb.kind.{kind}')}: {number(counts[kind])}" for kind in KIND_NAMES if counts[kind]]
-    st.caption(t("mykb.counts", parts=" · ".join(parts)) if parts else t("mykb.counts_none"))
+    st.caption(t("mykb.counts", parts=Markdown(" · ".join(parts))) if parts else t("mykb.counts_none"))
     if dropped := {reason: count for reason, count in questions.dropped.items() if count}:
         told = ", ".join(f"{t(f'mykb.dropped.{reason}')} ({number(count)})" for reason, count in dropped.items())
         st.caption(t("mykb.dropped", parts=told))
