@@ -157,7 +157,7 @@ class RunDetails:
         known = {name: recorded.get(name) for name in _CUTS}
         cuts = {name: known[name] if type(known[name]) is type(usual) else usual for name, usual in _CUTS.items()}
         reranker = bool(cuts["reranker_enabled"])
-        cut = int(cuts["reranker_top_n" if reranker else "kb_top_k"])
+        cut = int(cuts["reranker_top_n" if reranker else "kb_top_k"] or 0)
         record = self.records(run_id, row.query_id).get(RETRIEVE)
         return gold_paths(row, retrieved_of(record) if record else Retrieved(), cut, reranker)
 
