@@ -102,18 +102,11 @@ class Page:
 
     def returns_safe(self, name: str, seen: frozenset[tuple[str, str]]) -> bool:
         """Return whether all that a function of the pages returns is safe."""
-        found = [(page, function) for page in SOURCES for function in page.functions(name)]
         if ("()", name) in seen:
             return True
-        return bool(found) and all(
-            page.is_safe(node.value, seen | {("()", name)})
-            for page, function in found
-            for node in ast.walk(function)
-            if isinstance(node, ast.Return) and node.value is not None
+        return bool(RETURNED.get(name)) and all(
+            page.is_safe(value, seen | {("()", name)}) for page, value in RETURNED[name]
         )
-
-    def functions(self, name: str) -> list[ast.FunctionDef]:
-        return [node for node in ast.walk(self.tree) if isinstance(node, ast.FunctionDef) and node.name == name]
 
     def is_safe_name(self, node: ast.Name, seen: frozenset[tuple[str, str]]) -> bool:
         """Return whether all that the function, or else the module, gives this name is safe."""
@@ -163,15 +156,24 @@ class Page:
 
 
 SOURCES = [Page(path) for path in PAGES]
+RETURNED: dict[str, list[tuple[Page, ast.expr]]] = {}
+"""Name of a function -> all that functions of this name return."""
+CALLS: dict[str, list[tuple[Page, ast.Call]]] = {}
+"""Name of a function -> its calls."""
+for source in SOURCES:
+    for found in ast.walk(source.tree):
+        if isinstance(found, ast.FunctionDef):
+            returns = [node for node in ast.walk(found) if isinstance(node, ast.Return) and node.value is not None]
+            RETURNED.setdefault(found.name, []).extend((source, node.value) for node in returns if node.value)
+        elif isinstance(found, ast.Call) and isinstance(found.func, ast.Name):
+            CALLS.setdefault(found.func.id, []).append((source, found))
 
 
 def is_given_safe(function: ast.FunctionDef, name: str, position: int, seen: frozenset[tuple[str, str]]) -> bool:
     """Return whether all pages call a function with a safe value of one argument."""
     given = [
         (page, call.args[position] if len(call.args) > position else word)
-        for page in SOURCES
-        for call in ast.walk(page.tree)
-        if isinstance(call, ast.Call) and getattr(call.func, "id", "") == function.name
+        for page, call in CALLS.get(function.name, [])
         for word in [next((word.value for word in call.keywords if word.arg == name), None)]
     ]
     return bool(given) and all(value is None or page.is_safe(value, seen) for page, value in given)
