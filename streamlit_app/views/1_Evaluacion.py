@@ -24,6 +24,7 @@ from streamlit_app.shared.jobs import progress_panel
 from streamlit_app.shared.runs import RAGAS, run_names
 from streamlit_app.shared.state import PAGES, get_app, show_error
 
+_FAULTS_SHOWN = 5
 _ICONS = {
     "list": ":material/list:",
     "run": ":material/monitoring:",
@@ -38,9 +39,11 @@ def main() -> None:
     runs, damaged = get_app().archive.runs()
     if damaged:
         st.warning(
-            t("eval.damaged", count=number(damaged), path=get_app().settings.submissions_path.name),
+            t("eval.damaged", count=number(len(damaged)), path=get_app().settings.submissions_path.name),
             icon=":material/warning:",
         )
+        for fault in damaged[:_FAULTS_SHOWN]:
+            st.caption(t("eval.damaged_line", fault=fault))
     if not runs:
         under_way = any(job.active for job in get_app().runs.jobs())
         st.info(t("eval.first_running" if under_way else "eval.none"), icon=":material/info:")
