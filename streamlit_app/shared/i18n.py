@@ -108,7 +108,7 @@ def local_time(iso: str) -> datetime | None:
     """Convert an ISO 8601 time to a naive datetime in the server's zone; None if it is not a time."""
     try:
         return datetime.fromisoformat(iso).astimezone().replace(tzinfo=None)
-    except ValueError:
+    except (ValueError, OverflowError):  # no time, or one that no calendar has in the server's zone
         return None
 
 

