@@ -24,7 +24,8 @@ from streamlit_app.shared.jobs import progress_panel
 from streamlit_app.shared.runs import RAGAS, run_names
 from streamlit_app.shared.state import PAGES, get_app, show_error
 
-_FAULTS_SHOWN = 5
+_FAULTS_SHOWN, _IDS_SHOWN = 5, 5
+_LONGEST_ID = 200
 _ICONS = {
     "list": ":material/list:",
     "run": ":material/monitoring:",
@@ -52,13 +53,15 @@ def main() -> None:
             st.switch_page(PAGES["admin"][0])
         return
     by_id = {run.run_id: run for run in runs}
-    asked = {"run": [links.read_run()], "comparison": links.read_comparison()}.get(links.read_view(), [])
+    wanted = links.read_view()
+    asked = {"run": [links.read_run()], "comparison": links.read_comparison()}.get(wanted, [])
     known = [run_id for run_id in asked if run_id in by_id]
-    view = links.read_view() if known or not asked else "list"
+    view = wanted if known or wanted in ("list", "leaderboard") else "list"
     keep_filters()
     _choose_view(view, runs)
     if unknown := [run_id for run_id in asked if run_id not in by_id]:
-        st.warning(t("runs.unknown", ids=", ".join(f"«{run_id}»" for run_id in unknown)), icon=":material/link_off:")
+        shown = [f"«{_shortened(run_id)}»" for run_id in unknown[:_IDS_SHOWN]] + ["…"] * (len(unknown) > _IDS_SHOWN)
+        st.warning(t("runs.unknown", ids=", ".join(shown)), icon=":material/link_off:")
     if view == "run":
         show_run(runs, known[0])
     elif view == "comparison":
@@ -68,6 +71,11 @@ def main() -> None:
     else:
         progress_panel()
         show_list(runs)
+
+
+def _shortened(name: str) -> str:
+    """Return a text of the address, cut where it would fill the page."""
+    return name if len(name) <= _LONGEST_ID else f"{name[:_LONGEST_ID]}…"
 
 
 def _choose_view(view: links.View, runs: Sequence[RunLine]) -> None:
@@ -122,7 +130,7 @@ def show_run(runs: Sequence[RunLine], run_id: str) -> None:
         return
     query = links.read_query()
     if query and all(row.query_id != query for row in result.per_query):
-        st.warning(t("runs.unknown_query", query=query), icon=":material/link_off:")
+        st.warning(t("runs.unknown_query", query=_shortened(query)), icon=":material/link_off:")
     show_failures(result)
     if result.kind == RAGAS:
         show_evaluation(result)
