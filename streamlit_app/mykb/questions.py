@@ -24,6 +24,8 @@ _ROWS_SHOWN = 12
 
 def show_questions(kb: KbRecord) -> None:
     """Draw the ways to create a set, then the chosen set."""
+    if not may(Action.CHANGE_QUESTIONS):
+        st.caption(f":material/lock: {t('admin.guard.read_only')}")
     evaluation = get_app().kb_evaluation
     sets = {one.set_id: one for one in evaluation.sets(kb.kb_id)}
     new_set(kb, first=not sets)
