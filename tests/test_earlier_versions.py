@@ -95,7 +95,7 @@ def test_looking_at_everything_changes_no_file(app: App, data: Path) -> None:
 
 def test_runs_are_found_ranked_and_evaluated(app: App) -> None:
     runs, damaged = app.archive.runs()
-    assert (sorted(run.run_id for run in runs), damaged) == (sorted(RUNS), 0)
+    assert (sorted(run.run_id for run in runs), damaged) == (sorted(RUNS), [])
     assert [run.run_id for run in app.archive.search(RunFilter(tags=("línea base",)))] == [ANSWERED]
     assert app.archive.notes()[ANSWERED].note == "Con respuestas."
     [field] = [field for field in app.archive.fields() if field.dataset == "valle_multihop"]

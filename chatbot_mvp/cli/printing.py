@@ -201,7 +201,7 @@ def result_lines(result: RunResult) -> list[str]:
 
 
 def _metric_line(result: RunResult, name: str) -> str:
-    value, (scored, total) = result.metrics[name], result.scored[name]
+    value, (scored, total) = result.metrics[name], result.scored.get(name, (0, 0))
     # Runs recorded by an earlier version have neither intervals nor readings.
     interval = result.intervals.get(name)
     spread = f"  [{interval[0]:.4f}, {interval[1]:.4f}]" if interval else ""

@@ -23,6 +23,8 @@ from chatbot_mvp.runs.result import RAGAS, RunResult
 from chatbot_mvp.runs.search import main_metric
 from chatbot_mvp.settings.model import misnamed_settings
 
+_FAULTS_SHOWN = 5
+
 benchmark = typer.Typer()
 
 BudgetOption = Annotated[
@@ -153,7 +155,7 @@ def benchmark_list(env: EnvOption = None, as_json: JsonOption = False) -> None:
                 "unfinished": [
                     {"run_id": run.run_id, "recorded": run.recorded, "queries": run.queries} for run in unfinished
                 ],
-                "damaged_lines": damaged,
+                "damaged_lines": len(damaged),
             }
         )
         return
@@ -165,7 +167,9 @@ def benchmark_list(env: EnvOption = None, as_json: JsonOption = False) -> None:
     for begun in unfinished:
         print(f"{begun.run_id}  unfinished: {begun.recorded}/{begun.queries}")
     if damaged:
-        logs.say(f"{damaged} damaged lines in {app.settings.submissions_path} were skipped", logging.WARNING)
+        faults = "".join(f"\n  line {fault}" for fault in damaged[:_FAULTS_SHOWN])
+        path = app.settings.submissions_path
+        logs.say(f"{len(damaged)} damaged lines in {path} were skipped:{faults}", logging.WARNING)
 
 
 @benchmark.command("compare")

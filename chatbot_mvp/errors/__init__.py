@@ -122,7 +122,8 @@
     │   └── RequestStopped          nobody waits for the answer any more
     ├── SignInError                 signing in to Admin failed                 (exit code 1)
     │   ├── PasswordWrong
-    │   └── PasswordTriesExhausted  too many wrong passwords
+    │   ├── PasswordTriesExhausted  too many wrong passwords
+    │   └── AdminNeeded             an action of the pages that is for administrators
     ├── FileError                   a file of the data folder                  (exit code 1)
     │   ├── FileNotWritten          the disk is full or refuses to write
     │   └── FileOfLaterVersion      written by a later version of the program
@@ -142,6 +143,7 @@ from __future__ import annotations
 from chatbot_mvp.errors.base import ChatbotError as ChatbotError, all_errors as all_errors
 from chatbot_mvp.errors.configuration import (
     AddressUnavailable as AddressUnavailable,
+    AdminNeeded as AdminNeeded,
     CacheUnusable as CacheUnusable,
     ChoiceNotKept as ChoiceNotKept,
     ConfigurationError as ConfigurationError,

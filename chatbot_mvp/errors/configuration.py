@@ -104,6 +104,11 @@ class PasswordTriesExhausted(SignInError):
     template = "Too many wrong passwords. Wait {seconds} s and try again."
 
 
+class AdminNeeded(SignInError):
+    code = "admin_needed"
+    template = "Nothing was done: {call} is for administrators. Sign in to Admin and try again."
+
+
 class CacheUnusable(ChatbotError):
     code = "cache_unusable"
     template = (

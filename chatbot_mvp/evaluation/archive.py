@@ -72,7 +72,7 @@ class RunArchive:
         self._sources = sources
         self._jobs = jobs
         self._parts = parts
-        self._lists: FileCache[tuple[list[RunLine], int]] = FileCache(0)
+        self._lists: FileCache[tuple[list[RunLine], list[str]]] = FileCache(0)
         self._results: FileCache[RunResult] = FileCache(_RESULTS_KEPT)
         self._recorded: FileCache[int] = FileCache(_LITTLE_KEPT)
         self._intervals: FileCache[dict[str, Interval | None]] = FileCache(_LITTLE_KEPT)
@@ -80,11 +80,11 @@ class RunArchive:
         self._browsed: tuple[tuple[str, str], dict[str, Document]] | None = None
         self._lock = threading.Lock()
 
-    def runs(self) -> tuple[list[RunLine], int]:
-        """Return (finished runs of submissions.jsonl, newest first; number of damaged lines in that file)."""
+    def runs(self) -> tuple[list[RunLine], list[str]]:
+        """Return (finished runs of submissions.jsonl, newest first; number and fault of each damaged line there)."""
         path = self._live.current.submissions_path
         runs, damaged = self._lists.get(path, lambda: read_submissions(path))
-        return list(runs), damaged
+        return list(runs), list(damaged)
 
     def search(self, asked: RunFilter) -> list[RunLine]:
         """Return the finished runs that match the filter, newest first."""

@@ -27,10 +27,10 @@ def append_submission(path: Path, result: RunResult) -> None:
         raise RunNotWritten(run_id=result.run_id, path=path.name, reason=reason) from error
 
 
-def read_submissions(path: Path) -> tuple[list[RunLine], int]:
-    """Return (distinct runs, newest first; number of unusable lines). Does not change the file."""
+def read_submissions(path: Path) -> tuple[list[RunLine], list[str]]:
+    """Return (distinct runs, newest first; for each unusable line, its number and why). Does not change the file."""
     by_id: dict[str, RunLine] = {}
-    damaged = 0
+    damaged = []
     content = path.read_bytes() if path.is_file() else b""
     for number, text in enumerate(content.split(b"\n"), 1):
         if not text.strip():
@@ -39,7 +39,7 @@ def read_submissions(path: Path) -> tuple[list[RunLine], int]:
             line = parse_line(text)
         except ValueError as error:
             _log.warning("%s, line %d was skipped: %s", path.name, number, error)
-            damaged += 1
+            damaged.append(f"{number}: {error}")
         else:
             by_id[line.run_id] = line
     return sorted(by_id.values(), key=lambda line: line.started_at, reverse=True), damaged

@@ -17,17 +17,19 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from filelock import FileLock, Timeout
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from chatbot_mvp.errors import FileOfLaterVersion, RunBusy, RunNotBegun, RunNotFound, RunNotWritten, RunUnreadable
 from chatbot_mvp.runs.result import BENCHMARK, RunResult, first_problem, read_result, result_json
+from chatbot_mvp.runs.rows import STORED, Recorded
 from chatbot_mvp.storage.clock import utc_now
 from chatbot_mvp.storage.files import write_json
 from chatbot_mvp.storage.json_object import VERSION, known_version, parse_json
 from chatbot_mvp.storage.jsonl import append_lines, read_lines
+from chatbot_mvp.storage.limits import Count, Name
 
 _log = logging.getLogger(__name__)
 
@@ -43,44 +45,46 @@ BUNDLE, TREC = "bundle", "trec"
 class RunManifest:
     """What a run measures. A resume is refused if any of it has changed."""
 
-    run_id: str
-    dataset: str
+    __pydantic_config__: ClassVar[ConfigDict] = STORED
+
+    run_id: Name
+    dataset: Name
     """The data set's name."""
-    dataset_ref: str
+    dataset_ref: Name
     """Reference for ``RunSources.find``: a local name, an absolute folder, ``s3://bucket/…/name/``, or
     ``kb:<kb_id>/<question set or file>``."""
-    dataset_sha256: str
+    dataset_sha256: Name
     """Hash of its files, and of the sample if documents or queries were left out (``datasets.sampling``)."""
-    strategy: str
-    settings_masked: dict[str, Any]
+    strategy: Name
+    settings_masked: Recorded
     """The settings at the start; secrets as "***"."""
-    fingerprint: str
+    fingerprint: Name
     """Identifies what decides the ranking, as in the chat. In runs of earlier versions with answers also prompts,
     models and judge."""
-    code_version: str
-    queries: int
+    code_version: Name
+    queries: Count
     """Number of queries, after ``EVAL_MAX_QUERIES`` or ``DEV_MODE``."""
-    documents: int
+    documents: Count
     """Number of documents, after ``EVAL_MAX_CORPUS`` or ``DEV_MODE``."""
-    started_at: str
+    started_at: Name
     """ISO 8601, UTC."""
-    generator: str = ""
+    generator: Name = ""
     """Provider and model of the answers; "" for a run of retrieval only."""
-    judge: str = ""
+    judge: Name = ""
     """Provider and model of the judgements; "" without a judge."""
-    prompts: str = ""
+    prompts: Name = ""
     """Identifies the prompts of generation and judging, by versions and a hash of their files; "" without answers."""
-    imported: str = ""
+    imported: Name = ""
     """``BUNDLE`` for a run from another machine, ``TREC`` for another program's; "" for a run of this machine."""
-    kind: str = BENCHMARK
+    kind: Name = BENCHMARK
     """``BENCHMARK``, ``KB`` or ``RAGAS``."""
-    evaluation: dict[str, Any] = field(default_factory=dict)
+    evaluation: Recorded = field(default_factory=dict)
     """Configuration and row hash of a Ragas evaluation; knowledge base and question set of a KB run; else empty."""
-    fingerprint_rule: int = 0
+    fingerprint_rule: Count = 0
     """``preparation.FINGERPRINT_RULE`` of the version that wrote it; 0 if that version had none."""
-    generator_fingerprint: str = ""
+    generator_fingerprint: Name = ""
     """Identifies model, prompts and options of the answers; "" for a run of retrieval only."""
-    judge_fingerprint: str = ""
+    judge_fingerprint: Name = ""
     """Identifies model, prompts and metrics of the judge; "" without a judge."""
 
 
@@ -94,6 +98,23 @@ class QueryRecord:
     status: Literal["ok", "failed"]
     payload: dict[str, Any]
     error: str | None = None
+
+
+def parse_manifest(content: bytes) -> RunManifest:
+    """Parse the content of a manifest's file. Keys that a later version may have added are ignored.
+
+    Raises:
+        ValueError: a field is missing, has a wrong type, or is too large; the message names the field.
+    """
+    try:
+        return _manifests().validate_json(content)
+    except ValidationError as error:
+        raise ValueError(first_problem(error)) from error
+
+
+@cache
+def _manifests() -> TypeAdapter[RunManifest]:
+    return TypeAdapter(RunManifest)
 
 
 RunState = Literal["finished", "running", "unfinished"]
@@ -141,11 +162,8 @@ class RunFolder:
             raise RunNotFound(run_id=self.run_id, folder=str(self.path.parent))
         try:
             values = known_version(parse_json(path.read_bytes()), path, MANIFEST_FORMAT)
-            return _manifest_adapter().validate_json(json.dumps(values), strict=True)
-        except ValidationError as error:
-            reason = f"manifest.json: {first_problem(error)}"
-            raise RunUnreadable(run_id=self.run_id, reason=reason) from error
-        except (ValueError, TypeError, AttributeError, OSError, FileOfLaterVersion) as error:
+            return parse_manifest(json.dumps(values).encode())
+        except (ValueError, AttributeError, OSError, FileOfLaterVersion) as error:
             raise RunUnreadable(run_id=self.run_id, reason=f"manifest.json: {error}") from error
 
     @contextmanager
@@ -292,11 +310,6 @@ def run_folders(root: Path) -> list[RunFolder]:
     """List all runs with a manifest, newest first."""
     names = sorted((path.parent.name for path in root.glob("*/manifest.json")), reverse=True)
     return [RunFolder(root, name) for name in names]
-
-
-@cache
-def _manifest_adapter() -> TypeAdapter[RunManifest]:
-    return TypeAdapter(RunManifest)
 
 
 def _record(row: dict[str, Any]) -> QueryRecord:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import csv
 import hashlib
-import io
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,6 +14,7 @@ from typing import Any
 
 from chatbot_mvp.errors import DatasetFileUnreadable, DuplicateId, EmptyDataset, MissingColumn
 from chatbot_mvp.judges.ragas import Row
+from chatbot_mvp.storage.csv_text import csv_text
 from chatbot_mvp.storage.json_object import parse_json
 
 SUFFIXES = (".jsonl", ".csv", ".parquet")
@@ -117,12 +117,9 @@ def to_json_lines(rows: Iterable[Mapping[str, Any]]) -> bytes:
 def to_csv(rows: Sequence[Mapping[str, Any]]) -> bytes:
     """Write the rows as CSV with a header. Lists become JSON arrays, None becomes an empty cell."""
     names = list(dict.fromkeys(name for row in rows for name in row))
-    text = io.StringIO(newline="")
-    writer = csv.DictWriter(text, fieldnames=names)
-    writer.writeheader()
-    for row in rows:
-        writer.writerow({name: _cell(value) for name, value in row.items()})
-    return text.getvalue().encode("utf-8", "replace")
+    return csv_text([{name: _cell(value) for name, value in row.items()} for row in rows], names).encode(
+        "utf-8", "replace"
+    )
 
 
 def _is_nan(value: Any) -> bool:

@@ -257,7 +257,7 @@ def test_a_stopped_run_resumes_to_what_an_unbroken_run_gives(settings: Settings,
 @pytest.mark.parametrize("phase", ["index", "aggregate", "export"])
 def test_a_run_stopped_in_any_phase_can_be_resumed(settings: Settings, phase: str) -> None:
     run_id = stop_run(new_app(settings), lambda now: now.phase == phase, retrieval_strategy="LEXICAL")
-    assert new_app(settings).archive.runs() == ([], 0)
+    assert new_app(settings).archive.runs() == ([], [])
     assert new_app(settings).runs.resume_now(run_id).queries == QUERIES
     assert len(recorded_queries(settings, run_id)) == QUERIES
     assert [run.run_id for run in new_app(settings).archive.runs()[0]] == [run_id]
@@ -383,7 +383,7 @@ def test_runs_stopped_at_work_or_before_their_turn_are_resumed_by_the_same_app(s
         app.runs.stop_run(run_id)
     embedder.gate.set()
     assert [ended(app, run_id).state for run_id in (at_work, waiting)] == ["stopped", "stopped"]
-    assert app.archive.runs() == ([], 0)
+    assert app.archive.runs() == ([], [])
     assert {run.run_id for run in app.archive.unfinished()} == {at_work, waiting}
     for run_id in (at_work, waiting):
         app.runs.resume_run(run_id)
