@@ -162,13 +162,15 @@ def sentences(text: str) -> list[tuple[int, int]]:
 
 
 def _append_stripped(spans: list[tuple[int, int]], text: str, start: int, end: int) -> None:
-    while start < end and text[start].isspace():
-        start += 1
     while end > start and text[end - 1].isspace():
         end -= 1
-    if text.startswith("#", start, end) and (line_end := text.find("\n", start, end)) > 0:
-        # A Markdown heading ends with its line.
+    while True:
+        while start < end and text[start].isspace():
+            start += 1
+        if not text.startswith("#", start, end) or (line_end := text.find("\n", start, end)) < 0:
+            break
+        # A Markdown heading ends with its line. A loop, because thousands of headings may follow each other.
         spans.append((start, line_end))
-        _append_stripped(spans, text, line_end, end)
-    elif end > start:
+        start = line_end
+    if end > start:
         spans.append((start, end))

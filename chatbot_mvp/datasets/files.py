@@ -184,7 +184,7 @@ def _json_lines(path: Path, needed: tuple[str, ...]) -> list[_Row]:
         place = f"line {number}"
         try:
             values = json.loads(line)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise DatasetFileUnreadable(path=str(path), reason=f"{place} is not JSON ({error})") from error
         if not isinstance(values, dict):
             raise DatasetFileUnreadable(path=str(path), reason=f"{place} is not a JSON object")

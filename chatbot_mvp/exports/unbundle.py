@@ -110,7 +110,7 @@ def _manifest(path: Path, files: Mapping[str, bytes], run_id: str) -> RunManifes
         values = {name: value for name, value in values.items() if name in known}
         values |= {"dataset_ref": values["dataset"], "imported": values.get("imported") or BUNDLE}
         manifest = RunManifest(**values)
-    except (KeyError, ValueError, TypeError, AttributeError) as error:
+    except (KeyError, ValueError, TypeError, AttributeError, RecursionError) as error:
         raise BundleDamaged(path=str(path), reason=f"{_CONFIGURATION!r}: {error!r}") from error
     if manifest.run_id != run_id:
         raise BundleDamaged(path=str(path), reason=f"{_CONFIGURATION!r} is of {manifest.run_id!r}")

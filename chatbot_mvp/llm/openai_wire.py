@@ -86,7 +86,7 @@ class OpenAiWire:
             return Failure("reply", f"it is not of the expected form ({error})")
         if isinstance(error, sdk.APIError):  # sent by the provider within a stream
             return Failure("unavailable", str(error))
-        if isinstance(error, (ValueError, UnicodeError)):
+        if isinstance(error, (ValueError, RecursionError)):  # the latter: brackets nested too deep
             return Failure("reply", f"it is not JSON ({error})")
         return None
 

@@ -18,7 +18,7 @@ def read_object(path: Path) -> dict[str, Any]:
     """Return the object; an empty one if the file does not exist or cannot be read."""
     try:
         found = json.loads(path.read_text("utf-8"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}
 

@@ -73,7 +73,7 @@ def _question(path: str, number: int, line: str) -> KbQuestion:
     try:
         # JSON can contain a lone surrogate, which cannot be written as UTF-8.
         value = json.loads(json.dumps(json.loads(line), ensure_ascii=False).encode("utf-8", "replace"))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise DatasetFileUnreadable(path=path, reason=f"line {number} is no JSON: {error}") from error
     reason = ""
     if not isinstance(value, dict):

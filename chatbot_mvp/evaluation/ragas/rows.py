@@ -165,7 +165,7 @@ def _array(text: str) -> Any:
     """Parse a JSON array, or a list as Python prints it, because pandas writes lists to CSV in that form."""
     try:
         return json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         try:
             return ast.literal_eval(text)
         except (ValueError, SyntaxError, MemoryError, RecursionError):
@@ -179,7 +179,7 @@ def _json_lines(path: Path, source: str) -> list[dict[str, Any]]:
             continue
         try:
             row = json.loads(line)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise DatasetFileUnreadable(path=source, reason=f"line {number}: {error}") from error
         if not isinstance(row, dict):
             raise DatasetFileUnreadable(path=source, reason=f"line {number}: no JSON object")
