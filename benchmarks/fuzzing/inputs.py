@@ -30,6 +30,8 @@ PATTERNS: tuple[str, ...] = (
 )
 """Pieces whose repetition makes backtracking regular expressions, nesting or counters grow."""
 
+_FILLERS = (" ", "\t", "\n", "a", "1", "-", ".", "\xa0", "<", '"')
+
 WHOLE: tuple[bytes, ...] = (
     b"",
     b"\xef\xbb\xbf",
@@ -65,6 +67,12 @@ def pairs(size: int) -> Iterator[tuple[str, bytes]]:
     """Yield (name, input) for two patterns in turn: overlapping alternatives need two to backtrack."""
     for one, other in itertools.pairwise(PATTERNS):
         yield f"{one!r} {other!r} × {size}", encoded((one + other) * (size // len(one + other)))
+
+
+def runs(size: int) -> Iterator[tuple[str, bytes]]:
+    """Yield (name, input) for each pattern before a long run of one character, which ends in another one."""
+    for pattern, filler in itertools.product(PATTERNS, _FILLERS):
+        yield f"{pattern!r} + {filler!r} × {size}", encoded(f"{pattern}{filler * size}X")
 
 
 def encoded(text: str) -> bytes:

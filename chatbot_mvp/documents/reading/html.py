@@ -66,6 +66,10 @@ def html_to_text(content: bytes | str) -> str:
     return text
 
 
+_LONG_BLANK = re.compile(r"[ \t\r\n]{100,}")
+"""Shortened before the conversion: markdownify takes time with the square of such a run's length."""
+
+
 def soup_to_text(root: BeautifulSoup | Tag) -> str:
     """Convert an element to Markdown without emphasis, links, images and escapes."""
     try:
@@ -91,6 +95,8 @@ def soup_to_text(root: BeautifulSoup | Tag) -> str:
         def convert_hr(self, el: Any, text: str, parent_tags: Any) -> str:
             return "\n\n"
 
+    for text in root.find_all(string=_LONG_BLANK):
+        text.replace_with(_LONG_BLANK.sub(lambda run: "\n\n" if "\n" in run.group() else " ", text))
     converter = Converter(
         heading_style="atx",
         bullets="-",
