@@ -195,7 +195,9 @@ def contextual(settings: Settings, fake: FakeLanguageModel, chunks: list[Chunk],
 
 
 def test_a_word_of_the_context_alone_finds_the_chunk_and_the_original_text_is_returned(settings: Settings) -> None:
-    fake = FakeLanguageModel(lambda prompt: "Trata del viaducto." if "1712" in prompt.split("Fragmento de ese")[1] else "–")
+    fake = FakeLanguageModel(
+        lambda prompt: "Trata del viaducto." if "1712" in prompt.split("Fragmento de ese")[1] else "–"
+    )
     embedder = FakeEmbedder()
     pipeline = contextual(settings, fake, CHUNKS, embedder)
     trace = pipeline.retrieve(["viaducto"])[0]
@@ -222,7 +224,9 @@ def test_a_knowledge_base_is_enriched_once_and_another_context_makes_another_ind
 
 def test_a_knowledge_base_with_contexts_is_ranked_by_its_paragraphs_all_the_same(settings: Settings) -> None:
     """The context counts like a heading: it finds the paragraph, and every signal of a KB is there."""
-    fake = FakeLanguageModel(lambda prompt: "Trata del viaducto." if "1712" in prompt.split("Fragmento de ese")[1] else "–")
+    fake = FakeLanguageModel(
+        lambda prompt: "Trata del viaducto." if "1712" in prompt.split("Fragmento de ese")[1] else "–"
+    )
     pipeline = contextual(settings, fake, CHUNKS, FakeEmbedder())
     [trace] = pipeline.retrieve(["¿Cuándo levantaron el viaducto?"])
     assert trace.hits[0].chunk == CHUNKS[0]
