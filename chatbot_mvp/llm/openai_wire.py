@@ -25,7 +25,7 @@ _OWN_TEMPERATURE = re.compile(r"(o\d|gpt-5)")
 class OpenAiWire:
     """Works with both SDKs, ``openai`` and ``groq``: their calls and exceptions have the same names."""
 
-    def __init__(
+    def __init__(  # nosec B107 -- the tokens of a model
         self,
         sdk: ModuleType,
         client: Any,
