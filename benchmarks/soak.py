@@ -39,7 +39,7 @@ from chatbot_mvp.server.run import server_for  # noqa: E402
 from chatbot_mvp.server.warmup import WarmUp  # noqa: E402
 from chatbot_mvp.settings.model import load_settings  # noqa: E402
 
-TOKEN = "soak"
+TOKEN = "soak"  # nosec B105 - of the script's own server
 DOCUMENT = ROOT / "data" / "samples" / "kb" / "politica_empresa.md"
 QUESTIONS = ROOT / "data" / "samples" / "kb" / "preguntas.jsonl"
 LONGEST_P95_MS = 300.0

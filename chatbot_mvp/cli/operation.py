@@ -40,7 +40,7 @@ def start_pages(
     _require_free(host, port)
     options = ["--server.address", host, "--server.port", str(port)]
     # Replaces this process, so that signals reach the server. The other options are in the pages' own configuration.
-    os.execv(sys.executable, [sys.executable, "-m", "streamlit_app", *options])
+    os.execv(sys.executable, [sys.executable, "-m", "streamlit_app", *options])  # nosec B606 - a list, no shell
 
 
 @operation.command("serve")

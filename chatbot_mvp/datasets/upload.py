@@ -95,10 +95,10 @@ def _unpack(name: str, content: IO[bytes], work: Path, limit_mb: int) -> None:
 
 def _parts(name: str, archive: zipfile.ZipFile, limit_mb: int) -> Mapping[str, zipfile.ZipInfo]:
     """Return the data set's files by path relative to its folder, which may be a subfolder of the archive."""
-    infos = [info for info in archive.infolist() if not info.is_dir()]
+    infos = [info for info in archive.infolist() if not info.filename.endswith("/")]  # is_dir() fails on ""
     for info in infos:
         path = PurePosixPath(info.filename)
-        leads_out = path.is_absolute() or ".." in path.parts or "\\" in info.filename or ":" in path.parts[0]
+        leads_out = path.is_absolute() or ".." in path.parts or "\\" in info.filename or ":" in "".join(path.parts[:1])
         if leads_out or stat.S_ISLNK(info.external_attr >> 16):
             raise DatasetUploadUnsafe(name=name, entry=info.filename)
     if len(infos) > _MOST_ENTRIES:

@@ -27,7 +27,7 @@ _OWN_TEMPERATURE = re.compile(r"(o\d|gpt-5)")
 class OpenAiWire:
     """Works with both SDKs, ``openai`` and ``groq``: their calls and exceptions have the same names."""
 
-    def __init__(
+    def __init__(  # nosec B107 -- the tokens of a model
         self,
         sdk: ModuleType,
         lines: Lines[Any],
@@ -94,7 +94,7 @@ class OpenAiWire:
             return Failure("reply", f"it is not of the expected form ({error})")
         if isinstance(error, sdk.APIError):  # sent by the provider within a stream
             return Failure("unavailable", str(error))
-        if isinstance(error, (ValueError, UnicodeError)):
+        if isinstance(error, (ValueError, RecursionError)):  # the latter: brackets nested too deep
             return Failure("reply", f"it is not JSON ({error})")
         return None
 

@@ -131,7 +131,7 @@ def _groq(endpoint: Endpoint, settings: Settings) -> Wire:
     return OpenAiWire(groq, lines, endpoint.model, timeout, "max_completion_tokens", asks_usage=False)
 
 
-def _openai_like(token_limit: str = "max_tokens") -> Callable[[Endpoint, Settings], Wire]:
+def _openai_like(token_limit: str = "max_tokens") -> Callable[[Endpoint, Settings], Wire]:  # nosec B107
     def make(endpoint: Endpoint, settings: Settings) -> Wire:
         import openai
 

@@ -16,7 +16,7 @@ from chatbot_mvp.settings.kinds import names_of
 
 FORWARDED = "forwarded"
 """Stands for all clients whose address cannot be trusted."""
-_EVERYWHERE = ("0.0.0.0", "::")
+_EVERYWHERE = ("0.0.0.0", "::")  # nosec B104 - compared with the address, never bound
 _READABLE = re.compile(r"[\w.:\[\]-]+")
 
 

@@ -48,32 +48,32 @@ class SqliteCache(Generic[V]):
             part = wanted[begin : begin + _LOOKUP]
             marks = ",".join("?" * len(part))
             with self._use() as connection:
-                found = connection.execute(f"SELECT * FROM {self._table} WHERE key IN ({marks})", part).fetchall()
+                found = connection.execute(f"SELECT * FROM {self._table} WHERE key IN ({marks})", part).fetchall()  # nosec B608
             if found:
                 yield found
 
     def write(self, values: Mapping[bytes, V]) -> None:
         """Store values. Existing values of the same keys are replaced."""
         with self._use() as connection:
-            connection.executemany(f"INSERT OR REPLACE INTO {self._table} VALUES (?, ?)", values.items())
+            connection.executemany(f"INSERT OR REPLACE INTO {self._table} VALUES (?, ?)", values.items())  # nosec B608
 
     def delete(self, keys: Iterable[bytes]) -> None:
         """Delete the values of these keys."""
         with self._use() as connection:
-            connection.executemany(f"DELETE FROM {self._table} WHERE key = ?", [(key,) for key in keys])
+            connection.executemany(f"DELETE FROM {self._table} WHERE key = ?", [(key,) for key in keys])  # nosec B608
 
     def clear(self) -> int:
         """Delete all values and return their number."""
         if not self._path.is_file():
             return 0
         with self._use() as connection:
-            return connection.execute(f"DELETE FROM {self._table}").rowcount
+            return connection.execute(f"DELETE FROM {self._table}").rowcount  # nosec B608
 
     def __len__(self) -> int:
         if not self._path.is_file():
             return 0
         with self._use() as connection:
-            return int(connection.execute(f"SELECT count(*) FROM {self._table}").fetchone()[0])
+            return int(connection.execute(f"SELECT count(*) FROM {self._table}").fetchone()[0])  # nosec B608
 
     @contextmanager
     def _use(self) -> Iterator[sqlite3.Connection]:
