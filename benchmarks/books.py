@@ -41,6 +41,7 @@ from chatbot_mvp.retrieval.indexes import corpus
 from chatbot_mvp.retrieval.indexes.lexical import LexicalIndex
 from chatbot_mvp.retrieval.indexes.vector_store import VectorStoreChoice
 from chatbot_mvp.retrieval.kb import vocabulary
+from chatbot_mvp.retrieval.late.passages import PassageTokens
 from chatbot_mvp.retrieval.pipeline import growing_pipeline
 from chatbot_mvp.settings.model import load_settings
 from chatbot_mvp.text import STOP_WORDS
@@ -186,6 +187,7 @@ def measure(folder: Path | None, chars: int, files: int, strategy: str, question
         (corpus, "build_bm25_index", "vocabulary"),
         (LexicalIndex, "build", "lexical"),
         (VectorCache, "embed", "vectors"),
+        (PassageTokens, "compute", "vectors"),
         (VectorStoreChoice, "make", "vectors"),
     )
     for owner, name, phase in places:

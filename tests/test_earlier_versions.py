@@ -244,7 +244,7 @@ def test_other_files_of_a_later_version_are_left_out_and_stay(
         _later(data / name)
     contents = {name: (data / name).read_bytes() for name in names}
     runs, unreadable = app.archive.runs()
-    assert (len(runs), unreadable) == (len(RUNS) - 1, 1)
+    assert (len(runs), len(unreadable)) == (len(RUNS) - 1, 1)
     assert not app.archive.notes() or ANSWERED not in app.archive.notes() or not app.archive.notes()[ANSWERED].tags
     assert (app.uploads.upload(UPLOADED), app.kb_evaluation.jobs(KB), app.kbs.records()) == (None, [], [])
     assert "run_notes.jsonl" in caplog.text

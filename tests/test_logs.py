@@ -44,10 +44,10 @@ def test_a_run_tells_its_events_and_progress_as_objects_and_stdout_stays_one(
     # Each event is told as it stands in the run's file.
     [recorded] = (tmp_path / "data" / "results").glob("*/events.jsonl")
     kept = lines(recorded.read_text("utf-8"))
-    shared = [
-        {name: line[name] for name in row} for row, line in zip(kept, [e for e in told if e.get("run_id")], strict=True)
-    ]
-    assert shared == kept
+    said = [line for line in told if line.get("run_id")]
+    assert len(said) == len(kept)
+    for row in kept:  # threads that write at the same time may change places
+        assert any(row.items() <= line.items() for line in said), row
     progress = next(line for line in told if line.get("event") == "progress" and line["phase"] == "generate")
     assert {"done", "total", "rate", "seconds_left", "failed", "tokens", "cost_usd"} <= set(progress)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, cast
@@ -184,9 +185,11 @@ def _failure(_: Path) -> Run:
 def _api(folder: Path) -> Run:
     app = build_app(load_settings(data_dir=folder, retrieval_strategy="LEXICAL", provider="demo"))
     kb = app.kbs.add("m.md", MANUAL.encode()).kb_id
-    # One loop for all requests: Starlette's test client would start a thread for each.
+    # One loop for all requests: Starlette's test client would start a thread for each. It has a thread of its own,
+    # because the caller's may have a running loop already.
     server = build_server(app, "token")
     loop = asyncio.new_event_loop()
+    threading.Thread(target=loop.run_forever, daemon=True).start()
     headers = [(b"authorization", b"Bearer token"), (b"content-type", b"application/json"), (b"host", b"localhost")]
     scope = {
         "type": "http",
@@ -214,7 +217,7 @@ def _api(folder: Path) -> Run:
         async def send(message: Any) -> None:
             told.append(message)
 
-        loop.run_until_complete(server({**scope}, receive, send))
+        asyncio.run_coroutine_threadsafe(server({**scope}, receive, send), loop).result()
         expect(told[0]["status"] != 500, f"the server fails: {told[1]['body'][:300]!r}")
         if b"text/event-stream" not in str(told[0]["headers"]).encode():
             json.loads(b"".join(part.get("body", b"") for part in told[1:]))

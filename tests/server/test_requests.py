@@ -141,7 +141,7 @@ def test_content_may_be_null_and_in_parts_as_the_protocol_has_it(shared: Any) ->
     ]
     client.chat.completions.create(model=model, messages=messages)
     prompt = behind.requests[-1].messages[1].content
-    assert prompt.endswith("¿Cuántos días\nhay?")
+    assert "¿Cuántos días\nhay?" in prompt
     assert "No lo sé." in prompt
 
 

@@ -145,6 +145,7 @@ def _ragas(app: App, like: RunResult, foreign: str) -> str:
 def _unfinished(app: App, like: str, foreign: str) -> None:
     """Write a run that was stopped: a manifest alone."""
     manifest = json.loads((app.settings.results_dir / like / "manifest.json").read_text("utf-8"))
+    manifest.pop("format_version")
     made = RunManifest(**{**manifest, "run_id": "20260101_000001_stopped", "dataset": foreign, "strategy": foreign})
     RunFolder(Path(app.settings.results_dir), made.run_id).create(made)
     assert asdict(made)["dataset"] == foreign
