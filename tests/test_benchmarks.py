@@ -49,6 +49,7 @@ def test_a_section_that_another_one_names_is_found_for_a_question_about_both(set
     assert figures["hit@3"] >= 11 / 12
 
 
+@pytest.mark.slow
 @needs_hotpotqa
 def test_a_refit_gives_the_weights_of_the_file(tmp_path: Path) -> None:
     """The file is what the script writes, not what somebody tuned by hand."""

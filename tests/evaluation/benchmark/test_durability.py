@@ -114,6 +114,7 @@ def same(one: RunResult, other: RunResult) -> bool:
 # --- kill -9
 
 
+@pytest.mark.slow
 def test_killed_five_times_at_random_moments_a_run_is_what_an_unbroken_one_is(tmp_path: Path) -> None:
     report = script("chaos").chaos(tmp_path, kills=5, strategy="LEXICAL", queries=8, latency=0.1, warm=False)
     assert report.differences == []
@@ -546,6 +547,7 @@ def test_a_full_disk_is_exit_code_1_and_one_line(tmp_path: Path, stub: ModelStub
     assert "Traceback" not in "\n".join(said)
 
 
+@pytest.mark.slow
 def test_runs_of_two_processes_work_one_after_the_other_and_a_waiting_one_can_be_stopped(
     tmp_path: Path, stub: ModelStub
 ) -> None:
