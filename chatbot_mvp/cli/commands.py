@@ -15,6 +15,13 @@ cli = LazyGroup(
             "doctor": "Check the configuration, and which configured parts respond.",
         },
     ),
+    *lazy(
+        "chatbot_mvp.cli.gate:gate",
+        {
+            "gate": "Test whether today's code and configuration are worse than a baseline. "
+            "Exit code: 0 no, 3 yes, 4 cannot tell.",
+        },
+    ),
     LazyGroup(
         "benchmark",
         "Measure a retrieval strategy on a data set.",

@@ -11,6 +11,14 @@ import typer
 
 from chatbot_mvp import logs
 from chatbot_mvp.cli.common import EnvOption, JsonOption, VerboseOption, open_app, print_json
+from chatbot_mvp.cli.limits import (
+    FailUnderOption,
+    MaxDropOption,
+    drops_json,
+    levels_of,
+    report_drops,
+    report_levels,
+)
 from chatbot_mvp.cli.printing import print_plan, print_result
 from chatbot_mvp.cli.progress import ProgressLine
 from chatbot_mvp.cli.ragas import print_evaluation
@@ -55,12 +63,14 @@ def benchmark_run(
     export: Annotated[
         list[str] | None, typer.Option(metavar="FORMAT", help="Also write this format, as `export` does; repeatable")
     ] = None,
+    fail_under: FailUnderOption = None,
     as_json: JsonOption = False,
     verbose: VerboseOption = False,
 ) -> None:
     """Run a benchmark in the foreground. Ctrl-C stops it safely; ``resume`` continues it."""
     if unknown := [form for form in export or () if form not in FORMATS]:
         raise typer.BadParameter(f"{unknown[0]!r} is not a format; choose {', '.join(FORMATS)}", param_hint="--export")
+    levels = levels_of(fail_under)
     given = {
         "mteb_dataset_name": dataset,
         "retrieval_strategy": strategy,
@@ -85,6 +95,8 @@ def benchmark_run(
         for path in write_files(app.archive.export(result.run_id, form), folder):
             logs.say(f"written: {path}", logging.INFO)
     _print(result, as_json)
+    if levels:
+        raise typer.Exit(report_levels(result, levels))
 
 
 @benchmark.command("resume")
@@ -155,15 +167,26 @@ def benchmark_list(env: EnvOption = None, as_json: JsonOption = False) -> None:
 def benchmark_compare(
     run_ids: Annotated[list[str], typer.Argument(metavar="A B [C…]", help="Finished runs; the first is the base")],
     metric: Annotated[list[str] | None, typer.Option(help="Compare only this metric; may be repeated")] = None,
+    max_drop: MaxDropOption = None,
+    fail_under: FailUnderOption = None,
     env: EnvOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Compare runs over the same questions: differences with intervals and p-values, and the questions that changed."""
-    comparison = open_app(env).archive.compare(run_ids, metric or ())
+    """Compare runs over the same questions: differences with intervals and p-values, and the questions that changed.
+
+    ``--max-drop`` tests the given metrics, by default the main one, as ``gate`` does.
+    """
+    levels = levels_of(fail_under)
+    app = open_app(env)
+    comparison = app.archive.compare(run_ids, metric or ())
+    drops = [] if max_drop is None else app.gate.drop(run_ids, metric or (), max_drop)
     if as_json:
-        print_json(comparison.to_json())
+        print_json(comparison.to_json() | ({"drops": drops_json(drops)} if drops else {}))
     else:
         print(comparison_text(comparison))
+    codes = [report_drops(drops), *(report_levels(app.archive.run(run_id), levels) for run_id in run_ids[1:])]
+    if code := next((code for code in (3, 4) if code in codes), 0):
+        raise typer.Exit(code)
 
 
 @benchmark.command("export")

@@ -96,6 +96,13 @@
     │       ├── NothingToCompare
     │       ├── CorporaDiffer
     │       └── QuestionsDiffer
+    ├── GateError                   a comparison with a baseline file          (exit code 2)
+    │   ├── BaselineUnreadable
+    │   ├── BaselineNotWritten                                                 (exit code 1)
+    │   ├── BaselineQuestionsDiffer
+    │   ├── BaselineContentDiffers
+    │   ├── NothingToGate
+    │   └── GateSourceMissing
     ├── ProviderError               a provider could not serve a request       (exit code 1)
     │   ├── ProviderNotConfigured                                              (exit code 2)
     │   ├── ProviderKeyRefused
@@ -196,6 +203,15 @@ from chatbot_mvp.errors.documents import (
     UploadTooSlow as UploadTooSlow,
     UploadTypeUnsupported as UploadTypeUnsupported,
     UploadWrongSuffix as UploadWrongSuffix,
+)
+from chatbot_mvp.errors.gate import (
+    BaselineContentDiffers as BaselineContentDiffers,
+    BaselineNotWritten as BaselineNotWritten,
+    BaselineQuestionsDiffer as BaselineQuestionsDiffer,
+    BaselineUnreadable as BaselineUnreadable,
+    GateError as GateError,
+    GateSourceMissing as GateSourceMissing,
+    NothingToGate as NothingToGate,
 )
 from chatbot_mvp.errors.providers import (
     ProviderBadRequest as ProviderBadRequest,

@@ -140,6 +140,14 @@ class RunArchive:
         folder = RunFolder(self._live.current.results_dir, run_id)
         return self._results.get(folder.result_path, folder.result)
 
+    def compared(self, run_id: str) -> ComparedRun:
+        """Return a finished run with its manifest.
+
+        Raises:
+            RunNotFound, RunUnreadable
+        """
+        return ComparedRun(RunFolder(self._live.current.results_dir, run_id).manifest(), self.run(run_id))
+
     def compare(self, run_ids: Sequence[str], metrics: Sequence[str] = ()) -> Comparison:
         """Compare the first finished run with each of the others, by default by the metrics of ``COMPARED``.
 
@@ -147,7 +155,7 @@ class RunArchive:
             RunNotFound, RunUnreadable, NotComparable
             UnknownChoice: a metric that the runs do not have.
         """
-        return compare_runs([self._compared(run_id) for run_id in run_ids], metrics)
+        return compare_runs([self.compared(run_id) for run_id in run_ids], metrics)
 
     def export(self, run_id: str, form: str) -> Exported:
         """Export a finished run in a format of ``FORMATS``.
@@ -244,7 +252,7 @@ class RunArchive:
             RunNotFound, RunUnreadable, UnknownChoice
             DatasetError, DatasetChanged: the data set is missing or has changed.
         """
-        run = self._compared(run_id)
+        run = self.compared(run_id)
         if run.manifest.kind == RAGAS:
             raise UnknownChoice(kind="kind of run for this", found=RAGAS, legal="benchmark")
         recorded = self._live.current.with_recorded(run.manifest.settings_masked)
@@ -253,9 +261,6 @@ class RunArchive:
             raise DatasetChanged(name=dataset.name, run_id=run_id)
         files = {path.name: path.read_bytes() for path in self.files(run_id)}
         return FinishedRun(run.manifest, run.result, dataset, files)
-
-    def _compared(self, run_id: str) -> ComparedRun:
-        return ComparedRun(RunFolder(self._live.current.results_dir, run_id).manifest(), self.run(run_id))
 
     def _read_intervals(self, run_id: str) -> dict[str, Interval | None]:
         path = RunFolder(self._live.current.results_dir, run_id).result_path
