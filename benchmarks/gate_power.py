@@ -18,7 +18,7 @@ from functools import partial
 import numpy as np
 
 from chatbot_mvp.metrics.statistics.bootstrap import Floats
-from chatbot_mvp.metrics.statistics.noninferiority import deviation_of, power, tested
+from chatbot_mvp.metrics.statistics.noninferiority import deviation_of, gain_test, power
 from chatbot_mvp.metrics.statistics.significance import randomisation_p
 
 TOLERANCE = 0.02
@@ -79,7 +79,7 @@ def rates(case: Case, questions: int, drop: float, trials: int, seed: int = 11) 
     # As ``one_sided_p``, with one set of sign patterns for all trials.
     both = randomisation_p(gains, ties=1.0)
     p_values = np.where(gains.sum(axis=0) < 0, both / 2, 1 - both / 2)
-    verdicts = [tested(gains[:, trial], 0.0, TOLERANCE, float(p_values[trial])).verdict for trial in range(trials)]
+    verdicts = [gain_test(gains[:, trial], 0.0, TOLERANCE, float(p_values[trial])).verdict for trial in range(trials)]
     deviation = case.deviation(drop)
     return {
         "printed": round(power(questions, deviation, drop, TOLERANCE, case.step), 3),

@@ -118,9 +118,8 @@ def _print_saved(path: Path, saved: Baseline, as_json: bool) -> None:
             }
         )
         return
-    print(
-        f"{path}: {len(today.questions)} questions, {', '.join(today.metrics)}; tested by default: {', '.join(saved.gated)}"
-    )
+    print(f"{path}: {len(today.questions)} questions, {', '.join(today.metrics)}")
+    print(f"tested by default: {', '.join(saved.gated)}")
 
 
 def _print_power(before: Baseline, tolerance: float, as_json: bool) -> None:

@@ -22,7 +22,9 @@ FailUnderOption = Annotated[
 ]
 MaxDropOption = Annotated[
     float | None,
-    typer.Option(min=0, help="Exit code 3 if a run fell by more than this, 4 if the questions cannot tell"),
+    typer.Option(
+        min=0, help="Exit code 3 if --metric (by default the main one) fell by more, 4 if the questions cannot tell"
+    ),
 ]
 
 

@@ -172,10 +172,7 @@ def benchmark_compare(
     env: EnvOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Compare runs over the same questions: differences with intervals and p-values, and the questions that changed.
-
-    ``--max-drop`` tests the given metrics, by default the main one, as ``gate`` does.
-    """
+    """Compare runs over the same questions: differences with intervals and p-values, and the questions that changed."""
     levels = levels_of(fail_under)
     app = open_app(env)
     comparison = app.archive.compare(run_ids, metric or ())

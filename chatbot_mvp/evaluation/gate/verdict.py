@@ -10,7 +10,7 @@ import numpy as np
 
 from chatbot_mvp.errors import NothingToGate, UnknownChoice
 from chatbot_mvp.evaluation.gate.scores import Measured
-from chatbot_mvp.metrics.statistics.noninferiority import GainTest, Verdict, tested_gains
+from chatbot_mvp.metrics.statistics.noninferiority import GainTest, Verdict, gain_tests
 from chatbot_mvp.runs.comparison import QueryChange
 from chatbot_mvp.runs.known_metrics import METRICS
 
@@ -101,7 +101,7 @@ def judge(
     if not metrics:
         raise NothingToGate(path=name, reason="they share no scored metric")
     columns = [_Pairs.of(before, today, paired, metric) for metric in dict.fromkeys(metrics)]
-    tests = tested_gains([one.gains for one in columns], [one.noise for one in columns], tolerance)
+    tests = gain_tests([one.gains for one in columns], [one.noise for one in columns], tolerance)
     return GateReport(
         baseline=name,
         dataset=today.dataset,

@@ -58,7 +58,7 @@ class GainTest:
     """Number of questions that call the measured drop worse with that probability, if it is real; else None."""
 
 
-def tested_gains(gains: Sequence[Floats], noises: Sequence[float], tolerance: float) -> list[GainTest]:
+def gain_tests(gains: Sequence[Floats], noises: Sequence[float], tolerance: float) -> list[GainTest]:
     """Test the metrics of one gate.
 
     *worse*: the drop is significant (sign-flip randomisation, equal sums counted in full, Holm over the metrics) and
@@ -72,7 +72,7 @@ def tested_gains(gains: Sequence[Floats], noises: Sequence[float], tolerance: fl
         tolerance: the drop of the mean that is accepted, 0 or more.
     """
     corrected = holm([one_sided_p(values) for values in gains])
-    return [tested(values, noise, tolerance, p) for values, noise, p in zip(gains, noises, corrected, strict=True)]
+    return [gain_test(values, noise, tolerance, p) for values, noise, p in zip(gains, noises, corrected, strict=True)]
 
 
 def one_sided_p(gains: Floats) -> float | None:
@@ -140,8 +140,8 @@ def _distance(apart: Floats, shares: Floats, noise: float, count: int) -> float:
     return tilted(inside)[0]
 
 
-def tested(gains: Floats, noise: float, tolerance: float, p_worse: float | None) -> GainTest:
-    """Test one metric, as ``tested_gains`` does, with a p that is already corrected."""
+def gain_test(gains: Floats, noise: float, tolerance: float, p_worse: float | None) -> GainTest:
+    """Test one metric, as ``gain_tests`` does, with a p that is already corrected."""
     if p_worse is None:
         return GainTest("unclear", None, None, None, None, None, None, 0, None, None, None)
     mean, pairs = float(gains.mean()), len(gains)
