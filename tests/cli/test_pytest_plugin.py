@@ -64,7 +64,7 @@ def test_a_project_asserts_that_its_knowledge_base_is_not_worse(
     assert "Gate: " in done.stdout
     assert "useful: 1.0000 -> " in done.stdout
     assert "fell (" in done.stdout
-    assert f"{fallen}  1.000 -> 0.000  ¿" in done.stdout
+    assert f"{fallen}  1.000 -> 0.000  " in done.stdout
 
 
 def test_the_plugin_is_an_entry_point_and_loads_without_the_app(tmp_path: Path) -> None:
