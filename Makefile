@@ -6,10 +6,10 @@ PORT ?= 8501
 # Who may reach the server: only this machine. HOST=0.0.0.0 opens it; set ADMIN_PASSWORD first.
 HOST ?= 127.0.0.1
 
-.PHONY: run test test-all lint docs e2e lock clean
+.PHONY: run test test-all lint docs e2e lock nightly clean
 
 run: $(VENV)/.installed
-	$(BIN)/python -m streamlit run streamlit_app/Inicio.py --server.address $(HOST) --server.port $(PORT)
+	$(BIN)/python -m streamlit_app --server.address $(HOST) --server.port $(PORT)
 
 test: lint
 	$(BIN)/python -m pytest -n 3 --dist loadgroup -m "not slow"
@@ -22,6 +22,7 @@ lint: $(VENV)/.installed-dev
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/bandit --quiet --recursive --configfile pyproject.toml chatbot_mvp streamlit_app benchmarks
 	$(BIN)/python docs/generate_reference.py --check
 	$(BIN)/python benchmarks/write_settings.py --check
 
@@ -39,7 +40,7 @@ $(VENV)/bin/python:
 # compiled by importing it once.
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
 IMPORTED := chatbot_mvp.app, chatbot_mvp.cli.datasets, chatbot_mvp.cli.kb, chatbot_mvp.cli.operation, \
-	chatbot_mvp.cli.ragas, chatbot_mvp.cli.runs, chatbot_mvp.server.openai, altair, bs4, httpx, mammoth, markdownify, \
+	chatbot_mvp.cli.ragas, chatbot_mvp.cli.runs, chatbot_mvp.server.run, altair, bs4, httpx, mammoth, markdownify, \
 	ctranslate2, pandas, pyarrow.parquet, pypdf, streamlit.web.bootstrap, streamlit.web.cli, typer.rich_utils, uvicorn
 
 $(VENV)/.installed: requirements.txt | $(VENV)/bin/python
@@ -63,6 +64,19 @@ lock: $(VENV)/.installed-dev
 	$(PIP_COMPILE) --upgrade --strip-extras --all-extras --output-file $(VENV)/all-extras.txt pyproject.toml
 	$(PIP_COMPILE) --upgrade --no-strip-extras --constraint $(VENV)/all-extras.txt --generate-hashes \
 		--output-file requirements.txt pyproject.toml
+
+# What takes hours or needs the network: all tests, a million hostile inputs, known vulnerabilities, bill of materials.
+# Its tools are no extra of the project, so that `make lock` does not resolve them. All steps run, even if one fails.
+NIGHTLY := 'atheris>=3' 'cyclonedx-bom>=7' 'pip-audit>=2.9'
+nightly: lint
+	$(PIP_INSTALL) $(NIGHTLY)
+	failed=; \
+	HYPOTHESIS_EXAMPLES=150 $(BIN)/python -m pytest -n 3 --dist loadgroup || failed="$$failed tests"; \
+	$(BIN)/python benchmarks/supply_chain.py licences --check || failed="$$failed licences"; \
+	$(BIN)/python benchmarks/supply_chain.py sbom || failed="$$failed sbom"; \
+	$(BIN)/python benchmarks/supply_chain.py audit || failed="$$failed audit"; \
+	$(BIN)/python benchmarks/fuzz.py all --executions 1000000 || failed="$$failed fuzz"; \
+	test -z "$$failed" || { echo "nightly failed:$$failed"; exit 1; }
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache

@@ -12,8 +12,6 @@ COPIES = {
     "data/samples": "chatbot_mvp/data/samples",
     "data/env.example": "chatbot_mvp/data/env.example",
     "data/ragas_config.example.yaml": "chatbot_mvp/data/ragas_config.example.yaml",
-    # Streamlit reads it beside the script that it runs.
-    ".streamlit/config.toml": "streamlit_app/.streamlit/config.toml",
 }
 """File or folder of the checkout -> where an installed package has it."""
 

@@ -22,7 +22,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -247,7 +247,7 @@ def main() -> int:
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         report = chaos(Path(folder), arguments.kills, arguments.seed, arguments.strategy, latency=arguments.latency)
-    print(json.dumps(asdict(report), ensure_ascii=False) if arguments.json else report.table())
+    print(json.dumps(vars(report), ensure_ascii=False) if arguments.json else report.table())
     return int(bool(report.differences))
 
 

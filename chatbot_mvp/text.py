@@ -10,7 +10,7 @@ import re
 import unicodedata
 from collections.abc import Callable
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import Stemmer
 
@@ -41,8 +41,9 @@ STOP_WORDS: dict[str, frozenset[str]] = {
     ),
 }
 
-# Initials are one word: "U.S." is "us", not "u" and "s".
-_WORD = re.compile(r"(?:[^\W\d_]\.){2,}|[^\W_]+(?:['’][^\W_]+)*")
+# Initials are one word: "U.S." is "us", not "u" and "s". A run of more than 1,000 letters is split: it is no word of a
+# language (so ANALYSIS_VERSION did not change with this), and the stemmer takes quadratic time.
+_WORD = re.compile(r"(?:[^\W\d_]\.){2,500}|[^\W_]{1,1000}(?:['’][^\W_]{1,1000}){0,9}")
 # Possessive quantifiers and a lookbehind keep the match linear, even for a text that consists of dots.
 _SENTENCE_END = re.compile(r"(?<![.!?…])[.!?…]++[\"'»”’)\]]*+(?=\s)|\n\s*\n|\n(?=\s*(?:[-*+•]|\d+[.)])\s)")
 _ABBREVIATION = re.compile(
@@ -53,13 +54,38 @@ _ABBREVIATION = re.compile(
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]")
 
 
+_MOST_MARKS = 30
+"""Combining marks in a row, as in the Stream-Safe Text Format of Unicode (UAX 15)."""
+_MANY_MARKS = re.compile(r"[^\w\s\x00-\u02ff]{31,}")
+"""Where more marks may stand: marks are neither letters nor blanks."""
+
+
+def normalize(form: Literal["NFC", "NFKC", "NFKD"], text: str) -> str:
+    """Normalise a text in linear time. Combining marks behind the first 30 in a row are dropped.
+
+    Sorting the marks of a run takes quadratic time: 80,000 of them take five seconds.
+    """
+    if len(text) > _MOST_MARKS and not text.isascii():
+        text = _MANY_MARKS.sub(_fewer_marks, text)
+    return unicodedata.normalize(form, text)
+
+
+def _fewer_marks(found: re.Match[str]) -> str:
+    kept, marks = [], 0
+    for char in found.group():
+        marks = marks + 1 if unicodedata.combining(char) else 0
+        if marks <= _MOST_MARKS:
+            kept.append(char)
+    return "".join(kept)
+
+
 def fold(text: str) -> str:
     """Return ``text`` in lower case without accents or other combining marks ("Ñandú" becomes "nandu")."""
     return _without_accents(text.casefold())
 
 
 def _without_accents(text: str) -> str:
-    decomposed = unicodedata.normalize("NFKD", text)
+    decomposed = normalize("NFKD", text)
     if decomposed.isascii():
         return decomposed
     return _NOT_ASCII.sub(lambda found: "" if unicodedata.combining(found.group()) else found.group(), decomposed)
@@ -95,17 +121,17 @@ class Analyzer:
         """Return the terms of a text in order, without stop words."""
         word_of = self._word_of
         # The regular expression does not match a letter followed by a separate combining accent, so compose them.
-        composed = unicodedata.normalize("NFC", text)
+        composed = normalize("NFC", text)
         return [word.stem for found in _WORD.findall(composed) if not (word := word_of(found)).is_stop]
 
     def words(self, text: str) -> list[Word]:
         """Return all words of a text in order, stop words included."""
-        return [self._word_of(found) for found in _WORD.findall(unicodedata.normalize("NFC", text))]
+        return [self._word_of(found) for found in _WORD.findall(normalize("NFC", text))]
 
     def content_words(self, text: str) -> list[tuple[str, str]]:
         """Return (word as written, its term) for each word that is not a stop word, in order."""
         word_of = self._word_of
-        composed = unicodedata.normalize("NFC", text)
+        composed = normalize("NFC", text)
         return [(found, word.stem) for found in _WORD.findall(composed) if not (word := word_of(found)).is_stop]
 
 
@@ -119,7 +145,8 @@ def _word_function(language: str) -> Callable[[str], Word]:
     # and an LRU cache that is slightly too small would have evicted every word before its second use.
     @lru_cache(maxsize=500_000)
     def word_of(found: str) -> Word:
-        plain = unicodedata.normalize("NFKC", found).replace("’", "'").replace(".", "")
+        # One character can become eighteen: cut again for the stemmer.
+        plain = unicodedata.normalize("NFKC", found)[:1_000].replace("’", "'").replace(".", "")
         plain = plain.removesuffix("'s").removesuffix("'S")
         lowered = plain.lower()
         # Stem before removing accents: the Spanish suffix rules need them ("educación" and "educar").
@@ -162,13 +189,13 @@ def sentences(text: str) -> list[tuple[int, int]]:
 
 
 def _append_stripped(spans: list[tuple[int, int]], text: str, start: int, end: int) -> None:
-    while start < end and text[start].isspace():
-        start += 1
     while end > start and text[end - 1].isspace():
         end -= 1
-    if text.startswith("#", start, end) and (line_end := text.find("\n", start, end)) > 0:
+    while start < end:
+        if text[start].isspace():
+            start += 1
+            continue
         # A Markdown heading ends with its line.
-        spans.append((start, line_end))
-        _append_stripped(spans, text, line_end, end)
-    elif end > start:
-        spans.append((start, end))
+        line_end = text.find("\n", start, end) if text.startswith("#", start, end) else -1
+        spans.append((start, line_end if line_end > 0 else end))
+        start = spans[-1][1]

@@ -7,15 +7,18 @@ import streamlit as st
 from streamlit_app.home.tour import keep_tour
 from streamlit_app.shared.errors import begin_log, watch_errors
 from streamlit_app.shared.frame_style import frame_style
-from streamlit_app.shared.guard import sign_out_button
+from streamlit_app.shared.guard import require_known_host, sign_out_button
 from streamlit_app.shared.i18n import LANGUAGE_NAMES, choose_language, t
+from streamlit_app.shared.outside import stay_on_this_machine
 from streamlit_app.shared.session import keep_session
 from streamlit_app.shared.state import PAGES, get_app
 
+stay_on_this_machine()
 st.set_page_config(page_title="Chatbot MVP", page_icon="📚", layout="wide")
 watch_errors()
 begin_log(get_app().settings, str(get_app().settings.errors_log_path))
 language = choose_language(get_app().settings.ui_language)
+require_known_host()
 keep_session()
 keep_tour()
 frame_style()

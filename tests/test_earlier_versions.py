@@ -8,15 +8,19 @@ from __future__ import annotations
 
 import json
 import shutil
+import sqlite3
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from chatbot_mvp.app import App, build_app
-from chatbot_mvp.errors import RunUnreadable
+from chatbot_mvp.errors import CacheUnusable, ChatbotError, RunUnreadable
 from chatbot_mvp.exports.base import write_files
 from chatbot_mvp.exports.formats import FORMATS
+from chatbot_mvp.llm.reply_cache import ReplyCache
+from chatbot_mvp.runs.records import RunFolder
 from chatbot_mvp.runs.result import FORMAT_VERSION, result_json
 from chatbot_mvp.runs.search import RunFilter
 from chatbot_mvp.settings.model import load_settings
@@ -26,6 +30,7 @@ V0 = Path(__file__).parent / "fixtures" / "v0"
 ANSWERED, RETRIEVED = "20261122_014937_valle_multihop_LEXICAL", "20261122_014939_valle_multihop_LEXICAL"
 REPEATED, LABELLED = "20261122_014939_ragas_es_RAGAS", "20261122_014939_judge_es_RAGAS"
 RUNS = (ANSWERED, RETRIEVED, REPEATED, LABELLED)
+UPLOADED = "20261122T104802310432-upload-ff52dc"
 KB, SESSION = "politica-empresa-884073e7", "2292c0704e92d59ac1678d33cc73201b"
 
 
@@ -90,7 +95,7 @@ def test_looking_at_everything_changes_no_file(app: App, data: Path) -> None:
 
 def test_runs_are_found_ranked_and_evaluated(app: App) -> None:
     runs, damaged = app.archive.runs()
-    assert (sorted(run.run_id for run in runs), damaged) == (sorted(RUNS), 0)
+    assert (sorted(run.run_id for run in runs), damaged) == (sorted(RUNS), [])
     assert [run.run_id for run in app.archive.search(RunFilter(tags=("línea base",)))] == [ANSWERED]
     assert app.archive.notes()[ANSWERED].note == "Con respuestas."
     [field] = [field for field in app.archive.fields() if field.dataset == "valle_multihop"]
@@ -140,6 +145,114 @@ def test_a_knowledge_base_its_conversation_and_its_questions_open(app: App) -> N
     assert (questions.name, len(questions.kept)) == ("Primeras", 6)
     [result] = app.kb_evaluation.results(KB)
     assert app.kb_evaluation.result(KB, result.result_id).rows == result.rows
+
+
+KINDS = (
+    *("app_settings.json", "run_presets.json", "run_notes.jsonl", "submissions.jsonl"),
+    *("kb/*/kb.json", "kb/*/files.json", "kb/*/source.txt", "kb/*/questions.jsonl"),
+    *("kb/*/evaluation/sets/*.json", "kb/*/evaluation/results/*.json", "conversations/*/*.jsonl"),
+    *("results/*/manifest.json", "results/*/records.jsonl", "results/*/events.jsonl", "results/*/*_RAGAS.json"),
+    *("results/*/*_LEXICAL.json", "kb_jobs/*.json", "kb_jobs/*.files", "kb_evaluation_jobs/*.json"),
+    *("logs/retrieval_metrics.jsonl", "cache/replies.sqlite"),
+)
+
+
+def test_there_is_a_file_of_every_kind_and_none_has_a_version() -> None:
+    assert [kind for kind in KINDS if not list((V0 / "data").glob(kind))] == []
+    texts = [path for path in (V0 / "data").rglob("*.json*") if path.is_file()]
+    assert [path.name for path in texts if b"format_version" in path.read_bytes()] == []
+
+
+def test_jobs_and_cached_replies_are_found(app: App) -> None:
+    upload = app.uploads.upload(UPLOADED)
+    assert upload is not None
+    assert (upload.job.state, upload.kb_id, [file.stage for file in upload.files]) == ("done", KB, ["indexed"])
+    [proposed] = app.kb_evaluation.jobs(KB)
+    assert (proposed.kind, proposed.status.state) == ("propose", "done")
+    reply = ReplyCache(app.settings.reply_cache_path).get(b"1" * 32)
+    assert reply is not None
+    assert reply.text == "Veintitrés días."
+
+
+def test_what_is_written_again_carries_a_version_and_keeps_the_rest(app: App, data: Path) -> None:
+    app.live.change("retrieval_k", 9)
+    app.presets.save("Nueva", {"retrieval_k": 3})
+    app.kbs.store.rename(KB, "Política")
+    [questions] = app.kb_evaluation.sets(KB)
+    app.kb_evaluation.save(questions)
+    app.archive.tag(ANSWERED, add=["otra"])
+    written = (
+        *("app_settings.json", "run_presets.json", f"kb/{KB}/kb.json"),
+        f"kb/{KB}/evaluation/sets/{questions.set_id}.json",
+    )
+    for name in written:
+        before, after = (json.loads((folder / name).read_text("utf-8")) for folder in (V0 / "data", data))
+        assert after["format_version"] == 1
+        assert before.keys() - after.keys() == set()
+    again = build_app(load_settings(data_dir=data))
+    assert (again.settings.kb_top_k, again.settings.retrieval_k) == (4, 9)
+    assert {preset.name for preset in again.presets.all() if preset.own} == {"Dos pasajes", "Nueva"}
+    assert again.kbs.store.record(KB).kb_name == "Política"
+    assert again.archive.notes()[ANSWERED].tags[-1] == "otra"
+    assert again.archive.notes()[ANSWERED].note == "Con respuestas."
+
+
+def _later(path: Path) -> None:
+    """Turn a file into one of a later version."""
+    first, _, rest = path.read_text("utf-8").partition("{")
+    path.write_text(f'{first}{{"format_version": 99, {rest}', "utf-8")
+
+
+def _refused(work: Callable[[], object]) -> str:
+    with pytest.raises(ChatbotError) as raised:
+        work()
+    return str(raised.value)
+
+
+def test_a_file_of_a_later_version_is_refused_by_name_and_stays_as_it_is(app: App, data: Path) -> None:
+    [conversation] = app.chat.conversations(SESSION, KB)
+    [questions] = app.kb_evaluation.sets(KB)
+    place = (SESSION, conversation.conversation_id)
+    later: dict[str, Callable[[], object]] = {
+        "app_settings.json": lambda: build_app(load_settings(data_dir=data)),
+        "run_presets.json": lambda: app.presets.save("x", {}),
+        f"kb/{KB}/evaluation/sets/{questions.set_id}.json": lambda: app.kb_evaluation.save(questions),
+        f"conversations/{SESSION}/{conversation.conversation_id}.jsonl": lambda: app.chat.conversation(*place),
+        f"results/{RETRIEVED}/manifest.json": lambda: RunFolder(data / "results", RETRIEVED).manifest(),
+        f"results/{RETRIEVED}/{RETRIEVED}.json": lambda: app.archive.run(RETRIEVED),
+        f"kb/{KB}/kb.json": lambda: app.kbs.store.rename(KB, "x"),
+    }
+    for name, work in later.items():
+        _later(data / name)
+        content = (data / name).read_bytes()
+        text = _refused(work)
+        assert "99" in text, name
+        assert "up to" in text, name
+        assert (data / name).read_bytes() == content, name
+
+
+def test_other_files_of_a_later_version_are_left_out_and_stay(
+    app: App, data: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    names = (
+        "run_notes.jsonl",
+        "submissions.jsonl",
+        f"kb/{KB}/kb.json",
+        *(str(path.relative_to(data)) for path in data.glob("kb_*jobs/*.json")),
+    )
+    for name in names:
+        _later(data / name)
+    contents = {name: (data / name).read_bytes() for name in names}
+    runs, unreadable = app.archive.runs()
+    assert (len(runs), unreadable) == (len(RUNS) - 1, 1)
+    assert not app.archive.notes() or ANSWERED not in app.archive.notes() or not app.archive.notes()[ANSWERED].tags
+    assert (app.uploads.upload(UPLOADED), app.kb_evaluation.jobs(KB), app.kbs.records()) == (None, [], [])
+    assert "run_notes.jsonl" in caplog.text
+    assert {name: (data / name).read_bytes() for name in names} == contents
+    with sqlite3.connect(app.settings.reply_cache_path) as cache:
+        cache.execute("PRAGMA user_version=99")
+    with pytest.raises(CacheUnusable, match=r"later version.*99"):
+        ReplyCache(app.settings.reply_cache_path).get(b"1" * 32)
 
 
 def test_settings_and_presets_are_in_effect(app: App) -> None:

@@ -10,13 +10,21 @@ import pytest
 from chatbot_mvp import errors
 from chatbot_mvp.errors import ChatbotError, all_errors
 
-EXIT_CODES = {"ConfigurationError": 2, "DatasetError": 2, "UploadError": 2, "KbNotFound": 2, "KbUnreadable": 1}
-EXIT_CODES |= {"ConversationNotFound": 2, "ProviderError": 1, "ProviderNotConfigured": 2}
+EXIT_CODES = {
+    "ConfigurationError": 2,
+    "DatasetError": 2,
+    "UploadError": 2,
+    "KbNotFound": 2,
+    "KbUnreadable": 1,
+    "KbNotWritten": 1,
+}
+EXIT_CODES |= {"KbNotWritten": 1, "ConversationNotFound": 2, "ProviderError": 1, "ProviderNotConfigured": 2}
 EXIT_CODES |= {"DownloadFailed": 1, "StorageError": 1} | dict.fromkeys(
     (f"Storage{name}" for name in ("NotConfigured", "KeyUnknown", "SecretWrong", "Denied", "BucketMissing")), 2
 )
 EXIT_CODES |= {"CacheUnusable": 1, "RunError": 1, "RunNotFound": 2, "NotComparable": 2, "ImportRefused": 2}
-EXIT_CODES |= {"GateError": 2, "BaselineNotWritten": 1}
+EXIT_CODES |= {"GateError": 2}
+EXIT_CODES |= {"NothingToScore": 5, "NothingScored": 5, "AddressUnavailable": 1, "FileError": 1}
 EXIT_CODES |= {"RunStopped": 130, "NothingToEvaluate": 2, "SignInError": 1, "KbEvaluationError": 2}
 """As the tree in the module's docstring states them; the nearest ancestor in it counts."""
 
@@ -60,3 +68,13 @@ def test_the_tree_in_the_docstring_names_every_class() -> None:
         name for name, value in vars(errors).items() if isinstance(value, type) and issubclass(value, ChatbotError)
     }
     assert defined - drawn == set()
+
+
+@by_name
+def test_the_hint_is_the_next_step_without_what_failed(cls: type[ChatbotError]) -> None:
+    """A value with a full stop in it does not move the border between the two."""
+    error = cls(**{name: f"{name}. And more" for name in placeholders(cls)})
+    assert str(error).endswith(error.hint)
+    # The reason of a failed pilot is a sentence of its own, after which its text goes on.
+    assert error.hint[:1].isupper() or cls.code == "pilot_failed"
+    assert len(error.hint) < len(str(error))

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chatbot_mvp.documents.chunking import chunk_document
-from chatbot_mvp.text import LANGUAGES, STOP_WORDS, Analyzer, detect_language, fold, sentences
+from chatbot_mvp.text import LANGUAGES, STOP_WORDS, Analyzer, detect_language, fold, normalize, sentences
 from chatbot_mvp.types import Document
 
 ANY_TEXT = st.text(max_size=400)
@@ -181,3 +181,16 @@ def test_sentences_of_any_text_are_ordered_trimmed_and_lose_nothing(text: str) -
         assert not text[behind:start].strip()
         behind = end
     assert not text[behind:].strip()
+
+
+def test_any_number_of_heading_lines_are_sentences_of_their_own() -> None:
+    text = "# uno\n" * 3_000 + "Fin del texto"
+    assert len(sentences(text)) == 3_001
+    assert sentences("# a\n## b \n c") == [(0, 3), (4, 9), (11, 12)]
+
+
+def test_a_run_of_combining_marks_is_cut_and_takes_no_time() -> None:
+    assert normalize("NFC", "n\u0303" * 50) == "ñ" * 50
+    assert normalize("NFC", "a" + "\u0327\u0301" * 40_000 + "b") == normalize("NFC", "a" + "\u0327\u0301" * 15 + "b")
+    assert normalize("NFC", "☀" * 100 + "é") == "☀" * 100 + "é"
+    assert fold("a" + "\u0327\u0301" * 40_000) == "a"

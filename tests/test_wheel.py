@@ -59,9 +59,7 @@ def test_samples_examples_and_pages_are_in_the_wheel(unpacked: Path) -> None:
         *("env.example", "ragas_config.example.yaml"),
     }
     pages = PROJECT_ROOT / "streamlit_app"
-    assert {name for name in files(pages) if "__pycache__" not in name} | {".streamlit/config.toml"} == files(
-        unpacked / "streamlit_app"
-    )
+    assert {name for name in files(pages) if "__pycache__" not in name} == files(unpacked / "streamlit_app")
     assert {path.name for path in unpacked.iterdir() if not path.name.endswith(".dist-info")} == {
         *("chatbot_mvp", "streamlit_app"),
     }

@@ -45,9 +45,9 @@ class Answer:
 
     text: str
     sources: tuple[Source, ...]
-    """The cited passages; empty if the answer is not from the knowledge base."""
+    """The cited passages; empty for a fixed reply and for an answer without passages."""
     statements: tuple[Statement, ...]
-    """Its sentences with their support; empty if the answer is not from the knowledge base."""
+    """Its sentences with their support; empty for a fixed reply and for an answer without passages."""
     mode: Mode
     search: Search
     decision: Decision
@@ -61,7 +61,7 @@ class Answer:
     nearest: Nearest | None
     """The passages that stand nearest to the question; None unless the outcome is "nearest" in strict mode."""
     from_kb: bool
-    """False for a model's own answer and for a fixed reply."""
+    """True if the passages support at least one sentence; False for a model's own answer and for a fixed reply."""
     failure: Failure | None
     """The provider's failure, after which the fallback answered; None if the provider answered."""
     fingerprint: str

@@ -63,11 +63,14 @@ class Answering:
         context: UserContext | None = None,
         history: Sequence[PastTurn] = (),
         streamed: bool = True,
+        hold: bool = False,
     ) -> AnswerStream:
         """Answer as ``ask``, as a stream of events: the passages found, pieces of text, at last the whole answer.
 
         Args:
             streamed: whether the model is asked for its text piece by piece.
+            hold: for readers that cannot take words back: the pieces of a strict answer wait until the passages support
+                one of its sentences.
 
         Raises:
             KbNotFound, KbUnreadable, InvalidSetting
@@ -83,6 +86,7 @@ class Answering:
             fallback=self._fallback,
             settings=self._live.current,
             streamed=streamed,
+            hold=hold,
             done=lambda answer: self._metrics.append(kb_id, question, answer, self._model.name),
         )
 

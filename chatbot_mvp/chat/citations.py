@@ -12,8 +12,10 @@ from chatbot_mvp.types import Chunk
 
 _MARK = re.compile(r"\[(\d{1,2})\]")
 _MARK_LIST = re.compile(r"\[(\d{1,2}(?:\s*[,;]\s*\d{1,2})+)\]")
-_ANY_MARK = re.compile(r"[ \t]*\[(\d{1,3})\]")
-_LOOSE_MARK = re.compile(r"(?:[ \t]+|(?<![\w`\])]))\[\d{1,3}\]")
+# Blanks match from their first one only, which keeps the search linear in a long run of them.
+_ANY_MARK = re.compile(r"(?<![ \t])[ \t]*+\[(\d{1,3})\]")
+_LOOSE_MARK = re.compile(r"(?:(?<![ \t])[ \t]++|(?<![\w`\])]))\[\d{1,3}\]")
+_MARKS = re.compile(r"(?:(?<!\s)\s*+\[\d{1,2}\])+")
 _CODE = re.compile(r"(```.*?(?:```|\Z)|`[^`\n]*`)", re.S)
 _MIN_SHARE = 0.5
 """A passage's sentence is highlighted if it has at least this share of the terms of the answer's sentence."""
@@ -72,7 +74,7 @@ def _statements(answer: str) -> list[tuple[str, list[int]]]:
     """Split the answer at its citation marks into (text before the marks, cited numbers)."""
     pieces: list[tuple[str, list[int]]] = []
     position = 0
-    for match in re.finditer(r"(?:\s*\[\d{1,2}\])+", answer):
+    for match in _MARKS.finditer(answer):
         numbers = [int(number) for number in _MARK.findall(match.group())]
         # If the mark precedes the full stop, the full stop does not belong to the next piece.
         pieces.append((answer[position : match.start()].lstrip(" .,;:!?…\n\t").rstrip(), numbers))

@@ -18,6 +18,7 @@ _KNOBS = (
     "kb_min_evidence",
     "kb_doubt_evidence",
     "chat_max_tokens",
+    "llm_temperature",
 )
 
 
@@ -40,6 +41,10 @@ class UserContext:
     """Evidence from which a model is asked in case of doubt, 0-1."""
     chat_max_tokens: int | None = None
     """Token limit of the answer. 0 means LLM_MAX_TOKENS, or 700 with groq and a knowledge base."""
+    llm_temperature: float | None = None
+    """Randomness of the answer, 0-2."""
+    seed: int | None = None
+    """Seed of the answer, for providers that have one; None leaves it to the provider."""
     retrieval: OtherSearch = ()
     """Search settings that differ from the defaults. The options above take precedence."""
 
@@ -56,6 +61,7 @@ class UserContext:
             kb_min_evidence=settings.kb_min_evidence,
             kb_doubt_evidence=settings.kb_doubt_evidence,
             chat_max_tokens=settings.chat_max_tokens,
+            llm_temperature=settings.llm_temperature,
         )
 
     def beyond(self, defaults: UserContext) -> UserContext:

@@ -6,24 +6,30 @@ Lines by ``type``: ``conversation`` (first line), then for each turn ``question`
 
 from __future__ import annotations
 
+import logging
 import re
 import secrets
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import timedelta
 from pathlib import Path
 from typing import Any, Literal
 
 from chatbot_mvp.chat.answer import Failure
+from chatbot_mvp.chat.context import MODES
 from chatbot_mvp.chat.prompting import PastTurn
 from chatbot_mvp.chat.records import AnswerRecord
 from chatbot_mvp.chat.relevance import OUTCOMES
-from chatbot_mvp.errors import ConversationNotFound
-from chatbot_mvp.storage.clock import utc_now
+from chatbot_mvp.errors import ConversationNotFound, FileOfLaterVersion
+from chatbot_mvp.storage.clock import now, utc_now
+from chatbot_mvp.storage.files import naming
+from chatbot_mvp.storage.json_object import VERSION, known_version
 from chatbot_mvp.storage.jsonl import append_lines, parsed_lines
 from chatbot_mvp.storage.lru import BoundedCache
 
+_log = logging.getLogger(__name__)
+_FORMAT = 1
 _SESSION = re.compile(r"[0-9a-z]{16,64}")
 _CONVERSATION = re.compile(r"[0-9a-z-]{8,64}")
 
@@ -112,22 +118,24 @@ def is_session(name: str) -> bool:
 
 
 class ConversationStore:
-    """Reads and appends conversations. Safe for several threads; each conversation must be written by one process."""
+    """Reads and appends conversations. Safe for several threads and processes."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
-        self._read: BoundedCache[Path, tuple[int, Conversation]] = BoundedCache(256)
-        """Cache: path -> (file size, conversation). A page reads its conversation on every rerun."""
+        self._read: BoundedCache[Path, tuple[tuple[int, int], Conversation]] = BoundedCache(256)
+        """Cache: path -> (time of the last change and size of the file, conversation). A page reads its conversation
+        on every rerun."""
 
     def start(self, session: str, kb_id: str, kb_name: str) -> str:
         """Start a conversation and return its id. Ids sort by time.
 
         Raises:
             ConversationNotFound: ``session`` is not a session name.
+            FileNotWritten: the disk is full or not writable.
         """
-        now = datetime.now(UTC)
-        conversation_id = f"{now:%Y%m%d-%H%M%S}-{now.microsecond // 1_000:03d}-{secrets.token_hex(3)}"
-        entry = {"type": "conversation", "kb_id": kb_id, "kb_name": kb_name, "at": utc_now()}
+        at = now(timedelta(milliseconds=1))
+        conversation_id = f"{at:%Y%m%d-%H%M%S}-{at.microsecond // 1_000:03d}-{secrets.token_hex(3)}"
+        entry = {"type": "conversation", VERSION: _FORMAT, "kb_id": kb_id, "kb_name": kb_name, "at": utc_now()}
         self.append(session, conversation_id, entry)
         return conversation_id
 
@@ -136,28 +144,34 @@ class ConversationStore:
 
         Raises:
             ConversationNotFound: a name has an illegal form.
+            FileNotWritten: the disk is full or not writable; earlier lines stay.
         """
         path = self._path(session, conversation_id)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        append_lines(path, [entry], sync=durable)
+        with naming(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            append_lines(path, [entry], sync=durable)
 
     def load(self, session: str, conversation_id: str) -> Conversation:
         """Read a conversation.
 
         Raises:
             ConversationNotFound: there is no such conversation.
+            FileOfLaterVersion
         """
         path = self._path(session, conversation_id)
         try:
-            size = path.stat().st_size
+            found = path.stat()
+            stamp = (found.st_mtime_ns, found.st_size)
             kept = self._read.get(path)
-            if kept and kept[0] == size:
+            if kept and kept[0] == stamp:
                 return kept[1]
-            rows, damaged = parsed_lines(path.read_bytes()[:size])
+            rows, damaged = parsed_lines(path.read_bytes()[: found.st_size])
         except OSError as error:
             raise ConversationNotFound(conversation_id=conversation_id) from error
+        if rows:
+            known_version(rows[0], path, _FORMAT)
         conversation = _folded(Conversation(session, conversation_id, "", "", "", damaged=damaged), rows)
-        self._read.put(path, (size, conversation))
+        self._read.put(path, (stamp, conversation))
         return conversation
 
     def open(self, session: str, conversation_id: str) -> OpenConversation:
@@ -169,11 +183,22 @@ class ConversationStore:
         return OpenConversation(self, session, conversation_id, self.load(session, conversation_id).kb_id)
 
     def list(self, session: str, kb_id: str) -> list[Conversation]:
-        """List a session's conversations with a knowledge base, newest first; empty for an illegal session name."""
+        """List a session's conversations with a knowledge base, newest first; empty for an illegal session name.
+
+        Files that are no conversation, or that a later version wrote, are left out.
+        """
         if not is_session(session):
             return []
-        found = [self.load(session, path.stem) for path in sorted((self._root / session).glob("*.jsonl"), reverse=True)]
-        return [conversation for conversation in found if conversation.kb_id == kb_id]
+        found = []
+        for path in sorted((self._root / session).glob("*.jsonl"), reverse=True):
+            try:
+                conversation = self.load(session, path.stem)
+            except (ConversationNotFound, FileOfLaterVersion) as error:
+                _log.warning("%s", error)
+                continue
+            if conversation.kb_id == kb_id:
+                found.append(conversation)
+        return found
 
     def delete(self, session: str, conversation_id: str) -> None:
         """Delete a conversation. Does nothing if it does not exist.
@@ -219,14 +244,14 @@ def _folded(conversation: Conversation, rows: list[dict[str, Any]]) -> Conversat
     for entry in rows:
         try:
             if entry["type"] == "conversation":
-                conversation = replace(
-                    conversation, kb_id=entry["kb_id"], kb_name=entry["kb_name"], started_at=entry["at"]
-                )
+                kb_id, kb_name, at = _texts(entry, "kb_id", "kb_name", "at")
+                conversation = replace(conversation, kb_id=kb_id, kb_name=kb_name, started_at=at)
             elif entry["type"] == "question":
-                turns[entry["turn"]] = Turn(entry["turn"], entry["question"], entry["mode"], entry["at"])
+                turn_id, question, mode, at = _texts(entry, "turn", "question", "mode", "at")
+                turns[turn_id] = Turn(turn_id, question, _mode(mode), at)
             else:
                 turns[entry["turn"]] = _next(turns[entry["turn"]], entry)
-        except (ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError, AttributeError):
             damaged += 1
     return replace(conversation, turns=tuple(turns.values()), damaged=damaged)
 
@@ -240,7 +265,26 @@ def _next(turn: Turn, entry: Mapping[str, Any]) -> Turn:
         answer = AnswerRecord.from_json(entry["answer"])
         return replace(turn, state="done", text=answer.text, answer=answer)
     if entry["type"] == "failed":
-        return replace(turn, state="failed", failure=Failure(**entry["failure"]))
+        failure = entry["failure"]
+        code, message = _texts(failure, "code", "message")
+        params = {str(name): str(value) for name, value in failure["params"].items()}
+        return replace(turn, state="failed", failure=Failure(code, message, params))
     if entry["type"] == "feedback":
-        return replace(turn, feedback=Feedback(entry["good"], entry["note"]))
+        [note] = _texts(entry, "note")
+        if not isinstance(entry["good"], bool):
+            raise TypeError("good")
+        return replace(turn, feedback=Feedback(entry["good"], note))
     raise ValueError(f"a line of type {entry['type']!r}")
+
+
+def _texts(entry: Mapping[str, Any], *names: str) -> list[str]:
+    for name in names:
+        if not isinstance(entry[name], str):
+            raise TypeError(name)
+    return [entry[name] for name in names]
+
+
+def _mode(mode: str) -> str:
+    if mode not in MODES:
+        raise ValueError(f"a question in the mode {mode!r}")
+    return mode

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-import threading
 from pathlib import Path
 from typing import Literal
 
 from chatbot_mvp.chat.conversations import Turn
-from chatbot_mvp.storage.jsonl import append_lines
+from chatbot_mvp.storage.files import naming
+from chatbot_mvp.storage.jsonl import Rows, append_chosen
 
 Kind = Literal["answerable", "near", "far"]
 KINDS: tuple[Kind, ...] = ("answerable", "near", "far")
-
-_lock = threading.Lock()
 
 
 def add_question(path: Path, turn: Turn, kind: Kind | None, answer: str = "") -> bool:
@@ -26,6 +24,9 @@ def add_question(path: Path, turn: Turn, kind: Kind | None, answer: str = "") ->
 
     Returns:
         False if the file already has the question, and is therefore unchanged.
+
+    Raises:
+        FileNotWritten: the disk is full or not writable; the file stays as it was.
     """
     searched = turn.answer.search_query if turn.answer else ""
     question = " ".join((searched or turn.question).split())
@@ -38,10 +39,14 @@ def add_question(path: Path, turn: Turn, kind: Kind | None, answer: str = "") ->
     if turn.answer:
         entry["outcome"] = turn.answer.outcome
     entry |= {"note": turn.feedback.note if turn.feedback else "", "asked_at": turn.asked_at}
-    with _lock:
-        before = path.read_text("utf-8") if path.is_file() else ""
-        if f'"id": "{question_id}"' in before:
-            return False
+    added = False
+
+    def choose(present: Rows) -> Rows:
+        nonlocal added
+        added = all(row.get("id") != question_id for row in present)
+        return [entry] if added else []
+
+    with naming(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-        append_lines(path, [entry])
-    return True
+        append_chosen(path, choose)
+    return added

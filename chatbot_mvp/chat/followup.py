@@ -9,6 +9,7 @@ from typing import Literal
 from chatbot_mvp.chat.prompting import PastTurn, rewrite_messages
 from chatbot_mvp.errors import ConfigurationError, ProviderError
 from chatbot_mvp.llm.base import ChatModel, ChatOptions, ChatRequest
+from chatbot_mvp.prompting.fence import from_data
 from chatbot_mvp.retrieval.pipeline import Pipeline
 from chatbot_mvp.retrieval.stages.evidence import covered_share
 from chatbot_mvp.retrieval.trace import RetrievalTrace
@@ -101,5 +102,5 @@ def _rewritten(question: str, history: Sequence[PastTurn], model: ChatModel, pip
         reply = model.complete(ChatRequest(messages, ChatOptions(max_tokens=_REPLY_TOKENS))).text
     except (ProviderError, ConfigurationError):
         return ""
-    lines = [line.strip() for line in reply.splitlines() if line.strip()]
+    lines = [line.strip() for line in from_data(reply).splitlines() if line.strip()]
     return lines[0][:_MAX_CHARS] if lines else ""

@@ -10,6 +10,7 @@ from typing import Any
 from chatbot_mvp.chat.answer import Answer
 from chatbot_mvp.retrieval.trace import RetrievalTrace
 from chatbot_mvp.storage.clock import utc_now
+from chatbot_mvp.storage.json_object import VERSION
 from chatbot_mvp.storage.jsonl import append_lines
 from chatbot_mvp.text import fold
 
@@ -32,13 +33,14 @@ class MetricsLog:
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
             append_lines(self._path, [entry], sync=False)
-        except OSError as error:
+        except (OSError, ValueError) as error:
             log.warning("the metrics of a question could not be written to %s: %s", self._path, error)
 
     def _entry(self, kb_id: str, question: str, answer: Answer, model_name: str) -> dict[str, Any]:
         trace, decision = answer.trace, answer.decision
         reranked = trace.hits_before_rerank is not None
         entry = {
+            VERSION: 1,
             "timestamp": utc_now(),
             "query_hash": hashlib.sha256(fold(question).encode("utf-8", "replace")).hexdigest()[:16],
             "kb_id": kb_id,

@@ -75,7 +75,7 @@ def grounded_messages(
     data = numbered_passages(passages)
     fence = fence_name(data, question)
     user = texts["grounded_user"].format(
-        fence=fence, passages=data, conversation=_conversation(history, texts, fence), question=question
+        fence=fence, passages=data, conversation=_conversation(history, texts, fence), question=as_data(question)
     )
     system = texts["grounded_system"].format(fence=fence, no_evidence=texts["no_evidence"])
     return Message("system", system.strip()), Message("user", user.strip())
@@ -85,7 +85,8 @@ def open_messages(question: str, language: str, history: Sequence[PastTurn] = ()
     """Build the prompt for an answer without the knowledge base."""
     texts = PROMPTS.texts(language)
     fence = fence_name(question, *(turn.answer for turn in history))
-    user = texts["open_user"].format(conversation=_conversation(history, texts, fence), question=question)
+    conversation = _conversation(history, texts, fence)
+    user = texts["open_user"].format(fence=fence, conversation=conversation, question=as_data(question))
     return Message("system", texts["open_system"].format(fence=fence).strip()), Message("user", user.strip())
 
 
@@ -94,7 +95,7 @@ def relevance_messages(question: str, passages: Sequence[Chunk], language: str) 
     texts = PROMPTS.texts(language)
     data = numbered_passages(passages)
     fence = fence_name(data, question, "relevance")
-    user = texts["grounded_user"].format(fence=fence, passages=data, conversation="", question=question)
+    user = texts["grounded_user"].format(fence=fence, passages=data, conversation="", question=as_data(question))
     return Message("system", texts["relevance_system"].format(fence=fence).strip()), Message("user", user.strip())
 
 
@@ -102,7 +103,8 @@ def rewrite_messages(question: str, language: str, history: Sequence[PastTurn]) 
     """Build the prompt that asks to rewrite a follow-up question so that it stands alone."""
     texts = PROMPTS.texts(language)
     fence = fence_name(question, *(turn.answer for turn in history), "rewrite")
-    user = texts["open_user"].format(conversation=_conversation(history, texts, fence), question=question)
+    conversation = _conversation(history, texts, fence)
+    user = texts["open_user"].format(fence=fence, conversation=conversation, question=as_data(question))
     return Message("system", texts["rewrite_system"].format(fence=fence).strip()), Message("user", user.strip())
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from chatbot_mvp.chat.answer import Answer, Failure
 from chatbot_mvp.chat.citations import Source
+from chatbot_mvp.chat.context import Mode
 from chatbot_mvp.chat.nearest import Nearest, Suggestion
+from chatbot_mvp.chat.record_check import require_types
 from chatbot_mvp.chat.relevance import Outcome
 from chatbot_mvp.chat.verification import Statement
 from chatbot_mvp.retrieval.stages.kb_score import KbScore, score_parts
@@ -26,7 +28,7 @@ class AnswerRecord:
     text: str
     sources: tuple[Source, ...]
     statements: tuple[Statement, ...]
-    mode: str
+    mode: Mode
     abstained: bool
     from_kb: bool
     failure: Failure | None
@@ -41,7 +43,7 @@ class AnswerRecord:
     """The query that was searched if it was not the question itself, else ""."""
     search_how: str
     seconds: float
-    usage: Mapping[str, Any] = field(default_factory=dict)
+    usage: Mapping[str, int | float | None] = field(default_factory=dict)
     """prompt_tokens, completion_tokens, cost_usd; None if unknown."""
     vectors_share: float | None = None
     debug: Mapping[str, Any] = field(default_factory=dict)
@@ -92,12 +94,12 @@ class AnswerRecord:
         """Read the values of ``as_json``.
 
         Raises:
-            TypeError, KeyError, ValueError: the value has another form.
+            TypeError, KeyError, ValueError, AttributeError: the value has another form.
         """
         failure = value["failure"]
         # Earlier versions knew no outcomes. They judged no topic, so what they did not answer was not refused for it.
         outcome = "nearest" if value["abstained"] else "answered"
-        return cls(
+        record = cls(
             **{
                 "outcome": outcome,
                 **value,
@@ -109,6 +111,8 @@ class AnswerRecord:
                 "nearest": _nearest(value["nearest"]) if value.get("nearest") else None,
             }
         )
+        require_types(replace(record, debug={}), record.debug)
+        return record
 
 
 def record_of(answer: Answer) -> AnswerRecord:

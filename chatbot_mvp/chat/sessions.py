@@ -36,14 +36,19 @@ class ChatSessions:
         return is_session(name)
 
     def start(self, session: str, kb_id: str, kb_name: str) -> str:
-        """Start a conversation with a knowledge base and return its id."""
+        """Start a conversation with a knowledge base and return its id.
+
+        Raises:
+            FileNotWritten
+        """
         return self._store.start(session, kb_id, kb_name)
 
     def begin(self, session: str, conversation_id: str, question: str, context: UserContext) -> LiveTurn:
         """Ask a question. The answer is produced and saved in the background, even if the page is closed.
 
         Raises:
-            ConversationNotFound
+            ConversationNotFound, FileOfLaterVersion
+            FileNotWritten: the question could not be saved, and is not asked.
         """
         conversation = self._store.open(session, conversation_id)
         turn = LiveTurn(secrets.token_hex(6), question, context, conversation, self._answering)
@@ -80,11 +85,18 @@ class ChatSessions:
         live = {live.turn_id: live for live in self._turns.live(conversation_id)}
         found = self._store.load(session, conversation_id)
         turns = tuple(
-            replace(turn, state="running") if turn.state == "interrupted" and turn.turn_id in live else turn
+            self._without_end(turn, turn.turn_id in live) if turn.state == "interrupted" else turn
             for turn in found.turns
         )
         running = {turn.turn_id: live[turn.turn_id] for turn in turns if turn.state == "running"}
         return replace(found, turns=turns), running
+
+    def _without_end(self, turn: Turn, running: bool) -> Turn:
+        """Return the state of a turn that has no end on disk."""
+        if running:
+            return replace(turn, state="running")
+        unsaved = self._turns.unsaved(turn.turn_id)
+        return replace(turn, state="failed", failure=unsaved[0], text=unsaved[1]) if unsaved else turn
 
     def conversations(self, session: str, kb_id: str) -> list[Conversation]:
         """List a session's conversations with a knowledge base, newest first."""
@@ -101,7 +113,7 @@ class ChatSessions:
         """Save a rating (thumb up or down) with a note. A later rating replaces an earlier one.
 
         Raises:
-            ConversationNotFound
+            ConversationNotFound, FileNotWritten
         """
         self._store.load(session, conversation_id).turn(turn_id)
         entry = {"type": "feedback", "turn": turn_id, "good": good, "note": note.strip(), "at": utc_now()}
@@ -117,7 +129,7 @@ class ChatSessions:
         """Add a turn's question to the knowledge base's benchmark; return False if it is already there.
 
         Raises:
-            ConversationNotFound
+            ConversationNotFound, FileNotWritten
         """
         conversation = self._store.load(session, conversation_id)
         turn: Turn = conversation.turn(turn_id)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from chatbot_mvp.chat.answer import Answer, Event, Failure, Finished, Piece, Res
 from chatbot_mvp.chat.citations import Source, clean_citations, find_sources, quoted_sources
 from chatbot_mvp.chat.context import UserContext
 from chatbot_mvp.chat.followup import Search, find
+from chatbot_mvp.chat.holding import Holding
 from chatbot_mvp.chat.nearest import find_nearest
 from chatbot_mvp.chat.prompting import (
     PastTurn,
@@ -24,7 +24,9 @@ from chatbot_mvp.chat.relevance import Decision, Outcome, decide
 from chatbot_mvp.chat.verification import Statement, nearness_of, verify, with_citations
 from chatbot_mvp.errors import ConfigurationError, ProviderError
 from chatbot_mvp.llm.base import ChatModel, ChatOptions, ChatRequest, ChatStream, Completion, Grounding, Message
+from chatbot_mvp.llm.wrapped import StoppableModel
 from chatbot_mvp.prompting.fence import from_data
+from chatbot_mvp.remote.stop import Stop
 from chatbot_mvp.retrieval.pipeline import Pipeline
 from chatbot_mvp.retrieval.stages.kb_cosines import sentence_closeness
 from chatbot_mvp.settings.model import Settings
@@ -75,6 +77,7 @@ class AnswerStream:
         fallback: ChatModel,
         settings: Settings,
         streamed: bool = False,
+        hold: bool = False,
         done: Callable[[Answer], None] = lambda _: None,
     ) -> None:
         """
@@ -84,22 +87,23 @@ class AnswerStream:
             context: the options of this question; None for the settings' values.
             history: the conversation so far, oldest first.
             streamed: whether the model is asked for its text piece by piece.
+            hold: whether the pieces of a strict answer wait until the passages support one of its sentences.
             done: called with the answer just before the stream hands it out.
 
         Raises:
             InvalidSetting: an option is out of its range.
         """
-        self._model, self._fallback = model, fallback
+        self._stop = Stop()
+        self._model, self._fallback = StoppableModel(model, self._stop), fallback
         self._settings = context.over(settings)
         self._pipeline = pipeline.with_selection(self._settings)
         self._question, self._context, self._history = question, context, history
-        self._streamed, self._done = streamed, done
+        self._streamed, self._hold, self._done = streamed, hold, done
         self._stream: ChatStream | None = None
-        self._cancelled = threading.Event()
 
     def cancel(self) -> None:
-        """Stop the model, from any thread. The iteration then ends with the text so far as the answer."""
-        self._cancelled.set()
+        """Stop the model, from any thread and before its first word too. The text so far becomes the answer."""
+        self._stop.set()
         if self._stream is not None:
             self._stream.close()
 
@@ -115,7 +119,7 @@ class AnswerStream:
             search.query,
             settings.kb_min_evidence,
             settings.kb_doubt_evidence,
-            model if strict and not self._cancelled.is_set() else None,
+            model if strict else None,
             self._pipeline.index.analyzer.language,
         )
         case = _Case(self._pipeline, self._question, self._context, settings, self._history, search, decision)
@@ -124,7 +128,7 @@ class AnswerStream:
         failure: Failure | None = None
         if decision.enough or (not strict and not model.needs_evidence):
             try:
-                completion = yield from self._complete(model, request)
+                completion = yield from self._complete(model, request, self._holding(case))
             except (ProviderError, ConfigurationError) as error:  # the latter: a package or model file is missing
                 failure = Failure.of(error)
                 yield Restarted(failure)
@@ -134,25 +138,34 @@ class AnswerStream:
         self._done(answer)
         yield Finished(answer)
 
-    def _complete(self, model: ChatModel, request: ChatRequest) -> Generator[Event, None, Completion]:
+    def _holding(self, case: _Case) -> Holding | None:
+        # A model that needs evidence copies its sentences from the passages.
+        if not self._hold or case.context.mode != "strict" or self._model.needs_evidence:
+            return None
+        return Holding(lambda text: any(statement.supported for statement in _verified(case, text)))
+
+    def _complete(
+        self, model: ChatModel, request: ChatRequest, holding: Holding | None = None
+    ) -> Generator[Event, None, Completion]:
         """Yield the pieces and return the completion, which is partial if the answer was cancelled."""
-        if not self._streamed:
-            return model.complete(request)
-        self._stream = model.stream(request)
         try:
-            if self._cancelled.is_set():
-                self._stream.close()
+            if not self._streamed:
+                return model.complete(request)
+            self._stream = model.stream(request)
             for piece in self._stream:
-                yield Piece(piece)
-                if self._cancelled.is_set():
+                shown = holding.add(piece) if holding else piece
+                if shown:
+                    yield Piece(shown)
+                if self._stop.is_set:
                     break
         except ProviderError:
-            # Closing the connection during a read may raise; after a cancellation this is expected.
-            if not self._cancelled.is_set():
+            # Cutting the connection makes the request fail; after a cancellation this is expected.
+            if not self._stop.is_set:
                 raise
         finally:
-            self._stream.close()
-        return self._stream.completion
+            if self._stream is not None:
+                self._stream.close()
+        return self._stream.completion if self._stream else Completion("", model.name, 0.0, "cancelled")
 
 
 def _request(case: _Case, model: ChatModel) -> ChatRequest:
@@ -164,7 +177,7 @@ def _request(case: _Case, model: ChatModel) -> ChatRequest:
     settings = case.settings
     on_groq = bool(passages) and model.name.partition("/")[0] == "groq"
     limit = settings.chat_max_tokens or (GROQ_KB_TOKENS if on_groq else settings.llm_max_tokens)
-    options = ChatOptions(temperature=settings.llm_temperature, max_tokens=limit)
+    options = ChatOptions(temperature=settings.llm_temperature, max_tokens=limit, seed=case.context.seed)
     closeness = sentence_closeness(case.search.trace, case.pipeline.index)
     return ChatRequest(messages, options, Grounding(case.search.query, passages, language, closeness))
 
@@ -201,7 +214,7 @@ def _answer(
         outcome=outcome,
         why=why,
         nearest=nearest,
-        from_kb=bool(passages) and why is None,
+        from_kb=bool(passages) and why is None and (not text or any(each.supported for each in statements)),
         failure=failure,
         fingerprint=chat_fingerprint(case.pipeline.config, model.name),
         strategy=case.pipeline.config.retrieval_strategy,
@@ -234,11 +247,15 @@ def _checked(case: _Case, completion: Completion) -> tuple[str, tuple[Source, ..
     text = clean_citations(from_data(completion.text), len(passages))
     if not passages:
         return text, (), ()
-    index = case.pipeline.index
-    statements = verify(text, passages, language, index.idf, nearness_of(index))
+    statements = _verified(case, text)
     if completion.finish_reason != "cancelled":
         text, statements = with_citations(text, statements)
     return text, find_sources(text, passages, language), statements
+
+
+def _verified(case: _Case, text: str) -> tuple[Statement, ...]:
+    index = case.pipeline.index
+    return verify(text, case.passages, case.language, index.idf, nearness_of(index))
 
 
 def _quoted(completion: Completion, passages: Sequence[Chunk]) -> tuple[Statement, ...]:

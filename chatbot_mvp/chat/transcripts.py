@@ -38,6 +38,7 @@ _WORDS = {
         "fallback": "El proveedor no respondió; contestó «demo».",
         "none": "(sin respuesta)",
         "place": "caracteres {start} a {end}",
+        "damaged": "Líneas del archivo que no se pueden leer y se han omitido: {count}.",
         "good": "Valoración: útil",
         "bad": "Valoración: no útil",
     },
@@ -66,6 +67,7 @@ _WORDS = {
         "fallback": "The provider did not answer; “demo” did.",
         "none": "(no answer)",
         "place": "characters {start} to {end}",
+        "damaged": "Lines of the file that cannot be read and were left out: {count}.",
         "good": "Rating: helpful",
         "bad": "Rating: not helpful",
     },
@@ -78,6 +80,8 @@ def answer_text(answer: AnswerRecord, language: str) -> str:
     parts = [_marked(answer)]
     if answer.unsupported:
         parts.append(f"{UNSUPPORTED_MARK} {words['unsupported']}")
+    if answer.fell_back:
+        parts.append(words["fallback"])
     if not answer.from_kb and not answer.abstained:
         parts.append(words["not_kb"])
     parts.extend(f"[{s.number}] {s.chunk.section} ({s.chunk.start}-{s.chunk.end})" for s in answer.sources)
@@ -91,6 +95,8 @@ def as_markdown(conversation: Conversation, language: str) -> str:
     words = _WORDS.get(language, _WORDS["en"])
     parts = [f"# {words['title'].format(name=conversation.kb_name)}", conversation.started_at]
     parts.append(words["outcomes"].format(**conversation.outcomes))
+    if conversation.damaged:
+        parts.append(f"> {words['damaged'].format(count=conversation.damaged)}")
     for turn in conversation.turns:
         parts.extend(_turn_lines(turn, words))
     return "\n\n".join(parts) + "\n"
@@ -104,6 +110,7 @@ def as_json(conversation: Conversation) -> str:
         "kb_name": conversation.kb_name,
         "started_at": conversation.started_at,
         "outcomes": conversation.outcomes,
+        "damaged_lines": conversation.damaged,
         "turns": [_turn_json(turn) for turn in conversation.turns],
     }
     return json.dumps(value, ensure_ascii=False, indent=2) + "\n"

@@ -16,11 +16,14 @@ from chatbot_mvp.chat.context import UserContext
 from chatbot_mvp.chat.conversations import OpenConversation
 from chatbot_mvp.chat.records import record_of
 from chatbot_mvp.chat.stream import AnswerStream
-from chatbot_mvp.errors import ChatbotError
+from chatbot_mvp.errors import ChatbotError, FileNotWritten
+from chatbot_mvp.storage.lru import BoundedCache
 
 log = logging.getLogger(__name__)
 
 _SAVE_EVERY_S = 0.1
+_UNSAVED_KEPT = 64
+"""Turns whose text stays in memory because the disk did not take it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +35,6 @@ class Progress:
     found: tuple[Source, ...] | None = None
     """The passages found, numbered as the answer will cite them; None while the search runs."""
     text: str = ""
-    """The text received so far."""
     """The text received so far."""
     failure: Failure | None = None
     """The provider's failure, if the built-in model has taken over."""
@@ -54,6 +56,8 @@ class LiveTurn:
         self._changed = threading.Condition()
         self._stream: AnswerStream | None = None
         self._cancelled = False
+        self.unsaved: Failure | None = None
+        """Why the end of the turn could not be written to the conversation; None if it is there."""
 
     def wait(self, seen: int, timeout: float) -> Progress:
         """Wait until the progress is newer than version ``seen``, at most ``timeout`` seconds, and return it."""
@@ -104,9 +108,9 @@ class LiveTurn:
 
         def save() -> None:
             nonlocal unsaved, saved_at
-            if unsaved:
-                self._write("text", text=unsaved)
-            unsaved, saved_at = "", time.monotonic()
+            saved_at = time.monotonic()
+            if unsaved and self._note("text", text=unsaved):
+                unsaved = ""
 
         for event in stream:
             if isinstance(event, Retrieved):
@@ -119,7 +123,7 @@ class LiveTurn:
                     save()
             elif isinstance(event, Restarted):
                 unsaved = ""
-                self._write("restart")
+                self._note("restart")
                 self._set(text="", failure=event.failure)
             elif isinstance(event, Finished):
                 self._write("answer", durable=True, answer=record_of(event.answer).as_json())
@@ -128,8 +132,18 @@ class LiveTurn:
         reason = {"code": failure.code, "message": failure.message, "params": dict(failure.params)}
         try:
             self._write("failed", durable=True, failure=reason)
-        except (OSError, ChatbotError):
+        except ChatbotError as error:
             log.exception("turn %s could not be written down", self.turn_id)
+            self.unsaved = Failure.of(error)
+
+    def _note(self, kind: str, **fields: Any) -> bool:
+        """Write what the answer replaces at its end; return whether it was written. A full disk stops no answer."""
+        try:
+            self._write(kind, **fields)
+        except FileNotWritten as error:
+            log.warning("%s", error)
+            return False
+        return True
 
     def _write(self, kind: str, durable: bool = False, **fields: Any) -> None:
         self._conversation.append({"type": kind, "turn": self.turn_id, **fields}, durable)
@@ -146,6 +160,7 @@ class TurnRegistry:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._live: dict[str, list[LiveTurn]] = {}
+        self._unsaved: BoundedCache[str, tuple[Failure, str]] = BoundedCache(_UNSAVED_KEPT)
 
     def begin(self, conversation: str, turn: LiveTurn) -> None:
         """Run a turn in a thread, after the turns that the conversation has under way already."""
@@ -162,6 +177,8 @@ class TurnRegistry:
         try:
             turn.run(earlier)
         finally:
+            if turn.unsaved is not None:
+                self._unsaved.put(turn.turn_id, (turn.unsaved, turn.wait(-1, 0.0).text))
             with self._lock:
                 self._live[conversation].remove(turn)
                 if not self._live[conversation]:
@@ -171,3 +188,7 @@ class TurnRegistry:
         """Return the conversation's running answers, in order."""
         with self._lock:
             return tuple(self._live.get(conversation, ()))
+
+    def unsaved(self, turn_id: str) -> tuple[Failure, str] | None:
+        """Return why the end of a turn could not be saved, and its text; None for every other turn."""
+        return self._unsaved.get(turn_id)

@@ -26,7 +26,7 @@ _MISSING_FIGURE = 0.5  # factor on the support if a number of the sentence is mi
 _WINDOW = 2  # number of successive sentences of a passage that can support one of the answer
 _NEAR_BEST = 0.6  # numbers are searched in windows that match at least this share of the best one's match
 
-_MARKS = re.compile(r"(?:\s*\[\d{1,2}\])+")
+_MARKS = re.compile(r"(?:(?<!\s)\s*+\[\d{1,2}\])+")
 _ITEM = re.compile(r"\s*(?:[-*+•]\s+)?(?:\d{1,2}[.)]\s+)?")
 _NUMBER = re.compile(r"\d+(?:[.,:/-]\d+)*")
 

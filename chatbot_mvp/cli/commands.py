@@ -2,7 +2,36 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
+import typer
+
+from chatbot_mvp import __version__
 from chatbot_mvp.cli.lazy import LazyGroup, lazy
+
+PROGRAM = "chatbot-mvp"
+
+
+def _print_version(asked: bool) -> None:
+    if asked:
+        print(f"{PROGRAM} {__version__}")
+        raise typer.Exit
+
+
+_program = typer.Typer()  # Typer adds --install-completion and --show-completion to the options of a program
+
+
+@_program.callback()
+def _options(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, expose_value=False, help="Print the version and exit."
+        ),
+    ] = False,
+) -> None:
+    """Hold the options of the program itself."""
+
 
 cli = LazyGroup(
     None,
@@ -11,6 +40,7 @@ cli = LazyGroup(
         "chatbot_mvp.cli.operation:operation",
         {
             "hash-password": "Ask for a password and print the ADMIN_PASSWORD line with its hash, to paste into .env.",
+            "ui": "Start the pages. Settings are read from the environment and from ./.env.",
             "serve": "Serve the chat to other programs as an OpenAI-compatible endpoint, protected by SERVE_TOKEN.",
             "doctor": "Check the configuration, and which configured parts respond.",
         },
@@ -82,5 +112,6 @@ cli = LazyGroup(
             },
         ),
     ),
+    options=typer.main.get_command(_program).params,
 )
 """The command ``chatbot-mvp``."""

@@ -10,10 +10,15 @@ import typer
 
 from chatbot_mvp import logs
 from chatbot_mvp.app import App, build_app
+from chatbot_mvp.datasets.layout import split_reference
+from chatbot_mvp.evaluation.sources import names_kb
 from chatbot_mvp.settings.early import log_format
 from chatbot_mvp.settings.model import load_settings
 
 EnvOption = Annotated[Path | None, typer.Option("--env", help="Read this file instead of ./.env")]
+SplitOption = Annotated[
+    str | None, typer.Option(metavar="NAME", help="Split whose judgements are used; by default test, or the only one")
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout")]
 VerboseOption = Annotated[bool, typer.Option("--verbose", "-v", help="More log lines on stderr")]
 
@@ -25,6 +30,22 @@ def open_app(env: Path | None, verbose: bool = False, **overrides: Any) -> App:
     settings = load_settings(env, **overrides)
     logs.configure(settings.log_format, verbose, settings.secret_values)
     return build_app(settings)
+
+
+def with_split(env: Path | None, dataset: str | None, split: str | None) -> str | None:
+    """Return the reference of a split of a data set; without a split, ``dataset`` as it is.
+
+    Args:
+        dataset: as given to the command; None for MTEB_DATASET_NAME.
+    """
+    if not split:
+        return dataset
+    reference, named = split_reference(dataset or load_settings(env).mteb_dataset_name)
+    if named not in ("", split):
+        raise typer.BadParameter(f"the data set's name asks for the split {named!r}", param_hint="--split")
+    if names_kb(reference):
+        raise typer.BadParameter("a knowledge base has no splits", param_hint="--split")
+    return f"{reference}#{split}"
 
 
 def print_json(value: dict[str, Any]) -> None:

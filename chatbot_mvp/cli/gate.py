@@ -11,12 +11,12 @@ import typer
 from chatbot_mvp.app import App
 from chatbot_mvp.cli.common import EnvOption, JsonOption, VerboseOption, open_app, print_json
 from chatbot_mvp.cli.progress import ProgressLine
-from chatbot_mvp.errors import BaselineNotWritten
 from chatbot_mvp.evaluation.gate.baseline import Baseline, Source, read_baseline
 from chatbot_mvp.evaluation.gate.power import power_table
 from chatbot_mvp.evaluation.gate.reports import REPORTS, headline
 from chatbot_mvp.evaluation.gate.scores import Measured
 from chatbot_mvp.evaluation.gate.verdict import TOLERANCE
+from chatbot_mvp.storage.files import naming
 
 gate = typer.Typer()
 
@@ -131,8 +131,6 @@ def _print_power(before: Baseline, tolerance: float, as_json: bool) -> None:
 
 
 def _write(path: Path, text: str) -> None:
-    try:
+    with naming(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text + "\n", "utf-8", "replace")
-    except OSError as error:
-        raise BaselineNotWritten(path=str(path), reason=error.strerror or str(error)) from error

@@ -43,7 +43,6 @@ def kb_ask(
             {
                 "answer": answer.text,
                 **reply,
-                "evidence": answer.trace.evidence,
                 "sources": [{"n": source["number"], **source} for source in reply["sources"]],
                 "model": answer.completion.model if answer.completion else None,
                 "kb_truncated": record.kb_truncated,

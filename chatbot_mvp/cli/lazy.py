@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
@@ -33,9 +33,11 @@ class LazyCommand(TyperCommand):
 class LazyGroup(TyperGroup):
     """A group of lazy commands and groups. Only the command that is invoked is imported."""
 
-    def __init__(self, name: str | None, summary: str | None, *commands: LazyCommand | LazyGroup) -> None:
-        """Args: summary: help text; commands: in the order in which help shows them."""
-        super().__init__(name=name, help=summary, no_args_is_help=True, commands=list(commands))
+    def __init__(
+        self, name: str | None, summary: str | None, *commands: LazyCommand | LazyGroup, options: Sequence[Any] = ()
+    ) -> None:
+        """Args: summary: help text; commands: in the order in which help shows them; options: of the group itself."""
+        super().__init__(name=name, help=summary, no_args_is_help=True, commands=list(commands), params=list(options))
 
     def leaves(self, path: str = "") -> Iterator[tuple[str, LazyCommand]]:
         """Yield every command below this group with its path, as in "kb ask"."""

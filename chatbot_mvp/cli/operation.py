@@ -1,13 +1,18 @@
-"""The commands ``hash-password``, ``serve`` and ``doctor``, for those who operate an installation."""
+"""The commands ``hash-password``, ``ui``, ``serve`` and ``doctor``, for those who operate an installation."""
 
 from __future__ import annotations
 
+import os
+import socket
+import sys
+from importlib.util import find_spec
 from typing import Annotated, Any
 
 import typer
 
 from chatbot_mvp.api import ProviderStatus
 from chatbot_mvp.cli.common import EnvOption, JsonOption, open_app, print_json
+from chatbot_mvp.errors import AddressUnavailable, MissingPackage
 from chatbot_mvp.health import Check
 from chatbot_mvp.settings.model import misnamed_settings
 from chatbot_mvp.settings.password import LEAST_CHARS, hash_password
@@ -24,6 +29,20 @@ def hash_password_command() -> None:
     print(f"ADMIN_PASSWORD={hash_password(password)}")
 
 
+@operation.command("ui")
+def start_pages(
+    host: Annotated[str, typer.Option(help="Address to listen on; by default, only this machine")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=1, max=65_535)] = 8501,
+) -> None:
+    """Start the pages. Settings are read from the environment and from ./.env."""
+    if find_spec("streamlit_app") is None:
+        raise MissingPackage(feature="The pages", package="streamlit_app", command="pip install chatbot-mvp")
+    _require_free(host, port)
+    options = ["--server.address", host, "--server.port", str(port)]
+    # Replaces this process, so that signals reach the server. The other options are in the pages' own configuration.
+    os.execv(sys.executable, [sys.executable, "-m", "streamlit_app", *options])  # nosec B606 - a list, no shell
+
+
 @operation.command("serve")
 def serve_chat(
     host: Annotated[str, typer.Option(help="Address to listen on; by default, only this machine")] = "127.0.0.1",
@@ -31,9 +50,28 @@ def serve_chat(
     env: EnvOption = None,
 ) -> None:
     """Serve the chat to other programs as an OpenAI-compatible endpoint, protected by SERVE_TOKEN."""
-    from chatbot_mvp.server.openai import serve
+    from chatbot_mvp.server.run import serve
 
-    serve(open_app(env), host, port)
+    app = open_app(env)
+    _require_free(host, port)
+    serve(app, host, port)
+
+
+def _require_free(host: str, port: int) -> None:
+    """Check that a server can listen on an address.
+
+    Raises:
+        AddressUnavailable: another program uses the port, or this machine does not have the address.
+    """
+    try:
+        family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
+        with socket.socket(family, socket.SOCK_STREAM) as trial:
+            # As the server does, so that connections of a server that has just ended are no obstacle.
+            trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            trial.bind(address)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise AddressUnavailable(host=host, port=port, reason=reason) from error
 
 
 @operation.command()

@@ -34,16 +34,16 @@ def print_plan(plan: RunPlan, hints: list[str], as_json: bool, provider_reason: 
     if as_json:
         print_json({**plan.as_json(), "provider_reason": provider_reason, "hints": hints})
         return
-    unknown = "not known before the download"
     if plan.checked:
         state = f"checked, sha256 {(plan.dataset_sha256 or '')[:12]}"
     else:
         state = f"{plan.download_bytes / 1e6:.1f} MB to download, checked then"
     lines = {
         "data set": f"{plan.dataset} ({plan.place}: {plan.dataset_ref}); {state}",
-        "queries": f"{_count(plan.queries, unknown)} of {_count(plan.dataset_queries, unknown)}",
-        "documents": f"{_count(plan.documents, unknown)} of {_count(plan.dataset_documents, unknown)}",
-        "qrels": _count(plan.qrels, unknown),
+        "split": plan.split or ("" if plan.checked else _UNKNOWN),
+        "queries": _queries(plan),
+        "documents": _part(plan.documents, plan.dataset_documents),
+        "qrels": _UNKNOWN if plan.qrels is None else f"{plan.qrels:,}",
         "sample": ", ".join(f"{name}={value}" for name, value in plan.sampling.items()) or "the whole data set",
         "strategy": f"{plan.strategy} (fingerprint {plan.fingerprint})",
         "provider": f"{plan.provider}, because {provider_reason}",
@@ -54,7 +54,8 @@ def print_plan(plan: RunPlan, hints: list[str], as_json: bool, provider_reason: 
         "results": f"{plan.results_dir}{os.sep}<run_id>",
     }
     for name, value in lines.items():
-        print(f"{name:<11} {value}")
+        if value:
+            print(f"{name:<11} {value}")
     for text in [*plan.warnings, *hints]:
         print(f"{'warning':<11} {text}")
     for line in estimate_lines(plan.estimate):
@@ -130,8 +131,18 @@ def _estimate_notes(estimate: Estimate) -> list[str]:
     return list(dict.fromkeys(notes))
 
 
-def _count(value: int | None, unknown: str) -> str:
-    return unknown if value is None else f"{value:,}"
+_UNKNOWN = "not known before the download"
+
+
+def _queries(plan: RunPlan) -> str:
+    if not plan.checked and plan.queries is not None:
+        return f"at most {_part(plan.queries, plan.dataset_queries)}"
+    left_out = f"; {plan.unjudged:,} without a judgement are not asked" if plan.unjudged else ""
+    return _part(plan.queries, plan.dataset_queries) + left_out
+
+
+def _part(value: int | None, total: int | None) -> str:
+    return _UNKNOWN if value is None or total is None else f"{value:,} of {total:,}"
 
 
 def _cached(plan: RunPlan) -> str:
@@ -190,7 +201,7 @@ def result_lines(result: RunResult) -> list[str]:
 
 
 def _metric_line(result: RunResult, name: str) -> str:
-    value, (scored, total) = result.metrics[name], result.scored[name]
+    value, (scored, total) = result.metrics[name], result.scored.get(name, (0, 0))
     # Runs recorded by an earlier version have neither intervals nor readings.
     interval = result.intervals.get(name)
     spread = f"  [{interval[0]:.4f}, {interval[1]:.4f}]" if interval else ""

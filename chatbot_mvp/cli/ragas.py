@@ -77,7 +77,7 @@ def print_evaluation(result: RunResult, as_json: bool) -> None:
         return
     print(f"{result.run_id}  ({result.dataset}, {result.queries} rows, judge: {result.judge or 'none'})")
     for name, value in result.metrics.items():
-        scored, total = result.scored[name]
+        scored, total = result.scored.get(name, (0, 0))
         interval = result.intervals.get(name)
         spread = f"  [{interval[0]:.4f}, {interval[1]:.4f}]" if interval else ""
         print(f"  {name:<46} {'not scored' if value is None else f'{value:.4f}'}{spread}  ({scored}/{total})")

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from chatbot_mvp import logs
-from chatbot_mvp.cli.common import EnvOption, JsonOption, VerboseOption, open_app, print_json
+from chatbot_mvp.cli.common import EnvOption, JsonOption, SplitOption, VerboseOption, open_app, print_json, with_split
 from chatbot_mvp.cli.limits import (
     FailUnderOption,
     MaxDropOption,
@@ -22,6 +22,7 @@ from chatbot_mvp.cli.limits import (
 from chatbot_mvp.cli.printing import print_plan, print_result
 from chatbot_mvp.cli.progress import ProgressLine
 from chatbot_mvp.cli.ragas import print_evaluation
+from chatbot_mvp.errors import NothingScored
 from chatbot_mvp.exports.base import write_files
 from chatbot_mvp.exports.comparison_text import comparison_text
 from chatbot_mvp.exports.formats import FORMATS
@@ -29,6 +30,8 @@ from chatbot_mvp.runs.line import line_json
 from chatbot_mvp.runs.result import RAGAS, RunResult
 from chatbot_mvp.runs.search import main_metric
 from chatbot_mvp.settings.model import misnamed_settings
+
+_FAULTS_SHOWN = 5
 
 benchmark = typer.Typer()
 
@@ -43,11 +46,23 @@ def _print(result: RunResult, as_json: bool) -> None:
     (print_evaluation if result.kind == RAGAS else print_result)(result, as_json)
 
 
+def _print_new(result: RunResult, as_json: bool) -> None:
+    """Print a run that has just ended.
+
+    Raises:
+        NothingScored: no metric scored any query, so that the figures say nothing about the configuration.
+    """
+    if not any(scored for scored, _ in result.scored.values()):
+        raise NothingScored(run_id=result.run_id, queries=result.queries)
+    _print(result, as_json)
+
+
 @benchmark.command("run")
 def benchmark_run(
     dataset: Annotated[
         str | None, typer.Option(help="Data set: a name, a folder, s3://bucket/…/name, or kb:KB/QUESTIONS")
     ] = None,
+    split: SplitOption = None,
     strategy: Annotated[str | None, typer.Option(help="Retrieval strategy")] = None,
     env: EnvOption = None,
     max_queries: Annotated[int | None, typer.Option(min=0, help="Maximum queries; 0 = all")] = None,
@@ -72,7 +87,7 @@ def benchmark_run(
         raise typer.BadParameter(f"{unknown[0]!r} is not a format; choose {', '.join(FORMATS)}", param_hint="--export")
     levels = levels_of(fail_under)
     given = {
-        "mteb_dataset_name": dataset,
+        "mteb_dataset_name": with_split(env, dataset, split),
         "retrieval_strategy": strategy,
         "eval_max_queries": max_queries,
         "generation_enabled": generation,
@@ -81,6 +96,10 @@ def benchmark_run(
     if pilot and not dry_run:
         raise typer.BadParameter("a pilot is part of an estimate; add --dry-run", param_hint="--pilot")
     app = open_app(env, verbose, **overrides)
+    if not app.settings.generation_enabled and (
+        empty := [form for form in export or () if FORMATS[form].needs_answers]
+    ):
+        raise typer.BadParameter(f"{empty[0]!r} writes answers; add --generation", param_hint="--export")
     if dry_run:
         plan = app.runs.plan_run()
         if pilot:
@@ -94,7 +113,7 @@ def benchmark_run(
         folder = app.settings.results_dir / result.run_id
         for path in write_files(app.archive.export(result.run_id, form), folder):
             logs.say(f"written: {path}", logging.INFO)
-    _print(result, as_json)
+    _print_new(result, as_json)
     if levels:
         raise typer.Exit(report_levels(result, levels))
 
@@ -111,7 +130,7 @@ def benchmark_resume(
     app = open_app(env, verbose)
     with ProgressLine() as progress:
         result = app.runs.resume_now(run_id, progress, budget_usd=budget)
-    _print(result, as_json)
+    _print_new(result, as_json)
 
 
 @benchmark.command("retry")
@@ -126,7 +145,7 @@ def benchmark_retry(
     app = open_app(env, verbose)
     with ProgressLine() as progress:
         result = app.runs.retry_now(run_id, progress, budget_usd=budget)
-    _print(result, as_json)
+    _print_new(result, as_json)
 
 
 @benchmark.command("show")
@@ -148,7 +167,7 @@ def benchmark_list(env: EnvOption = None, as_json: JsonOption = False) -> None:
                 "unfinished": [
                     {"run_id": run.run_id, "recorded": run.recorded, "queries": run.queries} for run in unfinished
                 ],
-                "damaged_lines": damaged,
+                "damaged_lines": len(damaged),
             }
         )
         return
@@ -160,7 +179,9 @@ def benchmark_list(env: EnvOption = None, as_json: JsonOption = False) -> None:
     for begun in unfinished:
         print(f"{begun.run_id}  unfinished: {begun.recorded}/{begun.queries}")
     if damaged:
-        logs.say(f"{damaged} damaged lines in {app.settings.submissions_path} were skipped", logging.WARNING)
+        faults = "".join(f"\n  line {fault}" for fault in damaged[:_FAULTS_SHOWN])
+        path = app.settings.submissions_path
+        logs.say(f"{len(damaged)} damaged lines in {path} were skipped:{faults}", logging.WARNING)
 
 
 @benchmark.command("compare")
@@ -204,20 +225,25 @@ def benchmark_export(
         print(path)
     if left_out := exported.notes.get("left_out"):
         logs.say(f"{left_out} queries without an answer were left out", logging.WARNING)
+    if reordered := exported.notes.get("reordered"):
+        text = f"evaluators sort by score: they rank {reordered} queries in another order than the run"
+        logs.say(text, logging.WARNING)
 
 
 @benchmark.command("import")
 def benchmark_import(
-    path: Annotated[Path, typer.Argument(help="A zip from `export --format zip`, or a TREC run file")],
-    dataset: Annotated[str, typer.Option(help="For a TREC run: the data set whose qrels score it")] = "",
-    name: Annotated[str, typer.Option(help="For a TREC run: its name in lists; by default, the tag in the file")] = "",
+    path: Annotated[Path, typer.Argument(help="A zip from `export --format zip`, a TREC run file, or ranx' JSON")],
+    dataset: Annotated[str, typer.Option(help="For a ranking: the data set whose qrels score it")] = "",
+    split: SplitOption = None,
+    name: Annotated[str, typer.Option(help="For a ranking: its name in lists; default: the file's tag or name")] = "",
     env: EnvOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Import a run from another machine or program, to show and compare it like any other."""
+    reference = with_split(env, dataset, split) or ""
     app = open_app(env)
     with ProgressLine() as progress:
-        imported = app.archive.import_run(path, dataset, name, progress)
+        imported = app.archive.import_run(path, reference, name, progress)
     if as_json:
         print_json(asdict(imported))
         return

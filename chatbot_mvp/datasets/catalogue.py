@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import logging
-import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
 from chatbot_mvp.datasets.counts import Counts, count_rows, count_rows_remote
-from chatbot_mvp.datasets.files import dataset_files, load_dataset
+from chatbot_mvp.datasets.files import load_dataset
+from chatbot_mvp.datasets.layout import folder_layout, layout_of, split_reference
 from chatbot_mvp.datasets.mirror import Mirror
 from chatbot_mvp.datasets.model import Dataset
 from chatbot_mvp.datasets.storage import RemoteFile, S3Url, Storage
@@ -31,7 +31,8 @@ class Found:
     name: str
     place: Place
     reference: str
-    """Reference for ``Catalogue.find``: a name, an absolute folder, or ``s3://bucket/…/name/``."""
+    """Reference for ``Catalogue.find``: a name, an absolute folder, or ``s3://bucket/…/name/``; with ``#split`` if the
+    split was named."""
     folder: Path | None
     """Its folder on this machine; None for a data set on S3 that is not downloaded yet."""
     counts: Counts
@@ -39,6 +40,8 @@ class Found:
     """Bytes to download before a run."""
     offline: str = ""
     """Why the local copy of a data set on S3 could not be compared with the server; "" if it could."""
+    split: str = ""
+    """Split of the judgements that the reference names; "" for the default."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +112,8 @@ class Catalogue:
     def find(self, reference: str) -> Found:
         """Find a data set: by local name, address on S3, folder, or name on S3, in this order.
 
+        A split may follow each of these after "#", as in ``nfcorpus#dev``.
+
         Raises:
             DatasetNotFound: the reference is none of these; the error lists the existing names.
             StorageError: only S3 can have it, and the server is not configured or did not answer.
@@ -116,6 +121,11 @@ class Catalogue:
         here = self._here()
         if reference in here:
             return self._local(reference, *here[reference])
+        name, split = split_reference(reference)
+        if split and not Path(reference).expanduser().is_dir():
+            found = self.find(name)
+            counts = count_rows(found.folder, split) if found.folder else replace(found.counts, qrels=None)
+            return replace(found, reference=f"{found.reference}#{split}", split=split, counts=counts)
         url = S3Url.parse(reference)
         if url is not None:
             return self._remote(url)
@@ -145,7 +155,8 @@ class Catalogue:
         Raises:
             DatasetError, StorageError
         """
-        return load_dataset(self.folder(self.find(reference), progress))
+        found = self.find(reference)
+        return load_dataset(self.folder(found, progress), found.split)
 
     def folder(self, found: Found, progress: ProgressCallback = ignore_progress) -> Path:
         """Return the local folder of a data set, and download it first if needed.
@@ -157,7 +168,7 @@ class Catalogue:
             _log.warning("%s: the copy in the cache is used; %s", found.reference, found.offline)
         if found.folder is not None:
             return found.folder
-        url = S3Url.parse(found.reference)
+        url = S3Url.parse(found.reference.removesuffix(f"#{found.split}"))
         storage, mirror = self._remote_parts(found.reference)
         assert url is not None
         return mirror.fetch(url, _needed(storage.files(url)), progress)
@@ -173,14 +184,13 @@ class Catalogue:
         """
         found = self.find(reference)
         folder = self.folder(found)
-        load_dataset(folder)
+        load_dataset(folder, found.split)
         home = self._home(found.name)
         storage, _ = self._remote_parts(str(home))
         sent: list[str] = []
         kept: list[str] = []
-        for path in reversed(dataset_files(folder)):
-            name = path.relative_to(folder).as_posix()
-            (sent if storage.write(path, home / found.name, name) else kept).append(name)
+        for name in reversed(folder_layout(folder).files):
+            (sent if storage.write(folder / name, home / found.name, name) else kept).append(name)
         return home / found.name, sent, kept
 
     def _here(self) -> Mapping[str, tuple[Place, Path]]:
@@ -235,19 +245,15 @@ def list_folders(root: Path) -> dict[str, Path]:
     return {
         folder.name: folder
         for folder in (sorted(root.iterdir()) if root.is_dir() else ())
-        if not folder.name.startswith(".")
-        and ((folder / "corpus.parquet").is_file() or (folder / "corpus.jsonl").is_file())
+        if not folder.name.startswith(".") and folder.is_dir() and folder_layout(folder).corpus
     }
 
 
 def _needed(files: Iterable[RemoteFile]) -> list[RemoteFile]:
     """Select the files that belong to the data set; empty if there is no corpus."""
     by_path = {file.path: file for file in files}
-    if "corpus.parquet" in by_path:
-        return [by_path[path] for path in ("corpus.parquet", "qrels.parquet", "queries.parquet") if path in by_path]
-    if "corpus.jsonl" not in by_path:
-        return []
-    return [file for path, file in by_path.items() if re.fullmatch(r"(corpus|queries)\.jsonl|qrels/[^/]+\.tsv", path)]
+    layout = layout_of(by_path)
+    return [by_path[path] for path in sorted(layout.files)] if layout.corpus else []
 
 
 def _last(url: S3Url) -> str:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from pathlib import Path
 
-from chatbot_mvp.datasets.files import beir_files, dataset_files
+from chatbot_mvp.datasets.layout import folder_layout
 from chatbot_mvp.datasets.storage import RemoteFile, S3Url, Storage
+from chatbot_mvp.errors import DatasetError
 
 _FOOTER_BYTES = 65_536
 """Bytes read from the end of a remote file. The footer of three columns takes a few thousand."""
@@ -24,9 +26,14 @@ class Counts:
     qrels: int | None = None
 
 
-def count_rows(folder: Path) -> Counts:
-    """Count the rows of a local folder. The count of a damaged file is None; loading it explains the damage."""
-    return _counted(folder, tuple(_version(path) for path in dataset_files(folder)))
+def count_rows(folder: Path, split: str = "") -> Counts:
+    """Count the rows of a local folder. The count of a damaged or missing file is None; loading it explains the damage.
+
+    Args:
+        split: split of the judgements that are counted; "" for the default one.
+    """
+    layout = folder_layout(folder)
+    return _counted(folder, split, tuple(_version(folder / name) for name in layout.files))
 
 
 def _version(path: Path) -> tuple[str, int, int]:
@@ -38,14 +45,26 @@ def _version(path: Path) -> tuple[str, int, int]:
 
 
 @lru_cache(maxsize=256)  # pages count on every rerun, and counting lines reads the whole file
-def _counted(folder: Path, versions: tuple[tuple[str, int, int], ...]) -> Counts:
-    if (folder / "corpus.parquet").is_file():
-        return Counts(*(_tolerant(partial(_rows_of_file, folder / f"{name}.parquet")) for name in _PARTS))
-    corpus, queries, *qrels = beir_files(folder)
-    judged = [_tolerant(partial(_lines, path)) for path in qrels]
-    # The first line of each qrels file is its header.
-    rows = None if None in judged else sum(number - 1 for number in judged if number)
-    return Counts(_tolerant(partial(_lines, queries)), _tolerant(partial(_lines, corpus)), rows)
+def _counted(folder: Path, split: str, versions: tuple[tuple[str, int, int], ...]) -> Counts:
+    try:
+        chosen = folder_layout(folder).choose(str(folder), split)
+    except DatasetError:
+        return Counts()
+    return Counts(_sum(folder, chosen.queries), _sum(folder, chosen.corpus), _sum(folder, chosen.qrels))
+
+
+def _sum(folder: Path, names: Sequence[str]) -> int | None:
+    """Return the number of rows of several files. The first line of a table with tabs is its header."""
+    total = 0
+    for name in names:
+        kind = Path(name.removesuffix(".gz")).suffix
+        if kind == ".json":
+            return None  # ranx' judgements are one JSON object
+        rows = _tolerant(partial(_rows_of_file if kind == ".parquet" else _lines, folder / name))
+        if rows is None:
+            return None
+        total += rows - (kind == ".tsv")
+    return total
 
 
 def count_rows_remote(storage: Storage, url: S3Url, files: Sequence[RemoteFile]) -> Counts:
@@ -80,7 +99,7 @@ def _rows_of_footer(tail: bytes) -> int:
 
 
 def _lines(path: Path) -> int:
-    with path.open("rb") as file:
+    with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
         return sum(1 for line in file if line.strip())
 
 
@@ -89,5 +108,5 @@ def _tolerant(count: Callable[[], int]) -> int | None:
 
     try:
         return count()
-    except (OSError, pa.ArrowException):
+    except (OSError, EOFError, pa.ArrowException):
         return None

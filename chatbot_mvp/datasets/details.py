@@ -10,6 +10,7 @@ from pathlib import Path
 
 from chatbot_mvp.datasets import hotpotqa
 from chatbot_mvp.datasets.files import load_dataset
+from chatbot_mvp.datasets.layout import folder_layout
 
 _PREVIEWED = 5
 _LONGEST_LICENSE = 200
@@ -45,13 +46,13 @@ class DatasetDetails:
     preview: tuple[QueryPreview, ...]
 
 
-def read_details(folder: Path) -> DatasetDetails:
+def read_details(folder: Path, split: str = "") -> DatasetDetails:
     """Load a data set and describe it.
 
     Raises:
         DatasetError: the data set cannot be loaded.
     """
-    dataset = load_dataset(folder)
+    dataset = load_dataset(folder, split)
     titles = {document.doc_id: document.title for document in dataset.documents}
     shown = []
     for query in dataset.queries[:_PREVIEWED]:
@@ -71,10 +72,8 @@ def read_details(folder: Path) -> DatasetDetails:
 
 
 def splits_of(folder: Path) -> tuple[str, ...]:
-    """List the splits of BEIR's qrels. Runs use "test" if it exists. Empty for Parquet, which has no splits."""
-    if (folder / "corpus.parquet").is_file():
-        return ()
-    return tuple(sorted(path.stem for path in (folder / "qrels").glob("*.tsv")))
+    """List the splits of the qrels. Runs use "test" unless another one is named. Empty for qrels without splits."""
+    return folder_layout(folder).splits
 
 
 def license_of(folder: Path) -> str:

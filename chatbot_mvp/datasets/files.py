@@ -1,227 +1,103 @@
-"""Load and check a data set folder in either of two layouts.
+"""Load and check a data set folder. ``layout`` finds its files, ``reading`` reads their rows.
 
 Schema v2.0: ``corpus.parquet`` (doc_id, title, text), ``queries.parquet`` (query_id, text, answer, answer_type,
 question_type, level), ``qrels.parquet`` (query_id, doc_id, score).
-BEIR: ``corpus.jsonl``, ``queries.jsonl`` (_id, text, metadata), ``qrels/*.tsv`` (query-id, corpus-id, score).
+BEIR and MTEB: ``corpus.jsonl`` (_id, title, text), ``queries.jsonl`` (_id, text, metadata), ``qrels/*.tsv``
+(query-id, corpus-id, score); the columns are the same in ``.jsonl.gz`` and Parquet.
 """
 
 from __future__ import annotations
 
 import hashlib
-import json
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable
+from itertools import chain
 from pathlib import Path
-from typing import Any
+from urllib.parse import unquote
 
+from chatbot_mvp.datasets.layout import DEFAULT_SPLIT, folder_layout
 from chatbot_mvp.datasets.model import Dataset, Query
-from chatbot_mvp.errors import (
-    DatasetFileMissing,
-    DatasetFileUnreadable,
-    DuplicateId,
-    EmptyDataset,
-    MissingColumn,
-    UnknownQrelDocument,
-    UnknownQrelQuery,
-)
+from chatbot_mvp.datasets.reading import DOC_ID, QUERY_ID, Row, read_judgements, read_rows
+from chatbot_mvp.errors import DuplicateId, EmptyDataset, UnknownQrelDocument, UnknownQrelQuery
 from chatbot_mvp.types import Document
 
+_OPTIONAL = ("answer", "answer_type", "question_type", "level")
+_TEXT = {"text": ("text",)}
 
-def load_dataset(folder: Path) -> Dataset:
+
+def load_dataset(folder: Path, split: str = "") -> Dataset:
     """Load and check a data set folder.
 
+    Args:
+        split: split of the judgements; "" for the default of ``Layout.choose``.
+
     Raises:
-        DatasetError: a file or column is missing, an id repeats, or a qrel names an unknown query or document.
+        DatasetError: a file or column is missing, an id repeats, a qrel names an unknown query or document, or there
+            is no such split.
     """
-    files = dataset_files(folder)
+    chosen = folder_layout(folder).choose(str(folder), split)
     digest = hashlib.sha256()
-    for path in files:
-        if not path.is_file():
-            raise DatasetFileMissing(path=str(path))
-        with path.open("rb") as file:
+    for name in chosen.files:
+        with (folder / name).open("rb") as file:
             digest.update(hashlib.file_digest(file, "sha256").digest())
-    read = _read_parquet if files[0].suffix == ".parquet" else _read_beir
-    documents, queries, rows = read(files)
-    if not documents:
-        raise EmptyDataset(path=str(files[0]))
-    if not queries:
-        raise EmptyDataset(path=str(files[1]))
-    _refuse_repeated(files[0], (document.doc_id for document in documents))
-    _refuse_repeated(files[1], (query.query_id for query in queries))
-    qrels = _checked_qrels(rows, {d.doc_id for d in documents}, {q.query_id for q in queries})
+    corpus, asked, judged = ([folder / name for name in part] for part in (chosen.corpus, chosen.queries, chosen.qrels))
     name = folder.resolve().name
-    return Dataset(name, tuple(documents), tuple(queries), qrels, digest.hexdigest())
+    documents = [_document(row, name) for path in corpus for row in _corpus_rows(path)]
+    extra = (*_OPTIONAL, "metadata")
+    queries = [_query(row) for path in asked for row in read_rows(path, {**QUERY_ID, **_TEXT}, extra)]
+    if not documents:
+        raise EmptyDataset(path=str(corpus[0]))
+    if not queries:
+        raise EmptyDataset(path=str(asked[0]))
+    _refuse_repeated(corpus[0], (document.doc_id for document in documents))
+    _refuse_repeated(asked[0], (query.query_id for query in queries))
+    rows = chain.from_iterable(read_judgements(path) for path in judged)
+    qrels = _checked_qrels(rows, {d.doc_id for d in documents}, {q.query_id for q in queries})
+    if any(path.suffix == ".parquet" for path in (*corpus, *asked)):
+        import pyarrow as pa
+
+        pa.default_memory_pool().release_unused()  # else the pool keeps as much memory as the texts take
+    # Runs over different splits must not look like runs over the same questions.
+    shown = f"{name}/{split}" if split and split != DEFAULT_SPLIT else name
+    return Dataset(shown, tuple(documents), tuple(queries), qrels, digest.hexdigest(), chosen.split)
 
 
-def dataset_files(folder: Path) -> list[Path]:
-    """List the files that a data set's folder must have: corpus, queries, and one or more files of qrels."""
-    if not (folder / "corpus.parquet").is_file() and (folder / "corpus.jsonl").is_file():
-        return beir_files(folder)
-    return [folder / f"{name}.parquet" for name in ("corpus", "queries", "qrels")]
+def check_dataset(folder: Path) -> None:
+    """Load and check a folder that is to become a data set, with its default split or else its first one.
+
+    Raises:
+        DatasetError
+    """
+    layout = folder_layout(folder)
+    load_dataset(folder, layout.splits[0] if layout.qrels and layout.default is None else "")
 
 
-_Rows = list[tuple[str, str, int]]
-_Parts = tuple[list[Document], list[Query], _Rows]
-_BATCH_ROWS = 2_048
-_OPTIONAL = ("answer", "answer_type", "question_type", "level")
+def dataset_files(folder: Path, split: str = "") -> list[Path]:
+    """List the files that ``load_dataset`` reads: corpus, queries and judgements.
+
+    Raises:
+        DatasetError: a part is missing, or there is no such split.
+    """
+    return [folder / name for name in folder_layout(folder).choose(str(folder), split).files]
 
 
-def _read_parquet(files: list[Path]) -> _Parts:
-    import pyarrow as pa
-
-    name = files[0].parent.name
-    documents = [
-        Document(_id(r, "doc_id"), _text(r, "title"), _text(r, "text"), name)
-        for r in _table(files[0], ("doc_id", "title", "text"))
-    ]
-    queries = [_query(r, "query_id", r) for r in _table(files[1], ("query_id", "text"), _OPTIONAL)]
-    rows = [
-        (_id(r, "query_id"), _id(r, "doc_id"), _grade(r, r.values["score"]))
-        for r in _table(files[2], ("query_id", "doc_id", "score"))
-    ]
-    pa.default_memory_pool().release_unused()  # else the pool keeps as much memory as the texts take
-    return documents, queries, rows
+def _corpus_rows(path: Path) -> Iterable[Row]:
+    # Schema v2.0 requires a title; BEIR and MTEB do not.
+    title = {"title": ("title",)} if path.name == "corpus.parquet" else {}
+    return read_rows(path, {**DOC_ID, **title, **_TEXT}, ("title",))
 
 
-def _read_beir(files: list[Path]) -> _Parts:
-    name = files[0].parent.name
-    documents = [
-        Document(_id(r, "_id"), _text(r, "title"), _text(r, "text"), name)
-        for r in _json_lines(files[0], ("_id", "text"))
-    ]
-    queries = []
-    for r in _json_lines(files[1], ("_id", "text")):
-        extra = r.values.get("metadata")
-        queries.append(_query(r, "_id", _Row(r.path, r.place, extra if isinstance(extra, dict) else {})))
-    rows = [
-        (_id(r, "query-id"), _id(r, "corpus-id"), _grade(r, r.values["score"]))
-        for path in files[2:]
-        for r in _tab_separated(path, ("query-id", "corpus-id", "score"))
-    ]
-    return documents, queries, rows
+def _document(row: Row, source: str) -> Document:
+    return Document(row.id("doc_id"), row.text("title"), row.text("text"), source)
 
 
-@dataclass(frozen=True, slots=True)
-class _Row:
-    """A row of a file with its position, for error messages."""
-
-    path: Path
-    place: str
-    values: dict[str, Any]
-
-    def bad(self, reason: str) -> DatasetFileUnreadable:
-        return DatasetFileUnreadable(path=str(self.path), reason=f"{self.place}: {reason}")
-
-
-def _id(row: _Row, column: str) -> str:
-    value = row.values[column]
-    if not isinstance(value, str | int) or value == "":
-        raise row.bad(f"{column} is {value!r}, which is no id")
-    return str(value)
-
-
-def _text(row: _Row, column: str) -> str:
-    value = row.values.get(column)
-    if value is None:
-        return ""
-    if not isinstance(value, str):
-        raise row.bad(f"{column} is {value!r}, which is no text")
-    # JSON can contain a lone surrogate, which cannot be written as UTF-8.
-    return value.encode("utf-8", "replace").decode()
-
-
-def _query(row: _Row, id_column: str, extra: _Row) -> Query:
-    text = _text(row, "text")
+def _query(row: Row) -> Query:
+    text = row.text("text")
     if not text.strip():
         raise row.bad("the query has no text")
-    fields = {name: str(value) for name in _OPTIONAL if (value := extra.values.get(name)) is not None}
-    return Query(_id(row, id_column), text, **fields)
-
-
-def _grade(row: _Row, value: Any) -> int:
-    try:
-        if float(value) == int(float(value)):
-            return int(float(value))
-    except (TypeError, ValueError, OverflowError):
-        pass
-    raise row.bad(f"the score is {value!r}, which is no whole number")
-
-
-def _table(path: Path, needed: tuple[str, ...], optional: tuple[str, ...] = ()) -> Iterator[_Row]:
-    """Yield the rows one by one. As a list of objects they would take several times the memory of the texts."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    try:
-        with pq.ParquetFile(path) as file:
-            names = file.schema_arrow.names
-            _require(path, needed, names)
-            columns = [*needed, *(column for column in optional if column in names)]
-            rows = (row for batch in file.iter_batches(_BATCH_ROWS, columns=columns) for row in batch.to_pylist())
-            for number, values in enumerate(rows, 1):
-                yield _Row(path, f"row {number}", values)
-    except (pa.ArrowException, OSError) as error:
-        raise DatasetFileUnreadable(path=str(path), reason=str(error).splitlines()[0]) from error
-
-
-def beir_files(folder: Path) -> list[Path]:
-    """List corpus, queries and qrels files of a folder in BEIR's layout."""
-    splits = sorted((folder / "qrels").glob("*.tsv"))
-    # As in BEIR itself, use only the test split if there is one.
-    test = [path for path in splits if path.stem == "test"]
-    return [
-        folder / "corpus.jsonl",
-        folder / "queries.jsonl",
-        *(test or splits or [folder / "qrels" / "test.tsv"]),
-    ]
-
-
-def _json_lines(path: Path, needed: tuple[str, ...]) -> list[_Row]:
-    rows = []
-    for number, line in enumerate(_lines(path), 1):
-        if not line.strip():
-            continue
-        place = f"line {number}"
-        try:
-            values = json.loads(line)
-        except ValueError as error:
-            raise DatasetFileUnreadable(path=str(path), reason=f"{place} is not JSON ({error})") from error
-        if not isinstance(values, dict):
-            raise DatasetFileUnreadable(path=str(path), reason=f"{place} is not a JSON object")
-        _require(f"{path}:{number}", needed, values)
-        rows.append(_Row(path, place, values))
-    return rows
-
-
-def _tab_separated(path: Path, needed: tuple[str, ...]) -> list[_Row]:
-    # The format has no quoting: a quotation mark is part of the id.
-    lines = [line.split("\t") for line in _lines(path)]
-    header = lines[0] if lines else []
-    _require(path, needed, header)
-    rows = []
-    for number, cells in enumerate(lines[1:], 2):
-        if cells == [""]:
-            continue
-        if len(cells) != len(header):
-            reason = f"line {number} has {len(cells)} cells and the header {len(header)}"
-            raise DatasetFileUnreadable(path=str(path), reason=reason)
-        rows.append(_Row(path, f"line {number}", dict(zip(header, cells, strict=True))))
-    return rows
-
-
-def _lines(path: Path) -> list[str]:
-    try:
-        text = path.read_text("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise DatasetFileUnreadable(path=str(path), reason=f"it is not UTF-8 ({error})") from error
-    return text.replace("\r\n", "\n").split("\n")
-
-
-def _require(path: Path | str, needed: Iterable[str], found: Iterable[str]) -> None:
-    names = list(found)
-    for column in needed:
-        if column not in names:
-            raise MissingColumn(path=str(path), column=column, found=", ".join(names) or "-")
+    metadata = row.values.get("metadata")
+    extra = {**row.values, **(metadata if isinstance(metadata, dict) else {})}
+    fields = {name: str(value) for name in _OPTIONAL if (value := extra.get(name)) is not None}
+    return Query(row.id("query_id"), text, **fields)
 
 
 def _refuse_repeated(path: Path, ids: Iterable[str]) -> None:
@@ -232,7 +108,11 @@ def _refuse_repeated(path: Path, ids: Iterable[str]) -> None:
         seen.add(item)
 
 
-def _checked_qrels(rows: _Rows, doc_ids: set[str], query_ids: set[str]) -> dict[str, dict[str, int]]:
+def _checked_qrels(
+    judgements: Iterable[tuple[str, str, int]], doc_ids: set[str], query_ids: set[str]
+) -> dict[str, dict[str, int]]:
+    # TREC files, whose columns are separated by white space, have ids with percent-encoded white space.
+    rows = [(_known(query, query_ids), _known(doc, doc_ids), grade) for query, doc, grade in judgements]
     unknown_documents = [(query_id, doc_id) for query_id, doc_id, _ in rows if doc_id not in doc_ids]
     if unknown_documents:
         query_id, doc_id = unknown_documents[0]
@@ -244,3 +124,10 @@ def _checked_qrels(rows: _Rows, doc_ids: set[str], query_ids: set[str]) -> dict[
     for query_id, doc_id, score in rows:
         qrels.setdefault(query_id, {})[doc_id] = score
     return qrels
+
+
+def _known(given: str, known: set[str]) -> str:
+    if given in known or "%" not in given:
+        return given
+    decoded = unquote(given)
+    return decoded if decoded in known else given

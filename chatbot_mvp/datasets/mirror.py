@@ -19,6 +19,7 @@ from filelock import FileLock
 
 from chatbot_mvp.datasets.storage import RemoteFile, S3Url, Storage, md5_of
 from chatbot_mvp.errors import StorageFailed, StorageUnreachable
+from chatbot_mvp.storage.json_object import InvalidJson, read_object
 from chatbot_mvp.types import Progress, ProgressCallback, ignore_progress
 
 _ETAGS = "etags.json"
@@ -84,7 +85,10 @@ class Mirror:
         before = self.latest(url)
         if before is None:
             return
-        known = json.loads((before.parent / _ETAGS).read_text("utf-8"))
+        try:
+            known = read_object(before.parent / _ETAGS)
+        except (InvalidJson, OSError):
+            return
         for file in files:
             path = work / _name(url) / file.path
             if known.get(file.path) == file.etag and not path.is_file():

@@ -34,6 +34,13 @@ class Dataset:
     """query_id -> doc_id -> relevance grade; a grade above 0 is relevant."""
     sha256: str
     """SHA-256 of the files' contents, in a fixed order."""
+    split: str = ""
+    """Split of the judgements; "" if the data set has no splits."""
+
+    @property
+    def judged(self) -> tuple[Query, ...]:
+        """The queries that have a judgement, a grade of 0 included."""
+        return tuple(query for query in self.queries if query.query_id in self.qrels)
 
     @cached_property
     def language(self) -> str:

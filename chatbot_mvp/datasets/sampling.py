@@ -1,4 +1,4 @@
-"""Sample the part of a data set that a run measures: EVAL_MAX_QUERIES and EVAL_MAX_CORPUS, or DEV_MODE.
+"""Sample what a run measures of a data set: its judged queries, reduced by EVAL_MAX_QUERIES and the like or DEV_MODE.
 
 Sampled rows keep the files' order, so that ties in a ranking break as on the whole corpus. Rows are picked by a hash of
 seed and id, which is equal on every machine and independent of a row's position in its file.
@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from chatbot_mvp.datasets.model import Dataset, Query
-from chatbot_mvp.errors import InvalidSetting
+from chatbot_mvp.errors import InvalidSetting, NothingToScore
 from chatbot_mvp.settings.model import Settings
 
 _T = TypeVar("_T")
@@ -30,6 +30,8 @@ class Sample:
     """Number of gold documents left out of the corpus; their judgements are left out too."""
     unscored: int
     """Number of queries that lost all their gold documents and are therefore not scored."""
+    unjudged: int = 0
+    """Number of queries of the data set without a judgement in its split. A run does not ask them."""
 
     @property
     def warning(self) -> str:
@@ -42,12 +44,32 @@ class Sample:
         )
 
 
-def sample(dataset: Dataset, settings: Settings) -> Sample:
+def sample(dataset: Dataset, settings: Settings, judged_only: bool = True) -> Sample:
     """Return the sample of a data set that a run with ``settings`` measures.
+
+    Args:
+        judged_only: leave out queries without a judgement, as BEIR does. If no query has one, all are measured by
+            their reference answers.
 
     Raises:
         InvalidSetting: DEV_CORPUS_SIZE is smaller than the number of gold documents of the queries.
+        NothingToScore: no query has a judgement, nor a reference answer that a run with ``settings`` would score.
     """
+    found = _judged(dataset, settings) if judged_only else dataset
+    return replace(_cut(found, settings), unjudged=len(dataset.queries) - len(found.queries))
+
+
+def _judged(dataset: Dataset, settings: Settings) -> Dataset:
+    if judged := dataset.judged:
+        return replace(dataset, queries=judged)
+    if settings.generation_enabled and any(query.answer for query in dataset.queries):
+        return dataset
+    split = f"no query of the split {dataset.split!r} has a judgement" if dataset.split else "no query has a judgement"
+    reason = f"{split}, and no reference answer would be scored"
+    raise NothingToScore(dataset=dataset.name, reason=reason)
+
+
+def _cut(dataset: Dataset, settings: Settings) -> Sample:
     seed = settings.corpus_shuffle_seed
     if settings.dev_mode:
         queries = _picked(dataset.queries, settings.dev_queries, lambda query: query.query_id, seed)

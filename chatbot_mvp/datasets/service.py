@@ -11,7 +11,7 @@ from pathlib import Path
 from chatbot_mvp.datasets import Dataset, hotpotqa, load_dataset
 from chatbot_mvp.datasets.catalogue import Catalogue, Found, StorageState
 from chatbot_mvp.datasets.details import DatasetDetails, license_of, read_details, splits_of
-from chatbot_mvp.datasets.files import dataset_files
+from chatbot_mvp.datasets.files import check_dataset, dataset_files
 from chatbot_mvp.datasets.storage import S3Url, open_storage
 from chatbot_mvp.datasets.upload import UploadedFile, take_upload, usable_name
 from chatbot_mvp.errors import DatasetNameTaken, DatasetNotFound, DatasetNotOwn, StorageError
@@ -101,12 +101,13 @@ class DatasetService:
         Raises:
             DatasetError, StorageError
         """
-        folder = self.find(reference).folder
+        found = self.find(reference)
+        folder = found.folder
         if folder is None:
             return None
-        files = [path for path in dataset_files(folder) if path.is_file()]
+        files = dataset_files(folder, found.split)
         key = (folder, *((path.name, path.stat().st_size, path.stat().st_mtime_ns) for path in files))
-        return self._details.get_or_build(key, lambda: read_details(folder))
+        return self._details.get_or_build(key, lambda: read_details(folder, found.split))
 
     def find(self, reference: str) -> Found:
         """Find a data set by name, folder, or address on S3.
@@ -130,7 +131,7 @@ class DatasetService:
         Raises:
             DatasetError, StorageError
         """
-        return load_dataset(self._catalogue.folder(found, progress))
+        return load_dataset(self._catalogue.folder(found, progress), found.split)
 
     # --- bringing in, deleting
 
@@ -159,7 +160,7 @@ class DatasetService:
         folder = Path(path).expanduser().resolve()
         if not folder.is_dir():
             raise DatasetNotFound(name=path, legal=", ".join(self.names()) or "-")
-        load_dataset(folder)
+        check_dataset(folder)
         name = usable_name(folder.name)
         self._refuse_name(name, replaceable=False)
         place = self._live.current.datasets_dir / name

@@ -18,6 +18,7 @@ from chatbot_mvp.errors import (
     StorageFailed,
     StorageKeyUnknown,
     StorageSecretWrong,
+    StorageUnavailable,
     StorageUnreachable,
 )
 from chatbot_mvp.settings.model import Settings
@@ -204,6 +205,9 @@ class Storage:
         if code in ("AccessDenied", "403", "AllAccessDisabled"):
             return StorageDenied(endpoint=self.endpoint, action=action, place=str(url))
         reason = f"{code}: {said.get('Message', '')}".strip(": ")
+        status = int(error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0))
+        if status >= 500:
+            return StorageUnavailable(endpoint=self.endpoint, status=status, reason=reason)
         if code in ("PreconditionFailed", "412", "NoSuchKey"):
             reason = "the object has changed since it was listed"
         return StorageFailed(endpoint=self.endpoint, action=action, place=str(url), reason=reason)

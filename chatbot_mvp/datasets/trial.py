@@ -15,8 +15,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from chatbot_mvp.datasets.files import load_dataset
+from chatbot_mvp.datasets.files import check_dataset
 from chatbot_mvp.errors import ChatbotError, DatasetUploadTooDemanding, all_errors
+from chatbot_mvp.storage.json_object import parse_json
 
 SECONDS = 300
 MEMORY_MB = 4_000
@@ -46,7 +47,7 @@ def try_to_load(folder: Path, name: str, seconds: int = SECONDS, memory_mb: int 
         done = subprocess.run(
             command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, timeout=seconds, check=False
         )
-        answer = json.loads(done.stdout)
+        answer = parse_json(done.stdout)
     except (subprocess.TimeoutExpired, ValueError) as error:
         raise DatasetUploadTooDemanding(name=name, seconds=seconds, memory_mb=memory_mb) from error
     if answer:
@@ -70,7 +71,7 @@ def main() -> None:
         resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 5))
     answer: dict[str, Any] = {}
     try:
-        load_dataset(folder)
+        check_dataset(folder)
     except ChatbotError as error:
         if isinstance(error.__cause__, MemoryError):
             sys.exit(1)

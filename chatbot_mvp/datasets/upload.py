@@ -7,10 +7,11 @@ import shutil
 import stat
 import zipfile
 import zlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import IO
 
+from chatbot_mvp.datasets.layout import layout_of
 from chatbot_mvp.datasets.trial import try_to_load
 from chatbot_mvp.errors import (
     DatasetNameUnusable,
@@ -33,10 +34,8 @@ _STEEP = 250
 """Limit of unpacked to packed size for an entry over one megabyte."""
 
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,59}")
-_PART = re.compile(r"(corpus|queries)\.jsonl|qrels/[^/]+\.tsv|(corpus|queries|qrels)\.parquet")
 _ABOUT = re.compile(r"README(\.md)?|LICEN[CS]E(\.\w+)?", re.IGNORECASE)
 _PARQUET = frozenset({"corpus.parquet", "queries.parquet", "qrels.parquet"})
-_BEIR = frozenset({"corpus.jsonl", "queries.jsonl"})
 
 
 def usable_name(name: str) -> str:
@@ -85,7 +84,7 @@ def _unpack(name: str, content: IO[bytes], work: Path, limit_mb: int) -> None:
         with zipfile.ZipFile(content) as archive:
             for path, info in _parts(name, archive, limit_mb).items():
                 target = work / path
-                target.parent.mkdir(exist_ok=True)
+                target.parent.mkdir(parents=True, exist_ok=True)
                 with archive.open(info) as source, target.open("wb") as file:
                     # zipfile never unpacks more than the declared size, whose sum was checked.
                     shutil.copyfileobj(source, file)
@@ -96,19 +95,21 @@ def _unpack(name: str, content: IO[bytes], work: Path, limit_mb: int) -> None:
 
 def _parts(name: str, archive: zipfile.ZipFile, limit_mb: int) -> Mapping[str, zipfile.ZipInfo]:
     """Return the data set's files by path relative to its folder, which may be a subfolder of the archive."""
-    infos = [info for info in archive.infolist() if not info.is_dir()]
+    infos = [info for info in archive.infolist() if not info.filename.endswith("/")]  # is_dir() fails on ""
     for info in infos:
         path = PurePosixPath(info.filename)
-        leads_out = path.is_absolute() or ".." in path.parts or "\\" in info.filename or ":" in path.parts[0]
+        leads_out = path.is_absolute() or ".." in path.parts or "\\" in info.filename or ":" in "".join(path.parts[:1])
         if leads_out or stat.S_ISLNK(info.external_attr >> 16):
             raise DatasetUploadUnsafe(name=name, entry=info.filename)
     if len(infos) > _MOST_ENTRIES:
         raise DatasetUploadExpands(name=name, entry=f"{len(infos)}", limit_mb=limit_mb)
-    home = _home(info.filename for info in infos)
+    home = _home([info.filename for info in infos])
+    inside = {info.filename: info.filename.removeprefix(home) for info in infos if info.filename.startswith(home)}
+    parts = frozenset(layout_of(inside.values()).files)
     found: dict[str, zipfile.ZipInfo] = {}
     for info in infos:
-        relative = info.filename.removeprefix(home) if info.filename.startswith(home) else ""
-        if _PART.fullmatch(relative) or _ABOUT.fullmatch(relative):
+        relative = inside.get(info.filename, "")
+        if relative in parts or _ABOUT.fullmatch(relative):
             if relative in found:
                 raise DatasetUploadUnsafe(name=name, entry=info.filename)
             found[relative] = info
@@ -122,15 +123,18 @@ def _parts(name: str, archive: zipfile.ZipFile, limit_mb: int) -> Mapping[str, z
     return found
 
 
-def _home(names: Iterable[str]) -> str:
-    """Return the archive's folder that holds the corpus, with a trailing slash; "" for the top level."""
-    corpora = [name for name in names if PurePosixPath(name).name in ("corpus.jsonl", "corpus.parquet")]
-    shallowest = min(corpora, key=lambda name: name.count("/"), default="")
-    return shallowest.rpartition("/")[0] + "/" if "/" in shallowest else ""
+def _home(names: Sequence[str]) -> str:
+    """Return the archive's folder that is a data set, with a trailing slash; "" for the top level or if none is."""
+    # Not deeper than three folders: a hostile archive could have very many.
+    parents = {f"{parent}/" for name in names for parent in PurePosixPath(name).parents[-4:] if parent.name}
+    for home in sorted({"", *parents}, key=lambda home: (home.count("/"), home)):
+        if layout_of(name.removeprefix(home) for name in names if name.startswith(home)).corpus:
+            return home
+    return ""
 
 
 def _require_parts(name: str, parts: Mapping[str, object]) -> None:
-    names = set(parts)
-    beir = names >= _BEIR and any(part.startswith("qrels/") for part in names)
-    if not (names >= _PARQUET or beir):
+    layout = layout_of(parts)
+    if not (layout.corpus and layout.queries and layout.qrels):
+        names = set(parts)
         raise DatasetUploadIncomplete(name=name, found=", ".join(sorted(names)[:8]) or "-")

@@ -6,7 +6,8 @@ import itertools
 import re
 from collections.abc import Iterator
 
-_PARAGRAPH = re.compile(r"(?:[^\n]|\n(?![ \t]*\n))+")
+# Possessive: a repetition that can be undone keeps 120 bytes for every character of the paragraph.
+_PARAGRAPH = re.compile(r"(?:[^\n]++|\n(?![ \t]*\n))++")
 _ROW = re.compile(r"[ \t]*\|.*\|[ \t]*")
 _RULE = re.compile(r"[\s|:+=-]*")
 """A table's line without text: the rule below its head, or a row of empty cells."""

@@ -79,12 +79,15 @@ def split_sections(text: str) -> list[Section]:
     """Split a text at its headings. A heading without text of its own only appears in the paths of those below it."""
     marks: list[tuple[int, int, int, str]] = []  # (line start, body start, level, heading)
     lines = _lines(text)
+    blank = [not text[start:end].strip() for start, end in lines]
     in_fence = False
     for index, (start, end) in enumerate(lines):
+        if blank[index]:
+            continue
         line = text[start:end]
         fence = line.lstrip()[:3]
-        previous_blank = index == 0 or not text[slice(*lines[index - 1])].strip()
-        next_blank = index + 1 == len(lines) or not text[slice(*lines[index + 1])].strip()
+        previous_blank = index == 0 or blank[index - 1]
+        next_blank = index + 1 == len(lines) or blank[index + 1]
         if fence in _FENCES and line.count(fence) == 1:
             in_fence = not in_fence
         elif in_fence and line.startswith("##") and previous_blank and next_blank:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import PurePath
 
+from chatbot_mvp.documents.chunking import split_sections
+from chatbot_mvp.documents.names import clean_file_name
 from chatbot_mvp.documents.reading.extracted import Extracted
 from chatbot_mvp.documents.reading.sandbox import read_apart
 from chatbot_mvp.errors import (
@@ -16,15 +17,21 @@ from chatbot_mvp.errors import (
     UploadEmpty,
     UploadEncrypted,
     UploadTooLarge,
+    UploadTooManyHeadings,
     UploadTypeUnsupported,
     UploadWrongSuffix,
 )
+from chatbot_mvp.text import normalize
 
 TEXT_SUFFIXES = (".txt", ".md")
 SUFFIXES = (*TEXT_SUFFIXES, ".pdf", ".docx", ".html", ".htm")
+MAX_HEADINGS = 20_000
+"""Each heading begins a chunk. Ordinary documents have one for a thousand characters."""
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f-\x84\x86-\x9f]")
 _HTML_START = re.compile(
-    rb"^(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]*>\s*)?(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html)\b", re.I | re.S
+    # A comment is matched only once, whatever follows: otherwise many comments would be split in all possible ways.
+    rb"^(?:\xef\xbb\xbf)?\s*+(?:<\?xml[^>]*+>\s*+)?(?>(?:<!--.*?-->\s*)*+)<(?:!doctype\s+html|html)\b",
+    re.I | re.S,
 )
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 
@@ -67,6 +74,7 @@ def parse_upload(
         UploadError: the file cannot be used.
         MissingPackage: the reader of its format is not installed.
     """
+    name = clean_file_name(name)
     suffix = PurePath(name).suffix.lower()
     if suffix not in SUFFIXES:
         raise UploadTypeUnsupported(name=name, legal=", ".join(SUFFIXES))
@@ -78,7 +86,7 @@ def parse_upload(
     if kind in TEXT_SUFFIXES:
         text, encoding = _decode(name, content)
         # NFC makes a letter and its accent one character, whatever system the file comes from.
-        text = unicodedata.normalize("NFC", text.replace("\r\n", "\n").replace("\r", "\n"))
+        text = normalize("NFC", text.replace("\r\n", "\n").replace("\r", "\n"))
         found = Extracted(text)
     else:
         encoding = kind
@@ -86,6 +94,9 @@ def parse_upload(
     if not found.text.strip():
         raise UploadEmpty(name=name)
     cut = cut_at_paragraph(found.text, max_chars)
+    headings = len(split_sections(cut))
+    if headings > MAX_HEADINGS:
+        raise UploadTooManyHeadings(name=name, headings=headings, limit=MAX_HEADINGS)
     truncated = len(cut) < len(found.text)
     return ParsedText(cut, encoding, len(found.text), truncated, found.page_starts, found.empty_pages)
 

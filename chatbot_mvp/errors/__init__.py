@@ -24,6 +24,8 @@
     │   ├── EmptyDataset
     │   ├── UnknownQrelDocument
     │   ├── UnknownQrelQuery
+    │   ├── SplitUnknown            of the judgements
+    │   ├── SplitNeeded             there are several and none is the default
     │   ├── DatasetNameUnusable     as the name of a folder
     │   ├── DatasetNameTaken
     │   ├── DatasetNotOwn           bundled or on S3, so it cannot be deleted here
@@ -42,6 +44,7 @@
     │   ├── StorageDenied           the key lacks a permission                 (exit code 2)
     │   ├── StorageBucketMissing                                               (exit code 2)
     │   ├── StorageUnreachable
+    │   │   └── StorageUnavailable  it answers with an error of its own, 5xx
     │   └── StorageFailed           any other refusal, or a damaged transfer
     ├── UploadError                 a file for a knowledge base                (exit code 2)
     │   ├── UploadEmpty
@@ -52,16 +55,23 @@
     │   ├── UploadDamaged
     │   ├── UploadEncrypted
     │   ├── UploadScanned           all pages are images
+    │   ├── UploadTooDeep           elements nested deeper than people write
+    │   ├── UploadTooManyElements
+    │   ├── UploadTooManyHeadings
+    │   ├── UploadTooManyRows       of tables
     │   ├── UploadTooManyPages
     │   ├── UploadExpands           a small file that would unpack to a very large one
     │   ├── UploadTooSlow
     │   ├── UploadNeedsMemory       more than the server has
+    │   ├── UploadQueueFull         too many files of one session wait
     │   └── UploadNoRoom            the previous files have filled the knowledge base
     ├── KbNotFound                                                             (exit code 2)
     ├── ConversationNotFound        a conversation of the chat                 (exit code 2)
     ├── KbUnreadable                a stored knowledge base is damaged         (exit code 1)
+    ├── KbNotWritten                the disk is full or refuses to write       (exit code 1)
     ├── KbEvaluationError           evaluation questions or their results      (exit code 2)
     │   ├── QuestionSetNotFound
+    │   ├── QuestionSetChanged      by someone else, in the meantime
     │   ├── KbResultNotFound
     │   ├── NoQuestionsKept
     │   ├── NothingProposed
@@ -74,6 +84,9 @@
     │   ├── RunAlreadyFinished
     │   ├── NothingToEvaluate                                                  (exit code 2)
     │   ├── NothingToRetry
+    │   ├── NothingToScore          no query has a judgement or an answer       (exit code 5)
+    │   ├── NothingScored           by any metric, when the run ended           (exit code 5)
+    │   ├── NothingToExport         in this format
     │   ├── NoteChanged             by someone else, in the meantime
     │   ├── NoteNotWritten
     │   ├── RunMismatch
@@ -98,7 +111,6 @@
     │       └── QuestionsDiffer
     ├── GateError                   a comparison with a baseline file          (exit code 2)
     │   ├── BaselineUnreadable
-    │   ├── BaselineNotWritten                                                 (exit code 1)
     │   ├── BaselineQuestionsDiffer
     │   ├── BaselineContentDiffers
     │   ├── NothingToGate
@@ -112,10 +124,16 @@
     │   ├── ProviderRateLimited     after retries
     │   ├── ProviderQuotaExhausted  no retry would help
     │   ├── ProviderUnavailable     time-out, lost connection, 5xx; after retries
-    │   └── ProviderReplyUnusable   it replied, but the reply cannot be used
+    │   ├── ProviderReplyUnusable   it replied, but the reply cannot be used
+    │   └── RequestStopped          nobody waits for the answer any more
     ├── SignInError                 signing in to Admin failed                 (exit code 1)
     │   ├── PasswordWrong
-    │   └── PasswordTriesExhausted  too many wrong passwords
+    │   ├── PasswordTriesExhausted  too many wrong passwords
+    │   └── AdminNeeded             an action of the pages that is for administrators
+    ├── FileError                   a file of the data folder                  (exit code 1)
+    │   ├── FileNotWritten          the disk is full or refuses to write
+    │   └── FileOfLaterVersion      written by a later version of the program
+    ├── AddressUnavailable          for `serve` to listen on                   (exit code 1)
     ├── CacheUnusable               a cache of vectors or contexts on disk     (exit code 1)
     └── RunStopped                  the user stopped it; not a failure         (exit code 130)
 
@@ -130,6 +148,8 @@ from __future__ import annotations
 # ruff: isort: skip_file
 from chatbot_mvp.errors.base import ChatbotError as ChatbotError, all_errors as all_errors
 from chatbot_mvp.errors.configuration import (
+    AddressUnavailable as AddressUnavailable,
+    AdminNeeded as AdminNeeded,
     CacheUnusable as CacheUnusable,
     ChoiceNotKept as ChoiceNotKept,
     ConfigurationError as ConfigurationError,
@@ -175,7 +195,10 @@ from chatbot_mvp.errors.datasets import (
     StorageKeyUnknown as StorageKeyUnknown,
     StorageNotConfigured as StorageNotConfigured,
     StorageSecretWrong as StorageSecretWrong,
+    StorageUnavailable as StorageUnavailable,
     StorageUnreachable as StorageUnreachable,
+    SplitNeeded as SplitNeeded,
+    SplitUnknown as SplitUnknown,
     UnknownQrelDocument as UnknownQrelDocument,
     UnknownQrelQuery as UnknownQrelQuery,
 )
@@ -184,10 +207,12 @@ from chatbot_mvp.errors.documents import (
     KbEvaluationError as KbEvaluationError,
     KbNotFound as KbNotFound,
     KbResultNotFound as KbResultNotFound,
+    KbNotWritten as KbNotWritten,
     KbUnreadable as KbUnreadable,
     NoQuestionsKept as NoQuestionsKept,
     NothingProposed as NothingProposed,
     ProposalsUnusable as ProposalsUnusable,
+    QuestionSetChanged as QuestionSetChanged,
     QuestionSetNotFound as QuestionSetNotFound,
     UploadBinary as UploadBinary,
     UploadDamaged as UploadDamaged,
@@ -197,16 +222,25 @@ from chatbot_mvp.errors.documents import (
     UploadExpands as UploadExpands,
     UploadNeedsMemory as UploadNeedsMemory,
     UploadNoRoom as UploadNoRoom,
+    UploadQueueFull as UploadQueueFull,
     UploadScanned as UploadScanned,
     UploadTooLarge as UploadTooLarge,
     UploadTooManyPages as UploadTooManyPages,
+    UploadTooDeep as UploadTooDeep,
+    UploadTooManyElements as UploadTooManyElements,
+    UploadTooManyHeadings as UploadTooManyHeadings,
+    UploadTooManyRows as UploadTooManyRows,
     UploadTooSlow as UploadTooSlow,
     UploadTypeUnsupported as UploadTypeUnsupported,
     UploadWrongSuffix as UploadWrongSuffix,
 )
+from chatbot_mvp.errors.files import (
+    FileError as FileError,
+    FileNotWritten as FileNotWritten,
+    FileOfLaterVersion as FileOfLaterVersion,
+)
 from chatbot_mvp.errors.gate import (
     BaselineContentDiffers as BaselineContentDiffers,
-    BaselineNotWritten as BaselineNotWritten,
     BaselineQuestionsDiffer as BaselineQuestionsDiffer,
     BaselineUnreadable as BaselineUnreadable,
     GateError as GateError,
@@ -224,6 +258,7 @@ from chatbot_mvp.errors.providers import (
     ProviderRateLimited as ProviderRateLimited,
     ProviderReplyUnusable as ProviderReplyUnusable,
     ProviderUnavailable as ProviderUnavailable,
+    RequestStopped as RequestStopped,
 )
 from chatbot_mvp.errors.runs import (
     BudgetWithoutPrice as BudgetWithoutPrice,
@@ -239,7 +274,10 @@ from chatbot_mvp.errors.runs import (
     NothingToCompare as NothingToCompare,
     NothingToEvaluate as NothingToEvaluate,
     NothingToImport as NothingToImport,
+    NothingScored as NothingScored,
+    NothingToExport as NothingToExport,
     NothingToRetry as NothingToRetry,
+    NothingToScore as NothingToScore,
     PilotFailed as PilotFailed,
     QuestionsDiffer as QuestionsDiffer,
     RunAlreadyFinished as RunAlreadyFinished,

@@ -19,6 +19,12 @@ class ChatbotError(Exception):
         self.params = params
         super().__init__(self.template.format(**params))
 
+    @property
+    def hint(self) -> str:
+        """The next step: the text after its first sentence, or "" if it has one sentence only."""
+        # The template is divided, not the text: a value in it may contain the end of a sentence.
+        return self.template.partition(". ")[2].format(**self.params)
+
 
 def all_errors() -> list[type[ChatbotError]]:
     """Return every concrete error class (those with a code), sorted by code."""

@@ -104,9 +104,22 @@ class PasswordTriesExhausted(SignInError):
     template = "Too many wrong passwords. Wait {seconds} s and try again."
 
 
+class AdminNeeded(SignInError):
+    code = "admin_needed"
+    template = "Nothing was done: {call} is for administrators. Sign in to Admin and try again."
+
+
 class CacheUnusable(ChatbotError):
     code = "cache_unusable"
     template = (
         "The cache {path!r} cannot be used: {reason}. Free up space on its disk and try again: its content is kept. "
         "If the file is damaged, delete it; it is computed again."
+    )
+
+
+class AddressUnavailable(ChatbotError):
+    code = "address_unavailable"
+    template = (
+        "Cannot listen on {host}:{port}: {reason}. Stop the program that uses the port, or choose another one with "
+        "--port."
     )

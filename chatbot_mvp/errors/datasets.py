@@ -62,6 +62,22 @@ class UnknownQrelQuery(DatasetError):
     )
 
 
+class SplitUnknown(DatasetError):
+    code = "split_unknown"
+    template = (
+        "The data set {name!r} has no split {split!r}; its splits: {legal}. Name one of them with --split, or "
+        "after '#' in the name of the data set."
+    )
+
+
+class SplitNeeded(DatasetError):
+    code = "split_needed"
+    template = (
+        "The data set {name!r} has several splits and none of them is called test: {legal}. Name one of them with "
+        "--split, or after '#' in the name of the data set."
+    )
+
+
 class DatasetNameUnusable(DatasetError):
     code = "dataset_name_unusable"
     template = (
@@ -101,8 +117,8 @@ class DatasetUploadIncomplete(DatasetUploadError):
     code = "dataset_upload_incomplete"
     template = (
         "{name!r} is not a data set; it contains: {found}. A zip needs corpus.jsonl, queries.jsonl and qrels/*.tsv "
-        "(BEIR), or corpus.parquet, queries.parquet and qrels.parquet; these three can also be uploaded without a "
-        "zip."
+        "(BEIR and MTEB, .jsonl.gz and Parquet too), or corpus.parquet, queries.parquet and qrels.parquet; these three "
+        "can also be uploaded without a zip."
     )
 
 
@@ -185,6 +201,14 @@ class StorageUnreachable(StorageError):
     template = (
         "The S3 server at {endpoint!r} cannot be reached: {reason}. Check MINIO_ENDPOINT and that the server is "
         "running."
+    )
+
+
+class StorageUnavailable(StorageUnreachable):
+    code = "storage_unavailable"
+    template = (
+        "The S3 server at {endpoint!r} answered {status}: {reason}. Try again later, or check the server and what "
+        "stands before it."
     )
 
 

@@ -68,6 +68,32 @@ class UploadExpands(UploadError):
     )
 
 
+class UploadTooDeep(UploadError):
+    code = "upload_too_deep"
+    template = (
+        "{name!r} has {depth} elements inside each other, and the maximum is {limit}. Save it again with a simpler "
+        "layout, or upload its text."
+    )
+
+
+class UploadTooManyRows(UploadError):
+    code = "upload_too_many_rows"
+    template = "The tables of {name!r} have {rows} rows, and the maximum is {limit}. Split it into several files."
+
+
+class UploadTooManyElements(UploadError):
+    code = "upload_too_many_elements"
+    template = (
+        "{name!r} has {elements} elements, such as paragraphs and table cells, and the maximum is {limit}. Split it, "
+        "or upload its text."
+    )
+
+
+class UploadTooManyHeadings(UploadError):
+    code = "upload_too_many_headings"
+    template = "{name!r} has {headings} headings, and the maximum is {limit}. Split it into several files."
+
+
 class UploadTooSlow(UploadError):
     code = "upload_too_slow"
     template = "{name!r} could not be read within {seconds} seconds. Split it, or upload its text."
@@ -89,6 +115,14 @@ class UploadNeedsMemory(UploadError):
     )
 
 
+class UploadQueueFull(UploadError):
+    code = "upload_queue_full"
+    template = (
+        "{files} files of {mb} MB in total would be waiting, and a session can have {most_files} files of {most_mb} MB "
+        "in total. Wait until the previous ones are read, or upload fewer."
+    )
+
+
 class KbNotFound(ChatbotError):
     code = "kb_not_found"
     template = "There is no knowledge base {kb_id!r}. Available: {legal}."
@@ -98,6 +132,14 @@ class KbNotFound(ChatbotError):
 class KbUnreadable(ChatbotError):
     code = "kb_unreadable"
     template = "The knowledge base {kb_id!r} cannot be read: {reason}. Upload the document again."
+
+
+class KbNotWritten(ChatbotError):
+    code = "kb_not_written"
+    template = (
+        "{name!r} cannot be saved in {path!r}: {reason}. The knowledge bases are as they were before. Free up space or "
+        "grant write permission, then try again."
+    )
 
 
 class ConversationNotFound(ChatbotError):
@@ -117,6 +159,14 @@ class QuestionSetNotFound(KbEvaluationError):
     template = (
         "The knowledge base {kb_id!r} has no question set {set_id!r} that can be read. It may have been deleted; "
         "choose another one or make a new one."
+    )
+
+
+class QuestionSetChanged(KbEvaluationError):
+    code = "question_set_changed"
+    template = (
+        "The question set {name!r} of the knowledge base {kb_id!r} was changed by someone else in the meantime. "
+        "Nothing was written. Reload it, make your changes again and save."
     )
 
 

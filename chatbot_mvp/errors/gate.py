@@ -17,12 +17,6 @@ class BaselineUnreadable(GateError):
     )
 
 
-class BaselineNotWritten(GateError):
-    code = "baseline_not_written"
-    template = "The file {path!r} cannot be written: {reason}. Choose another path."
-    exit_code = 1
-
-
 class BaselineQuestionsDiffer(GateError):
     code = "baseline_questions_differ"
     template = (

@@ -80,3 +80,10 @@ class ProviderReplyUnusable(ProviderError):
         "The reply of {model!r} from the provider {provider!r} cannot be used: {reason}. Ask again; if it happens "
         "again, choose another model."
     )
+
+
+class RequestStopped(ProviderError):
+    code = "request_stopped"
+    template = (
+        "The request to the provider {provider!r} was stopped, because its answer is not wanted any more. Ask again."
+    )

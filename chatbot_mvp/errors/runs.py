@@ -64,6 +64,24 @@ class NothingToEvaluate(RunError):
     exit_code = 2
 
 
+class NothingToScore(RunError):
+    code = "nothing_to_score"
+    template = (
+        "Nothing of {dataset!r} can be scored: {reason}. Choose another split with --split, or add the judgements or "
+        "reference answers."
+    )
+    exit_code = 5
+
+
+class NothingScored(RunError):
+    code = "nothing_scored"
+    template = (
+        "The run {run_id!r} is stored, but none of its {queries} queries was scored by any metric. Its page in "
+        "Evaluation and chatbot-mvp benchmark show {run_id} name the reasons."
+    )
+    exit_code = 5
+
+
 class NothingToRetry(RunError):
     code = "nothing_to_retry"
     template = (
@@ -137,7 +155,7 @@ class NothingToImport(ImportRefused):
     code = "nothing_to_import"
     template = (
         "{path!r} cannot be imported: {reason}. Provide a zip from `benchmark export --format zip`, or a TREC run "
-        "file together with --dataset."
+        "file or ranx' JSON together with --dataset."
     )
 
 
@@ -183,6 +201,11 @@ class TrecIdUnknown(ImportRefused):
 class ExportNotWritten(RunError):
     code = "export_not_written"
     template = "The export cannot be written to {path!r}: {reason}. Choose another folder with --output."
+
+
+class NothingToExport(RunError):
+    code = "nothing_to_export"
+    template = "The run {run_id!r} has nothing to write as {form!r}: {reason}. Choose another format."
 
 
 class NotComparable(RunError):

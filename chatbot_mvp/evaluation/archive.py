@@ -9,13 +9,12 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from chatbot_mvp.datasets.sampling import sample
 from chatbot_mvp.errors import ChatbotError, DatasetChanged, NothingToImport, RunNotFound, UnknownChoice
 from chatbot_mvp.evaluation.benchmark.answering import GENERATE
 from chatbot_mvp.evaluation.benchmark.importing import ImportedRun, import_trec, keep_bundle
 from chatbot_mvp.evaluation.benchmark.retrieving import PHASE as RETRIEVE
 from chatbot_mvp.evaluation.benchmark.runner import RunParts
-from chatbot_mvp.evaluation.benchmark.trec import read_trec
+from chatbot_mvp.evaluation.benchmark.trec import read_ranking
 from chatbot_mvp.evaluation.ragas.results import phases_of
 from chatbot_mvp.evaluation.sources import RunSources, names_kb
 from chatbot_mvp.exports.base import Exported, FinishedRun
@@ -27,6 +26,7 @@ from chatbot_mvp.runs.index import read_submissions
 from chatbot_mvp.runs.leaderboard import Field, Place, fields, leaderboard
 from chatbot_mvp.runs.line import RunLine
 from chatbot_mvp.runs.notes import RunNote, RunNotes
+from chatbot_mvp.runs.payloads import retrieved_of
 from chatbot_mvp.runs.records import RunFolder, RunManifest, run_folders
 from chatbot_mvp.runs.result import RAGAS, RunResult, read_intervals
 from chatbot_mvp.runs.rows import Interval
@@ -72,7 +72,7 @@ class RunArchive:
         self._sources = sources
         self._jobs = jobs
         self._parts = parts
-        self._lists: FileCache[tuple[list[RunLine], int]] = FileCache(0)
+        self._lists: FileCache[tuple[list[RunLine], list[str]]] = FileCache(0)
         self._results: FileCache[RunResult] = FileCache(_RESULTS_KEPT)
         self._recorded: FileCache[int] = FileCache(_LITTLE_KEPT)
         self._intervals: FileCache[dict[str, Interval | None]] = FileCache(_LITTLE_KEPT)
@@ -80,11 +80,11 @@ class RunArchive:
         self._browsed: tuple[tuple[str, str], dict[str, Document]] | None = None
         self._lock = threading.Lock()
 
-    def runs(self) -> tuple[list[RunLine], int]:
-        """Return (finished runs of submissions.jsonl, newest first; number of damaged lines in that file)."""
+    def runs(self) -> tuple[list[RunLine], list[str]]:
+        """Return (finished runs of submissions.jsonl, newest first; number and fault of each damaged line there)."""
         path = self._live.current.submissions_path
         runs, damaged = self._lists.get(path, lambda: read_submissions(path))
-        return list(runs), damaged
+        return list(runs), list(damaged)
 
     def search(self, asked: RunFilter) -> list[RunLine]:
         """Return the finished runs that match the filter, newest first."""
@@ -161,7 +161,7 @@ class RunArchive:
         """Export a finished run in a format of ``FORMATS``.
 
         Raises:
-            UnknownChoice, RunNotFound, RunUnreadable
+            UnknownChoice, RunNotFound, RunUnreadable, NothingToExport
             DatasetError, DatasetChanged: the data set, which holds the texts, is missing or has changed.
         """
         if form not in FORMATS:
@@ -171,10 +171,10 @@ class RunArchive:
     def import_run(
         self, path: Path, dataset: str = "", name: str = "", progress: ProgressCallback = ignore_progress
     ) -> ImportedRun:
-        """Import a run from elsewhere: a zip of the export "zip", or a TREC run file over ``dataset``.
+        """Import a run from elsewhere: a zip of the export "zip", or a ranking of ``dataset`` (TREC or JSON).
 
         Args:
-            name: name of a TREC run, displayed instead of a strategy; "" for the tag in the file.
+            name: name of a ranking, displayed instead of a strategy; "" for the tag or name of the file.
 
         Raises:
             NothingToImport: the file is missing or neither of the two, or a zip was given with a data set or name.
@@ -191,7 +191,7 @@ class RunArchive:
             return keep_bundle(bundle.manifest, bundle.result, bundle.files, settings, self._parts.finish)
         if not dataset:
             raise NothingToImport(path=str(path), reason="it is no zip, and no data set was given")
-        trec = read_trec(path)
+        trec = read_ranking(path)
         found = self._sources.find(dataset)
         if names_kb(found.reference):
             raise NothingToImport(path=str(path), reason="a ranking of another program needs a data set of passages")
@@ -211,12 +211,12 @@ class RunArchive:
         for folder in run_folders(self._live.current.results_dir):
             if folder.run_id in active or folder.state() != "unfinished":
                 continue
+            path = folder.path / "records.jsonl"
             try:
                 manifest = folder.manifest()
-            except ChatbotError:
+                recorded = self._recorded.get(path, partial(_recorded, folder, manifest))
+            except (ChatbotError, KeyError, TypeError, ValueError):  # a manifest without what its kind of run needs
                 continue
-            path = folder.path / "records.jsonl"
-            recorded = self._recorded.get(path, partial(_recorded, folder, manifest))
             found.append(
                 UnfinishedRun(
                     manifest.run_id,
@@ -256,11 +256,12 @@ class RunArchive:
         if run.manifest.kind == RAGAS:
             raise UnknownChoice(kind="kind of run for this", found=RAGAS, legal="benchmark")
         recorded = self._live.current.with_recorded(run.manifest.settings_masked)
-        dataset = sample(self._sources.reload(run.manifest).dataset, recorded).dataset
+        dataset = self._sources.reload(run.manifest).sampled(recorded)[0].dataset
         if dataset.sha256 != run.manifest.dataset_sha256:
             raise DatasetChanged(name=dataset.name, run_id=run_id)
         files = {path.name: path.read_bytes() for path in self.files(run_id)}
-        return FinishedRun(run.manifest, run.result, dataset, files)
+        folder = RunFolder(self._live.current.results_dir, run_id)
+        return FinishedRun(run.manifest, run.result, dataset, files, partial(_scores, folder))
 
     def _read_intervals(self, run_id: str) -> dict[str, Interval | None]:
         path = RunFolder(self._live.current.results_dir, run_id).result_path
@@ -269,6 +270,12 @@ class RunArchive:
     def _known(self, run_id: str) -> None:
         if all(run.run_id != run_id for run in self.runs()[0]):
             raise RunNotFound(run_id=run_id, folder=str(self._live.current.results_dir))
+
+
+def _scores(folder: RunFolder) -> dict[str, dict[str, float]]:
+    """Return query id -> document id -> score of the retrieval, from the records."""
+    retrieved = {key: retrieved_of(record) for key, record in folder.all_records()[0].get(RETRIEVE, {}).items()}
+    return {key: dict(zip(found.doc_ids, found.scores, strict=False)) for key, found in retrieved.items()}
 
 
 def _recorded(folder: RunFolder, manifest: RunManifest) -> int:

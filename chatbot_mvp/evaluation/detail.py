@@ -152,10 +152,12 @@ class RunDetails:
         Raises:
             RunNotFound, RunUnreadable
         """
-        # Not validated: a single recorded value that is no longer legal must not hide the paths.
-        recorded = {**_CUTS, **self.manifest(run_id).settings_masked}
-        reranker = bool(recorded["reranker_enabled"])
-        cut = int(recorded["reranker_top_n" if reranker else "kb_top_k"])
+        # A single recorded value that is no longer legal must not hide the paths: the default stands in for it.
+        recorded = self.manifest(run_id).settings_masked
+        known = {name: recorded.get(name) for name in _CUTS}
+        cuts = {name: known[name] if type(known[name]) is type(usual) else usual for name, usual in _CUTS.items()}
+        reranker = bool(cuts["reranker_enabled"])
+        cut = int(cuts["reranker_top_n" if reranker else "kb_top_k"] or 0)
         record = self.records(run_id, row.query_id).get(RETRIEVE)
         return gold_paths(row, retrieved_of(record) if record else Retrieved(), cut, reranker)
 

@@ -5,14 +5,22 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from chatbot_mvp.errors import NothingToExport
 from chatbot_mvp.exports.base import Exported, FinishedRun, context_ids
+
+_UNANSWERED = "it has no answer; run the benchmark with --generation"
 
 
 def to_ragas(run: FinishedRun) -> Exported:
-    """Write ``<run_id>_ragas.jsonl``: user_input, response, retrieved_contexts (title and text), reference.
+    """Write ``<run_id>_ragas.jsonl``: a line per question with Ragas' columns, the ids of question and documents among
+    them; a retrieved context is title and text.
 
     Unanswered questions are left out and counted in ``left_out``: Ragas would fail on a missing answer, and score an
-    empty one wrongly. Rows without a reference answer have no ``reference``.
+    empty one wrongly. Rows without a reference answer have no ``reference``, those without relevant documents no
+    ``reference_context_ids``.
+
+    Raises:
+        NothingToExport: no question was answered.
     """
     documents = {document.doc_id: document for document in run.dataset.documents}
     lines, left_out = [], 0
@@ -22,13 +30,19 @@ def to_ragas(run: FinishedRun) -> Exported:
             continue
         texts = [documents[doc_id] for doc_id in context_ids(row) if doc_id in documents]
         sample: dict[str, Any] = {
+            "id": row.query_id,
             "user_input": row.question,
             "response": row.response,
             "retrieved_contexts": [f"{d.title}\n{d.text}" if d.title else d.text for d in texts],
         }
         if row.answer:
             sample["reference"] = row.answer
+        sample["retrieved_context_ids"] = [document.doc_id for document in texts]
+        if row.gold:
+            sample["reference_context_ids"] = list(row.gold)
         lines.append(json.dumps(sample, ensure_ascii=False) + "\n")
+    if not lines:
+        raise NothingToExport(run_id=run.run_id, form="ragas", reason=_UNANSWERED)
     return Exported({f"{run.run_id}_ragas.jsonl": "".join(lines).encode()}, {"left_out": left_out})
 
 
@@ -37,8 +51,13 @@ def to_hotpotqa(run: FinishedRun) -> Exported:
 
     Supporting facts are sentences, but a run retrieves passages, so ``sp`` has empty lists. Ignore the script's
     supporting-fact and joint figures. Unanswered questions are left out and counted in ``left_out``.
+
+    Raises:
+        NothingToExport: no question was answered.
     """
     answered = {row.query_id: row.response for row in run.result.per_query if row.response is not None}
+    if not answered:
+        raise NothingToExport(run_id=run.run_id, form="hotpotqa", reason=_UNANSWERED)
     value = {"answer": answered, "sp": {query_id: [] for query_id in answered}}
     return Exported(
         {f"{run.run_id}_hotpotqa.json": json.dumps(value, ensure_ascii=False).encode()},

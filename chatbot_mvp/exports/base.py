@@ -25,6 +25,8 @@ class FinishedRun:
     """Source of the texts and graded judgements."""
     files: Mapping[str, bytes] = field(default_factory=dict)
     """Name -> content of the files that the run has already written (result, CSV)."""
+    scores: Callable[[], Mapping[str, Mapping[str, float]]] = dict
+    """Reads query id -> document id -> score of the retrieval from the records; empty if the run has no records."""
 
     @property
     def run_id(self) -> str:
@@ -38,7 +40,8 @@ class Exported:
     files: Mapping[str, bytes]
     """Relative path -> content."""
     notes: Mapping[str, int] = field(default_factory=dict)
-    """Counts to report to the user: ``left_out`` is the number of queries without an answer."""
+    """Counts to report to the user: ``left_out`` is the number of queries without an answer, ``reordered`` of queries
+    that evaluators rank in another order."""
 
 
 @dataclass(frozen=True)
@@ -48,9 +51,12 @@ class ExportFormat:
     name: str
     """Value for ``benchmark export --format``."""
     export: Callable[[FinishedRun], Exported]
-    """Creates the files. Their names begin with the run's id, because the zip puts all files into one folder."""
+    """Creates the files, or raises NothingToExport. Their names begin with the run's id, because the zip puts all files
+    into one folder."""
     summary: str
     """Short description for the help text of the command."""
+    needs_answers: bool = False
+    """True if there is nothing to write for a run without generated answers."""
     not_in_zip: str = ""
     """Reason why the zip does not contain this format; "" if the zip contains it."""
 

@@ -10,6 +10,7 @@ import zipfile
 from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
 
+from chatbot_mvp.errors import NothingToExport
 from chatbot_mvp.exports.base import Exported, ExportFormat, FinishedRun
 from chatbot_mvp.runs.masking import configuration
 
@@ -26,7 +27,7 @@ def to_zip(run: FinishedRun, parts: Sequence[ExportFormat]) -> Exported:
     because their errors may contain messages of a provider.
 
     Args:
-        parts: the forms whose files are in the zip.
+        parts: the forms whose files are in the zip; those with nothing to write are left out.
 
     Raises:
         ValueError: two forms give a file of the same name.
@@ -34,7 +35,10 @@ def to_zip(run: FinishedRun, parts: Sequence[ExportFormat]) -> Exported:
     files: dict[str, bytes] = dict(run.files)
     left_out = 0
     for part in parts:
-        exported = part.export(run)
+        try:
+            exported = part.export(run)
+        except NothingToExport:
+            continue
         if taken := sorted(files.keys() & exported.files.keys()):
             raise ValueError(f"the export {part.name!r} writes {taken[0]!r}, which is in the zip already; rename it")
         files |= exported.files

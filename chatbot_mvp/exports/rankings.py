@@ -1,4 +1,7 @@
-"""Export a run's rankings and judgements: TREC text files, JSON for ranx and ir_measures, a BEIR folder."""
+"""Export a run's rankings and judgements: TREC text files, JSON for ranx and ir_measures, a BEIR folder.
+
+Each function raises NothingToExport if the run has nothing to write in its format.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,9 @@ import re
 from collections.abc import Mapping, Sequence
 from urllib.parse import quote
 
+from chatbot_mvp.errors import NothingToExport
 from chatbot_mvp.exports.base import Exported, FinishedRun
+from chatbot_mvp.metrics.ranking.ties import trec_order
 
 _BLANK = re.compile(r"[\s%]")
 
@@ -18,17 +23,32 @@ def to_trec(run: FinishedRun) -> Exported:
     The score is 1 / rank, because evaluators sort by score and would break ties of the original scores differently.
     White space and % in ids are percent-encoded in both files, because white space separates the columns.
     """
-    lines = [
-        f"{_token(query)} Q0 {_token(doc_id)} {rank} {score!r} {run.manifest.fingerprint}"
-        for query, documents in _rankings(run).items()
-        for rank, (doc_id, score) in enumerate(documents.items(), 1)
-    ]
     judged = [
         f"{_token(query)} 0 {_token(doc_id)} {grade}"
         for query, grades in _judgements(run).items()
         for doc_id, grade in grades.items()
     ]
-    return Exported({f"{run.run_id}.run": _text(lines), f"{run.run_id}.qrels": _text(judged)})
+    files = {f"{run.run_id}.run": _run_lines(run, _rankings(run, "trec")), f"{run.run_id}.qrels": _text(judged)}
+    return Exported(files)
+
+
+def to_trec_scores(run: FinishedRun) -> Exported:
+    """Write ``<run_id>.scores.run``, a TREC run file with the recorded scores of the retrieval.
+
+    Evaluators sort by these scores. ``reordered`` counts the queries that they rank in another order than the run:
+    a reranker changes the order but not the recorded score, and equal scores are ordered by document id.
+    """
+    recorded = run.scores()
+    rankings: dict[str, dict[str, float]] = {}
+    for row in run.result.per_query:
+        scores = recorded.get(row.query_id, {})
+        if row.retrieved and all(doc_id in scores for doc_id in row.retrieved):
+            rankings[row.query_id] = {doc_id: scores[doc_id] for doc_id in row.retrieved}
+    if not rankings:
+        reason = "its records have no scores of its rankings"
+        raise NothingToExport(run_id=run.run_id, form="trec_scores", reason=reason)
+    reordered = sum(list(ranking) != list(trec_order(ranking)) for ranking in rankings.values())
+    return Exported({f"{run.run_id}.scores.run": _run_lines(run, rankings)}, {"reordered": reordered})
 
 
 def to_json(run: FinishedRun) -> Exported:
@@ -36,7 +56,7 @@ def to_json(run: FinishedRun) -> Exported:
 
     ``ranx.Run.from_file``, ``ranx.Qrels.from_file`` and ir_measures read this form.
     """
-    files = {"run": _rankings(run), "qrels": _judgements(run)}
+    files = {"run": _rankings(run, "json"), "qrels": _judgements(run)}
     return Exported(
         {f"{run.run_id}_{name}.json": (json.dumps(value, ensure_ascii=False)).encode() for name, value in files.items()}
     )
@@ -44,6 +64,9 @@ def to_json(run: FinishedRun) -> Exported:
 
 def to_beir(run: FinishedRun) -> Exported:
     """Write ``corpus.jsonl``, ``queries.jsonl`` and ``qrels/test.tsv``: the run's questions and the whole corpus."""
+    judged = _judgements(run)
+    if not judged:
+        raise NothingToExport(run_id=run.run_id, form="beir", reason="its questions have no judgement")
     asked = {row.query_id for row in run.result.per_query}
     corpus = [{"_id": d.doc_id, "title": d.title, "text": d.text} for d in run.dataset.documents]
     queries = [
@@ -61,16 +84,34 @@ def to_beir(run: FinishedRun) -> Exported:
         if q.query_id in asked
     ]
     qrels = ["query-id\tcorpus-id\tscore"]
-    qrels += [f"{q}\t{doc_id}\t{grade}" for q, grades in _judgements(run).items() for doc_id, grade in grades.items()]
+    qrels += [f"{q}\t{doc_id}\t{grade}" for q, grades in judged.items() for doc_id, grade in grades.items()]
     return Exported(
         {"corpus.jsonl": _json_lines(corpus), "queries.jsonl": _json_lines(queries), "qrels/test.tsv": _text(qrels)}
     )
 
 
-def _rankings(run: FinishedRun) -> dict[str, dict[str, float]]:
+def _rankings(run: FinishedRun, form: str) -> dict[str, dict[str, float]]:
+    """Return query id -> document id -> 1 / rank.
+
+    Raises:
+        NothingToExport: the run ranked no document for any query.
+    """
+    if not any(row.retrieved for row in run.result.per_query):
+        raise NothingToExport(run_id=run.run_id, form=form, reason="it retrieved nothing")
     return {
         row.query_id: {doc_id: 1 / rank for rank, doc_id in enumerate(row.retrieved, 1)} for row in run.result.per_query
     }
+
+
+def _run_lines(run: FinishedRun, rankings: Mapping[str, Mapping[str, float]]) -> bytes:
+    """Return the lines of a TREC run file; each ranking is best first."""
+    return _text(
+        [
+            f"{_token(query)} Q0 {_token(doc_id)} {rank} {score!r} {run.manifest.fingerprint}"
+            for query, documents in rankings.items()
+            for rank, (doc_id, score) in enumerate(documents.items(), 1)
+        ]
+    )
 
 
 def _judgements(run: FinishedRun) -> dict[str, dict[str, int]]:

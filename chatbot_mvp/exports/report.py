@@ -98,7 +98,7 @@ def _identity(run: FinishedRun) -> str:
 def _metrics(result: RunResult) -> str:
     rows = []
     for name, mean in result.metrics.items():
-        scored, total = result.scored[name]
+        scored, total = result.scored.get(name, (0, 0))
         interval = result.intervals.get(name)
         with_failures = result.readings.get(name, (mean, None))[1]
         better = "higher" if name not in METRICS or METRICS[name].higher_is_better else "lower"

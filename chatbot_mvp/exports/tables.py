@@ -1,16 +1,17 @@
-"""Write a finished run as CSV: a summary of one line, and details with one line per query."""
+"""Write a finished run as CSV: a summary of one line, and details with one line per query.
+
+None (not scored, or not part of the run) becomes an empty cell.
+"""
 
 from __future__ import annotations
 
-import csv
-import io
-from pathlib import Path
 from typing import Any
 
 from chatbot_mvp.datasets import Dataset
 from chatbot_mvp.metrics.answers.text import AnswerCase
 from chatbot_mvp.runs.records import RunFolder
 from chatbot_mvp.runs.result import KB, RunResult
+from chatbot_mvp.storage.csv_text import csv_text
 from chatbot_mvp.storage.files import write_atomically
 
 _RUN_COUNTS = ("abstentions", "rerank_failures", "reranker_rescue_count", "damaged_records")
@@ -28,8 +29,8 @@ def write_summary_csv(folder: RunFolder, result: RunResult, dataset: Dataset) ->
     }
     for name, mean in result.metrics.items():
         row[name] = mean
-        row[f"{name}_scored"] = result.scored[name][0]
-        row[f"{name}_low"], row[f"{name}_high"] = result.intervals[name] or (None, None)
+        row[f"{name}_scored"] = result.scored.get(name, (0, 0))[0]
+        row[f"{name}_low"], row[f"{name}_high"] = result.intervals.get(name) or (None, None)
     counts = {
         "abstentions": result.abstentions,
         "rerank_failures": result.rerank_failures,
@@ -40,7 +41,7 @@ def write_summary_csv(folder: RunFolder, result: RunResult, dataset: Dataset) ->
     row |= {f"auroc_{kind}": value for kind, value in result.auroc.items()}
     if result.generator:
         row |= {"generator": result.generator, "judge": result.judge}
-    _write(folder.path / f"{folder.run_id}_summary.csv", [row])
+    write_atomically(folder.path / f"{folder.run_id}_summary.csv", csv_text([row]))
 
 
 def write_detail_csv(folder: RunFolder, result: RunResult, dataset: Dataset) -> None:
@@ -72,13 +73,4 @@ def write_detail_csv(folder: RunFolder, result: RunResult, dataset: Dataset) -> 
                 "error": item.error,
             }
         )
-    _write(folder.path / f"{folder.run_id}_detail.csv", rows)
-
-
-def _write(path: Path, rows: list[dict[str, Any]]) -> None:
-    """Write rows as CSV. None (not scored, or not part of the run) becomes an empty cell."""
-    text = io.StringIO(newline="")
-    writer = csv.DictWriter(text, fieldnames=list(rows[0]))
-    writer.writeheader()
-    writer.writerows(rows)
-    write_atomically(path, text.getvalue())
+    write_atomically(folder.path / f"{folder.run_id}_detail.csv", csv_text(rows))

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import csv
 import hashlib
-import json
 import re
 import stat
 import zipfile
 import zlib
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 
+from pydantic_core import to_json
+
 from chatbot_mvp.errors import BundleDamaged, BundleUnsafe, RunUnreadable
-from chatbot_mvp.runs.records import BUNDLE, RunManifest
+from chatbot_mvp.runs.records import BUNDLE, RunManifest, parse_manifest
 from chatbot_mvp.runs.result import RunResult, parse_result
+from chatbot_mvp.storage.csv_text import safe_csv
+from chatbot_mvp.storage.json_object import parse_json
 
 _MOST_FILES = 100
 _MOST_BYTES = 512 * 2**20  # unpacked size; a run of 7,405 queries takes about 50 MB
@@ -51,7 +55,14 @@ def read_bundle(path: Path) -> Bundle:
     result = _result(path, files, run_id)
     manifest = _manifest(path, files, run_id)
     wanted = (f"{run_id}_summary.csv", f"{run_id}_detail.csv")
-    return Bundle(manifest, result, {name: files[name] for name in wanted if name in files})
+    return Bundle(manifest, result, {name: _table(path, name, files[name]) for name in wanted if name in files})
+
+
+def _table(path: Path, name: str, content: bytes) -> bytes:
+    try:
+        return safe_csv(content.decode("utf-8")).encode()
+    except (csv.Error, UnicodeDecodeError) as error:
+        raise BundleDamaged(path=str(path), reason=f"{name!r} is not CSV: {error}") from error
 
 
 def _entries(path: Path, archive: zipfile.ZipFile) -> tuple[str, dict[str, zipfile.ZipInfo]]:
@@ -99,19 +110,18 @@ def _result(path: Path, files: Mapping[str, bytes], run_id: str) -> RunResult:
         raise BundleDamaged(path=str(path), reason=str(error.params["reason"])) from error
     if result.run_id != run_id:
         raise BundleDamaged(path=str(path), reason=f"{name!r} is the result of {result.run_id!r}")
+    if unknown := sorted(set(result.metrics) - set(result.scored)):
+        raise BundleDamaged(path=str(path), reason=f"{name!r}: scored has no numbers of queries for {unknown[0]!r}")
     return result
 
 
 def _manifest(path: Path, files: Mapping[str, bytes], run_id: str) -> RunManifest:
-    known = {field.name for field in fields(RunManifest)}
     try:
-        values = json.loads(files[_CONFIGURATION])
-        # Ignore fields that a later version may have added.
-        values = {name: value for name, value in values.items() if name in known}
-        values |= {"dataset_ref": values["dataset"], "imported": values.get("imported") or BUNDLE}
-        manifest = RunManifest(**values)
+        values = parse_json(files[_CONFIGURATION])
+        named = {"dataset_ref": values["dataset"], "imported": values.get("imported") or BUNDLE}
+        manifest = parse_manifest(to_json({**values, **named}))
     except (KeyError, ValueError, TypeError, AttributeError) as error:
-        raise BundleDamaged(path=str(path), reason=f"{_CONFIGURATION!r}: {error!r}") from error
+        raise BundleDamaged(path=str(path), reason=f"{_CONFIGURATION!r}: {error}") from error
     if manifest.run_id != run_id:
         raise BundleDamaged(path=str(path), reason=f"{_CONFIGURATION!r} is of {manifest.run_id!r}")
     return manifest

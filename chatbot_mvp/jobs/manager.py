@@ -1,26 +1,27 @@
 """Runs background jobs one at a time in a thread. Their state is on disk, visible to every session and process.
 
+Owners take turns: the next job is the oldest one of the owner whose last turn is the longest ago.
+
 Files per job: ``<jobs>/<job_id>.json`` holds its state; ``.lock`` is held by the process that runs it, so a "running"
 state whose lock is free means that the process died; ``.stop`` exists once a stop was requested.
 """
 
 from __future__ import annotations
 
-import json
 import logging
 import threading
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from queue import SimpleQueue
-from typing import Literal
+from typing import Final, Literal
 
 from filelock import FileLock, Timeout
 
-from chatbot_mvp.errors import ChatbotError, RunBusy, RunStopped
+from chatbot_mvp.errors import ChatbotError, FileOfLaterVersion, RunBusy, RunStopped
 from chatbot_mvp.storage.clock import utc_now
 from chatbot_mvp.storage.files import write_json
+from chatbot_mvp.storage.json_object import VERSION, known_version, parse_json
 from chatbot_mvp.types import Progress, ProgressCallback
 
 log = logging.getLogger(__name__)
@@ -61,32 +62,44 @@ class JobStatus:
         return self.state in ACTIVE
 
 
+UNFINISHED: Final = object()
+"""Returned by work that gives way to other owners' jobs. It is queued again, and called again at its next turn."""
+
 Work = Callable[[ProgressCallback], object]
 
 
 @dataclass(frozen=True, eq=False)
 class _Waiting:
-    """A queued job that has not started."""
+    """A queued job."""
 
     status: JobStatus
     work: Work
     lock: FileLock
+    owner: str
 
 
 class JobManager:
-    """Runs jobs in the order of submission. Create one per process; processes share statuses through the folder."""
+    """Runs the jobs of each owner in the order of submission, and owners in turns.
+
+    Create one per process; processes share statuses through the folder.
+    """
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._queue: SimpleQueue[_Waiting] = SimpleQueue()
         self._waiting: dict[str, _Waiting] = {}
-        """Jobs that this process has queued and not started."""
-        self._guard = threading.Lock()
+        """Queued jobs of this process by their id, the oldest first."""
+        self._turns: dict[str, int] = {}
+        """Number of the last turn of each owner since the queue was last empty."""
+        self._guard = threading.Condition()
         # Daemon thread: the server exits without waiting for a job, which can be resumed later.
         threading.Thread(target=self._work, name="jobs", daemon=True).start()
 
-    def submit(self, job_id: str, title: str, work: Work) -> None:
+    def submit(self, job_id: str, title: str, work: Work, owner: str = "") -> None:
         """Queue ``work``. It receives a progress callback that raises RunStopped once a stop was requested.
+
+        Args:
+            work: may return UNFINISHED to give way.
+            owner: the session that takes turns with the others.
 
         Raises:
             RunBusy: a job with this id is queued or running, in this or another process.
@@ -100,10 +113,12 @@ class JobManager:
         self._path(job_id, "stop").unlink(missing_ok=True)
         status = JobStatus(job_id, title, "queued")
         self._write(status)
-        entry = _Waiting(status, work, lock)
+        self._enqueue(_Waiting(status, work, lock, owner))
+
+    def others_wait(self, owner: str) -> bool:
+        """Return whether another owner has a queued job in this process."""
         with self._guard:
-            self._waiting[job_id] = entry
-        self._queue.put(entry)
+            return any(entry.owner != owner for entry in self._waiting.values())
 
     def stop(self, job_id: str) -> None:
         """Request a job to stop at its next safe point. A queued job ends at once; an ended job is unchanged."""
@@ -122,21 +137,26 @@ class JobManager:
     def status(self, job_id: str) -> JobStatus | None:
         """Return a job's state, or None if the job does not exist or its file is damaged."""
         try:
-            status = JobStatus(**json.loads(self._path(job_id, "json").read_text("utf-8")))
-        except (OSError, ValueError, TypeError):
+            status = self._stored(job_id)
+            if not status.active:
+                return status
+            if not self._is_held(job_id):
+                # Read again: the job may have ended between reading its file and checking its lock.
+                again = self._stored(job_id)
+                return replace(status, state="interrupted") if again.active else again
+        except (OSError, ValueError, TypeError, AttributeError, FileOfLaterVersion) as error:
+            log.debug("the state of job %s cannot be read: %s", job_id, error)
             return None
-        if not status.active:
-            return status
-        if not self._is_held(job_id):
-            # Read again: the job may have ended between reading its file and checking its lock.
-            again = json.loads(self._path(job_id, "json").read_text("utf-8"))
-            return replace(status, state="interrupted") if again["state"] in ACTIVE else JobStatus(**again)
         return replace(status, state="stopping") if self._path(job_id, "stop").exists() else status
 
     def statuses(self) -> list[JobStatus]:
         """Return all jobs, in descending order of id (newest first)."""
         found = (self.status(path.stem) for path in sorted(self._folder.glob("*.json"), reverse=True))
         return [status for status in found if status]
+
+    def _stored(self, job_id: str) -> JobStatus:
+        path = self._path(job_id, "json")
+        return JobStatus(**known_version(parse_json(path.read_bytes()), path))
 
     def _is_held(self, job_id: str) -> bool:
         probe = FileLock(self._path(job_id, "lock"), timeout=0)
@@ -150,23 +170,39 @@ class JobManager:
     def _work(self) -> None:
         while True:
             try:
-                entry = self._queue.get()
-                with self._guard:
-                    begins = self._waiting.get(entry.status.job_id) is entry
-                    if begins:
-                        del self._waiting[entry.status.job_id]
-                if begins:  # otherwise it was stopped while queued
-                    self._run(entry.status, entry.work, entry.lock)
+                self._run(self._next())
             except Exception:
                 # On a full disk not even the end of a job can be written; continue with the next job.
                 log.exception("the state of a job cannot be written")
 
-    def _run(self, status: JobStatus, work: Work, lock: FileLock) -> None:
-        reporter = _Reporter(self, replace(status, state="running"))
+    def _enqueue(self, entry: _Waiting) -> None:
+        with self._guard:
+            self._waiting[entry.status.job_id] = entry
+            self._guard.notify()
+
+    def _next(self) -> _Waiting:
+        """Wait for a job, and take it from the queue."""
+        with self._guard:
+            while not self._waiting:
+                self._turns.clear()
+                self._guard.wait()
+            turn = max(self._turns.values(), default=0) + 1
+            entry = min(self._waiting.values(), key=lambda waiting: self._turns.get(waiting.owner, 0))
+            self._turns[entry.owner] = turn
+            return self._waiting.pop(entry.status.job_id)
+
+    def _run(self, entry: _Waiting) -> None:
+        reporter = _Reporter(self, replace(entry.status, state="running"))
+        again: _Waiting | None = None
         try:
             reporter.check_stop()
             self._write(reporter.status)
-            work(reporter)
+            if entry.work(reporter) is UNFINISHED:
+                reporter.check_stop()
+                status = replace(reporter.status, state="queued", rate=None, seconds_left=None)
+                self._write(status)
+                again = replace(entry, status=status)
+                return
             self._write(replace(reporter.status, state="done", rate=None, seconds_left=None))
         except RunStopped:
             self._write(replace(reporter.status, state="stopped", rate=None, seconds_left=None))
@@ -176,16 +212,19 @@ class JobManager:
                 replace(reporter.status, state="failed", error=str(error), error_code=error.code, error_params=params)
             )
         except Exception as error:
-            log.exception("job %s failed", status.job_id)
+            log.exception("job %s failed", entry.status.job_id)
             self._write(replace(reporter.status, state="failed", error=f"{type(error).__name__}: {error}"))
         finally:
-            self._path(status.job_id, "stop").unlink(missing_ok=True)
-            lock.release()
+            if again is not None:
+                self._enqueue(again)
+            else:
+                self._path(entry.status.job_id, "stop").unlink(missing_ok=True)
+                entry.lock.release()
 
     def _write(self, status: JobStatus) -> None:
         status = replace(status, updated_at=utc_now())
         # Progress is written several times a second, and is worth nothing after a power failure.
-        write_json(self._path(status.job_id, "json"), asdict(status), indent=None, durable=False)
+        write_json(self._path(status.job_id, "json"), {VERSION: 1, **asdict(status)}, indent=None, durable=False)
 
     def _path(self, job_id: str, suffix: str) -> Path:
         return self._folder / f"{job_id}.{suffix}"

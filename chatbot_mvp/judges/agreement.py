@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from chatbot_mvp.judges.ragas.model import Row
 from chatbot_mvp.metrics.statistics.bootstrap import LEVEL, RESAMPLES, SEED
+from chatbot_mvp.storage.limits import Count, Figure, Name
 
 THRESHOLD = 1.0
 """Score from which a response counts as faithful. All statements must be, since people also reject a single error."""
@@ -34,18 +35,18 @@ class LabelledRow:
 class Estimate:
     """A figure with its 95 % bootstrap interval over the rows; None if the rows do not determine it."""
 
-    value: float | None
-    low: float | None
-    high: float | None
+    value: Figure | None
+    low: Figure | None
+    high: Figure | None
 
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
     """Agreement of a judge with human labels. All figures are over the rows that the judge scored."""
 
-    rows: int
-    scored: int
-    threshold: float
+    rows: Count
+    scored: Count
+    threshold: Figure
     """Score (0-1) from which the judge's verdict counts as "faithful"."""
     accuracy: Estimate
     """Share of the rows with equal verdict and label, 0-1."""
@@ -55,7 +56,7 @@ class Agreement:
     """Share of the rows that the judge calls faithful that people also do, 0-1."""
     recall: Estimate
     """Share of the rows that people call faithful that the judge also does, 0-1."""
-    found: Mapping[str, tuple[int, int]]
+    found: Mapping[Name, tuple[Count, Count]]
     """Kind of error -> (unfaithful rows that the judge detected, unfaithful rows that it scored)."""
 
     @property

@@ -10,6 +10,8 @@ from typing import Annotated, Any, Literal, TypeVar
 import json_repair
 from pydantic import BaseModel, BeforeValidator, Field, ValidationError
 
+from chatbot_mvp.storage.json_object import parse_json
+
 Reading = Literal["whole", "repaired", "cut"]
 """How a reply was read. whole: it was exactly the requested JSON; repaired: the JSON had to be extracted or repaired;
 cut: the reply was truncated, so the end of a list may be missing."""
@@ -25,6 +27,9 @@ _ROUND, _ROUNDS = 60, 3
 _PROBLEMS_SHOWN = 3
 _STARTS_TRIED = 200
 """Maximum number of brackets tried as the start of a value, since each attempt parses the text behind it."""
+_MOST_BRACKETS, _MOST_QUOTES = 300, 2_000
+"""Repair takes time with the square of these: 4,000 characters of ``{0}`` took five seconds. A reply with more of them
+is read only if it is valid JSON."""
 _ELEMENT_END = re.compile(r"[\"'}\]]\s*,|\}")
 
 _YES = ("1", "1.0", "yes", "y", "true", "si", "sí", "s", "verdadero", "cierto")
@@ -142,7 +147,7 @@ def _forms(value: Any, reply: type[BaseModel]) -> Iterator[Any]:
 
 def _strict(text: str) -> Any:
     try:
-        return json.loads(text)
+        return parse_json(text)
     except (ValueError, RecursionError):
         return None
 
@@ -164,6 +169,8 @@ def _values_in(text: str) -> Iterator[Any]:
 
 
 def _mended(text: str) -> Any:
+    if text.count("{") + text.count("[") > _MOST_BRACKETS or text.count('"') > _MOST_QUOTES:
+        return None
     try:
         return json_repair.loads(text, skip_json_loads=True)
     except (ValueError, RecursionError):

@@ -20,6 +20,8 @@ class FileState:
 
     name: str
     stage: FileStage = "waiting"
+    size: int = 0
+    """Size of the file in bytes."""
     chars: int = 0
     """Number of characters read."""
     pages: int = 0
@@ -57,66 +59,82 @@ class FileState:
 class Intake:
     """The files of one upload. Not safe to share between threads."""
 
-    def __init__(self, names: Sequence[str], max_chars: int, max_mb: int, max_pages: int, parsed: ParsedFiles) -> None:
+    def __init__(
+        self, files: Sequence[tuple[str, bytes]], max_chars: int, max_mb: int, max_pages: int, parsed: ParsedFiles
+    ) -> None:
         """
         Args:
+            files: (name, content).
             parsed: keeps what has been read, so that an equal upload continues there after a stop or a crash.
         """
-        self.states = [FileState(name) for name in names]
+        self.states = [FileState(name, size=len(content)) for name, content in files]
+        self._contents = [content for _, content in files]
         self._limits = (max_chars, max_mb, max_pages)
         self._parsed = parsed
         self._keys: list[str] = []  # of the files in ``_parsed``
         self._rows: list[int] = []  # row in ``states`` of each file that was read
+        self._found: list[tuple[str, ParsedText]] = []
+        self._seen: dict[str, str] = {}  # hash of a text -> name of the first file that has it
 
     @property
     def done(self) -> int:
         """Number of files that need no more reading."""
         return sum(state.stage not in ("waiting", "reading") for state in self.states)
 
-    def read(self, contents: Sequence[bytes], told: Callable[[str], None]) -> list[tuple[str, ParsedText]]:
-        """Parse all files; return (name, text) of each usable one, in order. Failures are recorded in ``states``.
+    def read(
+        self, report: Callable[[str], None], gives_way: Callable[[], bool] = lambda: False
+    ) -> list[tuple[str, ParsedText]] | None:
+        """Parse the files; return (name, text) of each usable one, in order. Failures are recorded in ``states``.
 
         Args:
-            contents: bytes of each file, in the order of the names.
-            told: called with the phase "kb_read" after every change and a few times a second; may raise to stop.
+            report: called with the phase "kb_read" after every change and a few times a second; may raise to stop.
+            gives_way: called between files. If it returns True, the reading stops, and the next call continues it.
+
+        Returns:
+            None if files are left to read.
         """
-        max_chars, max_mb, max_pages = self._limits
         self._parsed.prune()
-        found: list[tuple[str, ParsedText]] = []
-        seen: dict[str, str] = {}
-        for row, content in enumerate(contents):
-            name = self.states[row].name
-            self._set(row, stage="reading")
-            told("kb_read")
-            key = self._parsed.key(name, content, self._limits)
-            known = self._parsed.get(key)
-            try:
-                parsed = known or parse_upload(name, content, max_chars, max_mb, max_pages, lambda: told("kb_read"))
-            except RunStopped:
-                raise
-            except ChatbotError as error:
-                self.states[row] = self.states[row].failed(error)
+        for row, state in enumerate(self.states):
+            if state.stage not in ("waiting", "reading"):
                 continue
-            self._keys.append(key)
-            if known is None:
-                self._parsed.put(key, parsed)
-            sha = text_hash(parsed.text)
-            if sha in seen:
-                self._set(row, stage="duplicate", same_as=seen[sha])
-                continue
-            seen[sha] = name
-            self._set(
-                row,
-                stage="read",
-                chars=parsed.original_chars,
-                pages=len(parsed.page_starts),
-                empty_pages=parsed.empty_pages,
-                resumed=known is not None,
-            )
-            self._rows.append(row)
-            found.append((name, parsed))
-        told("kb_read")
-        return found
+            if row and gives_way():
+                return None
+            self._read(row, report)
+            report("kb_read")
+        return self._found
+
+    def _read(self, row: int, report: Callable[[str], None]) -> None:
+        max_chars, max_mb, max_pages = self._limits
+        name, content = self.states[row].name, self._contents[row]
+        self._set(row, stage="reading")
+        report("kb_read")
+        key = self._parsed.key(name, content, self._limits)
+        known = self._parsed.get(key)
+        try:
+            parsed = known or parse_upload(name, content, max_chars, max_mb, max_pages, lambda: report("kb_read"))
+        except RunStopped:
+            raise
+        except ChatbotError as error:
+            self.states[row] = self.states[row].failed(error)
+            return
+        self._keys.append(key)
+        if known is None:
+            self._parsed.put(key, parsed)
+        sha = text_hash(parsed.text)
+        if sha in self._seen:
+            self._set(row, stage="duplicate", same_as=self._seen[sha])
+            return
+        self._seen[sha] = name
+        self._set(
+            row,
+            stage="read",
+            chars=parsed.original_chars,
+            pages=len(parsed.page_starts),
+            empty_pages=parsed.empty_pages,
+            resumed=known is not None,
+        )
+        self._rows.append(row)
+        self._found.append((name, parsed))
 
     def kept(self, files: Sequence[KbFile], max_chars: int) -> None:
         """Mark the files in ``files`` as being indexed, and the remaining ones as failed for lack of room."""

@@ -12,6 +12,7 @@ from pathlib import Path, PurePath
 
 from chatbot_mvp.documents.parsing import ParsedText
 from chatbot_mvp.storage.files import write_atomically
+from chatbot_mvp.storage.json_object import parse_json
 
 MOST_HOURS = 24
 MOST_BYTES = 500_000_000
@@ -40,7 +41,7 @@ class ParsedFiles:
         try:
             if time.time() - path.stat().st_mtime > MOST_HOURS * 3_600:
                 return None
-            read = json.loads(path.read_bytes())
+            read = parse_json(path.read_bytes())
             return ParsedText(**{**read, "page_starts": tuple(read["page_starts"])})
         except (OSError, ValueError, TypeError, KeyError):
             return None
@@ -49,8 +50,7 @@ class ParsedFiles:
         """Keep the parsed text of a file. On a full disk it is not kept, and the upload goes on."""
         with suppress(OSError):
             self._folder.mkdir(parents=True, exist_ok=True)
-            # JSON in ASCII, because a text may have a lone surrogate, which UTF-8 cannot encode.
-            write_atomically(self._path(key), json.dumps(asdict(parsed)), durable=False)
+            write_atomically(self._path(key), json.dumps(asdict(parsed), ensure_ascii=False), durable=False)
 
     def drop(self, keys: Iterable[str]) -> None:
         """Delete the texts with these keys."""

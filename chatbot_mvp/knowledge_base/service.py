@@ -9,6 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from chatbot_mvp.documents.chunking import chunk_document
+from chatbot_mvp.documents.names import clean_name
 from chatbot_mvp.documents.sources import KbFile, Place, place_of
 from chatbot_mvp.embedding.base import Embedder
 from chatbot_mvp.embedding.registry import Embedders
@@ -102,7 +103,7 @@ class KnowledgeBases:
         Raises:
             KbNotFound, KbUnreadable
         """
-        if name := " ".join(kb_name.split())[:120]:
+        if name := clean_name(kb_name):
             self.store.rename(kb_id, name)
 
     def delete(self, kb_id: str, keep_parsed: bool = False) -> None:

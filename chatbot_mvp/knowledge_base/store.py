@@ -6,17 +6,22 @@ import json
 import re
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
+from filelock import FileLock
+
 from chatbot_mvp.documents.chunking import chunk_document
+from chatbot_mvp.documents.names import clean_file_name, clean_name
 from chatbot_mvp.documents.parsing import ParsedText, parse_upload
 from chatbot_mvp.documents.sources import KbFile, join_sources, text_hash
-from chatbot_mvp.errors import KbNotFound, KbUnreadable, UploadEmpty
+from chatbot_mvp.errors import FileOfLaterVersion, KbNotFound, KbNotWritten, KbUnreadable, UploadEmpty
+from chatbot_mvp.knowledge_base.identity import possible_ids
 from chatbot_mvp.storage.clock import utc_now
 from chatbot_mvp.storage.files import write_atomically, write_json
-from chatbot_mvp.text import detect_language, fold
+from chatbot_mvp.storage.json_object import VERSION, known_version, parse_json
+from chatbot_mvp.text import detect_language
 from chatbot_mvp.types import Document
 
 _FILES = ("source.txt", "files.json", "kb.json")
@@ -52,7 +57,8 @@ class KbRecord:
 class KbStore:
     """Reads and writes ``<root>/<kb_id>/source.txt``, ``files.json`` and ``kb.json``.
 
-    The id is made from the first file's name and the text, so that an equal upload gives the same KB.
+    The id is made from the first file's name and the content. An equal upload gives the same KB, which keeps its name;
+    other content never replaces a KB, whatever its id. Safe for threads and processes.
     """
 
     def __init__(self, root: Path) -> None:
@@ -65,7 +71,7 @@ class KbStore:
             UploadError, MissingPackage: the file cannot be read; existing KBs are unchanged.
         """
         parsed = parse_upload(name, content, max_chars, max_mb, max_pages)
-        return self.keep([(Path(name).name, parsed)], max_chars)
+        return self.keep([(clean_file_name(name), parsed)], max_chars)
 
     def keep(self, files: Sequence[tuple[str, ParsedText]], max_chars: int, kb_name: str = "") -> KbRecord:
         """Keep parsed files as one KB, as ``keeping`` does.
@@ -80,6 +86,8 @@ class KbStore:
     def keeping(self, files: Sequence[tuple[str, ParsedText]], max_chars: int, kb_name: str = "") -> Iterator[KbRecord]:
         """Store parsed files as one KB, which becomes the newest. If the block fails, the KB is again as it was before.
 
+        If the same files are stored already, their KB keeps its name, and only its time changes.
+
         Args:
             files: (file name, parsed text), at least one.
             max_chars: limit of the joined text in characters.
@@ -87,42 +95,83 @@ class KbStore:
 
         Raises:
             UploadEmpty: the files have no text.
+            KbNotWritten: the disk is full or refuses to write.
         """
         first = files[0][0]
         text, kept = join_sources(files, max_chars)
         if not kept:
             raise UploadEmpty(name=first)
-        named = kb_name.strip() or (first if len(files) == 1 else f"{first} +{len(files) - 1}")
-        sha = text_hash(text)
-        slug = re.sub(r"[^a-z0-9]+", "-", fold(Path(first).stem)).strip("-")[:40] or "kb"
-        kb_id = f"{slug}-{sha[:8]}"
-        if not kb_name and (known := self._known(kb_id)) is not None:
-            named = known.kb_name  # keep the name that a user may have given it
         record = KbRecord(
-            kb_id=kb_id,
-            kb_name=named,
+            kb_id="",
+            kb_name=clean_name(kb_name) or (first if len(files) == 1 else f"{first} +{len(files) - 1}"),
             language=detect_language(text),
             chars=len(text),
             original_chars=max(len(text), sum(parsed.original_chars for _, parsed in files)),
             kb_truncated=len(kept) < len(files) or any(file.cut for file in kept),
             encoding=files[0][1].encoding,
-            sha256=sha,
+            sha256=text_hash(text),
             added_at=utc_now(),
             files=tuple(file.name for file in kept),
-            chunks=len(chunk_document(Document(kb_id, Path(first).stem, text))),
+            chunks=len(chunk_document(Document("", Path(first).stem, text))),
         )
-        folder = self._root / record.kb_id
-        before = _contents(folder) if self._known(kb_id) else None
+        with self._writing(record.kb_name):
+            record, before = self._write(record, text, kept)
+            written = self._record_bytes(record.kb_id)
+        try:
+            yield record
+        except BaseException:
+            with self._writing(record.kb_name):
+                # Another upload of the same content has written its own time: the knowledge base is theirs too.
+                if self._record_bytes(record.kb_id) == written:
+                    _put_back(self._root / record.kb_id, before)
+            raise
+
+    def _write(
+        self, record: KbRecord, text: str, kept: Sequence[KbFile]
+    ) -> tuple[KbRecord, Mapping[str, bytes] | None]:
+        """Write a KB under the first of its ids that no other content has. Equal content keeps its name and files.
+
+        Returns:
+            The record as written, and the files that the KB had before; None for a KB that is new.
+        """
+        kb_id, known = self._place(record.sha256, kept)
+        folder = self._root / kb_id
+        if known is not None:
+            record = replace(known, added_at=record.added_at)
+        record = replace(record, kb_id=kb_id)
+        before = _contents(folder) if folder.is_dir() else None
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            # Write kb.json last: a folder without it is not listed, so a crash leaves no incomplete KB in the list.
-            write_atomically(folder / "source.txt", text)
-            write_atomically(folder / "files.json", json.dumps([asdict(file) for file in kept], ensure_ascii=False))
+            if known is None or self._text_hash(kb_id) != record.sha256:
+                # Write kb.json last: a folder without it is not listed, so a crash leaves no incomplete KB in the list.
+                write_atomically(folder / "source.txt", text)
+                write_atomically(folder / "files.json", json.dumps([asdict(file) for file in kept], ensure_ascii=False))
             self._write_record(record)
-            yield record
         except BaseException:
             _put_back(folder, before)
             raise
+        return record, before
+
+    def _place(self, sha256: str, kept: Sequence[KbFile]) -> tuple[str, KbRecord | None]:
+        """Return the id for a content, and its record if it is stored already and its record can be read."""
+        earlier, *ids = possible_ids(sha256, kept)
+        for kb_id in (earlier, *ids):
+            try:
+                record = self.record(kb_id)
+                files = self.files(kb_id) if (self._root / kb_id / "files.json").is_file() else None
+            except KbNotFound:
+                continue
+            except KbUnreadable:
+                if self._text_hash(kb_id) == sha256:
+                    return kb_id, None
+                continue
+            # A KB of an earlier version has no list of files.
+            if record.sha256 == sha256 and (len(kept) == 1 if files is None else files == tuple(kept)):
+                return kb_id, record
+        free = next((kb_id for kb_id in ids if not (self._root / kb_id / "kb.json").exists()), None)
+        if free is None:
+            raise KbNotWritten(name=kept[0].name, path=str(self._root / ids[-1]), reason="other content has its id")
+        return free, None
 
     def rename(self, kb_id: str, kb_name: str) -> KbRecord:
         """Give a KB another name. Its id stays, so its index and conversations remain valid.
@@ -130,8 +179,9 @@ class KbStore:
         Raises:
             KbNotFound, KbUnreadable
         """
-        record = replace(self.record(kb_id), kb_name=kb_name)
-        self._write_record(record)
+        with self._writing(kb_name):
+            record = replace(self.record(kb_id), kb_name=kb_name)
+            self._write_record(record)
         return record
 
     def recount(self, kb_id: str) -> None:
@@ -141,7 +191,8 @@ class KbStore:
             KbNotFound, KbUnreadable
         """
         chunks = len(chunk_document(self.document(kb_id)))
-        self._write_record(replace(self.record(kb_id), chunks=chunks))
+        with self._writing(kb_id):
+            self._write_record(replace(self.record(kb_id), chunks=chunks))
 
     def files(self, kb_id: str) -> tuple[KbFile, ...]:
         """Return the files of a KB in order; a single one for a KB stored by an earlier version.
@@ -156,7 +207,7 @@ class KbStore:
             cut = record.kb_truncated
             return (KbFile(name, 0, record.chars, record.original_chars, cut, record.encoding, record.sha256),)
         try:
-            rows = json.loads(path.read_text("utf-8"))
+            rows = parse_json(path.read_bytes())
             return tuple(KbFile(**{**row, "page_starts": tuple(row["page_starts"])}) for row in rows)
         except (ValueError, TypeError, KeyError, OSError) as error:
             raise KbUnreadable(kb_id=kb_id, reason=str(error)) from error
@@ -183,9 +234,9 @@ class KbStore:
             known = ", ".join(sorted(p.parent.name for p in self._root.glob("*/kb.json"))) or "-"
             raise KbNotFound(kb_id=kb_id, legal=known)
         try:
-            read = json.loads(path.read_text("utf-8"))
-            return KbRecord(**{**read, "files": tuple(read.get("files", ()))})
-        except (ValueError, TypeError, AttributeError, OSError) as error:
+            read = known_version(parse_json(path.read_bytes()), path)
+            return KbRecord(**{**read, "kb_id": kb_id, "files": tuple(read.get("files", ()))})
+        except (ValueError, TypeError, AttributeError, OSError, FileOfLaterVersion) as error:
             raise KbUnreadable(kb_id=kb_id, reason=str(error)) from error
 
     def document(self, kb_id: str) -> Document:
@@ -211,17 +262,41 @@ class KbStore:
         Raises:
             KbNotFound: there is no KB with this id.
         """
-        self.record(kb_id)
-        shutil.rmtree(self._root / kb_id)
+        with self._writing(kb_id):
+            self.record(kb_id)
+            # Delete the record first: after a crash, what is left is not listed.
+            (self._root / kb_id / "kb.json").unlink()
+            shutil.rmtree(self._root / kb_id)
 
-    def _known(self, kb_id: str) -> KbRecord | None:
+    @contextmanager
+    def _writing(self, name: str) -> Iterator[None]:
+        """Let one thread of one process write at a time.
+
+        Raises:
+            KbNotWritten: the folder cannot be written.
+        """
         try:
-            return self.record(kb_id)
-        except (KbNotFound, KbUnreadable):
-            return None
+            self._root.mkdir(parents=True, exist_ok=True)
+            with FileLock(self._root / ".lock"):
+                yield
+        except OSError as error:
+            reason = error.strerror or str(error)
+            raise KbNotWritten(name=name, path=str(self._root), reason=reason) from error
+
+    def _text_hash(self, kb_id: str) -> str:
+        """Return the hash of a KB's text; "" if it cannot be read."""
+        try:
+            return text_hash((self._root / kb_id / "source.txt").read_bytes().decode())
+        except (OSError, UnicodeDecodeError):
+            return ""
+
+    def _record_bytes(self, kb_id: str) -> bytes:
+        with suppress(OSError):
+            return (self._root / kb_id / "kb.json").read_bytes()
+        return b""
 
     def _write_record(self, record: KbRecord) -> None:
-        write_json(self._root / record.kb_id / "kb.json", asdict(record))
+        write_json(self._root / record.kb_id / "kb.json", {VERSION: 1, **asdict(record)})
 
 
 def _contents(folder: Path) -> dict[str, bytes]:

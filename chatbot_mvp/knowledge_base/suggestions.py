@@ -20,10 +20,10 @@ _LIST = {"es": "¿Cuáles son {topic}?", "en": "What are {topic}?"}
 
 _DEFINITION = {
     "es": re.compile(
-        r"(?:^|[.\n]\s*)((?:El|La|Un|Una)\s+[\wáéíóúñü]+(?:\s+(?:de|del|de la)\s+[\wáéíóúñü]+|\s+[\wáéíóúñü]+)?)"
+        r"\b((?:El|La|Un|Una)\s+[\wáéíóúñü]+(?:\s+(?:de|del|de la)\s+[\wáéíóúñü]+|\s+[\wáéíóúñü]+)?)"
         r"\s+es\s+(?:un|una|el|la)\s+\w+"
     ),
-    "en": re.compile(r"(?:^|[.\n]\s*)((?:The|A|An)\s+\w+(?:\s+\w+)?)\s+is\s+(?:a|an|the)\s+\w+"),
+    "en": re.compile(r"\b((?:The|A|An)\s+\w+(?:\s+\w+)?)\s+is\s+(?:a|an|the)\s+\w+"),
 }
 # A plural heading ("Requirements") becomes a question for the list ("What are the requirements?").
 _PLURAL = {
@@ -114,12 +114,24 @@ def section_question(text: str, section: Section, language: str) -> str:
     if found := pattern.match(topic):
         article = articles.get(found.group(1).lower(), "las") if language == "es" else "the"
         return _LIST[language].format(topic=f"{article} {small(topic)}")
-    if defined := _DEFINITION[language].search(body):
-        name = defined.group(1)
-        # Use a definition only if it defines the topic of the heading.
-        if set(re.findall(r"[^\W\d_]{4,}", fold(name))) & set(words):
-            return WHAT_IS[language].format(topic=small(name))
+    name = _defined(body, language)
+    # Use a definition only if it defines the topic of the heading.
+    if name and set(re.findall(r"[^\W\d_]{4,}", fold(name))) & set(words):
+        return WHAT_IS[language].format(topic=small(name))
     return ABOUT[language].format(topic=small(topic))
+
+
+def _defined(body: str, language: str) -> str:
+    """Return what the first definition at the start of a sentence or line defines; "" if there is none."""
+    found = _DEFINITION[language].search(body)
+    while found is not None:
+        before = found.start()
+        while before > 0 and body[before - 1].isspace() and body[before - 1] != "\n":
+            before -= 1
+        if before == 0 or body[before - 1] in ".\n":
+            return found.group(1)
+        found = _DEFINITION[language].search(body, found.start() + 1)
+    return ""
 
 
 def small(text: str) -> str:

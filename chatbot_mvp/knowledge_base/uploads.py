@@ -2,23 +2,33 @@
 
 from __future__ import annotations
 
-import json
 import secrets
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from pathlib import Path, PurePath
+from pathlib import Path
 
-from chatbot_mvp.jobs.manager import JobManager, JobState, JobStatus
+from chatbot_mvp.documents.names import clean_file_name, clean_name
+from chatbot_mvp.documents.parsing import ParsedText
+from chatbot_mvp.errors import ChatbotError, KbNotWritten, UploadQueueFull
+from chatbot_mvp.jobs.manager import UNFINISHED, JobManager, JobState, JobStatus
 from chatbot_mvp.knowledge_base.intake import FileState, Intake
 from chatbot_mvp.knowledge_base.memory import require_memory
 from chatbot_mvp.knowledge_base.service import KnowledgeBases
 from chatbot_mvp.settings.live import LiveSettings
 from chatbot_mvp.storage.clock import sortable_stamp
 from chatbot_mvp.storage.files import write_json
+from chatbot_mvp.storage.json_object import VERSION, parse_json
 from chatbot_mvp.types import Progress, ProgressCallback
 
+MOST_FILES = 200
+"""Files of one session that can wait at the same time."""
+MOST_MB = 200
+"""Their size together, in megabytes (10^6 bytes). A single file can be as large as KB_MAX_UPLOAD_MB allows."""
+
 _KEPT = 20  # ended jobs whose states stay on disk
+_TURN_S = 10.0  # a job that has read files for longer gives way to the jobs of other sessions
 
 
 @dataclass(frozen=True)
@@ -30,6 +40,8 @@ class Upload:
     """State of each file; empty for a rebuilt index."""
     kb_id: str
     """Id of the knowledge base that was made; "" until then, and if none was made."""
+    owner: str = ""
+    """The session that started it, as in ``Uploads.take``. Only it and administrators may see names and stop it."""
 
 
 class Uploads:
@@ -43,10 +55,11 @@ class Uploads:
         self._jobs = JobManager(self._folder)
         kbs.parsed.prune()
 
-    def take(self, files: Sequence[tuple[str, bytes]], kb_name: str = "") -> str:
+    def take(self, files: Sequence[tuple[str, bytes]], kb_name: str = "", owner: str = "") -> str:
         """Make one knowledge base of one or more files in the background, and return the job's id.
 
-        The job ends when the knowledge base can be asked; its vectors follow.
+        The job ends when the knowledge base can be asked; its vectors follow. A job gives way to those of other
+        sessions between two files.
 
         Unusable files and repeated files are left out; their states say why. A job that does not end leaves nothing
         that can be searched. The files that it has read are kept for a day: the same upload continues behind them.
@@ -54,53 +67,89 @@ class Uploads:
         Args:
             files: (name, content).
             kb_name: name of the knowledge base; by default made from the files' names.
+            owner: the session that uploads the files.
 
         Raises:
+            UploadQueueFull: too many files of this session are waiting; nothing was started.
             UploadNeedsMemory: there is too little memory for as many characters; nothing was started.
+            KbNotWritten: the disk is full or refuses to write; nothing was started.
         """
         settings = self._live.current
+        self._require_room(files, owner)
         require_memory(files, settings.kb_max_chars)
-        names = [PurePath(name).name for name, _ in files]
+        files = [(clean_file_name(name), content) for name, content in files]
         limits = (settings.kb_max_chars, settings.kb_max_upload_mb, settings.kb_max_pages)
-        intake = Intake(names, *limits, self._kbs.parsed)
+        intake = Intake(files, *limits, self._kbs.parsed)
+        title = clean_name(kb_name) or (files[0][0] if len(files) == 1 else f"{files[0][0]} +{len(files) - 1}")
 
-        def work(job_id: str, progress: ProgressCallback) -> None:
+        def work(job_id: str, progress: ProgressCallback) -> object:
+            began = time.monotonic()
+
             def report(phase: str) -> None:
-                self._write(job_id, intake.states, "")
-                progress(Progress(phase, intake.done, len(names)))
+                self._write(job_id, owner, intake.states)
+                progress(Progress(phase, intake.done, len(files)))
 
-            parsed = intake.read([content for _, content in files], report)
-            if not parsed:
-                return
-            known = {record.kb_id for record in self._kbs.store.records()}
+            def gives_way() -> bool:
+                return time.monotonic() - began > _TURN_S and self._jobs.others_wait(owner)
+
             try:
-                with self._kbs.store.keeping(parsed, settings.kb_max_chars, kb_name) as record:
-                    intake.kept(self._kbs.store.files(record.kb_id), settings.kb_max_chars)
-                    report("kb_index")
-                    try:
-                        self._kbs.growing(record.kb_id, progress)
-                    except BaseException:
-                        if record.kb_id not in known:
-                            self._kbs.delete(record.kb_id, keep_parsed=True)
-                        raise
+                parsed = intake.read(report, gives_way)
+                if parsed is None:
+                    return UNFINISHED
+                if parsed:
+                    self._write(job_id, owner, intake.states, self._keep(parsed, kb_name, intake, report, progress))
             except BaseException:
-                # After a stop, a full disk or a failed index, everything is as it was before the upload.
                 intake.stopped()
                 with suppress(OSError):
-                    self._write(job_id, intake.states, "")
+                    self._write(job_id, owner, intake.states)
                 raise
-            # Its vectors are computed in a thread of its own, so that the next upload does not wait for them.
-            intake.indexed()
-            self._write(job_id, intake.states, record.kb_id)
+            return None
 
-        title = kb_name.strip() or (names[0] if len(names) == 1 else f"{names[0]} +{len(names) - 1}")
-        return self._submit("upload", title, work, intake.states)
+        return self._submit("upload", title, work, intake.states, owner)
 
-    def reindex(self, kb_id: str) -> str:
+    def _keep(
+        self,
+        parsed: Sequence[tuple[str, ParsedText]],
+        kb_name: str,
+        intake: Intake,
+        report: Callable[[str], None],
+        progress: ProgressCallback,
+    ) -> str:
+        """Store and index the files. After a stop, a full disk or a failed index, everything is as it was before.
+
+        Returns:
+            Id of the knowledge base. Its vectors are computed in a thread of its own, so that the next upload does not
+            wait for them.
+        """
+        limit = self._live.current.kb_max_chars
+        known = {record.kb_id for record in self._kbs.store.records()}
+        with self._kbs.store.keeping(parsed, limit, kb_name) as record:
+            intake.kept(self._kbs.store.files(record.kb_id), limit)
+            report("kb_index")
+            try:
+                self._kbs.growing(record.kb_id, progress)
+            except BaseException:
+                if record.kb_id not in known:
+                    with suppress(ChatbotError):
+                        self._kbs.forget_index(record.kb_id)
+                raise
+        intake.indexed()
+        return record.kb_id
+
+    def _require_room(self, files: Sequence[tuple[str, bytes]], owner: str) -> None:
+        waiting = [file.size for upload in self.uploads(owner) for file in upload.files if file.active]
+        sizes = [*waiting, *(len(content) for _, content in files)]
+        most_mb = max(MOST_MB, self._live.current.kb_max_upload_mb)
+        if len(sizes) > MOST_FILES or (len(sizes) > 1 and sum(sizes) > most_mb * 1_000_000):
+            raise UploadQueueFull(
+                files=len(sizes), mb=round(sum(sizes) / 1e6, 1), most_files=MOST_FILES, most_mb=most_mb
+            )
+
+    def reindex(self, kb_id: str, owner: str = "") -> str:
         """Delete and rebuild the indexes and vectors of a knowledge base in the background; return the job's id.
 
         Raises:
-            KbNotFound, KbUnreadable
+            KbNotFound, KbUnreadable, KbNotWritten
         """
         record = self._kbs.store.record(kb_id)
 
@@ -108,18 +157,19 @@ class Uploads:
             self._kbs.forget_index(kb_id)
             self._kbs.store.recount(kb_id)
             self._kbs.growing(kb_id, progress)
-            self._write(job_id, (), kb_id)
+            self._write(job_id, owner, (), kb_id)
 
-        return self._submit("reindex", record.kb_name, work, ())
+        return self._submit("reindex", record.kb_name, work, (), owner)
 
     def upload(self, job_id: str) -> Upload | None:
         """Return a job with the state of each file; None if there is no such job."""
         status = self._jobs.status(job_id)
         return None if status is None else self._upload(status)
 
-    def uploads(self) -> list[Upload]:
-        """Return the queued and running jobs of all sessions, newest first."""
-        return [self._upload(status) for status in self._jobs.statuses() if status.active]
+    def uploads(self, owner: str | None = None) -> list[Upload]:
+        """Return the queued and running jobs of one session, or of all if ``owner`` is None, newest first."""
+        active = [self._upload(status) for status in self._jobs.statuses() if status.active]
+        return [upload for upload in active if owner in (None, upload.owner)]
 
     def stop(self, job_id: str) -> None:
         """Ask a job to stop at its next clean place."""
@@ -131,26 +181,45 @@ class Uploads:
         self,
         kind: str,
         title: str,
-        work: Callable[[str, ProgressCallback], None],
+        work: Callable[[str, ProgressCallback], object],
         states: Sequence[FileState],
+        owner: str,
     ) -> str:
         job_id = f"{sortable_stamp()}-{kind}-{secrets.token_hex(3)}"
-        self._folder.mkdir(parents=True, exist_ok=True)
-        self._prune()
-        self._write(job_id, states, "")
-        self._jobs.submit(job_id, title, lambda progress: work(job_id, progress))
+
+        def writing(progress: ProgressCallback) -> object:
+            with self._reported(title):
+                return work(job_id, progress)
+
+        with self._reported(title):
+            self._folder.mkdir(parents=True, exist_ok=True)
+            self._prune()
+            self._write(job_id, owner, states)
+            self._jobs.submit(job_id, title, writing, owner)
         return job_id
+
+    @contextmanager
+    def _reported(self, title: str) -> Iterator[None]:
+        """
+        Raises:
+            KbNotWritten: in place of an OSError.
+        """
+        try:
+            yield
+        except OSError as error:
+            path, reason = error.filename or self._live.current.data_dir, error.strerror or str(error)
+            raise KbNotWritten(name=title, path=str(path), reason=reason) from error
 
     def _upload(self, status: JobStatus) -> Upload:
         try:
-            written = json.loads(self._path(status.job_id).read_text("utf-8"))
+            written = parse_json(self._path(status.job_id).read_bytes())
             files = tuple(FileState(**row) for row in written["files"])
-            return Upload(status, ended(files, status.state), written["kb_id"])
+            return Upload(status, ended(files, status.state), written["kb_id"], written.get("owner", ""))
         except (OSError, ValueError, TypeError, KeyError):
             return Upload(status, (), "")
 
-    def _write(self, job_id: str, states: Sequence[FileState], kb_id: str) -> None:
-        entry = {"kb_id": kb_id, "files": [state.as_dict() for state in states]}
+    def _write(self, job_id: str, owner: str, states: Sequence[FileState], kb_id: str = "") -> None:
+        entry = {VERSION: 1, "kb_id": kb_id, "owner": owner, "files": [state.as_dict() for state in states]}
         write_json(self._path(job_id), entry, indent=None, durable=False)
 
     def _prune(self) -> None:

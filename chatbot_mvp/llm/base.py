@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
+from chatbot_mvp.remote.stop import Stop
 from chatbot_mvp.types import Chunk
 
 Role = Literal["system", "user", "assistant"]
@@ -53,6 +54,8 @@ class ChatRequest:
     """The prompt, oldest first; a system message, if any, comes first."""
     options: ChatOptions = ChatOptions()
     grounding: Grounding | None = None
+    stop: Stop = field(default_factory=Stop, compare=False)
+    """Ends the request at the provider when it is set."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +128,7 @@ class ChatModel(Protocol):
 
         Raises:
             ProviderError: the provider did not answer; the subclass gives the reason.
+            RequestStopped: the request's ``stop`` was set.
         """
 
     def stream(self, request: ChatRequest) -> ChatStream:

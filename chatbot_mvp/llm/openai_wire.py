@@ -10,6 +10,8 @@ from typing import Any
 from chatbot_mvp.llm.base import ChatRequest, FinishReason
 from chatbot_mvp.llm.wire import Delta, UnusableReply
 from chatbot_mvp.remote.failures import Failure, failure_of_status
+from chatbot_mvp.remote.lines import Lines
+from chatbot_mvp.remote.stop import Stop
 
 _FINISH: dict[str, FinishReason] = {
     "stop": "stop",
@@ -25,10 +27,10 @@ _OWN_TEMPERATURE = re.compile(r"(o\d|gpt-5)")
 class OpenAiWire:
     """Works with both SDKs, ``openai`` and ``groq``: their calls and exceptions have the same names."""
 
-    def __init__(
+    def __init__(  # nosec B107 -- the tokens of a model
         self,
         sdk: ModuleType,
-        client: Any,
+        lines: Lines[Any],
         model: str,
         timeout: float,
         token_limit: str = "max_tokens",
@@ -36,20 +38,22 @@ class OpenAiWire:
     ) -> None:
         """
         Args:
-            sdk: the module ``openai`` or ``groq``, which defines the exceptions of ``client``.
-            timeout: time-out of ``client`` in seconds, shown in errors.
+            sdk: the module ``openai`` or ``groq``, which defines the exceptions of its clients.
+            lines: the clients, one per request under way.
+            timeout: time-out of the clients in seconds, shown in errors.
             token_limit: name of the parameter that limits the length of a reply.
             asks_usage: True if a stream reports its tokens only on request.
         """
         self._sdk = sdk
-        self._client = client
+        self._lines = lines
         self._model = model
         self._timeout = timeout
         self._token_limit = token_limit
         self._streamed = {"stream": True, **({"stream_options": {"include_usage": True}} if asks_usage else {})}
 
     def complete(self, request: ChatRequest) -> Delta:
-        reply = self._client.chat.completions.create(**self._arguments(request))
+        with self._lines.borrow(request.stop) as client:
+            reply = client.chat.completions.create(**self._arguments(request))
         choice = _first_choice(reply)
         message = getattr(choice, "message", None)
         if message is None:
@@ -58,7 +62,10 @@ class OpenAiWire:
         return Delta(message.content or "", _finish(choice), prompt_tokens, completion_tokens)
 
     def stream(self, request: ChatRequest) -> Generator[Delta, None, None]:
-        with self._client.chat.completions.create(**self._arguments(request), **self._streamed) as chunks:
+        with (
+            self._lines.borrow(request.stop) as client,
+            client.chat.completions.create(**self._arguments(request), **self._streamed) as chunks,
+        ):
             for chunk in chunks:
                 choice = next(iter(getattr(chunk, "choices", None) or []), None)
                 delta = getattr(choice, "delta", None)
@@ -67,7 +74,8 @@ class OpenAiWire:
                     yield piece
 
     def models(self, timeout: float) -> Sequence[str]:
-        return [model.id for model in self._client.with_options(timeout=timeout).models.list().data or []]
+        with self._lines.borrow(Stop()) as client:
+            return [model.id for model in client.with_options(timeout=timeout).models.list().data or []]
 
     def failure_of(self, error: Exception) -> Failure | None:
         sdk = self._sdk
@@ -86,7 +94,7 @@ class OpenAiWire:
             return Failure("reply", f"it is not of the expected form ({error})")
         if isinstance(error, sdk.APIError):  # sent by the provider within a stream
             return Failure("unavailable", str(error))
-        if isinstance(error, (ValueError, UnicodeError)):
+        if isinstance(error, (ValueError, RecursionError)):  # the latter: brackets nested too deep
             return Failure("reply", f"it is not JSON ({error})")
         return None
 

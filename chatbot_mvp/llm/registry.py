@@ -6,6 +6,7 @@ import importlib.util
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from pydantic import SecretStr
 
@@ -20,6 +21,7 @@ from chatbot_mvp.llm.wire import Wire
 from chatbot_mvp.remote.failures import Endpoint
 from chatbot_mvp.remote.http import JsonEndpoint, calls_for, v1
 from chatbot_mvp.remote.limiter import limiter_for
+from chatbot_mvp.remote.lines import Lines
 from chatbot_mvp.settings.fields import ADDRESS_SETTINGS, MODEL_SETTINGS, PROVIDER_SETTINGS
 from chatbot_mvp.settings.model import Settings
 
@@ -117,35 +119,32 @@ def _gemini(endpoint: Endpoint, settings: Settings) -> Wire:
 
 def _groq(endpoint: Endpoint, settings: Settings) -> Wire:
     import groq
-    import httpx
 
     from chatbot_mvp.llm.openai_wire import OpenAiWire
 
-    timeout = settings.nim_request_timeout
-    client = groq.Groq(
-        api_key=endpoint.key.get_secret_value(),
-        base_url=endpoint.base_url,
-        timeout=httpx.Timeout(timeout, connect=min(timeout, _CONNECT_SECONDS)),
-        max_retries=0,
-    )
-    return OpenAiWire(groq, client, endpoint.model, timeout, "max_completion_tokens", asks_usage=False)
+    timeout, key = settings.nim_request_timeout, endpoint.key.get_secret_value()
+
+    def client(http: Any) -> Any:
+        return groq.Groq(api_key=key, base_url=endpoint.base_url, http_client=http, max_retries=0)
+
+    lines = Lines(client, timeout, endpoint.provider)
+    return OpenAiWire(groq, lines, endpoint.model, timeout, "max_completion_tokens", asks_usage=False)
 
 
-def _openai_like(token_limit: str = "max_tokens") -> Callable[[Endpoint, Settings], Wire]:
+def _openai_like(token_limit: str = "max_tokens") -> Callable[[Endpoint, Settings], Wire]:  # nosec B107
     def make(endpoint: Endpoint, settings: Settings) -> Wire:
         import openai
 
         from chatbot_mvp.llm.openai_wire import OpenAiWire
 
-        timeout = settings.nim_request_timeout
-        client = openai.OpenAI(
-            # The SDK rejects an empty key; a server without keys ignores this one.
-            api_key=endpoint.key.get_secret_value() or "none",
-            base_url=v1(endpoint.base_url),
-            timeout=openai.Timeout(timeout, connect=min(timeout, _CONNECT_SECONDS)),
-            max_retries=0,
-        )
-        return OpenAiWire(openai, client, endpoint.model, timeout, token_limit)
+        timeout, address = settings.nim_request_timeout, v1(endpoint.base_url)
+        # The SDK rejects an empty key; a server without keys ignores this one.
+        key = endpoint.key.get_secret_value() or "none"
+
+        def client(http: Any) -> Any:
+            return openai.OpenAI(api_key=key, base_url=address, http_client=http, max_retries=0)
+
+        return OpenAiWire(openai, Lines(client, timeout, endpoint.provider), endpoint.model, timeout, token_limit)
 
     return make
 

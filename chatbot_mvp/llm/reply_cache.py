@@ -13,6 +13,7 @@ from pathlib import Path
 from chatbot_mvp.errors import CacheUnusable
 from chatbot_mvp.llm.base import ChatModel, ChatRequest, ChatStream, Completion, Usage
 from chatbot_mvp.llm.streams import FinishedStream
+from chatbot_mvp.storage.json_object import parse_json
 from chatbot_mvp.storage.sqlite_cache import SqliteCache
 
 _LOG = logging.getLogger(__name__)
@@ -33,7 +34,7 @@ class ReplyCache:
         found = [reply for rows in self._cache.read([key]) for _, reply in rows]
         if not found:
             return None
-        kept = json.loads(found[0])
+        kept = parse_json(found[0])
         usage = Usage(kept["prompt_tokens"], kept["completion_tokens"], cost_usd=0.0)
         return Completion(kept["text"], kept["model"], 0.0, kept["finish_reason"], usage, cached=True)
 
@@ -111,7 +112,7 @@ def _found(cache: ReplyCache, key: bytes) -> Completion | None:
     """Return the cached reply; None also if the file cannot be read, so that a broken cache does not block answers."""
     try:
         return cache.get(key)
-    except (CacheUnusable, ValueError, KeyError) as error:
+    except (CacheUnusable, ValueError, KeyError, TypeError) as error:
         _LOG.warning("the cache of replies cannot be read: %s", error)
         return None
 

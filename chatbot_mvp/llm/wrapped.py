@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
+from chatbot_mvp.errors import RequestStopped
 from chatbot_mvp.llm.base import ChatModel, ChatRequest, ChatStream, Completion
+from chatbot_mvp.remote.stop import Stop
 
 
 class WrappedModel:
@@ -26,6 +29,25 @@ class WrappedModel:
 
     def stream(self, request: ChatRequest) -> ChatStream:
         return self._model.stream(request)
+
+
+class StoppableModel(WrappedModel):
+    """Ends all its requests, also those of an answer's preparation, when ``stop`` is set. Then sends no more."""
+
+    def __init__(self, model: ChatModel, stop: Stop) -> None:
+        super().__init__(model)
+        self._stop = stop
+
+    def complete(self, request: ChatRequest) -> Completion:
+        return super().complete(self._stoppable(request))
+
+    def stream(self, request: ChatRequest) -> ChatStream:
+        return super().stream(self._stoppable(request))
+
+    def _stoppable(self, request: ChatRequest) -> ChatRequest:
+        if self._stop.is_set:
+            raise RequestStopped(provider=self.name)
+        return replace(request, stop=self._stop)
 
 
 class TellingModel(WrappedModel):

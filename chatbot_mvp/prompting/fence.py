@@ -8,9 +8,21 @@ import unicodedata
 
 _OPENING = "<＜﹤‹〈⟨⟪《≪❬❮❰ᐸ˂⦑⧼𝈶"
 _CLOSING = ">＞﹥›〉⟩⟫》≫❭❯❱ᐳ˃⦒⧽𝈷"
-_ESCAPES = str.maketrans({**dict.fromkeys(_OPENING, "&lt;"), **dict.fromkeys(_CLOSING, "&gt;")})
-_CITATION = re.compile(r"[\[［〔【](\s*/?\s*(?:\d{1,3}(?:\s*[,;–-]\s*\d{1,3})*|INST)\s*)[\]］〕】]", re.I)
+# Possessive quantifiers keep the match linear, even for a bracket before a megabyte of blanks.
+_CITATION = re.compile(r"[\[［〔【](\s*+/?\s*+(?:\d{1,3}(?:\s*[,;–-]\s*\d{1,3})*|INST)\s*)[\]］〕】]", re.I)
 _KEPT_INVISIBLE = "\u200c\u200d"  # joiners that some scripts and emoji need
+
+
+class _Escapes(dict[int, str]):
+    """Maps a code point to its replacement for ``str.translate``; "" for an invisible character."""
+
+    def __missing__(self, code: int) -> str:
+        char = chr(code)
+        dropped = unicodedata.category(char) in ("Cf", "Cs", "Co") and char not in _KEPT_INVISIBLE
+        return self.setdefault(code, "" if dropped else char)
+
+
+_ESCAPES = _Escapes(str.maketrans({**dict.fromkeys(_OPENING, "&lt;"), **dict.fromkeys(_CLOSING, "&gt;")}))
 
 
 def fence_name(*texts: str) -> str:
@@ -30,10 +42,7 @@ def as_data(text: str) -> str:
     (``<|…|>``). A number in brackets gets parentheses, because answers cite as ``[2]``. Invisible characters are
     dropped.
     """
-    visible = "".join(
-        char for char in text if char in _KEPT_INVISIBLE or unicodedata.category(char) not in ("Cf", "Cs", "Co")
-    )
-    return _CITATION.sub(r"(\1)", visible.translate(_ESCAPES))
+    return _CITATION.sub(r"(\1)", text.translate(_ESCAPES))
 
 
 def from_data(text: str) -> str:

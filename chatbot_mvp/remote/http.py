@@ -94,7 +94,7 @@ class JsonEndpoint:
             response = error.response
             try:
                 body = response.json()
-            except ValueError:
+            except (ValueError, RecursionError):
                 body = response.text
             return failure_of_status(response.status_code, response.headers, body)
         if isinstance(error, httpx.TimeoutException):
@@ -103,6 +103,6 @@ class JsonEndpoint:
             return Failure("request", f"the address is not valid: {error}")
         if isinstance(error, httpx.TransportError):
             return Failure("unavailable", f"the connection failed ({error or type(error).__name__})")
-        if isinstance(error, (httpx.HTTPError, ValueError)):
+        if isinstance(error, (httpx.HTTPError, ValueError, RecursionError)):
             return Failure("reply", f"it is not JSON ({error})")
         return None

@@ -137,7 +137,7 @@ def compare_runs(runs: Sequence[ComparedRun], metrics: Sequence[str] = ()) -> Co
             RunDelta(
                 other.run_id,
                 tuple(deltas[row * len(names) : (row + 1) * len(names)]),
-                configuration_changes(base.manifest, other.manifest),
+                configuration_changes(base.manifest, other.manifest) | _rule_change(base.result, other.result),
             )
             for row, other in enumerate(others)
         ),
@@ -158,6 +158,14 @@ def configuration_changes(base: RunManifest, other: RunManifest) -> dict[str, tu
         # The settings of another program's ranking are unknown, so compare only what both runs have.
         names = {name: None for name in names if name in one and name in two}
     return {name: (one.get(name), two.get(name)) for name in names if one.get(name) != two.get(name)}
+
+
+def _rule_change(base: RunResult, other: RunResult) -> dict[str, tuple[Any, Any]]:
+    """Return the scripts whose rules the answer metrics of two runs follow, if they differ."""
+    one, two = base.answer_rule, other.answer_rule
+    if one == two or not (base.generator and other.generator):
+        return {}
+    return {"answer_rule": (one or None, two or None)}
 
 
 Mismatch = Literal["kind", "dataset", "documents", "questions"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 from pathlib import Path
 
@@ -18,21 +17,20 @@ def append_submission(path: Path, result: RunResult) -> None:
     """Append the line of a finished run.
 
     Raises:
-        RunNotWritten: a figure is NaN or infinite; nothing is written.
+        RunNotWritten: a figure is NaN or infinite, or the disk is full or not writable; nothing is written.
     """
-    line = line_json(line_of(result))
     try:
-        json.dumps(line, allow_nan=False)
-    except ValueError as error:
-        raise RunNotWritten(run_id=result.run_id, path=path.name, reason=str(error)) from error
-    path.parent.mkdir(parents=True, exist_ok=True)
-    append_lines(path, [line])
+        path.parent.mkdir(parents=True, exist_ok=True)
+        append_lines(path, [line_json(line_of(result))])
+    except (ValueError, OSError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise RunNotWritten(run_id=result.run_id, path=path.name, reason=reason) from error
 
 
-def read_submissions(path: Path) -> tuple[list[RunLine], int]:
-    """Return (distinct runs, newest first; number of unusable lines). Does not change the file."""
+def read_submissions(path: Path) -> tuple[list[RunLine], list[str]]:
+    """Return (distinct runs, newest first; for each unusable line, its number and why). Does not change the file."""
     by_id: dict[str, RunLine] = {}
-    damaged = 0
+    damaged = []
     content = path.read_bytes() if path.is_file() else b""
     for number, text in enumerate(content.split(b"\n"), 1):
         if not text.strip():
@@ -41,7 +39,7 @@ def read_submissions(path: Path) -> tuple[list[RunLine], int]:
             line = parse_line(text)
         except ValueError as error:
             _log.warning("%s, line %d was skipped: %s", path.name, number, error)
-            damaged += 1
+            damaged.append(f"{number}: {error}")
         else:
             by_id[line.run_id] = line
     return sorted(by_id.values(), key=lambda line: line.started_at, reverse=True), damaged

@@ -11,6 +11,7 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 from chatbot_mvp.runs.result import BENCHMARK, FORMAT_VERSION, RunResult, first_problem
 from chatbot_mvp.runs.rows import STORED, Interval, Metrics, stored
 from chatbot_mvp.runs.usage import RunUsage
+from chatbot_mvp.storage.limits import Amount, Count, Name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,26 +24,26 @@ class RunLine:
 
     __pydantic_config__: ClassVar[ConfigDict] = STORED
 
-    format_version: int = 0
-    run_id: str
-    kind: str = BENCHMARK
-    dataset: str = ""
-    dataset_sha256: str = ""
-    strategy: str = ""
-    fingerprint: str = ""
-    queries: int | None = None
+    format_version: Count = 0
+    run_id: Name
+    kind: Name = BENCHMARK
+    dataset: Name = ""
+    dataset_sha256: Name = ""
+    strategy: Name = ""
+    fingerprint: Name = ""
+    queries: Count | None = None
     """Number of queries; None if the line does not contain it, as for ``documents``."""
-    documents: int | None = None
+    documents: Count | None = None
     metrics: Metrics
-    scored: dict[str, tuple[int, int]] = field(default_factory=dict)
-    intervals: dict[str, Interval | None] | None = None
+    scored: dict[Name, tuple[Count, Count]] = field(default_factory=dict)
+    intervals: dict[Name, Interval | None] | None = None
     """None if the line's version did not record intervals; the run's result may still have them."""
-    seconds: dict[str, float] = field(default_factory=dict)
+    seconds: dict[Name, Amount] = field(default_factory=dict)
     usage: RunUsage | None = None
-    generator: str = ""
-    judge: str = ""
-    started_at: str = ""
-    finished_at: str = ""
+    generator: Name = ""
+    judge: Name = ""
+    started_at: Name = ""
+    finished_at: Name = ""
 
 
 _LEFT_OUT = frozenset(("kind", "queries", "documents", "intervals", "usage"))
@@ -68,7 +69,7 @@ def parse_line(content: bytes) -> RunLine:
 
     Raises:
         ValueError: the line is not a JSON object, has a later format version, or a field is missing, has a wrong type,
-            or is NaN or infinite; the message names the field.
+            is NaN or infinite, or is far larger than any run makes it; the message names the field.
     """
     try:
         line = _adapter().validate_json(content)

@@ -6,18 +6,21 @@ the text that its author has seen, so that nobody overwrites an unseen note.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from filelock import FileLock, Timeout
-
-from chatbot_mvp.errors import NoteChanged, NoteNotWritten
+from chatbot_mvp.errors import FileOfLaterVersion, NoteChanged, NoteNotWritten
 from chatbot_mvp.storage.clock import utc_now
 from chatbot_mvp.storage.file_cache import FileCache
+from chatbot_mvp.storage.files import lock_beside
+from chatbot_mvp.storage.json_object import VERSION, known_version
 from chatbot_mvp.storage.jsonl import append_lines, read_lines
 from chatbot_mvp.text import fold
+
+_log = logging.getLogger(__name__)
 
 TAG_CHARS, NOTE_CHARS = 40, 2_000
 """Maximum length of a tag and a note in characters; longer texts are cut."""
@@ -75,13 +78,13 @@ class RunNotes:
         path = self._path
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            with FileLock(path.with_name(f".{path.name}.lock"), timeout=10):
+            with lock_beside(path):
                 # Read again inside the lock: another process may have changed the file just now.
                 now = _read(path).get(run_id, NO_NOTE)
-                row = {"time": utc_now(), "run_id": run_id, **line(now)}
+                row = {VERSION: 1, "time": utc_now(), "run_id": run_id, **line(now)}
                 append_lines(path, [row])
-        except (OSError, Timeout) as error:
-            reason = getattr(error, "strerror", None) or str(error)
+        except OSError as error:
+            reason = error.strerror or str(error)
             raise NoteNotWritten(run_id=run_id, path=str(path), reason=reason) from error
         return _changed(now, row)
 
@@ -90,6 +93,11 @@ def _read(path: Path) -> dict[str, RunNote]:
     rows, _ = read_lines(path)
     found: dict[str, RunNote] = {}
     for row in rows:
+        try:
+            known_version(row, path)
+        except FileOfLaterVersion as error:
+            _log.warning("a line was left out: %s", error)
+            continue
         run_id = row.get("run_id")
         if isinstance(run_id, str):
             found[run_id] = _changed(found.get(run_id, NO_NOTE), row)

@@ -15,18 +15,26 @@ import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
+from functools import cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from filelock import FileLock, Timeout
+from pydantic import ConfigDict, TypeAdapter, ValidationError
 
-from chatbot_mvp.errors import RunBusy, RunNotBegun, RunNotFound, RunNotWritten, RunUnreadable
-from chatbot_mvp.runs.result import BENCHMARK, RunResult, read_result, result_json
+from chatbot_mvp.errors import FileOfLaterVersion, RunBusy, RunNotBegun, RunNotFound, RunNotWritten, RunUnreadable
+from chatbot_mvp.runs.result import BENCHMARK, RunResult, first_problem, read_result, result_json
+from chatbot_mvp.runs.rows import STORED, Recorded
 from chatbot_mvp.storage.clock import utc_now
 from chatbot_mvp.storage.files import write_json
+from chatbot_mvp.storage.json_object import VERSION, known_version, parse_json
 from chatbot_mvp.storage.jsonl import append_lines, read_lines
+from chatbot_mvp.storage.limits import Count, Name
 
 _log = logging.getLogger(__name__)
+
+MANIFEST_FORMAT = 1
+"""Format of the manifest, and of the records and events beside it."""
 
 
 BUNDLE, TREC = "bundle", "trec"
@@ -37,44 +45,46 @@ BUNDLE, TREC = "bundle", "trec"
 class RunManifest:
     """What a run measures. A resume is refused if any of it has changed."""
 
-    run_id: str
-    dataset: str
+    __pydantic_config__: ClassVar[ConfigDict] = STORED
+
+    run_id: Name
+    dataset: Name
     """The data set's name."""
-    dataset_ref: str
+    dataset_ref: Name
     """Reference for ``RunSources.find``: a local name, an absolute folder, ``s3://bucket/…/name/``, or
     ``kb:<kb_id>/<question set or file>``."""
-    dataset_sha256: str
+    dataset_sha256: Name
     """Hash of its files, and of the sample if documents or queries were left out (``datasets.sampling``)."""
-    strategy: str
-    settings_masked: dict[str, Any]
+    strategy: Name
+    settings_masked: Recorded
     """The settings at the start; secrets as "***"."""
-    fingerprint: str
+    fingerprint: Name
     """Identifies what decides the ranking, as in the chat. In runs of earlier versions with answers also prompts,
     models and judge."""
-    code_version: str
-    queries: int
+    code_version: Name
+    queries: Count
     """Number of queries, after ``EVAL_MAX_QUERIES`` or ``DEV_MODE``."""
-    documents: int
+    documents: Count
     """Number of documents, after ``EVAL_MAX_CORPUS`` or ``DEV_MODE``."""
-    started_at: str
+    started_at: Name
     """ISO 8601, UTC."""
-    generator: str = ""
+    generator: Name = ""
     """Provider and model of the answers; "" for a run of retrieval only."""
-    judge: str = ""
+    judge: Name = ""
     """Provider and model of the judgements; "" without a judge."""
-    prompts: str = ""
+    prompts: Name = ""
     """Identifies the prompts of generation and judging, by versions and a hash of their files; "" without answers."""
-    imported: str = ""
+    imported: Name = ""
     """``BUNDLE`` for a run from another machine, ``TREC`` for another program's; "" for a run of this machine."""
-    kind: str = BENCHMARK
+    kind: Name = BENCHMARK
     """``BENCHMARK``, ``KB`` or ``RAGAS``."""
-    evaluation: dict[str, Any] = field(default_factory=dict)
+    evaluation: Recorded = field(default_factory=dict)
     """Configuration and row hash of a Ragas evaluation; knowledge base and question set of a KB run; else empty."""
-    fingerprint_rule: int = 0
+    fingerprint_rule: Count = 0
     """``preparation.FINGERPRINT_RULE`` of the version that wrote it; 0 if that version had none."""
-    generator_fingerprint: str = ""
+    generator_fingerprint: Name = ""
     """Identifies model, prompts and options of the answers; "" for a run of retrieval only."""
-    judge_fingerprint: str = ""
+    judge_fingerprint: Name = ""
     """Identifies model, prompts and metrics of the judge; "" without a judge."""
 
 
@@ -88,6 +98,23 @@ class QueryRecord:
     status: Literal["ok", "failed"]
     payload: dict[str, Any]
     error: str | None = None
+
+
+def parse_manifest(content: bytes) -> RunManifest:
+    """Parse the content of a manifest's file. Keys that a later version may have added are ignored.
+
+    Raises:
+        ValueError: a field is missing, has a wrong type, or is too large; the message names the field.
+    """
+    try:
+        return _manifests().validate_json(content)
+    except ValidationError as error:
+        raise ValueError(first_problem(error)) from error
+
+
+@cache
+def _manifests() -> TypeAdapter[RunManifest]:
+    return TypeAdapter(RunManifest)
 
 
 RunState = Literal["finished", "running", "unfinished"]
@@ -114,7 +141,7 @@ class RunFolder:
         """
         try:
             self.path.mkdir(parents=True)
-            write_json(self.path / "manifest.json", asdict(manifest))
+            write_json(self.path / "manifest.json", {VERSION: MANIFEST_FORMAT, **asdict(manifest)})
         except FileExistsError:
             raise
         except OSError as error:
@@ -128,14 +155,15 @@ class RunFolder:
 
         Raises:
             RunNotFound: no such run.
-            RunUnreadable: the manifest is damaged.
+            RunUnreadable: the manifest is damaged, or a later version wrote it.
         """
         path = self.path / "manifest.json"
         if not re.fullmatch(r"[\w.-]+", self.run_id) or not path.is_file():
             raise RunNotFound(run_id=self.run_id, folder=str(self.path.parent))
         try:
-            return RunManifest(**json.loads(path.read_text("utf-8")))
-        except (ValueError, TypeError, OSError) as error:
+            values = known_version(parse_json(path.read_bytes()), path, MANIFEST_FORMAT)
+            return parse_manifest(json.dumps(values).encode())
+        except (ValueError, AttributeError, OSError, FileOfLaterVersion) as error:
             raise RunUnreadable(run_id=self.run_id, reason=f"manifest.json: {error}") from error
 
     @contextmanager
@@ -171,13 +199,13 @@ class RunFolder:
         """Write the result, the last step of a run.
 
         Raises:
-            RunNotWritten: a figure is NaN or infinite; an earlier result stays unchanged.
+            RunNotWritten: a figure is NaN or infinite, or the disk is full or not writable; an earlier result stays.
         """
         try:
             write_json(self.result_path, result_json(result))
-        except ValueError as error:
-            raise RunNotWritten(run_id=self.run_id, path=self.result_path.name, reason=str(error)) from error
-        self._renewing.unlink(missing_ok=True)
+            self._renewing.unlink(missing_ok=True)
+        except (ValueError, OSError) as error:
+            raise RunNotWritten(run_id=self.run_id, path=self.result_path.name, reason=_reason(error)) from error
 
     def state(self) -> RunState:
         """Return whether the run is finished, being worked on, or neither."""
@@ -202,8 +230,8 @@ class RunFolder:
         rows, damaged = read_lines(self._records)
         for row in rows:
             try:
-                record = QueryRecord(**row)
-            except TypeError:
+                record = _record(row)
+            except (TypeError, ValueError):
                 damaged += 1
                 continue
             found.setdefault(record.phase, {})[record.query_id] = record
@@ -220,7 +248,7 @@ class RunFolder:
                 if wanted not in line:
                     continue
                 with suppress(ValueError, TypeError):
-                    record = QueryRecord(**json.loads(line))
+                    record = _record(parse_json(line))
                     if record.query_id == query_id:
                         found[record.phase] = record
         return found
@@ -234,7 +262,7 @@ class RunFolder:
         """Append records and fsync. When this returns, they survive a crash.
 
         Raises:
-            RunNotWritten: the disk is full or not writable; earlier records stay.
+            RunNotWritten: the disk is full or not writable, or a number is NaN or infinite; earlier records stay.
         """
         self._append(self._records, [vars(record) for record in records], sync=True)
 
@@ -262,8 +290,8 @@ class RunFolder:
     def _append(self, path: Path, rows: list[dict[str, Any]], sync: bool) -> None:
         try:
             append_lines(path, rows, sync)
-        except OSError as error:
-            raise RunNotWritten(run_id=self.run_id, path=path.name, reason=error.strerror or str(error)) from error
+        except (ValueError, OSError) as error:
+            raise RunNotWritten(run_id=self.run_id, path=path.name, reason=_reason(error)) from error
 
     def result(self) -> RunResult:
         """Read the result of a run.
@@ -282,3 +310,22 @@ def run_folders(root: Path) -> list[RunFolder]:
     """List all runs with a manifest, newest first."""
     names = sorted((path.parent.name for path in root.glob("*/manifest.json")), reverse=True)
     return [RunFolder(root, name) for name in names]
+
+
+def _record(row: dict[str, Any]) -> QueryRecord:
+    """Return the record of a line.
+
+    Raises:
+        TypeError, ValueError: a field is missing, unknown or of another type.
+    """
+    record = QueryRecord(**row)
+    texts = (record.run_id, record.query_id, record.phase, record.error or "")
+    if not all(isinstance(text, str) for text in texts) or not isinstance(record.payload, dict):
+        raise TypeError("a field has another type")
+    if record.status not in ("ok", "failed"):
+        raise ValueError(f"status {record.status!r}")
+    return record
+
+
+def _reason(error: ValueError | OSError) -> str:
+    return getattr(error, "strerror", None) or str(error)

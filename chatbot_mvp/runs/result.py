@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 from pathlib import Path
@@ -12,8 +11,19 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from chatbot_mvp.errors import RunUnreadable
 from chatbot_mvp.judges.agreement import Agreement
-from chatbot_mvp.runs.rows import STORED, Interval, Metrics, MetricSpread, QueryRow, SplitFigure, row_json, stored
+from chatbot_mvp.runs.rows import (
+    STORED,
+    Interval,
+    Metrics,
+    MetricSpread,
+    QueryRow,
+    SplitFigure,
+    row_json,
+    stored,
+)
 from chatbot_mvp.runs.usage import RunUsage
+from chatbot_mvp.storage.json_object import parse_json
+from chatbot_mvp.storage.limits import Amount, Count, Figure, Name
 
 FORMAT_VERSION = 1
 """Version of the format of ``<run_id>.json`` and of the lines of ``submissions.jsonl``. A file without it counts as
@@ -35,76 +45,78 @@ class RunResult:
 
     __pydantic_config__: ClassVar[ConfigDict] = STORED
 
-    format_version: int = 0
+    format_version: Count = 0
     """``FORMAT_VERSION`` of the program that wrote the file; 0 if that program had no format versions yet."""
-    run_id: str
-    kind: str = BENCHMARK
+    run_id: Name
+    kind: Name = BENCHMARK
     """``BENCHMARK``, ``KB`` or ``RAGAS``."""
-    dataset: str
+    dataset: Name
     """The data set's name."""
-    dataset_sha256: str = ""
-    strategy: str
-    fingerprint: str
-    queries: int
-    documents: int = 0
+    dataset_sha256: Name = ""
+    strategy: Name
+    fingerprint: Name
+    queries: Count
+    documents: Count = 0
     """Number of documents; 0 if the file does not contain it."""
-    started_at: str = ""
+    started_at: Name = ""
     """ISO 8601, UTC; "" if the file does not contain it."""
-    generator: str = ""
+    generator: Name = ""
     """Provider and model that generated the answers; "" for a run with retrieval only."""
-    judge: str = ""
+    judge: Name = ""
     """Provider and model that judged the answers; "" without a judge."""
-    language: str = ""
+    answer_rule: Name = ""
+    """Official script whose rule exact match and F1 follow; "" without answers and in runs of earlier versions."""
+    language: Name = ""
     """Language of the prompts in an evaluation of answers; "" for a benchmark run."""
-    repeats: int = 1
+    repeats: Count = 1
     """How often an evaluation of answers scored each row."""
     metrics: Metrics
     """Means over the scored queries."""
-    scored: dict[str, tuple[int, int]]
+    scored: dict[Name, tuple[Count, Count]]
     """Metric -> (number of scored queries, number of queries that the metric applies to)."""
-    readings: dict[str, tuple[float | None, float | None]] = field(default_factory=dict)
+    readings: dict[Name, tuple[Figure | None, Figure | None]] = field(default_factory=dict)
     """Metric -> (mean without failed queries, mean with failed queries counted as the worst value). Empty in files of
     early versions, as are ``intervals``, ``splits`` and ``causes``."""
-    intervals: dict[str, Interval | None] = field(default_factory=dict)
+    intervals: dict[Name, Interval | None] = field(default_factory=dict)
     """Metric -> 95 % bootstrap interval of the mean; None with fewer than two scored queries."""
-    splits: dict[str, dict[str, dict[str, SplitFigure]]] = field(default_factory=dict)
+    splits: dict[Name, dict[Name, dict[Name, SplitFigure]]] = field(default_factory=dict)
     """Field by which queries are grouped -> value of the field -> metric -> figures."""
-    causes: dict[str, int] = field(default_factory=dict)
+    causes: dict[Name, Count] = field(default_factory=dict)
     """Value of ``causes.Cause`` -> number of queries."""
-    reranker_rescue_count: int | None = None
+    reranker_rescue_count: Count | None = None
     """None for a run without a reranker."""
-    damaged_records: int = 0
+    damaged_records: Count = 0
     """Number of lines of ``records.jsonl`` that could not be read."""
-    failures: dict[str, int] = field(default_factory=dict)
+    failures: dict[Name, Count] = field(default_factory=dict)
     """Phase (in an evaluation of answers: metric) -> number of queries for which it failed. Zeros are left out."""
-    rerank_failures: int | None = None
+    rerank_failures: Count | None = None
     """None for an evaluation of answers, or if the file does not contain it."""
-    abstentions: int | None = None
+    abstentions: Count | None = None
     """Number of answers that are "I don't know"; None for a run without answers."""
-    not_scored: dict[str, dict[str, int]] = field(default_factory=dict)
+    not_scored: dict[Name, dict[Name, Count]] = field(default_factory=dict)
     """Metric -> reason -> number of rows without a score. Only in evaluations of answers."""
-    spread: dict[str, MetricSpread] = field(default_factory=dict)
+    spread: dict[Name, MetricSpread] = field(default_factory=dict)
     """Metric -> its spread between repeats. Only in evaluations with several repeats."""
-    agreement: dict[str, Agreement] = field(default_factory=dict)
+    agreement: dict[Name, Agreement] = field(default_factory=dict)
     """Metric -> agreement of its scores with human labels, if the rows have labels."""
-    auroc: dict[str, float | None] = field(default_factory=dict)
+    auroc: dict[Name, Figure | None] = field(default_factory=dict)
     """"near" and "far" -> AUROC of the evidence: answerable questions against this kind. Only in KB runs."""
-    question_seconds: dict[str, float] = field(default_factory=dict)
+    question_seconds: dict[Name, Amount] = field(default_factory=dict)
     """"p50" and "p95" -> that percentile of the seconds that the retrieval took for a question. Only in KB runs."""
-    passage_questions: dict[str, int] = field(default_factory=dict)
+    passage_questions: dict[Name, Count] = field(default_factory=dict)
     """The fields of ``QuestionCounts``; empty if no model wrote questions for the passages."""
-    generator_fingerprint: str = ""
+    generator_fingerprint: Name = ""
     """As in ``RunManifest``; "" in files of earlier versions, as is ``judge_fingerprint``."""
-    judge_fingerprint: str = ""
-    imported: str = ""
+    judge_fingerprint: Name = ""
+    imported: Name = ""
     """``records.BUNDLE`` or ``records.TREC``; "" for a run that was not imported."""
-    seconds: dict[str, float] = field(default_factory=dict)
+    seconds: dict[Name, Amount] = field(default_factory=dict)
     """Phase -> duration of the last attempt, in seconds."""
     usage: RunUsage = field(default_factory=RunUsage)
     """Requests and cost of all attempts; zero in files of versions that did not count requests."""
-    peak_rss_mb: float | None = None
+    peak_rss_mb: Amount | None = None
     """Highest resident memory in MB (10^6 bytes); None if the operating system does not report it."""
-    finished_at: str = ""
+    finished_at: Name = ""
     per_query: tuple[QueryRow, ...]
     """One row per query, in the order of the data set."""
 
@@ -113,6 +125,7 @@ _LEFT_OUT = frozenset(
     (
         *("reranker_rescue_count", "rerank_failures", "abstentions", "spread", "agreement", "imported"),
         *("auroc", "question_seconds", "passage_questions", "generator_fingerprint", "judge_fingerprint"),
+        "answer_rule",
     )
 )
 """Fields that are not written if they have their default value."""
@@ -148,8 +161,8 @@ def parse_result(content: bytes, run_id: str) -> RunResult:
     """Parse the content of a result's file.
 
     Raises:
-        RunUnreadable: the content is not JSON, has a later format version, or a field is missing, has a wrong type, or
-            is NaN or infinite.
+        RunUnreadable: the content is not JSON, has a later format version, or a field is missing, has a wrong type, is
+            NaN or infinite, or is far larger than any run makes it; the reason names the field.
     """
     try:
         result = _adapter().validate_json(content)
@@ -177,7 +190,7 @@ def read_result(path: Path, run_id: str) -> RunResult:
 def first_problem(error: ValidationError) -> str:
     """Describe the first invalid field, for example "per_query.0.metrics: Field required"."""
     first = error.errors(include_url=False, include_input=False)[0]
-    place = ".".join(map(str, first["loc"]))
+    place = ".".join(map(str, first["loc"]))[:200]
     return f"{place}: {first['msg']}" if place else str(first["msg"])
 
 
@@ -201,7 +214,7 @@ def read_intervals(path: Path) -> dict[str, Interval | None]:
                 if not piece:
                     return {}
                 head += piece
-        values = json.loads(head[:end].rstrip().removesuffix(b",") + b"}") if end >= 0 else {}
+        values = parse_json(head[:end].rstrip().removesuffix(b",") + b"}") if end >= 0 else {}
         return _intervals_adapter().validate_python(values.get("intervals") or {}, strict=False)
     except (OSError, ValueError, AttributeError):
         return {}

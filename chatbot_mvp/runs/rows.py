@@ -10,25 +10,32 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, ConfigDict, JsonValue
 
+from chatbot_mvp.storage.limits import Count, Figure, Name, Text
+
 STORED = ConfigDict(strict=True, allow_inf_nan=False, extra="ignore", cache_strings="all")
 """Pydantic configuration for reading files: values are not converted to other types; NaN and infinity are errors."""
 
-Metrics = dict[str, float | None]
+Metrics = dict[Name, Figure | None]
 """Metric -> score or mean; None means not scored. A metric that does not apply is absent."""
-Interval = tuple[float, float]
+Interval = tuple[Figure, Figure]
 """(low, high) of the 95 % percentile bootstrap interval."""
 
 
-def _finite(value: JsonValue) -> JsonValue:
-    """Return the value unchanged. Raises ValueError for NaN or infinity at any depth, which JSON cannot represent."""
+def _usable(value: JsonValue) -> JsonValue:
+    """Return the value unchanged. Raises ValueError for a number at any depth that JSON or a table cannot hold."""
     if isinstance(value, float) and not math.isfinite(value):
         raise ValueError("Input should be a finite number")
+    if isinstance(value, int) and abs(value) > _LARGEST:
+        raise ValueError(f"Input should be at most {_LARGEST}")
     for part in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
-        _finite(part)
+        _usable(part)
     return value
 
 
-Detail = dict[str, Annotated[JsonValue, AfterValidator(_finite)]]
+_LARGEST = 2**63 - 1
+Recorded = dict[str, Annotated[Any, AfterValidator(_usable)]]
+"""Values of settings, and what a run over a knowledge base or an evaluation of answers was made of."""
+Detail = dict[str, Annotated[JsonValue, AfterValidator(_usable)]]
 """How a score was obtained, such as statements and verdicts. Each metric defines its own keys."""
 
 
@@ -36,9 +43,9 @@ Detail = dict[str, Annotated[JsonValue, AfterValidator(_finite)]]
 class SplitFigure:
     """Figures of one metric over a group of queries with the same value of a field."""
 
-    mean: float | None
-    scored: int
-    total: int
+    mean: Figure | None
+    scored: Count
+    total: Count
     interval: Interval | None
 
 
@@ -46,65 +53,65 @@ class SplitFigure:
 class RowSpread:
     """Spread of one row's scores of a metric over repeats. Fields are None if too few repeats were scored."""
 
-    deviation: float | None
+    deviation: Figure | None
     """Sample standard deviation (divided by n - 1)."""
-    low: float | None
-    high: float | None
+    low: Figure | None
+    high: Figure | None
 
 
 @dataclass(frozen=True, slots=True)
 class MetricSpread:
     """How much the scores of one metric differ between repeats, over all rows."""
 
-    deviation: float
+    deviation: Figure
     """Mean over ``rows`` of the standard deviation."""
-    rows: int
+    rows: Count
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueryRow:
     """One query of ``RunResult.per_query``. Fields with a default may be absent from the file."""
 
-    query_id: str
-    question: str
-    answer: str = ""
+    query_id: Name
+    question: Text
+    answer: Text = ""
     """The reference answer; "" if there is none."""
-    answer_type: str = ""
+    answer_type: Name = ""
     """Kind of question: "label" for yes/no, "extractive", or "" if the data set does not say. ``question_type``
     and ``level`` are "" in that case, too."""
-    question_type: str = ""
-    level: str = ""
+    question_type: Name = ""
+    level: Name = ""
     metrics: Metrics
-    retrieved: tuple[str, ...] = ()
+    retrieved: tuple[Name, ...] = ()
     """Document ids, best first. Empty in an evaluation of answers, as is ``gold``."""
-    gold: tuple[str, ...] = ()
+    gold: tuple[Name, ...] = ()
     """Ids of the relevant documents."""
-    generation_doc_ids: tuple[str, ...] | None = None
+    generation_doc_ids: tuple[Name, ...] | None = None
     """Ids of the documents in the context; None if the run has neither a reranker nor answers."""
     reranked: bool | None = None
     """Whether the reranker succeeded; None if the run has no reranker."""
     failed: bool = False
     """True if a phase failed, so that scores are missing."""
-    error: str | None = None
+    error: Text | None = None
     """Reason why ``failed`` or ``judge_failed`` is set."""
-    response: str | None = None
+    response: Text | None = None
     """The generated answer; None if there is none, or in a run with retrieval only."""
     abstained: bool = False
     """True if the answer is "I don't know"."""
-    judge_reasons: dict[str, str] | None = None
+    judge_reasons: dict[Name, Text] | None = None
     """Judged metric -> the judge's reason; None if the answer was not judged."""
     judge_failed: bool = False
-    evidence: float | None = None
+    evidence: Figure | None = None
     """Evidence score of the retrieval, 0-1, in a KB run; None in other runs or if the retrieval failed."""
-    cause: str = ""
+    cause: Name = ""
     """A value of ``causes.Cause``; "" in evaluations of answers and in files of versions that did not record it."""
-    status: dict[str, str] = field(default_factory=dict)
+    status: dict[Name, Name] = field(default_factory=dict)
     """Metric -> "ok" or "not_scored: <reason>". This and the following fields are used in evaluations of answers."""
-    details: dict[str, Detail] = field(default_factory=dict)
+    details: dict[Name, Detail] = field(default_factory=dict)
     """Metric -> how its score was obtained; for an unusable reply the keys ``problem`` and ``raw``."""
-    failed_metrics: tuple[str, ...] = ()
+    failed_metrics: tuple[Name, ...] = ()
     """Names of the metrics whose last attempt failed."""
-    spread: dict[str, RowSpread] = field(default_factory=dict)
+    spread: dict[Name, RowSpread] = field(default_factory=dict)
     """Metric -> spread of its scores over repeats; empty for a single repeat."""
 
 

@@ -7,20 +7,21 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from chatbot_mvp.llm.base import Completion
+from chatbot_mvp.storage.limits import Amount, Count, Name
 
 
 @dataclass(frozen=True, slots=True)
 class Spent:
     """Requests, tokens and cost, summed over answered requests."""
 
-    calls: int = 0
-    cached: int = 0
+    calls: Count = 0
+    cached: Count = 0
     """Number of ``calls`` that were answered from the cache of replies, at no cost."""
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
+    prompt_tokens: Count = 0
+    completion_tokens: Count = 0
     """Tokens of the requests whose provider reported them. The tokens of cached replies count, too."""
-    cost_usd: float = 0.0
-    unpriced: int = 0
+    cost_usd: Amount = 0.0
+    unpriced: Count = 0
     """Number of requests whose cost is unknown; ``cost_usd`` does not include them."""
 
     @property
@@ -59,7 +60,7 @@ class Spent:
 class RunUsage(Spent):
     """Usage over all attempts of a run, in total and by phase."""
 
-    phases: dict[str, Spent] = field(default_factory=dict)
+    phases: dict[Name, Spent] = field(default_factory=dict)
     """Phase -> usage of that phase."""
 
     def to_json(self) -> dict[str, Any]:

@@ -1,10 +1,112 @@
-"""Decides who may use Admin: by password, or by an e-mail in ADMIN_EMAILS after signing in with OIDC."""
+"""Decides who may do what on the pages: the table of actions, and signing in as an administrator."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
 
 from chatbot_mvp.settings.kinds import names_of
 from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.settings.password import PasswordGate
+
+
+class Who(Enum):
+    """Who may perform an action if ADMIN_PASSWORD or ADMIN_EMAILS protect the server. The value is for people."""
+
+    EVERYONE = "everyone"
+    OWNER = "the session that began it, and administrators"
+    ADMIN = "administrators"
+
+
+class Action(Enum):
+    """What a visitor can do on the pages. The value says it in a sentence for people."""
+
+    READ = "Read results, data sets, settings and the session's own conversations; export them"
+    ASK = "Ask questions in Chat"
+    UPLOAD = "Upload documents as a new knowledge base, or add the sample"
+    RATE = "Rate an answer, and add its question to those of the knowledge base"
+    STOP_ANSWER = "Stop an answer"
+    STOP_UPLOAD = "Stop an upload"
+    DELETE_CONVERSATION = "Delete a conversation"
+    CHANGE_KB = "Rename, index again or delete a knowledge base"
+    CHANGE_QUESTIONS = "Create, import, copy, change, rename or delete a question set; delete its results"
+    PROPOSE = "Propose questions with a model"
+    MEASURE = "Estimate, start, resume, repeat or stop a run or an evaluation"
+    NOTE = "Change the tags and the note of a run"
+    CHANGE_DATASETS = "Add, download, share or delete a data set; stop its jobs"
+    CHANGE_PRESETS = "Save or delete a preset"
+    CHANGE_SETTINGS = "Change settings, choose a provider, delete cached replies"
+    CHECK = "Check connections to providers"
+
+
+@dataclass(frozen=True)
+class Rule:
+    """Who may perform an action, and the calls that perform it."""
+
+    who: Who
+    calls: frozenset[str]
+    """"<part>.<method>" of ``App``. A call that no rule names is for administrators."""
+
+
+def _rule(who: Who, **methods: str) -> Rule:
+    return Rule(who, frozenset(f"{part}.{name}" for part, names in methods.items() for name in names.split()))
+
+
+ACTIONS: Mapping[Action, Rule] = {
+    Action.READ: _rule(
+        Who.EVERYONE,
+        answering="defaults",
+        archive="documents export fields files leaderboard notes run runs search unfinished",
+        chat="conversation conversations export is_session questions_path watched",
+        datasets="details here jobs names remote",
+        details="chat_profile compare configuration gold_paths latencies manifest metric_distribution records row table"
+        " version why_not_comparable word_difference",
+        health="states",
+        kb_evaluation="chat_questions check expected export found jobs proposer references results sets",
+        kbs="contents document place records suggested_questions vectors_under_way",
+        live="changeable rows",
+        presets="all",
+        providers="statuses",
+        ragas="judge languages metrics rows_of_conversations rows_of_run rows_of_upload so_far",
+        runs="evaluate_run jobs strategies",
+        uploads="upload uploads",
+    ),
+    Action.ASK: _rule(Who.EVERYONE, chat="begin new_session start", kbs="growing"),
+    Action.UPLOAD: _rule(Who.EVERYONE, kbs="add_sample", uploads="take"),
+    Action.RATE: _rule(Who.OWNER, chat="add_question rate"),
+    Action.STOP_ANSWER: _rule(Who.OWNER, chat="stop"),
+    Action.STOP_UPLOAD: _rule(Who.OWNER, uploads="stop"),
+    Action.DELETE_CONVERSATION: _rule(Who.ADMIN, chat="delete"),
+    Action.CHANGE_KB: _rule(Who.ADMIN, kbs="delete rename", uploads="reindex"),
+    Action.CHANGE_QUESTIONS: _rule(
+        Who.ADMIN, kb_evaluation="accept_kb copy_set delete_result delete_set empty_set import_set save"
+    ),
+    Action.PROPOSE: _rule(Who.ADMIN, kb_evaluation="propose"),
+    Action.MEASURE: _rule(
+        Who.ADMIN,
+        kb_evaluation="start stop",
+        ragas="start",
+        runs="plan_run resume_run retry_run start_run stop_run",
+    ),
+    Action.NOTE: _rule(Who.ADMIN, archive="tag write_note"),
+    Action.CHANGE_DATASETS: _rule(Who.ADMIN, datasets="add_folder delete start_fetch start_push stop upload"),
+    Action.CHANGE_PRESETS: _rule(Who.ADMIN, presets="delete save"),
+    Action.CHANGE_SETTINGS: _rule(Who.ADMIN, live="change reset", providers="choose reply_cache"),
+    Action.CHECK: _rule(Who.ADMIN, health="forget", providers="check check_configured"),
+}
+"""Who may do what on a server with a password. Without one, every visitor may do everything."""
+
+_ACTION_OF = {call: action for action, rule in ACTIONS.items() for call in rule.calls}
+
+
+def action_of(call: str) -> Action | None:
+    """Return the action that a call performs; None if no rule names the call.
+
+    Args:
+        call: "<part>.<method>" of ``App``.
+    """
+    return _ACTION_OF.get(call)
 
 
 class AdminAccess:

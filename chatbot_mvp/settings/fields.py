@@ -103,6 +103,27 @@ class SettingFields(BaseSettings):
     serve_token: Key = Field(
         SecretStr(""), description="Bearer token that `chatbot-mvp serve` requires; empty: a new one at each start."
     )
+    serve_cors_origins: str = Field(
+        "",
+        description="Web pages that may call `chatbot-mvp serve` from a browser, as origins separated by commas "
+        "(https://chat.example.org); empty: none.",
+    )
+    serve_max_connections: int = Field(
+        200,
+        ge=1,
+        le=10_000,
+        description="Maximum number of connections to `chatbot-mvp serve`; further requests get status 503.",
+    )
+    allowed_hosts: str = Field(
+        "",
+        description="Names, separated by commas, under which the pages and `chatbot-mvp serve` may be opened, besides "
+        "localhost and the address that they listen on.",
+    )
+    trusted_proxies: str = Field(
+        "",
+        description="Addresses of reverse proxies, separated by commas, whose `X-Forwarded-For` names the client; "
+        "empty: the header is not believed.",
+    )
     provider: str = Field(
         AUTO,
         description="Provider that writes the answers, by its name in the table of providers; `auto`: the one chosen "

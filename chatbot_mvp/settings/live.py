@@ -7,11 +7,11 @@ import threading
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from chatbot_mvp.errors import InvalidSetting
+from chatbot_mvp.errors import ChatbotError, FileOfLaterVersion, InvalidSetting
 from chatbot_mvp.settings.fields import PROVIDER_NAMES
 from chatbot_mvp.settings.forms import CHANGEABLE, SettingForm, form_of
 from chatbot_mvp.settings.model import AUTO, Settings, where_set
-from chatbot_mvp.settings.saved import save_provider, save_settings, saved_provider, saved_settings
+from chatbot_mvp.settings.saved import Stamp, forget_setting, read_choices, save_provider, save_setting, stamp_of
 
 Source = Literal["environment", "dotenv", "secrets", "given", "admin", "default"]
 
@@ -53,29 +53,65 @@ class LiveSettings:
         self._given = given
         self._path = given.app_settings_path
         self._outside = frozenset(given.model_fields_set)
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
+        self._stamp: Stamp = None
         self._chosen: dict[str, Any] = {}
-        for name, value in saved_settings(self._path).items():
-            if name not in CHANGEABLE or name in self._outside:
-                continue
-            try:
-                self._given.with_changes(**self._chosen, **{name: value})
-            except InvalidSetting as error:
-                _log.warning("%s: %s", self._path, error)
-                continue
-            self._chosen[name] = value
-        self._provider = saved_provider(self._path)
-        self._snapshot = Snapshot(0, self._effective(self._chosen, self._provider))
+        self._provider = ""
+        self._snapshot = Snapshot(0, self._effective({}, ""))
+        try:
+            self._read_again()
+        except FileOfLaterVersion:
+            raise
+        except (ValueError, OSError) as error:
+            _log.warning("%s cannot be read, so no choice made in Admin is in effect: %s", self._path, error)
 
     @property
     def snapshot(self) -> Snapshot:
-        """The settings in effect together with their version."""
+        """The settings in effect together with their version. Choices saved by another server are in effect, too."""
+        self._refresh()
         return self._snapshot
 
     @property
     def current(self) -> Settings:
         """The settings in effect. ``provider`` is always a name, never "auto"."""
-        return self._snapshot.settings
+        return self.snapshot.settings
+
+    def _refresh(self) -> None:
+        """Put the choices of the file into effect, if it has changed and can be read."""
+        if stamp_of(self._path) == self._stamp:
+            return
+        with self._lock:
+            try:
+                self._read_again()
+            except (ChatbotError, ValueError, OSError) as error:
+                _log.warning("%s cannot be read; the settings in effect stay: %s", self._path, error)
+
+    def _read_again(self) -> None:
+        """Do the work of ``_refresh``.
+
+        Raises:
+            FileOfLaterVersion, InvalidJson, OSError: nothing changes until the file is written again.
+        """
+        # Before reading, so that a write in between is noticed the next time.
+        stamp = stamp_of(self._path)
+        if stamp == self._stamp:
+            return
+        self._stamp = stamp
+        choices = read_choices(self._path)
+        chosen: dict[str, Any] = {}
+        for name, value in choices.settings.items():
+            if name not in CHANGEABLE or name in self._outside:
+                continue
+            try:
+                self._given.with_changes(**chosen, **{name: value})
+            except InvalidSetting as error:
+                _log.warning("%s: %s", self._path, error)
+                continue
+            chosen[name] = value
+        settings = self._effective(chosen, choices.provider)
+        self._chosen, self._provider = chosen, choices.provider
+        if settings != self._snapshot.settings:
+            self._snapshot = Snapshot(self._snapshot.version + 1, settings)
 
     # --- the provider
 
@@ -89,6 +125,7 @@ class LiveSettings:
         """Why the current provider is this one, as the end of a sentence with "because"."""
         if self.provider_fixed:
             return "PROVIDER names it"
+        self._refresh()
         if self._provider in PROVIDER_NAMES:
             return "it was chosen in Admin"
         return self._given.automatic_provider[1]
@@ -102,20 +139,21 @@ class LiveSettings:
         Raises:
             InvalidSetting: PROVIDER is set outside Admin, which takes precedence.
             ChoiceNotKept: the choice could not be written; nothing changes.
+            FileOfLaterVersion
         """
         if self.provider_fixed:
             reason = f"it is set outside Admin, which wins over the choice of {name!r}; remove it there first"
             raise InvalidSetting(name="PROVIDER", found=self._given.provider, reason=reason)
         with self._lock:
-            settings = self._effective(self._chosen, name)
+            self._effective(self._chosen, name)
             save_provider(self._path, name)
-            self._provider = name
-            self._snapshot = Snapshot(self._snapshot.version + 1, settings)
+            self._refresh()
 
     # --- the other settings
 
     def rows(self) -> list[SettingRow]:
         """Return a row per setting, in the order of the fields."""
+        self._refresh()
         current = self._given.with_changes(**self._chosen)
         places = where_set()
         rows = []
@@ -149,10 +187,13 @@ class LiveSettings:
         Raises:
             InvalidSetting: the value is not legal, or the setting cannot be changed here.
             ChoiceNotKept: the file of choices cannot be written.
+            FileOfLaterVersion
         """
         self._require_changeable(name, value)
         with self._lock:
-            self._keep({**self._chosen, name: value})
+            self._effective({**self._chosen, name: value}, self._provider)
+            save_setting(self._path, name, value)
+            self._refresh()
 
     def reset(self, name: str) -> None:
         """Return a setting to its default.
@@ -160,16 +201,12 @@ class LiveSettings:
         Raises:
             InvalidSetting: the setting cannot be changed here.
             ChoiceNotKept: the file of choices cannot be written.
+            FileOfLaterVersion
         """
         self._require_changeable(name, "")
         with self._lock:
-            self._keep({other: value for other, value in self._chosen.items() if other != name})
-
-    def _keep(self, chosen: dict[str, Any]) -> None:
-        settings = self._effective(chosen, self._provider)
-        save_settings(self._path, chosen)
-        self._chosen = chosen
-        self._snapshot = Snapshot(self._snapshot.version + 1, settings)
+            forget_setting(self._path, name)
+            self._refresh()
 
     def _effective(self, chosen: dict[str, Any], provider: str) -> Settings:
         settings = self._given.with_changes(**chosen)

@@ -1,15 +1,47 @@
-"""The current time in the two formats that files use."""
+"""The current time in the two formats that files use. Within a process it never goes back, whatever the system does."""
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+import threading
+from datetime import UTC, datetime, timedelta
+
+_lock = threading.Lock()
+_latest = datetime.min.replace(tzinfo=UTC)
+
+
+def now(step: timedelta = timedelta(0)) -> datetime:
+    """Return the current time, UTC, and at least ``step`` later than the previous call did.
+
+    When the system's clock is set back, the time stands still until the clock has caught up, so that what is written
+    later never looks older.
+    """
+    global _latest
+    with _lock:
+        _latest = max(datetime.now(UTC), _latest + step)
+        return _latest
 
 
 def utc_now() -> str:
     """Return the current time in ISO 8601, UTC, to the millisecond ("2026-05-04T09:30:00.125+00:00")."""
-    return datetime.now(UTC).isoformat(timespec="milliseconds")
+    return now().isoformat(timespec="milliseconds")
+
+
+def utc_after(earlier: str) -> str:
+    """Return the current time as ``utc_now`` does, and at least a millisecond later than ``earlier``.
+
+    Args:
+        earlier: a time of ``utc_now``, perhaps of another machine; any other text is ignored.
+    """
+    try:
+        least = datetime.fromisoformat(earlier) + timedelta(milliseconds=1)
+        return max(now(), least).isoformat(timespec="milliseconds")
+    except (ValueError, TypeError, OverflowError):
+        return utc_now()
 
 
 def sortable_stamp() -> str:
-    """Return the current UTC time as a prefix of ids, so that ids sort by age ("20260504T093000125417")."""
-    return datetime.now(UTC).strftime("%Y%m%dT%H%M%S%f")
+    """Return the current UTC time as a prefix of ids, so that ids sort by age ("20260504T093000125417").
+
+    No two calls in a process return the same stamp.
+    """
+    return now(timedelta(microseconds=1)).strftime("%Y%m%dT%H%M%S%f")

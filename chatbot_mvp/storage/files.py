@@ -13,8 +13,38 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from filelock import FileLock
+
+from chatbot_mvp.errors import FileNotWritten
+
 _MOVED_AWAY = re.compile(r"\.(?P<name>.+)\.[0-9a-f]{12}\.old")
 """Name of a folder between the two renames of ``replaced_folder``."""
+_LOCK_S, _POLL_S = 10, 0.01
+_LONE = re.compile("[\ud800-\udfff]")
+
+
+@contextmanager
+def naming(path: Path) -> Iterator[None]:
+    """Convert every ``OSError`` of the block to ``FileNotWritten``, which names ``path`` and the next step."""
+    try:
+        yield
+    except OSError as error:
+        raise FileNotWritten(path=str(path), reason=error.strerror or str(error)) from error
+
+
+@contextmanager
+def lock_beside(path: Path) -> Iterator[None]:
+    """Hold the lock of a file that this process reads, changes and writes again.
+
+    The lock is a file of its own with a hidden name, because the file itself is replaced. The system frees the lock
+    when its process dies.
+
+    Raises:
+        OSError: another process held the lock for ten seconds, or the folder is not writable.
+    """
+    lock = FileLock(path.with_name(f".{path.name}.lock"), timeout=_LOCK_S)
+    with lock.acquire(poll_interval=_POLL_S):
+        yield
 
 
 @contextmanager
@@ -47,7 +77,7 @@ def replaced_file(path: Path, durable: bool = True) -> Iterator[BinaryIO]:
 
 
 def write_atomically(path: Path, content: bytes | str, durable: bool = True) -> None:
-    """Write a whole file atomically. Text is encoded in UTF-8; its line ends are not changed.
+    """Write a whole file atomically. Text is encoded as by ``in_utf8``; its line ends are not changed.
 
     Args:
         durable: as in ``replaced_file``.
@@ -55,13 +85,21 @@ def write_atomically(path: Path, content: bytes | str, durable: bool = True) -> 
     Raises:
         OSError: as in ``replaced_file``.
     """
-    data = content.encode("utf-8") if isinstance(content, str) else content
+    data = in_utf8(content) if isinstance(content, str) else content
     with replaced_file(path, durable) as file:
         file.write(data)
 
 
+def in_utf8(text: str) -> bytes:
+    """Encode a text. Lone surrogates, which UTF-8 cannot encode, become U+FFFD; so all offsets stay valid."""
+    try:
+        return text.encode("utf-8")
+    except UnicodeEncodeError:
+        return _LONE.sub("\ufffd", text).encode("utf-8")
+
+
 def write_json(path: Path, value: Mapping[str, Any], indent: int | None = 2, durable: bool = True) -> None:
-    """Write a JSON object atomically. Lone surrogates, which UTF-8 cannot encode, become question marks.
+    """Write a JSON object atomically. Lone surrogates, which UTF-8 cannot encode, become U+FFFD.
 
     Args:
         durable: as in ``replaced_file``.
@@ -72,7 +110,7 @@ def write_json(path: Path, value: Mapping[str, Any], indent: int | None = 2, dur
     """
     # Encode the object in one call: writing the millions of pieces of a large result one by one is slow.
     text = json.dumps(value, ensure_ascii=False, indent=indent, allow_nan=False)
-    write_atomically(path, text.encode("utf-8", "replace"), durable)
+    write_atomically(path, text, durable)
 
 
 @contextmanager

@@ -1,39 +1,170 @@
-"""Read and change a small JSON object on disk. Writes are atomic, so readers never see a partial file."""
+"""Parse JSON from files and requests, and change a small JSON object on disk. Readers never see a partial file."""
 
 from __future__ import annotations
 
 import json
-import threading
-from collections.abc import Callable
+import logging
+import math
+import re
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from chatbot_mvp.errors import ChoiceNotKept
-from chatbot_mvp.storage.files import write_json
+from chatbot_mvp.errors import ChoiceNotKept, FileOfLaterVersion
+from chatbot_mvp.storage.files import lock_beside, write_json
 
-_lock = threading.Lock()
+VERSION = "format_version"
+"""Key of the format's number in a file. A file without it was written before files had one: format 0."""
+
+MOST_LEVELS = 100
+"""How deep lists and objects may be nested. Deeper values parse, but copying or writing them exceeds Python's stack."""
+_MOST_DIGITS = 300
+"""Longest integer. A longer one cannot be converted to a float."""
+_LONE = re.compile("[\ud800-\udfff]")
 
 
-def read_object(path: Path) -> dict[str, Any]:
-    """Return the object; an empty one if the file does not exist or cannot be read."""
+_log = logging.getLogger(__name__)
+
+
+class InvalidJson(ValueError):
+    """A text is not JSON, or holds a value that the application cannot work with."""
+
+
+def parse_json(content: bytes | str) -> Any:
+    """Parse JSON that may come from anyone.
+
+    Lone surrogates become U+FFFD, because no file in UTF-8 can hold them, and one odd character is no reason to lose a
+    whole line. Offsets stay valid: one character replaces one.
+
+    Raises:
+        InvalidJson: the content is not UTF-8 or not JSON, has NaN, Infinity or a number that is too large, or is
+            nested more than ``MOST_LEVELS`` levels deep.
+    """
     try:
-        found = json.loads(path.read_text("utf-8"))
-    except (OSError, ValueError):
+        text = content if isinstance(content, str) else content.decode("utf-8-sig")
+        value = _DECODER.decode(text)
+    except InvalidJson:
+        raise
+    except RecursionError as error:
+        raise InvalidJson(_TOO_DEEP) from error
+    except ValueError as error:
+        raise InvalidJson(str(error)) from error
+    # Fewer brackets cannot be nested too deeply; counting them is much faster than walking through the value.
+    if text.count("[") + text.count("{") > MOST_LEVELS:
+        _require_levels(value)
+    # A plain search is ten times as fast as a pattern, and only texts with such an escape need the walk.
+    if "\\ud" in text or "\\uD" in text or (text is content and _LONE.search(text)):
+        value = _encodable(value)
+    return value
+
+
+def read_object(path: Path, known: int = 1) -> dict[str, Any]:
+    """Return the object without its format version; an empty one if the file does not exist.
+
+    Args:
+        known: the latest format version that the caller can read.
+
+    Raises:
+        FileOfLaterVersion
+        InvalidJson: the file is damaged.
+        OSError: the file cannot be read.
+    """
+    try:
+        content = path.read_bytes()
+    except FileNotFoundError:
         return {}
-    return found if isinstance(found, dict) else {}
+    found = parse_json(content)
+    if not isinstance(found, dict):
+        raise InvalidJson("it is not a JSON object")
+    return known_version(found, path, known)
 
 
-def change_object(path: Path, change: Callable[[dict[str, Any]], None]) -> None:
-    """Read the object, change it in place and write it.
+def known_version(found: Mapping[str, Any], path: Path, known: int = 1) -> dict[str, Any]:
+    """Return a parsed object without its format version.
+
+    Args:
+        path: the file that the error names.
+        known: the latest format version that the caller can read.
+
+    Raises:
+        FileOfLaterVersion
+    """
+    version = found.get(VERSION)
+    if not isinstance(version, int):  # a file from before there were versions; a key of this name is one of its own
+        return dict(found)
+    if version > known:
+        raise FileOfLaterVersion(path=str(path), found=version, known=known)
+    return {name: value for name, value in found.items() if name != VERSION}
+
+
+def change_object(path: Path, change: Callable[[dict[str, Any]], None], known: int = 1) -> None:
+    """Read the object, change it in place and write it in the format ``known``. Safe for threads and processes.
+
+    A damaged file is kept beside the new one, with ``.damaged`` after its name.
 
     Raises:
         ChoiceNotKept: the file cannot be written; its content stays as it was.
+        FileOfLaterVersion
     """
-    with _lock:
-        found = read_object(path)
-        change(found)
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            write_json(path, found)
-        except OSError as error:
-            raise ChoiceNotKept(path=str(path), reason=error.strerror or str(error)) from error
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        # Read inside the lock: another process may have changed the file since this one read it.
+        with lock_beside(path):
+            try:
+                found = read_object(path, known)
+            except InvalidJson as error:
+                aside = path.with_name(f"{path.name}.damaged")
+                _log.warning("%s is damaged and was moved to %s: %s", path, aside, error)
+                path.replace(aside)
+                found = {}
+            change(found)
+            write_json(path, {VERSION: known, **found})
+    except OSError as error:
+        raise ChoiceNotKept(path=str(path), reason=error.strerror or str(error)) from error
+
+
+_TOO_DEEP = f"it is nested more than {MOST_LEVELS} levels deep"
+
+
+def _constant(name: str) -> float:
+    raise InvalidJson(f"{name} is not a number of JSON")
+
+
+def _float(digits: str) -> float:
+    value = float(digits)
+    if math.isinf(value):
+        raise InvalidJson(f"the number {digits[:20]} is too large")
+    return value
+
+
+def _int(digits: str) -> int:
+    if len(digits) > _MOST_DIGITS:
+        raise InvalidJson(f"an integer has {len(digits)} digits; at most {_MOST_DIGITS} are read")
+    return int(digits)
+
+
+_DECODER = json.JSONDecoder(parse_constant=_constant, parse_float=_float, parse_int=_int)
+
+
+def _require_levels(value: object) -> None:
+    level = [value] if isinstance(value, dict | list) else []
+    for _ in range(MOST_LEVELS):
+        level = [
+            part
+            for whole in level
+            for part in (whole.values() if isinstance(whole, dict) else whole)
+            if isinstance(part, dict | list)
+        ]
+        if not level:
+            return
+    raise InvalidJson(_TOO_DEEP)
+
+
+def _encodable(value: Any) -> Any:
+    if isinstance(value, str):
+        return _LONE.sub("\ufffd", value)
+    if isinstance(value, list):
+        return [_encodable(part) for part in value]
+    if isinstance(value, dict):
+        return {_encodable(name): _encodable(part) for name, part in value.items()}
+    return value

@@ -13,6 +13,8 @@ from typing import Generic, TypeVar
 from chatbot_mvp.errors import CacheUnusable
 
 V = TypeVar("V", bytes, str)
+_FORMAT = 1
+"""Number in the header of the file. Files of the first version have 0 and the same tables."""
 _LOOKUP = 500  # maximum keys per SQL statement, since SQLite limits its parameters
 
 
@@ -46,32 +48,32 @@ class SqliteCache(Generic[V]):
             part = wanted[begin : begin + _LOOKUP]
             marks = ",".join("?" * len(part))
             with self._use() as connection:
-                found = connection.execute(f"SELECT * FROM {self._table} WHERE key IN ({marks})", part).fetchall()
+                found = connection.execute(f"SELECT * FROM {self._table} WHERE key IN ({marks})", part).fetchall()  # nosec B608
             if found:
                 yield found
 
     def write(self, values: Mapping[bytes, V]) -> None:
         """Store values. Existing values of the same keys are replaced."""
         with self._use() as connection:
-            connection.executemany(f"INSERT OR REPLACE INTO {self._table} VALUES (?, ?)", values.items())
+            connection.executemany(f"INSERT OR REPLACE INTO {self._table} VALUES (?, ?)", values.items())  # nosec B608
 
     def delete(self, keys: Iterable[bytes]) -> None:
         """Delete the values of these keys."""
         with self._use() as connection:
-            connection.executemany(f"DELETE FROM {self._table} WHERE key = ?", [(key,) for key in keys])
+            connection.executemany(f"DELETE FROM {self._table} WHERE key = ?", [(key,) for key in keys])  # nosec B608
 
     def clear(self) -> int:
         """Delete all values and return their number."""
         if not self._path.is_file():
             return 0
         with self._use() as connection:
-            return connection.execute(f"DELETE FROM {self._table}").rowcount
+            return connection.execute(f"DELETE FROM {self._table}").rowcount  # nosec B608
 
     def __len__(self) -> int:
         if not self._path.is_file():
             return 0
         with self._use() as connection:
-            return int(connection.execute(f"SELECT count(*) FROM {self._table}").fetchone()[0])
+            return int(connection.execute(f"SELECT count(*) FROM {self._table}").fetchone()[0])  # nosec B608
 
     @contextmanager
     def _use(self) -> Iterator[sqlite3.Connection]:
@@ -91,10 +93,15 @@ class SqliteCache(Generic[V]):
         # which takes longer than embedding a question.
         connection = sqlite3.connect(self._path, timeout=60, check_same_thread=False)
         try:
+            version = int(connection.execute("PRAGMA user_version").fetchone()[0])
+            if version > _FORMAT:
+                raise sqlite3.DatabaseError(f"a later version wrote it (format {version}; known up to {_FORMAT})")
             with connection:
                 connection.execute("PRAGMA journal_mode=WAL")
                 connection.execute("PRAGMA synchronous=NORMAL")
                 connection.execute(f"CREATE TABLE IF NOT EXISTS {self._table} {self._columns}")
+                if version < _FORMAT:
+                    connection.execute(f"PRAGMA user_version={_FORMAT}")
         except sqlite3.Error:
             connection.close()
             raise

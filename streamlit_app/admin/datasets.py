@@ -9,7 +9,6 @@ import streamlit as st
 
 from chatbot_mvp.api import Found, JobStatus, ListedDataset
 from chatbot_mvp.errors import ChatbotError
-from streamlit_app.shared.guard import is_admin
 from streamlit_app.shared.i18n import moment, number, plain, t
 from streamlit_app.shared.jobs import progress_text
 from streamlit_app.shared.state import get_app, show_error, show_failed_job
@@ -153,7 +152,7 @@ def _confirm_delete(entry: ListedDataset) -> None:
     def dialog() -> None:
         name = plain(entry.found.name)
         st.markdown(t("admin.data.unlink_sure" if entry.linked else "admin.data.delete_sure", name=name))
-        if st.button(t("admin.data.delete_yes"), type="primary", key="data_delete_yes") and is_admin():
+        if st.button(t("admin.data.delete_yes"), type="primary", key="data_delete_yes"):
             try:
                 get_app().datasets.delete(entry.found.name)
             except ChatbotError as error:

@@ -11,7 +11,7 @@ from chatbot_mvp.errors import ChatbotError
 from streamlit_app.admin.plan import show_plan
 from streamlit_app.admin.presets import preset_bar
 from streamlit_app.admin.run_fields import begin_fields, changed, field, value
-from streamlit_app.shared.i18n import t
+from streamlit_app.shared.i18n import bare, t
 from streamlit_app.shared.state import get_app, show_error
 
 _ALWAYS_SEEN = ("retrieval_strategy", "eval_max_queries", "generation_enabled", "judge_metrics")
@@ -91,7 +91,7 @@ def _dataset() -> str:
     chosen = st.selectbox(
         t("admin.dataset"),
         [*known, *of_kbs, folder_choice],
-        format_func=lambda name: t("admin.dataset_kb", name=of_kbs[name]) if name in of_kbs else name,
+        format_func=lambda name: bare("admin.dataset_kb", name=of_kbs[name]) if name in of_kbs else name,
         key="run_dataset",
         help=t("admin.dataset_help"),
     )

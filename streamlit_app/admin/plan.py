@@ -7,7 +7,7 @@ from typing import Any
 import streamlit as st
 
 from chatbot_mvp.api import RunPlan
-from streamlit_app.shared.i18n import duration, number, t
+from streamlit_app.shared.i18n import duration, number, plain, t
 
 
 def show_plan(plan: RunPlan) -> None:
@@ -19,7 +19,7 @@ def show_plan(plan: RunPlan) -> None:
         if plan.vectors is not None:
             st.caption(t("plan.vectors", cached=number(plan.vectors.cached), total=number(plan.vectors.total)))
         for text in plan.warnings:
-            st.warning(text, icon=":material/warning:")
+            st.warning(plain(text), icon=":material/warning:")
         estimate = plan.estimate
         if estimate is None:
             st.caption(t("plan.asks_nobody"))

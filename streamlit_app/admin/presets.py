@@ -7,7 +7,6 @@ import streamlit as st
 from chatbot_mvp.api import Preset
 from chatbot_mvp.errors import ChatbotError
 from streamlit_app.admin.run_fields import changed, fill_fields
-from streamlit_app.shared.guard import is_admin
 from streamlit_app.shared.i18n import plain, t
 from streamlit_app.shared.state import error_text, get_app, show_error
 
@@ -41,7 +40,7 @@ def preset_bar() -> None:
                 args=(chosen.name,),
             )
     if problem := st.session_state.pop("run_preset_problem", ""):
-        st.error(problem, icon=":material/error:")
+        st.error(plain(problem), icon=":material/error:")
     chosen = presets.get(st.session_state.run_preset)
     if chosen is not None and not chosen.own:
         st.caption(t(f"admin.preset.about.{chosen.name}"))
@@ -75,8 +74,6 @@ def _apply() -> None:
 
 
 def _delete(name: str) -> None:
-    if not is_admin():
-        return
     try:
         get_app().presets.delete(name)
         st.session_state.run_preset = _AS_IS

@@ -6,8 +6,7 @@ import streamlit as st
 
 from chatbot_mvp.api import ProviderStatus
 from chatbot_mvp.errors import ChatbotError
-from streamlit_app.shared.guard import is_admin
-from streamlit_app.shared.i18n import number, t
+from streamlit_app.shared.i18n import bare, number, plain, t
 from streamlit_app.shared.state import error_text, get_app, show_error
 
 
@@ -18,7 +17,7 @@ def _shown() -> list[ProviderStatus]:
 
 def _state(status: ProviderStatus) -> str:
     if not status.configured:
-        return t("providers.missing", missing=status.missing)
+        return bare("providers.missing", missing=status.missing)
     if status.check is None:
         return t("providers.untried")
     return t("providers.reachable") if status.check.reachable else t("providers.unreachable")
@@ -67,8 +66,8 @@ def providers_section() -> None:
         with st.container(border=True):
             text, use, check = st.columns([6, 1.6, 1.4], vertical_alignment="center")
             mark = f" · :green-badge[{t('providers.chosen')}]" if status.chosen else ""
-            text.markdown(f"**{status.name}**{mark} · {t(f'provider.{status.name}')}")
-            parts = [status.model, _state(status)]
+            text.markdown(f"**{plain(status.name)}**{mark} · {t(f'provider.{status.name}')}")
+            parts = [plain(status.model), plain(_state(status))]
             if status.check and status.check.seconds is not None:
                 parts.append(_latency(status))
             text.caption(" · ".join(part for part in parts if part))
@@ -101,11 +100,8 @@ def cache_section() -> None:
     text, clear = st.columns([6, 3], vertical_alignment="center")
     enabled = get_app().settings.llm_cache_enabled
     text.caption(t("providers.cache", count=number(len(cache))) if enabled else t("providers.cache_off"))
-    if (
-        clear.button(
-            t("providers.cache_clear"), key="cache-clear", icon=":material/delete_sweep:", disabled=not len(cache)
-        )
-        and is_admin()
+    if clear.button(
+        t("providers.cache_clear"), key="cache-clear", icon=":material/delete_sweep:", disabled=not len(cache)
     ):
         cache.clear()
         st.rerun()

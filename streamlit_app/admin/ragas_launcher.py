@@ -8,7 +8,7 @@ import streamlit as st
 
 from chatbot_mvp.api import InputRow, RagasConfig
 from chatbot_mvp.errors import ChatbotError
-from streamlit_app.shared.i18n import current_language, number, t
+from streamlit_app.shared.i18n import current_language, number, plain, t
 from streamlit_app.shared.metrics import metric_help, metric_label
 from streamlit_app.shared.runs import run_names
 from streamlit_app.shared.session import conversations
@@ -93,7 +93,7 @@ def _config() -> RagasConfig:
         names,
         format_func=metric_label,
         placeholder=t("ragas.usual"),
-        help="\n".join(f"- **{metric_label(name)}**: {metric_help(name)}" for name in names),
+        help="\n".join(f"- **{plain(metric_label(name))}**: {metric_help(name)}" for name in names),
         key="ragas_metrics",
     )
     language, repeats = st.columns(2)

@@ -9,7 +9,6 @@ import streamlit as st
 from chatbot_mvp.api import GROUPS, SettingRow
 from chatbot_mvp.errors import ChatbotError
 from streamlit_app.admin.setting_field import choice_text, setting_field, setting_help, widget_value
-from streamlit_app.shared.guard import is_admin
 from streamlit_app.shared.i18n import plain, t
 from streamlit_app.shared.state import get_app, show_error
 
@@ -92,7 +91,7 @@ def _value(row: SettingRow) -> str:
 def _one(row: SettingRow) -> None:
     form = row.form
     with st.container(border=True):
-        st.markdown(f"**{form.variable}** · {plain(setting_help(form.name))}")
+        st.markdown(f"**{plain(form.variable)}** · {plain(setting_help(form.name))}")
         if not row.changeable:
             outside = row.source not in ("default", "admin")
             st.caption(t("admin.settings.outside" if outside else "admin.settings.at_start", variable=form.variable))
@@ -138,8 +137,6 @@ def _shown_default(row: SettingRow) -> str:
 
 
 def _change(name: str, value: Any) -> None:
-    if not is_admin():
-        return
     try:
         get_app().live.change(name, value)
     except ChatbotError as error:
@@ -149,8 +146,6 @@ def _change(name: str, value: Any) -> None:
 
 
 def _reset(name: str) -> None:
-    if not is_admin():
-        return
     try:
         get_app().live.reset(name)
     except ChatbotError as error:

@@ -8,6 +8,7 @@ import time
 import streamlit as st
 
 from chatbot_mvp.api import AnswerRecord, Conversation, LiveTurn, Turn
+from streamlit_app.chat.answer_text import safe_markdown
 from streamlit_app.chat.debug import show_debug
 from streamlit_app.chat.feedback import ask_feedback
 from streamlit_app.chat.outcomes import show_nearest, show_outcome
@@ -103,11 +104,6 @@ def watch(conversation: Conversation, turn: Turn, live: LiveTurn, debug: bool) -
         show_turn(ended, ended.turn(turn.turn_id), debug)
 
 
-def safe_markdown(text: str) -> str:
-    """Escape a model's text: no images are loaded, and dollar signs are not read as formulas."""
-    return text.replace("![", "!\\[").replace("$", r"\$")
-
-
 def linked(text: str, answer: AnswerRecord, anchor: str) -> str:
     """Turn citations in Markdown into links to their sources; numbers without a source are left unchanged."""
     numbers = {source.number for source in answer.sources}
@@ -121,18 +117,20 @@ def linked(text: str, answer: AnswerRecord, anchor: str) -> str:
 
 def marked(answer: AnswerRecord) -> str:
     """Return the answer's text with a coloured background for unsupported sentences."""
-    parts, position = [], 0
+    whole = all(statement.supported for statement in answer.statements)
+    parts: list[str] = []
+    position = 0
     for statement in answer.statements:
         if statement.supported or statement.start < position:
             continue
         sentence = answer.text[statement.start : statement.end]
         mark = _LIST_MARK.match(sentence)
         skip = mark.end() if mark else 0
-        parts.append(safe_markdown(answer.text[position : statement.start + skip]))
-        words = " ".join(sentence[skip:].split()).replace("[", "\\[").replace("]", "\\]")
-        parts.append(f":orange-background[{safe_markdown(words)}] :orange[:material/warning:]" if words else "")
+        parts.append(safe_markdown(answer.text[position : statement.start + skip], whole))
+        words = " ".join(sentence[skip:].split())
+        parts.append(f":orange-background[{safe_markdown(words, whole)}] :orange[:material/warning:]" if words else "")
         position = statement.end
-    return "".join(parts) + safe_markdown(answer.text[position:])
+    return "".join(parts) + safe_markdown(answer.text[position:], whole)
 
 
 def _facts(answer: AnswerRecord) -> list[str]:

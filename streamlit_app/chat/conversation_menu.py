@@ -7,7 +7,8 @@ from functools import partial
 import streamlit as st
 
 from chatbot_mvp.api import Conversation, KbRecord
-from streamlit_app.shared.guard import admin_only, is_admin
+from chatbot_mvp.settings.access import Action
+from streamlit_app.shared.guard import guarded
 from streamlit_app.shared.i18n import current_language, moment, t
 from streamlit_app.shared.session import choose, conversations
 from streamlit_app.shared.state import get_app
@@ -34,7 +35,7 @@ def conversation_menu(kb: KbRecord, current: Conversation | None) -> None:
             type="tertiary",
             on_click=_delete,
             args=(kb, current),
-            **admin_only(),
+            **guarded(Action.DELETE_CONVERSATION),
         )
 
 
@@ -71,7 +72,5 @@ def _export(current: Conversation) -> None:
 
 
 def _delete(kb: KbRecord, current: Conversation) -> None:
-    if not is_admin():
-        return
     get_app().chat.delete(current.session, current.conversation_id)
     choose(kb, "")

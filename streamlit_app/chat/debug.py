@@ -12,7 +12,7 @@ import streamlit as st
 
 from chatbot_mvp.api import AnswerRecord
 from streamlit_app.shared.charts import show_chart
-from streamlit_app.shared.i18n import number, t
+from streamlit_app.shared.i18n import number, plain, t
 
 # Distinguishable with colour blindness (Okabe and Ito) and legible in both themes.
 _COLOURS = {
@@ -55,7 +55,7 @@ def show_debug(answer: AnswerRecord) -> None:
         _chunks("chunks_final", debug["chunks_final"])
         _chunks("candidates", debug["candidates"])
         st.markdown(f"**{t('debug.timings')}**")
-        times = [f"{timing['stage']} {number(1_000 * timing['seconds'], 1)} ms" for timing in debug["timings"]]
+        times = [f"{plain(timing['stage'])} {number(1_000 * timing['seconds'], 1)} ms" for timing in debug["timings"]]
         st.caption(" · ".join([*times, t("debug.total", seconds=number(answer.seconds, 2))]))
         if debug.get("withheld"):
             st.markdown(f"**{t('debug.withheld')}**")
@@ -135,7 +135,7 @@ def _legend(names: Sequence[str]) -> str:
 
 
 def _chunks(name: str, chunks: list[dict[str, Any]]) -> None:
-    st.markdown(f"**{name}**")
+    st.markdown(f"**{plain(name)}**")
     st.dataframe(
         [
             {"chunk_id": chunk["chunk_id"], "section": chunk["section"], "score": chunk["score"], **chunk["signals"]}

@@ -5,8 +5,9 @@ from __future__ import annotations
 import streamlit as st
 
 from chatbot_mvp.api import KINDS, Conversation, Turn
+from chatbot_mvp.errors import ChatbotError
 from streamlit_app.shared.i18n import t
-from streamlit_app.shared.state import get_app
+from streamlit_app.shared.state import get_app, show_error
 
 _UNKNOWN = "unknown"
 
@@ -33,7 +34,10 @@ def _rate(conversation: Conversation, turn: Turn, key: str) -> None:
     value = st.session_state.get(key)
     if value is not None:
         note = turn.feedback.note if turn.feedback else ""
-        get_app().chat.rate(conversation.session, conversation.conversation_id, turn.turn_id, bool(value), note)
+        try:
+            get_app().chat.rate(conversation.session, conversation.conversation_id, turn.turn_id, bool(value), note)
+        except ChatbotError as error:
+            show_error(error)
 
 
 def _form(conversation: Conversation, turn: Turn) -> None:
@@ -47,11 +51,15 @@ def _form(conversation: Conversation, turn: Turn) -> None:
         return
     service = get_app().chat
     place = (conversation.session, conversation.conversation_id, turn.turn_id)
-    service.rate(*place, False, note)
+    chosen = next((name for name in KINDS if name == kind), None)
+    try:
+        service.rate(*place, False, note)
+        added = add and service.add_question(*place, chosen, answer)
+    except ChatbotError as error:
+        show_error(error)
+        return
     if not add:
         st.success(t("feedback.thanks"), icon=":material/check_circle:")
         return
-    chosen = next((name for name in KINDS if name == kind), None)
-    added = service.add_question(*place, chosen, answer)
     path = service.questions_path(conversation.kb_id)
     st.success(t("feedback.added" if added else "feedback.known", path=path), icon=":material/check_circle:")

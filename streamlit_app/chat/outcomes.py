@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from chatbot_mvp.api import OUTCOMES, AnswerRecord, Conversation, Nearest
-from streamlit_app.shared.i18n import number, plain, t
+from streamlit_app.shared.i18n import Markdown, number, plain, t
 from streamlit_app.shared.sources import show_passages
 
 _ICONS = {
@@ -42,7 +42,7 @@ def show_nearest(nearest: Nearest, key: str) -> None:
         st.caption(t("nearest.no_answer"))
         show_passages(nearest.passages)
     if nearest.missing:
-        words = ", ".join(f"**{plain(word)}**" for word in nearest.missing)
+        words = Markdown(", ".join(f"**{plain(word)}**" for word in nearest.missing))
         st.markdown(f":material/search_off: {t('nearest.missing', words=words)}")
     if nearest.did_you_mean:
         st.markdown(t("nearest.meant"))

@@ -9,7 +9,7 @@ import streamlit as st
 from chatbot_mvp.api import RunResult
 from streamlit_app.evaluation.phases import show_phases
 from streamlit_app.shared.charts import ink, show_chart
-from streamlit_app.shared.i18n import number, t
+from streamlit_app.shared.i18n import number, t, word
 
 
 def show_causes(result: RunResult) -> None:
@@ -28,7 +28,7 @@ def _show_causes(result: RunResult) -> None:
     """Draw the number of questions per cause, in the order of the pipeline."""
     found = _found(result)
     st.subheader(t("causes.title"), help=t("causes.help"))
-    rows = [{"cause": t(f"cause.{cause}"), "queries": count, "told": number(count)} for cause, count in found.items()]
+    rows = [{"cause": word("cause", cause), "queries": count, "told": number(count)} for cause, count in found.items()]
     bars = alt.Chart(pd.DataFrame(rows)).encode(
         x=alt.X("queries:Q", title=t("eval.col.queries"), axis=alt.Axis(tickMinStep=1, format="d")),
         y=alt.Y(

@@ -8,7 +8,7 @@ import streamlit as st
 
 from chatbot_mvp.api import Comparison, MetricDelta, QueryChange, QueryRow, RunDelta
 from chatbot_mvp.errors import ChatbotError
-from streamlit_app.shared.i18n import number, plain, score, t
+from streamlit_app.shared.i18n import number, plain, score, t, word
 from streamlit_app.shared.metrics import metric_help, metric_label
 from streamlit_app.shared.state import get_app, show_error
 
@@ -73,7 +73,7 @@ def _show_lists(metric: MetricDelta, base: str, other: str, key: str) -> None:
     for column, (kind, head, changes) in zip(st.columns(2, gap="large"), heads, strict=True):
         with column:
             icon = ":green[:material/trending_up:]" if kind == "improved" else ":orange[:material/trending_down:]"
-            st.markdown(f"{icon} **{head}**")
+            st.markdown(f"{icon} **{plain(head)}**")
             if changes:
                 _show_list(changes, base, other, f"{kind}-{key}", f"compare-query-{key}")
 
@@ -132,9 +132,9 @@ def _titles(run_id: str, doc_ids: Sequence[str]) -> dict[str, str]:
 
 def _show_side(run_id: str, row: QueryRow, metric: str, label: str, titles: Mapping[str, str]) -> None:
     st.markdown(f"**{plain(label)}**")
-    st.metric(metric_label(metric), score(row.metrics.get(metric)))
+    st.metric(plain(metric_label(metric)), score(row.metrics.get(metric)))
     if row.cause:
-        st.caption(t(f"cause.{row.cause}"))
+        st.caption(plain(word("cause", row.cause)))
     if row.response:
         st.markdown(f"{t('eval.col.response')}: {plain(row.response)}")
     if not row.gold:  # rows of an evaluation of answers have none

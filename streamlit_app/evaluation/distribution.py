@@ -9,7 +9,7 @@ import streamlit as st
 from chatbot_mvp.api import Distribution, RunResult
 from chatbot_mvp.errors import ChatbotError
 from streamlit_app.shared.charts import ink, show_chart
-from streamlit_app.shared.i18n import number, t
+from streamlit_app.shared.i18n import bare, number, t, word
 from streamlit_app.shared.metrics import metric_label
 from streamlit_app.shared.state import get_app, show_error
 
@@ -70,7 +70,7 @@ def _found(run_id: str, chosen: str) -> Distribution | None:
 
 
 def _label(name: str) -> str:
-    return t(f"detail.timed.{name.removeprefix(_TIME)}") if name.startswith(_TIME) else metric_label(name)
+    return word("detail.timed", name.removeprefix(_TIME)) if name.startswith(_TIME) else metric_label(name)
 
 
 def _chart(found: Distribution, name: str, counted: str, timed: bool) -> alt.LayerChart | alt.FacetChart:
@@ -105,7 +105,7 @@ def _chart(found: Distribution, name: str, counted: str, timed: bool) -> alt.Lay
         .mark_rule(strokeDash=[5, 3], strokeWidth=2, color=ink())
         .encode(x="median:Q")
     )
-    return alt.layer(bars, middle, height=235, description=t("detail.distribution_alt", metric=name))
+    return alt.layer(bars, middle, height=235, description=bare("detail.distribution_alt", metric=name))
 
 
 def _range(found: Distribution, row: int, timed: bool) -> str:

@@ -12,7 +12,7 @@ import streamlit as st
 from chatbot_mvp.api import NO_NOTE, Field, Place
 from streamlit_app.shared import links
 from streamlit_app.shared.charts import show_chart
-from streamlit_app.shared.i18n import MOMENT_FORMAT, current_language, local_time, number, score, t
+from streamlit_app.shared.i18n import MOMENT_FORMAT, bare, current_language, local_time, number, score, t
 from streamlit_app.shared.metrics import interval_text, metric_help, metric_label
 from streamlit_app.shared.row_choice import choose_row
 from streamlit_app.shared.runs import RAGAS, run_names
@@ -63,7 +63,7 @@ def show_leaderboard() -> None:
 
 
 def _field_text(field: Field) -> str:
-    return t(
+    return bare(
         "runs.board.ragas_field" if field.kind == RAGAS else "runs.board.a_field",
         dataset=field.dataset,
         queries=number(field.queries or 0),

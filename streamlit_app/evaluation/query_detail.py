@@ -28,7 +28,7 @@ from chatbot_mvp.api import (
 from chatbot_mvp.errors import ChatbotError
 from chatbot_mvp.types import Document
 from streamlit_app.evaluation.phases import duration_text
-from streamlit_app.shared.i18n import number, plain, score, t, word
+from streamlit_app.shared.i18n import bare, number, plain, score, t, word
 from streamlit_app.shared.metrics import metric_label
 from streamlit_app.shared.state import get_app, show_error
 
@@ -73,7 +73,7 @@ def _facts(row: QueryRow) -> list[str]:
         told = t("mykb.accepted") if answers == 1 or refuses == 0 else t("mykb.refused")
         facts.append(f"{t('mykb.col.decision')}: {told}")
     if row.cause:
-        facts.append(f"{t('causes.cause')}: {t(f'cause.{row.cause}')}")
+        facts.append(f"{t('causes.cause')}: {word('cause', row.cause)}")
     return [plain(fact) for fact in facts]
 
 
@@ -107,9 +107,9 @@ def _show_answer(row: QueryRow) -> None:
         same = all(part.shared for part in (*reference, *answer))
         st.caption(t("detail.same_words" if same else "detail.word_legend"))
     names = [name for name in _SHOWN_OF_ANSWER if name in row.metrics]
-    st.caption(" · ".join(f"{metric_label(name)}: {score(row.metrics[name])}" for name in names))
+    st.caption(" · ".join(f"{plain(metric_label(name))}: {score(row.metrics[name])}" for name in names))
     for name, reason in (row.judge_reasons or {}).items():
-        st.markdown(f"> **{metric_label(name)}**, {t('eval.judge_says')}: {plain(' '.join(reason.split()))}")
+        st.markdown(f"> **{plain(metric_label(name))}**, {t('eval.judge_says')}: {plain(' '.join(reason.split()))}")
 
 
 def _marked(parts: Sequence[Part], lacking: bool) -> str:
@@ -138,7 +138,7 @@ def _show_retrieved(row: QueryRow, documents: Mapping[str, Document]) -> None:
         hit = doc_id in row.gold
         mark = ":green[:material/check_circle:]" if hit else ":gray[:material/remove:]"
         read = f" :blue-badge[{t('eval.in_context')}]" if doc_id in (row.generation_doc_ids or ()) else ""
-        with st.expander(f"{mark} {rank}. {_title(documents, doc_id)}{read}"):
+        with st.expander(f"{mark} {number(rank)}. {_title(documents, doc_id)}{read}"):
             st.text(documents[doc_id].text if doc_id in documents else doc_id)
 
 
@@ -160,7 +160,7 @@ def _show_gold(result: RunResult, row: QueryRow, documents: Mapping[str, Documen
 def _way(path: GoldPath) -> str:
     """Format the ranks by stage: "BM25: 3 → vectores: – → lista conjunta: 5 → contexto: 2"."""
     places = [
-        f"{word('detail.stage', stage)}: {t('detail.rank', rank=number(rank)) if rank else t('detail.absent')}"
+        f"{plain(word('detail.stage', stage))}: {t('detail.rank', rank=number(rank)) if rank else t('detail.absent')}"
         for stage, rank in path.ranks.items()
     ]
     return " → ".join(places)
@@ -177,7 +177,9 @@ def _show_trace(result: RunResult, row: QueryRow) -> None:
             st.caption(t("detail.no_trace"))
             return
         for phase, record in records.items():
-            st.markdown(f"**{word('detail.phase', phase)}**" + ("" if record.status == "ok" else " :red-badge[✕]"))
+            st.markdown(
+                f"**{plain(word('detail.phase', phase))}**" + ("" if record.status == "ok" else " :red-badge[✕]")
+            )
             if record.error:
                 st.caption(plain(record.error))
             facts = _recorded(record)
@@ -206,7 +208,7 @@ def _recorded(record: QueryRecord) -> dict[str, str]:
 def _of_retrieval(found: Retrieved) -> dict[str, str]:
     facts = {word("detail.stage", stage): duration_text(value) for stage, value in found.seconds.items()}
     for stage, depth in found.gold.depths.items():
-        facts[t("detail.depth", stage=word("detail.stage", stage))] = number(depth)
+        facts[bare("detail.depth", stage=word("detail.stage", stage))] = number(depth)
     if found.evidence is not None:
         facts[t("detail.evidence")] = number(found.evidence, 3)
     if found.scores:
@@ -229,7 +231,7 @@ def _of_answer(found: Generated) -> dict[str, str]:
 
 def _of_judgement(found: Judged) -> dict[str, str]:
     facts = {t("detail.recorded.model"): found.model} if found.model else {}
-    replies = {t("detail.raw", metric=metric_label(name)): reply for name, reply in found.raw.items()}
+    replies = {bare("detail.raw", metric=metric_label(name)): reply for name, reply in found.raw.items()}
     return facts | _tokens(found.usage) | replies
 
 

@@ -57,7 +57,7 @@ def _reasons(reasons: Mapping[str, int]) -> str:
 def _show_table(result: RunResult) -> None:
     rows = []
     for name, value in result.metrics.items():
-        scored, total = result.scored[name]
+        scored, total = result.scored.get(name, (0, 0))
         row = {
             t("eval.metric"): metric_label(name),
             t("eval.value"): score(value),
@@ -81,7 +81,7 @@ def _show_agreement(result: RunResult) -> None:
     for name, found in result.agreement.items():
         figures, kinds = st.columns([3, 2], gap="large")
         with figures:
-            st.markdown(f"**{metric_label(name)}**")
+            st.markdown(f"**{plain(metric_label(name))}**")
             st.caption(t("ragas.agreement_rows", scored=number(found.scored), rows=number(found.rows)))
             tiles = {
                 "accuracy": found.accuracy,
@@ -114,7 +114,7 @@ def _show_rows(result: RunResult) -> None:
     table = [
         {
             t("eval.col.question"): row.question,
-            **{metric_label(name): score(row.metrics[name]) for name in names},
+            **{metric_label(name): score(row.metrics.get(name)) for name in names},
             t("ragas.response"): row.response,
         }
         for row in rows
@@ -148,21 +148,21 @@ def _show_row(row: QueryRow, names: Sequence[str], given: InputRow | None) -> No
             st.markdown(f"**{t('ragas.contexts', count=number(len(passages)))}**")
             for number_, text in enumerate(passages, 1):
                 with st.container(border=True):
-                    st.caption(f"{number_}. {plain(text)}")
+                    st.caption(f"{number(number_)}. {plain(text)}")
             if given is None:
                 st.caption(t("ragas.input_gone"))
 
 
 def _show_score(row: QueryRow, name: str) -> None:
     """Draw a metric's score of a row, and how it was obtained."""
-    status = row.status[name]
+    status = row.status.get(name, "ok")
     details = row.details.get(name) or {}
     spread = row.spread.get(name)
     told = f" ± {score(spread.deviation)}" if spread and spread.deviation is not None else ""
-    with st.expander(f"{metric_label(name)}: {score(row.metrics[name])}{told}"):
+    with st.expander(f"{plain(metric_label(name))}: {score(row.metrics.get(name))}{told}"):
         st.caption(metric_help(name))
         if status != "ok":
-            st.markdown(f":orange-badge[{word('ragas.reason', status.partition(': ')[2])}]")
+            st.markdown(f":orange-badge[{plain(word('ragas.reason', status.partition(': ')[2]))}]")
             if problem := details.get("problem"):
                 st.caption(plain(str(problem)))
             if raw := details.get("raw"):

@@ -6,6 +6,8 @@ import streamlit as st
 
 from chatbot_mvp.api import NO_NOTE, NOTE_CHARS
 from chatbot_mvp.errors import ChatbotError
+from chatbot_mvp.settings.access import Action
+from streamlit_app.shared.guard import guarded
 from streamlit_app.shared.i18n import t
 from streamlit_app.shared.state import get_app, show_error
 
@@ -30,9 +32,9 @@ def show_note(run_id: str) -> None:
         key=tags_key,
         accept_new_options=True,
         placeholder=t("runs.tags_hint"),
-        help=t("runs.tags_help"),
         on_change=_keep_tags,
         args=(run_id,),
+        **guarded(Action.NOTE, t("runs.tags_help")),
     )
     right.text_area(
         t("runs.note"),
@@ -42,6 +44,7 @@ def show_note(run_id: str) -> None:
         placeholder=t("runs.note_hint"),
         on_change=_keep_note,
         args=(run_id,),
+        **guarded(Action.NOTE),
     )
 
 

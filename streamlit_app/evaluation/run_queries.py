@@ -84,7 +84,7 @@ def _ask_filter(table: QueryTable, run_id: str) -> QueryFilter:
         t("causes.filter"),
         sorted(causes, key=lambda name: -causes[name]),
         index=None,
-        format_func={name: f"{t(f'cause.{name}')} ({number(causes[name])})" for name in causes}.__getitem__,
+        format_func={name: f"{word('cause', name)} ({number(causes[name])})" for name in causes}.__getitem__,
         placeholder=t("causes.all"),
         key=f"cause-{run_id}",
     )
@@ -93,7 +93,7 @@ def _ask_filter(table: QueryTable, run_id: str) -> QueryFilter:
         t("detail.group_filter"),
         groups,
         index=None,
-        format_func={pair: f"{t(f'table.by.{pair[0]}')}: {word('mykb.kind', pair[1])}" for pair in groups}.__getitem__,
+        format_func={pair: f"{word('table.by', pair[0])}: {word('mykb.kind', pair[1])}" for pair in groups}.__getitem__,
         placeholder=t("causes.all"),
         key=f"group-{run_id}",
         disabled=not groups,
@@ -203,5 +203,5 @@ def _frame(version: tuple[Any, ...], _table: QueryTable, answered: bool) -> pd.D
     for name in names:
         columns[metric_label(name)] = [score(row.metrics.get(name)) for row in rows]
     if _table.causes():
-        columns[t("causes.cause")] = [t(f"cause.{row.cause}") for row in rows]
+        columns[t("causes.cause")] = [word("cause", row.cause) for row in rows]
     return pd.DataFrame(columns)

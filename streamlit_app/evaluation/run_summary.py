@@ -9,12 +9,14 @@ import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from chatbot_mvp.api import METRICS, RunResult, shown_in
+from chatbot_mvp.api import GENERATE, JUDGE, METRICS, RETRIEVE, RunResult, shown_in
 from chatbot_mvp.errors import ChatbotError
+from chatbot_mvp.settings.access import Action
 from streamlit_app.evaluation.distribution import show_distribution
 from streamlit_app.shared.charts import show_chart
 from streamlit_app.shared.chat_profile import profile_button
-from streamlit_app.shared.i18n import duration, number, score, t
+from streamlit_app.shared.guard import guarded
+from streamlit_app.shared.i18n import Markdown, duration, number, plain, score, t, word
 from streamlit_app.shared.metrics import interval_text, metric_help, metric_label
 from streamlit_app.shared.runs import KB, RAGAS
 from streamlit_app.shared.state import PAGES, get_app, show_error
@@ -55,8 +57,8 @@ def show_tiles(result: RunResult) -> None:
 
 def _auroc_text(result: RunResult) -> str:
     """Format how well the evidence of a KB run tells the answerable questions from the others."""
-    parts = [f"{t(f'mykb.kind.{kind}')}: {score(value)}" for kind, value in result.auroc.items()]
-    return t("eval.auroc", parts=" · ".join(parts))
+    parts = [f"{plain(word('mykb.kind', kind))}: {score(value)}" for kind, value in result.auroc.items()]
+    return t("eval.auroc", parts=Markdown(" · ".join(parts)))
 
 
 def _tile_row(result: RunResult, names: Sequence[str]) -> DeltaGenerator:
@@ -71,8 +73,8 @@ def _tile_row(result: RunResult, names: Sequence[str]) -> DeltaGenerator:
 
 def metric_tile(result: RunResult, name: str) -> None:
     """Draw one metric: mean, number of scored queries, interval."""
-    scored, total = result.scored[name]
-    st.metric(metric_label(name), score(result.metrics[name]), help=metric_help(name))
+    scored, total = result.scored.get(name, (0, 0))
+    st.metric(plain(metric_label(name)), score(result.metrics[name]), help=metric_help(name))
     st.caption(t("eval.scored", scored=number(scored), total=number(total)))
     # Runs recorded by earlier versions have neither intervals nor readings.
     if interval := result.intervals.get(name):
@@ -100,11 +102,16 @@ def show_failures(result: RunResult) -> None:
     if not result.failures:
         return
     if result.kind == RAGAS:
-        parts = [f"{metric_label(name)}: {number(count)}" for name, count in result.failures.items()]
+        parts = [f"{plain(metric_label(name))}: {number(count)}" for name, count in result.failures.items()]
     else:
-        parts = [t(f"eval.failed.{phase}", count=number(count)) for phase, count in result.failures.items()]
-    st.warning(t("eval.failures", parts=", ".join(parts)), icon=":material/warning:")
-    if st.button(t("eval.retry"), icon=":material/replay:", key=f"retry-{result.run_id}"):
+        parts = [
+            t(f"eval.failed.{phase}", count=number(count))
+            if phase in (RETRIEVE, GENERATE, JUDGE)
+            else f"{plain(phase)}: {number(count)}"  # of a later version, or of a file that somebody wrote
+            for phase, count in result.failures.items()
+        ]
+    st.warning(t("eval.failures", parts=Markdown(", ".join(parts))), icon=":material/warning:")
+    if st.button(t("eval.retry"), icon=":material/replay:", key=f"retry-{result.run_id}", **guarded(Action.MEASURE)):
         try:
             get_app().runs.retry_run(result.run_id)
         except ChatbotError as error:

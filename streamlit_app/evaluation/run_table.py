@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import streamlit as st
 
 from chatbot_mvp.api import RunResult, SplitFigure
-from streamlit_app.shared.i18n import number, score, t, word
+from streamlit_app.shared.i18n import number, plain, score, t, word
 from streamlit_app.shared.metrics import interval_text, metric_help, metric_label
 
 
@@ -21,7 +21,7 @@ def show_table(result: RunResult) -> None:
         field = st.segmented_control(
             t("table.split"),
             [field for field, groups in splits.items() if len(groups) > 1],
-            format_func=lambda name: t(f"table.by.{name}"),
+            format_func=lambda name: plain(word("table.by", name)),
             key=f"split-{result.run_id}",
         )
         rows = _split_rows(result, splits[field]) if field else _rows(result)
@@ -31,14 +31,14 @@ def show_table(result: RunResult) -> None:
 def _rows(result: RunResult) -> list[dict[str, str]]:
     rows = []
     for name, value in result.metrics.items():
-        scored, total = result.scored[name]
+        scored, total = result.scored.get(name, (0, 0))
         rows.append(
             {
                 t("eval.metric"): metric_label(name),
                 t("eval.value"): score(value),
                 t("table.interval"): interval_text(result.intervals.get(name)),
                 t("table.scored"): f"{number(scored)}/{number(total)}",
-                t("table.with_failures"): score(result.readings[name][1]),
+                t("table.with_failures"): score(result.readings.get(name, (None, None))[1]),
                 t("table.meaning"): metric_help(name),
             }
         )

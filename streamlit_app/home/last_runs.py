@@ -47,7 +47,7 @@ def _show_group(kind: str, dataset: str, runs: Sequence[RunLine], position: int)
     st.markdown(f"**{title}**")
     newest = runs[0]
     value = newest.metrics.get(name)
-    st.metric(metric_label(name) if name else t("home.no_metric"), score(value), help=metric_help(name) or None)
+    st.metric(plain(metric_label(name)) if name else t("home.no_metric"), score(value), help=metric_help(name) or None)
     said = [plain(newest.strategy), moment(newest.started_at)]
     if interval := (newest.intervals or {}).get(name):
         said.append(t("eval.interval", interval=interval_text(interval)))

@@ -9,9 +9,11 @@ from typing import Literal
 import streamlit as st
 
 from chatbot_mvp.api import Health
+from chatbot_mvp.settings.access import Action
 from streamlit_app.knowledge_bases.upload import take_sample
 from streamlit_app.shared.grid import card_grid
-from streamlit_app.shared.i18n import number, plain, t
+from streamlit_app.shared.guard import guarded
+from streamlit_app.shared.i18n import Markdown, number, plain, t
 from streamlit_app.shared.state import PAGES, error_text, get_app
 
 State = Literal["ok", "basic", "failed", "none", "checking"]
@@ -51,7 +53,14 @@ def _show_tiles(was_busy: bool) -> None:
             with st.container(border=True, height="stretch", key=f"tile-{tile.name}"):
                 _show_tile(tile)
     if any(health.state == "failed" for health in states):
-        st.button(t("home.again"), icon=":material/refresh:", type="tertiary", on_click=get_app().health.forget)
+        st.button(
+            t("home.again"),
+            icon=":material/refresh:",
+            key="home-again",
+            type="tertiary",
+            on_click=get_app().health.forget,
+            **guarded(Action.CHECK),
+        )
 
 
 def _busy(states: Sequence[Health]) -> bool:
@@ -112,8 +121,8 @@ def _datasets() -> Tile:
         return Tile("datasets", "none", t("home.datasets_none"), "admin", "add_dataset")
     if not own:
         return Tile("datasets", "basic", t("home.datasets_sample", name=plain(names[0])), "admin", "add_dataset")
-    shown = ", ".join(plain(name) for name in own[:_NAMES_SHOWN])
+    shown = Markdown(", ".join(plain(name) for name in own[:_NAMES_SHOWN]))
     more = len(own) - _NAMES_SHOWN
     if more > 0:
-        shown = t("home.datasets_more", names=shown, count=number(more))
+        return Tile("datasets", "ok", t("home.datasets_more", names=shown, count=number(more)), "admin", "measure")
     return Tile("datasets", "ok", shown, "admin", "measure")

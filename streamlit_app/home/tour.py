@@ -9,8 +9,10 @@ import streamlit as st
 
 from chatbot_mvp.api import JobStatus
 from chatbot_mvp.errors import ChatbotError
+from chatbot_mvp.settings.access import Action
 from streamlit_app.home.tiles import add_sample
 from streamlit_app.shared.grid import card_grid
+from streamlit_app.shared.guard import guarded
 from streamlit_app.shared.i18n import duration, number, plain, t
 from streamlit_app.shared.links import open_run
 from streamlit_app.shared.session import conversations
@@ -19,6 +21,7 @@ from streamlit_app.shared.state import PAGES, active_kb, get_app, show_error, sh
 STEPS = ("kb", "ask", "measure", "read")
 _ICONS = {"kb": ":material/library_add:", "ask": ":material/forum:", "measure": ":material/speed:"}
 
+_ACTIONS = {"kb": Action.UPLOAD, "ask": Action.ASK, "measure": Action.MEASURE}
 SAMPLE_DATASET = "valle_multihop"
 _SAMPLE_RUN: dict[str, Any] = {
     "mteb_dataset_name": SAMPLE_DATASET,
@@ -127,6 +130,7 @@ def _show_action(step: str, state: TourState) -> None:
         type="primary",
         icon=_ICONS.get(step, ":material/monitoring:"),
         width="stretch",
+        **guarded(_ACTIONS.get(step, Action.READ)),
     ):
         return
     st.session_state.tour = "on"

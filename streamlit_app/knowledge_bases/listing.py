@@ -11,6 +11,7 @@ from chatbot_mvp.errors import ChatbotError
 from streamlit_app.knowledge_bases.upload import follow
 from streamlit_app.shared.guard import is_admin
 from streamlit_app.shared.i18n import moment, number, plain, t
+from streamlit_app.shared.session import session_name
 from streamlit_app.shared.sources import place_text, show_passage
 from streamlit_app.shared.state import PAGES, active_kb, get_app, show_error
 
@@ -82,27 +83,33 @@ def _open(kb_id: str) -> None:
 def _actions(record: KbRecord) -> None:
     name = st.text_input(t("admin.kb_name"), record.kb_name, max_chars=120, key=f"name-{record.kb_id}")
     unchanged = not name.strip() or name == record.kb_name
-    if st.button(
-        t("admin.kb_rename"),
-        key=f"rename-{record.kb_id}",
-        icon=":material/edit:",
-        width="stretch",
-        disabled=unchanged,
+    if (
+        st.button(
+            t("admin.kb_rename"),
+            key=f"rename-{record.kb_id}",
+            icon=":material/edit:",
+            width="stretch",
+            disabled=unchanged,
+        )
+        and is_admin()
     ):
         try:
             get_app().kbs.rename(record.kb_id, name)
             st.rerun()
         except ChatbotError as error:
             show_error(error)
-    if st.button(
-        t("admin.kb_reindex"),
-        key=f"reindex-{record.kb_id}",
-        icon=":material/refresh:",
-        help=t("admin.kb_reindex_help"),
-        width="stretch",
+    if (
+        st.button(
+            t("admin.kb_reindex"),
+            key=f"reindex-{record.kb_id}",
+            icon=":material/refresh:",
+            help=t("admin.kb_reindex_help"),
+            width="stretch",
+        )
+        and is_admin()
     ):
         try:
-            follow(get_app().uploads.reindex(record.kb_id))
+            follow(get_app().uploads.reindex(record.kb_id, session_name()))
             st.rerun()
         except ChatbotError as error:
             show_error(error)

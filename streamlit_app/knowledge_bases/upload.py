@@ -5,8 +5,10 @@ from __future__ import annotations
 import streamlit as st
 
 from chatbot_mvp.api import SUFFIXES, FileState, KbRecord, Upload
-from chatbot_mvp.errors import ChatbotError, UploadNeedsMemory
+from chatbot_mvp.errors import ChatbotError
+from streamlit_app.shared.guard import is_admin
 from streamlit_app.shared.i18n import duration, number, plain, t
+from streamlit_app.shared.session import session_name
 from streamlit_app.shared.state import failure_text, get_app, prepare_kb, show_error, show_failed_job
 from streamlit_app.shared.uploader import translate_uploader
 
@@ -51,12 +53,10 @@ def upload_box(place: str) -> None:
     if files:
         st.session_state.kb_drops = count + 1
         try:
-            job = get_app().uploads.take([(file.name, file.getvalue()) for file in files])
-        except UploadNeedsMemory as error:
+            follow(get_app().uploads.take([(file.name, file.getvalue()) for file in files], owner=session_name()))
+        except ChatbotError as error:
             show_error(error)
             return
-        st.session_state.kb_job = job
-        st.session_state.kb_job_taken = False
         st.rerun()
 
 
@@ -100,18 +100,28 @@ def follow(job_id: str) -> None:
     st.session_state.kb_job, st.session_state.kb_job_taken = job_id, False
 
 
-def upload_panel() -> None:
-    """Draw the session's latest job on a knowledge base, or an active one, refreshed while it runs."""
+def upload_panel(everyone: bool = False) -> None:
+    """Draw the session's latest job on a knowledge base, refreshed while it runs.
+
+    Args:
+        everyone: show the active jobs of other sessions to administrators too.
+    """
+    jobs = get_app().uploads
+    name = session_name(begin=False)
     job_id = st.session_state.get("kb_job", "")
-    upload = get_app().uploads.upload(job_id) if job_id else None
-    if upload is None:
+    own = jobs.upload(job_id) if job_id else None
+    if own is None and name:
         # After a reload the session no longer knows its job.
-        under_way = get_app().uploads.uploads()
-        upload = under_way[0] if under_way else None
-    if upload is None:
-        return
-    take_result(upload)
-    st.fragment(_panel, run_every=1 if upload.job.active else None)(upload.job.job_id, upload.job.active)
+        own = next(iter(jobs.uploads(name)), None)
+    if own is not None:
+        take_result(own)
+    shown = [own] if own is not None else []
+    if everyone and is_admin():
+        shown += [upload for upload in jobs.uploads() if own is None or upload.job.job_id != own.job.job_id]
+    for row, upload in enumerate(shown):
+        place = f"-{upload.job.job_id}" if row else ""
+        draw = st.fragment(_panel, run_every=1 if upload.job.active else None)
+        draw(upload.job.job_id, upload.job.active, place)
 
 
 def take_result(upload: Upload) -> None:
@@ -124,19 +134,24 @@ def take_result(upload: Upload) -> None:
         st.rerun()  # the page above was drawn for the previous knowledge base
 
 
-def _panel(job_id: str, was_active: bool) -> None:
+def _panel(job_id: str, was_active: bool, place: str) -> None:
     upload = get_app().uploads.upload(job_id)
-    if upload is None or (was_active and not upload.job.active):
+    if upload is None or (was_active and not upload.job.active) or not _may_see(upload):
         st.rerun()
         return
-    with st.container(border=True, key="kb-upload-panel"):
+    with st.container(border=True, key=f"kb-upload-panel{place}"):
         if upload.job.active:
-            _under_way(upload)
+            _under_way(upload, place)
         else:
             _ended(upload)
 
 
-def _under_way(upload: Upload) -> None:
+def _may_see(upload: Upload) -> bool:
+    """Return whether this session may see the names of an upload, and stop it."""
+    return upload.owner == session_name(begin=False) or is_admin()
+
+
+def _under_way(upload: Upload, place: str) -> None:
     job = upload.job
     st.markdown(f"**{plain(job.title)}** · {t(f'job.state.{job.state}')}")
     if job.phase and job.total:
@@ -145,7 +160,10 @@ def _under_way(upload: Upload) -> None:
             text += f" · {t('job.left', time=duration(job.seconds_left))}"
         st.progress(min(1.0, job.done / job.total), text)
     _files(upload.files)
-    if st.button(t("job.stop"), key="kb_stop", icon=":material/stop_circle:", disabled=job.state == "stopping"):
+    others = sum(other.owner != upload.owner for other in get_app().uploads.uploads())
+    if others and job.state == "queued":
+        st.caption(t("upload.behind", count=number(others)))
+    if st.button(t("job.stop"), key=f"kb_stop{place}", icon=":material/stop_circle:", disabled=job.state == "stopping"):
         get_app().uploads.stop(job.job_id)
         st.rerun()
 

@@ -8,7 +8,9 @@ import streamlit as st
 
 from chatbot_mvp.api import EvaluationJob, KbRecord
 from chatbot_mvp.errors import ChatbotError
-from streamlit_app.shared.i18n import duration, moment, number, plain, t
+from chatbot_mvp.settings.access import Action
+from streamlit_app.shared.guard import guarded
+from streamlit_app.shared.i18n import bare, duration, moment, number, plain, t
 from streamlit_app.shared.state import get_app, show_error, show_failed_job
 
 QUESTIONS, RESULTS = "questions", "results"  # the two steps of the page
@@ -75,7 +77,10 @@ def _live(kb: KbRecord, job_id: str) -> None:
                 parts.append(t("job.cost", cost=number(status.cost_usd, 4)))
             st.progress(min(1.0, status.done / status.total) if status.total else 0.0, " · ".join(parts))
         if st.button(
-            t("job.stop"), key="mykb_stop", icon=":material/stop_circle:", disabled=status.state == "stopping"
+            t("job.stop"),
+            key="mykb_stop",
+            icon=":material/stop_circle:",
+            **guarded(Action.MEASURE, disabled=status.state == "stopping"),
         ):
             get_app().kb_evaluation.stop(job_id)
             st.rerun()
@@ -88,7 +93,7 @@ def _show_ended(job: EvaluationJob) -> None:
     elif status.state in ("stopped", "interrupted"):
         st.warning(t(f"mykb.ended.{job.kind}", title=plain(status.title)), icon=":material/block:")
     if any(run.run_id == job.made for run in get_app().archive.unfinished()) and st.button(
-        t("job.resume"), icon=":material/play_circle:", key="mykb_resume"
+        t("job.resume"), icon=":material/play_circle:", key="mykb_resume", **guarded(Action.MEASURE)
     ):
         try:
             get_app().runs.resume_run(job.made)
@@ -106,7 +111,7 @@ def set_names(sets: Iterable[tuple[str, str, str]]) -> dict[str, str]:
     """
     names: dict[str, str] = {}
     for key, name, when in sets:
-        text = t("mykb.set_label", name=name, when=moment(when))
+        text = bare("mykb.set_label", name=name, when=moment(when))
         names[key] = f"{text} · {key[-6:]}" if text in names.values() else text
     return names
 

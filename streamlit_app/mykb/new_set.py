@@ -6,8 +6,10 @@ import streamlit as st
 
 from chatbot_mvp.api import KbRecord
 from chatbot_mvp.errors import ChatbotError
+from chatbot_mvp.settings.access import Action
 from streamlit_app.mykb.jobs import busy, follow
-from streamlit_app.shared.i18n import number, plain, t
+from streamlit_app.shared.guard import guarded
+from streamlit_app.shared.i18n import bare, number, plain, t
 from streamlit_app.shared.state import get_app, kb_names, show_error
 from streamlit_app.shared.uploader import translate_uploader
 
@@ -39,7 +41,13 @@ def _propose(kb: KbRecord) -> None:
         t("mykb.count"), _COUNTS, _USUAL, format_func=number, help=t("mykb.count_help"), key="mykb_count"
     )
     use_model = bool(model) and st.toggle(t("mykb.use_model", model=plain(model)), value=True, key="mykb_use_model")
-    if st.button(t("mykb.propose"), type="primary", icon=":material/lightbulb:", key="mykb_propose", disabled=busy(kb)):
+    if st.button(
+        t("mykb.propose"),
+        type="primary",
+        icon=":material/lightbulb:",
+        key="mykb_propose",
+        **guarded(Action.PROPOSE, disabled=busy(kb)),
+    ):
         try:
             follow(evaluation.propose(kb.kb_id, named.strip() or t("mykb.name_usual"), int(many), use_model))
         except ChatbotError as error:
@@ -52,7 +60,12 @@ def _upload(kb: KbRecord) -> None:
     translate_uploader(t("admin.upload_button"))
     # A new key after each file, so that a rerun does not import it again.
     taken = st.session_state.get("mykb_files", 0)
-    file = st.file_uploader(t("mykb.file"), type=["jsonl"], key=f"mykb_file-{taken}", help=t("mykb.file_help"))
+    file = st.file_uploader(
+        t("mykb.file"),
+        type=["jsonl"],
+        key=f"mykb_file-{taken}",
+        **guarded(Action.CHANGE_QUESTIONS, t("mykb.file_help")),
+    )
     if file is None:
         return
     try:
@@ -69,7 +82,7 @@ def _copy(kb: KbRecord) -> None:
     records = app.kbs.records()
     kbs = kb_names(records)
     others = {
-        (record.kb_id, one.set_id): t("mykb.copy_label", kb=kbs[record.kb_id], name=one.name)
+        (record.kb_id, one.set_id): bare("mykb.copy_label", kb=kbs[record.kb_id], name=one.name)
         for record in records
         if record.kb_id != kb.kb_id
         for one in app.kb_evaluation.sets(record.kb_id)
@@ -79,7 +92,7 @@ def _copy(kb: KbRecord) -> None:
         st.caption(t("mykb.copy_none"))
         return
     chosen = st.selectbox(t("mykb.copy_which"), list(others), format_func=others.__getitem__, key="mykb_copy_which")
-    if st.button(t("mykb.copy"), icon=":material/content_copy:", key="mykb_copy"):
+    if st.button(t("mykb.copy"), icon=":material/content_copy:", key="mykb_copy", **guarded(Action.CHANGE_QUESTIONS)):
         try:
             made = app.kb_evaluation.copy_set(*chosen, kb.kb_id)
         except ChatbotError as error:
@@ -90,8 +103,13 @@ def _copy(kb: KbRecord) -> None:
 
 def _empty(kb: KbRecord) -> None:
     named = st.text_input(t("mykb.name"), t("mykb.name_own"), max_chars=80, key="mykb_empty_name")
-    if st.button(t("mykb.empty"), icon=":material/note_add:", key="mykb_empty"):
-        _show_made(get_app().kb_evaluation.empty_set(kb.kb_id, named.strip() or t("mykb.name_own")).set_id)
+    if st.button(t("mykb.empty"), icon=":material/note_add:", key="mykb_empty", **guarded(Action.CHANGE_QUESTIONS)):
+        try:
+            made = get_app().kb_evaluation.empty_set(kb.kb_id, named.strip() or t("mykb.name_own"))
+        except ChatbotError as error:
+            show_error(error)
+            return
+        _show_made(made.set_id)
 
 
 def _show_made(set_id: str) -> None:

@@ -9,8 +9,10 @@ from itertools import islice
 import streamlit as st
 
 from chatbot_mvp.api import KbQuestion, KbRecord, QuestionSet, SetQuestion
+from chatbot_mvp.settings.access import Action
 from chatbot_mvp.text import fold
 from chatbot_mvp.types import Chunk
+from streamlit_app.shared.guard import guarded
 from streamlit_app.shared.i18n import number, t
 from streamlit_app.shared.state import get_app
 
@@ -58,7 +60,12 @@ def edit_one(kb: KbRecord, questions: QuestionSet) -> QuestionSet | None:
             key=f"mykb-c-{place}",
         )
         keep = st.checkbox(t("mykb.col.keep"), before.keep, key=f"mykb-x-{place}")
-        sent = st.form_submit_button(t("mykb.one_save"), icon=":material/save:", key=f"mykb-one-save-{place}")
+        sent = st.form_submit_button(
+            t("mykb.one_save"),
+            icon=":material/save:",
+            key=f"mykb-one-save-{place}",
+            **guarded(Action.CHANGE_QUESTIONS),
+        )
     if not sent:
         return None
     if not text.strip():

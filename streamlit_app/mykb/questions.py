@@ -10,11 +10,12 @@ import streamlit as st
 
 from chatbot_mvp.api import KbQuestion, KbRecord, QuestionSet, SetCheck, SetQuestion
 from chatbot_mvp.errors import ChatbotError
+from chatbot_mvp.settings.access import Action
 from streamlit_app.mykb.jobs import busy, run_set, set_names
 from streamlit_app.mykb.new_set import new_set
 from streamlit_app.mykb.one_question import edit_one
-from streamlit_app.shared.guard import admin_only, is_admin
-from streamlit_app.shared.i18n import number, plain, t
+from streamlit_app.shared.guard import guarded, may
+from streamlit_app.shared.i18n import Markdown, number, plain, t
 from streamlit_app.shared.state import get_app, show_error
 
 KIND_NAMES = ("answerable", "near", "far", "unknown")
@@ -23,6 +24,8 @@ _ROWS_SHOWN = 12
 
 def show_questions(kb: KbRecord) -> None:
     """Draw the ways to create a set, then the chosen set."""
+    if not may(Action.CHANGE_QUESTIONS):
+        st.caption(f":material/lock: {t('admin.guard.read_only')}")
     evaluation = get_app().kb_evaluation
     sets = {one.set_id: one for one in evaluation.sets(kb.kb_id)}
     new_set(kb, first=not sets)
@@ -51,15 +54,21 @@ def _show_set(kb: KbRecord, questions: QuestionSet) -> None:
     if changed:
         st.caption(f":orange[:material/edit:] {t('mykb.unsaved')}")
     save, run, export, more = st.columns([1.2, 1.4, 1.2, 1.2])
-    if save.button(t("mykb.save"), icon=":material/save:", key="mykb_save", disabled=not changed, width="stretch"):
+    if save.button(
+        t("mykb.save"),
+        icon=":material/save:",
+        key="mykb_save",
+        width="stretch",
+        **guarded(Action.CHANGE_QUESTIONS, disabled=not changed),
+    ):
         _save(edited)
     if run.button(
         t("mykb.run", count=number(len(edited.kept))),
         type="primary",
         icon=":material/play_arrow:",
         key="mykb_run",
-        disabled=busy(kb) or not edited.kept,
         width="stretch",
+        **guarded(Action.MEASURE, disabled=busy(kb) or not edited.kept),
     ):
         saved = evaluation.save(edited) if changed else questions
         run_set(kb, saved.set_id)
@@ -83,7 +92,7 @@ def _show_state(questions: QuestionSet, check: SetCheck) -> None:
     """Draw the number of questions of each kind, and what no longer matches the document."""
     counts = questions.counts()
     parts = [f"{t(f'mykb.kind.{kind}')}: {number(counts[kind])}" for kind in KIND_NAMES if counts[kind]]
-    st.caption(t("mykb.counts", parts=" · ".join(parts)) if parts else t("mykb.counts_none"))
+    st.caption(t("mykb.counts", parts=Markdown(" · ".join(parts))) if parts else t("mykb.counts_none"))
     if dropped := {reason: count for reason, count in questions.dropped.items() if count}:
         told = ", ".join(f"{t(f'mykb.dropped.{reason}')} ({number(count)})" for reason, count in dropped.items())
         st.caption(t("mykb.dropped", parts=told))
@@ -93,7 +102,9 @@ def _show_state(questions: QuestionSet, check: SetCheck) -> None:
         st.warning(t("mykb.lost", count=number(len(check.lost))), icon=":material/find_in_page:")
     if check.kb_changed:
         st.warning(t("mykb.kb_changed"), icon=":material/difference:")
-        if st.button(t("mykb.accept_kb"), icon=":material/done_all:", key="mykb_accept"):
+        if st.button(
+            t("mykb.accept_kb"), icon=":material/done_all:", key="mykb_accept", **guarded(Action.CHANGE_QUESTIONS)
+        ):
             get_app().kb_evaluation.accept_kb(questions)
             st.rerun()
 
@@ -124,6 +135,7 @@ def _table(questions: QuestionSet, check: SetCheck) -> QuestionSet:
         # The key changes with the set, so that saved edits are not applied again.
         key=f"mykb-table-{questions.set_id}-{questions.changed_at}",
         num_rows="dynamic",
+        disabled=not may(Action.CHANGE_QUESTIONS),
         hide_index=True,
         width="stretch",
         height=min(_ROWS_SHOWN, len(frame) + 2) * 36 + 4,
@@ -185,7 +197,14 @@ def _place(each: SetQuestion, check: SetCheck) -> str:
 def _actions(kb: KbRecord, questions: QuestionSet, edited: QuestionSet) -> None:
     evaluation = get_app().kb_evaluation
     name = st.text_input(t("mykb.name"), questions.name, max_chars=80, key=f"mykb-name-{questions.set_id}")
-    if st.button(t("admin.kb_rename"), icon=":material/edit:", key="mykb_rename", width="stretch") and name.strip():
+    renamed = st.button(
+        t("admin.kb_rename"),
+        icon=":material/edit:",
+        key="mykb_rename",
+        width="stretch",
+        **guarded(Action.CHANGE_QUESTIONS),
+    )
+    if renamed and name.strip():
         _save(replace(edited, name=name.strip()))
     try:
         from_chat = evaluation.chat_questions(kb.kb_id)
@@ -196,11 +215,17 @@ def _actions(kb: KbRecord, questions: QuestionSet, edited: QuestionSet) -> None:
         t("mykb.from_chat", count=number(len(from_chat))),
         icon=":material/forum:",
         key="mykb_from_chat",
-        help=t("mykb.from_chat_help"),
         width="stretch",
+        **guarded(Action.CHANGE_QUESTIONS, t("mykb.from_chat_help")),
     ):
         _save(edited.with_added(from_chat))
-    if st.button(t("mykb.delete"), icon=":material/delete:", key="mykb_delete", width="stretch", **admin_only()):
+    if st.button(
+        t("mykb.delete"),
+        icon=":material/delete:",
+        key="mykb_delete",
+        width="stretch",
+        **guarded(Action.CHANGE_QUESTIONS),
+    ):
         _confirm_delete(questions)
 
 
@@ -217,7 +242,7 @@ def _confirm_delete(questions: QuestionSet) -> None:
     @st.dialog(t("mykb.delete_title"))
     def dialog() -> None:
         st.markdown(t("mykb.delete_sure", name=plain(questions.name)))
-        if st.button(t("mykb.delete"), type="primary", key="mykb_delete_yes") and is_admin():
+        if st.button(t("mykb.delete"), type="primary", key="mykb_delete_yes"):
             try:
                 get_app().kb_evaluation.delete_set(questions.kb_id, questions.set_id)
             except ChatbotError as error:

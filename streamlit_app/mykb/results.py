@@ -8,9 +8,10 @@ import streamlit as st
 
 from chatbot_mvp.api import KbRecord, KbResult, Share
 from chatbot_mvp.errors import ChatbotError
+from chatbot_mvp.settings.access import Action
 from streamlit_app.mykb.jobs import set_names
 from streamlit_app.mykb.threshold import judge, of_text, percent, span_text
-from streamlit_app.shared.guard import admin_only, is_admin
+from streamlit_app.shared.guard import guarded
 from streamlit_app.shared.i18n import moment, number, plain, score, t
 from streamlit_app.shared.links import open_comparison, open_run
 from streamlit_app.shared.state import get_app, show_error
@@ -53,7 +54,12 @@ def show_results(kb: KbRecord) -> None:
         _show_all(list(results.values()))
     if result.is_run:
         _show_links(result, results.get(compared or _NOTHING))
-    elif st.button(t("mykb.result_delete"), icon=":material/delete:", key="mykb_result_delete", **admin_only()):
+    elif st.button(
+        t("mykb.result_delete"),
+        icon=":material/delete:",
+        key="mykb_result_delete",
+        **guarded(Action.CHANGE_QUESTIONS),
+    ):
         _confirm_delete(result)
 
 
@@ -146,7 +152,7 @@ def _confirm_delete(result: KbResult) -> None:
     @st.dialog(t("mykb.result_delete"))
     def dialog() -> None:
         st.markdown(t("mykb.result_sure", name=plain(result.set_name), when=moment(result.started_at)))
-        if st.button(t("mykb.result_delete"), type="primary", key="mykb_result_yes") and is_admin():
+        if st.button(t("mykb.result_delete"), type="primary", key="mykb_result_yes"):
             try:
                 get_app().kb_evaluation.delete_result(result.kb_id, result.result_id)
             except ChatbotError as error:

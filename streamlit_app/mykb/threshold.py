@@ -8,9 +8,10 @@ import streamlit as st
 
 from chatbot_mvp.api import KbRecord, KbResult, Share, ThresholdFigures, curve, few_of, figures_at, suggest
 from chatbot_mvp.errors import ChatbotError
+from chatbot_mvp.settings.access import Action
 from streamlit_app.mykb.rows import show_rows
 from streamlit_app.shared.charts import show_chart
-from streamlit_app.shared.guard import admin_only, is_admin
+from streamlit_app.shared.guard import guarded
 from streamlit_app.shared.i18n import number, t
 from streamlit_app.shared.state import get_app, show_error
 
@@ -137,22 +138,18 @@ def _take(threshold: float, current: float) -> None:
     fixed = not get_app().live.changeable(_SETTING)
     if fixed:
         st.caption(f":material/lock: {t('mykb.fixed')}")
-    guarded = admin_only(t("mykb.apply_help"))
     if st.button(
         t("mykb.apply", value=number(threshold, 2)),
         type="primary",
         icon=":material/check:",
         key="mykb_apply",
-        disabled=guarded["disabled"] or fixed or abs(threshold - current) < 0.005,
-        help=guarded["help"],
+        **guarded(Action.CHANGE_SETTINGS, t("mykb.apply_help"), fixed or abs(threshold - current) < 0.005),
     ):
         apply_threshold(threshold)
 
 
 def apply_threshold(threshold: float) -> None:
     """Save a threshold as that of strict mode, for all users, from now on."""
-    if not is_admin():
-        return
     try:
         get_app().live.change(_SETTING, threshold)
     except ChatbotError as error:

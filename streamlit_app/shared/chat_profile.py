@@ -9,7 +9,7 @@ import streamlit as st
 from chatbot_mvp.api import ChatProfile
 from chatbot_mvp.errors import ChatbotError
 from streamlit_app.shared.configuration import value_text
-from streamlit_app.shared.i18n import plain, t
+from streamlit_app.shared.i18n import code, plain, t
 from streamlit_app.shared.state import PAGES, get_app, show_error
 
 _KEY = "chat_profile"
@@ -68,7 +68,7 @@ def show_profile() -> None:
 def _show_taken(profile: ChatProfile) -> None:
     st.markdown(f"**{t('detail.taken')}**")
     if profile.changes:
-        st.markdown("\n".join(f"- `{name}` = {plain(value_text(value))}" for name, value in profile.changes))
+        st.markdown("\n".join(f"- {code(name)} = {plain(value_text(value))}" for name, value in profile.changes))
     else:
         st.caption(t("detail.taken_nothing"))
     st.markdown(f"**{t('detail.not_taken')}**")

@@ -8,7 +8,7 @@ import streamlit as st
 
 from chatbot_mvp.api import RunResult, RunSetting
 from chatbot_mvp.errors import ChatbotError
-from streamlit_app.shared.i18n import number, t
+from streamlit_app.shared.i18n import code, number, plain, t
 from streamlit_app.shared.state import get_app, show_error
 
 
@@ -22,7 +22,7 @@ def show_configuration(result: RunResult) -> None:
         show_error(error)
         return
     changed = sum(row.changed for rows in groups.values() for row in rows)
-    with st.expander(f"{t('detail.configuration')} · {manifest.fingerprint}", icon=":material/fingerprint:"):
+    with st.expander(f"{t('detail.configuration')} · {plain(manifest.fingerprint)}", icon=":material/fingerprint:"):
         st.caption(t("detail.fingerprint_help"))
         facts = {
             t("detail.fingerprint"): manifest.fingerprint,
@@ -32,7 +32,7 @@ def show_configuration(result: RunResult) -> None:
             t("detail.generator_fingerprint"): manifest.generator_fingerprint,
             t("detail.judge_fingerprint"): manifest.judge_fingerprint,
         }
-        st.markdown(" · ".join(f"{name}: `{value}`" for name, value in facts.items() if value))
+        st.markdown(" · ".join(f"{plain(name)}: {code(value)}" for name, value in facts.items() if value))
         only = st.toggle(t("detail.only_changed", count=number(changed)), value=changed > 0, key=f"changed-{run_id}")
         for group, rows in groups.items():
             shown = [row for row in rows if row.changed or not only]

@@ -48,13 +48,36 @@ def current_language() -> str:
     return language
 
 
+class Markdown(str):
+    """A text that Streamlit may read as Markdown: it is ours, or what is not ours in it is escaped.
+
+    Wrap a text with it only if that is true of all its parts.
+    """
+
+    __slots__ = ()
+
+
 def t(key: str, **values: object) -> str:
-    """Return the text of a key in the session's language, with ``values`` in its placeholders."""
+    """Return the text of a key in the session's language, as ``Markdown``.
+
+    Args:
+        values: values of its placeholders. All but numbers and ``Markdown`` are escaped, so that they appear literally.
+    """
+    return Markdown(
+        catalogue(current_language())[key].format(**{name: _shown(value) for name, value in values.items()})
+    )
+
+
+def bare(key: str, **values: object) -> str:
+    """Return the text of a key for a place where Markdown is not read: tables, options of lists, charts, file names."""
     return catalogue(current_language())[key].format(**values)
 
 
 def word(group: str, name: str) -> str:
-    """Return the text of ``<group>.<name>``; ``name`` itself if there is none, as with names from imported files."""
+    """Return the text of ``<group>.<name>``; ``name`` itself if there is none, as with names from imported files.
+
+    The name is not escaped, so the text is for tables and charts; ``plain`` makes it Markdown.
+    """
     return catalogue(current_language()).get(f"{group}.{name}", name)
 
 
@@ -63,7 +86,7 @@ def number(value: float, decimals: int = 0) -> str:
     text = f"{value:,.{decimals}f}"
     if current_language() == "es":
         text = text.translate(str.maketrans(",.", ".,"))
-    return text
+    return Markdown(text)
 
 
 def score(value: float | None) -> str:
@@ -75,28 +98,64 @@ def duration(seconds: float) -> str:
     """Format seconds: 8 s, 3 min 20 s, 1 h 5 min."""
     whole = round(seconds)
     if whole < 60:
-        return f"{whole} s"
+        return Markdown(f"{whole} s")
     if whole < 3_600:
-        return f"{whole // 60} min {whole % 60} s"
-    return f"{whole // 3_600} h {whole % 3_600 // 60} min"
+        return Markdown(f"{whole // 60} min {whole % 60} s")
+    return Markdown(f"{whole // 3_600} h {whole % 3_600 // 60} min")
 
 
 def local_time(iso: str) -> datetime | None:
     """Convert an ISO 8601 time to a naive datetime in the server's zone; None if it is not a time."""
     try:
         return datetime.fromisoformat(iso).astimezone().replace(tzinfo=None)
-    except ValueError:
+    except (ValueError, OverflowError):  # no time, or one that no calendar has in the server's zone
         return None
 
 
 def moment(iso: str) -> str:
-    """Format an ISO 8601 time in the server's zone: 21/11/2026 04:46. Any other text is returned unchanged."""
+    """Format an ISO 8601 time in the server's zone: 21/11/2026 04:46. Any other text is escaped."""
     local = local_time(iso)
     if local is None:
-        return iso
-    return local.strftime("%d/%m/%Y %H:%M" if current_language() == "es" else "%Y-%m-%d %H:%M")
+        return plain(iso)
+    return Markdown(local.strftime("%d/%m/%Y %H:%M" if current_language() == "es" else "%Y-%m-%d %H:%M"))
+
+
+_SYNTAX = re.compile(
+    r"""(?P<link>https?(?=://)|www(?=\.)|@(?=[-\w]+\.))  # GitHub's Markdown makes links of these even if escaped
+    |(?P<code>:(?=[\w+-]+:))                             # names of emojis and icons
+    |(?P<mark>[\\`*{}\[\]|<>~$:\#&]|(?<!\w)_|_(?!\w)|(?<=:material)/)
+    |(?P<line>^[ \t]*(?:\d{1,9}(?=[.)](?:\s|$))|(?=[-+=](?:\s|[-=]|$))))""",
+    re.VERBOSE | re.MULTILINE | re.IGNORECASE,
+)
+BREAK = ":small[]"
+"""Draws nothing. It separates characters that the browser would otherwise read together after removing escapes."""
 
 
 def plain(text: str) -> str:
-    """Escape a text so that Markdown shows it literally."""
-    return re.sub(r"[\\`*{}\[\]|<>~$:#]|(?<!\w)_|_(?!\w)", r"\\\g<0>", text)
+    """Escape a text so that Markdown shows it literally: no formatting, links, images, icons or formulas.
+
+    A ``Markdown`` is returned unchanged.
+    """
+    return text if isinstance(text, Markdown) else Markdown(_SYNTAX.sub(_escaped, text))
+
+
+def code(text: str) -> Markdown:
+    """Return a text as inline code, which is shown literally whatever it contains."""
+    longest = max((len(run) for run in re.findall("`+", text)), default=0)
+    fence = "`" * (longest + 1)
+    # Streamlit reads icons before it reads Markdown. Spaces beside a fence are not shown; code has one line.
+    inside = " ".join(text.split()).replace(":material/", ":material\u200b/")
+    return Markdown(f"{fence} {inside} {fence}" if longest else f"{fence}{inside}{fence}") if inside else Markdown()
+
+
+def _escaped(found: re.Match[str]) -> str:
+    kind, text = found.lastgroup, found[0]
+    if kind == "link":
+        return text + BREAK
+    if kind == "code":
+        return f"\\:{BREAK}"
+    return text.strip() + "\\" if kind == "line" else f"\\{text}"
+
+
+def _shown(value: object) -> object:
+    return value if isinstance(value, int | float | Markdown) else plain(str(value))

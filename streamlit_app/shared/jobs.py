@@ -8,7 +8,7 @@ import streamlit as st
 
 from chatbot_mvp.api import JobStatus
 from chatbot_mvp.errors import ChatbotError
-from streamlit_app.shared.i18n import duration, moment, number, plain, score, t
+from streamlit_app.shared.i18n import Markdown, duration, moment, number, plain, score, t
 from streamlit_app.shared.links import open_run
 from streamlit_app.shared.metrics import metric_label
 from streamlit_app.shared.state import get_app, show_error, show_failed_job
@@ -100,7 +100,7 @@ def _show_means(job: JobStatus) -> None:
             for name, (value, scored, total) in means.items()
             if scored
         ]
-        st.caption(t("job.so_far", means=" · ".join(parts)))
+        st.caption(t("job.so_far", means=Markdown(" · ".join(parts))))
 
 
 def progress_text(job: JobStatus) -> str:
@@ -137,7 +137,7 @@ def _show_last(jobs: list[JobStatus], place: str) -> None:
 def _show_unfinished(place: str) -> None:
     for run in get_app().archive.unfinished():
         with st.container(border=True):
-            st.markdown(f"**{run.dataset} · {run.strategy}**")
+            st.markdown(f"**{plain(run.dataset)} · {plain(run.strategy)}**")
             st.caption(
                 t(
                     "job.unfinished",

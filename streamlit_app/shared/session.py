@@ -20,6 +20,18 @@ def keep_session() -> None:
         del st.query_params["s"]
 
 
+def session_name(begin: bool = True) -> str:
+    """Return the session's name, which its conversations and uploads belong to.
+
+    Args:
+        begin: name the session if it has no name yet; otherwise the result is "".
+    """
+    if begin and "chat_session" not in st.session_state:
+        st.session_state.chat_session = get_app().chat.new_session()
+        keep_session()
+    return str(st.session_state.get("chat_session", ""))
+
+
 def conversations(kb: KbRecord) -> list[Conversation]:
     """Return the session's conversations with a knowledge base, newest first."""
     session = st.session_state.get("chat_session", "")
@@ -49,10 +61,7 @@ def choose(kb: KbRecord, conversation_id: str) -> None:
 
 def begin_conversation(kb: KbRecord) -> str:
     """Create a conversation and return its id. Names the session if it has no name yet."""
-    if "chat_session" not in st.session_state:
-        st.session_state.chat_session = get_app().chat.new_session()
-        keep_session()
-    conversation_id = get_app().chat.start(st.session_state.chat_session, kb.kb_id, kb.kb_name)
+    conversation_id = get_app().chat.start(session_name(), kb.kb_id, kb.kb_name)
     choose(kb, conversation_id)
     return conversation_id
 

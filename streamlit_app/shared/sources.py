@@ -60,7 +60,7 @@ def show_passage(chunk: Chunk, highlights: tuple[tuple[int, int], ...]) -> None:
 def place_text(chunk: Chunk, highlights: tuple[tuple[int, int], ...]) -> str:
     """Return, in Markdown, the file, page and characters of a passage or of its first highlight."""
     file, said = _place(chunk, highlights)
-    return f":material/draft: {plain(file)} · {said}" if file else said
+    return f":material/draft: {plain(file)} · {plain(said)}" if file else plain(said)
 
 
 def passage_html(chunk: Chunk, highlights: Sequence[tuple[int, int]], name: str = "") -> str:

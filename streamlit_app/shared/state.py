@@ -15,6 +15,7 @@ from chatbot_mvp.errors import ChatbotError
 from chatbot_mvp.settings.model import load_settings
 from chatbot_mvp.types import Progress
 from streamlit_app.shared.i18n import catalogue, current_language, duration, moment, number, plain, t
+from streamlit_app.shared.permissions import gated
 
 _FOLDER = Path(__file__).resolve().parent.parent
 
@@ -29,8 +30,11 @@ PAGES = {
 
 @st.cache_resource(show_spinner=False)
 def get_app() -> App:
-    """Return the App, shared by all sessions of this server. It owns the job thread and the indexes, no user data."""
-    return build_app(load_settings())
+    """Return the App, shared by all sessions of this server. It owns the job thread and the indexes, no user data.
+
+    Its calls check who makes them: see ``permissions``.
+    """
+    return gated(build_app(load_settings()))
 
 
 def error_text(error: ChatbotError) -> str:
@@ -46,7 +50,7 @@ def show_error(error: ChatbotError) -> None:
 def failure_text(failure: Failure | FileState) -> str:
     """Return why something failed, in the session's language if there is a text for its code."""
     key = f"error.{failure.code}"
-    return t(key, **failure.params) if key in catalogue(current_language()) else failure.message
+    return t(key, **failure.params) if key in catalogue(current_language()) else plain(failure.message)
 
 
 def job_failure_text(job: JobStatus) -> str:
@@ -80,12 +84,16 @@ def kb_names(records: Sequence[KbRecord]) -> dict[str, str]:
     Streamlit sends a selection as its text, so two equal texts could not be told apart.
     """
     counts = Counter(record.kb_name for record in records)
-    return {
+    names = {
         record.kb_id: record.kb_name
         if counts[record.kb_name] == 1
         else f"{record.kb_name} · {moment(record.added_at)} · {record.kb_id[-4:]}"
         for record in records
     }
+    # A name can be chosen to look like another one that was completed.
+    while max((counts := Counter(names.values())).values(), default=1) > 1:
+        names = {kb_id: name if counts[name] == 1 else f"{name} · {kb_id}" for kb_id, name in names.items()}
+    return names
 
 
 def prepare_kb(record: KbRecord, retrieval: tuple[tuple[str, Any], ...] = ()) -> None:

@@ -19,11 +19,13 @@ from streamlit_app.evaluation.run_summary import show_bundle, show_curves, show_
 from streamlit_app.evaluation.run_table import show_table
 from streamlit_app.shared import links
 from streamlit_app.shared.configuration import show_configuration
-from streamlit_app.shared.i18n import number, t
+from streamlit_app.shared.i18n import number, plain, t
 from streamlit_app.shared.jobs import progress_panel
 from streamlit_app.shared.runs import RAGAS, run_names
 from streamlit_app.shared.state import PAGES, get_app, show_error
 
+_FAULTS_SHOWN, _IDS_SHOWN = 5, 5
+_LONGEST_ID = 200
 _ICONS = {
     "list": ":material/list:",
     "run": ":material/monitoring:",
@@ -38,9 +40,11 @@ def main() -> None:
     runs, damaged = get_app().archive.runs()
     if damaged:
         st.warning(
-            t("eval.damaged", count=number(damaged), path=get_app().settings.submissions_path.name),
+            t("eval.damaged", count=number(len(damaged)), path=get_app().settings.submissions_path.name),
             icon=":material/warning:",
         )
+        for fault in damaged[:_FAULTS_SHOWN]:
+            st.caption(t("eval.damaged_line", fault=fault))
     if not runs:
         under_way = any(job.active for job in get_app().runs.jobs())
         st.info(t("eval.first_running" if under_way else "eval.none"), icon=":material/info:")
@@ -49,13 +53,15 @@ def main() -> None:
             st.switch_page(PAGES["admin"][0])
         return
     by_id = {run.run_id: run for run in runs}
-    asked = {"run": [links.read_run()], "comparison": links.read_comparison()}.get(links.read_view(), [])
+    wanted = links.read_view()
+    asked = {"run": [links.read_run()], "comparison": links.read_comparison()}.get(wanted, [])
     known = [run_id for run_id in asked if run_id in by_id]
-    view = links.read_view() if known or not asked else "list"
+    view = wanted if known or wanted in ("list", "leaderboard") else "list"
     keep_filters()
     _choose_view(view, runs)
     if unknown := [run_id for run_id in asked if run_id not in by_id]:
-        st.warning(t("runs.unknown", ids=", ".join(f"«{run_id}»" for run_id in unknown)), icon=":material/link_off:")
+        shown = [f"«{_shortened(run_id)}»" for run_id in unknown[:_IDS_SHOWN]] + ["…"] * (len(unknown) > _IDS_SHOWN)
+        st.warning(t("runs.unknown", ids=", ".join(shown)), icon=":material/link_off:")
     if view == "run":
         show_run(runs, known[0])
     elif view == "comparison":
@@ -65,6 +71,11 @@ def main() -> None:
     else:
         progress_panel()
         show_list(runs)
+
+
+def _shortened(name: str) -> str:
+    """Return a text of the address, cut where it would fill the page."""
+    return name if len(name) <= _LONGEST_ID else f"{name[:_LONGEST_ID]}…"
 
 
 def _choose_view(view: links.View, runs: Sequence[RunLine]) -> None:
@@ -110,7 +121,7 @@ def show_run(runs: Sequence[RunLine], run_id: str) -> None:
         on_change=lambda: links.write_run(st.session_state["runs-run"]),
     )
     tags = get_app().archive.notes().get(run_id, NO_NOTE).tags
-    with st.expander(" · ".join([t("runs.tags_and_note"), *tags]), icon=":material/label:"):
+    with st.expander(" · ".join([t("runs.tags_and_note"), *map(plain, tags)]), icon=":material/label:"):
         show_note(run_id)
     try:
         result = get_app().archive.run(run_id)
@@ -119,7 +130,7 @@ def show_run(runs: Sequence[RunLine], run_id: str) -> None:
         return
     query = links.read_query()
     if query and all(row.query_id != query for row in result.per_query):
-        st.warning(t("runs.unknown_query", query=query), icon=":material/link_off:")
+        st.warning(t("runs.unknown_query", query=_shortened(query)), icon=":material/link_off:")
     show_failures(result)
     if result.kind == RAGAS:
         show_evaluation(result)
@@ -138,7 +149,7 @@ def _show_files(result: RunResult, run_id: str) -> None:
     files = st.columns(4)
     for column, path in zip(files, get_app().archive.files(run_id), strict=False):
         name = path.name.removeprefix(run_id).lstrip("_.")
-        column.download_button(name, path.read_bytes, path.name, width="stretch")
+        column.download_button(plain(name), path.read_bytes, path.name, width="stretch")
     if result.kind != RAGAS:
         with files[-1]:
             show_bundle(run_id)

@@ -67,6 +67,8 @@ with history:
         suggestions(kb)
     else:
         counts = st.empty()
+        if conversation.damaged:
+            st.caption(f":orange[:material/warning:] {t('chat.damaged', count=number(conversation.damaged))}")
         for turn in conversation.turns:
             if turn.turn_id in live:
                 watch(conversation, turn, live[turn.turn_id], debug)

@@ -24,7 +24,7 @@ def kb_section() -> None:
         upload_box("admin")
     with sample:
         sample_button()
-    upload_panel()
+    upload_panel(everyone=True)
     kb_list()
 
 

@@ -21,7 +21,7 @@ from chatbot_mvp.chat.prompting import (
     rewrite_messages,
 )
 from chatbot_mvp.documents.chunking import chunk_document
-from chatbot_mvp.llm.base import ChatRequest
+from chatbot_mvp.llm.base import ChatRequest, Message
 from chatbot_mvp.llm.demo import DemoModel
 from chatbot_mvp.prompting.fence import as_data, fence_name, from_data
 from chatbot_mvp.retrieval.pipeline import retrieval_config
@@ -93,17 +93,18 @@ def test_an_earlier_answer_that_repeats_an_order_of_the_document_is_not_obeyed(s
         rewrite_messages(QUESTION, "es", history),
     ):
         assert "PWNED" not in ObedientModel.outside(ChatRequest(messages))
-        assert QUESTION in ObedientModel.outside(ChatRequest(messages))
+        assert QUESTION in messages[-1].content
 
 
 def test_the_stub_obeys_what_stands_outside_of_the_fence() -> None:
     """Else the tests above would show nothing."""
     chunk = Chunk("a", "d", "S", "Texto del pasaje.", 0, 17)
-    request = ChatRequest(grounded_messages(f"{ORDER}", [chunk], "es"))
+    system, user = grounded_messages("¿Y?", [chunk], "es")
+    request = ChatRequest((system, Message("user", f"{user.content}\n{ORDER}")))
     assert ObedientModel().complete(request).text == "PWNED"
-    unfenced = ObedientModel.outside(ChatRequest(grounded_messages("¿Y?", [chunk], "es")))
+    unfenced = ObedientModel.outside(request)
     assert "Texto del pasaje" not in unfenced
-    assert "¿Y?" in unfenced
+    assert "¿Y?" not in unfenced
 
 
 @given(st.text(max_size=80) | st.text(alphabet="<>＜＞‹›/datos-[]12 \u200b\u2066\U000e0041INST|", max_size=80))

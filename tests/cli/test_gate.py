@@ -9,6 +9,7 @@ from xml.etree import ElementTree
 
 import pytest
 
+from chatbot_mvp.cli.pytest_plugin import check_not_worse
 from chatbot_mvp.settings.model import PROJECT_ROOT
 from tests.conftest import Command
 
@@ -155,3 +156,15 @@ def test_a_comparison_has_the_exit_code_of_its_drop(saved: Command) -> None:
     assert "WORSE" in err
     assert saved(*compare, better, first)[0] == 0
     assert saved(*compare, first, same, "--fail-under", "recall@5=.99")[0] == 3
+
+
+def test_the_assertion_for_pytest_fails_with_the_questions_that_fell(
+    saved: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = ("kb.md", "questions.jsonl", "baseline.json")
+    assert check_not_worse(*given).verdict == "not_worse"
+    monkeypatch.setenv("KB_TOP_K", "1")
+    with pytest.raises(AssertionError, match=r"cannot tell[^$]*fell \(3\)[^$]*k07  1.000 -> 0.000"):
+        check_not_worse(*given, tolerance=0.02)
+    assert check_not_worse(*given, allow_unclear=True).verdict == "unclear"
+    assert check_not_worse(*given, metrics=["hit@1"]).verdict == "not_worse"

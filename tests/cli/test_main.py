@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -13,6 +14,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from chatbot_mvp import __version__
 from chatbot_mvp.cli import main as command_line
 from chatbot_mvp.cli.commands import cli as COMMANDS
 from chatbot_mvp.errors import RunStopped
@@ -20,6 +22,7 @@ from chatbot_mvp.settings.model import PROJECT_ROOT, Settings
 from tests.conftest import Command
 from tests.datasets.hub_stub import HubStub
 from tests.datasets.test_hotpotqa import hub_bytes
+from tests.datasets.test_layouts import FORMS, table, write
 
 CONTRACT = {
     "run_id",
@@ -130,7 +133,8 @@ def test_one_command_answers_scores_and_exports(cli: Cli, tmp_path: Path) -> Non
     [path] = (tmp_path / "data" / "results").glob("*/*_ragas.jsonl")
     rows = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
     assert len(rows) == 5
-    assert {"user_input", "response", "retrieved_contexts", "reference"} == set(rows[0])
+    texts = {"id", "user_input", "response", "retrieved_contexts", "reference"}
+    assert texts | {"retrieved_context_ids", "reference_context_ids"} == set(rows[0])
 
 
 def test_without_json_a_run_prints_its_metrics_and_progress_goes_to_stderr(cli: Cli) -> None:
@@ -162,6 +166,7 @@ def test_a_damaged_line_is_told_by_list_and_left_in_the_file(cli: Cli) -> None:
         (("benchmark", "run", "--max-queries", "-1"), "--max-queries"),
         (("benchmark", "run", "--budget", "-1"), "--budget"),
         (("benchmark", "run", "--export", "paper"), "markdown"),
+        (("benchmark", "run", "--no-generation", "--export", "ragas"), "--generation"),
         (("benchmark", "run", "--env", "nope.env"), "nope.env"),
         (("benchmark", "run", "--dry-run", "--dataset", "nope"), "'nope'"),
         (("benchmark", "run", "--dry-run", "--dataset", "s3://lakehouse/some/uno"), "MINIO_ENDPOINT"),
@@ -201,8 +206,27 @@ WITH_JSON = [name for name, lazy in COMMANDS.leaves() if any("--json" in option.
 @pytest.mark.parametrize("name", WITH_JSON)
 def test_every_command_with_json_prints_a_usage_error_as_one_object(cli: Cli, name: str) -> None:
     done = cli(*name.split(), "--nonsense", "--json", code=2)
-    assert one_object(done) == {"error": {"code": "usage", "message": told(done)}}
+    hint = f"chatbot-mvp {name} --help lists the options."
+    assert one_object(done) == {"error": {"code": "usage", "message": told(done), "hint": hint, "exit_code": 2}}
     assert "--nonsense" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("benchmark", "compare"), "A B [C"),
+        (("benchmark", "export", "some"), "--format"),
+        (("kb", "questions", "some", "--out", "x", "--count", "many"), "--count"),
+        (("kb", "nonsense"), "nonsense"),
+        (("benchmark",), "--json"),
+        (("nonsense",), "nonsense"),
+    ],
+)
+def test_with_json_a_missing_or_unknown_word_is_one_object_too(cli: Cli, arguments: tuple[str, ...], said: str) -> None:
+    [(key, error)] = one_object(cli(*arguments, "--json", code=2)).items()
+    assert (key, error["code"], error["exit_code"]) == ("error", "usage", 2)
+    assert said in error["message"]
+    assert "--help" in error["hint"]
 
 
 @pytest.mark.parametrize(
@@ -218,7 +242,10 @@ def test_every_command_with_json_prints_a_usage_error_as_one_object(cli: Cli, na
 )
 def test_with_json_an_error_is_the_one_object_on_stdout(cli: Cli, arguments: tuple[str, ...], code: str) -> None:
     done = cli(*arguments, "--json", code=2)
-    assert one_object(done) == {"error": {"code": code, "message": told(done)}}
+    error = one_object(done)["error"]
+    assert (error["code"], error["message"], error["exit_code"]) == (code, told(done), 2)
+    assert error["hint"]
+    assert code == "usage" or error["message"].endswith(error["hint"])
 
 
 def test_with_json_a_defect_is_an_object_too_and_its_traceback_is_kept(
@@ -231,7 +258,9 @@ def test_with_json_a_defect_is_an_object_too_and_its_traceback_is_kept(
     monkeypatch.setattr(sys, "argv", ["chatbot-mvp", "doctor", "--json"])
     with pytest.raises(ZeroDivisionError):
         command_line.main()
-    expected = {"error": {"code": "unexpected", "message": "ZeroDivisionError: of nothing"}}
+    hint = "This is a defect of the program; the traceback is on stderr."
+    error = {"code": "unexpected", "message": "ZeroDivisionError: of nothing", "hint": hint, "exit_code": 1}
+    expected = {"error": error}
     assert json.loads(capsys.readouterr().out) == expected
 
 
@@ -251,7 +280,9 @@ def test_a_finished_run_that_is_resumed_ends_with_1(cli: Cli) -> None:
     run_id = cli.json(*RUN)["run_id"]
     done = cli("benchmark", "resume", run_id, "--json", code=1)
     assert run_id in done.stderr
-    assert one_object(done) == {"error": {"code": "run_already_finished", "message": told(done)}}
+    error = one_object(done)["error"]
+    assert (error["code"], error["message"], error["exit_code"]) == ("run_already_finished", told(done), 1)
+    assert error["hint"] == f"Show it with: chatbot-mvp benchmark show {run_id}"
 
 
 def test_a_damaged_result_ends_with_1(cli: Cli) -> None:
@@ -402,7 +433,7 @@ def test_hotpotqa_is_fetched_and_listed_by_its_name(cli: Cli, hub: HubStub) -> N
 def test_a_stop_before_there_is_a_run_names_none(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def stopped() -> None:
+    def stopped(**_: object) -> None:
         raise RunStopped(run_id="?")
 
     monkeypatch.setattr(command_line, "cli", stopped)
@@ -479,7 +510,71 @@ def test_a_run_is_exported_into_the_folder_that_was_asked_for(cli: Cli, tmp_path
     done = cli.json("benchmark", "export", run_id, "--format", "trec", "--output", "out")
     assert [Path(path).suffix for path in done["files"]] == [".run", ".qrels"]
     assert all((tmp_path / path).is_file() for path in done["files"])
-    told = cli("benchmark", "export", run_id, "--format", "ragas", "--output", "out")
-    assert told.stdout.strip() == f"out/{run_id}_ragas.jsonl"
-    assert "5 queries without an answer were left out" in told.stderr
-    assert "trec, json, beir" in cli("benchmark", "export", run_id, "--format", "pdf", code=2).stderr
+    assert "has no answer" in cli("benchmark", "export", run_id, "--format", "ragas", code=1).stderr
+    assert "trec, trec_scores, json, beir" in cli("benchmark", "export", run_id, "--format", "pdf", code=2).stderr
+
+
+# --- the program itself
+
+
+def test_version_prints_name_and_version_and_ends_with_0(cli: Cli) -> None:
+    assert cli("--version").stdout == f"chatbot-mvp {__version__}\n"
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_of_each_shell_is_shown(cli: Cli, shell: str) -> None:
+    assert "_CHATBOT_MVP_COMPLETE" in cli("--show-completion", shell).stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("chatbot-mvp bench", "benchmark"),
+        ("chatbot-mvp benchmark run --spl", "--split"),
+    ],
+)
+def test_a_shell_gets_groups_commands_and_options(cli: Cli, words: str, expected: str) -> None:
+    """As bash asks: the words and the place of the last one are in the environment."""
+    cli.env |= {"_CHATBOT_MVP_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
+    assert expected in cli.process(code=0).stdout.split()
+
+
+def test_a_port_that_is_used_is_a_message_and_1(cli: Cli) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        done = cli("serve", "--port", str(port), code=1)
+    assert f"127.0.0.1:{port}" in done.stderr
+    assert "--port" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert "token" not in done.stderr
+
+
+# --- splits
+
+
+def test_a_split_is_measured_planned_and_named(cli: Cli, tmp_path: Path) -> None:
+    folder = write(tmp_path / "nfcorpus", FORMS["BEIR zip"])
+    plan = cli.json("benchmark", "run", "--dataset", str(folder), "--split", "train", "--dry-run")
+    assert (plan["queries"], plan["dataset_queries"], plan["split"]) == (1, 3, "train")
+    text = cli("benchmark", "run", "--dataset", str(folder), "--dry-run").stdout
+    assert "split       test\n" in text
+    assert "queries     1 of 3; 2 without a judgement are not asked\n" in text
+    assert cli.json(*RUN, "--dataset", str(folder), "--split", "train")["dataset"] == "nfcorpus/train"
+    error = one_object(cli(*RUN, "--dataset", str(folder), "--split", "dev", "--json", code=2))["error"]
+    assert (error["code"], "test, train" in error["message"]) == ("split_unknown", True)
+    assert "no splits" in cli(*RUN, "--dataset", "kb:a/b", "--split", "dev", code=2).stderr
+
+
+def test_nothing_to_score_and_nothing_scored_end_with_5(cli: Cli, tmp_path: Path) -> None:
+    folder = write(tmp_path / "nfcorpus", {**FORMS["BEIR zip"], "qrels/test.tsv": table([])})
+    error = one_object(cli(*RUN, "--dataset", str(folder), "--json", code=5))["error"]
+    assert (error["code"], error["exit_code"]) == ("nothing_to_score", 5)
+    assert not (cli.data / "results").exists()
+    # A grade of 0 is a judgement, but no document is relevant, so that no metric is defined.
+    (folder / "qrels" / "test.tsv").write_bytes(table([("PLAIN-2", "MED-10", 0)]))
+    error = one_object(cli(*RUN, "--dataset", str(folder), "--json", code=5))["error"]
+    [run] = cli.json("benchmark", "list")["runs"]
+    assert (error["code"], run["run_id"] in error["hint"]) == ("nothing_scored", True)
+    assert cli.json("benchmark", "show", run["run_id"])["scored"]["recall@5"] == [0, 1]

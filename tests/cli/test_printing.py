@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
-from chatbot_mvp.cli.printing import estimate_lines, result_lines
+import pytest
+
+from chatbot_mvp.cli.printing import estimate_lines, print_plan, result_lines
+from chatbot_mvp.datasets.catalogue import Found
+from chatbot_mvp.datasets.counts import Counts
 from chatbot_mvp.evaluation.benchmark.estimate import Amount, Estimate, PhaseEstimate, PilotReport, total_of
+from chatbot_mvp.evaluation.benchmark.plan import plan_run
+from chatbot_mvp.settings.model import Settings
 from tests.made_results import made_result
 
 RESULT: dict[str, Any] = {
@@ -87,3 +94,18 @@ def test_an_estimate_is_a_table_with_what_it_rests_on() -> None:
     assert "1 queries of the pilot failed" in told
     assert "price of p/m: 1 in, 2 out per million tokens, as of 2030-01-01" in told
     assert estimate_lines(None) == []
+
+
+def test_what_a_plan_does_not_know_before_the_download_is_said_once(
+    settings: Settings, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A BEIR folder on S3: its rows cannot be counted without a download."""
+    found = Found("nfcorpus", "remote", "s3://lake/nfcorpus/", None, Counts(), download_bytes=2_500_000)
+    lexical = settings.with_changes(retrieval_strategy="LEXICAL", generation_enabled=False)
+    for counts, queries in ((Counts(), "not known before the download"), (Counts(323, 3633), "at most 323 of 323")):
+        plan = plan_run(replace(found, counts=counts), lexical, len, lambda: pytest.fail("nothing is loaded"))
+        print_plan(plan, [], False, "it is the default")
+        lines = capsys.readouterr().out.splitlines()
+        assert f"queries     {queries}" in lines
+        assert "split       not known before the download" in lines
+        assert not any(line.count("not known") > 1 for line in lines)

@@ -197,7 +197,7 @@ def test_a_missing_column_of_a_parquet_file_is_named_with_those_found(
 @pytest.mark.parametrize(
     ("file", "text", "error", "said"),
     [
-        ("corpus.jsonl", '{"id": "d1", "text": "x"}\n', MissingColumn, ["'_id'", "found: id, text"]),
+        ("corpus.jsonl", '{"doc": "d1", "text": "x"}\n', MissingColumn, ["'_id'", "found: doc, text"]),
         ("queries.jsonl", '{"_id": "q1", "question": "x"}\n', MissingColumn, ["'text'", "found: _id, question"]),
         ("qrels/test.tsv", "query\tdoc\tscore\nq1\td1\t1\n", MissingColumn, ["'query-id'", "found: query, doc, score"]),
         ("qrels/test.tsv", "", MissingColumn, ["'query-id'", "found: -"]),

@@ -6,8 +6,9 @@ import itertools
 import logging
 import socket
 import threading
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -27,12 +28,14 @@ from chatbot_mvp.errors import (
     StorageFailed,
     StorageKeyUnknown,
     StorageSecretWrong,
+    StorageUnavailable,
     StorageUnreachable,
 )
 from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.types import Progress
 from tests.datasets.conftest import BUCKET, KEY, READER, READER_SECRET, SECRET, S3Server
 from tests.datasets.test_files import CORPUS, QUERIES, write_beir, write_parquet
+from tests.datasets.test_layouts import FORMS, write
 
 # One process starts the server.
 pytestmark = pytest.mark.xdist_group("s3")
@@ -144,6 +147,19 @@ def test_a_beir_folder_is_copied_with_its_qrels(
     s3.put(write_beir(tmp_path / "dos"), prefix)
     settings = settings_of()
     assert catalogue_of(settings, Spy(settings)).load("dos").qrels["q2"] == {"d2": 1}
+
+
+def test_a_hub_folder_is_found_on_s3_and_copied_with_its_splits(
+    s3: S3Server, settings_of: Callable[..., Settings], prefix: str, tmp_path: Path
+) -> None:
+    files = FORMS["MTEB hub, Parquet with shards"]
+    s3.put(write(tmp_path / "nfcorpus", {**files, "notes.txt": b"x"}), prefix)
+    catalogue = catalogue_of(settings_of(), Spy(settings_of()))
+    train = catalogue.load("nfcorpus#train")
+    assert (train.qrels, train.name) == ({"PLAIN-33": {"MED-118": 1}}, "nfcorpus/train")
+    found = catalogue.find(f"s3://{BUCKET}/{prefix}/nfcorpus#train")
+    assert found.folder is not None
+    assert {p.relative_to(found.folder).as_posix() for p in found.folder.rglob("*") if p.is_file()} == set(files)
 
 
 def test_what_lies_beside_a_data_set_is_not_copied(
@@ -269,6 +285,47 @@ def test_offline_the_copy_is_used_and_said_so(
     assert "cannot be reached" in catalogue.find("uno").offline
     with pytest.raises(StorageUnreachable):
         catalogue.load("dos")
+
+
+@pytest.mark.parametrize("status", [503])
+def test_a_server_that_answers_with_an_error_of_its_own_is_treated_as_unreachable(
+    s3: S3Server, remote: Path, settings_of: Callable[..., Settings], status: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A gateway that has lost the server behind it answers with a page of HTML and a status of 5xx."""
+    with Cable(s3.endpoint) as cable:
+        settings = settings_of(minio_endpoint=cable.endpoint)
+        before = catalogue_of(settings, Spy(settings)).load("uno").sha256
+    with gateway(cable.endpoint, status), caplog.at_level(logging.WARNING):
+        spy = Spy(settings)
+        catalogue = catalogue_of(settings, spy)
+        for reference in ("uno", f"s3://{BUCKET}/{settings.s3_datasets_prefix}/uno"):
+            assert catalogue.load(reference).sha256 == before
+        assert f"answered {status}" in catalogue.find("uno").offline
+        with pytest.raises(StorageUnavailable, match=str(status)):
+            catalogue.load("dos")
+    assert caplog.text.count("copy in the cache is used") == 2
+
+
+@contextmanager
+def gateway(endpoint: str, status: int) -> Iterator[None]:
+    """Answer every request at an address with a status."""
+
+    class Answer(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            body = b"<html><body><h1>Bad Gateway</h1></body></html>"
+            self.send_response(status)
+            self.send_header("Content-Type", "text/html")
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", int(endpoint.rpartition(":")[2])), Answer) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield
+        server.shutdown()
 
 
 @pytest.mark.parametrize(

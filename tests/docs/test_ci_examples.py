@@ -35,16 +35,20 @@ def repository(tmp_path: Path) -> Path:
     (tmp_path / "kb").mkdir()
     (tmp_path / "kb" / "manual.md").write_bytes((SAMPLES / "politica_empresa.md").read_bytes())
     (tmp_path / "kb" / "questions.jsonl").write_bytes((SAMPLES / "preguntas.jsonl").read_bytes())
-    bin_dir = tmp_path / "bin"
-    bin_dir.mkdir()
-    program = bin_dir / "chatbot-mvp"
-    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m chatbot_mvp.cli "$@"\n', "utf-8")
-    program.chmod(0o755)
+    install(tmp_path)
     comments = [(EXAMPLES / name).read_text("utf-8") for name in (".github/workflows/kb-gate.yml", ".gitlab-ci.yml")]
     [save] = {line.strip("# ") for text in comments for line in text.splitlines() if "--save-baseline" in line}
     done = shell(tmp_path, save)
     assert done.returncode == 0, done.stderr
     return tmp_path
+
+
+def install(folder: Path) -> None:
+    """Put the command into ``bin`` of the repository, instead of the lines that install the project."""
+    program = folder / "bin" / "chatbot-mvp"
+    program.parent.mkdir()
+    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m chatbot_mvp.cli "$@"\n', "utf-8")
+    program.chmod(0o755)
 
 
 def shell(folder: Path, script: str, **settings: str) -> subprocess.CompletedProcess[str]:
@@ -66,6 +70,7 @@ def perfect(repository: Path) -> None:
     path.write_text(json.dumps(baseline), "utf-8")
 
 
+@pytest.mark.slow
 def test_the_lines_of_github_pass_warn_and_fail(repository: Path) -> None:
     summary = repository / "summary.md"
     done = shell(repository, GATE, GITHUB_STEP_SUMMARY=str(summary))
@@ -80,6 +85,7 @@ def test_the_lines_of_github_pass_warn_and_fail(repository: Path) -> None:
     assert shell(repository, GATE).returncode == 2
 
 
+@pytest.mark.slow
 def test_the_lines_of_gitlab_have_the_exit_code_of_the_gate_and_leave_a_report(repository: Path) -> None:
     job = GITLAB["kb-gate"]
     script = "\n".join(job["script"])
@@ -90,7 +96,16 @@ def test_the_lines_of_gitlab_have_the_exit_code_of_the_gate_and_leave_a_report(r
     assert "<testsuite " in (repository / job["artifacts"]["reports"]["junit"]).read_text("utf-8")
 
 
-def test_the_short_form_reaches_its_level_on_the_bundled_data_set(repository: Path) -> None:
-    done = shell(repository, "\n".join(GITLAB["benchmark-level"]["script"]))
+def test_every_job_installs_the_project_and_then_runs_the_gate() -> None:
+    lines = [step["run"] for step in GITHUB if "run" in step]
+    assert lines == ["pip install chatbot-mvp", GATE]
+    for name, job in GITLAB.items():
+        assert job["before_script"] == ["pip install chatbot-mvp"], name
+        assert all(line.startswith("chatbot-mvp ") for line in job["script"]), name
+
+
+def test_the_short_form_reaches_its_level_on_the_bundled_data_set(tmp_path: Path) -> None:
+    install(tmp_path)
+    done = shell(tmp_path, "\n".join(GITLAB["benchmark-level"]["script"]))
     assert done.returncode == 0, done.stderr
     assert "required 0.8: reached" in done.stderr

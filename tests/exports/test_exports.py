@@ -17,7 +17,7 @@ from ir_measures import AP, RR, R, nDCG
 
 from chatbot_mvp.app import App
 from chatbot_mvp.datasets import Dataset, Query, load_dataset
-from chatbot_mvp.errors import DatasetChanged, ExportNotWritten, RunNotFound, UnknownChoice
+from chatbot_mvp.errors import DatasetChanged, ExportNotWritten, NothingToExport, RunNotFound, UnknownChoice
 from chatbot_mvp.exports.base import Exported, ExportFormat, FinishedRun, write_files
 from chatbot_mvp.exports.formats import FORMATS, zip_of
 from chatbot_mvp.runs.masking import masked_settings
@@ -59,7 +59,8 @@ def run() -> FinishedRun:
             row("q2", ["d3"], []),
         ],
     )
-    return FinishedRun(manifest, result, dataset, {"r1.json": b"{}"})
+    scores = {"q1": {"d2": 9.5, "d 1": 8.25}, "q2": {"d3": 3.5}}
+    return FinishedRun(manifest, result, dataset, {"r1.json": b"{}"}, lambda: scores)
 
 
 def texts(exported: Exported) -> dict[str, str]:
@@ -88,12 +89,61 @@ def test_ragas_rows_are_the_answered_questions_with_what_reached_the_context(run
     exported = FORMATS["ragas"].export(run)
     [line] = texts(exported)["r1_ragas.jsonl"].splitlines()
     assert json.loads(line) == {
+        "id": "q1",
         "user_input": "¿q1?",
         "response": "el oro",
         "retrieved_contexts": ["T d 1\nTexto | d 1"],
         "reference": "oro",
+        "retrieved_context_ids": ["d 1"],
+        "reference_context_ids": ["d 1"],
     }
     assert exported.notes == {"left_out": 1}
+
+
+def test_real_scores_replace_the_ranks_and_orders_that_evaluators_change_are_counted(run: FinishedRun) -> None:
+    scored = replace(run, scores=lambda: {"q1": {"d2": 7.25, "d 1": 7.0}, "q2": {"d3": -0.5, "d9": -1.0}})
+    exported = FORMATS["trec_scores"].export(scored)
+    assert texts(exported)["r1.scores.run"].splitlines() == [
+        "q1 Q0 d2 1 7.25 abc",
+        "q1 Q0 d%201 2 7.0 abc",
+        "q2 Q0 d3 1 -0.5 abc",
+    ]
+    assert exported.notes == {"reordered": 0}
+    for other in (7.3, 7.25000001):
+        rising = replace(run, scores=lambda score=other: {"q1": {"d2": 7.25, "d 1": score}, "q2": {"d3": 1.0}})
+        assert FORMATS["trec_scores"].export(rising).notes == {"reordered": int(other == 7.3)}
+
+
+EMPTY = {
+    "trec": "retrieved nothing",
+    "trec_scores": "no scores",
+    "json": "retrieved nothing",
+    "beir": "no judgement",
+    "hotpotqa": "no answer",
+    "ragas": "no answer",
+}
+
+
+@pytest.mark.parametrize("form", EMPTY)
+def test_an_export_with_nothing_to_write_fails_and_the_zip_leaves_it_out(run: FinishedRun, form: str) -> None:
+    rows = [row("q1", [], []), row("q2", [], [])]
+    empty = replace(run, result=made_result(per_query=rows), dataset=replace(run.dataset, qrels={}), scores=dict)
+    with pytest.raises(NothingToExport, match=EMPTY[form]):
+        FORMATS[form].export(empty)
+    rest = {"r1.json", "r1.md", "configuration.json", "versions.json", "SHA256SUMS"}
+    assert zipped_names(FORMATS["zip"], empty) == rest
+
+
+def test_a_run_exports_the_scores_that_it_recorded(app: App) -> None:
+    result = app.runs.run_now(retrieval_strategy="LEXICAL", eval_max_queries=3)
+    exported = app.archive.export(result.run_id, "trec_scores")
+    rows = [line.split() for line in texts(exported)[f"{result.run_id}.scores.run"].splitlines()]
+    for asked in result.per_query:
+        scores = [float(columns[4]) for columns in rows if columns[0] == asked.query_id]
+        assert scores == sorted(scores, reverse=True)
+        assert len(set(scores)) > 1
+        assert scores[0] != 1.0
+        assert len(scores) == len(asked.retrieved)
 
 
 def test_hotpotqa_predictions_hold_the_answers_and_no_invented_sentences(run: FinishedRun) -> None:
@@ -157,9 +207,9 @@ def test_the_zip_has_the_files_of_every_export_that_gives_no_reason_against_it(
     assert files.isdisjoint(inside) if form.not_in_zip else files <= inside
 
 
-def test_only_the_corpus_and_the_zip_itself_are_left_out_of_the_zip() -> None:
-    assert {name for name, form in FORMATS.items() if form.not_in_zip} == {"beir", "zip"}
-    assert FORMATS["zip"].summary == "all of these but BEIR, with configuration, hashes and versions"
+def test_the_corpus_the_real_scores_and_the_zip_itself_are_left_out_of_the_zip() -> None:
+    assert {name for name, form in FORMATS.items() if form.not_in_zip} == {"trec_scores", "beir", "zip"}
+    assert FORMATS["zip"].summary == "all of these but TREC_SCORES and BEIR, with configuration, hashes and versions"
 
 
 def test_a_new_row_is_in_the_zip_without_anything_else_being_done(run: FinishedRun) -> None:

@@ -140,7 +140,7 @@ def test_other_limits_read_a_file_again() -> None:
 
 def test_kept_texts_are_bounded_by_age_and_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     parsed = ParsedFiles(tmp_path / "parsed")
-    text = ParsedText("Un texto con \ud800 y eñe.", "utf-8", 20, False, (0, 3), 1)
+    text = ParsedText("Un texto con \ufffd y eñe.", "utf-8", 20, False, (0, 3), 1)
     for row, key in enumerate(("old", "first", "second")):
         parsed.put(key, text)
         at = time.time() - (MOST_HOURS * 3_600 + 1 if key == "old" else 100 - row)

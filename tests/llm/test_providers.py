@@ -21,7 +21,7 @@ from chatbot_mvp.llm.registry import NVIDIA_URL, PROVIDERS, create_chat_model
 from chatbot_mvp.settings.fields import PROVIDER_NAMES, PROVIDER_SETTINGS
 from chatbot_mvp.settings.live import LiveSettings
 from chatbot_mvp.settings.model import MASK, MODEL_SETTINGS, PROJECT_ROOT, Settings, load_settings
-from chatbot_mvp.settings.saved import save_provider, saved_provider
+from chatbot_mvp.settings.saved import read_choices, save_provider
 
 KEYS = {"gemini": "gemini_api_key", "groq": "groq_api_key", "nim": "nvidia_api_key", "openai": "openai_api_key"}
 REQUEST = ChatRequest((Message("user", "?"),))
@@ -106,7 +106,7 @@ def test_a_choice_holds_at_once_and_after_a_restart_and_writes_no_key(settings: 
     assert model.name == "groq/llama-3.3-70b-versatile"
     assert status(providers, "groq").chosen
     assert LiveSettings(keyed).current.provider == "groq"
-    assert json.loads(keyed.app_settings_path.read_text("utf-8")) == {"provider": "groq"}
+    assert json.loads(keyed.app_settings_path.read_text("utf-8")) == {"format_version": 1, "provider": "groq"}
     assert build_app(keyed).settings.provider == "groq"
 
 
@@ -143,15 +143,15 @@ def test_a_damaged_file_of_choices_is_no_choice(settings: Settings, content: str
     path.write_text(content, "utf-8")
     assert LiveSettings(settings).current.provider == "demo"
     save_provider(path, "demo")
-    assert saved_provider(path) == "demo"
+    assert read_choices(path).provider == "demo"
 
 
 def test_other_choices_in_the_file_stay(tmp_path: Path) -> None:
     path = tmp_path / "app_settings.json"
     path.write_text('{"theme": "dark"}', "utf-8")
     save_provider(path, "groq")
-    assert json.loads(path.read_text("utf-8")) == {"theme": "dark", "provider": "groq"}
-    assert list(tmp_path.iterdir()) == [path]
+    assert json.loads(path.read_text("utf-8")) == {"format_version": 1, "theme": "dark", "provider": "groq"}
+    assert [entry for entry in tmp_path.iterdir() if not entry.name.startswith(".")] == [path]
 
 
 def test_choices_lie_in_the_package_or_in_a_data_folder_of_ones_own(settings: Settings) -> None:

@@ -79,6 +79,19 @@ def test_what_differs_in_the_configuration_is_listed() -> None:
     assert delta.configuration == {"retrieval_k": (20, 10), "new_setting": (None, 1), "fingerprint": ("f", "g")}
 
 
+def test_answers_that_were_scored_by_rules_of_different_scripts_are_named() -> None:
+    """A run of an earlier version has no rule, and its figures stay as they were."""
+
+    def answered(run_id: str, rule: str) -> ComparedRun:
+        found = run(run_id, {"f1": [1.0]})
+        return replace(found, result=replace(found.result, generator="p/m", answer_rule=rule))
+
+    before, *after = answered("a", ""), answered("b", "mlqa_evaluation_v1"), answered("c", "mlqa_evaluation_v1")
+    [delta] = compare_runs([before, after[0]]).runs
+    assert delta.configuration == {"answer_rule": (None, "mlqa_evaluation_v1")}
+    assert compare_runs(after).runs[0].configuration == {}
+
+
 def test_the_configurations_of_several_runs_are_one_table() -> None:
     """Each run has its own value of what differs anywhere, also where it is the base's."""
     base = run("a", {"mrr": [1.0, 0.0]}, retrieval_k=20, kb_top_k=5, dev_mode=False)

@@ -39,7 +39,7 @@ def test_runs_come_the_newest_first_without_their_queries(path: Path) -> None:
     runs, damaged = read_submissions(path)
     assert [run.run_id for run in runs] == ["c", "b", "a"]
     assert runs[0] == line_of(result("c", "2032"))
-    assert damaged == 0
+    assert damaged == []
 
 
 def test_a_run_that_was_added_twice_is_listed_once_with_its_last_line(path: Path) -> None:
@@ -47,7 +47,7 @@ def test_a_run_that_was_added_twice_is_listed_once_with_its_last_line(path: Path
     append_submission(path, result("a", queries=9))
     runs, damaged = read_submissions(path)
     assert [(run.run_id, run.queries) for run in runs] == [("a", 9)]
-    assert damaged == 0
+    assert damaged == []
 
 
 @pytest.mark.parametrize(
@@ -61,10 +61,10 @@ def test_a_damaged_line_is_skipped_counted_and_left_in_the_file(path: Path, dama
     before = path.read_bytes()
     runs, damaged = read_submissions(path)
     assert sorted(run.run_id for run in runs) == ["a", "b"]
-    assert damaged == 1
+    assert [fault[:3] for fault in damaged] == ["2: "]
     assert path.read_bytes() == before
     assert damage in before
 
 
 def test_without_a_file_there_are_no_runs(path: Path) -> None:
-    assert read_submissions(path) == ([], 0)
+    assert read_submissions(path) == ([], [])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import json
 from pathlib import Path
 
 import pytest
@@ -158,3 +160,31 @@ def test_runs_are_listed_the_newest_first_and_folders_without_a_manifest_are_non
         RunFolder(tmp_path, name).create(manifest(name))
     (tmp_path / "2032_half").mkdir()
     assert [folder.run_id for folder in run_folders(tmp_path)] == ["2031_b", "2030_a"]
+
+
+@pytest.mark.parametrize("name", ["run_id", "query_id", "phase", "status", "payload", "error"])
+@pytest.mark.parametrize("value", [7, True, ["x"], {"x": 1}, "x"])
+def test_a_record_with_a_value_of_another_type_is_damaged_and_costs_no_other(
+    tmp_path: Path, name: str, value: object
+) -> None:
+    folder = RunFolder(tmp_path, "r")
+    folder.path.mkdir()
+    good = {"run_id": "r", "query_id": "q", "phase": "retrieve", "status": "ok", "payload": {}, "error": None}
+    path = folder.path / "records.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in ({**good, name: value}, good)), "utf-8")
+    records, damaged = folder.all_records()
+    legal = (type(value) is type(good[name]) and name != "status") or (name, value) == ("error", "x")
+    assert damaged == (0 if legal else 1)
+    assert records["retrieve"]["q"].status == "ok"
+    assert folder.records_of("q")["retrieve"].status == "ok"
+
+
+@pytest.mark.parametrize("name", [field.name for field in dataclasses.fields(RunManifest)])
+def test_a_manifest_with_a_value_of_another_type_is_named_and_left_out(tmp_path: Path, name: str) -> None:
+    good = dataclasses.asdict(RunManifest("r", "d", "d", "0", "LEXICAL", {}, "f", "1", 2, 3, "2026"))
+    folder = RunFolder(tmp_path, "r")
+    folder.path.mkdir()
+    for value in (None, ["x"], 0.5):
+        (folder.path / "manifest.json").write_text(json.dumps({**good, name: value}), "utf-8")
+        with pytest.raises(RunUnreadable, match=rf"'r'.*\b{name}\b"):
+            folder.manifest()

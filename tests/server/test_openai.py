@@ -7,42 +7,26 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import httpx
 import openai
 import pytest
-import uvicorn
 
 from chatbot_mvp.app import App
 from chatbot_mvp.chat.prompting import no_evidence
 from chatbot_mvp.llm.base import ChatModel
 from chatbot_mvp.llm.demo import DemoModel
-from chatbot_mvp.server.openai import MAX_BODY_BYTES, build_server
+from chatbot_mvp.server.openai import MAX_BODY_BYTES
 from chatbot_mvp.settings.model import Settings
 from tests.chat.conftest import INSIDE, OUTSIDE, SOURCE
 from tests.fakes import FailingChatModel, FakeChatModel, FakeEmbedder, SlowChatModel, fake_app
 from tests.loopback import free_port
+from tests.server.serving import TOKEN, running, user
 from tests.waiting import wait_until
 
-TOKEN = "prueba-de-token"
 WORDS = "Cada persona dispone de 23 días laborables de vacaciones."
-
-
-@contextmanager
-def running(app: App) -> Iterator[str]:
-    port = free_port()
-    server = uvicorn.Server(
-        uvicorn.Config(build_server(app, TOKEN), host="127.0.0.1", port=port, log_level="error", backlog=128)
-    )
-    thread = threading.Thread(target=server.run, daemon=True)
-    thread.start()
-    wait_until(lambda: server.started, 20, "the server")
-    yield f"http://127.0.0.1:{port}/v1"
-    server.should_exit = True
-    thread.join(10)
 
 
 @pytest.fixture
@@ -62,10 +46,6 @@ def serving(settings: Settings) -> Iterator[Callable[[ChatModel], tuple[openai.O
     yield start
     for server in stack:
         server.__exit__(None, None, None)
-
-
-def user(text: str) -> Any:
-    return [{"role": "user", "content": text}]
 
 
 def test_a_model_for_each_knowledge_base_and_mode(serving) -> None:  # type: ignore[no-untyped-def]
@@ -143,14 +123,39 @@ def test_each_outcome_is_in_the_reply_and_in_the_last_piece(  # type: ignore[no-
         assert [each["text"] for each in reply.statements] == ([WORDS] if outcome == "answered" else [])
 
 
-def test_a_stream_takes_back_what_nothing_supports(serving) -> None:  # type: ignore[no-untyped-def]
-    """The model's words are sent as they come, before they are checked: the fixed reply follows them."""
-    client, kb_id, _ = serving(FakeChatModel("La empresa regala un yate. [1]"))
+def strict_stream(serving: Any, reply: str) -> tuple[list[str], Any]:
+    """The pieces of a strict stream with this model's reply, and the last chunk."""
+    client, kb_id, _ = serving(FakeChatModel(reply))
     asked = {"model": f"{kb_id}:strict", "messages": user(INSIDE), "extra_body": {"kb_doubt_evidence": 1.0}}
     chunks = list(client.chat.completions.create(**asked, stream=True))
-    text = "".join(chunk.choices[0].delta.content or "" for chunk in chunks)
-    assert text == f"La empresa regala un yate. [1]\n\n{no_evidence('es')}"
-    assert chunks[-1].answer == no_evidence("es")
+    return [piece for chunk in chunks if (piece := chunk.choices[0].delta.content)], chunks[-1]
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "La empresa regala un yate. [1]",
+        "La empresa regala un yate [1]. También un avión [1]. Y una isla.",
+        "Un yate 23\n\nUn avión\n\nUna isla",
+    ],
+)
+def test_a_strict_stream_never_shows_words_of_which_nothing_is_supported(serving, reply: str) -> None:  # type: ignore[no-untyped-def]
+    pieces, last = strict_stream(serving, reply)
+    assert pieces == [no_evidence("es")]
+    assert (last.answer, last.why, last.from_kb) == (no_evidence("es"), "unsupported", False)
+
+
+def test_a_strict_stream_begins_with_its_first_supported_sentence(serving) -> None:  # type: ignore[no-untyped-def]
+    pieces, last = strict_stream(serving, f"La empresa regala un yate [1]. {WORDS} [1] Y un avión, dos islas y el mar.")
+    assert pieces[0].startswith(f"La empresa regala un yate [1]. {WORDS} [1]")
+    assert len(pieces) > 5
+    assert "".join(pieces) == last.answer
+    assert [each["supported"] for each in last.statements] == [False, True, False]
+
+
+def test_a_strict_stream_of_one_sentence_comes_whole(serving) -> None:  # type: ignore[no-untyped-def]
+    pieces, last = strict_stream(serving, f"{WORDS} [1]")
+    assert pieces == [f"{WORDS} [1]"] == [last.answer]
 
 
 def test_earlier_messages_are_the_history(serving) -> None:  # type: ignore[no-untyped-def]
@@ -189,10 +194,11 @@ def test_a_provider_that_fails_in_the_middle_is_told(serving) -> None:  # type: 
     client, kb_id, _ = serving(FailingChatModel(pieces=2))
     reply = client.chat.completions.create(model=f"{kb_id}:strict", messages=user(INSIDE))
     assert (reply.choices[0].message.content, reply.fell_back, reply.provider) == (f"{WORDS} [1]", True, "demo")
-    chunks = list(client.chat.completions.create(model=f"{kb_id}:strict", messages=user(INSIDE), stream=True))
-    text = "".join(chunk.choices[0].delta.content or "" for chunk in chunks)
-    assert text == f"Una respuesta \n\n{WORDS} [1]"
-    assert chunks[-1].answer == f"{WORDS} [1]"
+    for mode, before in (("strict", ""), ("general", "Una respuesta \n\n")):
+        chunks = list(client.chat.completions.create(model=f"{kb_id}:{mode}", messages=user(INSIDE), stream=True))
+        text = "".join(chunk.choices[0].delta.content or "" for chunk in chunks)
+        assert text == f"{before}{WORDS} [1]"
+        assert chunks[-1].answer == f"{WORDS} [1]"
 
 
 @pytest.mark.parametrize(
@@ -205,7 +211,7 @@ def test_a_provider_that_fails_in_the_middle_is_told(serving) -> None:  # type: 
         ({"messages": [{"role": "assistant", "content": "x"}]}, openai.BadRequestError, None),
         ({"messages": [{"role": "tool", "content": "x"}]}, openai.BadRequestError, None),
         ({"messages": [{"role": "user", "content": [{"type": "image_url"}]}]}, openai.BadRequestError, None),
-        ({"n": 2}, openai.BadRequestError, None),
+        ({"n": 2}, openai.BadRequestError, "unsupported_value"),
         ({"max_tokens": "muchos"}, openai.BadRequestError, None),
     ],
 )
@@ -246,12 +252,12 @@ def test_what_is_no_request_at_all(serving) -> None:  # type: ignore[no-untyped-
 def test_a_client_that_leaves_stops_the_model(serving) -> None:  # type: ignore[no-untyped-def]
     model = SlowChatModel("palabra " * 500, 0.02)
     client, kb_id, _ = serving(model)
-    stream = client.chat.completions.create(model=f"{kb_id}:strict", messages=user(INSIDE), stream=True)
+    stream = client.chat.completions.create(model=f"{kb_id}:general", messages=user(INSIDE), stream=True)
     for chunk in stream:
         if chunk.choices[0].delta.content:
             break
     stream.close()
-    assert model.streams[0].closed.wait(10)
+    assert model.streams[0].closed.wait(2), "the whole reply takes 10 s"
 
 
 def test_twenty_sessions_at_once_get_twenty_right_answers(settings: Settings) -> None:

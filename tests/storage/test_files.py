@@ -46,7 +46,7 @@ def test_a_file_is_written_with_its_line_ends_and_leaves_nothing_beside_it(tmp_p
 
 def test_half_a_character_does_not_keep_json_from_being_written(tmp_path: Path) -> None:
     write_json(tmp_path / "a.json", {"text": "x\ud800ñ"}, indent=None)
-    assert (tmp_path / "a.json").read_text("utf-8") == '{"text": "x?ñ"}'
+    assert (tmp_path / "a.json").read_text("utf-8") == '{"text": "x\ufffdñ"}'
 
 
 def test_an_error_while_writing_leaves_the_old_file_alone(tmp_path: Path) -> None:

@@ -32,7 +32,7 @@ def test_damaged_lines_are_counted_and_blank_ones_are_not(tmp_path: Path) -> Non
 
 def test_half_a_character_does_not_keep_a_line_from_being_written(tmp_path: Path) -> None:
     append_lines(tmp_path / "a.jsonl", [{"text": "x\ud800"}])
-    assert read_lines(tmp_path / "a.jsonl") == ([{"text": "x?"}], 0)
+    assert read_lines(tmp_path / "a.jsonl") == ([{"text": "x\ufffd"}], 0)
 
 
 def test_threads_that_append_long_lines_at_once_tear_none(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from chatbot_mvp.llm.registry import PROVIDERS
 from chatbot_mvp.retrieval.strategies import STRATEGIES
 from chatbot_mvp.runs.causes import Cause
 from chatbot_mvp.runs.known_metrics import METRICS
-from streamlit_app.shared.i18n import LANGUAGE_NAMES, catalogue
+from streamlit_app.shared.i18n import LANGUAGE_NAMES, catalogue, t
 
 ROOT = Path(__file__).resolve().parents[2] / "streamlit_app"
 
@@ -24,13 +24,13 @@ def placeholders(text: str) -> set[str]:
 
 
 def used_keys() -> tuple[set[str], set[str]]:
-    """(keys written out in a call of t, prefixes of those that are put together)."""
+    """(keys written out in a call of t or bare, prefixes of those that are put together)."""
     literal, prefixes = set(), set()
     for path in ROOT.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "word":
                 prefixes.add(f"{ast.literal_eval(node.args[0])}.")
-            if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "t" and node.args:
+            if isinstance(node, ast.Call) and getattr(node.func, "id", "") in ("t", "bare") and node.args:
                 key = node.args[0]
                 if isinstance(key, ast.Constant):
                     literal.add(key.value)
@@ -99,3 +99,22 @@ def test_no_text_for_people_stands_in_the_pages() -> None:
         for node in ast.walk(tree):
             if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value not in docstrings:
                 assert not prose.search(node.value), f"{path.name}: {node.value!r}"
+
+
+@pytest.mark.parametrize("language", ["es", "en"])
+def test_placeholders_are_plain_names(language: str) -> None:
+    """A conversion such as ``!r`` would escape the characters that escape Markdown in a value."""
+    changed = {key: text for key, text in catalogue(language).items() if re.search(r"\{\w*[!:.\[]", text)}
+    assert changed == {}
+
+
+@pytest.mark.parametrize("language", ["es", "en"])
+def test_no_text_lets_the_markdown_of_a_value_live(language: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("streamlit_app.shared.i18n.current_language", lambda: language)
+    foreign = "![x](http://c.example/a)"
+    for key, text in catalogue(language).items():
+        names = re.findall(r"\{(\w+)\}", text)
+        if names:
+            shown = t(key, **dict.fromkeys(names, foreign))
+            assert "![" not in re.sub(r"\\.", "", shown), key
+            assert not re.search(r"`\{\w+\}`", text), f"{key}: a value between backticks would show its escapes"

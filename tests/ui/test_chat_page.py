@@ -16,7 +16,7 @@ from chatbot_mvp.app import App
 from chatbot_mvp.llm.base import ChatModel
 from chatbot_mvp.llm.demo import DemoModel
 from chatbot_mvp.settings.model import load_settings
-from streamlit_app.chat.answers import marked, safe_markdown
+from streamlit_app.chat.answers import marked
 from streamlit_app.shared import state
 from streamlit_app.shared.state import get_app
 from tests.fakes import FailingChatModel, FakeChatModel, FakeEmbedder, FakeLanguageModel, fake_app
@@ -190,13 +190,6 @@ def test_twenty_sessions_at_once_each_see_their_own(start: Start) -> None:
     with ThreadPoolExecutor(20) as pool:
         found = list(pool.map(session, range(20)))
     assert found == [[f"¿Cuántos días de vacaciones hay? ({n})", "¿Y cómo se piden?"] for n in range(20)]
-
-
-def test_a_models_words_fetch_nothing_and_are_no_formula() -> None:
-    """A picture in an answer would tell another server that it was read, and what its address holds."""
-    assert safe_markdown("![x](http://example.invalid/?q=secreto) $a$") == (
-        "!\\[x](http://example.invalid/?q=secreto) \\$a\\$"
-    )
 
 
 def test_a_marked_list_item_stays_a_list_item(start: Start) -> None:

@@ -170,7 +170,7 @@ def test_a_provider_is_chosen_in_admin_and_kept(data_dir: Path, no_keys: None, m
     assert not admin.exception
     assert "**groq** · :green-badge[elegido]" in texts(admin)
     saved = json.loads((data_dir / "app_settings.json").read_text("utf-8"))
-    assert saved == {"provider": "groq"}
+    assert saved == {"format_version": 1, "provider": "groq"}
     get_app.clear()
     assert get_app().settings.provider == "groq"
     assert "gsk-very-secret" not in texts(admin) + texts(open_page("home"))

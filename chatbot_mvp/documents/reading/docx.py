@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import io
 import zipfile
+import zlib
 from typing import TYPE_CHECKING
 
 from chatbot_mvp.documents.reading.extracted import Extracted
 from chatbot_mvp.documents.reading.html import missing, soup_to_text
+from chatbot_mvp.documents.reading.structure import check_word
 from chatbot_mvp.errors import UploadDamaged, UploadExpands
 
 if TYPE_CHECKING:
@@ -37,8 +39,9 @@ def read_docx(name: str, content: bytes) -> Extracted:
         MissingPackage: mammoth or beautifulsoup4 is not installed.
         UploadDamaged: the file is not a readable zip archive.
         UploadExpands: the unpacked parts would be too large; nothing was unpacked.
+        UploadTooDeep, UploadTooManyRows, UploadTooManyElements: it is not a document that people write.
     """
-    _check_size(name, content)
+    _check(name, content)
     try:
         import mammoth
         from bs4 import BeautifulSoup
@@ -57,12 +60,21 @@ def read_docx(name: str, content: bytes) -> Extracted:
     return Extracted(soup_to_text(soup))
 
 
-def _check_size(name: str, content: bytes) -> None:
+def _check(name: str, content: bytes) -> None:
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             parts = archive.infolist()
-    except (zipfile.BadZipFile, ValueError, OSError, EOFError) as error:
+            _require_small(name, parts)
+            check_word(name, [archive.read(part) for part in parts if part.filename.lower().endswith(".xml")])
+    except (zipfile.BadZipFile, zlib.error, ValueError, OSError, EOFError, NotImplementedError, RuntimeError) as error:
         raise UploadDamaged(name=name, kind=".docx", reason=str(error)) from error
+
+
+def _require_small(name: str, parts: list[zipfile.ZipInfo]) -> None:
+    """
+    Raises:
+        UploadExpands
+    """
     read = [part for part in parts if part.filename.lower().endswith((".xml", ".rels"))]
     steep = any(part.file_size > MAX_RATIO * max(1, part.compress_size) for part in read if part.file_size > 1_000_000)
     if len(parts) > MAX_PARTS or sum(part.file_size for part in read) > MAX_UNPACKED_MB * 1_000_000 or steep:
@@ -71,7 +83,7 @@ def _check_size(name: str, content: bytes) -> None:
 
 def _place_notes(soup: BeautifulSoup) -> None:
     """Replace each reference to a footnote or endnote by the note's text in parentheses."""
-    notes = {}
+    notes: dict[str, str] = {}
     for item in soup.find_all("li", id=lambda value: bool(value) and value.startswith(("footnote-", "endnote-"))):
         for back in item.find_all("a", href=lambda value: bool(value) and "note-ref-" in value):
             back.decompose()
@@ -79,7 +91,7 @@ def _place_notes(soup: BeautifulSoup) -> None:
         item.decompose()
     for link in soup.find_all("a", href=lambda value: value in notes):
         place = link.parent if link.parent is not None and link.parent.name == "sup" else link
-        text = notes[str(link["href"])]
+        text = notes.pop(str(link["href"]), "")  # once: many references to a long note would multiply it
         place.replace_with(f" ({text})" if text else "")
 
 

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from chatbot_mvp.documents.reading.extracted import Extracted, clean_text
+from chatbot_mvp.documents.reading.structure import check_html
 from chatbot_mvp.errors import MissingPackage
 
 if TYPE_CHECKING:
@@ -16,34 +17,32 @@ _DROPPED = (
     "input select textarea nav aside footer menu dialog link meta base head"
 ).split()
 _DROPPED_ROLES = ("navigation", "banner", "contentinfo", "search", "menu", "dialog")
+_FOOTNOTE = re.compile(r"\[\w{1,4}\]")
+_LONG_BLANK = re.compile(r"[\t \r\n]{50,}")
+_MAX_COLUMN_NAME = 200
 _HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
 
 
-def read_html(content: bytes) -> Extracted:
+def read_html(name: str, content: bytes) -> Extracted:
     """Read the text of an HTML page, or of its ``main`` or only ``article`` element if it has one.
 
     Raises:
         MissingPackage: beautifulsoup4, lxml or markdownify is not installed.
-        RecursionError: tags are nested thousands deep.
+        UploadTooManyElements, UploadTooDeep: the page is not one that people write.
     """
-    return Extracted(html_to_text(content))
+    return Extracted(html_to_text(name, content))
 
 
-def html_to_text(content: bytes | str) -> str:
-    """Convert a page to Markdown text as ``read_html`` describes.
-
-    Raises:
-        MissingPackage: beautifulsoup4, lxml or markdownify is not installed.
-        RecursionError: tags are nested thousands deep.
-    """
+def html_to_text(name: str, content: bytes | str) -> str:
+    """Convert a page to Markdown text as ``read_html`` describes."""
     try:
         from bs4 import BeautifulSoup, FeatureNotFound
-        from bs4.dammit import UnicodeDammit
     except ImportError as error:
         raise missing("beautifulsoup4") from error
     try:
         # lxml knows which end tags are optional, and for HTML it loads neither DTDs nor external entities.
-        markup = content if isinstance(content, str) else UnicodeDammit(content, is_html=True).unicode_markup or ""
+        markup = content if isinstance(content, str) else _decoded(content)
+        check_html(name, markup)
         soup = BeautifulSoup(markup, "lxml")
     except FeatureNotFound as error:
         raise missing("lxml") from error
@@ -52,11 +51,13 @@ def html_to_text(content: bytes | str) -> str:
         element.decompose()
     for element in soup.select("[hidden], [aria-hidden=true], " + ", ".join(f"[role={r}]" for r in _DROPPED_ROLES)):
         element.decompose()
+    with_heading = {id(parent) for heading in soup.find_all(_HEADINGS) for parent in heading.parents}
     for element in soup.find_all("header"):
-        if not element.find(_HEADINGS):  # a page banner; the header of an article contains a heading
+        if id(element) not in with_heading:  # a page banner; the header of an article contains a heading
             element.decompose()
-    for mark in soup.find_all("sup", string=re.compile(r"^\s*\[\w{1,4}\]\s*$")):
-        mark.decompose()  # "[1]" would look like a citation in the app's answers
+    for mark in soup.find_all("sup"):
+        if mark.string and _FOOTNOTE.fullmatch(mark.string.strip()):
+            mark.decompose()  # "[1]" would look like a citation in the app's answers
     articles = soup.find_all("article")
     body = soup.find("main") or (articles[0] if len(articles) == 1 else None)
     root = body if body is not None and body.get_text(strip=True) else soup
@@ -66,19 +67,44 @@ def html_to_text(content: bytes | str) -> str:
     return text
 
 
+def _decoded(content: bytes) -> str:
+    from bs4.dammit import EncodingDetector, UnicodeDammit
+
+    # Look for the declaration at the beginning only: the search takes quadratic time.
+    declared = EncodingDetector.find_declared_encoding(content[:4_096], is_html=True, search_entire_document=True)
+    return UnicodeDammit(content, user_encodings=[declared or "utf-8", "utf-8"]).unicode_markup or ""
+
+
 def soup_to_text(root: BeautifulSoup | Tag) -> str:
     """Convert an element to Markdown without emphasis, links, images and escapes."""
     try:
         from markdownify import MarkdownConverter
     except ImportError as error:
         raise missing("markdownify") from error
+    for text in root.find_all(string=_LONG_BLANK):
+        # The converter's own expressions take quadratic time in the length of a run of blanks.
+        text.replace_with(_LONG_BLANK.sub(lambda run: "\n" if "\n" in run.group() else " ", text))
+    inner = root.find_all(["table", *_HEADINGS])
+    layout = {id(parent) for element in inner for parent in element.parents if parent.name == "table"}
+    numbers: dict[int, int] = {}
+    for ordered in root.find_all("ol"):
+        start = str(ordered.get("start", ""))
+        first = int(start) if start.isdecimal() and len(start) < 10 else 1
+        numbers |= {id(item): row for row, item in enumerate(ordered.find_all("li", recursive=False), first)}
 
     class Converter(MarkdownConverter):
-        def convert_table(self, el: Tag, text: str, parent_tags: set[str]) -> str:
+        def process_tag(self, node: Tag, parent_tags: set[str] | None = None) -> str:
             """Write a data table as a list; write a layout table or a nested table as the plain text of its cells."""
-            if "table" in parent_tags or el.find(["table", *_HEADINGS]) or el.get("role") == "presentation":
-                return f"\n\n{text}\n\n"
-            return f"\n\n{table_rows(el)}\n\n"
+            inside = parent_tags or set()
+            if node.name != "table":
+                return str(super().process_tag(node, parent_tags))  # type: ignore[misc]
+            if "table" in inside or id(node) in layout or node.get("role") == "presentation":
+                cells = super().process_tag(node, parent_tags)  # type: ignore[misc]
+                return f"\n\n{cells}\n\n"
+            return f"\n\n{table_rows(node)}\n\n"
+
+        def convert_table(self, el: Tag, text: str, parent_tags: set[str]) -> str:
+            return text
 
         def convert_tr(self, el: Tag, text: str, parent_tags: set[str]) -> str:
             return f"\n\n{text}\n\n"
@@ -87,6 +113,22 @@ def soup_to_text(root: BeautifulSoup | Tag) -> str:
             return f"\n\n{text}\n\n"
 
         convert_th = convert_td
+
+        def convert_li(self, el: Tag, text: str, parent_tags: set[str]) -> str:
+            """Write an item with its mark or number; the library counts all previous items for each."""
+            text = text.strip()
+            if not text:
+                return "\n"
+            mark = f"{numbers[id(el)]}. " if id(el) in numbers else "- "
+            return mark + text.replace("\n", "\n" + " " * len(mark)) + "\n"
+
+        def convert_pre(self, el: Tag, text: str, parent_tags: set[str]) -> str:
+            """Write a code block without blank lines around it; the library takes quadratic time for that."""
+            if not text:
+                return ""
+            body = text.rstrip(" \n")
+            first = body.rfind("\n", 0, len(body) - len(body.lstrip(" \n"))) + 1
+            return f"\n\n```\n{body[first:]}\n```\n\n"
 
         def convert_hr(self, el: Any, text: str, parent_tags: Any) -> str:
             return "\n\n"
@@ -118,7 +160,9 @@ def table_rows(table: Tag) -> str:
     lines = [clean_text(caption.get_text(" ")), ""] if caption else []
     names: list[str] = []
     for index, (cells, heads) in enumerate(rows):
-        if index == 0 and len(rows) > 1 and len(cells) > 1 and (heads or (len(cells) > 2 and all(cells))):
+        named = heads or (len(cells) > 2 and all(cells))
+        # Each row repeats the names: long ones would multiply the text.
+        if index == 0 and len(rows) > 1 and len(cells) > 1 and named and max(map(len, cells)) <= _MAX_COLUMN_NAME:
             names = cells
         elif len(names) == len(cells):
             lines.append("- " + "; ".join(f"{n}: {c}" if n else c for n, c in zip(names, cells, strict=True) if c))

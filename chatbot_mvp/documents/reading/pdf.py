@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import math
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from chatbot_mvp.documents.reading.extracted import MAX_TEXT_CHARS, Extracted, clean_line
@@ -19,8 +20,13 @@ _MAX_OUTLINE = 5_000
 _MAX_DEPTH = 6
 
 
-def read_pdf(name: str, content: bytes, max_pages: int) -> Extracted:
+def read_pdf(
+    name: str, content: bytes, max_pages: int, on_page: Callable[[int], None] = lambda pages: None
+) -> Extracted:
     """Read the text of a PDF of at most ``max_pages`` pages.
+
+    Args:
+        on_page: called with the number of pages read after each page.
 
     Raises:
         MissingPackage: pypdf is not installed, or cryptography for an encrypted file.
@@ -47,6 +53,7 @@ def read_pdf(name: str, content: bytes, max_pages: int) -> Extracted:
             chars += sum(len(line.text) for line in pages[-1])
             if chars > MAX_TEXT_CHARS:
                 raise UploadExpands(name=name, limit_mb=MAX_TEXT_CHARS // 1_000_000)
+            on_page(len(pages))
         outline = _outline(reader)
     except DependencyError as error:
         raise MissingPackage(

@@ -27,6 +27,8 @@ _HEADING_SCALE = 1.12
 """Minimum font size of a heading, relative to the body text."""
 _MAX_HEADING = 120
 """Maximum length of a heading in characters."""
+_COMPARED = 500
+"""Characters of a line that are compared with other lines and with titles."""
 _PROSE = 40
 """Lines with more characters belong to paragraphs."""
 _MAX_LEVELS = 4
@@ -108,7 +110,7 @@ def _without_running_heads(pages: Sequence[Sequence[Line]]) -> list[list[Line]]:
     """Remove page numbers, and lines at the top or bottom that recur at the same height (numbers may differ)."""
 
     def key(line: Line) -> tuple[str, int]:
-        return re.sub(r"\d+|\b[ivxlc]+\b", "#", fold(line.text)), round(line.y / 3)
+        return re.sub(r"\d+|\b[ivxlc]+\b", "#", fold(line.text[:_COMPARED])), round(line.y / 3)
 
     seen = Counter(found for page in pages for found in {key(line) for line in page})
     often = max(_RUNNING_PAGES, _RUNNING_SHARE * sum(bool(page) for page in pages))
@@ -183,7 +185,7 @@ def _like_a_heading(text: str) -> bool:
 
 def _plain(text: str) -> str:
     """Normalise a title for comparison: letters and digits only, without a leading number."""
-    return re.sub(r"[\W_]+", " ", re.sub(r"^[\dIVXivx]+(?:\.\d+)*[.)]?\s+", "", fold(text))).strip()
+    return re.sub(r"[\W_]+", " ", re.sub(r"^[\dIVXivx]+(?:\.\d+)*[.)]?\s+", "", fold(text[:_COMPARED]))).strip()
 
 
 def _usual_gap(page: Sequence[Line]) -> float:

@@ -11,7 +11,9 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import math
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -23,11 +25,18 @@ from typing import Any
 
 from chatbot_mvp.documents.reading.extracted import MAX_TEXT_CHARS, Extracted
 from chatbot_mvp.errors import ChatbotError, UploadDamaged, UploadExpands, UploadTooSlow, all_errors
+from chatbot_mvp.storage.json_object import parse_json
 
 READ_SECONDS = 120
 """Time limit for one file."""
-MEMORY_MB = 2_000
-"""Limit of the process' address space, on systems that support it."""
+CPU_SECONDS = 15
+"""Limit of the processor's time for a file and for the first page of a PDF."""
+CPU_SECONDS_PER_PAGE = 0.5
+"""What each page of a PDF adds to it, so that one hostile page cannot take the time of a whole book."""
+MEMORY_MB = 500
+"""Limit of the process' own memory, on systems that support it."""
+ADDRESSES_MB = 2_000
+"""Limit of its address space, which libraries take a part of without using it."""
 
 _POLL_S = 0.2
 _ROOT = Path(__file__).resolve().parents[3]
@@ -84,8 +93,10 @@ def read_apart(
 
 def _answer(kind: str, name: str, output: bytes, code: int) -> Extracted:
     try:
-        answer = json.loads(output)
+        answer = parse_json(output)
     except ValueError as error:
+        if code in (-signal.SIGXCPU, -signal.SIGKILL):
+            raise UploadTooSlow(name=name, seconds=CPU_SECONDS) from error
         raise UploadDamaged(name=name, kind=kind, reason=f"its reader ended with {code}") from error
     if "code" in answer:
         raise next(cls for cls in all_errors() if cls.code == answer["code"])(**answer["params"])
@@ -103,13 +114,15 @@ def _read(kind: str, name: str, content: bytes, max_pages: int) -> Extracted:
 
     try:
         if kind == ".pdf":
-            found = pdf.read_pdf(name, content, max_pages)
+            found = pdf.read_pdf(name, content, max_pages, _allow_pages)
         elif kind == ".docx":
             found = docx.read_docx(name, content)
         else:
-            found = html.read_html(content)
+            found = html.read_html(name, content)
     except ChatbotError:
         raise
+    except _OutOfTimeError as error:
+        raise UploadTooSlow(name=name, seconds=math.ceil(time.process_time())) from error
     except MemoryError as error:
         raise UploadExpands(name=name, limit_mb=MEMORY_MB) from error
     except Exception as error:
@@ -120,14 +133,36 @@ def _read(kind: str, name: str, content: bytes, max_pages: int) -> Extracted:
     return found
 
 
-def _lock_up() -> None:
+class _OutOfTimeError(BaseException):
+    """Not an Exception, because readers catch those of damaged pages and go on."""
+
+
+def _out_of_time(*_: object) -> None:
+    raise _OutOfTimeError
+
+
+def _allow_pages(pages: int) -> None:
+    """Let the reading take the time that a document of which ``pages`` pages are read may need."""
+    with contextlib.suppress(ImportError, OSError, ValueError):
+        import resource
+
+        seconds = min(READ_SECONDS, CPU_SECONDS + round(CPU_SECONDS_PER_PAGE * pages))
+        resource.setrlimit(resource.RLIMIT_CPU, (seconds, resource.getrlimit(resource.RLIMIT_CPU)[1]))
+
+
+def _lock_up(kind: str = ".pdf") -> None:
     """Restrict this process for good: it can only read the files of its libraries."""
     # On systems without these limits, the parent process still enforces the time limit.
     with contextlib.suppress(ImportError, OSError, ValueError):
         import resource
 
-        resource.setrlimit(resource.RLIMIT_AS, (MEMORY_MB * 1_000_000, MEMORY_MB * 1_000_000))
-        resource.setrlimit(resource.RLIMIT_CPU, (READ_SECONDS, READ_SECONDS + 5))
+        resource.setrlimit(resource.RLIMIT_AS, (ADDRESSES_MB * 1_000_000, ADDRESSES_MB * 1_000_000))
+        resource.setrlimit(resource.RLIMIT_DATA, (MEMORY_MB * 1_000_000, MEMORY_MB * 1_000_000))
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        signal.signal(signal.SIGXCPU, _out_of_time)
+        # A signal comes at the first limit. Code that does not return to Python is ended at the second one.
+        last = READ_SECONDS if kind == ".pdf" else CPU_SECONDS
+        resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, last + 5))
     readable = [str(Path(entry).resolve()) + os.sep for entry in sys.path if entry and Path(entry).resolve() != _ROOT]
     readable.append(str(_ROOT / "chatbot_mvp") + os.sep)
 
@@ -147,7 +182,7 @@ def main() -> None:
     kind, max_pages, name = sys.argv[1], int(sys.argv[2]), sys.argv[3]
     content = sys.stdin.buffer.read()
     sys.setrecursionlimit(20_000)
-    _lock_up()
+    _lock_up(kind)
     try:
         answer: dict[str, Any] = asdict(_read(kind, name, content, max_pages))
     except ChatbotError as error:

@@ -7,7 +7,6 @@ weights, and a folder that is incomplete or damaged is made again.
 from __future__ import annotations
 
 import hashlib
-import json
 import logging
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ from filelock import FileLock
 from chatbot_mvp.embedding.e5.weights import E5File
 from chatbot_mvp.errors import CacheUnusable
 from chatbot_mvp.storage.files import replaced_folder, write_json
+from chatbot_mvp.storage.json_object import parse_json
 
 _VERSION = 1
 """Part of the folder's name. Raise it when the same weights are converted in another way."""
@@ -53,7 +53,7 @@ def converted_model(source: Path, models_dir: Path) -> Path:
 
 def _is_complete(folder: Path) -> bool:
     try:
-        expected = json.loads((folder / _MANIFEST).read_text("utf-8"))
+        expected = parse_json((folder / _MANIFEST).read_bytes())
         return all(_sha256(folder / name) == sha for name, sha in expected.items())
     except (OSError, ValueError, AttributeError):
         return False

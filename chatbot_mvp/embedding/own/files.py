@@ -12,6 +12,7 @@ from typing import Literal
 from chatbot_mvp.embedding.own.options import OPTIONS_FILE, Options
 from chatbot_mvp.errors import EmbedderFileMissing
 from chatbot_mvp.settings.model import CT2_PREFIX, ONNX_PREFIX
+from chatbot_mvp.storage.json_object import parse_json
 
 _GRAPHS = ("model.onnx", "onnx/model.onnx")
 _TOKENIZER = "tokenizer.json"
@@ -94,5 +95,5 @@ def ct2_vocabulary_size(folder: Path) -> int:
     """
     as_json, as_text = (folder / name for name in _CT2_VOCABULARIES)
     if as_json.is_file():
-        return len(json.loads(as_json.read_text("utf-8")))
+        return len(parse_json(as_json.read_bytes()))
     return len(as_text.read_text("utf-8").removesuffix("\n").split("\n"))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from chatbot_mvp.embedding.transformer import Pooling
 from chatbot_mvp.errors import EmbedderFileUnreadable, EmbedderOptionInvalid
+from chatbot_mvp.storage.json_object import parse_json
 
 OPTIONS_FILE = "embedding.toml"
 LEAST_TOKENS = 8
@@ -74,7 +74,7 @@ def stated_max_tokens(folder: Path, truncation: dict[str, Any] | None) -> int:
     """
     for name, key in _STATED_IN:
         try:
-            config = json.loads((folder / name).read_text("utf-8"))
+            config = parse_json((folder / name).read_bytes())
         except (OSError, ValueError):
             continue
         found = config.get(key) if isinstance(config, dict) else None

@@ -51,6 +51,8 @@ class RunCorpus:
     """Kind of the runs over this corpus."""
     batch: ClassVar[int] = 32
     """Number of queries searched together between two fsyncs, which is the most that a crash can lose."""
+    judged_only: ClassVar[bool] = True
+    """True to measure only the queries with a judgement."""
     keeps_context: ClassVar[bool] = False
     """True to record the context of every query, even in a run without reranker and answers."""
 
@@ -58,9 +60,9 @@ class RunCorpus:
         """Return the part that a run with ``settings`` measures, and how it was sampled.
 
         Raises:
-            InvalidSetting
+            InvalidSetting, NothingToScore
         """
-        cut = sample(self.dataset, settings)
+        cut = sample(self.dataset, settings, self.judged_only)
         return replace(self, dataset=cut.dataset), cut
 
     def language(self, settings: Settings) -> str:

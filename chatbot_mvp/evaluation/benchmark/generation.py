@@ -14,7 +14,7 @@ from chatbot_mvp.chat.prompting import numbered_passages
 from chatbot_mvp.datasets import Query
 from chatbot_mvp.llm.base import ChatOptions, ChatRequest, Grounding, Message
 from chatbot_mvp.metrics.answers.text import normalise
-from chatbot_mvp.prompting.fence import fence_name, from_data
+from chatbot_mvp.prompting.fence import as_data, fence_name, from_data
 from chatbot_mvp.prompting.loader import PromptFolder
 from chatbot_mvp.runs.payloads import GENERATE
 from chatbot_mvp.settings.model import Settings
@@ -24,7 +24,7 @@ PHASE = GENERATE
 
 PROMPTS = PromptFolder(Path(__file__).parent / "prompts")
 _THINKING = re.compile(r"<think>.*?(?:</think>|\Z)", re.S)
-_MARKS = re.compile(r"\s*\[\d{1,2}(?:\s*[,;]\s*\d{1,2})*\]")
+_MARKS = re.compile(r"(?<!\s)\s*+\[\d{1,2}(?:\s*[,;]\s*\d{1,2})*\]")
 _LABEL = re.compile(r"\A\W*(?:(?:the )?(?:final )?answer|(?:la )?respuesta(?: final)?)\s*(?:is|es)?\s*:\s*", re.I)
 _UNKNOWN = {
     "en": re.compile(
@@ -52,7 +52,7 @@ def generation_request(query: Query, passages: Sequence[Chunk], language: str, s
     system = texts["system_label" if query.answer_type == "label" else "system_extractive"]
     messages = (
         Message("system", system.format(fence=fence, abstention=texts["abstention"]).strip()),
-        Message("user", texts["user"].format(fence=fence, passages=data, question=query.text).strip()),
+        Message("user", texts["user"].format(fence=fence, passages=data, question=as_data(query.text)).strip()),
     )
     options = ChatOptions(temperature=settings.llm_temperature, max_tokens=settings.llm_max_tokens)
     return ChatRequest(messages, options, Grounding(query.text, tuple(passages), language))

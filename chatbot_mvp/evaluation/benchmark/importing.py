@@ -14,12 +14,12 @@ from pathlib import Path
 from chatbot_mvp import __version__
 from chatbot_mvp.datasets import Dataset
 from chatbot_mvp.datasets.sampling import sample
-from chatbot_mvp.errors import ImportNotWritten, RunExists
+from chatbot_mvp.errors import ImportNotWritten, NothingToImport, RunExists
 from chatbot_mvp.evaluation.benchmark.corpus import RunCorpus
 from chatbot_mvp.evaluation.benchmark.preparation import PreparedRun, run_ids
 from chatbot_mvp.evaluation.benchmark.retrieving import PHASE as RETRIEVE
 from chatbot_mvp.evaluation.benchmark.runner import RunParts, execute
-from chatbot_mvp.evaluation.benchmark.trec import TrecRun, known_ids
+from chatbot_mvp.evaluation.benchmark.trec import Ranking, known_ids
 from chatbot_mvp.runs.records import TREC, QueryRecord, RunFolder, RunManifest
 from chatbot_mvp.runs.result import RunResult
 from chatbot_mvp.settings.model import Settings
@@ -76,7 +76,7 @@ def keep_bundle(
 
 
 def import_trec(
-    trec: TrecRun,
+    trec: Ranking,
     name: str,
     reference: str,
     whole: Dataset,
@@ -87,19 +87,25 @@ def import_trec(
     """Score the rankings of another program in the same way as the rankings of a run.
 
     Args:
-        name: shown in place of a strategy; "" takes the tag of the file.
+        name: shown in place of a strategy; "" takes the tag of a TREC file, or the name of a JSON file.
         reference: identifies the data set, so that it can be loaded again.
         whole: the data set before sampling.
 
     Raises:
         TrecIdUnknown: the file has the id of a query or document that the data set does not have.
+        NothingToImport: it ranks documents only for queries that the run does not measure.
+        NothingToScore: the data set has no judgements.
         ImportNotWritten, RunStopped
     """
     settings = settings.with_changes(generation_enabled=False, reranker_enabled=False, mteb_dataset_name=reference)
     dataset = sample(whole, settings).dataset
     rankings = known_ids(trec, whole, dataset)
     asked = {query.query_id for query in dataset.queries}
-    label = re.sub(r"[^\w.-]+", "-", name or trec.tag).strip("-.") or TREC
+    if asked.isdisjoint(rankings):
+        split = f" of the split {dataset.split!r}" if dataset.split else ""
+        reason = f"none of its {len(rankings)} queries is among the {len(asked)} judged ones{split} that are measured"
+        raise NothingToImport(path=trec.path, reason=reason)
+    label = re.sub(r"[^\w.-]+", "-", name or trec.name).strip("-.") or TREC
     manifest = RunManifest(
         run_id=next(free for free in run_ids(dataset.name, label) if not (settings.results_dir / free).exists()),
         dataset=dataset.name,

@@ -43,13 +43,18 @@ class RunPlan:
     checked: bool
     """True if the files were read and checked; False before the download."""
     queries: int | None
-    """Number of queries in the run. This and the following three are None if unknown before the download."""
+    """Number of queries in the run; before the download, the most that it can be. This and the following three are None
+    if unknown before the download."""
     documents: int | None
     qrels: int | None
     gold: int | None
     """Number of distinct relevant documents of the queries."""
     dataset_queries: int | None
     """Number of queries in the whole data set."""
+    unjudged: int | None
+    """Number of queries of the data set that the run leaves out because they have no judgement in its split."""
+    split: str | None
+    """Split of the judgements; "" if the data set has no splits, None if unknown before the download."""
     dataset_documents: int | None
     sampling: dict[str, Any]
     """Name -> value of the settings that reduce the data set; empty if none does."""
@@ -105,6 +110,8 @@ def plan_run(found: Found, settings: Settings, cached_vectors: VectorCounter, lo
         qrels=None if _sampling(settings) else found.counts.qrels,
         gold=None,
         dataset_queries=found.counts.queries,
+        unjudged=None,
+        split=found.split or None,
         dataset_documents=found.counts.documents,
         sampling=_sampling(settings),
         strategy=strategy.name,
@@ -148,6 +155,8 @@ def _with_corpus(
         qrels=sum(len(dataset.qrels.get(query.query_id, {})) for query in dataset.queries),
         gold=cut.gold,
         dataset_queries=len(whole.dataset.queries),
+        unjudged=cut.unjudged,
+        split=dataset.split,
         dataset_documents=len(whole.dataset.documents),
         index_cached=indexed,
         vectors=vectors,

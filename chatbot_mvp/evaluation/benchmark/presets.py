@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,7 +10,9 @@ from typing import Any
 
 from chatbot_mvp.errors import UnknownChoice
 from chatbot_mvp.settings.fields import DEFAULT_JUDGE_METRICS
-from chatbot_mvp.storage.json_object import change_object, read_object
+from chatbot_mvp.storage.json_object import InvalidJson, change_object, read_object
+
+_log = logging.getLogger(__name__)
 
 RUN_PARAMETERS: Mapping[str, tuple[str, ...]] = {
     "data": (
@@ -70,8 +73,16 @@ class Presets:
         self._path = path
 
     def all(self) -> list[Preset]:
-        """Return the built-in presets, then the saved ones by name."""
-        saved = read_object(self._path)
+        """Return the built-in presets, then the saved ones by name. Of a damaged file, none is returned.
+
+        Raises:
+            FileOfLaterVersion
+        """
+        try:
+            saved = read_object(self._path)
+        except (InvalidJson, OSError) as error:
+            _log.warning("%s cannot be read, so no saved preset is listed: %s", self._path, error)
+            saved = {}
         own = [
             Preset(name, {key: value for key, value in changes.items() if key in _NAMES}, True)
             for name, changes in sorted(saved.items())
@@ -84,7 +95,7 @@ class Presets:
 
         Raises:
             UnknownChoice: a setting is not a parameter of a run, or the name is blank.
-            ChoiceNotKept
+            ChoiceNotKept, FileOfLaterVersion
         """
         name = " ".join(name.split())[:LONGEST_NAME]
         if not name:
@@ -98,6 +109,6 @@ class Presets:
         """Delete a saved preset. Has no effect if there is no saved preset with this name.
 
         Raises:
-            ChoiceNotKept
+            ChoiceNotKept, FileOfLaterVersion
         """
         change_object(self._path, lambda found: found.pop(name, None))

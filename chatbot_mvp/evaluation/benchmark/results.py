@@ -11,7 +11,7 @@ from chatbot_mvp.embedding.base import Embedder
 from chatbot_mvp.embedding.cache import VectorCache
 from chatbot_mvp.evaluation.benchmark import generation, judgement, retrieving
 from chatbot_mvp.evaluation.benchmark.preparation import PreparedRun
-from chatbot_mvp.metrics.answers.text import AnswerCase
+from chatbot_mvp.metrics.answers.text import OFFICIAL, RULES, AnswerCase
 from chatbot_mvp.metrics.registry import metrics_of
 from chatbot_mvp.retrieval.indexes.questions import QuestionCounts
 from chatbot_mvp.runs.causes import cause_of, outcome_of_row
@@ -127,6 +127,7 @@ def result_of(run: PreparedRun, journal: Journal, rows: Sequence[QueryRow]) -> R
         result_of_rows(run.manifest, rows, journal.damaged, _failures(journal)),
         rerank_failures=sum(bool(retrieved_of(retrieved[key]).rerank_error) for key in run.query_ids),
         abstentions=sum(row.abstained for row in rows) if run.settings.generation_enabled else None,
+        answer_rule=RULES.get(run.language, RULES[OFFICIAL]) if run.settings.generation_enabled else "",
         passage_questions=_passage_questions(run),
     )
     return run.corpus.completed(result, retrieved)

@@ -1,8 +1,15 @@
-"""Read a TREC run file with lines ``query Q0 document rank score tag``, as written by the export "trec" and others."""
+"""Read the ranking of another program: a TREC run file or ranx' JSON, each also packed with gzip.
+
+A line of a TREC run file is ``query Q0 document rank score tag``. ranx' JSON is ``{query: {document: score}}``, which
+BEIR and MTEB write as well.
+"""
 
 from __future__ import annotations
 
+import gzip
+import json
 import math
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,70 +17,103 @@ from urllib.parse import unquote
 
 from chatbot_mvp.datasets import Dataset
 from chatbot_mvp.errors import NothingToImport, TrecIdUnknown, TrecLineWrong
+from chatbot_mvp.metrics.ranking.ties import trec_order
 
 _MOST_BYTES = 512 * 2**20
 _COLUMNS = 6
 
 
 @dataclass(frozen=True)
-class TrecRun:
-    """The rankings in a TREC run file, with ids as in the file."""
+class Ranking:
+    """The rankings in a file of another program, with ids as in the file."""
 
     path: str
-    tag: str
-    """Tag of the first line."""
+    name: str
+    """Tag of the first line of a TREC run file, or the name of the file."""
     rankings: Mapping[str, Mapping[str, float]]
-    """query -> document -> score, best first. Ordered by score, as evaluators do; ties by rank."""
+    """query -> document -> score, best first, in the order of ``trec_order``."""
 
 
-def read_trec(path: Path) -> TrecRun:
-    """Read and check a TREC run file.
+def read_ranking(path: Path) -> Ranking:
+    """Read and check a TREC run file or ranx' JSON.
 
     Raises:
-        NothingToImport: the file is too large, not text, or empty.
-        TrecLineWrong: a line is invalid; the error gives its number.
+        NothingToImport: the file is too large, damaged or empty.
+        TrecLineWrong: a line of a TREC run file is invalid; the error gives its number.
     """
+    text = _text(path)
+    name = path.name.removesuffix(".gz")
+    if text.lstrip()[:1] in ("{", "["):
+        rankings, name = _ranx(path, text), Path(name).stem
+    else:
+        rankings, name = _trec(path, text)
+    if not any(rankings.values()):
+        raise NothingToImport(path=str(path), reason="it ranks nothing")
+    return Ranking(str(path), name, {query: trec_order(scores) for query, scores in rankings.items()})
+
+
+def _text(path: Path) -> str:
     try:
-        if path.stat().st_size > _MOST_BYTES:
-            raise NothingToImport(path=str(path), reason=f"it is larger than {_MOST_BYTES / 1e6:,.0f} MB")
-        text = path.read_text("utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
+        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
+            content = file.read(_MOST_BYTES + 1)
+        text = content.decode("utf-8-sig")
+    except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
         raise NothingToImport(path=str(path), reason=f"it cannot be read as text: {error}") from error
-    rows: dict[str, dict[str, tuple[float, int]]] = {}
+    if len(content) > _MOST_BYTES:
+        raise NothingToImport(path=str(path), reason=f"it is larger than {_MOST_BYTES / 1e6:,.0f} MB")
+    return text
+
+
+def _trec(path: Path, text: str) -> tuple[dict[str, dict[str, float]], str]:
+    """Return (query -> document -> score, tag of the first line)."""
+    rankings: dict[str, dict[str, float]] = {}
     tag = ""
     # Not splitlines, because an id may contain one of the rarer line separators.
     for number, line in enumerate(text.split("\n"), 1):
         columns = line.split()
         if not columns:
             continue
-        query, document, rank, score = _parsed(path, number, columns)
+        query, document, score = _parsed(path, number, columns)
         tag = tag or columns[5]
-        if document in rows.setdefault(query, {}):
+        if document in rankings.setdefault(query, {}):
             raise TrecLineWrong(path=str(path), line=number, reason=f"{query!r} has {document!r} a second time")
-        rows[query][document] = (score, rank)
-    if not rows:
+        rankings[query][document] = score
+    if not rankings:
         raise NothingToImport(path=str(path), reason="it has no line")
-    ordered = {
-        query: {doc: found[doc][0] for doc in sorted(found, key=lambda doc: (-found[doc][0], found[doc][1]))}
-        for query, found in rows.items()
-    }
-    return TrecRun(str(path), tag, ordered)
+    return rankings, tag
 
 
-def _parsed(path: Path, number: int, columns: list[str]) -> tuple[str, str, int, float]:
+def _ranx(path: Path, text: str) -> dict[str, dict[str, float]]:
+    """Return query -> document -> score."""
+    try:
+        values = json.loads(text)
+    except ValueError as error:
+        raise NothingToImport(path=str(path), reason=f"it begins as JSON and is not JSON ({error})") from error
+    if not isinstance(values, dict) or not all(isinstance(scores, dict) for scores in values.values()):
+        raise NothingToImport(path=str(path), reason="it is not a JSON object {query: {document: score}}")
+    for query, scores in values.items():
+        for doc, score in scores.items():
+            if not isinstance(score, int | float) or not math.isfinite(score):
+                reason = f"the score {score!r} of document {doc!r} for query {query!r} is no finite number"
+                raise NothingToImport(path=str(path), reason=reason)
+    return values
+
+
+def _parsed(path: Path, number: int, columns: list[str]) -> tuple[str, str, float]:
     if len(columns) != _COLUMNS:
         raise TrecLineWrong(path=str(path), line=number, reason=f"{len(columns)} columns in place of {_COLUMNS}")
     query, _, document, rank, score, _ = columns
     try:
-        parsed = int(rank), float(score)
+        int(rank)
+        parsed = float(score)
     except ValueError as error:
         raise TrecLineWrong(path=str(path), line=number, reason=f"{rank!r} or {score!r} is no number") from error
-    if not math.isfinite(parsed[1]):
+    if not math.isfinite(parsed):
         raise TrecLineWrong(path=str(path), line=number, reason=f"the score {score!r} is no finite number")
-    return query, document, *parsed
+    return query, document, parsed
 
 
-def known_ids(trec: TrecRun, whole: Dataset, cut: Dataset) -> dict[str, dict[str, float]]:
+def known_ids(trec: Ranking, whole: Dataset, cut: Dataset) -> dict[str, dict[str, float]]:
     """Return the rankings with the ids of the data set. Exports percent-encode white space in ids; decode it.
 
     Args:
@@ -92,7 +132,7 @@ def known_ids(trec: TrecRun, whole: Dataset, cut: Dataset) -> dict[str, dict[str
     }
 
 
-def _resolved(trec: TrecRun, kind: str, ids: Mapping[str, object], known: set[str], dataset: str) -> dict[str, str]:
+def _resolved(trec: Ranking, kind: str, ids: Mapping[str, object], known: set[str], dataset: str) -> dict[str, str]:
     resolved = {given: given if given in known else unquote(given) for given in ids}
     unknown = [given for given, own in resolved.items() if own not in known]
     if unknown:

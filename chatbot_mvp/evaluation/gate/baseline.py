@@ -13,7 +13,6 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from chatbot_mvp.errors import (
     BaselineContentDiffers,
-    BaselineNotWritten,
     BaselineQuestionsDiffer,
     BaselineUnreadable,
     NothingToGate,
@@ -21,7 +20,7 @@ from chatbot_mvp.errors import (
 from chatbot_mvp.evaluation.gate.scores import Measured
 from chatbot_mvp.runs.result import first_problem
 from chatbot_mvp.runs.rows import STORED
-from chatbot_mvp.storage.files import write_atomically
+from chatbot_mvp.storage.files import naming, write_atomically
 
 FORMAT_VERSION = 1
 _NAMED = 3  # ids of questions that an error names
@@ -63,7 +62,7 @@ def save_baseline(path: Path, baseline: Baseline) -> None:
     """Write a baseline; an existing file is replaced.
 
     Raises:
-        BaselineNotWritten
+        FileNotWritten
     """
     head = asdict(replace(baseline, measured=replace(baseline.measured, questions={}, texts={})))
     del head["measured"]["texts"]
@@ -73,10 +72,8 @@ def save_baseline(path: Path, baseline: Baseline) -> None:
     ]
     body = json.dumps(head, ensure_ascii=False, indent=1)
     text = body.replace('"questions": {}', '"questions": {\n' + ",\n".join(lines) + "\n  }", 1) + "\n"
-    try:
+    with naming(path):
         write_atomically(path, text.encode("utf-8", "replace"))
-    except OSError as error:
-        raise BaselineNotWritten(path=str(path), reason=error.strerror or str(error)) from error
 
 
 def read_baseline(path: Path) -> Baseline:

@@ -69,7 +69,7 @@ class Gate:
 
         Raises:
             UnknownChoice: a metric that is not scored.
-            BaselineNotWritten
+            FileNotWritten
         """
         for metric in metrics:
             if metric not in today.metrics:

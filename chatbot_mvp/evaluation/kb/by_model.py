@@ -198,7 +198,7 @@ class ModelProposer:
 def find_evidence(text: str, quoted: str) -> tuple[int, int] | None:
     """Return (start, end) of a quote in a text, ignoring white space and quotation mark style; None if not found."""
     words = quoted.strip().strip("\"'«»“”… ").split()
-    if len(" ".join(words)) < _SHORTEST_EVIDENCE:
+    if not _SHORTEST_EVIDENCE <= len(" ".join(words)) <= len(text):
         return None
     pattern = r"\s+".join(re.sub(r"[\"'«»“”‘’]", "[\"'«»“”‘’]", re.escape(word)) for word in words)
     found = re.search(pattern, text)

@@ -57,6 +57,7 @@ class KbCorpus(RunCorpus):
 
     kind: ClassVar[str] = KB
     batch: ClassVar[int] = 1  # each question has a time of its own, as in the chat
+    judged_only: ClassVar[bool] = False  # questions without an answer are measured by their decision
     keeps_context: ClassVar[bool] = True
 
     def language(self, settings: Settings) -> str:

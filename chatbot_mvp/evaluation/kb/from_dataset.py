@@ -1,4 +1,4 @@
-"""Keep a data set as a knowledge base, a file for each document, with its queries as a question set."""
+"""Keep a data set as a knowledge base, a file for each document, with its judged queries as a question set."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def kb_of_dataset(store: KbStore, dataset: Dataset, max_chars: int) -> tuple[KbR
     text = store.document(record.kb_id).text
     known = {document.doc_id: document for document in dataset.documents}
     questions = []
-    for query in dataset.queries:
+    for query in dataset.judged or dataset.queries:
         relevant = [doc_id for doc_id, grade in dataset.qrels.get(query.query_id, {}).items() if grade > 0]
         paragraph = known[relevant[0]].text.strip() if relevant else ""
         found = len(paragraph) <= LIMIT_CHARS and places_of(text, paragraph)

@@ -12,6 +12,7 @@ import numpy as np
 
 from chatbot_mvp.errors import DatasetFileMissing, DatasetFileUnreadable, EmptyDataset
 from chatbot_mvp.metrics.decisions import ANSWERABLE, UNANSWERABLE
+from chatbot_mvp.storage.json_object import parse_json
 
 KINDS = (ANSWERABLE, *UNANSWERABLE)
 
@@ -71,8 +72,7 @@ def parse_questions(name: str, content: bytes) -> list[KbQuestion]:
 
 def _question(path: str, number: int, line: str) -> KbQuestion:
     try:
-        # JSON can contain a lone surrogate, which cannot be written as UTF-8.
-        value = json.loads(json.dumps(json.loads(line), ensure_ascii=False).encode("utf-8", "replace"))
+        value = parse_json(line)
     except ValueError as error:
         raise DatasetFileUnreadable(path=path, reason=f"line {number} is no JSON: {error}") from error
     reason = ""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import threading
 from collections.abc import Mapping
@@ -15,6 +14,7 @@ from chatbot_mvp.evaluation.kb.questions import KbQuestion
 from chatbot_mvp.evaluation.kb.sets import question_of
 from chatbot_mvp.evaluation.kb.thresholds import Scores, figures_at
 from chatbot_mvp.runs.payloads import Span
+from chatbot_mvp.storage.json_object import parse_json
 
 _ID = re.compile(r"[0-9A-Za-z-]{4,64}")
 
@@ -137,7 +137,7 @@ class KbResultStore:
             with self._lock:
                 known = self._read.get(path)
             if known is None or known[0] != written:
-                known = (written, _result(json.loads(path.read_text("utf-8"))))
+                known = (written, _result(parse_json(path.read_bytes())))
                 with self._lock:
                     self._read[path] = known
         except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import logging
 import re
 import secrets
 from collections.abc import Mapping, Sequence
@@ -10,14 +10,17 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from chatbot_mvp.errors import QuestionSetNotFound
+from chatbot_mvp.errors import FileOfLaterVersion, QuestionSetChanged, QuestionSetNotFound
 from chatbot_mvp.evaluation.kb.questions import KINDS, KbQuestion, places_of
-from chatbot_mvp.storage.clock import sortable_stamp, utc_now
-from chatbot_mvp.storage.files import write_json
+from chatbot_mvp.storage.clock import sortable_stamp, utc_after
+from chatbot_mvp.storage.files import lock_beside, naming, write_json
+from chatbot_mvp.storage.json_object import VERSION, known_version, parse_json
 
 Origin = Literal["model", "rules", "person", "file", "chat"]
 """Source of a question: proposed by a model or by rules, written by a person, imported, or marked in the chat."""
 
+_log = logging.getLogger(__name__)
+_FORMAT = 1
 SET_ID = re.compile(r"[0-9A-Za-z-]{4,64}")
 
 
@@ -118,8 +121,8 @@ class QuestionSetStore:
         for set_id in self.ids(kb_id):
             try:
                 found.append(self.load(kb_id, set_id))
-            except QuestionSetNotFound:
-                continue
+            except (QuestionSetNotFound, FileOfLaterVersion) as error:
+                _log.warning("%s", error)
         return found
 
     def load(self, kb_id: str, set_id: str) -> QuestionSet:
@@ -127,11 +130,13 @@ class QuestionSetStore:
 
         Raises:
             QuestionSetNotFound: there is no such set, or its file is unreadable.
+            FileOfLaterVersion
         """
         if not SET_ID.fullmatch(set_id):
             raise QuestionSetNotFound(kb_id=kb_id, set_id=set_id)
         try:
-            read: dict[str, Any] = json.loads((self._folder(kb_id) / f"{set_id}.json").read_text("utf-8"))
+            path = self._folder(kb_id) / f"{set_id}.json"
+            read = known_version(parse_json(path.read_bytes()), path, _FORMAT)
             questions = tuple(_question(row) for row in read.pop("questions"))
             # The path decides the ids, so that a file copied to another knowledge base belongs to it.
             return QuestionSet(**{**read, "kb_id": kb_id, "set_id": set_id}, questions=questions)
@@ -139,12 +144,23 @@ class QuestionSetStore:
             raise QuestionSetNotFound(kb_id=kb_id, set_id=set_id) from error
 
     def save(self, questions: QuestionSet) -> QuestionSet:
-        """Write a set atomically and return it as saved. A set without an id gets a new one."""
+        """Write a set atomically and return it as saved. A set without an id gets a new one.
+
+        Raises:
+            QuestionSetChanged: the stored set is not the one that ``questions`` was made from; it stays.
+            FileNotWritten: the disk is full or not writable; the stored set stays.
+        """
         set_id = questions.set_id or f"{sortable_stamp()}-{secrets.token_hex(2)}"
-        saved = replace(questions, set_id=set_id, changed_at=utc_now())
-        folder = self._folder(saved.kb_id)
-        folder.mkdir(parents=True, exist_ok=True)
-        write_json(folder / f"{set_id}.json", asdict(saved), indent=1)
+        folder = self._folder(questions.kb_id)
+        path = folder / f"{set_id}.json"
+        with naming(path):
+            folder.mkdir(parents=True, exist_ok=True)
+            with lock_beside(path):
+                # Inside the lock: another process may have saved the set since this one read it.
+                if path.is_file() and self.load(questions.kb_id, set_id).changed_at != questions.changed_at:
+                    raise QuestionSetChanged(kb_id=questions.kb_id, name=questions.name)
+                saved = replace(questions, set_id=set_id, changed_at=utc_after(questions.changed_at))
+                write_json(path, {VERSION: _FORMAT, **asdict(saved)}, indent=1)
         return saved
 
     def delete(self, kb_id: str, set_id: str) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import csv
 import hashlib
-import io
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,6 +14,8 @@ from typing import Any
 
 from chatbot_mvp.errors import DatasetFileUnreadable, DuplicateId, EmptyDataset, MissingColumn
 from chatbot_mvp.judges.ragas import Row
+from chatbot_mvp.storage.csv_text import csv_text
+from chatbot_mvp.storage.json_object import parse_json
 
 SUFFIXES = (".jsonl", ".csv", ".parquet")
 
@@ -116,12 +117,9 @@ def to_json_lines(rows: Iterable[Mapping[str, Any]]) -> bytes:
 def to_csv(rows: Sequence[Mapping[str, Any]]) -> bytes:
     """Write the rows as CSV with a header. Lists become JSON arrays, None becomes an empty cell."""
     names = list(dict.fromkeys(name for row in rows for name in row))
-    text = io.StringIO(newline="")
-    writer = csv.DictWriter(text, fieldnames=names)
-    writer.writeheader()
-    for row in rows:
-        writer.writerow({name: _cell(value) for name, value in row.items()})
-    return text.getvalue().encode("utf-8", "replace")
+    return csv_text([{name: _cell(value) for name, value in row.items()} for row in rows], names).encode(
+        "utf-8", "replace"
+    )
 
 
 def _is_nan(value: Any) -> bool:
@@ -164,7 +162,7 @@ def _list(name: str, value: Any) -> list[Any]:
 def _array(text: str) -> Any:
     """Parse a JSON array, or a list as Python prints it, because pandas writes lists to CSV in that form."""
     try:
-        return json.loads(text)
+        return parse_json(text)
     except ValueError as error:
         try:
             return ast.literal_eval(text)
@@ -178,7 +176,7 @@ def _json_lines(path: Path, source: str) -> list[dict[str, Any]]:
         if not line.strip():
             continue
         try:
-            row = json.loads(line)
+            row = parse_json(line)
         except ValueError as error:
             raise DatasetFileUnreadable(path=source, reason=f"line {number}: {error}") from error
         if not isinstance(row, dict):

@@ -113,7 +113,7 @@ def _parsed(path: Path, content: bytes, replies: Mapping[str, type[BaseModel]]) 
     except ValidationError as error:
         reason = f"the reply of an example is not what is asked for: {error.errors()[0]['msg']}"
         raise PromptsUnreadable(path=str(path), reason=reason) from error
-    except (ValueError, TypeError, AttributeError) as error:
+    except (ValueError, TypeError, AttributeError, RecursionError) as error:
         raise PromptsUnreadable(path=str(path), reason=str(error)) from error
 
 

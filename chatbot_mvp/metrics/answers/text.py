@@ -1,23 +1,27 @@
-"""Normalise answers for comparison, as the official scripts of HotpotQA (hotpot_evaluate_v1.py) and SQuAD do."""
+"""Normalise answers for comparison, as the official script of the language does.
+
+English: hotpot_evaluate_v1.py of HotpotQA (Yang et al. 2018), whose rule is that of SQuAD. Spanish:
+mlqa_evaluation_v1.py of MLQA (Lewis et al. 2020), the rule under which Spanish MLQA and XQuAD are reported.
+"""
 
 from __future__ import annotations
 
 import re
 import string
+import unicodedata
 from dataclasses import dataclass
 
 ARTICLES = {
     "en": ("a", "an", "the"),
-    "es": ("el", "la", "los", "las", "un", "una", "unos", "unas", "lo"),
+    "es": ("un", "una", "unos", "unas", "el", "la", "los", "las"),
 }
 _ARTICLE = {language: re.compile(rf"\b(?:{'|'.join(words)})\b") for language, words in ARTICLES.items()}
-_PUNCTUATION = {
-    "en": str.maketrans("", "", string.punctuation),
-    "es": str.maketrans("", "", string.punctuation + "¿¡«»“”‘’…—–"),
-}
 
 OFFICIAL = "en"
-"""Language whose rules equal the official script's exactly: ASCII punctuation, English articles."""
+"""Language whose rule applies to all languages without a rule of their own."""
+
+RULES = {"en": "hotpot_evaluate_v1", "es": "mlqa_evaluation_v1"}
+"""Language -> official script whose rule exact match and F1 follow."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +52,17 @@ def normalise(text: str, language: str = OFFICIAL) -> str:
     An empty text gives "". Languages other than "es" are treated as "en".
     """
     known = language if language in ARTICLES else OFFICIAL
-    without = text.lower().translate(_PUNCTUATION[known])
+    without = _without_punctuation(text.lower(), known)
     return " ".join(_ARTICLE[known].sub(" ", without).split())
+
+
+def _without_punctuation(text: str, language: str) -> str:
+    """Delete ASCII punctuation, and in Spanish every character of the Unicode categories P as well."""
+    return "".join(
+        char
+        for char in text
+        if char not in string.punctuation and (language == OFFICIAL or not unicodedata.category(char).startswith("P"))
+    )
 
 
 _LABELS = {"yes": "yes", "sí": "yes", "no": "no"}
@@ -63,7 +76,7 @@ def first_label(text: str, alone: bool = False) -> str | None:
     Args:
         alone: accept the label only if it is the text's single word.
     """
-    words = text.lower().translate(_PUNCTUATION["es"]).split()
+    words = _without_punctuation(text.lower(), "es").split()
     if alone and len(words) != 1:
         return None
     if words[:1] == ["si"]:

@@ -23,7 +23,15 @@ _NESTED = 0.5
 _LOWER_CASE, _LOWER_CASE_USUAL = 0.6, 0.7
 """Factor for a mention in lower case; the second value if a bearer writes the name in lower case itself."""
 _MAX_WORDS = 12
-_PARENTHESIS = re.compile(r"\s*\([^)]*\)\s*$")
+
+
+def without_parenthesis(title: str) -> str:
+    """Return a title without the parenthesis at its end ("Turin (city)" becomes "Turin"), in linear time."""
+    stripped = title.rstrip()
+    if not stripped.endswith(")"):
+        return title
+    begin = stripped.find("(", stripped.rfind(")", 0, -1) + 1)
+    return title if begin < 0 else stripped[:begin].rstrip()
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +144,7 @@ def names_of(title: str, first_sentence: str, analyzer: Analyzer) -> dict[Name, 
         if sum(map(len, name)) >= 3 and (name not in found or found[name][0] > kind):
             found[name] = (kind, tuple(word.text.lower() for word in words))
 
-    plain = _PARENTHESIS.sub("", title)
+    plain = without_parenthesis(title)
     title_words = analyzer.words(plain)
     add(title_words, TITLE)
     add(analyzer.words(title), TITLE)

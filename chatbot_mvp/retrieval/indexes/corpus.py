@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import hashlib
+import logging
 import math
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -32,6 +33,8 @@ from chatbot_mvp.retrieval.indexes.vector_store import VectorStoreChoice
 from chatbot_mvp.retrieval.kb.vocabulary import KbIndex, build_bm25_index
 from chatbot_mvp.text import Analyzer
 from chatbot_mvp.types import Chunk, Progress, ProgressCallback, ignore_progress
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -190,16 +193,26 @@ def _index_words(
             replace(chunk, text=f"{asked}\n{chunk.text}") for chunk, asked in zip(sources, questions, strict=True)
         ]
     folder = _folder(cache_dir, sources, analyzer, owner)
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    lexical = LexicalIndex.open(folder, analyzer)
-    if lexical is None:
-        # If two processes build the same corpus, the second waits and then finds the index complete.
-        with FileLock(f"{folder}.lock"):
-            lexical = LexicalIndex.open(folder, analyzer) or LexicalIndex.build(sources, analyzer, folder, progress)
+    try:
+        lexical = _lexical(sources, analyzer, folder, progress)
+    except (OSError, ValueError) as error:  # Tantivy reports a full disk as ValueError
+        if not owner:
+            raise  # a run's index is too large for the memory
+        _log.warning("the index of %s is kept in memory, because %s cannot be written: %s", owner, folder, error)
+        lexical = LexicalIndex.build(sources, analyzer, None, progress)
     # Long documents have no graph: they are ranked by paragraphs, and their sections bear no names as documents do.
     linked = with_links and (kb is None or kb.is_corpus)
-    graph = _graph(sources, analyzer, folder, progress) if linked else None
+    graph = _graph(sources, analyzer, folder, progress, bool(owner)) if linked else None
     return CorpusIndex(chunks, lexical, None, graph, kb), texts
+
+
+def _lexical(sources: Sequence[Chunk], analyzer: Analyzer, folder: Path, progress: ProgressCallback) -> LexicalIndex:
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    if (lexical := LexicalIndex.open(folder, analyzer)) is not None:
+        return lexical
+    # If two processes build the same corpus, the second waits and then finds the index complete.
+    with FileLock(f"{folder}.lock"):
+        return LexicalIndex.open(folder, analyzer) or LexicalIndex.build(sources, analyzer, folder, progress)
 
 
 def forget_index(
@@ -255,16 +268,26 @@ def _contexts(chunks: Sequence[Chunk], indexed: Sequence[Chunk]) -> list[str]:
     return found if any(found) else []
 
 
-def _graph(chunks: Sequence[Chunk], analyzer: Analyzer, folder: Path, progress: ProgressCallback) -> MentionGraph:
+def _graph(
+    chunks: Sequence[Chunk], analyzer: Analyzer, folder: Path, progress: ProgressCallback, small: bool
+) -> MentionGraph:
+    """Load or build the graph. If it is small and cannot be saved, it is only kept in memory."""
     progress(Progress("link", 0, 2 * len(chunks)))  # first, so that the phase's time includes all its work
     path = folder / f"mentions-{GRAPH_VERSION}.npz"
-    with FileLock(f"{folder}.lock"):
-        try:
-            return MentionGraph.load(path)
-        except (OSError, ValueError, KeyError):  # no file yet, or a damaged one after a crash
-            graph = build_graph(chunks, analyzer, progress)
-            graph.save(path)
-            return graph
+    graph: MentionGraph | None = None
+    try:
+        with FileLock(f"{folder}.lock"):
+            try:
+                return MentionGraph.load(path)
+            except (OSError, ValueError, KeyError):  # no file yet, or a damaged one after a crash
+                graph = build_graph(chunks, analyzer, progress)
+                graph.save(path)
+                return graph
+    except OSError as error:
+        if not small:
+            raise
+        _log.warning("the links are kept in memory, because %s cannot be written: %s", path, error)
+        return graph or build_graph(chunks, analyzer, progress)
 
 
 def _content_key(chunks: Sequence[Chunk], analyzer: Analyzer) -> str:

@@ -15,7 +15,7 @@ from itertools import groupby
 from pathlib import Path
 
 from chatbot_mvp.llm.language_model import LanguageModel
-from chatbot_mvp.retrieval.prompting import PROMPTS
+from chatbot_mvp.retrieval.prompting import filled
 from chatbot_mvp.storage.sqlite_cache import SqliteCache
 from chatbot_mvp.types import Chunk, Progress, ProgressCallback, ignore_progress
 
@@ -174,16 +174,15 @@ def enrich(
 
 def enrichment_prompts(chunks: Sequence[Chunk], language: str) -> Iterator[str]:
     """Yield one prompt per chunk, in order: with the document if it has several chunks, else with the title only."""
-    templates = PROMPTS.texts(language)
     for _, group in groupby(chunks, key=lambda chunk: chunk.doc_id):
         parts = list(group)
         source = _source(parts) if len(parts) > 1 else None
         for chunk in parts:
             if source is None:
-                yield templates["context_from_title"].format(section=chunk.section, chunk=chunk.text)
+                yield filled("context_from_title", language, section=chunk.section, chunk=chunk.text)
             else:
                 shown = _around(source, chunk)
-                yield templates["context_in_document"].format(document=shown, section=chunk.section, chunk=chunk.text)
+                yield filled("context_in_document", language, document=shown, section=chunk.section, chunk=chunk.text)
 
 
 def missing_prompts(

@@ -12,7 +12,7 @@ from chatbot_mvp.errors import ChatbotError, ProviderQuotaExhausted, RunError, R
 from chatbot_mvp.llm.language_model import LanguageModel
 from chatbot_mvp.retrieval.indexes.corpus import CorpusIndex
 from chatbot_mvp.retrieval.indexes.enrichment import ContextCache
-from chatbot_mvp.retrieval.prompting import PROMPTS
+from chatbot_mvp.retrieval.prompting import filled
 from chatbot_mvp.retrieval.stages.base import RetrievalConfig, Stage
 from chatbot_mvp.retrieval.trace import RetrievalTrace
 
@@ -36,7 +36,7 @@ class QueryExpander:
             ChatbotError, OSError: there is no reply, or the cache cannot be read or written.
         """
         # The cache key is made from the prompt, and each language has its own prompt.
-        prompt = PROMPTS.texts(language)["expand_query"].format(question=question)
+        prompt = filled("expand_query", language, question=question)
         return self.cache.contexts(self.model, [prompt], 1)[0]
 
 

@@ -15,7 +15,7 @@ from chatbot_mvp.llm.language_model import LanguageModel, needed
 from chatbot_mvp.remote.failures import Endpoint
 from chatbot_mvp.remote.http import JsonEndpoint, calls_for, v1
 from chatbot_mvp.retrieval.indexes.corpus import CorpusIndex
-from chatbot_mvp.retrieval.prompting import PROMPTS
+from chatbot_mvp.retrieval.prompting import filled
 from chatbot_mvp.retrieval.stages.base import RetrievalConfig, Stage
 from chatbot_mvp.retrieval.trace import Hit, RetrievalTrace
 from chatbot_mvp.settings.model import Settings
@@ -189,11 +189,11 @@ class LlmReranker:
 
     def __init__(self, model: LanguageModel, language: str) -> None:
         self._model = model
-        self._prompt = PROMPTS.texts(language)["relevance"]
+        self._language = language
 
     def rerank(self, query: str, hits: Sequence[Hit]) -> list[float | None]:
         def score(hit: Hit) -> float | None:
-            reply = self._model.ask(self._prompt.format(question=query, chunk=hit.chunk.index_text))
+            reply = self._model.ask(filled("relevance", self._language, question=query, chunk=hit.chunk.index_text))
             given = parse_score(reply)
             return None if given is None else given / 10
 

@@ -68,7 +68,7 @@ def gold_answers(app: App) -> dict[str, str]:
 
 
 def question_of(request: ChatRequest) -> str:
-    return request.messages[1].content.rpartition("Pregunta: ")[2].partition("\n")[0]
+    return request.messages[1].content.rpartition("Pregunta:\n")[2].split("\n")[1]
 
 
 def test_right_answers_score_one_and_wrong_ones_are_told_where_they_went_wrong(app_with: Callable[..., App]) -> None:

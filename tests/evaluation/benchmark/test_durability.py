@@ -251,7 +251,7 @@ def failing(stub: ModelStub, word: str, status: int, times: int | None = None, k
     met: Counter[str] = Counter()
 
     def rule(asked: Asked) -> tuple[int, dict[str, Any]] | None:
-        if asked.kind != kind or word not in asked.prompt.partition("Pregunta: ")[2]:
+        if asked.kind != kind or word not in asked.prompt.partition("Pregunta:")[2]:
             return None
         met[asked.prompt] += 1
         if times is not None and met[asked.prompt] > times:

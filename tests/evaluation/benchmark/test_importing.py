@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import io
 import json
@@ -11,7 +12,9 @@ from collections.abc import Callable
 from dataclasses import asdict, replace
 from pathlib import Path
 
+import ir_measures
 import pytest
+from ir_measures import RR
 
 from chatbot_mvp.app import App
 from chatbot_mvp.cli.printing import result_lines
@@ -27,11 +30,12 @@ from chatbot_mvp.errors import (
     TrecIdUnknown,
     TrecLineWrong,
 )
-from chatbot_mvp.evaluation.benchmark.trec import known_ids, read_trec
+from chatbot_mvp.evaluation.benchmark.trec import known_ids, read_ranking
 from chatbot_mvp.exports import unbundle
 from chatbot_mvp.llm.demo import DemoModel
 from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.types import Document
+from tests.datasets.test_layouts import FORMS, write
 from tests.fakes import FakeEmbedder, FakeLanguageModel, fake_app
 
 Make = Callable[[str], App]
@@ -286,17 +290,86 @@ def test_what_is_neither_zip_nor_trec_is_told(app: App, tmp_path: Path, bundle: 
             app.archive.import_run(path, dataset)
 
 
-def test_a_ranking_goes_by_score_then_rank_and_ids_may_be_percent_encoded(tmp_path: Path) -> None:
+def test_ids_of_a_ranking_may_be_percent_encoded(tmp_path: Path) -> None:
     path = tmp_path / "t.run"
-    path.write_text("q%201 Q0 b 2 1.0 t\nq%201 Q0 a 1 1.0 t\nq%201 Q0 c%20c 3 7e0 t\nq%251 Q0 100%25 1 1 t\n", "utf-8")
-    trec = read_trec(path)
+    path.write_text("q%201 Q0 b 2 1.0 t\nq%201 Q0 a 1 1.5 t\nq%201 Q0 c%20c 3 7e0 t\nq%251 Q0 100%25 1 1 t\n", "utf-8")
+    trec = read_ranking(path)
     assert list(trec.rankings["q%201"]) == ["c%20c", "a", "b"]
     documents = tuple(Document(doc_id, "", "x") for doc_id in ("a", "b", "c c", "100%25"))
     dataset = Dataset("d", documents, (Query("q 1", "?"), Query("q%1", "?")), {}, "0")
     assert known_ids(trec, dataset, dataset) == {
-        "q 1": {"c c": 7.0, "a": 1.0, "b": 1.0},
+        "q 1": {"c c": 7.0, "a": 1.5, "b": 1.0},
         # An id that stands so in the data set is meant so.
         "q%1": {"100%25": 1.0},
     }
     with pytest.raises(TrecIdUnknown):
         known_ids(trec, dataset, replace(dataset, documents=documents[:2]))
+
+
+TIES = {
+    # Equal scores: the later id comes first, whatever the ranks in the file say.
+    "equal": {"d1": 1.0, "d3": 1.0, "d2": 1.0},
+    # Different as doubles, equal in the single precision of trec_eval.
+    "single precision": {"d1": 0.1234567891, "d2": 0.1234567890, "d3": 5.0},
+    "negative": {"d1": -2.0, "d2": -1.0, "d3": -1.0},
+    "digits are text": {"d10": 1.0, "d9": 1.0, "d1": 2.0},
+    "large": {"d1": 1e30, "d2": 1e38, "d3": 1e38},
+    "outside ascii": {"é": 1.0, "z": 1.0, "\U00010000": 1.0, "\uffee": 1.0},
+}
+
+
+@pytest.mark.parametrize("scores", TIES.values(), ids=TIES)
+@pytest.mark.parametrize("packed", [False, True], ids=["plain", "gz"])
+@pytest.mark.parametrize("form", ["trec", "ranx"])
+def test_ties_are_broken_as_trec_eval_breaks_them(
+    tmp_path: Path, scores: dict[str, float], packed: bool, form: str
+) -> None:
+    if form == "ranx":
+        name, text = "theirs.json", json.dumps({"q": scores})
+    else:
+        name, text = (
+            "theirs.run",
+            "".join(f"q Q0 {d} {n} {score!r} t\n" for n, (d, score) in enumerate(scores.items(), 1)),
+        )
+    path = tmp_path / (f"{name}.gz" if packed else name)
+    path.write_bytes(gzip.compress(text.encode()) if packed else text.encode())
+    ours = list(read_ranking(path).rankings["q"])
+    theirs = {d: ir_measures.pytrec_eval.calc_aggregate([RR], {"q": {d: 1}}, {"q": scores})[RR] for d in scores}
+    assert [round(1 / theirs[d]) for d in ours] == [1, 2, 3, 4][: len(scores)]
+
+
+def test_a_ranx_run_is_scored_like_the_run_it_was_exported_from(machine: Make, tmp_path: Path) -> None:
+    app = machine("a")
+    ours = app.runs.run_now(generation_enabled=False)
+    path = tmp_path / "their_run.json"
+    path.write_bytes(app.archive.export(ours.run_id, "json").files[f"{ours.run_id}_run.json"])
+    imported = app.archive.import_run(path, "valle_multihop")
+    theirs = app.archive.run(imported.run_id)
+    assert (theirs.strategy, theirs.metrics, theirs.scored) == ("their_run", ours.metrics, ours.scored)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("{}", "it ranks nothing"),
+        ("[1]", "is not a JSON object"),
+        ('{"q": {"d": "best"}}', "the score 'best' of document 'd' for query 'q' is no finite number"),
+        ('{"q": {"d": NaN}}', "the score nan"),
+        ('{"q": ', "is not JSON"),
+    ],
+)
+def test_json_that_is_no_ranking_is_refused(tmp_path: Path, text: str, said: str) -> None:
+    (tmp_path / "r.json").write_text(text, "utf-8")
+    with pytest.raises(NothingToImport) as raised:
+        read_ranking(tmp_path / "r.json")
+    assert said in str(raised.value)
+
+
+def test_a_ranking_of_another_split_is_refused_and_its_own_split_can_be_named(app: App, tmp_path: Path) -> None:
+    write(app.settings.datasets_dir / "nfcorpus", FORMS["BEIR zip"])
+    path = tmp_path / "train.run"
+    path.write_text("PLAIN-33 Q0 MED-118 1 2.5 bm25\n", "utf-8")
+    with pytest.raises(NothingToImport, match=r"none of its 1 queries .* split 'test'"):
+        app.archive.import_run(path, "nfcorpus")
+    imported = app.archive.import_run(path, "nfcorpus#train")
+    assert (imported.queries, app.archive.run(imported.run_id).metrics["mrr"]) == (1, 1.0)

@@ -192,7 +192,9 @@ def test_a_query_without_gold_is_not_scored_and_its_cells_are_empty(app: App, tm
     folder = copy_of_bundled(tmp_path)
     qrels = folder / "qrels" / "test.tsv"
     lines = qrels.read_text("utf-8").splitlines(keepends=True)
-    qrels.write_text("".join(line for line in lines if not line.startswith("q002\t")), "utf-8")
+    # A grade of 0 is a judgement, so that the query is asked.
+    judged = [line.replace("\t1\n", "\t0\n") if line.startswith("q002\t") else line for line in lines]
+    qrels.write_text("".join(judged), "utf-8")
     result = app.runs.run_now(retrieval_strategy="LEXICAL", mteb_dataset_name=str(folder), eval_max_queries=4)
     assert set(map(tuple, result.scored.values())) == {(3, 4)}
     detail = app.settings.results_dir / result.run_id / f"{result.run_id}_detail.csv"
@@ -255,7 +257,7 @@ def test_a_stopped_run_resumes_to_what_an_unbroken_run_gives(settings: Settings,
 @pytest.mark.parametrize("phase", ["index", "aggregate", "export"])
 def test_a_run_stopped_in_any_phase_can_be_resumed(settings: Settings, phase: str) -> None:
     run_id = stop_run(new_app(settings), lambda now: now.phase == phase, retrieval_strategy="LEXICAL")
-    assert new_app(settings).archive.runs() == ([], 0)
+    assert new_app(settings).archive.runs() == ([], [])
     assert new_app(settings).runs.resume_now(run_id).queries == QUERIES
     assert len(recorded_queries(settings, run_id)) == QUERIES
     assert [run.run_id for run in new_app(settings).archive.runs()[0]] == [run_id]
@@ -381,7 +383,7 @@ def test_runs_stopped_at_work_or_before_their_turn_are_resumed_by_the_same_app(s
         app.runs.stop_run(run_id)
     embedder.gate.set()
     assert [ended(app, run_id).state for run_id in (at_work, waiting)] == ["stopped", "stopped"]
-    assert app.archive.runs() == ([], 0)
+    assert app.archive.runs() == ([], [])
     assert {run.run_id for run in app.archive.unfinished()} == {at_work, waiting}
     for run_id in (at_work, waiting):
         app.runs.resume_run(run_id)

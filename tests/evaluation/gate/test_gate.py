@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from chatbot_mvp.errors import BaselineNotWritten, BaselineUnreadable, NothingToGate, UnknownChoice
+from chatbot_mvp.errors import BaselineUnreadable, FileNotWritten, NothingToGate, UnknownChoice
 from chatbot_mvp.evaluation.gate.baseline import Baseline, Source, read_baseline, require_same, save_baseline
 from chatbot_mvp.evaluation.gate.reports import REPORTS
 from chatbot_mvp.evaluation.gate.scores import Measured, QuestionScores, score_of
@@ -103,7 +103,7 @@ def test_a_later_format_or_a_wrong_type_is_refused(tmp_path: Path, damage: str) 
 
 
 def test_a_baseline_that_cannot_be_written_names_the_path(tmp_path: Path) -> None:
-    with pytest.raises(BaselineNotWritten, match=r"nowhere"):
+    with pytest.raises(FileNotWritten, match=r"nowhere"):
         saved(tmp_path / "nowhere" / "x" / "baseline.json", many(0, 3))
 
 

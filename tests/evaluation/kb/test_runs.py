@@ -209,8 +209,9 @@ def test_two_runs_over_the_same_questions_are_compared_listed_and_exported(app: 
     assert [change.query_id for change in deltas["accepted"].worsened] == ["a", "b"]
     [field] = fields(app.archive.runs()[0])
     assert (field.kind, len(field.runs)) == (KB, 2)
-    for form in FORMATS:
-        assert write_files(app.archive.export(one.run_id, form), tmp_path / form), form
+    for name, form in FORMATS.items():
+        if not form.needs_answers:
+            assert write_files(app.archive.export(one.run_id, name), tmp_path / name), name
     trec = next((tmp_path / "trec").glob("*qrels*")).read_text("utf-8")
     assert trec.split()[0] == "a"
     third = run(app, reference(app, kb_id, QUESTIONS[:2]))

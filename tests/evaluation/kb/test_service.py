@@ -26,7 +26,7 @@ from chatbot_mvp.evaluation.kb.questions import KbQuestion, load_questions
 from chatbot_mvp.evaluation.kb.sets import QuestionSet, SetQuestion
 from chatbot_mvp.evaluation.kb_service import EvaluationJob
 from chatbot_mvp.settings.model import Settings, load_settings
-from chatbot_mvp.settings.saved import save_provider, saved_provider
+from chatbot_mvp.settings.saved import read_choices, save_provider
 from tests.conftest import Command
 from tests.waiting import wait_until
 
@@ -234,7 +234,7 @@ def test_a_chosen_threshold_decides_the_next_answer_and_outlives_the_process(app
     assert not app.answering.ask(kb_id, question, UserContext("strict", "es")).abstained
     save_provider(app.settings.app_settings_path, "demo")
     app.live.change("kb_min_evidence", 1.0)
-    assert saved_provider(app.settings.app_settings_path) == "demo", "the other choice in the file stays"
+    assert read_choices(app.settings.app_settings_path).provider == "demo", "the other choice in the file stays"
     evidence = app.answering.ask(kb_id, question, UserContext("strict", "es")).decision
     assert (evidence.min_evidence, evidence.enough) == (1.0, evidence.evidence >= 1.0)
     again = build_app(load_settings(data_dir=app.settings.data_dir, provider="demo"))

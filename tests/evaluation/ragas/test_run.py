@@ -67,7 +67,7 @@ def test_an_evaluation_is_listed_and_two_systems_are_compared_by_question(asking
     one, two = (app.ragas.run_now(name, system) for name, system in (("a", rows(6)), ("b", other)))
     listed, damaged = app.archive.runs()
     assert [(run.run_id, run.kind) for run in listed] == [(two.run_id, RAGAS), (one.run_id, RAGAS)]
-    assert damaged == 0
+    assert damaged == []
     assert app.archive.run(one.run_id).metrics == one.metrics
     comparison = app.archive.compare([one.run_id, two.run_id])
     deltas = {delta.metric: delta for delta in comparison.runs[0].metrics}

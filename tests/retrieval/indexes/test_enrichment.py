@@ -50,10 +50,10 @@ def test_a_chunk_of_several_is_shown_with_its_document_and_a_lone_one_with_its_t
     in_document, _, from_title = enrichment_prompts([*CHUNKS, PASSAGE], "es")
     assert "1712" in in_document
     assert "Muele trigo" in in_document
-    assert "<documento>" in in_document
+    assert in_document.startswith("Documento:")
     assert "El puente" in in_document
-    assert all(part in from_title for part in ("Título: Faro de Orzama", PASSAGE.text))
-    assert "<documento>" not in from_title
+    assert all(part in from_title for part in ("título", "\nFaro de Orzama\n", PASSAGE.text))
+    assert "Documento:" not in from_title
     assert "Muele trigo" not in from_title
 
 
@@ -63,7 +63,7 @@ def test_the_document_is_put_together_from_its_chunks_without_repeating_what_the
     chunks = chunk_document(document)
     assert sum(len(chunk.text) for chunk in chunks) > len(document.text), "chunks share text"
     [first, *_] = enrichment_prompts(chunks, "es")
-    shown = first.split("<documento>")[1].split("</documento>")[0].strip()
+    shown = first.split("\n</datos-")[0].split("\n", 2)[2].strip()
     assert shown == document.text.strip()
 
 
@@ -71,14 +71,14 @@ def test_of_a_long_document_the_part_around_the_chunk_is_shown() -> None:
     paragraphs = [f"Párrafo número {n}. " + "palabra " * 100 for n in range(100)]
     chunks = chunk_document(Document("d", "D", "\n\n".join(paragraphs)))
     for chunk, prompt in zip(chunks, enrichment_prompts(chunks, "es"), strict=True):
-        shown = prompt.split("<documento>")[1].split("</documento>")[0]
+        shown = prompt.split("\n</datos-")[0].split("\n", 2)[2]
         assert len(shown) <= DOCUMENT_CHARS + 2
         assert chunk.text.strip() in shown
 
 
 @pytest.mark.parametrize("language", [*LANGUAGES, "fr"])
 def test_every_language_has_the_same_prompts_with_the_same_places_to_fill(language: str) -> None:
-    values = {"document": "<1>", "section": "<2>", "chunk": "<3>", "question": "<4>"}
+    values = {"document": "<1>", "section": "<2>", "chunk": "<3>", "question": "<4>", "fence": "<5>"}
     assert PROMPTS.texts(language).keys() == PROMPTS.texts("es").keys()
     for name, template in PROMPTS.texts(language).items():
         filled = template.format(**values)
@@ -89,7 +89,7 @@ def test_every_language_has_the_same_prompts_with_the_same_places_to_fill(langua
 def test_braces_in_a_document_are_text() -> None:
     [prompt] = enrichment_prompts([replace(PASSAGE, text="{chunk} {0} {nada}", section="{x}")], "es")
     assert "{chunk} {0} {nada}" in prompt
-    assert "Título: {x}" in prompt
+    assert "\n{x}\n" in prompt
 
 
 def test_the_context_stands_before_the_text_and_the_offsets_stay(cache: ContextCache) -> None:
@@ -195,7 +195,9 @@ def contextual(settings: Settings, fake: FakeLanguageModel, chunks: list[Chunk],
 
 
 def test_a_word_of_the_context_alone_finds_the_chunk_and_the_original_text_is_returned(settings: Settings) -> None:
-    fake = FakeLanguageModel(lambda prompt: "Trata del viaducto." if "1712" in prompt.split("<fragmento>")[1] else "–")
+    fake = FakeLanguageModel(
+        lambda prompt: "Trata del viaducto." if "1712" in prompt.split("Fragmento de ese")[1] else "–"
+    )
     embedder = FakeEmbedder()
     pipeline = contextual(settings, fake, CHUNKS, embedder)
     trace = pipeline.retrieve(["viaducto"])[0]
@@ -222,7 +224,9 @@ def test_a_knowledge_base_is_enriched_once_and_another_context_makes_another_ind
 
 def test_a_knowledge_base_with_contexts_is_ranked_by_its_paragraphs_all_the_same(settings: Settings) -> None:
     """The context counts like a heading: it finds the paragraph, and every signal of a KB is there."""
-    fake = FakeLanguageModel(lambda prompt: "Trata del viaducto." if "1712" in prompt.split("<fragmento>")[1] else "–")
+    fake = FakeLanguageModel(
+        lambda prompt: "Trata del viaducto." if "1712" in prompt.split("Fragmento de ese")[1] else "–"
+    )
     pipeline = contextual(settings, fake, CHUNKS, FakeEmbedder())
     [trace] = pipeline.retrieve(["¿Cuándo levantaron el viaducto?"])
     assert trace.hits[0].chunk == CHUNKS[0]

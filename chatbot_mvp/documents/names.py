@@ -1,0 +1,39 @@
+"""Clean names that come from other people: of uploaded files and of knowledge bases."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from pathlib import PurePosixPath
+
+from chatbot_mvp.text import normalize
+
+MAX_NAME = 120
+"""Maximum length of a name in characters."""
+
+_MAX_SUFFIX = 16
+_INVISIBLE = ("Cc", "Cf", "Cs", "Co", "Cn")
+"""Unicode categories of control characters, direction marks, lone surrogates and unassigned characters."""
+
+
+def clean_name(name: str) -> str:
+    """Return a name as one line without invisible characters, of at most MAX_NAME characters; may be "".
+
+    Direction marks and characters of no width are removed because they let one name look like another.
+    """
+    return _visible(name)[:MAX_NAME].strip()
+
+
+def clean_file_name(name: str) -> str:
+    """Return the last part of a path as ``clean_name`` does. A name that is too long keeps its suffix; may be ""."""
+    visible = _visible(re.split(r"[/\\]", name.strip())[-1])
+    if len(visible) <= MAX_NAME:
+        return visible
+    suffix = PurePosixPath(visible).suffix[:_MAX_SUFFIX].strip()
+    return visible[: MAX_NAME - len(suffix)].strip() + suffix
+
+
+def _visible(name: str) -> str:
+    spaced = re.sub(r"\s", " ", name)
+    visible = "".join(char for char in spaced if unicodedata.category(char) not in _INVISIBLE)
+    return " ".join(normalize("NFC", visible).split())

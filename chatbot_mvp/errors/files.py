@@ -1,0 +1,25 @@
+"""Errors of files in the data folder that several parts of the application read and write."""
+
+from __future__ import annotations
+
+from chatbot_mvp.errors.base import ChatbotError
+
+
+class FileError(ChatbotError):
+    """A file of the data folder cannot be read or written."""
+
+
+class FileNotWritten(FileError):
+    code = "file_not_written"
+    template = (
+        "{path!r} cannot be written: {reason}. What it held before is kept. Free up space or grant write permission, "
+        "and try again."
+    )
+
+
+class FileOfLaterVersion(FileError):
+    code = "file_of_later_version"
+    template = (
+        "{path!r} was written by a later version of this program: it has format {found}, and this version reads up to "
+        "{known}. The file is unchanged. Update the program, or choose another DATA_DIR."
+    )

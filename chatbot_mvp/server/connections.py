@@ -1,0 +1,111 @@
+"""The server's side of one HTTP connection: closes slow ones, and keeps their number within a limit."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import h11
+from starlette.types import ASGIApp
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from chatbot_mvp.server.errors import BadRequest
+
+RECEIVE_SECONDS = 15.0
+"""Longest time that a client may take to send a request, headers and body together."""
+SEND_SECONDS = 30.0
+"""Longest time that a client may take to read what waits for it."""
+KEEP_ALIVE_SECONDS = 5
+"""How long an idle connection stays open for the next request."""
+
+
+class BoundedConnection(H11Protocol):
+    """uvicorn's connection with limits on the time to send a request, the time to read a reply, and on connections.
+
+    A client that sends or reads a byte now and then would keep its connection forever. If all places are taken, the
+    connection that has waited longest for its request makes room, so that slow clients do not keep others out. If
+    every connection has a request under way, the new one gets status 503.
+    """
+
+    limit = 200
+    """Maximum number of connections (SERVE_MAX_CONNECTIONS); set on a subclass."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._deadline: asyncio.TimerHandle | None = None
+        self._unread: asyncio.TimerHandle | None = None
+        self.waiting_since = 0.0
+        """When it began to wait for a request, on the loop's clock."""
+
+    @property
+    def receiving(self) -> bool:
+        """True until the request is there in full."""
+        return self.conn.their_state in (h11.IDLE, h11.SEND_BODY)
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self.waiting_since = self.loop.time()
+        self._watch()
+        if len(self.connections) > self.limit:
+            idle = [c for c in self.connections if isinstance(c, BoundedConnection) and c is not self and c.receiving]
+            if idle:
+                min(idle, key=lambda each: each.waiting_since).drop()
+            else:
+                self.app = _too_many(self.limit)
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        self._watch()
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._unread = self.loop.call_later(SEND_SECONDS, self.drop)
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        self._all_read()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._unwatch()
+        self._all_read()
+        super().connection_lost(exc)
+
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        self.waiting_since = self.loop.time()
+        self._watch()
+
+    def drop(self) -> None:
+        """Close the connection at once; a handler that waits for the body hears of it."""
+        self.connections.discard(self)
+        self.transport.abort()
+
+    def _watch(self) -> None:
+        if not self.receiving:
+            self._unwatch()
+        elif self._deadline is None:
+            self._deadline = self.loop.call_later(RECEIVE_SECONDS, self.drop)
+
+    def _unwatch(self) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
+
+    def _all_read(self) -> None:
+        if self._unread is not None:
+            self._unread.cancel()
+            self._unread = None
+
+
+def _too_many(limit: int) -> ASGIApp:
+    return BadRequest(
+        f"The server has {limit} connections, its limit (SERVE_MAX_CONNECTIONS). Try again in a moment.",
+        503,
+        "server_error",
+        "too_many_connections",
+    ).response(Retry_After="1", Connection="close")
+
+
+def connection_with(limit: int) -> type[BoundedConnection]:
+    """Return the connection class of a server with at most ``limit`` connections."""
+    return type("Connection", (BoundedConnection,), {"limit": limit})

@@ -1,0 +1,39 @@
+"""Error replies in the form that OpenAI's clients expect."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from starlette.responses import JSONResponse, Response
+
+from chatbot_mvp.errors import ChatbotError, ConfigurationError
+
+
+class BadRequest(Exception):
+    """A request that is refused, with the reply that says why."""
+
+    def __init__(
+        self,
+        message: str,
+        status: int = 400,
+        kind: str = "invalid_request_error",
+        code: str | None = None,
+        param: str | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.status = status
+        self.body: dict[str, Any] = {"error": {"message": message, "type": kind, "param": param, "code": code}}
+
+    def response(self, **headers: str) -> Response:
+        return JSONResponse(self.body, self.status, headers={k.replace("_", "-"): v for k, v in headers.items()})
+
+
+def refusal_of(error: ChatbotError) -> BadRequest:
+    """Return the reply for an error of the project: 400 if the request or the configuration is wrong, else 502."""
+    wrong = isinstance(error, ConfigurationError)
+    kind = "invalid_request_error" if wrong else "server_error"
+    return BadRequest(str(error), 400 if wrong else 502, kind, error.code or None)
+
+
+def no_model(model: str) -> BadRequest:
+    return BadRequest(f"There is no model {model!r}; /v1/models lists the available ones.", 404, code="model_not_found")

@@ -1,0 +1,41 @@
+"""Checks the host and the origin of every request before it reaches a route."""
+
+from __future__ import annotations
+
+from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from chatbot_mvp.server.errors import BadRequest
+from chatbot_mvp.settings.network import HostRule
+
+
+class HostGuard:
+    """Refuses requests for another host, and requests that a page of another site makes in a browser."""
+
+    def __init__(self, app: ASGIApp, rule: HostRule, origins: list[str]) -> None:
+        """
+        Args:
+            origins: origins of other sites that may send requests (SERVE_CORS_ORIGINS).
+        """
+        self._app = app
+        self._rule = rule
+        self._origins = {origin.rstrip("/") for origin in origins}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            headers = Headers(scope=scope)
+            host, origin = headers.get("host"), headers.get("origin")
+            if not self._rule.allows(host):
+                await self._refuse("host", host, "ALLOWED_HOSTS", scope, receive, send)
+                return
+            if origin is not None and origin not in self._origins and urlsplit(origin).netloc != host:
+                await self._refuse("origin", origin, "SERVE_CORS_ORIGINS", scope, receive, send)
+                return
+        await self._app(scope, receive, send)
+
+    @staticmethod
+    async def _refuse(kind: str, found: str | None, setting: str, scope: Scope, receive: Receive, send: Send) -> None:
+        told = f"The {kind} {found!r} is not allowed. If it is yours, add it to {setting}."
+        await BadRequest(told, 403, code=f"{kind}_not_allowed").response()(scope, receive, send)

@@ -1,0 +1,231 @@
+"""Reads the body of a chat completion. Each field is obeyed, has no effect at all, or is refused; none is ignored."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+from chatbot_mvp.api import MODES, PastTurn, UserContext
+from chatbot_mvp.server.errors import BadRequest, no_model
+from chatbot_mvp.server.tasks import is_client_task
+from chatbot_mvp.storage.json_object import InvalidJson, parse_json
+
+KNOBS = ("kb_top_k", "kb_min_score", "kb_max_context_chars", "kb_min_evidence", "kb_doubt_evidence")
+"""Fields of a request that override a setting for that question."""
+_OBEYED = {
+    *("model", "messages", "stream", "stream_options", "max_tokens", "max_completion_tokens", "temperature", "seed"),
+    *KNOBS,
+}
+
+
+def _one_of(*values: Any) -> Callable[[Any], bool]:
+    return lambda given: any(given == value and isinstance(given, bool) == isinstance(value, bool) for value in values)
+
+
+_WITHOUT_EFFECT: Mapping[str, tuple[Callable[[Any], bool], str]] = {
+    "n": (_one_of(1), "each question has one answer"),
+    "stop": (_one_of([], ""), "an answer is checked as a whole"),
+    "top_p": (_one_of(1), "use 'temperature'"),
+    "presence_penalty": (_one_of(0), "use 'temperature'"),
+    "frequency_penalty": (_one_of(0), "use 'temperature'"),
+    "logit_bias": (_one_of({}), "the providers do not all have it"),
+    "logprobs": (_one_of(False), "'statements' has a score for each sentence"),
+    "top_logprobs": (_one_of(0), "'statements' has a score for each sentence"),
+    "response_format": (_one_of({"type": "text"}), "an answer is text with citations"),
+    "tools": (_one_of([]), "this model answers from documents and calls no tools"),
+    "tool_choice": (_one_of("none", "auto"), "this model answers from documents and calls no tools"),
+    "parallel_tool_calls": (_one_of(True, False), "this model calls no tools"),
+    "functions": (_one_of([]), "this model answers from documents and calls no functions"),
+    "function_call": (_one_of("none", "auto"), "this model answers from documents and calls no functions"),
+    "modalities": (_one_of(["text"]), "an answer is text"),
+    "service_tier": (_one_of("auto", "default"), "there is one tier"),
+    "store": (_one_of(False), "this server keeps nothing"),
+    **{
+        name: (lambda given: isinstance(given, str), "it must be text")
+        for name in ("user", "safety_identifier", "prompt_cache_key")
+    },
+    "metadata": (lambda given: isinstance(given, dict), "it must be an object"),
+}
+"""Field -> (whether a value asks for nothing beyond what the answer is anyway, what to say of any other value)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question with its options, as a request has them."""
+
+    model: str
+    """Id of the knowledge base and mode, as in ``/v1/models``."""
+    kb_id: str
+    context: UserContext
+    question: str
+    history: tuple[PastTurn, ...]
+    stream: bool
+    with_usage: bool
+    """Whether a stream ends with a chunk of its tokens."""
+
+
+def read_request(raw: bytes) -> Asked:
+    """Read the body of ``POST /v1/chat/completions``.
+
+    Raises:
+        BadRequest: the reply names the field and what is legal.
+    """
+    try:
+        body = parse_json(raw)
+    except InvalidJson as error:
+        raise BadRequest(f"The request is not JSON: {error}") from error
+    if not isinstance(body, dict):
+        raise BadRequest("The request must be a JSON object.")
+    body = {name: value for name, value in body.items() if value is not None}
+    _refuse_unsupported(body)
+    model, kb_id, context = _context(body)
+    question, history = _conversation(body.get("messages"))
+    stream = body.get("stream", False)
+    if not isinstance(stream, bool):
+        raise _wrong("stream", stream, "true or false")
+    return Asked(model, kb_id, context, question, history, stream, _with_usage(body, stream))
+
+
+def _refuse_unsupported(body: Mapping[str, Any]) -> None:
+    for name, value in body.items():
+        if name in _OBEYED:
+            continue
+        if name not in _WITHOUT_EFFECT:
+            raise BadRequest(f"The field {name!r} is not supported.", code="unsupported_parameter", param=name)
+        harmless, why = _WITHOUT_EFFECT[name]
+        if not harmless(value):
+            raise BadRequest(
+                f"{name!r} is not supported with the value {_short(value)}: {why}.",
+                code="unsupported_value",
+                param=name,
+            )
+
+
+def _context(body: Mapping[str, Any]) -> tuple[str, str, UserContext]:
+    """Return (model, id of its knowledge base, mode and options)."""
+    model = body.get("model")
+    if not isinstance(model, str):
+        raise BadRequest(
+            "'model' must be the id of a knowledge base and a mode, as listed by /v1/models.", param="model"
+        )
+    kb_id, _, wanted = model.rpartition(":")
+    mode = next((mode for mode in MODES if mode == wanted), None)
+    if mode is None or not kb_id:
+        raise no_model(model)
+    knobs: dict[str, Any] = {name: _number(body, name) for name in KNOBS if name in body}
+    for name in ("max_tokens", "max_completion_tokens"):
+        if name in body:
+            knobs["chat_max_tokens"] = _whole(body, name)
+            if knobs["chat_max_tokens"] < 1:
+                raise _wrong(name, body[name], "a whole number from 1")
+    if "temperature" in body:
+        knobs["llm_temperature"] = _number(body, "temperature")
+    if "seed" in body:
+        knobs["seed"] = _whole(body, "seed")
+    return model, kb_id, UserContext(mode, **knobs)
+
+
+def _number(body: Mapping[str, Any], name: str) -> int | float:
+    value = body[name]
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise _wrong(name, value, "a number")
+    return value
+
+
+def _whole(body: Mapping[str, Any], name: str) -> int:
+    value = body[name]
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise _wrong(name, value, "a whole number")
+    return value
+
+
+def _with_usage(body: Mapping[str, Any], stream: bool) -> bool:
+    options = body.get("stream_options")
+    if options is None:
+        return False
+    if not stream:
+        raise BadRequest("'stream_options' is only allowed when 'stream' is true.", param="stream_options")
+    if not isinstance(options, dict):
+        raise _wrong("stream_options", options, "an object")
+    for name, value in options.items():
+        if name not in ("include_usage", "include_obfuscation"):
+            raise BadRequest(
+                f"The field 'stream_options.{name}' is not supported.", code="unsupported_parameter", param=name
+            )
+        if not isinstance(value, bool):
+            raise _wrong(f"stream_options.{name}", value, "true or false")
+    if options.get("include_obfuscation"):
+        raise BadRequest(
+            "'stream_options.include_obfuscation' is not supported.", code="unsupported_value", param="stream_options"
+        )
+    return bool(options.get("include_usage"))
+
+
+def _conversation(messages: Any) -> tuple[str, tuple[PastTurn, ...]]:
+    """Return (last question, turns before it). System messages are not followed: the chat has its own instructions."""
+    if not isinstance(messages, list) or not messages:
+        raise BadRequest("'messages' must be a list with at least one message.", param="messages")
+    said: list[tuple[str, str]] = []
+    instructions: list[str] = []
+    for row, message in enumerate(messages):
+        role = message.get("role") if isinstance(message, dict) else None
+        if role not in ("system", "developer", "user", "assistant"):
+            raise BadRequest(
+                f"'messages[{row}]' must have the role system, developer, user or assistant.", param="messages"
+            )
+        text = _text(message, row)
+        if role in ("user", "assistant"):
+            said.append((role, text))
+        else:
+            instructions.append(text)
+    if not said or said[-1][0] != "user":
+        raise BadRequest("The last message must be the user's.", param="messages")
+    if any(is_client_task(text) for text in (*instructions, said[-1][1])):
+        raise BadRequest(
+            "This is a task of a chat client, such as a title for the conversation, and not a question to the "
+            "documents. Switch such tasks off in the client, or choose another model for them.",
+            code="not_a_question",
+            param="messages",
+        )
+    turns: list[PastTurn] = []
+    for (role, text), (following, reply) in pairwise(said):
+        if (role, following) == ("user", "assistant"):
+            turns.append(PastTurn(text, reply))
+    return said[-1][1], tuple(turns)
+
+
+def _text(message: Mapping[str, Any], row: int) -> str:
+    content = message.get("content")
+    if isinstance(content, str):
+        return content
+    if content is None and message["role"] == "assistant":
+        # So it is beside tool calls and refusals.
+        refusal = message.get("refusal")
+        return refusal if isinstance(refusal, str) else ""
+    if isinstance(content, list):
+        return "\n".join(_part(part, row, message["role"]) for part in content)
+    raise BadRequest(f"'messages[{row}].content' must be text or a list of parts.", param="messages")
+
+
+def _part(part: Any, row: int, role: str) -> str:
+    kind = part.get("type") if isinstance(part, dict) else None
+    if kind == "text" or (kind == "refusal" and role == "assistant"):
+        text = part.get(kind)
+        if isinstance(text, str):
+            return text
+    legal = "text" if role != "assistant" else "text or refusal"
+    raise BadRequest(
+        f"'messages[{row}].content' has a part of the type {_short(kind)}; legal: {legal}.", param="messages"
+    )
+
+
+def _wrong(name: str, value: Any, legal: str) -> BadRequest:
+    return BadRequest(f"{name!r} must be {legal}, not {_short(value)}.", param=name)
+
+
+def _short(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 80 else f"{text[:80]}…"

@@ -1,0 +1,15 @@
+"""Starts the pages: ``python -m streamlit_app [options of streamlit run]``. Used by ``chatbot-mvp ui``."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from streamlit.web import cli
+
+from streamlit_app.shared.outside import stay_on_this_machine
+
+if __name__ == "__main__":
+    stay_on_this_machine()
+    sys.argv = ["streamlit", "run", str(Path(__file__).with_name("Inicio.py")), *sys.argv[1:]]
+    cli.main()

@@ -1,0 +1,85 @@
+"""Hostile input gives a result or an error of the project, within a second, from every reader of untrusted input.
+
+The readers are the targets of ``benchmarks/fuzz.py``, which tries a million inputs. Here a few of them are tried again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import islice
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from benchmarks.fuzz import Harness
+from benchmarks.fuzzing.inputs import PATTERNS, WHOLE, encoded, pairs, repeated
+from benchmarks.fuzzing.targets import TARGETS
+from tests.hostile.found import FOUND
+
+_SLOW = {"knowledge-base", "query", "answer-text", "dataset-parquet"}
+"""Targets that take milliseconds for an input; the fast suite tries fewer inputs of them."""
+
+
+@pytest.fixture
+def harness(request: pytest.FixtureRequest, clean_env: Path, tmp_path: Path) -> Harness:
+    target = TARGETS[request.param]
+    work = tmp_path / "work"
+    work.mkdir()
+    return Harness(target.name, target.prepare(work), target.allowed)
+
+
+def refused(harness: Harness, inputs: Iterable[bytes]) -> dict[str, str]:
+    """The place in the code -> trace of each failure over these inputs."""
+    for data in inputs:
+        harness.execute(data)
+    return {place: trace for place, (_, trace) in harness.findings.items()}
+
+
+@pytest.mark.parametrize("harness", TARGETS, indirect=True)
+def test_hostile_input_never_crashes_or_hangs_a_reader(harness: Harness) -> None:
+    whole = [data for data in WHOLE if len(data) < 600]
+    patterns = [data for _, data in islice(repeated(100), 0, None, 9)]
+    inputs = [*TARGETS[harness.name].seeds, *([*whole, *patterns] if harness.name not in _SLOW else whole[4:7])]
+    assert refused(harness, inputs) == {}
+
+
+@pytest.mark.parametrize(
+    ("harness", "data"), [pytest.param(t, d, id=f"{t}: {why}") for t, why, d in FOUND], indirect=["harness"]
+)
+def test_input_that_once_failed_does_not_fail_again(harness: Harness, data: bytes) -> None:
+    assert refused(harness, [data]) == {}
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("harness", TARGETS, indirect=True)
+def test_a_hundred_kilobytes_of_any_pattern_take_less_than_a_second(harness: Harness) -> None:
+    size = 20_000 if harness.name in _SLOW else 100_000
+    patterns = islice(repeated(size), 0, None, 9 if harness.name in _SLOW else 1)
+    assert refused(harness, [*WHOLE, *(data for _, data in patterns)]) == {}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("harness", sorted(TARGETS.keys() - _SLOW), indirect=True)
+def test_two_patterns_in_turn_take_less_than_a_second(harness: Harness) -> None:
+    assert refused(harness, (data for _, data in pairs(20_000))) == {}
+
+
+_PIECES = st.lists(st.sampled_from(PATTERNS) | st.text(max_size=20), max_size=12).map("".join).map(encoded)
+
+
+@pytest.fixture(scope="module")
+def harnesses(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Harness]:
+    quick = (TARGETS[name] for name in TARGETS.keys() - _SLOW - {"api-body"})
+    return {t.name: Harness(t.name, t.prepare(tmp_path_factory.mktemp(t.name)), t.allowed) for t in quick}
+
+
+@given(st.sampled_from(sorted(TARGETS.keys() - _SLOW - {"api-body"})), st.data())
+def test_pieces_of_hostile_text_in_any_order_are_read_or_refused(
+    harnesses: dict[str, Harness], name: str, data: st.DataObject
+) -> None:
+    target = TARGETS[name]
+    legal = data.draw(st.sampled_from((*(encoded(word) for word in target.dictionary), *target.seeds, b"")))
+    assert refused(harnesses[name], [legal + data.draw(st.binary(max_size=200) | _PIECES)]) == {}

@@ -1,0 +1,65 @@
+"""A server that is killed while it saves settings, chats, takes uploads and runs benchmarks loses nothing."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from chatbot_mvp.settings.model import PROJECT_ROOT
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+
+
+def killed(kills: int, seed: int) -> dict[str, Any]:
+    """Run the script in a process without threads, which can be forked safely; return its report."""
+    command = [sys.executable, "benchmarks/chaos_app.py", "--kills", str(kills), "--seed", str(seed), "--json"]
+    done = subprocess.run(command, cwd=PROJECT_ROOT, stdout=subprocess.PIPE)
+    report: dict[str, Any] = json.loads(done.stdout)
+    assert (done.returncode != 0) == bool(report["differences"])
+    return report
+
+
+def test_killed_twenty_times_the_application_has_all_that_it_reported_as_done() -> None:
+    report = killed(20, seed=1)
+    assert report["differences"] == []
+    assert sum(report["kills"].values()) == 20
+    assert {phase.partition(":")[0] for phase in report["kills"]} == {"settings", "chats", "uploads", "runs"}
+
+
+@pytest.mark.parametrize(
+    ("name", "reported"),
+    [
+        ("settings", ["done", "setting", 7]),
+        ("settings", ["done", "note", 7]),
+        ("uploads", ["done", "a-1-00000000", "kept"]),
+        ("runs", ["done", "20260101_run", ""]),
+    ],
+)
+def test_what_was_reported_and_is_not_there_is_found_out(
+    name: str, reported: list[Any], tmp_path: Path, clean_env: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(PROJECT_ROOT / "benchmarks")
+    module = importlib.import_module("chaos_work")
+    work = module.WORKS[name]()
+    assert work.check(module.app_over(tmp_path)) == ([], 0)
+    work.learn([reported])
+    [problem], _ = work.check(module.app_over(tmp_path))
+    assert reported[1] in problem
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("seed", range(4))
+def test_killed_a_thousand_times_in_all_phases_it_has_it_as_well(seed: int) -> None:
+    report = killed(250, seed)
+    assert report["differences"] == []
+    assert sum(report["kills"].values()) == 250
+    assert sum(report["done"].values()) > 50
+    assert len(report["kills"]) >= 15, "they fall into all kinds of phases"

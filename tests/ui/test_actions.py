@@ -1,0 +1,158 @@
+"""One table says who may do what, and every call that a page makes to the App is checked against it."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from chatbot_mvp.app import build_app
+from chatbot_mvp.errors import AdminNeeded
+from chatbot_mvp.settings.access import ACTIONS, Action, Who, action_of
+from chatbot_mvp.settings.model import load_settings
+from streamlit_app.shared.state import get_app
+from tests.ui.test_pages import ROOT
+
+pytestmark = pytest.mark.usefixtures("data_dir", "no_keys")
+
+
+def guarded_calls(*allowed: Who) -> list[str]:
+    return sorted(call for rule in ACTIONS.values() if rule.who in allowed for call in rule.calls)
+
+
+class Reached(Exception):
+    """The App was reached."""
+
+
+def planted(call: str) -> Callable[..., Any]:
+    """The call as pages make it; the method behind it fails with ``Reached``."""
+    part, _, method = call.partition(".")
+    gate: Any = get_app()
+    whole = gate._parts[part]._part
+
+    def reached(*_: object) -> None:
+        raise Reached
+
+    object.__setattr__(whole, method, reached)
+    return getattr(getattr(gate, part), method)  # type: ignore[no-any-return]
+
+
+@pytest.mark.parametrize("call", guarded_calls(Who.ADMIN, Who.OWNER))
+def test_a_guarded_call_of_a_visitor_does_not_reach_the_app(
+    data_dir: Path, monkeypatch: pytest.MonkeyPatch, call: str
+) -> None:
+    monkeypatch.setenv("ADMIN_PASSWORD", "una contraseña larga")
+    attempt = planted(call)
+    with pytest.raises(AdminNeeded, match=re.escape(call)):
+        attempt("of somebody else")
+    with pytest.raises(AdminNeeded):
+        attempt()
+
+
+@pytest.mark.parametrize("call", ["kbs.delete", "uploads.stop", "kbs.forget_index"])
+def test_without_a_password_every_call_reaches_the_app(data_dir: Path, call: str) -> None:
+    with pytest.raises(Reached):
+        planted(call)("anything")
+
+
+def test_a_call_that_no_rule_names_is_for_administrators(data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ADMIN_PASSWORD", "una contraseña larga")
+    assert action_of("kbs.forget_index") is None
+    with pytest.raises(AdminNeeded):
+        planted("kbs.forget_index")("id")
+
+
+def test_the_session_that_began_an_upload_may_stop_it(data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ADMIN_PASSWORD", "una contraseña larga")
+    planted("uploads.stop")
+
+    def page() -> None:
+        import streamlit as st
+
+        from streamlit_app.shared.state import get_app
+
+        st.session_state.kb_job = "mine"
+        for job in ("mine", "other"):
+            try:
+                get_app().uploads.stop(job)
+            except Exception as error:  # noqa: BLE001
+                st.text(f"{job}: {type(error).__name__}")
+
+    shown = AppTest.from_function(page).run()
+    assert [text.value for text in shown.text] == ["mine: Reached", "other: AdminNeeded"]
+
+
+def calls_of_pages() -> dict[str, str]:
+    """ "<part>.<method>" -> a file that makes this call, through ``get_app()`` or a name that was given it."""
+    found: dict[str, str] = {}
+    for path in sorted((ROOT / "streamlit_app").rglob("*.py")):
+        tree = ast.parse(path.read_text("utf-8"))
+        names: dict[str, str] = {}
+
+        def of_app(node: ast.expr, names: dict[str, str] = names) -> str | None:
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "get_app":
+                return ""
+            if isinstance(node, ast.Name):
+                return names.get(node.id)
+            if isinstance(node, ast.Attribute) and (start := of_app(node.value)) is not None:
+                return f"{start}.{node.attr}".lstrip(".")
+            return None
+
+        assigned = [node for node in ast.walk(tree) if isinstance(node, ast.Assign)]
+        for _ in range(2):  # a part may be taken from a name that stands for the App
+            for node in assigned:
+                targets, values = node.targets, [node.value]
+                if isinstance(targets[0], ast.Tuple) and isinstance(node.value, ast.Tuple):
+                    targets, values = targets[0].elts, node.value.elts
+                for target, value in zip(targets, values, strict=False):
+                    if isinstance(target, ast.Name) and (start := of_app(value)) is not None and "." not in start:
+                        names[target.id] = start
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Attribute) and (call := of_app(node)) is not None and call.count(".") == 1:
+                found[call] = path.name
+    return found
+
+
+def test_every_call_of_a_page_is_in_the_table_and_every_call_in_the_table_exists(data_dir: Path) -> None:
+    app = build_app(load_settings())
+    methods = {
+        call: file
+        for call, file in calls_of_pages().items()
+        if not call.startswith(("settings.", "access."))
+        and callable(getattr(getattr(app, call.partition(".")[0]), call.partition(".")[2]))
+    }
+    assert {call: file for call, file in methods.items() if action_of(call) is None} == {}
+    listed = {call for rule in ACTIONS.values() for call in rule.calls}
+    assert listed - set(methods) == set()
+    assert sum(len(rule.calls) for rule in ACTIONS.values()) == len(listed), "a call is in two rows"
+
+
+def test_pages_reach_files_and_services_only_through_the_app() -> None:
+    """So a widget can change nothing that is not in the table: what it calls goes through the gate."""
+    besides_api = {"types", "text", "errors", "api", "settings.access"}
+    more = {"state.py": {"app", "settings.model"}, "permissions.py": {"app"}, "errors.py": {"logs", "settings.model"}}
+    more["guard.py"] = {"settings.network"}
+    writing = re.compile(
+        r"\.(write_text|write_bytes|unlink|rmdir|mkdir|touch)\("
+        r"|\bopen\(|(?<!kbs)\.rename\(|shutil|subprocess|import os\b"
+    )
+    for path in sorted((ROOT / "streamlit_app").rglob("*.py")):
+        text = path.read_text("utf-8")
+        imported = set(re.findall(r"from chatbot_mvp\.([\w.]+) import", text))
+        assert imported - besides_api - more.get(path.name, set()) == set(), path
+        assert not writing.search(text), path
+
+
+def test_the_docs_have_the_table() -> None:
+    page = (ROOT / "docs" / "operate" / "password.md").read_text("utf-8")
+    rows = [f"| {action.value} | {rule.who.value} |" for action, rule in ACTIONS.items()]
+    assert "\n".join(rows) in page
+
+
+def test_every_action_has_a_rule() -> None:
+    assert set(ACTIONS) == set(Action)
