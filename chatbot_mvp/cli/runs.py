@@ -11,6 +11,7 @@ import typer
 
 from chatbot_mvp import logs
 from chatbot_mvp.cli.common import EnvOption, JsonOption, SplitOption, VerboseOption, open_app, print_json, with_split
+from chatbot_mvp.cli.history import chosen_history, history_text
 from chatbot_mvp.cli.limits import (
     FailUnderOption,
     MaxDropOption,
@@ -205,6 +206,24 @@ def benchmark_compare(
     codes = [report_drops(drops), *(report_levels(app.archive.run(run_id), levels) for run_id in run_ids[1:])]
     if code := next((code for code in (3, 4) if code in codes), 0):
         raise typer.Exit(code)
+
+
+@benchmark.command("history")
+def benchmark_history(
+    dataset: Annotated[
+        str,
+        typer.Argument(help="Data set as `benchmark list --json` names it; by default that of the newest run"),
+    ] = "",
+    metric: Annotated[str, typer.Option(help="Metric to show; by default the main one of the newest run")] = "",
+    env: EnvOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Show a metric of all runs on one data set over time, and the first run that fell out of the band."""
+    history = chosen_history(open_app(env).archive, dataset, metric)
+    if as_json:
+        print_json(history.to_json())
+    else:
+        print(history_text(history))
 
 
 @benchmark.command("export")

@@ -22,6 +22,7 @@ from chatbot_mvp.exports.formats import FORMATS
 from chatbot_mvp.exports.unbundle import read_bundle
 from chatbot_mvp.jobs.manager import JobManager
 from chatbot_mvp.runs.comparison import ComparedRun, Comparison, compare_runs
+from chatbot_mvp.runs.history import History, Series, history_of, series_of
 from chatbot_mvp.runs.index import read_submissions
 from chatbot_mvp.runs.leaderboard import Field, Place, fields, leaderboard
 from chatbot_mvp.runs.line import RunLine
@@ -125,11 +126,15 @@ class RunArchive:
 
         Lines of earlier versions have no intervals; those are read from the result files.
         """
-        told = [
-            run if run.intervals is not None else replace(run, intervals=self._read_intervals(run.run_id))
-            for run in field.runs
-        ]
-        return leaderboard(replace(field, runs=tuple(told)), metric)
+        return leaderboard(replace(field, runs=self._with_intervals(field.runs)), metric)
+
+    def series(self) -> list[Series]:
+        """Group the finished runs by kind and name of their data, for histories; the newest group first."""
+        return series_of(self.runs()[0])
+
+    def history(self, series: Series, metric: str) -> History:
+        """Return the history of one metric of a series."""
+        return history_of(replace(series, runs=self._with_intervals(series.runs)), metric)
 
     def run(self, run_id: str) -> RunResult:
         """Return the result of a finished run with its queries.
@@ -262,6 +267,12 @@ class RunArchive:
         files = {path.name: path.read_bytes() for path in self.files(run_id)}
         folder = RunFolder(self._live.current.results_dir, run_id)
         return FinishedRun(run.manifest, run.result, dataset, files, partial(_scores, folder))
+
+    def _with_intervals(self, runs: Sequence[RunLine]) -> tuple[RunLine, ...]:
+        return tuple(
+            run if run.intervals is not None else replace(run, intervals=self._read_intervals(run.run_id))
+            for run in runs
+        )
 
     def _read_intervals(self, run_id: str) -> dict[str, Interval | None]:
         path = RunFolder(self._live.current.results_dir, run_id).result_path

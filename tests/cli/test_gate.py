@@ -168,3 +168,19 @@ def test_the_assertion_for_pytest_fails_with_the_questions_that_fell(
         check_not_worse(*given, tolerance=0.02)
     assert check_not_worse(*given, allow_unclear=True).verdict == "unclear"
     assert check_not_worse(*given, metrics=["hit@1"]).verdict == "not_worse"
+
+
+def test_the_history_names_the_first_run_that_fell_out_of_the_band(saved: Command) -> None:
+    ids = []
+    for strategy in ("BRIDGE", "BRIDGE", "LEXICAL"):
+        ids.append(as_json(saved("benchmark", "run", "--strategy", strategy, "--json")[1])["run_id"])
+    code, out, _ = saved("benchmark", "history", "--metric", "recall@5", "--json")
+    history = as_json(out)
+    assert (code, history["dataset"], history["first_outside"]) == (0, "valle_multihop", ids[2])
+    assert [point["configuration_changed"] for point in history["points"]] == [False, False, True]
+    code, out, _ = saved("benchmark", "history", "valle_multihop")
+    assert out.splitlines()[-1].startswith("first run out of the band [")
+    assert ids[2] in out.splitlines()[-1]
+    code, out, _ = saved("benchmark", "history", "nowhere", "--json")
+    assert code == 2
+    assert "valle_multihop" in as_json(out)["error"]["message"]
