@@ -86,7 +86,7 @@ def _changes(configuration: bool, data: bool) -> str:
     return t(f"runs.history.{'configuration' if configuration else 'data' if data else 'nothing'}_changed")
 
 
-def _chart(history: History) -> alt.LayerChart:
+def _chart(history: History) -> alt.LayerChart | alt.FacetChart:
     """Return the chart: a point and an interval per run, oldest on the left; dashed lines mark changes."""
     rows = _rows(history)
     base = alt.Chart(pd.DataFrame(rows)).encode(

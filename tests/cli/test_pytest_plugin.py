@@ -13,6 +13,7 @@ import pytest
 
 from chatbot_mvp.settings.model import PROJECT_ROOT, Settings
 from tests.conftest import Command
+from tests.docs.pages import blocks
 
 SAMPLES = PROJECT_ROOT / "data" / "samples" / "kb"
 TESTS = """
@@ -48,6 +49,11 @@ def test_a_project_asserts_that_its_knowledge_base_is_not_worse(
     (project / "kb.md").write_bytes((SAMPLES / "politica_empresa.md").read_bytes())
     (project / "questions.jsonl").write_bytes((SAMPLES / "preguntas.jsonl").read_bytes())
     (project / "test_kb.py").write_text(TESTS, "utf-8")
+    # The file of the guide, with the names that the guide uses.
+    [example] = [block.text for block in blocks("docs/guide/gate.md") if block.language == "python"]
+    (project / "test_manual.py").write_text(example, "utf-8")
+    (project / "manual.md").write_bytes((project / "kb.md").read_bytes())
+    (project / "preguntas.jsonl").write_bytes((project / "questions.jsonl").read_bytes())
     monkeypatch.chdir(project)
     save = ("gate", "--save-baseline", "baseline.json", "--kb", "kb.md", "--questions", "questions.jsonl")
     assert command(*save, "--metric", "useful")[0] == 0
@@ -61,7 +67,7 @@ def test_a_project_asserts_that_its_knowledge_base_is_not_worse(
         each["useful"] = 1.0
     Path("perfect.json").write_text(json.dumps(baseline), "utf-8")
     done = pytest_in(project, "-q")
-    assert "1 failed, 2 passed" in done.stdout, done.stdout + done.stderr
+    assert "1 failed, 3 passed" in done.stdout, done.stdout + done.stderr
     assert "Gate: " in done.stdout
     assert "useful: 1.0000 -> " in done.stdout
     assert "fell (" in done.stdout
