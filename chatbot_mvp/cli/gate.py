@@ -10,6 +10,7 @@ import typer
 
 from chatbot_mvp.app import App
 from chatbot_mvp.cli.common import EnvOption, JsonOption, VerboseOption, open_app, print_json
+from chatbot_mvp.cli.limits import finite_option
 from chatbot_mvp.cli.progress import ProgressLine
 from chatbot_mvp.evaluation.gate.baseline import Baseline, Source, read_baseline
 from chatbot_mvp.evaluation.gate.power import power_table
@@ -42,7 +43,9 @@ def gate_command(
     metric: Annotated[
         list[str] | None, typer.Option(help="Metric to test; may be repeated. By default those of the baseline")
     ] = None,
-    tolerance: Annotated[float, typer.Option(min=0, help="Drop of a mean that is accepted")] = TOLERANCE,
+    tolerance: Annotated[
+        float, typer.Option(min=0, callback=finite_option, help="Drop of a mean that is accepted")
+    ] = TOLERANCE,
     common_only: Annotated[
         bool, typer.Option("--common-only", help="Pair the common questions and accept changed content")
     ] = False,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import math
 from collections.abc import Sequence
 from typing import Annotated, Any
 
@@ -15,6 +16,18 @@ from chatbot_mvp.evaluation.gate.reports import explanation, metric_line
 from chatbot_mvp.evaluation.gate.verdict import GateReport
 from chatbot_mvp.runs.known_metrics import METRICS
 from chatbot_mvp.runs.result import RunResult
+
+
+def finite_option(value: float | None) -> float | None:
+    """Refuse NaN and infinity as the value of an option.
+
+    Raises:
+        typer.BadParameter
+    """
+    if value is not None and not math.isfinite(value):
+        raise typer.BadParameter(f"{value} is not a drop; give a number such as 0.02")
+    return value
+
 
 FailUnderOption = Annotated[
     list[str] | None,
@@ -42,6 +55,8 @@ def levels_of(given: Sequence[str] | None) -> dict[str, float]:
         except ValueError as error:
             message = f"{text!r} is not METRIC=VALUE, as in recall@5=.8"
             raise typer.BadParameter(message, param_hint="--fail-under") from error
+        if not math.isfinite(levels[name]):
+            raise typer.BadParameter(f"{value!r} is not a level, as in recall@5=.8", param_hint="--fail-under")
         if name not in METRICS:
             raise typer.BadParameter(
                 f"{name!r} is not a metric; choose {', '.join(METRICS)}", param_hint="--fail-under"

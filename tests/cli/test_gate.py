@@ -76,6 +76,26 @@ def test_an_existing_run_is_gated_without_running_anything(saved: Command) -> No
     assert len(as_json(saved("benchmark", "list", "--json")[1])["runs"]) == 1
 
 
+def test_repeats_are_runs_of_their_own_and_each_question_has_their_mean(saved: Command) -> None:
+    code, out, _ = saved(*CHECK, "--repeats", "3", "--json")
+    assert (code, len(set(as_json(out)["runs"]))) == (0, 3)
+    assert as_json(out)["metrics"][0]["test"]["noise"] == 0.0
+
+
+def test_an_evaluation_of_answers_with_repeats_is_gated_by_its_runs(saved: Command) -> None:
+    answers = str(PROJECT_ROOT / "data" / "samples" / "ragas_es.jsonl")
+    score = ("ragas", "run", answers, "--metric", "lexical_faithfulness", "--repeats", "2", "--json")
+    before, today = (as_json(saved(*score)[1])["run_id"] for _ in range(2))
+    code, out, err = saved("gate", "--save-baseline", "answers.json", "--run", before)
+    assert (code, "tested by default: lexical_faithfulness" in out) == (0, True), err
+    code, out, _ = saved("gate", "--baseline", "answers.json", "--run", today, "--json")
+    assert (code, as_json(out)["verdict"]) == (0, "not_worse")
+    noise = [
+        one["noise"] for one in json.loads(Path("answers.json").read_text("utf-8"))["measured"]["questions"].values()
+    ]
+    assert {"lexical_faithfulness": 0.0} in noise
+
+
 def test_the_power_is_printed_without_running_anything(saved: Command) -> None:
     code, out, _ = saved(*CHECK, "--power")
     assert code == 0
@@ -123,6 +143,8 @@ def test_bad_usage_is_2(saved: Command) -> None:
     assert saved("gate")[0] == 2
     assert saved(*CHECK, "--report", "pdf")[0] == 2
     assert saved(*CHECK, "--metric", "nonsense")[0] == 2
+    assert saved(*CHECK, "--tolerance", "nan")[0] == 2
+    assert saved("benchmark", "run", "--fail-under", "recall@5=nan")[0] == 2
     code, out, _ = saved(*SAVE, "--json")
     assert (code, as_json(out)["error"]["code"]) == (2, "gate_source_missing")
 

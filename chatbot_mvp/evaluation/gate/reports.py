@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from xml.etree import ElementTree
+from xml.etree import ElementTree  # nosec B405 -- it writes XML and parses none
 
 from chatbot_mvp.evaluation.gate.verdict import GateMetric, GateReport
 from chatbot_mvp.metrics.statistics.noninferiority import POWER, Verdict
