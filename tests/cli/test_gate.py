@@ -130,7 +130,11 @@ def test_a_changed_text_is_refused_and_accepted_if_asked(saved: Command) -> None
 
 @pytest.mark.parametrize(
     ("content", "reason"),
-    [("", "Invalid JSON"), ("{}", "Field required"), ('{"format": 99}', "Field required")],
+    [
+        ("", "Invalid JSON"),
+        ("{}", "Field required"),
+        ('{"format_version": 99}', "it has format 99; this version reads up to 1"),
+    ],
 )
 def test_a_file_that_is_no_baseline_is_refused(command: Command, content: str, reason: str) -> None:
     Path("baseline.json").write_text(content, "utf-8")

@@ -46,7 +46,7 @@ class Baseline:
 
     __pydantic_config__: ClassVar[ConfigDict] = STORED
 
-    format: int
+    format_version: int
     """``FORMAT_VERSION`` of the program that wrote it."""
     created_at: str
     """ISO 8601, UTC."""
@@ -83,15 +83,24 @@ def read_baseline(path: Path) -> Baseline:
         BaselineUnreadable: there is no file, or it is not a baseline that this version reads.
     """
     try:
-        baseline = _adapter().validate_json(path.read_bytes())
+        content = path.read_bytes()
+        _refuse_later(path, content)
+        return _adapter().validate_json(content)
     except OSError as error:
         raise BaselineUnreadable(path=str(path), reason=error.strerror or str(error)) from error
     except ValidationError as error:
         raise BaselineUnreadable(path=str(path), reason=first_problem(error)) from error
-    if baseline.format > FORMAT_VERSION:
-        reason = f"it has format {baseline.format}; this version reads up to {FORMAT_VERSION}"
+
+
+def _refuse_later(path: Path, content: bytes) -> None:
+    """Raise BaselineUnreadable for a later format before its fields are checked, which may be others by then."""
+    try:
+        found = json.loads(content).get("format_version")
+    except (ValueError, AttributeError):
+        return  # no JSON object: the check of the fields says so
+    if isinstance(found, int) and found > FORMAT_VERSION:
+        reason = f"it has format {found}; this version reads up to {FORMAT_VERSION}"
         raise BaselineUnreadable(path=str(path), reason=reason)
-    return baseline
 
 
 def require_same(path: str, before: Measured, today: Measured, common_only: bool) -> list[str]:

@@ -77,7 +77,7 @@ class Gate:
         gated = tuple(dict.fromkeys(metrics)) or self._main(today)
         kept = {*COMPARED, *gated}
         baseline = Baseline(
-            format=FORMAT_VERSION,
+            format_version=FORMAT_VERSION,
             created_at=utc_now(),
             commit=commit,
             source=source,

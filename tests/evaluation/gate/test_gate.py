@@ -43,7 +43,7 @@ def many(fell: int, questions: int, **more: object) -> Measured:
 
 def saved(path: Path, measured: Measured) -> Baseline:
     baseline = Baseline(
-        format=1,
+        format_version=1,
         created_at="2026-11-22",
         source=Source(kb="kb.md"),
         gated=("hit@1",),
@@ -93,11 +93,11 @@ def test_a_baseline_is_read_as_it_was_saved_with_one_line_per_question(tmp_path:
     assert sum('"digest"' in line for line in lines) == 3
 
 
-@pytest.mark.parametrize("damage", ['"format": 2', '"format": "x"'])
+@pytest.mark.parametrize("damage", ['"format_version": 2', '"format_version": "x"'])
 def test_a_later_format_or_a_wrong_type_is_refused(tmp_path: Path, damage: str) -> None:
     path = tmp_path / "baseline.json"
     saved(path, many(0, 3))
-    path.write_text(path.read_text("utf-8").replace('"format": 1', damage), "utf-8")
+    path.write_text(path.read_text("utf-8").replace('"format_version": 1', damage), "utf-8")
     with pytest.raises(BaselineUnreadable, match="format"):
         read_baseline(path)
 
