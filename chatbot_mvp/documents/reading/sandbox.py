@@ -103,8 +103,13 @@ def _answer(kind: str, name: str, output: bytes, code: int) -> Extracted:
     return Extracted(answer["text"], tuple(answer["page_starts"]), answer["empty_pages"])
 
 
-def _read(kind: str, name: str, content: bytes, max_pages: int) -> Extracted:
+def _read(
+    kind: str, name: str, content: bytes, max_pages: int, allow_pages: Callable[[int], None] = lambda pages: None
+) -> Extracted:
     """Read the file with the reader of its format, inside the restricted process.
+
+    Args:
+        allow_pages: called with the number of pages of a PDF before they are read.
 
     Raises:
         UploadError: the file cannot be read, or its text is too large.
@@ -114,7 +119,7 @@ def _read(kind: str, name: str, content: bytes, max_pages: int) -> Extracted:
 
     try:
         if kind == ".pdf":
-            found = pdf.read_pdf(name, content, max_pages, _allow_pages)
+            found = pdf.read_pdf(name, content, max_pages, allow_pages)
         elif kind == ".docx":
             found = docx.read_docx(name, content)
         else:
@@ -184,7 +189,7 @@ def main() -> None:
     sys.setrecursionlimit(20_000)
     _lock_up(kind)
     try:
-        answer: dict[str, Any] = asdict(_read(kind, name, content, max_pages))
+        answer: dict[str, Any] = asdict(_read(kind, name, content, max_pages, _allow_pages))
     except ChatbotError as error:
         answer = {"code": error.code, "params": error.params}
     out = io.TextIOWrapper(sys.stdout.buffer, "utf-8", errors="surrogatepass")
