@@ -7,7 +7,7 @@ written; in text and XML control characters become spaces.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from xml.etree import ElementTree  # nosec B405 -- it writes XML and parses none
 
 from chatbot_mvp.evaluation.gate.verdict import GateMetric, GateReport
@@ -128,11 +128,6 @@ def explanation(metric: GateMetric, tolerance: float) -> list[str]:
     if metric.lost:
         lines.append(f"{metric.lost} questions were scored by one side only and are not tested")
     return lines
-
-
-def changed_lines(changes: Sequence[QueryChange]) -> list[str]:
-    """Return the first changed questions, one line each."""
-    return [_change(change) for change in changes[:_SHOWN]]
 
 
 def _facts(report: GateReport, shown: Callable[[str], str] | None = None) -> list[str]:
