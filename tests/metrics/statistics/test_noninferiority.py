@@ -133,8 +133,8 @@ def test_the_printed_power_and_the_promised_rates_hold_in_a_sample_of_the_simula
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_the_printed_power_and_the_promised_rates_hold() -> None:
-    """Every kind of score, 500 trials: within three standard errors of what is printed, and of 5 % false alarms."""
-    for row in script("gate_power").measure(trials=500):
-        assert row.rates["worse"] == pytest.approx(row.rates["printed"], abs=3 * 0.0224), row
+    """Every kind of score, 1,000 trials: as printed within 0.05, which is three standard errors, and false alarms."""
+    for row in script("gate_power").measure(trials=1_000):
+        assert row.rates["worse"] == pytest.approx(row.rates["printed"], abs=0.05), row
         if row.drop == 0.0:
-            assert row.rates["worse"] <= 0.05 + 3 * 0.0097, row
+            assert row.rates["worse"] <= 0.05, row
