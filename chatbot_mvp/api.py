@@ -42,6 +42,7 @@ from chatbot_mvp.runs.causes import GoldPath
 from chatbot_mvp.runs.comparison import Comparison, MetricDelta, QueryChange, RunDelta
 from chatbot_mvp.runs.configuration import RunSetting
 from chatbot_mvp.runs.distributions import Distribution
+from chatbot_mvp.runs.history import History, Series
 from chatbot_mvp.runs.known_metrics import METRICS
 from chatbot_mvp.runs.leaderboard import Field, Place
 from chatbot_mvp.runs.line import RunLine
@@ -99,6 +100,7 @@ __all__ = [
     "Generated",
     "GoldPath",
     "Health",
+    "History",
     "InputRow",
     "JobStatus",
     "Judged",
@@ -136,6 +138,7 @@ __all__ = [
     "RunPlan",
     "RunResult",
     "RunSetting",
+    "Series",
     "SetCheck",
     "SetQuestion",
     "SettingForm",

@@ -45,6 +45,13 @@ cli = LazyGroup(
             "doctor": "Check the configuration, and which configured parts respond.",
         },
     ),
+    *lazy(
+        "chatbot_mvp.cli.gate:gate",
+        {
+            "gate": "Test whether today's code and configuration are worse than a baseline. "
+            "Exit code: 0 no, 3 yes, 4 cannot tell.",
+        },
+    ),
     LazyGroup(
         "benchmark",
         "Measure a retrieval strategy on a data set.",
@@ -58,6 +65,8 @@ cli = LazyGroup(
                 "list": "List finished runs, and those that can be resumed.",
                 "compare": "Compare runs over the same questions: differences with intervals and p-values, "
                 "and the questions that changed.",
+                "history": "Show a metric of all runs on one data set over time, "
+                "and the first run that fell out of the band.",
                 "export": "Write a finished run in another format.",
                 "import": "Import a run from another machine or program, to show and compare it like any other.",
             },

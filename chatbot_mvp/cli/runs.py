@@ -11,6 +11,15 @@ import typer
 
 from chatbot_mvp import logs
 from chatbot_mvp.cli.common import EnvOption, JsonOption, SplitOption, VerboseOption, open_app, print_json, with_split
+from chatbot_mvp.cli.history import chosen_history, history_text
+from chatbot_mvp.cli.limits import (
+    FailUnderOption,
+    MaxDropOption,
+    drops_json,
+    levels_of,
+    report_drops,
+    report_levels,
+)
 from chatbot_mvp.cli.printing import print_plan, print_result
 from chatbot_mvp.cli.progress import ProgressLine
 from chatbot_mvp.cli.ragas import print_evaluation
@@ -70,12 +79,14 @@ def benchmark_run(
     export: Annotated[
         list[str] | None, typer.Option(metavar="FORMAT", help="Also write this format, as `export` does; repeatable")
     ] = None,
+    fail_under: FailUnderOption = None,
     as_json: JsonOption = False,
     verbose: VerboseOption = False,
 ) -> None:
     """Run a benchmark in the foreground. Ctrl-C stops it safely; ``resume`` continues it."""
     if unknown := [form for form in export or () if form not in FORMATS]:
         raise typer.BadParameter(f"{unknown[0]!r} is not a format; choose {', '.join(FORMATS)}", param_hint="--export")
+    levels = levels_of(fail_under)
     given = {
         "mteb_dataset_name": with_split(env, dataset, split),
         "retrieval_strategy": strategy,
@@ -104,6 +115,8 @@ def benchmark_run(
         for path in write_files(app.archive.export(result.run_id, form), folder):
             logs.say(f"written: {path}", logging.INFO)
     _print_new(result, as_json)
+    if levels:
+        raise typer.Exit(report_levels(result, levels))
 
 
 @benchmark.command("resume")
@@ -176,15 +189,41 @@ def benchmark_list(env: EnvOption = None, as_json: JsonOption = False) -> None:
 def benchmark_compare(
     run_ids: Annotated[list[str], typer.Argument(metavar="A B [C…]", help="Finished runs; the first is the base")],
     metric: Annotated[list[str] | None, typer.Option(help="Compare only this metric; may be repeated")] = None,
+    max_drop: MaxDropOption = None,
+    fail_under: FailUnderOption = None,
     env: EnvOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Compare runs over the same questions: differences with intervals and p-values, and the questions that changed."""
-    comparison = open_app(env).archive.compare(run_ids, metric or ())
+    levels = levels_of(fail_under)
+    app = open_app(env)
+    comparison = app.archive.compare(run_ids, metric or ())
+    drops = [] if max_drop is None else app.gate.drop(run_ids, metric or (), max_drop)
     if as_json:
-        print_json(comparison.to_json())
+        print_json(comparison.to_json() | ({"drops": drops_json(drops)} if drops else {}))
     else:
         print(comparison_text(comparison))
+    codes = [report_drops(drops), *(report_levels(app.archive.run(run_id), levels) for run_id in run_ids[1:])]
+    if code := next((code for code in (3, 4) if code in codes), 0):
+        raise typer.Exit(code)
+
+
+@benchmark.command("history")
+def benchmark_history(
+    dataset: Annotated[
+        str,
+        typer.Argument(help="Data set as `benchmark list --json` names it; by default that of the newest run"),
+    ] = "",
+    metric: Annotated[str, typer.Option(help="Metric to show; by default the main one of the newest run")] = "",
+    env: EnvOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Show a metric of all runs on one data set over time, and the first run that fell out of the band."""
+    history = chosen_history(open_app(env).archive, dataset, metric)
+    if as_json:
+        print_json(history.to_json())
+    else:
+        print(history_text(history))
 
 
 @benchmark.command("export")

@@ -109,6 +109,12 @@
     │       ├── NothingToCompare
     │       ├── CorporaDiffer
     │       └── QuestionsDiffer
+    ├── GateError                   a comparison with a baseline file          (exit code 2)
+    │   ├── BaselineUnreadable
+    │   ├── BaselineQuestionsDiffer
+    │   ├── BaselineContentDiffers
+    │   ├── NothingToGate
+    │   └── GateSourceMissing
     ├── ProviderError               a provider could not serve a request       (exit code 1)
     │   ├── ProviderNotConfigured                                              (exit code 2)
     │   ├── ProviderKeyRefused
@@ -232,6 +238,14 @@ from chatbot_mvp.errors.files import (
     FileError as FileError,
     FileNotWritten as FileNotWritten,
     FileOfLaterVersion as FileOfLaterVersion,
+)
+from chatbot_mvp.errors.gate import (
+    BaselineContentDiffers as BaselineContentDiffers,
+    BaselineQuestionsDiffer as BaselineQuestionsDiffer,
+    BaselineUnreadable as BaselineUnreadable,
+    GateError as GateError,
+    GateSourceMissing as GateSourceMissing,
+    NothingToGate as NothingToGate,
 )
 from chatbot_mvp.errors.providers import (
     ProviderBadRequest as ProviderBadRequest,

@@ -22,6 +22,7 @@ from chatbot_mvp.exports.formats import FORMATS
 from chatbot_mvp.exports.unbundle import read_bundle
 from chatbot_mvp.jobs.manager import JobManager
 from chatbot_mvp.runs.comparison import ComparedRun, Comparison, compare_runs
+from chatbot_mvp.runs.history import History, Series, history_of, series_of
 from chatbot_mvp.runs.index import read_submissions
 from chatbot_mvp.runs.leaderboard import Field, Place, fields, leaderboard
 from chatbot_mvp.runs.line import RunLine
@@ -125,11 +126,15 @@ class RunArchive:
 
         Lines of earlier versions have no intervals; those are read from the result files.
         """
-        told = [
-            run if run.intervals is not None else replace(run, intervals=self._read_intervals(run.run_id))
-            for run in field.runs
-        ]
-        return leaderboard(replace(field, runs=tuple(told)), metric)
+        return leaderboard(replace(field, runs=self._with_intervals(field.runs)), metric)
+
+    def series(self) -> list[Series]:
+        """Group the finished runs by kind and name of their data, for histories; the newest group first."""
+        return series_of(self.runs()[0])
+
+    def history(self, series: Series, metric: str) -> History:
+        """Return the history of one metric of a series."""
+        return history_of(replace(series, runs=self._with_intervals(series.runs)), metric)
 
     def run(self, run_id: str) -> RunResult:
         """Return the result of a finished run with its queries.
@@ -140,6 +145,14 @@ class RunArchive:
         folder = RunFolder(self._live.current.results_dir, run_id)
         return self._results.get(folder.result_path, folder.result)
 
+    def compared(self, run_id: str) -> ComparedRun:
+        """Return a finished run with its manifest.
+
+        Raises:
+            RunNotFound, RunUnreadable
+        """
+        return ComparedRun(RunFolder(self._live.current.results_dir, run_id).manifest(), self.run(run_id))
+
     def compare(self, run_ids: Sequence[str], metrics: Sequence[str] = ()) -> Comparison:
         """Compare the first finished run with each of the others, by default by the metrics of ``COMPARED``.
 
@@ -147,7 +160,7 @@ class RunArchive:
             RunNotFound, RunUnreadable, NotComparable
             UnknownChoice: a metric that the runs do not have.
         """
-        return compare_runs([self._compared(run_id) for run_id in run_ids], metrics)
+        return compare_runs([self.compared(run_id) for run_id in run_ids], metrics)
 
     def export(self, run_id: str, form: str) -> Exported:
         """Export a finished run in a format of ``FORMATS``.
@@ -244,7 +257,7 @@ class RunArchive:
             RunNotFound, RunUnreadable, UnknownChoice
             DatasetError, DatasetChanged: the data set is missing or has changed.
         """
-        run = self._compared(run_id)
+        run = self.compared(run_id)
         if run.manifest.kind == RAGAS:
             raise UnknownChoice(kind="kind of run for this", found=RAGAS, legal="benchmark")
         recorded = self._live.current.with_recorded(run.manifest.settings_masked)
@@ -255,8 +268,11 @@ class RunArchive:
         folder = RunFolder(self._live.current.results_dir, run_id)
         return FinishedRun(run.manifest, run.result, dataset, files, partial(_scores, folder))
 
-    def _compared(self, run_id: str) -> ComparedRun:
-        return ComparedRun(RunFolder(self._live.current.results_dir, run_id).manifest(), self.run(run_id))
+    def _with_intervals(self, runs: Sequence[RunLine]) -> tuple[RunLine, ...]:
+        return tuple(
+            run if run.intervals is not None else replace(run, intervals=self._read_intervals(run.run_id))
+            for run in runs
+        )
 
     def _read_intervals(self, run_id: str) -> dict[str, Interval | None]:
         path = RunFolder(self._live.current.results_dir, run_id).result_path

@@ -116,7 +116,7 @@ def compare_runs(runs: Sequence[ComparedRun], metrics: Sequence[str] = ()) -> Co
         raise NothingToCompare(runs=", ".join(ids) or "-")
     base, *others = runs
     for other in others:
-        _refuse_different(base, other)
+        refuse_different(base, other)
     names = _names(runs, metrics)
     columns = [(other, name) for other in others for name in names]
     pairs = [_pairs(base, other, name) for other, name in columns]
@@ -190,7 +190,8 @@ def why_not_comparable(base: RunLine, other: RunLine) -> Mismatch | None:
     return None
 
 
-def _refuse_different(base: ComparedRun, other: ComparedRun) -> None:
+def refuse_different(base: ComparedRun, other: ComparedRun) -> None:
+    """Raise CorporaDiffer or QuestionsDiffer if the two runs did not measure the same data."""
     one, two = base.manifest, other.manifest
     if (one.dataset_sha256, one.documents) != (two.dataset_sha256, two.documents):
         raise CorporaDiffer(

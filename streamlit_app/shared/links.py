@@ -1,7 +1,7 @@
 """Reads and writes the URL of the page Evaluación, so that a run, a query or a comparison can be shared as a link.
 
-``?run=ID``, ``?run=ID&query=QUERY_ID``, ``?compare=A,B,C``, ``?view=leaderboard``; no parameters for the list. This
-state is kept only in the URL, so a link shows its recipient the same view.
+``?run=ID``, ``?run=ID&query=QUERY_ID``, ``?compare=A,B,C``, ``?view=leaderboard``, ``?view=history``; no parameters for
+the list. This state is kept only in the URL, so a link shows its recipient the same view.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ import streamlit as st
 from streamlit_app.shared.i18n import t
 from streamlit_app.shared.state import PAGES
 
-View = Literal["list", "run", "comparison", "leaderboard"]
-VIEWS: tuple[View, ...] = ("list", "run", "comparison", "leaderboard")
+View = Literal["list", "run", "comparison", "leaderboard", "history"]
+VIEWS: tuple[View, ...] = ("list", "run", "comparison", "leaderboard", "history")
 
 _OWN = ("view", "run", "query", "compare")
 
@@ -27,7 +27,8 @@ def read_view() -> View:
         return "comparison"
     if st.query_params.get("run"):
         return "run"
-    return "leaderboard" if st.query_params.get("view") == "leaderboard" else "list"
+    asked = st.query_params.get("view")
+    return "leaderboard" if asked == "leaderboard" else "history" if asked == "history" else "list"
 
 
 def read_run() -> str:
@@ -54,6 +55,11 @@ def write_list() -> None:
 def write_leaderboard() -> None:
     """Set the URL to the leaderboard."""
     _write({"view": "leaderboard"})
+
+
+def write_history() -> None:
+    """Set the URL to the history."""
+    _write({"view": "history"})
 
 
 def write_run(run_id: str, query_id: str = "") -> None:

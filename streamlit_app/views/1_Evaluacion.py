@@ -1,4 +1,4 @@
-"""Past runs: list, one run in full, comparison, leaderboard. The URL selects the part."""
+"""Past runs: list, one run in full, comparison, leaderboard, history. The URL selects the part."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from chatbot_mvp.api import NO_NOTE, RunLine, RunResult
 from chatbot_mvp.errors import ChatbotError
 from streamlit_app.evaluation.causes import show_causes
 from streamlit_app.evaluation.comparison import show_comparison
+from streamlit_app.evaluation.history import show_history
 from streamlit_app.evaluation.leaderboard import show_leaderboard
 from streamlit_app.evaluation.ragas_result import show_evaluation
 from streamlit_app.evaluation.run_list import keep_filters, show_list
@@ -31,6 +32,7 @@ _ICONS = {
     "run": ":material/monitoring:",
     "comparison": ":material/compare_arrows:",
     "leaderboard": ":material/leaderboard:",
+    "history": ":material/timeline:",
 }
 
 
@@ -56,7 +58,7 @@ def main() -> None:
     wanted = links.read_view()
     asked = {"run": [links.read_run()], "comparison": links.read_comparison()}.get(wanted, [])
     known = [run_id for run_id in asked if run_id in by_id]
-    view = wanted if known or wanted in ("list", "leaderboard") else "list"
+    view = wanted if known or wanted in ("list", "leaderboard", "history") else "list"
     keep_filters()
     _choose_view(view, runs)
     if unknown := [run_id for run_id in asked if run_id not in by_id]:
@@ -68,6 +70,8 @@ def main() -> None:
         compare(runs, known)
     elif view == "leaderboard":
         show_leaderboard()
+    elif view == "history":
+        show_history()
     else:
         progress_panel()
         show_list(runs)
@@ -105,6 +109,8 @@ def _go(run_ids: Sequence[str]) -> None:
         links.write_comparison([run_id])
     elif view == "leaderboard":
         links.write_leaderboard()
+    elif view == "history":
+        links.write_history()
     elif view == "list":
         links.write_list()
 

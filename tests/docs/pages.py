@@ -17,7 +17,7 @@ PAGES = sorted(
 PROGRAMS = ("chatbot-mvp", "make", "python", ".venv/bin/python", "pip", "streamlit")
 
 _FENCE = re.compile(r"^ *```(?P<language>\w*)\n(?P<text>.*?)^ *```$", re.M | re.S)
-_SPAN = re.compile(r"`((?:chatbot-mvp )?(?:benchmark|kb|datasets|ragas|serve|doctor|hash-password)(?: [^`]*)?)`")
+_SPAN = re.compile(r"`((?:chatbot-mvp )?(?:benchmark|kb|datasets|ragas|serve|doctor|gate|hash-password)(?: [^`]*)?)`")
 
 
 @dataclass(frozen=True)

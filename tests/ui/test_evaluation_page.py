@@ -181,7 +181,46 @@ def test_the_leaderboard_ranks_what_can_be_compared_and_says_what_cannot(data_di
     assert "view" not in page.query_params
 
 
-@pytest.mark.parametrize("view", ["", "leaderboard"])
+def test_the_history_names_the_first_run_out_of_the_band_and_opens_it(data_dir: Path) -> None:
+    """The values rise from 0 to 0.967 in 30 runs; one more falls to 0.1."""
+    made_up(data_dir, 30)
+    line = json.loads((data_dir / "submissions.jsonl").read_text("utf-8").splitlines()[0])
+    fallen = {
+        **line,
+        "run_id": "fallen",
+        "started_at": "2026-12-01",
+        "metrics": {"recall@5": 0.1},
+        "intervals": {},
+    }
+    append_submission(data_dir / "submissions.jsonl", made_result(**fallen))
+    page = open_page("evaluation", view="history")
+    assert not page.exception
+    assert "«fallen», del 01/12/2026" in warnings(page)
+    assert "la banda de las anteriores es 0,483 – 0,493" in warnings(page)
+    assert "Su configuración es distinta" in warnings(page)
+    page = page.button(key="runs-history-open").click().run()
+    assert page.query_params["run"] == "fallen"
+
+
+def test_a_history_without_a_fall_says_so_and_shows_hostile_names_literally(data_dir: Path) -> None:
+    name = "<img src=x> [a](http://b) :red[c]"
+    for number, value in enumerate((0.5, 0.9)):
+        values = {"run_id": f"[r{number}](http://x)", "dataset": name, "started_at": f"2026-12-0{number + 1}"}
+        found = made_result(**values, metrics={"recall@5": value}, intervals={"recall@5": [value - 0.1, value]})
+        append_submission(data_dir / "submissions.jsonl", found)
+    page = open_page("evaluation", view="history")
+    assert not page.exception
+    assert "Ninguna evaluación salió de la banda" in page.success[0].value
+    low = made_result(
+        run_id="[low](http://x)", dataset=name, started_at="2026-12-09", metrics={"recall@5": 0.1}, intervals={}
+    )
+    append_submission(data_dir / "submissions.jsonl", low)
+    page = open_page("evaluation", view="history")
+    assert "[low](" not in warnings(page)
+    assert "low" in warnings(page)
+
+
+@pytest.mark.parametrize("view", ["", "leaderboard", "history"])
 def test_a_run_of_another_version_without_most_fields_is_listed(data_dir: Path, view: str) -> None:
     lines = [{"run_id": "bare", "metrics": {}}, {"run_id": "odd", "metrics": {"m": None}, "started_at": "once"}]
     (data_dir / "submissions.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))

@@ -1,0 +1,172 @@
+"""Reports of a gate as text for a terminal, Markdown for a comment, JUnit XML, and JSON.
+
+Texts and ids of questions may come from others: in Markdown they are code, which shows links and HTML as they are
+written; in text and XML control characters become spaces.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from xml.etree import ElementTree  # nosec B405 -- it writes XML and parses none
+
+from chatbot_mvp.evaluation.gate.verdict import GateMetric, GateReport
+from chatbot_mvp.metrics.statistics.noninferiority import POWER, Verdict
+from chatbot_mvp.runs.comparison import QueryChange
+
+_SHOWN = 10  # changed questions shown per direction; the JSON has all of them
+_TEXT = 100  # characters shown of a question
+_SAYS: Mapping[Verdict, str] = {
+    "better": "better",
+    "not_worse": "not worse",
+    "worse": "WORSE",
+    "unclear": "cannot tell",
+}
+
+
+def text_report(report: GateReport) -> str:
+    """Return the report as plain text."""
+    lines = [headline(report), *_facts(report)]
+    for metric in report.metrics:
+        lines += ["", f"{metric.metric}: {metric_line(metric)}"]
+        lines += [f"  {line}" for line in explanation(metric, report.tolerance)]
+        for word, changes in (("fell", metric.worsened), ("rose", metric.improved)):
+            if changes:
+                lines.append(f"  {word} ({len(changes)}), the largest change first:")
+                lines += [f"    {_change(change)}" for change in changes[:_SHOWN]]
+    return "\n".join(lines)
+
+
+def markdown_report(report: GateReport) -> str:
+    """Return the report as Markdown, for a comment on a change."""
+    lines = [f"### {headline(report, _code)}", "", "| metric | baseline | today | change, 90 % interval | verdict |"]
+    lines.append("|---|---|---|---|---|")
+    for metric in report.metrics:
+        test = metric.test
+        cells = [metric.metric, _number(metric.base), _number(metric.today), _interval(metric), _SAYS[test.verdict]]
+        lines.append(f"| {' | '.join(cells)} |")
+    lines += ["", *(f"- {fact}" for fact in _facts(report, _code))]
+    for metric in report.metrics:
+        lines += [f"- {metric.metric}: {line}" for line in explanation(metric, report.tolerance)]
+    for metric in report.metrics:
+        for word, changes in (("fell", metric.worsened), ("rose", metric.improved)):
+            if changes:
+                lines += ["", f"<details><summary>{metric.metric}: {len(changes)} questions {word}</summary>", ""]
+                lines += [
+                    f"- {_code(change.query_id)} {change.base:.3f} → {change.other:.3f} {_code(change.question)}"
+                    for change in changes[:_SHOWN]
+                ]
+                lines += ["", "</details>"]
+    return "\n".join(lines)
+
+
+def junit_report(report: GateReport) -> str:
+    """Return the report as JUnit XML: one test case per metric, which fails if it is worse or unclear."""
+    failed = [metric for metric in report.metrics if metric.test.verdict in ("worse", "unclear")]
+    counts = {"tests": str(len(report.metrics)), "failures": str(len(failed)), "errors": "0"}
+    suites = ElementTree.Element("testsuites", counts)
+    suite = ElementTree.SubElement(suites, "testsuite", {"name": _plain(f"gate {report.dataset}"), **counts})
+    for metric in report.metrics:
+        case = ElementTree.SubElement(suite, "testcase", {"classname": "chatbot_mvp.gate", "name": metric.metric})
+        body = "\n".join([*explanation(metric, report.tolerance), *map(_change, metric.worsened[:_SHOWN])])
+        if metric in failed:
+            attributes = {"type": metric.test.verdict, "message": metric_line(metric)}
+            ElementTree.SubElement(case, "failure", attributes).text = body
+        else:
+            ElementTree.SubElement(case, "system-out").text = f"{metric_line(metric)}\n{body}"
+    ElementTree.indent(suites)
+    return ElementTree.tostring(suites, encoding="unicode", xml_declaration=True)
+
+
+def json_report(report: GateReport) -> str:
+    """Return the report as one JSON object on one line, with all changed questions."""
+    return json.dumps(report.to_json(), ensure_ascii=False)
+
+
+REPORTS: Mapping[str, Callable[[GateReport], str]] = {
+    "text": text_report,
+    "markdown": markdown_report,
+    "junit": junit_report,
+    "json": json_report,
+}
+"""Name of the form -> the function that writes it."""
+
+
+def headline(report: GateReport, shown: Callable[[str], str] | None = None) -> str:
+    """Return the verdict in one line. ``shown`` formats text of others."""
+    form = shown or _plain
+    return f"Gate: {_SAYS[report.verdict]} than the baseline {form(report.baseline)}".replace(
+        "cannot tell than", "cannot tell whether today is worse than"
+    )
+
+
+def metric_line(metric: GateMetric) -> str:
+    """Return a metric's figures and verdict in one line."""
+    change = f"{_number(metric.base)} -> {_number(metric.today)}, {_interval(metric)}"
+    return f"{change}: {_SAYS[metric.test.verdict]}"
+
+
+def explanation(metric: GateMetric, tolerance: float) -> list[str]:
+    """Return sentences that say how the verdict was reached, and how many questions would do."""
+    test = metric.test
+    if test.mean is None or test.p_worse is None:
+        return ["no question was scored by both sides"]
+    fell, rose = len(metric.worsened), len(metric.improved)
+    lines = [
+        f"{test.pairs} questions: {fell} fell, {rose} rose; p of a drop {test.p_worse:.4f}; tolerance {tolerance:g}",
+    ]
+    if test.detectable is not None:
+        lines.append(
+            f"{test.pairs} questions show a true drop of {test.detectable:.3f} with a probability of {POWER:.0%}"
+        )
+    if test.noise:
+        lines.append(f"{test.noise:.0%} of the variance is noise between repeats: more repeats reduce it")
+    if test.needed_if_equal is not None:
+        lines.append(f"about {test.needed_if_equal:,} questions would show that nothing got worse, if that is so")
+    if test.needed_if_real is not None:
+        lines.append(f"about {test.needed_if_real:,} questions would show the measured drop, if it is real")
+    if metric.lost:
+        lines.append(f"{metric.lost} questions were scored by one side only and are not tested")
+    return lines
+
+
+def _facts(report: GateReport, shown: Callable[[str], str] | None = None) -> list[str]:
+    form = shown or _plain
+    lines = [f"{form(report.dataset)}, {report.questions} questions, today's runs: {', '.join(map(form, report.runs))}"]
+    if report.left_out:
+        lines.append(f"{report.left_out} questions were left out, because only one side has them or they changed")
+    if report.failed:
+        lines.append(f"{report.failed} questions failed today and have the worst score")
+    if report.commit:
+        lines.append(f"commit of the baseline: {form(report.commit)}")
+    lines += [f"{name}: {form(one)} -> {form(two)}" for name, (one, two) in report.configuration.items()]
+    return lines
+
+
+def _interval(metric: GateMetric) -> str:
+    """Format the change today minus baseline, with its bounds; for a metric where lower is better a rise is a loss."""
+    test = metric.test
+    if metric.base is None or metric.today is None or test.low is None or test.high is None or test.mean is None:
+        return "not scored"
+    delta = metric.today - metric.base
+    low, high = (test.low, test.high) if delta * test.mean >= 0 else (-test.high, -test.low)
+    return f"{delta:+.4f} [{low:+.4f}, {high:+.4f}]"
+
+
+def _change(change: QueryChange) -> str:
+    return f"{_plain(change.query_id)}  {change.base:.3f} -> {change.other:.3f}  {_plain(change.question)}"
+
+
+def _plain(text: str) -> str:
+    """Return a text of others for one line: control characters become spaces, and a long text is cut."""
+    line = "".join(letter if letter.isprintable() else " " for letter in text)
+    return line if len(line) <= _TEXT else f"{line[: _TEXT - 1]}…"
+
+
+def _code(text: str) -> str:
+    """Return a text of others as Markdown code, in which neither links nor HTML nor mentions work."""
+    return f"`{_plain(text).replace('`', chr(39)).replace('|', '¦')}`" if text.strip() else ""
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:.4f}"

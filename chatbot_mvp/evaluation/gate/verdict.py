@@ -1,0 +1,168 @@
+"""Compare today's scores with a baseline's: the verdict per metric and for the whole gate, with its exit code."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from chatbot_mvp.errors import NothingToGate, UnknownChoice
+from chatbot_mvp.evaluation.gate.scores import Measured
+from chatbot_mvp.metrics.statistics.noninferiority import GainTest, Verdict, gain_tests
+from chatbot_mvp.runs.comparison import QueryChange
+from chatbot_mvp.runs.known_metrics import METRICS
+
+TOLERANCE = 0.02
+"""Default of the drop of a mean that is accepted."""
+EXIT_CODES: Mapping[Verdict, int] = {"better": 0, "not_worse": 0, "worse": 3, "unclear": 4}
+_EQUAL = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class GateMetric:
+    """One metric of a gate."""
+
+    metric: str
+    base: float | None
+    """Mean of the baseline over the paired questions; None without pairs."""
+    today: float | None
+    test: GainTest
+    worsened: tuple[QueryChange, ...]
+    """Questions that are worse than in the baseline, the largest change first."""
+    improved: tuple[QueryChange, ...]
+    lost: int
+    """Number of paired questions that only one side scored; they are not tested."""
+
+
+@dataclass(frozen=True, slots=True)
+class GateReport:
+    """The result of a gate."""
+
+    baseline: str
+    """Path of the baseline file, or id of the run that stands in for it."""
+    dataset: str
+    runs: tuple[str, ...]
+    """Ids of today's runs."""
+    tolerance: float
+    questions: int
+    """Number of paired questions."""
+    left_out: int
+    """Number of questions that only one side has, or that changed."""
+    failed: int
+    """Number of questions that failed today; each has the worst score."""
+    configuration: Mapping[str, tuple[str, str]]
+    """Strategy, fingerprint, version and content that differ -> (baseline, today)."""
+    commit: str
+    """Commit of the baseline; "" if it was not given."""
+    metrics: tuple[GateMetric, ...]
+
+    @property
+    def verdict(self) -> Verdict:
+        """worse if one metric is; else unclear if one is; else better if one is; else not_worse."""
+        found = {metric.test.verdict for metric in self.metrics}
+        order: tuple[Verdict, ...] = ("worse", "unclear", "better")
+        return next((name for name in order if name in found), "not_worse")
+
+    @property
+    def exit_code(self) -> int:
+        """0 better or not worse, 3 worse, 4 cannot tell."""
+        return EXIT_CODES[self.verdict]
+
+    def to_json(self) -> dict[str, Any]:
+        return {"verdict": self.verdict, "exit_code": self.exit_code, **asdict(self)}
+
+
+def judge(
+    name: str,
+    before: Measured,
+    today: Measured,
+    paired: Sequence[str],
+    metrics: Sequence[str],
+    tolerance: float,
+    commit: str = "",
+) -> GateReport:
+    """Test today's scores against the baseline's.
+
+    Args:
+        name: path or run id of the baseline, for the report and errors.
+        paired: ids of the questions to pair.
+        metrics: names of the metrics to test, one or more.
+
+    Raises:
+        UnknownChoice: a metric that one of the two sides does not have.
+        NothingToGate: no metric was given.
+    """
+    legal = [metric for metric in before.metrics if metric in today.metrics]
+    for metric in metrics:
+        if metric not in legal:
+            raise UnknownChoice(kind="metric of both", found=metric, legal=", ".join(legal) or "-")
+    if not metrics:
+        raise NothingToGate(path=name, reason="they share no scored metric")
+    columns = [_Pairs.of(before, today, paired, metric) for metric in dict.fromkeys(metrics)]
+    tests = gain_tests([one.gains for one in columns], [one.noise for one in columns], tolerance)
+    return GateReport(
+        baseline=name,
+        dataset=today.dataset,
+        runs=today.runs,
+        tolerance=tolerance,
+        questions=len(paired),
+        left_out=len(set(before.questions) | set(today.questions)) - len(paired),
+        failed=today.failed,
+        configuration=_configuration(before, today),
+        commit=commit,
+        metrics=tuple(one.metric(test, today.texts) for one, test in zip(columns, tests, strict=True)),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Pairs:
+    """The scores of one metric on the questions that both sides scored."""
+
+    name: str
+    rows: tuple[tuple[str, float, float], ...]
+    """(question id, baseline, today)."""
+    noise: float
+    """Mean over the questions of the variance that repeats measured in the difference."""
+    lost: int
+
+    @classmethod
+    def of(cls, before: Measured, today: Measured, paired: Sequence[str], name: str) -> _Pairs:
+        rows, noises, lost = [], [], 0
+        for query_id in paired:
+            sides = before.questions[query_id], today.questions[query_id]
+            base, now = (side.scores.get(name) for side in sides)
+            if base is not None and now is not None:
+                rows.append((query_id, base, now))
+                noises.append(sum(side.noise.get(name, 0.0) for side in sides))
+            elif base is not None or now is not None:
+                lost += 1
+        return cls(name, tuple(rows), float(np.mean(noises)) if noises else 0.0, lost)
+
+    @property
+    def gains(self) -> np.ndarray[Any, np.dtype[np.float64]]:
+        sign = 1.0 if METRICS[self.name].higher_is_better else -1.0
+        return np.array([sign * (now - base) for _, base, now in self.rows], dtype=np.float64)
+
+    def metric(self, test: GainTest, texts: Mapping[str, str]) -> GateMetric:
+        gains = self.gains
+        order = sorted(range(len(gains)), key=lambda row: (-round(abs(float(gains[row])), 9), self.rows[row][0]))
+        changes = {
+            row: QueryChange(self.rows[row][0], texts.get(self.rows[row][0], ""), *self.rows[row][1:]) for row in order
+        }
+        return GateMetric(
+            metric=self.name,
+            base=float(np.mean([base for _, base, _ in self.rows])) if self.rows else None,
+            today=float(np.mean([now for _, _, now in self.rows])) if self.rows else None,
+            test=test,
+            worsened=tuple(changes[row] for row in order if gains[row] < -_EQUAL),
+            improved=tuple(changes[row] for row in order if gains[row] > _EQUAL),
+            lost=self.lost,
+        )
+
+
+def _configuration(before: Measured, today: Measured) -> dict[str, tuple[str, str]]:
+    names = ("strategy", "fingerprint", "code_version", "content_sha256")
+    pairs = {name: (getattr(before, name)[:16], getattr(today, name)[:16]) for name in names}
+    return {name: pair for name, pair in pairs.items() if pair[0] != pair[1]}

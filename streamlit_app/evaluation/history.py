@@ -1,0 +1,138 @@
+"""History of a data set or knowledge base: one metric of its runs over time, with intervals and changes marked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import altair as alt
+import pandas as pd
+import streamlit as st
+
+from chatbot_mvp.api import History, Series
+from streamlit_app.shared import links
+from streamlit_app.shared.charts import ink, show_chart
+from streamlit_app.shared.i18n import bare, moment, number, score, t
+from streamlit_app.shared.metrics import interval_text, metric_help, metric_label
+from streamlit_app.shared.state import get_app
+
+_IN_CHART = 100  # maximum runs in the chart
+
+
+def show_history() -> None:
+    """Draw the choice of data and metric, the sentence on the first run out of the band, and the chart."""
+    past = get_app().archive
+    every = past.series()
+    left, right = st.columns(2)
+    position = left.selectbox(
+        t("runs.history.series"),
+        range(len(every)),
+        format_func=lambda at: _series_text(every[at]),
+        key="runs-history-series",
+        help=t("runs.history.series_help"),
+    )
+    series = every[position]
+    metric = right.selectbox(
+        t("eval.metric"),
+        series.metrics,
+        format_func=metric_label,
+        key=f"runs-history-metric-{series.kind}-{series.dataset}",
+    )
+    if metric is None:  # no run scored anything
+        st.info(t("runs.board.nothing"), icon=":material/info:")
+        return
+    st.caption(metric_help(metric))
+    history = past.history(series, metric)
+    _tell_first(history)
+    if len(history.points) > _IN_CHART:
+        st.caption(t("runs.history.last", count=number(_IN_CHART), total=number(len(history.points))))
+    show_chart(_chart(history), key=f"runs-history-{series.kind}-{series.dataset}-{metric}")
+    st.caption(t("runs.history.legend"))
+
+
+def _series_text(series: Series) -> str:
+    kind = bare("runs.kind.kb") if series.kind == "kb" else "Ragas" if series.kind == "ragas" else ""
+    name = f"{series.dataset} ({kind})" if kind else series.dataset
+    return bare("runs.history.a_series", dataset=name, runs=number(len(series.runs)))
+
+
+def _tell_first(history: History) -> None:
+    """Say which run fell out of the band of the runs before it, if one did, with a button to open it."""
+    first = history.first_outside
+    if first is None or first.band is None:
+        st.success(t("runs.history.inside", runs=number(len(history.points))), icon=":material/check:")
+        return
+    st.warning(
+        t(
+            "runs.history.outside",
+            run=first.run_id,
+            when=moment(first.started_at),
+            value=score(first.value),
+            band=interval_text(first.band),
+            changes=_changes(first.configuration_changed, first.data_changed),
+        ),
+        icon=":material/trending_down:",
+    )
+    st.button(
+        t("runs.history.open"),
+        key="runs-history-open",
+        icon=":material/monitoring:",
+        on_click=links.write_run,
+        args=(first.run_id,),
+    )
+
+
+def _changes(configuration: bool, data: bool) -> str:
+    return t(f"runs.history.{'configuration' if configuration else 'data' if data else 'nothing'}_changed")
+
+
+def _chart(history: History) -> alt.LayerChart | alt.FacetChart:
+    """Return the chart: a point and an interval per run, oldest on the left; dashed lines mark changes."""
+    rows = _rows(history)
+    base = alt.Chart(pd.DataFrame(rows)).encode(
+        x=alt.X("run:N", sort=[str(row["run"]) for row in rows], title=None, axis=alt.Axis(labelAngle=-40)),
+        tooltip=[
+            alt.Tooltip("run_id:N", title=bare("runs.history.run")),
+            alt.Tooltip("when:N", title=bare("eval.col.when")),
+            alt.Tooltip("strategy:N", title=bare("eval.col.strategy")),
+            alt.Tooltip("said:N", title=metric_label(history.metric)),
+            alt.Tooltip("change:N", title=bare("runs.history.change")),
+        ],
+    )
+    scale = alt.Scale(zero=False)
+    changes = base.transform_filter("datum.change != '–'").mark_rule(strokeDash=[4, 4], color=ink(), opacity=0.5)
+    spans = base.transform_filter("datum.low != null").mark_rule(strokeWidth=2)
+    points = base.mark_point(filled=True, size=70, opacity=1)
+    colour = alt.Color("state:N", legend=None, sort=[bare("runs.history.in"), bare("runs.history.out")])
+    shape = alt.Shape("state:N", legend=None, sort=[bare("runs.history.in"), bare("runs.history.out")])
+    return alt.layer(
+        changes,
+        spans.encode(y=alt.Y("low:Q", title=None, scale=scale), y2=alt.Y2("high:Q"), color=colour),
+        points.encode(y=alt.Y("value:Q", title=None, scale=scale), color=colour, shape=shape),
+    ).properties(height=320)
+
+
+def _rows(history: History) -> Sequence[dict[str, Any]]:
+    rows = []
+    for place, point in enumerate(history.points, 1):
+        low, high = point.interval or (None, None)
+        changed = [
+            *([bare("runs.history.configuration")] if point.configuration_changed else []),
+            *([bare("runs.history.data")] if point.data_changed else []),
+        ]
+        rows.append(
+            {
+                # Numbered, because two runs may begin in the same minute.
+                "run": f"{place} · {moment(point.started_at)}",
+                "run_id": point.run_id,
+                "when": moment(point.started_at),
+                "strategy": point.strategy or "–",
+                "value": point.value,
+                "low": low,
+                "high": high,
+                "said": f"{score(point.value)} ({interval_text(point.interval)})",
+                "change": ", ".join(changed) or "–",
+                "state": bare("runs.history.out" if point.outside else "runs.history.in"),
+            }
+        )
+    return rows[-_IN_CHART:]

@@ -1,0 +1,132 @@
+"""The gate over made scores: failures, repeats, complements, the baseline file, and reports of hostile texts."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from chatbot_mvp.errors import BaselineUnreadable, FileNotWritten, NothingToGate, UnknownChoice
+from chatbot_mvp.evaluation.gate.baseline import Baseline, Source, read_baseline, require_same, save_baseline
+from chatbot_mvp.evaluation.gate.reports import REPORTS
+from chatbot_mvp.evaluation.gate.scores import Measured, QuestionScores, score_of
+from chatbot_mvp.evaluation.gate.verdict import judge
+from chatbot_mvp.runs.rows import QueryRow
+
+HOSTILE = "<script>alert(1)</script> | `x` [a](javascript:1) @all\x1b[31m\r\n]]>"
+
+
+def of(scores: dict[str, float | None], metric: str = "hit@1", noise: float = 0.0, text: str = "?") -> Measured:
+    questions = {
+        name: QuestionScores("digest", {metric: score}, {metric: noise} if noise else {})
+        for name, score in scores.items()
+    }
+    return Measured(
+        kind="kb",
+        dataset="kb/questions",
+        content_sha256="c0ffee",
+        strategy="LEXICAL",
+        fingerprint="f",
+        code_version="1",
+        runs=("run",),
+        failed=0,
+        questions=questions,
+        texts=dict.fromkeys(questions, text),
+    )
+
+
+def many(fell: int, questions: int, **more: object) -> Measured:
+    return of({f"q{n}": 0.0 if n < fell else 1.0 for n in range(questions)}, **more)  # type: ignore[arg-type]
+
+
+def saved(path: Path, measured: Measured) -> Baseline:
+    baseline = Baseline(
+        format_version=1,
+        created_at="2026-11-22",
+        source=Source(kb="kb.md"),
+        gated=("hit@1",),
+        measured=measured.only({"hit@1"}),
+    )
+    save_baseline(path, baseline)
+    return baseline
+
+
+def test_a_failed_question_counts_as_the_worst_score_and_an_unscored_one_not_at_all() -> None:
+    row = QueryRow(
+        query_id="q", question="?", metrics={"hit@1": None, "complement_recall@5": None, "f1": 0.5}, failed=True
+    )
+    assert [score_of(row, name) for name in ("hit@1", "complement_recall@5", "f1", "map")] == [0.0, 1.0, 0.5, None]
+    assert score_of(QueryRow(query_id="q", question="?", metrics={"hit@1": None}), "hit@1") is None
+
+
+def test_a_rise_of_a_metric_where_lower_is_better_is_worse() -> None:
+    metric = "complement_recall@5"
+    before, today = of({f"q{n}": 0.0 for n in range(40)}, metric), of({f"q{n}": n % 2 * 1.0 for n in range(40)}, metric)
+    report = judge("b", before, today, list(before.questions), [metric], 0.02)
+    assert (report.verdict, report.exit_code, len(report.metrics[0].worsened)) == ("worse", 3, 20)
+    assert "+0.5000 [+0.3" in REPORTS["text"](report)
+
+
+def test_the_noise_of_repeats_reaches_the_verdict() -> None:
+    before = many(0, 40)
+    paired = list(before.questions)
+    assert judge("b", before, many(0, 40), paired, ["hit@1"], 0.02).verdict == "not_worse"
+    noisy = judge("b", before, many(0, 40, noise=0.04), paired, ["hit@1"], 0.02)
+    assert (noisy.verdict, noisy.exit_code) == ("unclear", 4)
+    assert "100% of the variance is noise between repeats" in REPORTS["text"](noisy)
+
+
+def test_a_question_that_one_side_did_not_score_is_counted_and_not_tested() -> None:
+    before, today = many(0, 30), many(0, 30)
+    today.questions["q7"].scores["hit@1"] = None
+    [metric] = judge("b", before, today, list(before.questions), ["hit@1"], 0.02).metrics
+    assert (metric.test.pairs, metric.lost) == (29, 1)
+
+
+def test_a_baseline_is_read_as_it_was_saved_with_one_line_per_question(tmp_path: Path) -> None:
+    path = tmp_path / "baseline.json"
+    one = saved(path, of({"q1": 1.0, '"questions": {}': None, "ñ": 0.25}, noise=0.01))
+    assert read_baseline(path) == one
+    lines = path.read_text("utf-8").splitlines()
+    assert sum('"digest"' in line for line in lines) == 3
+
+
+@pytest.mark.parametrize("damage", ['"format_version": 2', '"format_version": "x"'])
+def test_a_later_format_or_a_wrong_type_is_refused(tmp_path: Path, damage: str) -> None:
+    path = tmp_path / "baseline.json"
+    saved(path, many(0, 3))
+    path.write_text(path.read_text("utf-8").replace('"format_version": 1', damage), "utf-8")
+    with pytest.raises(BaselineUnreadable, match="format"):
+        read_baseline(path)
+
+
+def test_a_baseline_that_cannot_be_written_names_the_path(tmp_path: Path) -> None:
+    with pytest.raises(FileNotWritten, match=r"nowhere"):
+        saved(tmp_path / "nowhere" / "x" / "baseline.json", many(0, 3))
+
+
+def test_other_metrics_and_other_questions_are_refused() -> None:
+    before = many(0, 3)
+    with pytest.raises(UnknownChoice, match="'mrr'"):
+        judge("b", before, many(0, 3), list(before.questions), ["mrr"], 0.02)
+    with pytest.raises(NothingToGate, match="no question in common"):
+        require_same("b", before, of({"other": 1.0}), common_only=True)
+
+
+@pytest.mark.parametrize("form", sorted(REPORTS))
+def test_texts_of_others_cannot_leave_their_place_in_a_report(form: str) -> None:
+    before = many(0, 30)
+    report = judge(HOSTILE, before, many(20, 30, text=HOSTILE), list(before.questions), ["hit@1"], 0.02)
+    text = REPORTS[form](report)
+    assert "\x1b" not in text
+    if form == "json":
+        assert json.loads(text)["metrics"][0]["worsened"][0]["question"] == HOSTILE
+    elif form == "junit":
+        assert [element.tag for element in ElementTree.fromstring(text).iter()].count("script") == 0
+    elif form == "markdown":
+        for line in text.splitlines():
+            outside = "".join(line.split("`")[::2])
+            assert "script" not in outside
+            assert "javascript" not in outside
