@@ -221,7 +221,7 @@ def test_the_example_of_the_endpoint_runs(settings: Settings) -> None:
     kb_id = app.kbs.add("manual.md", text).kb_id
     [block] = [block for block in blocks("docs/operate/serve.md") if block.language == "python"]
     with running(app) as url:
-        code = block.text.replace("http://127.0.0.1:8600/v1", url).replace("manual-1a2b3c4d", kb_id)
+        code = block.text.replace("http://127.0.0.1:8600/v1", url).replace("manual-1a2b3c4d5e6f708192a3b4c5", kb_id)
         names: dict[str, object] = {"openai": openai, "TOKEN": TOKEN}
         exec(code.replace("¿…?", "¿Cuántos días de vacaciones hay?"), names)
     reply = names["reply"]

@@ -12,7 +12,7 @@ from chatbot_mvp.embedding.base import TokenStates
 from chatbot_mvp.retrieval.indexes.corpus import CorpusIndex
 from chatbot_mvp.retrieval.indexes.dense_side import passage_texts
 from chatbot_mvp.retrieval.kb.postings import Scores
-from chatbot_mvp.retrieval.late.matching import closest_tokens, grouped, max_sim
+from chatbot_mvp.retrieval.late.matching import LENGTH_COST, closest_tokens, grouped, max_sim
 from chatbot_mvp.retrieval.late.passages import PassageTokens
 from chatbot_mvp.retrieval.stages.base import Stage
 from chatbot_mvp.retrieval.stages.kb_score import KbScore, scaled
@@ -56,12 +56,14 @@ class LateInteraction(Stage):
             return trace, {}
         [question] = self._tokens.embedder.text_tokens([trace.query], "query")
         hits = [trace.hits[row] for row in rows]
+        late, lengths = self._compared(question, hits)
         signals = {
-            **self._compared(question, hits),
+            **late,
             "words": np.array([_words(hit) for hit in hits]),
             "vector_norm": np.array([hit.signals["vector_norm"] for hit in hits]),
         }
-        parts = {name: weight / sum(WEIGHTS.values()) * scaled(signals[name]) for name, weight in WEIGHTS.items()}
+        compared = {name: value + lengths if name in late else value for name, value in signals.items()}
+        parts = {name: weight / sum(WEIGHTS.values()) * scaled(compared[name]) for name, weight in WEIGHTS.items()}
         scores = sum(parts.values(), np.zeros(1))
         order = sorted(range(len(rows)), key=lambda at: (-scores[at], hits[at].chunk.chunk_id))
         best = []
@@ -79,28 +81,33 @@ class LateInteraction(Stage):
         assert self.index.dense is not None and self.index.dense.tokens is not None, "see serves"
         return self.index.dense.tokens
 
-    def _compared(self, question: TokenStates, hits: Sequence[Hit]) -> Mapping[str, Scores]:
-        """Return the signals ``late`` and ``late_chunk``, shape (hits,) each."""
+    def _compared(self, question: TokenStates, hits: Sequence[Hit]) -> tuple[Mapping[str, Scores], Scores]:
+        """Return (the signals ``late`` and ``late_chunk``, what is added to both before they rank), shape (hits,) each.
+
+        Whole documents are ranked without the cost of their length: with it, hit@3 of a manual whose paragraphs are
+        documents falls from 0.74 to 0.65. The signals have the cost, because the evidence was fitted on them.
+        """
         rows = [self.index.row_of[hit.chunk.chunk_id] for hit in hits]
-        if self.index.graph is not None or self.index.kb is None:
+        kb = self.index.kb
+        if self.index.graph is not None or kb is None:
             texts = [self.index.documents[row].index_text for row in rows]
+            # The tokens of a knowledge base are deleted with it; storing them here could leave some behind.
+            tokens = self._tokens.of(texts, keep=kb is None)
             columns = [np.array([at]) for at in range(len(rows))]
+            lengths = LENGTH_COST * np.log([len(found) for found in tokens])
         else:
-            of_hits = [self.index.kb.paragraphs.of(row) for row in rows]
+            of_hits = [kb.paragraphs.of(row) for row in rows]
             paragraphs = np.unique(np.concatenate(of_hits))
-            texts = passage_texts(self.index.kb, paragraphs.tolist())
+            tokens = self._tokens.of(passage_texts(kb, paragraphs.tolist()))
             columns = [np.searchsorted(paragraphs, found) for found in of_hits]
+            lengths = np.zeros(len(rows))
         weights = self._tokens.weights
-        # The tokens of a knowledge base are deleted with it; storing them here could leave some behind.
-        tokens = self._tokens.of(texts, keep=self.index.kb is None)
         closest, shares = closest_tokens(weights.project(question), tokens), weights.shares(question)
-        lengths = np.array([len(found) for found in tokens])
-        by_paragraph = max_sim(closest, shares, lengths)
-        by_chunk = max_sim(grouped(closest, columns), shares, np.array([lengths[found].sum() for found in columns]))
-        return {
-            "late": np.array([by_paragraph[found].max() for found in columns], dtype=float),
-            "late_chunk": by_chunk.astype(float),
-        }
+        counts = np.array([len(found) for found in tokens])
+        by_paragraph = max_sim(closest, shares, counts)
+        by_chunk = max_sim(grouped(closest, columns), shares, np.array([counts[found].sum() for found in columns]))
+        late = np.array([by_paragraph[found].max() for found in columns], dtype=float)
+        return {"late": late, "late_chunk": by_chunk.astype(float)}, lengths
 
 
 def _walked(hits: Sequence[Hit]) -> bool:
