@@ -13,6 +13,7 @@ from chatbot_mvp.evaluation.benchmark.presets import Presets
 from chatbot_mvp.evaluation.benchmark.runner import RunParts
 from chatbot_mvp.evaluation.detail import RunDetails
 from chatbot_mvp.evaluation.kb_service import KbEvaluationService
+from chatbot_mvp.evaluation.promises import Promises
 from chatbot_mvp.evaluation.ragas.service import RagasService
 from chatbot_mvp.evaluation.service import RunService
 from chatbot_mvp.evaluation.sources import RunSources
@@ -73,6 +74,8 @@ class App:
         """One finished run in full, and what the chat can take over from it."""
         self.kb_evaluation = KbEvaluationService(live, self.kbs, providers, self.runs, self.archive, sources, kb_jobs)
         """Question sets of a knowledge base: proposed, edited, evaluated."""
+        self.promises = Promises(live, self.kbs, self.kb_evaluation)
+        """Promises on wrong answers, and whether they still apply."""
         self.parts = ConfiguredParts(live, providers, embedders, self.datasets)
         """What is configured, and whether it works."""
         self.health = HealthChecks(self.parts)
