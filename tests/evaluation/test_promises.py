@@ -102,7 +102,7 @@ def test_a_promise_is_read_again_as_it_was_made_and_goes_with_its_knowledge_base
     run = app.kb_evaluation.evaluate_set(kb_id, questions.set_id)
     state = app.promises.make(kb_id, run["run_id"], 0.05)
     assert app.promises.state(kb_id) == state
-    assert state.changed == () and state.promise.answerable + 0 <= 3 and state.promise.wrong == 0
+    assert state.changed == () and state.promise.answerable <= 3 and state.promise.wrong == 0
     assert state.promise.missing is not None and state.promise.missing > 50
 
 
@@ -140,18 +140,16 @@ def test_an_answer_is_wrong_unless_it_quotes_the_labelled_paragraph(app: App) ->
     questions = app.kb_evaluation.save(replace(empty, questions=tuple(SetQuestion(one) for one in asked)))
     run = app.kb_evaluation.evaluate_set(kb_id, questions.set_id)
     result = app.kb_evaluation.result(kb_id, run["run_id"])
-    wrong = [app.promises._is_wrong(result, row) for row in result.rows]
-    assert all(wrong)
+    assert all(one.wrong for one in app.promises.judged(result, result.rows))
     fine = app.kb_evaluation.result(kb_id, app.kb_evaluation.evaluate_set(kb_id, saved(app, kb_id).set_id)["run_id"])
-    assert not any(app.promises._is_wrong(fine, row) for row in fine.rows)
+    assert not any(one.wrong for one in app.promises.judged(fine, fine.rows))
 
 
 def test_a_result_of_another_text_supports_no_promise(app: App) -> None:
     kb_id = app.kbs.add("normas.md", TEXT.encode()).kb_id
     run = app.kb_evaluation.evaluate_set(kb_id, saved(app, kb_id).set_id)
-    path = app.settings.kb_dir / kb_id / "metadata.json"
-    record = app.kbs.store.record(kb_id)
-    path.write_text(path.read_text("utf-8").replace(record.sha256, "0" * 64), "utf-8")
+    path = app.settings.results_dir / run["run_id"] / "manifest.json"
+    path.write_text(path.read_text("utf-8").replace(app.kbs.store.record(kb_id).sha256, "0" * 64), "utf-8")
     with pytest.raises(ResultOfOtherText, match="Evaluate the questions again"):
         app.promises.make(kb_id, run["run_id"], 0.05)
 
@@ -179,13 +177,8 @@ def test_live_questions_whose_scores_differ_raise_the_alarm_from_fifty_on(app: A
     path = app.settings.metrics_log_path
     path.parent.mkdir(parents=True, exist_ok=True)
     append_lines(path, [{**line, "evidence": low + n / 500} for n in range(49)])
-    odd = [
-        {**line, "kb_id": "other"},
-        {**line, "fingerprint": "x"},
-        {**line, "timestamp": "2025"},
-        {**line, "evidence": None},
-    ]
-    append_lines(path, [{"evidence": 0.0, **row} for row in odd])
+    for odd in ({"kb_id": "other"}, {"fingerprint": "x"}, {"timestamp": "2025"}, {"evidence": None}):
+        append_lines(path, [{**line, "evidence": 0.5, **odd}])
     watch = app.promises.watch(kb_id, promise)
     assert (watch.count, watch.p_value, watch.alarm) == (49, None, False)
     append_lines(path, [{**line, "evidence": low + 0.05}])
