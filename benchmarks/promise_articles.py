@@ -65,8 +65,8 @@ def measure(groups: list[list[LabelledQuestion]], level: float, seeds: int, verb
     if not made:
         return f"no promise in {seeds} seeds"
     return (
-        f"made {made} of {seeds}, found above {level} in {above} ({above / seeds:.3f}), found {wrongs / answers:.4f} over "
-        f"all answers, refused {refused / answerable:.3f} of the answerable"
+        f"made {made} of {seeds}, found above {level} in {above} ({above / seeds:.3f}), "
+        f"found {wrongs / answers:.4f} over all answers, refused {refused / answerable:.3f} of the answerable"
     )
 
 

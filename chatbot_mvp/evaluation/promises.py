@@ -43,7 +43,8 @@ class PromiseState:
 
     promise: Promise
     changed: tuple[str, ...]
-    """What has changed since, for which the promise is taken back: "kb", "configuration", "questions"."""
+    """What has changed since, for which the promise is taken back: "kb", "configuration", "questions", or "live" if the
+    chat's questions differ from the labelled ones."""
     in_chat: bool
     """Whether the chat's evidence threshold is one for which the promise is made."""
 
@@ -144,6 +145,8 @@ class Promises:
                 same = False
             if not same:
                 changed.append("questions")
+        if promise.made and self.watch(kb_id, promise).alarm:
+            changed.append("live")
         return PromiseState(promise, tuple(changed), promise.covers(settings.kb_min_evidence))
 
     def _by_people(self, kb_id: str, set_id: str) -> Sequence[KbQuestion]:

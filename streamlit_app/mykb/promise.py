@@ -8,7 +8,7 @@ from chatbot_mvp.api import KbRecord, KbResult, LiveWatch, Promise, PromiseState
 from chatbot_mvp.errors import ChatbotError
 from chatbot_mvp.settings.access import Action
 from streamlit_app.mykb.threshold import apply_threshold, percent
-from streamlit_app.shared.guard import guarded
+from streamlit_app.shared.guard import guarded, may
 from streamlit_app.shared.i18n import moment, number, t
 from streamlit_app.shared.state import get_app, show_error
 
@@ -28,6 +28,8 @@ def show_promise(kb: KbRecord, result: KbResult) -> None:
     _show(state)
     if state.applies:
         _take(state)
+    comparable = state.promise.made and set(state.changed) <= {"live"}
+    if comparable and may(Action.MEASURE):  # the sample may hold the words of other people's questions
         _watch(get_app().promises.watch(kb.kb_id, state.promise))
 
 
