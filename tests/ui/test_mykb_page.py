@@ -328,3 +328,9 @@ def test_live_questions_that_differ_raise_an_alarm_and_visitors_do_not_see_their
     page = results()
     assert "distintas de las que usted etiquetó" not in texts(page)
     assert not [frame for frame in page.dataframe if "una pregunta ajena" in frame.value.to_string()]
+
+
+def test_the_name_of_a_set_appears_literally_beside_its_promise(kb: KbRecord) -> None:
+    get_app().promises.make(kb.kb_id, with_promise(kb, 3), 0.05)
+    [basis] = [one.value for one in results().caption if "Calculada con" in one.value]
+    assert r"\*personas\*" in basis
