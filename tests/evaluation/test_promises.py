@@ -124,6 +124,11 @@ def test_a_changed_question_a_new_text_and_another_configuration_take_it_back_an
     assert changed(app, kb_id) == ("configuration",)
     app.live.change("kb_top_k", app.settings.kb_top_k - 1)
     assert changed(app, kb_id) == ()
+    path = app.settings.kb_dir / kb_id / "kb.json"
+    content = path.read_text("utf-8")
+    path.write_text(content.replace(app.kbs.store.record(kb_id).sha256, "0" * 64), "utf-8")
+    assert changed(app, kb_id) == ("kb",)
+    path.write_text(content, "utf-8")
     more = app.kb_evaluation.save(questions.with_added([SetQuestion(KbQuestion("x", "¿Otra?", "far"))]))
     assert changed(app, kb_id) == ("questions",)
     app.kb_evaluation.delete_set(kb_id, more.set_id)
