@@ -20,11 +20,14 @@ from chatbot_mvp.evaluation.archive import UnfinishedRun
 from chatbot_mvp.evaluation.benchmark.estimate import Estimate
 from chatbot_mvp.evaluation.benchmark.plan import RunPlan
 from chatbot_mvp.evaluation.benchmark.presets import RUN_PARAMETERS, Preset
+from chatbot_mvp.evaluation.kb.live_watch import LiveWatch
+from chatbot_mvp.evaluation.kb.promise import Promise
 from chatbot_mvp.evaluation.kb.questions import KbQuestion
 from chatbot_mvp.evaluation.kb.results import KbResult, ResultRow
 from chatbot_mvp.evaluation.kb.sets import QuestionSet, SetCheck, SetQuestion
 from chatbot_mvp.evaluation.kb.thresholds import Share, ThresholdFigures, curve, few_of, figures_at, suggest
 from chatbot_mvp.evaluation.kb_service import EvaluationJob
+from chatbot_mvp.evaluation.promises import PromiseState
 from chatbot_mvp.evaluation.ragas.config import RagasConfig
 from chatbot_mvp.evaluation.ragas.rows import InputRow
 from chatbot_mvp.health import Health
@@ -110,6 +113,7 @@ __all__ = [
     "KbResult",
     "ListedDataset",
     "LiveTurn",
+    "LiveWatch",
     "MetricDelta",
     "Mode",
     "Nearest",
@@ -118,6 +122,8 @@ __all__ = [
     "PastTurn",
     "Place",
     "Preset",
+    "Promise",
+    "PromiseState",
     "ProviderCheck",
     "ProviderStatus",
     "Providers",

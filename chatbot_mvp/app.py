@@ -14,6 +14,7 @@ from chatbot_mvp.evaluation.benchmark.runner import RunParts
 from chatbot_mvp.evaluation.detail import RunDetails
 from chatbot_mvp.evaluation.gate.service import Gate
 from chatbot_mvp.evaluation.kb_service import KbEvaluationService
+from chatbot_mvp.evaluation.promises import Promises
 from chatbot_mvp.evaluation.ragas.service import RagasService
 from chatbot_mvp.evaluation.service import RunService
 from chatbot_mvp.evaluation.sources import RunSources
@@ -76,6 +77,8 @@ class App:
         """Question sets of a knowledge base: proposed, edited, evaluated."""
         self.gate = Gate(self.kbs, self.kb_evaluation, self.runs, self.archive)
         """Tests whether today's configuration is worse than a baseline."""
+        self.promises = Promises(live, self.kbs, self.kb_evaluation)
+        """Promises on wrong answers, and whether they still apply."""
         self.parts = ConfiguredParts(live, providers, embedders, self.datasets)
         """What is configured, and whether it works."""
         self.health = HealthChecks(self.parts)

@@ -1,7 +1,9 @@
-"""The commands ``kb ask``, ``kb evaluate`` and ``kb questions``."""
+"""The commands ``kb ask``, ``kb evaluate``, ``kb promise`` and ``kb questions``."""
 
 from __future__ import annotations
 
+import math
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,6 +15,8 @@ from chatbot_mvp.chat.transcripts import answer_text
 from chatbot_mvp.cli.common import EnvOption, JsonOption, open_app, print_json
 from chatbot_mvp.cli.progress import ProgressLine
 from chatbot_mvp.errors import ExportNotWritten
+from chatbot_mvp.evaluation.kb.promise import promise_text
+from chatbot_mvp.evaluation.kb.sets import SET_ID
 
 kb = typer.Typer()
 
@@ -72,6 +76,48 @@ def kb_evaluate(
         return
     for name, value in result.items():
         print(f"{name}: {'not scored' if value is None else value}")
+
+
+@kb.command("promise")
+def kb_promise(
+    document: Annotated[str, typer.Argument(help="Id of a stored knowledge base, or a file to create one from")],
+    questions: Annotated[
+        str, typer.Argument(help="JSONL of questions that people labelled, or the id of a question set")
+    ],
+    at_most: Annotated[str, typer.Option(help="Share of wrong answers to promise, as 5% or 0.05")] = "5%",
+    env: EnvOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Promise a share of wrong answers from labelled questions, or say how many are missing."""
+    level = _share(at_most)
+    app = open_app(env)
+    path, asked = Path(document), Path(questions)
+    kb_id = app.kbs.add(path.name, path.read_bytes()).kb_id if path.is_file() else document
+    with ProgressLine() as progress:
+        if SET_ID.fullmatch(questions) and not asked.is_file():
+            run = app.kb_evaluation.evaluate_set(kb_id, questions, progress)
+        else:
+            run = app.kb_evaluation.evaluate_file(kb_id, asked, progress)
+        state = app.promises.make(kb_id, run["run_id"], level)
+    if as_json:
+        values = {name: value for name, value in asdict(state.promise).items() if name != "scores"}
+        print_json({"promised": state.promise.made, "in_chat": state.in_chat, **values})
+        return
+    print(promise_text(state.promise))
+
+
+def _share(text: str) -> float:
+    """Read a share between 0 and 1 exclusive, as "5%" or "0.05"."""
+    number = text.strip()
+    try:
+        value = float(number.removesuffix("%")) / (100 if number.endswith("%") else 1)
+    except ValueError:
+        value = math.nan
+    if not 0.001 <= value <= 0.5:
+        raise typer.BadParameter(
+            f"{text!r} is not a share from 0.1% to 50%, such as 5% or 0.05", param_hint="--at-most"
+        )
+    return value
 
 
 @kb.command("questions")

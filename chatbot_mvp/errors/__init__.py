@@ -74,6 +74,8 @@
     │   ├── QuestionSetChanged      by someone else, in the meantime
     │   ├── KbResultNotFound
     │   ├── NoQuestionsKept
+    │   ├── NoLabelledQuestions
+    │   ├── ResultOfOtherText
     │   ├── NothingProposed
     │   └── ProposalsUnusable       no question that a model wrote can be used
     ├── RunError                    a benchmark run                            (exit code 1)
@@ -209,7 +211,9 @@ from chatbot_mvp.errors.documents import (
     KbResultNotFound as KbResultNotFound,
     KbNotWritten as KbNotWritten,
     KbUnreadable as KbUnreadable,
+    NoLabelledQuestions as NoLabelledQuestions,
     NoQuestionsKept as NoQuestionsKept,
+    ResultOfOtherText as ResultOfOtherText,
     NothingProposed as NothingProposed,
     ProposalsUnusable as ProposalsUnusable,
     QuestionSetChanged as QuestionSetChanged,

@@ -183,6 +183,23 @@ class NoQuestionsKept(KbEvaluationError):
     template = "No question of the set {name!r} is marked for use. Mark or add at least one."
 
 
+class NoLabelledQuestions(KbEvaluationError):
+    code = "no_labelled_questions"
+    template = (
+        "None of the {count} questions of {name!r} can support a promise: it needs questions that a person wrote, "
+        "reworded or imported, with a kind and, if answerable, a paragraph that stands in the text. Questions made by "
+        "rules or a model do not count until a person rewords them."
+    )
+
+
+class ResultOfOtherText(KbEvaluationError):
+    code = "result_of_other_text"
+    template = (
+        "The evaluation {result_id!r} was made with another text of the knowledge base {kb_id!r}. "
+        "Evaluate the questions again."
+    )
+
+
 class NothingProposed(KbEvaluationError):
     code = "nothing_proposed"
     template = (

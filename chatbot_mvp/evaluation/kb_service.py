@@ -165,8 +165,16 @@ class KbEvaluationService(QuestionSets):
             KbNotFound, KbUnreadable, DatasetError
             RunStopped: the records stay for a resume.
         """
-        result = self._runs.run_now(progress, **_as_chat(kb_reference(kb_id, str(questions.resolve()))))
-        return {"run_id": result.run_id, **kb_figures(result)}
+        return self._evaluate(kb_reference(kb_id, str(questions.resolve())), progress)
+
+    def evaluate_set(self, kb_id: str, set_id: str, progress: ProgressCallback = ignore_progress) -> dict[str, Any]:
+        """Run a question set in this thread; return and raise what ``evaluate_file`` does.
+
+        Raises:
+            QuestionSetNotFound, NoQuestionsKept
+        """
+        self._sets.load(kb_id, set_id)
+        return self._evaluate(kb_reference(kb_id, set_id), progress)
 
     def results(self, kb_id: str) -> list[KbResult]:
         """Return the finished runs of a knowledge base and the results of earlier versions, newest first."""
@@ -221,6 +229,10 @@ class KbEvaluationService(QuestionSets):
         self._jobs.stop(job_id)
 
     # --- the work itself
+
+    def _evaluate(self, reference: str, progress: ProgressCallback) -> dict[str, Any]:
+        result = self._runs.run_now(progress, **_as_chat(reference))
+        return {"run_id": result.run_id, **kb_figures(result)}
 
     def _make_set(
         self, kb_id: str, name: str, count: int, use_model: bool, set_id: str, progress: ProgressCallback

@@ -32,7 +32,7 @@ class Action(Enum):
     CHANGE_KB = "Rename, index again or delete a knowledge base"
     CHANGE_QUESTIONS = "Create, import, copy, change, rename or delete a question set; delete its results"
     PROPOSE = "Propose questions with a model"
-    MEASURE = "Estimate, start, resume, repeat or stop a run or an evaluation"
+    MEASURE = "Estimate, start, resume, repeat or stop a run or an evaluation; make and watch a promise"
     NOTE = "Change the tags and the note of a run"
     CHANGE_DATASETS = "Add, download, share or delete a data set; stop its jobs"
     CHANGE_PRESETS = "Save or delete a preset"
@@ -67,6 +67,7 @@ ACTIONS: Mapping[Action, Rule] = {
         kbs="contents document place records suggested_questions vectors_under_way",
         live="changeable rows",
         presets="all",
+        promises="state",
         providers="statuses",
         ragas="judge languages metrics rows_of_conversations rows_of_run rows_of_upload so_far",
         runs="evaluate_run jobs strategies",
@@ -86,6 +87,7 @@ ACTIONS: Mapping[Action, Rule] = {
     Action.MEASURE: _rule(
         Who.ADMIN,
         kb_evaluation="start stop",
+        promises="make watch",
         ragas="start",
         runs="plan_run resume_run retry_run start_run stop_run",
     ),

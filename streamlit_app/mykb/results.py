@@ -10,6 +10,7 @@ from chatbot_mvp.api import KbRecord, KbResult, Share
 from chatbot_mvp.errors import ChatbotError
 from chatbot_mvp.settings.access import Action
 from streamlit_app.mykb.jobs import set_names
+from streamlit_app.mykb.promise import show_promise
 from streamlit_app.mykb.threshold import judge, of_text, percent, span_text
 from streamlit_app.shared.guard import guarded
 from streamlit_app.shared.i18n import moment, number, plain, score, t
@@ -50,6 +51,7 @@ def show_results(kb: KbRecord) -> None:
     _show_tiles(result, results.get(compared or _NOTHING))
     _show_identity(kb, result, results.get(compared or _NOTHING))
     st.fragment(judge)(kb, result)
+    show_promise(kb, result)
     if len(results) > 1:
         _show_all(list(results.values()))
     if result.is_run:

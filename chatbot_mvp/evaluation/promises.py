@@ -1,0 +1,169 @@
+"""Make, keep and check the promise of each knowledge base: ``<kb>/evaluation/promise.json``."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+from chatbot_mvp.errors import FileOfLaterVersion, NoLabelledQuestions, QuestionSetNotFound, ResultOfOtherText
+from chatbot_mvp.evaluation.kb.live_watch import LiveWatch, watch_live
+from chatbot_mvp.evaluation.kb.promise import (
+    Basis,
+    LabelledQuestion,
+    Promise,
+    make_promise,
+    promise_of,
+    questions_sha256,
+)
+from chatbot_mvp.evaluation.kb.questions import KbQuestion
+from chatbot_mvp.evaluation.kb.results import KbResult, ResultRow
+from chatbot_mvp.evaluation.kb.sets import Origin
+from chatbot_mvp.evaluation.kb_service import KbEvaluationService
+from chatbot_mvp.knowledge_base.service import KnowledgeBases
+from chatbot_mvp.metrics.decisions import ANSWERABLE, UNANSWERABLE
+from chatbot_mvp.retrieval.pipeline import fingerprint, retrieval_config
+from chatbot_mvp.settings.live import LiveSettings
+from chatbot_mvp.storage.clock import utc_now
+from chatbot_mvp.storage.files import naming, write_json
+from chatbot_mvp.storage.json_object import VERSION, InvalidJson, read_object
+
+_FORMAT = 1
+_PEOPLE: tuple[Origin, ...] = ("person", "file", "chat")
+"""Origins that count. A proposal that a person rewords has the origin "person"; a file does not say who wrote it."""
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class PromiseState:
+    """The promise of a knowledge base, and whether it applies now."""
+
+    promise: Promise
+    changed: tuple[str, ...]
+    """What has changed since, for which the promise is taken back: "kb", "configuration", "questions", or "live" if the
+    chat's questions differ from the labelled ones."""
+    in_chat: bool
+    """Whether the chat's evidence threshold is one for which the promise is made."""
+
+    @property
+    def applies(self) -> bool:
+        """Whether there is a promise and nothing that it rests on has changed."""
+        return self.promise.made and not self.changed
+
+
+class Promises:
+    """The promises of all knowledge bases. Safe to share between sessions."""
+
+    def __init__(self, live: LiveSettings, kbs: KnowledgeBases, evaluation: KbEvaluationService) -> None:
+        self._live = live
+        self._kbs = kbs
+        self._evaluation = evaluation
+
+    def make(self, kb_id: str, result_id: str, level: float) -> PromiseState:
+        """Make a promise from a result and save it in place of the earlier one, also if nothing can be promised.
+
+        An answer is wrong if none of its quotes stands in the labelled paragraph, or if the knowledge base does not
+        answer the question. No model is asked: the quotes are those of an answer without a model.
+
+        Args:
+            level: share of wrong answers, between 0 and 1 exclusive.
+
+        Raises:
+            KbNotFound, KbUnreadable, KbResultNotFound, QuestionSetNotFound
+            ResultOfOtherText: the text has changed since the result.
+            NoLabelledQuestions: nothing is saved.
+            FileOfLaterVersion, FileNotWritten
+        """
+        result = self._evaluation.result(kb_id, result_id)
+        if self._kbs.store.record(kb_id).sha256 != result.kb_sha256:
+            raise ResultOfOtherText(kb_id=kb_id, result_id=result_id)
+        people = None if not result.set_id else {one.question for one in self._by_people(kb_id, result.set_id)}
+        rows = [row for row in result.rows if is_labelled(row) and (people is None or row.question.question in people)]
+        if not rows:
+            raise NoLabelledQuestions(name=result.set_name, count=len(result.rows))
+        asked = [row.question for row in rows]
+        basis = Basis(
+            result_id,
+            result.set_id,
+            result.set_name,
+            questions_sha256(self._by_people(kb_id, result.set_id) if result.set_id else asked),
+            result.kb_sha256,
+            result.fingerprint,
+            {},
+        )
+        labelled = self.judged(result, rows)
+        made = make_promise(labelled, len(result.rows) - len(rows), level, basis)
+        made = replace(made, made_at=utc_now())
+        path = self._path(kb_id)
+        with naming(path):
+            with suppress(InvalidJson):
+                read_object(path, _FORMAT)  # a file of a later version must not be replaced
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_json(path, {VERSION: _FORMAT, **asdict(made)})
+        return self._state(kb_id, made)
+
+    def judged(self, result: KbResult, rows: Sequence[ResultRow]) -> list[LabelledQuestion]:
+        """Judge rows of a result as ``make`` does.
+
+        Raises:
+            KbNotFound, KbUnreadable
+        """
+        return [LabelledQuestion(row.question, row.evidence, self._is_wrong(result, row)) for row in rows]
+
+    def state(self, kb_id: str) -> PromiseState | None:
+        """Return the latest promise of a knowledge base, checked; None if there is none or its file is damaged.
+
+        Raises:
+            KbNotFound, KbUnreadable
+        """
+        path = self._path(kb_id)
+        try:
+            read = read_object(path, _FORMAT)
+            return self._state(kb_id, promise_of(read)) if read else None
+        except (InvalidJson, FileOfLaterVersion, OSError, KeyError, TypeError) as error:
+            _log.warning("the promise in %s cannot be read: %s", path, error)
+            return None
+
+    def watch(self, kb_id: str, promise: Promise) -> LiveWatch:
+        """Compare the chat's questions since the promise with the labelled ones."""
+        return watch_live(self._live.current.metrics_log_path, kb_id, promise)
+
+    def _state(self, kb_id: str, promise: Promise) -> PromiseState:
+        basis, settings = promise.basis, self._live.current
+        changed = []
+        if self._kbs.store.record(kb_id).sha256 != basis.kb_sha256:
+            changed.append("kb")
+        if fingerprint(retrieval_config(settings)) != basis.fingerprint:
+            changed.append("configuration")
+        if basis.set_id:
+            try:
+                same = questions_sha256(self._by_people(kb_id, basis.set_id)) == basis.questions_sha256
+            except QuestionSetNotFound:
+                same = False
+            if not same:
+                changed.append("questions")
+        if promise.made and self.watch(kb_id, promise).alarm:
+            changed.append("live")
+        return PromiseState(promise, tuple(changed), promise.covers(settings.kb_min_evidence))
+
+    def _by_people(self, kb_id: str, set_id: str) -> Sequence[KbQuestion]:
+        """Return the kept questions of a set that neither rules nor a model made."""
+        found = self._evaluation.question_set(kb_id, set_id)
+        return [one.question for one in found.questions if one.keep and one.origin in _PEOPLE]
+
+    def _is_wrong(self, result: KbResult, row: ResultRow) -> bool:
+        if row.question.kind in UNANSWERABLE:
+            return True
+        quoted = [span for source in self._evaluation.found(result, row) for span in source.highlights]
+        return not any(start < last and first < end for first, last in quoted for start, end in row.places)
+
+    def _path(self, kb_id: str) -> Path:
+        return self._live.current.kb_dir / kb_id / "evaluation" / "promise.json"
+
+
+def is_labelled(row: ResultRow) -> bool:
+    """Return whether a row says what a right answer is: a paragraph in the text, or that there is no answer."""
+    return row.question.kind in UNANSWERABLE or (row.question.kind == ANSWERABLE and bool(row.places))
