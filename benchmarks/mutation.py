@@ -25,9 +25,31 @@ ROOT = Path(__file__).resolve().parents[1]
 TESTS = {
     "metrics": ("tests/metrics", "tests/judges/test_formulas.py"),
     "retrieval": ("tests/retrieval", "tests/knowledge_base/test_service.py"),
-    "runs": ("tests/runs", "tests/exports", "tests/evaluation/test_archive.py", "tests/evaluation/benchmark"),
+    "runs": (
+        "tests/runs",
+        "tests/exports",
+        "tests/evaluation/test_archive.py",
+        "tests/evaluation/benchmark",
+        "tests/evaluation/kb/test_runs.py",
+    ),
 }
 """Package below ``chatbot_mvp`` -> the tests that are run against its changes."""
+LEFT_OUT = {
+    "metrics": (),
+    "retrieval": ("tests/retrieval/bridge/test_first_use.py",),
+    "runs": tuple(
+        f"tests/evaluation/benchmark/{name}"
+        for name in (
+            "test_durability.py::test_killed_five_times_at_random_moments_a_run_is_what_an_unbroken_one_is",
+            "test_durability.py::test_runs_of_two_processes_work_one_after_the_other_and_a_waiting_one_can_be_stopped",
+            "test_durability.py::test_a_run_killed_while_it_embeds_at_an_endpoint_loses_at_most_a_batch",
+            "test_durability.py::test_under_pressure_every_query_is_answered_in_bounded_attempts",
+            "test_durability.py::test_a_full_disk_is_exit_code_1_and_one_line",
+            "test_estimate.py::test_a_pilot_of_ten_tells_calls_tokens_cost_and_seconds_of_the_run_that_follows",
+        )
+    ),
+}
+"""Package -> tests that are not run: they start processes, in which mutmut cannot choose a change, or are slow."""
 NOTICED = ("killed", "timeout")
 
 
