@@ -37,5 +37,8 @@ def test_articles_count_in_no_language_but_their_own() -> None:
     assert told("the lake", "lake", "en") == ("the lake", "lake")
     assert told("the lake", "lake", "es") == ("<the> lake", "lake")
     assert told("lago", "el lago", "es") == ("lago", "el lago")
+    # "a" is an article in English only.
+    assert told("voy a casa", "a casa", "es") == ("<voy> a casa", "a casa")
+    assert told("casa", "a casa", "es") == ("casa", "<a> casa")
     assert told("lago", "el lago", "en") == ("lago", "<el> lago")
     assert told("el lago", "el el lago", "en") == ("el lago", "el< el> lago")
