@@ -176,8 +176,8 @@ def fate_of(ranks: Mapping[str, int | None], cut: int, reranker: bool) -> Fate:
         return Fate.IN_CONTEXT
     place = ranks.get("ranking")
     if place is None:
-        retrievers = [rank for stage, rank in ranks.items() if stage not in ("ranking", "rerank", "context")]
-        return Fate.LOST_IN_FUSION if any(retrievers) else Fate.NOT_FOUND
+        # Only retrievers can have a rank here: what is not in the ranking reaches neither reranker nor context.
+        return Fate.LOST_IN_FUSION if any(ranks.values()) else Fate.NOT_FOUND
     if reranker:
         after = ranks.get("rerank")
         if after is not None and after <= cut:

@@ -117,6 +117,8 @@ def test_intervals_are_read_from_the_head_of_a_result(app: App, settings: Settin
     path.write_bytes(torn[0] + torn[1])
     assert read_intervals(path) == result.intervals, "what follows is not read"
     other = tmp_path / "other.json"
+    other.write_text('{\n  "a": "' + "x" * 300_000 + '",\n  "intervals": {"mrr": [0.25, 0.5]},\n  "per_query": [')
+    assert read_intervals(other) == {"mrr": (0.25, 0.5)}, "a head longer than one reading"
     for head in ("", "{}", '{\n  "a": 1', '{\n  "a', '{\n  "intervals": {"mrr": "high"}'):
         other.write_text(f'{head},\n  "per_query": [' if head else "")
         assert read_intervals(other) == {}

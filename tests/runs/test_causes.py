@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from chatbot_mvp.runs.causes import Cause, QueryOutcome, cause_of, fate_of, gold_paths, outcome_of_row
-from chatbot_mvp.runs.payloads import Retrieved
+from chatbot_mvp.runs.payloads import GoldRanks, Retrieved
 from tests.made_results import made_row
 
 FOUND = QueryOutcome(frozenset("gh"), ("g", "h", "a", "b", "c"), cut=2)
@@ -100,6 +100,9 @@ def test_a_row_of_a_result_is_read_with_the_fields_that_it_has(fields: dict[str,
         ({"ranking": 9, "rerank": None, "context": None}, True, "below_cut"),
         ({"ranking": 2, "rerank": None, "context": None}, True, "lost_in_reranking"),
         ({"ranking": 9, "rerank": 2, "context": None}, True, "left_out"),
+        # The last place of the context counts as high enough, before a reranker and after it.
+        ({"ranking": 5, "rerank": 6, "context": None}, True, "lost_in_reranking"),
+        ({"ranking": 6, "rerank": 5, "context": None}, True, "left_out"),
         ({"ranking": 9, "rerank": 2, "context": 2}, True, "in_context"),
     ],
 )
@@ -116,5 +119,18 @@ def test_a_run_without_ranks_tells_what_its_lists_tell() -> None:
         ("h", 5, "below_cut"),
         ("x", None, "not_found"),
     ]
+    assert found[0].ranks["context"] == 1, "its place in the context, not in the ranking"
     [plain] = gold_paths(made_row(gold=["b"], retrieved=["a", "b", "c"]), Retrieved(), 2, False)
     assert (dict(plain.ranks), plain.fate.value) == ({"ranking": 2, "context": 2}, "in_context")
+    [below] = gold_paths(made_row(gold=["c"], retrieved=["a", "b", "c"]), Retrieved(), 2, False)
+    assert (dict(below.ranks), below.fate.value) == ({"ranking": 3, "context": None}, "below_cut")
+
+
+def test_recorded_ranks_count_more_than_the_lists_and_a_reranker_is_named() -> None:
+    """The lists of the row would say that g reached the context."""
+    recorded: dict[str, int | None] = {"bm25": 1, "ranking": 1, "rerank": 4, "context": None}
+    row = made_row(gold=["g", "h"], retrieved=["g", "h"], generation_doc_ids=["g", "h"])
+    retrieved = Retrieved(gold=GoldRanks(ranks={"g": recorded}))
+    found = gold_paths(row, retrieved, 2, True)
+    assert [(path.doc_id, path.fate.value) for path in found] == [("g", "lost_in_reranking"), ("h", "in_context")]
+    assert dict(found[0].ranks) == recorded

@@ -11,7 +11,7 @@ import pytest
 from chatbot_mvp.app import App
 from chatbot_mvp.errors import CorporaDiffer, NothingToCompare, QuestionsDiffer, RunNotFound, UnknownChoice
 from chatbot_mvp.runs.comparison import ComparedRun, compare_runs, why_not_comparable
-from chatbot_mvp.runs.records import RunManifest
+from chatbot_mvp.runs.records import TREC, RunManifest
 from tests.made_results import made_line, made_result
 
 Scores = dict[str, list[float | None]]
@@ -54,6 +54,33 @@ def test_a_complement_improves_by_falling() -> None:
     assert [change.query_id for change in metric.improved] == ["q0"]
 
 
+def test_a_comparison_says_what_was_compared() -> None:
+    base = run("a", {"mrr": [0.0, 0.5]})
+    found = compare_runs([base, run("b", {"mrr": [1.0, 0.5]}), run("c", {"mrr": [0.0, 0.5]})])
+    assert (found.base, found.dataset, found.queries) == ("a", "valle", 2)
+    assert [delta.run_id for delta in found.runs] == ["b", "c"]
+
+
+def test_changes_are_listed_by_size_then_by_id_and_rounding_is_no_change() -> None:
+    base = run("a", {"mrr": [0.5, 0.1, 0.3, 0.0, 0.5, 0.5]})
+    other = run("b", {"mrr": [0.6, 0.3, 0.1 + 0.4, 1.0, 0.5 + 1e-12, 0.4]})
+    [metric] = compare_runs([base, other]).runs[0].metrics
+    # 0.3 - 0.1 and 0.5 - 0.3 differ in the last bit.
+    assert [change.query_id for change in metric.improved] == ["q3", "q1", "q2", "q0"]
+    assert [change.query_id for change in metric.worsened] == ["q5"]
+    assert metric.equal == 1
+
+
+def test_a_metric_that_no_question_has_in_both_runs_has_no_figures() -> None:
+    base = run("a", {"mrr": [0.5, None], "recall@5": [0.5, None]})
+    other = run("b", {"mrr": [None, 0.5], "recall@5": [1.0, None]})
+    metrics = {metric.metric: metric for metric in compare_runs([base, other]).runs[0].metrics}
+    none, one = metrics["mrr"], metrics["recall@5"]
+    assert (none.base, none.other, none.delta, none.interval, none.p, none.p_holm) == (None,) * 6
+    assert (none.pairs, none.total, none.equal) == (0, 2, 0)
+    assert (one.delta, one.interval, one.pairs) == (0.5, None, 1), "one pair has no interval"
+
+
 def test_the_order_of_the_questions_in_the_files_changes_nothing() -> None:
     base = run("a", {"recall@5": [0.0, 0.5, 1.0, 1.0], "mrr": [0.1, 0.2, 0.3, 0.4]})
     other = run("b", {"recall@5": [1.0, 0.5, 0.5, 1.0], "mrr": [0.1, 0.3, 0.3, 0.5]})
@@ -77,6 +104,15 @@ def test_what_differs_in_the_configuration_is_listed() -> None:
     other = replace(other, manifest=replace(other.manifest, fingerprint="g"))
     [delta] = compare_runs([base, other]).runs
     assert delta.configuration == {"retrieval_k": (20, 10), "new_setting": (None, 1), "fingerprint": ("f", "g")}
+
+
+def test_settings_that_only_one_side_can_have_are_left_out_beside_an_imported_ranking() -> None:
+    own = run("a", {"mrr": [1.0, 0.0]}, retrieval_k=20, kb_top_k=5)
+    other = run("b", {"mrr": [1.0, 0.0]}, kb_top_k=3)
+    imported = replace(other, manifest=replace(other.manifest, imported=TREC, code_version="2"))
+    for pair in ([own, imported], [imported, own]):
+        changed = compare_runs(pair).runs[0].configuration
+        assert changed.keys() == {"kb_top_k", "code_version"}
 
 
 def test_answers_that_were_scored_by_rules_of_different_scripts_are_named() -> None:

@@ -34,3 +34,11 @@ def test_nothing_and_only_zeros() -> None:
     zeros = distribution([0.0, 0.0])
     assert zeros is not None
     assert zeros.counts[0] == 2
+    assert (zeros.edges[0], zeros.edges[-1]) == (0.0, 1.0)
+
+
+def test_the_largest_value_is_inside_although_the_edges_are_rounded() -> None:
+    """Rounded to nine places the last edge would be 0.3333333330, below both values."""
+    found = distribution([1 / 3, 1 / 3], bins=2)
+    assert found is not None
+    assert (found.counts, found.above) == ((0, 2), 0)

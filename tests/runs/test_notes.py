@@ -44,6 +44,7 @@ def test_a_note_is_not_written_over_one_that_its_writer_has_not_seen(path: Path)
     one.write("a", "de una", seen="")
     with pytest.raises(NoteChanged, match="de una") as raised:
         two.write("a", "de otra", seen="")
+    assert raised.value.params["run_id"] == "a"
     assert two.all()["a"].note == "de una"
     assert two.write("a", "de una y de otra" * 999, seen=str(raised.value.params["found"])).note == one.all()["a"].note
     assert len(one.all()["a"].note) == NOTE_CHARS

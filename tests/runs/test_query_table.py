@@ -58,12 +58,50 @@ def test_a_filter_keeps_the_questions_that_fit_the_worst_first(wanted: QueryFilt
     assert "".join(table.rows[position].query_id for position in table.select(wanted)) == ids
 
 
+KB_ROWS = [
+    row("refused wrongly", None, metrics={"accepted": 0.0, "mrr": 1.0}),
+    row("accepted wrongly", None, metrics={"refused": 0.0}, gold=[]),
+    row("first", None, metrics={"accepted": 1.0, "mrr": 1.0}),
+    row("second", None, metrics={"accepted": 1.0, "mrr": 0.5}),
+    row("not found", None, metrics={"accepted": 1.0, "mrr": 0.0}),
+    row("ranked nowhere", None, metrics={"accepted": 1.0}),
+    row("refused", None, metrics={"refused": 1.0}, gold=[]),
+]
+
+
+def test_questions_about_a_knowledge_base_begin_with_wrong_decisions_and_then_go_by_rank() -> None:
+    """A question to be refused has no rank, so it counts as one whose document came first; equal ones go by id."""
+    table = QueryTable(made_result(per_query=KB_ROWS))
+    assert [row.query_id for row in table.rows] == [
+        "accepted wrongly",
+        "refused wrongly",
+        "not found",
+        "ranked nowhere",
+        "second",
+        "first",
+        "refused",
+    ]
+
+
+def test_filters_add_up_and_half_a_condition_is_none() -> None:
+    table = QueryTable(made_result(per_query=ROWS))
+
+    def found(**wanted: Any) -> str:
+        return "".join(table.rows[position].query_id for position in table.select(QueryFilter(**wanted)))
+
+    assert found(cause="below_cut", only="missed") == ""
+    assert found(field="level", value="hard", cause="below_cut") == ""
+    assert found(metric="recall@5", low=0.5, only="lost") == "b"
+    assert found(field="level") == found(value="easy") == "cdba"
+
+
 def test_what_a_page_offers_as_filters() -> None:
     table = QueryTable(made_result(per_query=ROWS))
     assert table.counts() == {"all": 4, "lost": 3, "missed": 1, "failed": 2}
     assert table.causes() == {"ok": 1, "not_retrieved": 1, "not_scored": 1, "below_cut": 1}
     assert table.fields() == {"question_type": ["bridge", "comparison"], "level": ["easy", "hard"]}
     assert table.values("recall@5") == [None, 0.0, 0.5, 1.0]
+    assert QueryTable(made_result(per_query=ROWS[:1])).fields() == {}, "one value is no choice"
     assert (table.position("b"), table.position("z")) == (2, None)
 
 

@@ -25,6 +25,8 @@ def told(reference: str, answer: str, language: str = "es") -> tuple[str, str]:
         ("no", "no y no", ("no", "no< y no>")),
         ("dos palabras", "", ("<dos palabras>", "")),
         ("<b>&", "<b>&", ("<b>&", "<b>&")),
+        # White space after the last word is shared, whatever the word is.
+        ("un faro \n", "isla ", ("un< faro> \n", "<isla> ")),
     ],
 )
 def test_what_only_one_of_them_says(reference: str, answer: str, expected: tuple[str, str]) -> None:
@@ -34,3 +36,9 @@ def test_what_only_one_of_them_says(reference: str, answer: str, expected: tuple
 def test_articles_count_in_no_language_but_their_own() -> None:
     assert told("the lake", "lake", "en") == ("the lake", "lake")
     assert told("the lake", "lake", "es") == ("<the> lake", "lake")
+    assert told("lago", "el lago", "es") == ("lago", "el lago")
+    # "a" is an article in English only.
+    assert told("voy a casa", "a casa", "es") == ("<voy> a casa", "a casa")
+    assert told("casa", "a casa", "es") == ("casa", "<a> casa")
+    assert told("lago", "el lago", "en") == ("lago", "<el> lago")
+    assert told("el lago", "el el lago", "en") == ("el lago", "el< el> lago")

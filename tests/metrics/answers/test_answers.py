@@ -90,6 +90,15 @@ def test_f1_and_exact_match_are_the_official_ones(response: str, gold: str, f1: 
 def test_spanish_articles_are_left_out_only_when_the_language_is_spanish() -> None:
     assert exact_match(AnswerCase("El puente", "puente", language="es")) == 1.0
     assert exact_match(AnswerCase("El puente", "puente")) == 0.0
+    assert exact_match(AnswerCase("puente", "el puente", language="es")) == 1.0
+    # With its article the reference would have to stand in the answer with the article.
+    assert answer_contains(AnswerCase("Es un puente.", "el puente", language="es")) == 1.0
+    assert answer_contains(AnswerCase("Es un puente.", "el puente")) == 0.0
+    assert answer_contains(AnswerCase("entre la torre y el puente", "torre y puente", language="es")) == 1.0
+
+
+def test_a_language_without_a_rule_of_its_own_follows_the_english_one() -> None:
+    assert normalise("The «Brücke»!", "de") == normalise("The «Brücke»!", "en") == "«brücke»"
 
 
 @pytest.mark.parametrize(
@@ -135,7 +144,9 @@ def test_the_label_of_an_answer_is_its_first_yes_or_no(text: str, label: str | N
         ("no", "yes", "label", 0.0, None),
         ("They are composers.", "yes", "label", 0.0, None),
         ("sí", "yes", "label", 1.0, None),
+        ("¡Sí! Ambos.", "yes", "label", 1.0, None),
         # A label that is neither yes nor no must match.
+        ("no idea", "no lo sé", "label", 0.0, None),
         ("Maybe", "maybe", "label", 1.0, None),
         ("maybe so", "maybe", "label", 0.0, None),
         # Files without a type: the reference tells.

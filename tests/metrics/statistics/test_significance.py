@@ -36,6 +36,11 @@ def test_few_pairs_are_counted_exactly(differences: list[float], p: float) -> No
     assert p_of(*differences) == p
 
 
+def test_as_many_pairs_as_are_counted_exactly_have_a_p_without_chance() -> None:
+    """All of one sign: of 2^14 patterns only all + and all - reach the sum, and they count by half."""
+    assert p_of(*[1.0] * EXACT_PAIRS) == 2**-EXACT_PAIRS
+
+
 def test_nothing_scored_has_no_p() -> None:
     assert np.isnan(p_of(float("nan"), float("nan")))
 
@@ -81,6 +86,7 @@ def test_the_sign_of_a_comparison_does_not_change_p() -> None:
         # 0.01*3, 0.04*1 but not below 0.03*2.
         ([0.01, 0.04, 0.03], [0.03, 0.06, 0.06]),
         ([0.5, 0.9], [1.0, 1.0]),
+        ([0.6, 0.9], [1.0, 1.0]),
         ([0.02], [0.02]),
         # What was not tested is not charged for.
         ([None, 0.02, None, 0.04], [None, 0.04, None, 0.04]),

@@ -35,6 +35,19 @@ def test_a_query_that_a_metric_does_not_apply_to_is_none_of_its_total() -> None:
     assert (found["accuracy"].scored, found["accuracy"].total, found["accuracy"].interval) == (1, 1, None)
 
 
+def test_a_failure_counts_as_0_in_a_metric_that_this_version_does_not_know() -> None:
+    found = summarise([Scores({"of_old": 1.0}), Scores({"of_old": None}, failed=True)], ["of_old"])["of_old"]
+    assert (found.mean, found.mean_with_failures) == (1.0, 0.5)
+    assert found.to_json() == {
+        "mean": 1.0,
+        "mean_with_failures": 0.5,
+        "scored": 1,
+        "failed": 1,
+        "total": 2,
+        "interval": None,
+    }
+
+
 @pytest.mark.parametrize("rows", [[], [Scores({"mrr": None})]])
 def test_nothing_scored_is_no_figure(rows: list[Scores]) -> None:
     found = summarise(rows, ["mrr"])["mrr"]
@@ -68,6 +81,14 @@ def test_intervals_are_the_same_each_time_and_do_not_depend_on_other_columns() -
     whole = percentile_intervals(values)
     assert np.array_equal(whole, percentile_intervals(values))
     assert np.allclose(whole[1:2], percentile_intervals(values[:, 1:2]), atol=1e-6)
+
+
+def test_many_queries_are_drawn_in_several_blocks_that_all_count() -> None:
+    """A block has room for 1,000,000 draws of a query, so 2,000 draws of 1,500 queries take four blocks."""
+    values = np.random.default_rng(1).normal(0.5, 1.0, size=(1_500, 1))
+    [[low, high]] = percentile_intervals(values)
+    assert (high - low) / 2 == pytest.approx(1.96 * values.std() / 1_500**0.5, rel=0.06)
+    assert (low + high) / 2 == pytest.approx(values.mean(), abs=0.01)
 
 
 def test_an_interval_covers_the_truth_as_often_as_it_says() -> None:
