@@ -79,12 +79,15 @@ def main() -> int:
         if given.sample is not None:
             # A name that matches nothing: mutmut writes the changed files, measures the tests, and complains.
             _mutmut(folder, "run", "no-such-name", stderr=subprocess.DEVNULL)
-            names = sorted(_names(folder))
+            names = sorted(_exit_codes(folder))
             chosen = random.Random(given.seed).sample(names, min(given.sample, len(names)))
             output = _mutmut(folder, "run", "--max-children", "2", *chosen)
         else:
             output = _mutmut(folder, "run", "--max-children", "2")
         found = dict(line.strip().split(": ") for line in _mutmut(folder, "results", "--all", "true").splitlines())
+    # mutmut counts it as killed when pytest itself cannot run (exit code 3), which says nothing about the tests.
+    codes = _exit_codes(folder)
+    found = {name: "crashed" if codes.get(name) == 3 else status for name, status in found.items()}
     tried = {name: status for name, status in found.items() if status != "not checked"}
     if not tried:
         print(f"mutmut tried no change. The end of its output:\n{output[-2_000:]}", file=sys.stderr)
@@ -127,9 +130,12 @@ def _mutmut(folder: Path, *arguments: str, stderr: int | None = None) -> str:
     return done.stdout
 
 
-def _names(folder: Path) -> list[str]:
+def _exit_codes(folder: Path) -> dict[str, int | None]:
+    """Return change -> exit code of pytest; None if the change was not tried."""
     files = (folder / "mutants").rglob("*.meta")
-    return [name for file in files for name in json.loads(file.read_text("utf-8"))["exit_code_by_key"]]
+    return {
+        name: code for file in files for name, code in json.loads(file.read_text("utf-8"))["exit_code_by_key"].items()
+    }
 
 
 if __name__ == "__main__":

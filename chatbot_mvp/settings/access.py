@@ -57,7 +57,7 @@ ACTIONS: Mapping[Action, Rule] = {
     Action.READ: _rule(
         Who.EVERYONE,
         answering="defaults",
-        archive="documents export fields files leaderboard notes run runs search unfinished",
+        archive="documents export fields files history leaderboard notes run runs search series unfinished",
         chat="conversation conversations export is_session questions_path watched",
         datasets="details here jobs names remote",
         details="chat_profile compare configuration gold_paths latencies manifest metric_distribution records row table"
