@@ -57,6 +57,7 @@ def test_the_set_has_the_shape_of_hotpotqa(tmp_path: Path) -> None:
     assert linked >= 0.9 * len(bridges)
 
 
+@pytest.mark.slow
 def test_a_run_over_it_embeds_nothing_and_tells_the_time_of_each_phase(tmp_path: Path) -> None:
     dataset = full_scale.prepare(tmp_path, 1, DOCUMENTS, QUERIES)
     run = full_scale.measure(tmp_path, dataset, "HYBRID", "cold")

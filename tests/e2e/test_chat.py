@@ -94,6 +94,7 @@ def test_a_click_in_mid_answer_does_not_stop_it_and_the_stop_button_does(chat, s
     assert last["answer"]["finish_reason"] == "cancelled"  # type: ignore[index]
 
 
+@pytest.mark.slow
 def test_general_mode_and_a_provider_that_fails_are_told(chat, slow_server) -> None:  # type: ignore[no-untyped-def]
     chat.get_by_text("General", exact=True).click()
     settle(chat)
@@ -108,6 +109,7 @@ def test_general_mode_and_a_provider_that_fails_are_told(chat, slow_server) -> N
     settle(chat)
 
 
+@pytest.mark.slow
 def test_a_bad_answer_becomes_a_question_and_the_conversation_can_be_taken_along(chat, slow_server, tmp_path) -> None:  # type: ignore[no-untyped-def]
     ask(chat, QUESTION)
     chat.get_by_text("Fuentes", exact=True).wait_for()

@@ -115,6 +115,7 @@ def e5_folder(models_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Pat
     return folder
 
 
+@pytest.mark.slow
 def test_the_local_model_as_a_ctranslate2_folder_gives_its_own_vectors(e5_folder: Path, models_dir: Path) -> None:
     local, own = local_e5(models_dir, 2), transformer(f"ct2:{e5_folder}")
     texts = ["¿Cuántos días de vacaciones tiene cada trabajador?", PARAPHRASE, "El puente de piedra. " * 200, "casa"]

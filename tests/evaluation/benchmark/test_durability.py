@@ -378,6 +378,7 @@ def test_the_threads_of_a_run_end_with_it(asking: Settings) -> None:
 # --- pressure
 
 
+@pytest.mark.slow
 def test_under_pressure_every_query_is_answered_in_bounded_attempts(tmp_path: Path) -> None:
     pressure = script("pressure")
     faults = pressure.Faults(0.20, 0.05, 0.02, seed=5)

@@ -30,6 +30,8 @@ from tests.fakes import FakeEmbedder, fake_app
 from tests.loopback import free_port
 from tests.waiting import wait_until
 
+pytestmark = pytest.mark.xdist_group("chroma")  # one worker, because starting it takes seconds
+
 
 def clustered(seed: int, rows: int, dimensions: int = 96, clusters: int = 50) -> Vectors:
     """Unit vectors around seeded centres, as texts lie around their topics."""
