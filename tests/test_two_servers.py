@@ -20,6 +20,8 @@ from chatbot_mvp.storage.jsonl import read_lines
 
 ROUNDS = 10
 SESSION = "0123456789abcdef"
+pytestmark = pytest.mark.xdist_group("two_servers")  # one worker, because starting it takes seconds
+
 SERVERS = ("one", "two")
 SETTING = {"one": "kb_top_k", "two": "retrieval_k"}
 
@@ -38,7 +40,6 @@ from chatbot_mvp.runs.notes import RunNotes
 from chatbot_mvp.settings.live import LiveSettings
 from chatbot_mvp.settings.model import load_settings
 
-pytestmark = pytest.mark.xdist_group("two_servers")  # one worker, because starting it takes seconds
 
 data, me, setting, conversation, set_id, rounds = Path(sys.argv[1]), *sys.argv[2:6], int(sys.argv[6])
 live = LiveSettings(load_settings(data_dir=data))
