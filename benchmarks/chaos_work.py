@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -50,7 +51,7 @@ def app_over(data: Path) -> App:
     return fake_app(settings, embedder=lambda _: FakeEmbedder(), chat_model=DemoModel)
 
 
-class Work:
+class Work(ABC):
     """Something that the application does again and again, and how to see that nothing of it was lost."""
 
     def __init__(self) -> None:
@@ -68,13 +69,13 @@ class Work:
                 self.done[name] = value
                 self.begun.pop(name, None)
 
+    @abstractmethod
     def work(self, app: App, say: Say, number: int) -> None:
         """Do one piece of work. ``number`` is another one each time."""
-        raise NotImplementedError
 
+    @abstractmethod
     def check(self, app: App) -> tuple[list[str], int]:
         """Return (what is not as reported, number of damaged lines)."""
-        raise NotImplementedError
 
     def wrong(self, found: dict[str, Any]) -> list[str]:
         """Compare values on disk with the reported ones: the last done, or one that was begun after it."""
@@ -159,11 +160,11 @@ class ChatWork(Work):
             for key, state in self.done.items():
                 if not key.startswith(conversation):
                     continue
-                turn = turns.get(key.partition("/")[2])  # type: ignore[assignment]
-                answered = turn is not None and turn.state == "done" and turn.text == ANSWER
-                rated = turn is not None and turn.feedback is not None
-                if turn is None or (state != "asked" and not answered) or (state == "rated" and not rated):
-                    found.append(f"{key} was {state}, and is {turn}")
+                kept = turns.get(key.partition("/")[2])
+                answered = kept is not None and kept.state == "done" and kept.text == ANSWER
+                rated = kept is not None and kept.feedback is not None
+                if kept is None or (state != "asked" and not answered) or (state == "rated" and not rated):
+                    found.append(f"{key} was {state}, and is {kept}")
         return found, damaged
 
 

@@ -7,6 +7,7 @@ import io
 import json
 import zipfile
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import quote
 
@@ -45,9 +46,9 @@ class Echo(StubServer):
         return Response.json({"error": {"message": said, "code": "invalid_api_key"}, "detail": said}, self.status)
 
 
-@pytest.fixture
-def echo(clean_env: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Echo]:
-    """Every secret has its canary, and every address leads to a server that repeats what it gets."""
+@contextmanager
+def canaries(monkeypatch: pytest.MonkeyPatch) -> Iterator[Echo]:
+    """Set a canary for every secret, and the address of a server that repeats what it gets for every provider."""
     with Echo() as server:
         address = f"http://127.0.0.1:{server.server_port}"
         for name, value in CANARIES.items():
@@ -58,7 +59,14 @@ def echo(clean_env: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Echo]:
         monkeypatch.setenv("MINIO_ENDPOINT", address)
         monkeypatch.setenv("MINIO_BUCKET_NAME", "bucket")
         monkeypatch.setenv("NIM_MAX_RETRIES", "0")
-        monkeypatch.setenv("RETRIEVAL_STRATEGY", "LEXICAL")
+        yield server
+
+
+@pytest.fixture
+def echo(clean_env: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Echo]:
+    """Every secret has its canary, and every address leads to a server that repeats what it gets."""
+    monkeypatch.setenv("RETRIEVAL_STRATEGY", "LEXICAL")
+    with canaries(monkeypatch) as server:
         yield server
 
 

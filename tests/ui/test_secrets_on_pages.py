@@ -9,23 +9,14 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.hostile.test_secrets import CANARIES, MODELS, Echo, files_below, leaked
+from tests.hostile.test_secrets import CANARIES, MODELS, Echo, canaries, files_below, leaked
 from tests.ui.test_admin_guard import enter
 from tests.ui.test_pages import open_page
 
 
 @pytest.fixture
 def echo(data_dir: Path, no_keys: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[Echo]:
-    with Echo() as server:
-        address = f"http://127.0.0.1:{server.server_port}"
-        for name, value in CANARIES.items():
-            monkeypatch.setenv(name.upper(), value)
-        for url, model in MODELS.values():
-            monkeypatch.setenv(url, f"{address}/v1")
-            monkeypatch.setenv(model, "m")
-        monkeypatch.setenv("MINIO_ENDPOINT", address)
-        monkeypatch.setenv("MINIO_BUCKET_NAME", "bucket")
-        monkeypatch.setenv("NIM_MAX_RETRIES", "0")
+    with canaries(monkeypatch) as server:
         yield server
 
 
