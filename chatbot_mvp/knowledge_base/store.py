@@ -306,6 +306,9 @@ def _contents(folder: Path) -> dict[str, bytes]:
 
 def _put_back(folder: Path, before: Mapping[str, bytes] | None) -> None:
     """Give a KB the files that it had; None for a KB that is new, whose folder goes."""
+    if "kb.json" not in (before or ()):
+        # The record goes first: after a crash, what is left is not listed.
+        (folder / "kb.json").unlink(missing_ok=True)
     if before is None:
         shutil.rmtree(folder, ignore_errors=True)
         return
@@ -314,4 +317,4 @@ def _put_back(folder: Path, before: Mapping[str, bytes] | None) -> None:
         if name not in before:
             (folder / name).unlink(missing_ok=True)
         elif now.get(name) != before[name]:
-            (folder / name).write_bytes(before[name])
+            write_atomically(folder / name, before[name])
