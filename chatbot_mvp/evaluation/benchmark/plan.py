@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from chatbot_mvp.datasets import Dataset
 from chatbot_mvp.datasets.catalogue import Found
 from chatbot_mvp.evaluation.benchmark.corpus import RunCorpus
 from chatbot_mvp.evaluation.benchmark.estimate import Estimate, estimate_from_lengths
@@ -160,8 +161,15 @@ def _with_corpus(
         dataset_documents=len(whole.dataset.documents),
         index_cached=indexed,
         vectors=vectors,
-        warnings=[*plan.warnings, *([cut.warning] if cut.warning else [])],
+        warnings=[*plan.warnings, *(text for text in (cut.warning, _own_documents(dataset)) if text)],
         estimate=estimate_from_lengths(corpus, settings),
+    )
+
+
+def _own_documents(dataset: Dataset) -> str:
+    count = len(dataset.queries_that_are_documents)
+    return (
+        f"{count} queries are documents themselves; each leaves itself out of its ranking, as in BEIR" if count else ""
     )
 
 
