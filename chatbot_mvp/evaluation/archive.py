@@ -26,9 +26,10 @@ from chatbot_mvp.runs.history import History, Series, history_of, series_of
 from chatbot_mvp.runs.index import read_submissions
 from chatbot_mvp.runs.leaderboard import Field, Place, fields, leaderboard
 from chatbot_mvp.runs.line import RunLine
+from chatbot_mvp.runs.manifest import RunManifest
 from chatbot_mvp.runs.notes import RunNote, RunNotes
 from chatbot_mvp.runs.payloads import retrieved_of
-from chatbot_mvp.runs.records import RunFolder, RunManifest, run_folders
+from chatbot_mvp.runs.records import RunFolder, run_folders
 from chatbot_mvp.runs.result import RAGAS, RunResult, read_intervals
 from chatbot_mvp.runs.rows import Interval
 from chatbot_mvp.runs.search import RunFilter, search

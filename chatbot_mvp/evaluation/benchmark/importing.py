@@ -20,7 +20,8 @@ from chatbot_mvp.evaluation.benchmark.preparation import PreparedRun, run_ids
 from chatbot_mvp.evaluation.benchmark.retrieving import PHASE as RETRIEVE
 from chatbot_mvp.evaluation.benchmark.runner import RunParts, execute
 from chatbot_mvp.evaluation.benchmark.trec import Ranking, known_ids
-from chatbot_mvp.runs.records import TREC, QueryRecord, RunFolder, RunManifest
+from chatbot_mvp.runs.manifest import TREC, RunManifest
+from chatbot_mvp.runs.records import QueryRecord, RunFolder
 from chatbot_mvp.runs.result import RunResult
 from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.storage.clock import utc_now
