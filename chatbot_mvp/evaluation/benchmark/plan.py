@@ -9,7 +9,8 @@ from typing import Any
 from chatbot_mvp.datasets import Dataset
 from chatbot_mvp.datasets.catalogue import Found
 from chatbot_mvp.evaluation.benchmark.corpus import RunCorpus
-from chatbot_mvp.evaluation.benchmark.estimate import Estimate, estimate_from_lengths
+from chatbot_mvp.evaluation.benchmark.estimate import Estimate
+from chatbot_mvp.evaluation.benchmark.lengths import estimate_from_lengths
 from chatbot_mvp.evaluation.benchmark.preparation import generator_fingerprint, judge_fingerprint, run_fingerprint
 from chatbot_mvp.retrieval.indexes.corpus import is_indexed
 from chatbot_mvp.retrieval.strategies import Strategy, get_strategy
