@@ -14,8 +14,8 @@ import pytest
 
 from chatbot_mvp.errors import RequestStopped
 from chatbot_mvp.llm.base import ChatOptions, ChatRequest, Message
+from chatbot_mvp.llm.creation import create_chat_model
 from chatbot_mvp.llm.local_server import PARALLEL, LocalServer
-from chatbot_mvp.llm.registry import create_chat_model
 from chatbot_mvp.remote.stop import Stop
 from chatbot_mvp.settings.model import Settings
 from tests.llm.gemini_stub import GeminiStub
