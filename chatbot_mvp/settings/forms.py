@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args, get_origin
 
 from pydantic import SecretStr
 
-from chatbot_mvp.settings.fields import MODEL_SETTINGS, PROVIDER_SETTINGS
+from chatbot_mvp.settings.fields.providers import MODEL_SETTINGS, PROVIDER_SETTINGS
 from chatbot_mvp.settings.model import SECRETS, Settings
 
 Kind = Literal["switch", "whole", "number", "choice", "text", "secret"]
