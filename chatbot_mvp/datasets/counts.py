@@ -10,7 +10,7 @@ from functools import lru_cache, partial
 from pathlib import Path
 
 from chatbot_mvp.datasets.layout import folder_layout
-from chatbot_mvp.datasets.storage import RemoteFile, S3Url, Storage
+from chatbot_mvp.remote.s3 import RemoteFile, S3Url, Storage
 from chatbot_mvp.errors import DatasetError
 
 _FOOTER_BYTES = 65_536

@@ -18,7 +18,7 @@ from chatbot_mvp.app import build_app
 from chatbot_mvp.datasets import load_dataset, storage
 from chatbot_mvp.datasets.catalogue import Catalogue, StorageState
 from chatbot_mvp.datasets.counts import Counts
-from chatbot_mvp.datasets.storage import S3Url, Storage, etag_of, open_storage
+from chatbot_mvp.remote.s3 import S3Url, Storage, etag_of, open_storage
 from chatbot_mvp.errors import (
     ChatbotError,
     DatasetNotFound,

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from chatbot_mvp.datasets import download
-from chatbot_mvp.datasets.storage import S3Url, open_storage
+from chatbot_mvp.remote.s3 import S3Url, open_storage
 from chatbot_mvp.errors import ChatbotError
 from chatbot_mvp.llm.base import ChatRequest, Message
 from chatbot_mvp.llm.registry import PROVIDERS, create_chat_model
