@@ -16,7 +16,7 @@ from chatbot_mvp.llm.language_model import LanguageModel, needed
 from chatbot_mvp.retrieval.bridge.graph import GRAPH_VERSION
 from chatbot_mvp.retrieval.bridge.weights import weights_key
 from chatbot_mvp.retrieval.indexes import questions
-from chatbot_mvp.retrieval.indexes.corpus import CorpusIndex, growing_index, with_questions
+from chatbot_mvp.retrieval.indexes.corpus import CorpusIndex, IndexBuilder, growing_index, with_questions
 from chatbot_mvp.retrieval.indexes.enrichment import ContextCache, enrich
 from chatbot_mvp.retrieval.indexes.lexical import INDEX_VERSION
 from chatbot_mvp.retrieval.indexes.vector_store import VectorStoreChoice
@@ -180,6 +180,7 @@ def growing_pipeline(
     *,
     kb_id: str = "",
     language_model: LanguageModel | None = None,
+    indexes: IndexBuilder = growing_index,
 ) -> Iterator[Pipeline]:
     """Yield pipelines that get better while the indexes of ``chunks`` are built; at least one, the last is complete.
 
@@ -190,6 +191,7 @@ def growing_pipeline(
         embedder: creates the embedding model; called only if the strategy needs vectors.
         kb_id: id of the knowledge base that the chunks belong to; "" for a benchmark corpus.
         language_model: the provider's model; None if the provider has none.
+        indexes: builds the indexes as ``growing_index`` does.
 
     Raises:
         UnknownChoice: the strategy is not in the registry.
@@ -216,7 +218,7 @@ def growing_pipeline(
     cache_dir = Path(settings.cache_dir)
     # A knowledge base's vectors are stored only if something searches the store.
     kind = settings.vector_store if strategy.searches_kb_vectors or not kb_id else "exact"
-    for index in growing_index(
+    for index in indexes(
         chunks,
         language,
         cache_dir,

@@ -34,7 +34,7 @@ from chatbot_mvp.runs.records import QueryRecord, RunFolder
 from chatbot_mvp.runs.result import KB, RunResult
 from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.storage.files import write_atomically
-from chatbot_mvp.types import Chunk, Document, ProgressCallback
+from chatbot_mvp.types import Chunk, Document, ProgressCallback, last
 
 QUESTIONS = "questions.jsonl"
 """File in the folder of a KB run: the questions as they were when it started, since a set may be edited later."""
@@ -54,6 +54,9 @@ class KbCorpus(RunCorpus):
     """Question id -> where its expected paragraph occurs; empty if none is expected or it does not occur."""
     origin: Mapping[str, Any]
     """``set_id`` and ``set_name`` of the question set, and how many of its questions rules made (``automatic``)."""
+    keeps_pipelines: bool = True
+    """Whether pipelines come from those of the chat and stay there. False if many configurations are measured, whose
+    pipelines would push those of the chat out of memory."""
 
     kind: ClassVar[str] = KB
     batch: ClassVar[int] = 1  # each question has a time of its own, as in the chat
@@ -81,6 +84,10 @@ class KbCorpus(RunCorpus):
         on_reply: Callable[[Completion], None],
     ) -> Pipeline:
         """Return the pipeline that the chat answers with, under the settings of the run."""
+        if not self.keeps_pipelines:
+            chunks, language = self.kbs.chunks(self.record.kb_id), self.record.language
+            kb_id = self.record.kb_id
+            return last(factory.grow(chunks, language, settings, progress, kb_id=kb_id, on_reply=on_reply))
         return self.kbs.pipeline_under(self.record.kb_id, settings, progress, on_reply)
 
     def notes(self, query_id: str, trace: RetrievalTrace) -> Mapping[str, Any]:
