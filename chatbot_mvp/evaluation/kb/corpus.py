@@ -59,9 +59,13 @@ class KbCorpus(RunCorpus):
     pipelines would push those of the chat out of memory."""
 
     kind: ClassVar[str] = KB
-    batch: ClassVar[int] = 1  # each question has a time of its own, as in the chat
     judged_only: ClassVar[bool] = False  # questions without an answer are measured by their decision
     keeps_context: ClassVar[bool] = True
+
+    @property
+    def batch(self) -> int:
+        # In a run, each question has a time of its own, as in the chat.
+        return 1 if self.keeps_pipelines else super().batch
 
     def language(self, settings: Settings) -> str:
         return self.record.language

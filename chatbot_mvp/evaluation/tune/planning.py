@@ -197,7 +197,8 @@ class Planner:
     def _knobs(self) -> tuple[Sequence[Knob], Sequence[Knob]]:
         options = self._options
         if options.space is None:
-            free, asking = FREE, WITH_MODEL
+            kind = self._corpus.kind
+            free, asking = (tuple(knob for knob in knobs if kind in knob.kinds) for knobs in (FREE, WITH_MODEL))
         else:
             free, asking = split_knobs(self._today, read_space(options.space))
         if not options.with_model:

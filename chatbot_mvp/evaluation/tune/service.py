@@ -39,7 +39,6 @@ from chatbot_mvp.evaluation.benchmark.pilot import pilot_folder
 from chatbot_mvp.evaluation.benchmark.runner import RunParts
 from chatbot_mvp.evaluation.tune.applying import application
 from chatbot_mvp.evaluation.tune.planning import Planner, require_same
-from chatbot_mvp.evaluation.tune.shared_indexes import SharedIndexes
 from chatbot_mvp.evaluation.tune.store import TuneFolder, tune_folders
 from chatbot_mvp.evaluation.tune.targets import TuneTargets, measured
 from chatbot_mvp.evaluation.tune.trials import Trials
@@ -55,6 +54,7 @@ from chatbot_mvp.evaluation.tune.types import (
 )
 from chatbot_mvp.jobs.manager import JobManager
 from chatbot_mvp.retrieval.factory import PipelineFactory
+from chatbot_mvp.retrieval.sharing import Sharing
 from chatbot_mvp.settings.live import LiveSettings
 from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.storage.clock import sortable_stamp
@@ -264,7 +264,7 @@ class Tuner:
         progress: ProgressCallback,
     ) -> Trials:
         # Without exports and without a line in the list of runs: what is listed is the tune.
-        factory = PipelineFactory(self._parts.embedders, self._parts.providers, SharedIndexes())
+        factory = PipelineFactory(self._parts.embedders, self._parts.providers, Sharing())
         parts = RunParts(factory, self._parts.embedders, self._parts.providers)
         return Trials(
             folder,

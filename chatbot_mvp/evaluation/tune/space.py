@@ -16,6 +16,7 @@ from chatbot_mvp.chat.profile import TAKEN_OVER
 from chatbot_mvp.errors import InvalidSetting, TuneSpaceEmpty, TuneSpaceUnreadable, UnknownChoice
 from chatbot_mvp.evaluation.benchmark.preparation import run_fingerprint
 from chatbot_mvp.retrieval.strategies import STRATEGIES, get_strategy
+from chatbot_mvp.runs.result import BENCHMARK, KB
 from chatbot_mvp.runs.rows import STORED
 from chatbot_mvp.settings.kinds import embeds_in_process
 from chatbot_mvp.settings.model import MODEL_SETTINGS, Settings
@@ -38,10 +39,13 @@ class Knob:
     name: str
     options: tuple[Changes, ...]
     """Each option is one setting, or several that only make sense together."""
+    kinds: tuple[str, ...] = (BENCHMARK, KB)
+    """Kinds of runs whose metrics the knob can change. The ranking of a data set is scored before the selection of the
+    context; in a knowledge base, paragraphs are scored in place of the fusion of lists."""
 
 
-def _values(setting: str, *values: Any) -> Knob:
-    return Knob(setting, tuple({setting: value} for value in values))
+def _values(setting: str, *values: Any, kinds: tuple[str, ...] = (BENCHMARK, KB)) -> Knob:
+    return Knob(setting, tuple({setting: value} for value in values), kinds)
 
 
 FREE: tuple[Knob, ...] = (
@@ -57,18 +61,20 @@ FREE: tuple[Knob, ...] = (
                     "retrieval_bm25_weight": round(1 - share, 1),
                     "retrieval_vector_weight": share,
                 }
-                for k in (20, 60)
-                for share in (0.3, 0.5, 0.7)
+                for k in (10, 20, 60)
+                for share in (0.2, 0.35, 0.5, 0.65, 0.8)
             ),
         ),
+        (BENCHMARK,),
     ),
-    _values("retrieval_pre_fusion_k", 50, 150, 400),
-    _values("kb_top_k", 3, 5, 8),
+    _values("retrieval_pre_fusion_k", 25, 50, 100, 150, 250, 400, kinds=(BENCHMARK,)),
+    _values("kb_top_k", 3, 5, 8, kinds=(KB,)),
     Knob(
         "context",
         tuple({"kb_max_context_chars": size, "kb_large_context_chars": size} for size in (4_000, 6_000, 9_000)),
+        (KB,),
     ),
-    _values("kb_min_score", 0.0, 0.3),
+    _values("kb_min_score", 0.0, 0.3, 0.5, kinds=(KB,)),
 )
 """Knobs of configurations that send no request. A new row is all that a new knob needs."""
 

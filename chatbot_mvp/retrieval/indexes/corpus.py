@@ -142,10 +142,6 @@ def growing_index(
         yield replace(words, dense=side)
 
 
-IndexBuilder = Callable[..., Iterator[CorpusIndex]]
-"""Takes and gives what ``growing_index`` does."""
-
-
 def with_questions(
     index: CorpusIndex,
     chunks: Sequence[Chunk],

@@ -47,6 +47,11 @@ class RetrievalConfig:
         """Maximum number of hits that a reranker scores per question."""
         return max(self.reranker_candidates, self.reranker_top_n)
 
+    @property
+    def hits_read(self) -> int:
+        """Number of ranked hits that later stages or a run's record read, at most."""
+        return max(self.retrieval_k, self.kb_top_k, self.reranked if self.reranker else 0)
+
 
 class Stage(ABC):
     """One step of a pipeline.
