@@ -36,6 +36,8 @@ from chatbot_mvp.types import Chunk, ProgressCallback, ignore_progress
 PIPELINE_VERSION = 6
 """Part of the fingerprint. Raise it with every code change that alters the results of unchanged settings."""
 
+_LATER = ("retrieval_chunk_chars", "retrieval_expansion", "retrieval_stitching")
+"""Settings that came later: at their defaults, fingerprints are those of earlier versions."""
 _SELECTION_KNOBS = ("kb_top_k", "kb_min_score", "kb_max_context_chars", "kb_large_context_chars")
 """Settings that may change between questions, because no index depends on them."""
 
@@ -68,7 +70,7 @@ class Pipeline:
         for stage in get_strategy(config.retrieval_strategy).stages:
             if reranker is not None and issubclass(stage, Selection):
                 self._stages.append(Rerank(index, config, reranker))
-            if stage.serves(index):
+            if stage.serves(index) and stage.wanted(config):
                 self._stages.append(stage(index, config) if sharing is None else sharing.stage(stage, index, config))
             if expander is not None and issubclass(stage, Expansion):
                 self._stages.append(LlmExpansion(index, config, expander))
@@ -174,6 +176,8 @@ def _ignored_knobs(config: RetrievalConfig) -> set[str]:
         ignored |= {"reranker_candidates", "reranker_top_n"}
     if not config.retrieval_context_questions:
         ignored.add("retrieval_context_questions")  # without questions, fingerprints are those of earlier versions
+    # The values that leave everything as it was before there were these settings have no part in a fingerprint.
+    ignored |= {name for name in _LATER if getattr(config, name) == Settings.model_fields[name].default}
     if not (expands or strategy.needs_language_model):
         ignored.add("language_model")  # a reranker's model is part of ``reranker``
     return ignored

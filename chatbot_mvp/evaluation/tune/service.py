@@ -279,9 +279,16 @@ class Tuner:
         )
 
     def _corpus(self, found: Found, settings: Settings, progress: ProgressCallback) -> Callable[[Settings], RunCorpus]:
-        """Return what gives the loaded corpus."""
-        corpus = self._targets.corpus(found, settings, progress)
-        return lambda _: corpus
+        """Return a function from settings to the corpus that they measure; it is made once per chunk size."""
+        whole = self._targets.corpus(found, settings, progress)
+        made = {settings.retrieval_chunk_chars: whole}
+
+        def corpus(of: Settings) -> RunCorpus:
+            if of.retrieval_chunk_chars not in made:
+                made[of.retrieval_chunk_chars] = whole.sampled(of)[0]
+            return made[of.retrieval_chunk_chars]
+
+        return corpus
 
     def _state(self, folder: TuneFolder) -> TuneState:
         plan = folder.plan()

@@ -75,6 +75,9 @@ FREE: tuple[Knob, ...] = (
         (KB,),
     ),
     _values("kb_min_score", 0.0, 0.3, 0.5, kinds=(KB,)),
+    _values("retrieval_chunk_chars", 600, 1_100, 1_700, kinds=(KB,)),
+    _values("retrieval_stitching", True, False, kinds=(KB,)),
+    _values("retrieval_expansion", True, False, kinds=(KB,)),
 )
 """Knobs of configurations that send no request. A new row is all that a new knob needs."""
 

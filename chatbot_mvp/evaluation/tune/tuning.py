@@ -118,12 +118,18 @@ def _halved(plan: TunePlan, tried: Sequence[Configuration], trials: Trials) -> S
     def gains(rows: Sequence[int], size: int) -> Floats:
         base = trials.scores(plan.today, asked[:size], plan.metric, SEARCH)
         found = np.empty((len(rows), size))
-        # Configurations with the same strategy follow each other, because they share indexes.
-        for at in sorted(range(len(rows)), key=lambda at: (tried[rows[at]].strategy, rows[at])):
+        for at in sorted(range(len(rows)), key=lambda at: (_indexes(tried[rows[at]]), rows[at])):
             found[at] = trials.scores(tried[rows[at]], asked[:size], plan.metric, SEARCH) - base
         return found
 
     return halving(len(tried), len(asked), gains, plan.min_effect)
+
+
+def _indexes(configuration: Configuration) -> tuple[object, ...]:
+    """Return a key that is equal for configurations that share indexes and first stages, to measure them in a row."""
+    changes = configuration.changes
+    names = ("retrieval_chunk_chars", "retrieval_expansion", "retrieval_pre_fusion_k")
+    return (configuration.strategy, *(changes.get(name, 0) for name in names))
 
 
 def _gain(plan: TunePlan, trials: Trials, configuration: Configuration) -> Floats:

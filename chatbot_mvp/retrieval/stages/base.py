@@ -40,6 +40,9 @@ class RetrievalConfig:
     query_expansion_llm: bool
     retrieval_context_max_tokens: int
     retrieval_context_questions: int
+    retrieval_chunk_chars: int
+    retrieval_expansion: bool
+    retrieval_stitching: bool
     language_model: str
 
     @property
@@ -76,6 +79,11 @@ class Stage(ABC):
     @classmethod
     def serves(cls, index: CorpusIndex) -> bool:
         """Return False if the stage never has anything to do on this index. The pipeline then omits it."""
+        return True
+
+    @classmethod
+    def wanted(cls, config: RetrievalConfig) -> bool:
+        """Return False if the settings leave the stage out."""
         return True
 
     @abstractmethod
