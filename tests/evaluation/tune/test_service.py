@@ -210,6 +210,48 @@ def test_a_tune_is_not_continued_under_changed_questions(poor: App, space: Path,
         poor.tuner.resume_now(tune_id)
 
 
+def test_a_model_is_asked_only_if_allowed_and_its_configurations_are_measured_beside_the_others(
+    app: App, tmp_path: Path
+) -> None:
+    space = tmp_path / "space.json"
+    space.write_text('{"retrieval_strategy": ["LEXICAL"], "query_expansion_llm": [true]}')
+    app.live.change("retrieval_strategy", "BRIDGE")
+    free = app.tuner.plan(DATASET, options=TuneOptions(space=space))
+    assert [one.label for one in free.configurations] == ["retrieval_strategy=LEXICAL"]
+    assert (free.with_model, free.calls, free.cost_usd) == ((), 0, 0.0)
+    options = TuneOptions(space=space, with_model=True, budget_usd=0.0)
+    plan = app.tuner.plan(DATASET, options=options)
+    assert [one.sends_requests for one in plan.with_model] == [True]
+    result = app.tuner.resume_now(app.tuner.create(plan))
+    tried = {trial.configuration.label: trial.configuration.sends_requests for trial in result.trials}
+    assert tried["query_expansion_llm=True"]
+    app.live.change("query_expansion_llm", True)
+    with pytest.raises(TuneNeedsBudget, match="today's configuration"):
+        app.tuner.plan(DATASET, options=TuneOptions(space=space))
+
+
+def test_chunk_sizes_are_measured_over_their_own_chunks_and_applied(app: App, tmp_path: Path) -> None:
+    space = tmp_path / "space.toml"
+    space.write_text("retrieval_chunk_chars = [400, 1_100]\n")
+    app.live.change("retrieval_strategy", "LEXICAL")
+    kb_id = app.kbs.add(KB.name, KB.read_bytes()).kb_id
+    plan = app.tuner.plan(kb_id, str(QUESTIONS), TuneOptions(space=space, metric="mrr"))
+    [small] = plan.configurations
+    result = app.tuner.resume_now(app.tuner.create(plan))
+    of = {trial.configuration.config_id: trial for trial in result.trials}
+    assert of[small.config_id].context_chars != of[plan.today.config_id].context_chars
+    run = app.kb_evaluation.evaluate_file(kb_id, QUESTIONS)
+    app.tuner.apply(result.tune_id, small.config_id)
+    assert max(len(chunk.text) for chunk in app.kbs.chunks(kb_id)) <= 520
+    again = app.kb_evaluation.evaluate_file(kb_id, QUESTIONS)
+    assert app.archive.run(again["run_id"]).fingerprint == small.config_id
+    app.tuner.undo()
+    assert app.archive.run(run["run_id"]).fingerprint == plan.today.config_id
+    assert {hit.chunk.chunk_id for hit in app.kbs.pipeline(kb_id).retrieve(["vacaciones"])[0].hits} <= {
+        chunk.chunk_id for chunk in app.kbs.chunks(kb_id)
+    }
+
+
 def test_a_fake_embedder_counts_every_text_once(poor: App, embedder: FakeEmbedder, space: Path) -> None:
     tuned(poor, space)
     assert len(embedder.embedded) == len(set(embedder.embedded))
