@@ -3,7 +3,7 @@
 Power: where the printed power says 95 %, the planted configuration must be found in 95 % of the searches or more.
 Null: if no configuration is better than today's, at most 5 % of the searches may recommend one.
 
-    python benchmarks/tune_simulation.py [--searches 500] [--json]
+    python benchmarks/tune_simulation.py [--searches 500] [--planted 500] [--json]
 """
 
 from __future__ import annotations
@@ -73,10 +73,18 @@ class Row:
     false_winners: float
     """Share of the searches without a better configuration that recommended one."""
     searches: int
+    """Number of searches without a better configuration."""
+    planted: int
+    """Number of searches with one."""
 
 
-def measure(searches: int, cases: Iterable[Case] = CASES, seed: int = 20_261_122) -> Iterator[Row]:
-    """Yield the outcome of each case, from ``searches`` searches with and as many without a better configuration."""
+def measure(searches: int, planted: int, cases: Iterable[Case] = CASES, seed: int = 20_261_122) -> Iterator[Row]:
+    """Yield the outcome of each case.
+
+    Args:
+        searches: number of searches without a better configuration.
+        planted: number of searches with one.
+    """
     for case in cases:
         rng = np.random.default_rng(seed)
         half = case.questions // 2
@@ -84,16 +92,17 @@ def measure(searches: int, cases: Iterable[Case] = CASES, seed: int = 20_261_122
         false = sum(search(case, 0.0, rng, power).recommended for _ in range(searches))
         effect, found = power.from_95, 0
         if effect is not None:
-            for _ in range(searches):
+            for _ in range(planted):
                 result = search(case, effect, rng, power)
                 found += result.recommended and result.winner is not None and result.winner.config_id == "planted"
         yield Row(
             case=case.name,
             effect=effect,
             printed=None if effect is None else power.found[power.effects.index(effect)],
-            found=None if effect is None else found / searches,
+            found=None if effect is None else found / planted,
             false_winners=false / searches,
             searches=searches,
+            planted=planted,
         )
 
 
@@ -179,7 +188,9 @@ class _Planted(Trials):
     def scores(self, configuration: Configuration, query_ids: Sequence[str], metric: str, phase: str) -> Floats:
         self.measure(configuration, query_ids, phase)
         drawn = self._scores[configuration.config_id]
-        return np.array([drawn[int(query_id[1:])] for query_id in query_ids], dtype=np.float64)
+        first = int(query_ids[0][1:]) if query_ids else 0  # each part of the questions is a run of numbers
+        part: Floats = drawn[first : first + len(query_ids)]
+        return part
 
     def cost(self, configuration: Configuration) -> Cost:
         return Cost(0.01, None, 0.0)
@@ -188,14 +199,15 @@ class _Planted(Trials):
 def main(say: Callable[[str], None] = print) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--searches", type=int, default=500)
+    parser.add_argument("--planted", type=int, default=500)
     parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args()
     rows = []
-    for row in measure(arguments.searches):
+    for row in measure(arguments.searches, arguments.planted):
         rows.append(row)
         if not arguments.json:
-            planted = "no gain" if row.effect is None else f"{row.effect:g} printed {row.printed:g} found {row.found:g}"
-            say(f"{row.case}: planted {planted}; false winners {row.false_winners:g} ({row.searches} searches each)")
+            found = "none" if row.effect is None else f"{row.effect:g}, printed {row.printed:g}, found {row.found:g}"
+            say(f"{row.case}: planted {found} ({row.planted}); false winners {row.false_winners:g} ({row.searches})")
     if arguments.json:
         say(json.dumps([asdict(row) for row in rows]))
 

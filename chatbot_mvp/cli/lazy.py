@@ -57,13 +57,14 @@ class DefaultGroup(LazyGroup):
     """A group whose first command is meant if the arguments name none, and whose commands may be given as options."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Put the command's name in front: "X" becomes "run X", "--resume X" becomes "resume X"."""
-        named = args[0].removeprefix("--") if args else ""
-        if args and args[0].startswith("--") and named in self.commands:
-            args = [named, *args[1:]]
-        elif args and named not in self.commands and args[0] != "--help":
-            args = [next(iter(self.commands)), *args]
-        return super().parse_args(ctx, args)
+        return super().parse_args(ctx, self.named(args))
+
+    def named(self, args: list[str]) -> list[str]:
+        """Return the arguments with a command in front: "X" becomes "run X", "--resume X" becomes "resume X"."""
+        name = args[0].removeprefix("--") if args else "help"
+        if name in self.commands:
+            return [name, *args[1:]]
+        return args if name == "help" else [next(iter(self.commands)), *args]
 
 
 def lazy(source: str, summaries: Mapping[str, str]) -> Iterator[LazyCommand]:

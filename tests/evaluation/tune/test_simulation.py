@@ -28,7 +28,7 @@ def test_a_planted_configuration_is_found_and_none_is_invented_in_a_sample_of_th
 def test_the_printed_power_holds_and_null_searches_name_no_winner() -> None:
     searches = 500
     noise = 1.645 * math.sqrt(0.05 * 0.95 / searches)
-    for row in measure(searches):
+    for row in measure(searches, searches):
         assert row.found is not None
         assert row.found >= 0.95 - noise, row
         assert row.false_winners <= 0.05, row
