@@ -65,7 +65,7 @@ class TuneNeedsBudget(TuneError):
 
 class TuneNotFound(TuneError):
     code = "tune_not_found"
-    template = "There is no tune {tune_id!r}. chatbot-mvp tune list shows those that there are."
+    template = "There is no tune {tune_id!r}. List all tunes with: chatbot-mvp tune list"
 
 
 class TuneUnreadable(TuneError):
@@ -109,13 +109,16 @@ class TuneNotApplicable(TuneError):
 
 class TuneNothingToUndo(TuneError):
     code = "tune_nothing_to_undo"
-    template = "No applied tune is left to undo. Settings that were changed otherwise are reset in Admin."
+    template = (
+        "The settings in {path!r} hold no applied tune to undo. Settings that were changed otherwise are reset in "
+        "Admin."
+    )
 
 
 class TuneStoppedEarly(ChatbotError):
     code = "tune_stopped_early"
     template = (
-        "The tune {tune_id!r} ended before it was done: {reason} What was measured is kept; continue with: chatbot-mvp "
+        "The tune {tune_id!r} ended before it was done: {reason}. What was measured is kept; continue with: chatbot-mvp "
         "tune resume {tune_id}"
     )
 

@@ -164,7 +164,8 @@ class Tuner:
             except RunStopped as stop:
                 raise TuneStopped(run_id=tune_id) from stop
             except (RunError, ProviderError) as error:
-                raise TuneStoppedEarly(tune_id=tune_id, reason=str(error)) from error
+                reason = str(error).partition(". ")[0].rstrip(".")  # its next step is that of a run
+                raise TuneStoppedEarly(tune_id=tune_id, reason=reason) from error
         return folder.finish(result)
 
     def stop(self, tune_id: str) -> None:
@@ -236,7 +237,7 @@ class Tuner:
         """
         undone = self._live.undo()
         if undone is None:
-            raise TuneNothingToUndo()
+            raise TuneNothingToUndo(path=str(self._live.current.app_settings_path))
         applied, kept = undone
         now = self._live.current
         restored = {name: getattr(now, name) for name in applied.values if name not in kept}
