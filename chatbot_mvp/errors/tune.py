@@ -118,8 +118,8 @@ class TuneNothingToUndo(TuneError):
 class TuneStoppedEarly(ChatbotError):
     code = "tune_stopped_early"
     template = (
-        "The tune {tune_id!r} ended before it was done: {reason}. What was measured is kept; continue with: chatbot-mvp "
-        "tune resume {tune_id}"
+        "The tune {tune_id!r} ended before it was done: {reason}. What was measured is kept; continue with: "
+        "chatbot-mvp tune resume {tune_id}"
     )
 
 

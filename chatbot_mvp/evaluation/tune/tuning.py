@@ -5,6 +5,7 @@ Every step depends on the plan and the records alone, so that a resume is the sa
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -173,11 +174,16 @@ def _trials(plan: TunePlan, trials: Trials, ranked: _Ranked) -> tuple[Trial, ...
     most = made[0].questions
     last = [row for row, one in enumerate(made) if one.questions == most]
     points = [
-        (made[row].gain, made[row].cost_usd, made[row].seconds_p50 or 0.0, made[row].context_chars or 0.0)
+        (made[row].gain, made[row].cost_usd, _step(made[row].seconds_p50), made[row].context_chars or 0.0)
         for row in last
     ]
     kept = {last[at] for at in front(points)}
     return tuple(replace(one, on_front=row in kept) for row, one in enumerate(made))
+
+
+def _step(seconds: float | None) -> float:
+    """Return seconds in steps of a quarter, because smaller differences are those of a busy machine."""
+    return float(round(math.log(max(seconds or 0.0, 1e-4), 1.25)))
 
 
 def _trial(plan: TunePlan, trials: Trials, configuration: Configuration, rounds: int) -> Trial:
