@@ -3,7 +3,7 @@
 Needs a folder with ``manuales_es`` (two manuals with questions; one searches, the other confirms), ``xquad_es`` (a
 knowledge base with questions) and ``hotpotqa`` (a data set). Vectors are cached in DATA_DIR.
 
-    DATA_DIR=… python benchmarks/tune_data_sets.py FOLDER [--only manuales_es] [--most 200] [--metric mrr]
+    DATA_DIR=… python benchmarks/tune_data_sets.py FOLDER [--only manuales_es] [--most 200] [--metric mrr] [--today LEXICAL]
 """
 
 from __future__ import annotations
@@ -44,9 +44,14 @@ def planned(app: App, folder: Path, name: str, options: TuneOptions) -> TunePlan
     return app.tuner.plan(kb_id, str(questions), options)
 
 
-def measure(folder: Path, names: Sequence[str], options: TuneOptions, as_json: bool) -> None:
-    """Print the plan and the result of each data set."""
-    app = build_app(load_settings(kb_max_chars=1_000_000, generation_enabled=False))
+def measure(folder: Path, names: Sequence[str], options: TuneOptions, strategy: str, as_json: bool) -> None:
+    """Print the plan and the result of each data set.
+
+    Args:
+        strategy: of today's configuration; "" for the default.
+    """
+    today = {"retrieval_strategy": strategy} if strategy else {}
+    app = build_app(load_settings(kb_max_chars=1_000_000, generation_enabled=False, **today))
     for name in names:
         plan = planned(app, folder, name, options)
         print(f"== {name}\n{plan_text(plan)}", flush=True)
@@ -60,11 +65,12 @@ def main() -> None:
     parser.add_argument("--only", action="append", choices=NAMES)
     parser.add_argument("--most", type=int, default=200)
     parser.add_argument("--metric", default="")
+    parser.add_argument("--today", default="", metavar="STRATEGY")
     parser.add_argument("--seed", type=int, default=42)
     parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args()
     options = TuneOptions(metric=arguments.metric, most=arguments.most, seed=arguments.seed)
-    measure(arguments.folder, arguments.only or NAMES, options, arguments.json)
+    measure(arguments.folder, arguments.only or NAMES, options, arguments.today, arguments.json)
 
 
 if __name__ == "__main__":

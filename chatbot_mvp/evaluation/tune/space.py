@@ -58,7 +58,7 @@ FREE: tuple[Knob, ...] = (
                 {
                     "retrieval_fusion": "rrf",
                     "retrieval_rrf_k": k,
-                    "retrieval_bm25_weight": round(1 - share, 1),
+                    "retrieval_bm25_weight": round(1 - share, 2),
                     "retrieval_vector_weight": share,
                 }
                 for k in (10, 20, 60)
