@@ -116,7 +116,11 @@ def _show_unfinished(state: TuneState) -> None:
 
 def _finished(states: dict[str, TuneState]) -> None:
     st.subheader(t("tune.found"))
-    names = {tune_id: f"{_name_of(tune_id)} · {tune_id[-12:]}" for tune_id in states}
+    names: dict[str, str] = {}
+    for tune_id in states:
+        # Streamlit sends a selection as its text, so two equal texts could not be told apart.
+        name = _name_of(tune_id)
+        names[tune_id] = f"{name} · {tune_id}" if name in names.values() else name
     chosen = st.selectbox(t("tune.choose"), list(names), format_func=names.__getitem__, key="tune_chosen")
     result = states[chosen].result
     if result is not None:
