@@ -26,11 +26,11 @@ def test_a_tune_is_applied_the_chat_uses_it_and_it_is_undone(page, server) -> No
     page.keyboard.press("Home")
     settle(page)
     page.locator(".st-key-tune_start button").click()
-    page.locator(".st-key-tune_apply button").wait_for(timeout=600_000)
+    page.locator(".st-key-tune_apply button").first.wait_for(timeout=600_000)
     settle(page)
 
     page.locator(".st-key-tune_apply button").click()
-    page.locator(".st-key-tune_undo button").wait_for()
+    page.locator(".st-key-tune_undo button").first.wait_for()
     settle(page)
     applied = json.loads(saved.read_text("utf-8"))["settings"]
     assert applied["retrieval_strategy"] != "LEXICAL"
