@@ -13,6 +13,7 @@ pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.xdist_group("e2e")]
 SETTINGS = {"PROVIDER": "demo"}
 
 
+@pytest.mark.timeout(900)  # fifty configurations on two busy cores
 def test_a_tune_is_applied_the_chat_uses_it_and_it_is_undone(page, server) -> None:  # type: ignore[no-untyped-def]
     saved = server.data_dir / "app_settings.json"
     server.kill()
