@@ -3,7 +3,7 @@
 Needs a folder with ``manuales_es`` (two manuals with questions; one searches, the other confirms), ``xquad_es`` (a
 knowledge base with questions) and ``hotpotqa`` (a data set). Vectors are cached in DATA_DIR.
 
-    DATA_DIR=… python benchmarks/tune_data_sets.py FOLDER [--only manuales_es] [--most 200] [--metric mrr] [--today LEXICAL]
+    DATA_DIR=… python benchmarks/tune_data_sets.py FOLDER [--only hotpotqa] [--most 200] [--metric mrr] [--today HYBRID]
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import tempfile
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 from chatbot_mvp.app import App, build_app
 from chatbot_mvp.documents.parsing import parse_upload
@@ -50,7 +51,7 @@ def measure(folder: Path, names: Sequence[str], options: TuneOptions, strategy: 
     Args:
         strategy: of today's configuration; "" for the default.
     """
-    today = {"retrieval_strategy": strategy} if strategy else {}
+    today: dict[str, Any] = {"retrieval_strategy": strategy} if strategy else {}
     app = build_app(load_settings(kb_max_chars=1_000_000, generation_enabled=False, **today))
     for name in names:
         plan = planned(app, folder, name, options)

@@ -71,7 +71,7 @@ ACTIONS: Mapping[Action, Rule] = {
         providers="statuses",
         ragas="judge languages metrics rows_of_conversations rows_of_run rows_of_upload so_far",
         runs="evaluate_run jobs strategies",
-        tuner="applied preview read result tunes",
+        tuner="applied preview read tunes",
         uploads="upload uploads",
     ),
     Action.ASK: _rule(Who.EVERYONE, chat="begin new_session start", kbs="growing"),
