@@ -64,11 +64,20 @@ def test_the_exact_sign_test_is_the_randomisation_test_for_changes_of_one_size(r
         assert one_sided_p(-gains) == pytest.approx(full)
 
 
+@pytest.mark.parametrize(("rose", "fell"), [(1, 0), (5, 0), (6, 0), (9, 2), (12, 1), (20, 12), (30, 8)])
+def test_the_interval_leaves_out_0_if_the_test_is_significant_and_not_if_it_is_far_from_it(rose: int, fell: int) -> None:
+    gains = np.array([1.0] * rose + [-1.0] * fell + [0.0] * (100 - rose - fell))
+    [found] = differences([gains])
+    assert found.low <= found.gain <= found.high
+    assert found.low > 0 or found.p > 0.025
+    assert found.low <= 0 or found.p <= 0.05
+
+
 def test_a_winner_needs_significance_after_holm_and_the_smallest_effect() -> None:
     clear = np.array([1.0] * 12 + [0.0] * 48)
     [alone] = differences([clear])
     assert (alone.gain, alone.pairs, alone.better, alone.worse) == (0.2, 60, 12, 0)
-    assert alone.low > 0.1
+    assert alone.low > 0.05
     assert verdict_of(alone, 0.02) == "better"
     assert verdict_of(alone, 0.3) == "too_small"
     close = np.array([1.0] * 5 + [0.0] * 55)
