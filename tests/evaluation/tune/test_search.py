@@ -65,7 +65,7 @@ def test_the_exact_sign_test_is_the_randomisation_test_for_changes_of_one_size(r
 
 
 @pytest.mark.parametrize(("rose", "fell"), [(1, 0), (5, 0), (6, 0), (9, 2), (12, 1), (20, 12), (30, 8)])
-def test_the_interval_leaves_out_0_if_the_test_is_significant_and_not_if_it_is_far_from_it(rose: int, fell: int) -> None:
+def test_the_interval_leaves_out_0_if_the_test_is_significant_and_not_if_far_from_it(rose: int, fell: int) -> None:
     gains = np.array([1.0] * rose + [-1.0] * fell + [0.0] * (100 - rose - fell))
     [found] = differences([gains])
     assert found.low <= found.gain <= found.high
