@@ -50,14 +50,14 @@ def _figures(result: TuneResult, against: Difference) -> None:
     today.metric(t("tune.today", metric=metric), score(result.today_score))
     winner.metric(t("tune.winner", metric=metric), score(result.winner_score))
     gain.metric(t("tune.gain"), interval_text((against.low, against.high), signed=True), help=t("tune.gain_help"))
-    st.markdown(_sentence("tune.against_today", against))
+    st.markdown(_sentence("today", against))
     if result.against_runner_up:
-        st.markdown(_sentence("tune.against_runner_up", result.against_runner_up))
+        st.markdown(_sentence("runner_up", result.against_runner_up))
 
 
-def _sentence(key: str, found: Difference) -> str:
+def _sentence(other: str, found: Difference) -> str:
     return t(
-        key,
+        f"tune.against_{other}",
         better=number(found.better),
         worse=number(found.worse),
         pairs=number(found.pairs),
