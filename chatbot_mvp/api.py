@@ -29,6 +29,19 @@ from chatbot_mvp.evaluation.kb_service import EvaluationJob
 from chatbot_mvp.evaluation.promises import PromiseState
 from chatbot_mvp.evaluation.ragas.config import RagasConfig
 from chatbot_mvp.evaluation.ragas.rows import InputRow
+from chatbot_mvp.evaluation.tune.confirming import Difference
+from chatbot_mvp.evaluation.tune.power import Power
+from chatbot_mvp.evaluation.tune.space import Configuration
+from chatbot_mvp.evaluation.tune.types import (
+    Application,
+    MetricChange,
+    Trial,
+    TuneOptions,
+    TunePlan,
+    TuneResult,
+    TuneState,
+    Undone,
+)
 from chatbot_mvp.evaluation.unfinished import UnfinishedRun
 from chatbot_mvp.health import Health
 from chatbot_mvp.jobs.manager import JobStatus
@@ -90,9 +103,12 @@ __all__ = [
     "TAG_CHARS",
     "Answer",
     "AnswerRecord",
+    "Application",
     "ChatProfile",
     "Comparison",
+    "Configuration",
     "Conversation",
+    "Difference",
     "Distribution",
     "Estimate",
     "EvaluationJob",
@@ -114,6 +130,7 @@ __all__ = [
     "ListedDataset",
     "LiveTurn",
     "LiveWatch",
+    "MetricChange",
     "MetricDelta",
     "Mode",
     "Nearest",
@@ -121,6 +138,7 @@ __all__ = [
     "Part",
     "PastTurn",
     "Place",
+    "Power",
     "Preset",
     "Promise",
     "PromiseState",
@@ -154,7 +172,13 @@ __all__ = [
     "Spent",
     "SplitFigure",
     "ThresholdFigures",
+    "Trial",
+    "TuneOptions",
+    "TunePlan",
+    "TuneResult",
+    "TuneState",
     "Turn",
+    "Undone",
     "UnfinishedRun",
     "Upload",
     "UserContext",

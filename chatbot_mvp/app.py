@@ -18,6 +18,8 @@ from chatbot_mvp.evaluation.promises import Promises
 from chatbot_mvp.evaluation.ragas.service import RagasService
 from chatbot_mvp.evaluation.service import RunService
 from chatbot_mvp.evaluation.sources import RunSources
+from chatbot_mvp.evaluation.tune.service import Tuner
+from chatbot_mvp.evaluation.tune.targets import TuneTargets
 from chatbot_mvp.exports.tables import write_detail_csv, write_summary_csv
 from chatbot_mvp.health import ConfiguredParts, HealthChecks
 from chatbot_mvp.jobs.manager import JobManager
@@ -78,6 +80,9 @@ class App:
         """Question sets of a knowledge base: proposed, edited, evaluated."""
         self.gate = Gate(self.kbs, self.kb_evaluation, self.runs, self.archive)
         """Tests whether today's configuration is worse than a baseline."""
+        targets = TuneTargets(self.kbs, self.kb_evaluation, sources, self.runs)
+        self.tuner = Tuner(live, targets, parts, JobManager(start.tune_jobs_dir))
+        """Searches for the best configuration, and applying it."""
         self.promises = Promises(live, self.kbs, self.kb_evaluation)
         """Promises on wrong answers, and whether they still apply."""
         self.sharing = Sharing(live)

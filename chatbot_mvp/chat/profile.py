@@ -14,10 +14,14 @@ from chatbot_mvp.settings.model import SECRETS, Settings
 _SEARCH = (
     *("retrieval_strategy", "retrieval_k", "retrieval_pre_fusion_k", "retrieval_fusion", "retrieval_rrf_k"),
     *("retrieval_bm25_weight", "retrieval_vector_weight", "retrieval_context_max_tokens"),
+    *("retrieval_context_questions", "retrieval_chunk_chars", "retrieval_expansion", "retrieval_stitching"),
     *("kb_top_k", "kb_min_score", "kb_max_context_chars", "kb_large_context_chars"),
 )
 """Settings that are taken over unchanged."""
 _RERANKER = ("reranker_enabled", "reranker_model_name", "reranker_candidates", "reranker_top_n")
+
+TAKEN_OVER = (*_SEARCH, *_RERANKER, "query_expansion_llm", "embedding_model_name")
+"""All settings that can be taken over."""
 
 Reason = Literal[
     "strategy", "needs_model", "links", "embedder", "reranker", "expansion", "language", "model", "illegal"

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from chatbot_mvp import __version__
-from chatbot_mvp.cli.lazy import LazyGroup, lazy
+from chatbot_mvp.cli.lazy import DefaultGroup, LazyGroup, lazy
 
 PROGRAM = "chatbot-mvp"
 
@@ -52,6 +52,23 @@ cli = LazyGroup(
             "gate": "Test whether today's code and configuration are worse than a baseline. "
             "Exit code: 0 no, 3 yes, 4 cannot tell.",
         },
+    ),
+    DefaultGroup(
+        "tune",
+        "Find the best configuration for a knowledge base or a data set, with proof. "
+        "``tune KB|DATASET`` is short for ``tune run``, ``tune --resume`` for ``tune resume``.",
+        *lazy(
+            "chatbot_mvp.cli.tune:tune",
+            {
+                "run": "Find the best configuration for a knowledge base or a data set. "
+                "Ctrl-C stops it safely; ``resume`` continues.",
+                "resume": "Continue a stopped or killed tune: measure what is missing.",
+                "list": "List tunes, newest first.",
+                "show": "Show the result of a finished tune.",
+                "apply": "Use the winner of a tune for all chats and runs. ``undo`` restores what was there.",
+                "undo": "Restore the settings as they were before the latest ``apply``.",
+            },
+        ),
     ),
     LazyGroup(
         "benchmark",

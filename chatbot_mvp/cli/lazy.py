@@ -53,6 +53,20 @@ class LazyGroup(TyperGroup):
         return name, command.load() if isinstance(command, LazyCommand) else command, rest
 
 
+class DefaultGroup(LazyGroup):
+    """A group whose first command is meant if the arguments name none, and whose commands may be given as options."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        return super().parse_args(ctx, self.named(args))
+
+    def named(self, args: list[str]) -> list[str]:
+        """Return the arguments with a command in front: "X" becomes "run X", "--resume X" becomes "resume X"."""
+        name = args[0].removeprefix("--") if args else "help"
+        if name in self.commands:
+            return [name, *args[1:]]
+        return args if name == "help" else [next(iter(self.commands)), *args]
+
+
 def lazy(source: str, summaries: Mapping[str, str]) -> Iterator[LazyCommand]:
     """Yield the lazy commands of one module.
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from chatbot_mvp.documents.blocks import blocks, paragraphs
@@ -25,6 +26,23 @@ LIMIT_CHARS = 1_400
 """Maximum length of a chunk. Only a single longer word exceeds it."""
 OVERLAP_CHARS = 250
 """Maximum length of the overlap, which is the last paragraph or the last sentences of the preceding chunk."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkSizes:
+    """The four lengths that decide where chunks end, in characters, as the constants of these names."""
+
+    minimum: int = MIN_CHARS
+    target: int = TARGET_CHARS
+    limit: int = LIMIT_CHARS
+    overlap: int = OVERLAP_CHARS
+
+    @classmethod
+    def around(cls, target: int) -> ChunkSizes:
+        """Return the sizes for chunks of about ``target`` characters, in the proportions of the usual ones."""
+        scaled = (round(size * target / TARGET_CHARS) for size in (MIN_CHARS, TARGET_CHARS, LIMIT_CHARS, OVERLAP_CHARS))
+        return cls(*scaled)
+
 
 _MARKDOWN = re.compile(r"^(#{1,6})[ \t]+(\S.*)$")
 _EMPHASIS = re.compile(r"(\*\*|__|\*|`|(?<!\w)_)(\S(?:.*?\S)??)\1")
@@ -51,14 +69,19 @@ class Section(NamedTuple):
     """Offset behind the section."""
 
 
-def chunk_document(document: Document) -> list[Chunk]:
-    """Split a text or Markdown document into chunks, in order. A document without text gives an empty list."""
+def chunk_document(document: Document, chars: int = TARGET_CHARS) -> list[Chunk]:
+    """Split a text or Markdown document into chunks, in order. A document without text gives an empty list.
+
+    Args:
+        chars: length at which a chunk is complete, in characters.
+    """
+    sizes = ChunkSizes.around(chars)
     text = document.text
     chunks: list[Chunk] = []
     doc_id = document.doc_id
     for section in split_sections(text):
         name = section.path or document.title
-        for start, end in _pack(text, section):
+        for start, end in _pack(text, section, sizes):
             chunks.append(Chunk(f"{doc_id}:{len(chunks):04d}", doc_id, name, text[start:end], start, end))
     return chunks
 
@@ -146,37 +169,39 @@ def _looks_like_title(line: str) -> bool:
     return bool(weighty) and words[0][0].isupper() and all(word[0].isupper() for word in weighty)
 
 
-def _pack(text: str, section: Section) -> list[tuple[int, int]]:
-    """Pack the section's paragraphs into slices (start, end) of at most LIMIT_CHARS, each overlapping the last one."""
-    if section.end - section.start <= TARGET_CHARS:
+def _pack(text: str, section: Section, sizes: ChunkSizes) -> list[tuple[int, int]]:
+    """Pack the section's paragraphs into overlapping slices (start, end) of at most ``sizes.limit`` characters."""
+    if section.end - section.start <= sizes.target:
         body = text[section.body_start : section.end].rstrip()
         return [(section.start, section.body_start + len(body))] if body else []
-    units = _units(text, section)
+    units = _units(text, section, sizes)
     if not units:
         return []
     slices: list[tuple[int, int]] = []
     # The heading line belongs to its first chunk, so that a citation shows it.
-    start = section.start if units[0][1] - section.start <= LIMIT_CHARS else units[0][0]
+    start = section.start if units[0][1] - section.start <= sizes.limit else units[0][0]
     taken = 0
     for index, (_, end) in enumerate(units):
         length = end - start
         following = units[index + 1][1] - start if index + 1 < len(units) else None
-        full = following is None or following > LIMIT_CHARS or length >= TARGET_CHARS
+        full = following is None or following > sizes.limit or length >= sizes.target
         # Add one more paragraph rather than leave a chunk below the minimum, if the limit allows it.
-        if not full or (following is not None and length < MIN_CHARS and following <= LIMIT_CHARS):
+        if not full or (following is not None and length < sizes.minimum and following <= sizes.limit):
             continue
         slices.append((start, end))
         if index + 1 < len(units):
-            start = _overlap_start(text, units, taken, index, limit_end=units[index + 1][1])
+            start = _overlap_start(text, units, taken, index, sizes, limit_end=units[index + 1][1])
             taken = index + 1
     return slices
 
 
-def _overlap_start(text: str, units: list[tuple[int, int]], first: int, last: int, limit_end: int) -> int:
+def _overlap_start(
+    text: str, units: list[tuple[int, int]], first: int, last: int, sizes: ChunkSizes, limit_end: int
+) -> int:
     """Return the start of the next chunk: this chunk's last paragraph or sentences if they fit, else behind them."""
     next_start = units[last + 1][0]
     begin, end = units[last]
-    room = min(OVERLAP_CHARS, LIMIT_CHARS - (limit_end - next_start))
+    room = min(sizes.overlap, sizes.limit - (limit_end - next_start))
     if last > first and next_start - begin <= room:
         return begin
     best = next_start
@@ -187,40 +212,40 @@ def _overlap_start(text: str, units: list[tuple[int, int]], first: int, last: in
     return best
 
 
-def _units(text: str, section: Section) -> list[tuple[int, int]]:
+def _units(text: str, section: Section, sizes: ChunkSizes) -> list[tuple[int, int]]:
     """Return the section's paragraphs; long ones split into sentences, long sentences split between words."""
     units: list[tuple[int, int]] = []
     for left, right in paragraphs(text[section.body_start : section.end]):
         para_start, para_end = section.body_start + left, section.body_start + right
         # The first one shares its chunk with the heading.
-        if para_end - (para_start if units else section.start) <= LIMIT_CHARS:
+        if para_end - (para_start if units else section.start) <= sizes.limit:
             units.append((para_start, para_end))
             continue
         for left, right in blocks(text[para_start:para_end]):
-            units.extend(_pieces(text, para_start + left, para_start + right))
+            units.extend(_pieces(text, para_start + left, para_start + right, sizes.limit))
     return units
 
 
-def _pieces(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+def _pieces(text: str, start: int, end: int, limit: int) -> Iterator[tuple[int, int]]:
     """Yield a block, or the sentences of a long one; sentences that are too long are split between words."""
-    if end - start <= LIMIT_CHARS // 2:
+    if end - start <= limit // 2:
         yield start, end
         return
     pieces: list[tuple[int, int]] = []
     for left, right in sentences(text[start:end]):
-        if right - left <= LIMIT_CHARS:
+        if right - left <= limit:
             pieces.append((start + left, start + right))
         else:
-            pieces.extend(_word_pieces(text, start + left, start + right))
+            pieces.extend(_word_pieces(text, start + left, start + right, limit))
     # A piece includes the white space behind it, so that the pieces of a block join to the exact source.
     for (begin, stop), following in zip(pieces, [*(begin for begin, _ in pieces[1:]), end], strict=True):
-        yield begin, following if following - begin <= LIMIT_CHARS else stop
+        yield begin, following if following - begin <= limit else stop
 
 
-def _word_pieces(text: str, start: int, end: int) -> list[tuple[int, int]]:
+def _word_pieces(text: str, start: int, end: int, limit: int) -> list[tuple[int, int]]:
     pieces = []
-    while end - start > LIMIT_CHARS:
-        cut = max(text.rfind(mark, start + 1, start + LIMIT_CHARS) for mark in ("\n", " ", "\t"))
+    while end - start > limit:
+        cut = max(text.rfind(mark, start + 1, start + limit) for mark in ("\n", " ", "\t"))
         if cut <= start:
             following = [at for mark in ("\n", " ", "\t") if (at := text.find(mark, start + 1, end)) > 0]
             if not following:

@@ -128,6 +128,23 @@
     │   ├── BaselineContentDiffers
     │   ├── NothingToGate
     │   └── GateSourceMissing
+    ├── TuneError                   a search for the best configuration        (exit code 2)
+    │   ├── TuneAlreadyFinished
+    │   ├── TuneMismatch
+    │   ├── TuneNeedsBudget
+    │   ├── TuneNeedsModel
+    │   ├── TuneNotApplicable
+    │   ├── TuneNotFinished
+    │   ├── TuneNotFound
+    │   ├── TuneNothingToApply
+    │   ├── TuneNothingToUndo
+    │   ├── TuneOptionInvalid
+    │   ├── TuneQuestionsMissing
+    │   ├── TuneSpaceEmpty
+    │   ├── TuneSpaceUnreadable
+    │   ├── TuneTooFewQuestions
+    │   └── TuneUnreadable
+    ├── TuneStoppedEarly            by a budget or a quota                     (exit code 1)
     ├── ProviderError               a provider could not serve a request       (exit code 1)
     │   ├── ProviderNotConfigured                                              (exit code 2)
     │   ├── ProviderKeyRefused
@@ -149,6 +166,7 @@
     ├── AddressUnavailable          for `serve` to listen on                   (exit code 1)
     ├── CacheUnusable               a cache of vectors or contexts on disk     (exit code 1)
     └── RunStopped                  the user stopped it; not a failure         (exit code 130)
+        └── TuneStopped
 
 An error carries its values in ``params`` and a stable ``code``, so that a page can show it in the reader's language:
 the catalogues hold one text per code, with the same placeholders.
@@ -322,3 +340,23 @@ from chatbot_mvp.errors.sharing import SharedRootEmptied as SharedRootEmptied
 from chatbot_mvp.errors.sharing import SharedRootOfLaterVersion as SharedRootOfLaterVersion
 from chatbot_mvp.errors.sharing import SharedRootUnusable as SharedRootUnusable
 from chatbot_mvp.errors.sharing import SharingError as SharingError
+from chatbot_mvp.errors.tune import (
+    TuneAlreadyFinished as TuneAlreadyFinished,
+    TuneError as TuneError,
+    TuneMismatch as TuneMismatch,
+    TuneNeedsBudget as TuneNeedsBudget,
+    TuneNeedsModel as TuneNeedsModel,
+    TuneNotApplicable as TuneNotApplicable,
+    TuneNotFinished as TuneNotFinished,
+    TuneNotFound as TuneNotFound,
+    TuneNothingToApply as TuneNothingToApply,
+    TuneNothingToUndo as TuneNothingToUndo,
+    TuneOptionInvalid as TuneOptionInvalid,
+    TuneQuestionsMissing as TuneQuestionsMissing,
+    TuneSpaceEmpty as TuneSpaceEmpty,
+    TuneSpaceUnreadable as TuneSpaceUnreadable,
+    TuneStopped as TuneStopped,
+    TuneStoppedEarly as TuneStoppedEarly,
+    TuneTooFewQuestions as TuneTooFewQuestions,
+    TuneUnreadable as TuneUnreadable,
+)

@@ -61,7 +61,7 @@ class RunService:
         Raises:
             ConfigurationError, DatasetError, StorageError: as the run would.
         """
-        settings = self._of_run(changes)
+        settings = self.of_run(self._live.current.with_changes(**changes))
         found = self._sources.find(settings.mteb_dataset_name)
         return plan_run(
             found,
@@ -97,7 +97,7 @@ class RunService:
             PilotFailed: a budget or quota did not suffice, or the provider failed query after query.
             RunStopped
         """
-        settings = self._of_run(changes)
+        settings = self.of_run(self._live.current.with_changes(**changes))
         found = self._sources.find(settings.mteb_dataset_name)
         with pilot_folder(settings.cache_dir) as folder:
             whole = prepare_run(folder, found.reference, lambda: self._sources.load(found, progress), settings)
@@ -177,7 +177,7 @@ class RunService:
         Raises:
             ConfigurationError, DatasetError, StorageError, ProviderNotConfigured, KbError: before anything is written.
         """
-        settings = self._of_run(changes)
+        settings = self.of_run(self._live.current.with_changes(**changes))
         # The resolved reference, because a resume from another working directory must find a relative folder again.
         found = self._sources.find(settings.mteb_dataset_name)
         return prepare_run(settings.results_dir, found.reference, lambda: self._sources.load(found, progress), settings)
@@ -211,9 +211,12 @@ class RunService:
     def _asked(self, settings: Settings) -> LanguageModel | None:
         return self._parts.providers.language_model(settings)
 
-    def _of_run(self, changes: Mapping[str, Any]) -> Settings:
-        """Return the settings of a run, after checking that its models can be used."""
-        settings = self._live.current.with_changes(**changes)
+    def of_run(self, settings: Settings) -> Settings:
+        """Return the settings of a run that is started with ``settings``, after checking that its models can be used.
+
+        Raises:
+            ConfigurationError, ProviderNotConfigured
+        """
         require_language_model(settings, self._asked(settings))
         if settings.generation_enabled:
             run_models(settings, self._parts.providers)

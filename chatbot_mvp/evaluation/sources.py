@@ -9,6 +9,7 @@ from typing import Any
 from chatbot_mvp.datasets.catalogue import Found
 from chatbot_mvp.datasets.counts import Counts
 from chatbot_mvp.datasets.service import DatasetService
+from chatbot_mvp.documents.chunking import TARGET_CHARS
 from chatbot_mvp.errors import DatasetNotFound, NoQuestionsKept
 from chatbot_mvp.evaluation.benchmark.corpus import RunCorpus
 from chatbot_mvp.evaluation.kb.corpus import QUESTIONS, kb_corpus
@@ -65,7 +66,7 @@ class RunSources:
         if not names_kb(found.reference):
             return RunCorpus(self._datasets.load_found(found, progress))
         kb_id, _, questions, origin = self._asked(found.reference)
-        return kb_corpus(self._kbs, kb_id, questions, origin)
+        return kb_corpus(self._kbs, kb_id, questions, origin, self._live.current.retrieval_chunk_chars)
 
     def reload(self, manifest: RunManifest, progress: ProgressCallback = ignore_progress) -> RunCorpus:
         """Load what a run searched, with the questions as they were when the run started.
@@ -77,7 +78,9 @@ class RunSources:
         if names_kb(manifest.dataset_ref) and kept.is_file():
             facts = manifest.evaluation
             origin = {name: value for name, value in facts.items() if name not in ("kb_id", "kb_sha256")}
-            return kb_corpus(self._kbs, facts["kb_id"], load_questions(kept), origin)
+            # Runs of earlier versions have no such setting; their chunks are those of the default.
+            chars = manifest.settings_masked.get("retrieval_chunk_chars", TARGET_CHARS)
+            return kb_corpus(self._kbs, facts["kb_id"], load_questions(kept), origin, chars)
         return self.load(self.find(manifest.dataset_ref), progress)
 
     def _asked(self, reference: str) -> tuple[str, str, Sequence[KbQuestion], dict[str, Any]]:

@@ -73,7 +73,7 @@ class KnowledgeBases:
         """Texts of files whose upload has not finished."""
         self._pipelines = PipelinePool(_CHARS_KEPT)
         # Pages read the contents with every interaction, and cutting a large text into chunks takes a second.
-        self._contents: BoundedCache[tuple[str, str], KbContents] = BoundedCache(_CONTENTS_KEPT)
+        self._contents: BoundedCache[tuple[str, str, int], KbContents] = BoundedCache(_CONTENTS_KEPT)
         self._files: dict[str, tuple[KbFile, ...]] = {}
         self._suggested: dict[tuple[str, str, int], tuple[str, ...]] = {}
         self._lock = threading.Lock()
@@ -142,25 +142,31 @@ class KnowledgeBases:
         """
         return self.store.document(kb_id)
 
-    def chunks(self, kb_id: str) -> list[Chunk]:
+    def chunks(self, kb_id: str, chars: int | None = None) -> list[Chunk]:
         """The chunks that are searched, in the order of the text.
 
+        Args:
+            chars: RETRIEVAL_CHUNK_CHARS of a search; None for the settings in effect.
+
         Raises:
             KbNotFound, KbUnreadable
         """
-        return chunk_document(self.store.document(kb_id))
+        return chunk_document(self.store.document(kb_id), chars or self._live.current.retrieval_chunk_chars)
 
-    def contents(self, kb_id: str) -> KbContents:
+    def contents(self, kb_id: str, chars: int | None = None) -> KbContents:
         """The files, the chunks, and the chunks whose text repeats.
 
+        Args:
+            chars: as in ``chunks``.
+
         Raises:
             KbNotFound, KbUnreadable
         """
-        record = self.store.record(kb_id)
-        return self._contents.get_or_build((kb_id, record.sha256), lambda: self._read_contents(kb_id))
+        record, size = self.store.record(kb_id), chars or self._live.current.retrieval_chunk_chars
+        return self._contents.get_or_build((kb_id, record.sha256, size), lambda: self._read_contents(kb_id, size))
 
-    def _read_contents(self, kb_id: str) -> KbContents:
-        chunks = self.chunks(kb_id)
+    def _read_contents(self, kb_id: str, chars: int) -> KbContents:
+        chunks = self.chunks(kb_id, chars)
         first: dict[str, Chunk] = {}
         count: Counter[str] = Counter()
         for chunk in chunks:
@@ -225,7 +231,14 @@ class KnowledgeBases:
         if strategy.needs_language_model or settings.query_expansion_llm or settings.reranker_enabled:
             language = self.store.record(kb_id).language
             return last(
-                self._factory.grow(self.chunks(kb_id), language, settings, progress, kb_id=kb_id, on_reply=on_reply)
+                self._factory.grow(
+                    self.chunks(kb_id, settings.retrieval_chunk_chars),
+                    language,
+                    settings,
+                    progress,
+                    kb_id=kb_id,
+                    on_reply=on_reply,
+                )
             )
         # A knowledge base has its own language, whatever RETRIEVAL_BM25_LANGUAGE says.
         names = [name for name in Settings.model_fields if name.startswith(_OF_SEARCH) and "language" not in name]
@@ -248,7 +261,8 @@ class KnowledgeBases:
         settings = with_search(now.settings, other_search(now.settings, search))
 
         def grow(report: ProgressCallback) -> Iterator[Pipeline]:
-            return self._factory.grow(self.chunks(kb_id), record.language, settings, report, kb_id=kb_id)
+            chunks = self.chunks(kb_id, settings.retrieval_chunk_chars)
+            return self._factory.grow(chunks, record.language, settings, report, kb_id=kb_id)
 
         return self._pipelines.get(_key(record, now, search), lambda: GrowingPipeline(kb_id, grow, progress))
 

@@ -8,6 +8,7 @@ from chatbot_mvp.embedding.registry import Embedders
 from chatbot_mvp.llm.base import Completion, ignore_reply
 from chatbot_mvp.llm.providers import Providers
 from chatbot_mvp.retrieval.pipeline import Pipeline, growing_pipeline
+from chatbot_mvp.retrieval.sharing import Sharing
 from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.types import Chunk, ProgressCallback, ignore_progress
 
@@ -15,9 +16,14 @@ from chatbot_mvp.types import Chunk, ProgressCallback, ignore_progress
 class PipelineFactory:
     """Builds pipelines with the configured models. Safe to share between threads."""
 
-    def __init__(self, embedders: Embedders, providers: Providers) -> None:
+    def __init__(self, embedders: Embedders, providers: Providers, sharing: Sharing | None = None) -> None:
+        """
+        Args:
+            sharing: indexes and results that the pipelines have in common; None if each has its own.
+        """
         self._embedders = embedders
         self._providers = providers
+        self._sharing = sharing
 
     def grow(
         self,
@@ -48,4 +54,5 @@ class PipelineFactory:
             progress,
             kb_id=kb_id,
             language_model=self._providers.language_model(settings, on_reply),
+            sharing=self._sharing,
         )

@@ -21,6 +21,7 @@ from chatbot_mvp.retrieval.indexes.enrichment import ContextCache, enrich
 from chatbot_mvp.retrieval.indexes.lexical import INDEX_VERSION
 from chatbot_mvp.retrieval.indexes.vector_store import VectorStoreChoice
 from chatbot_mvp.retrieval.late.weights import late_weights
+from chatbot_mvp.retrieval.sharing import Sharing
 from chatbot_mvp.retrieval.stages.base import RetrievalConfig, Selection, Stage
 from chatbot_mvp.retrieval.stages.expansion import Expansion
 from chatbot_mvp.retrieval.stages.late_interaction import LateInteraction
@@ -35,6 +36,8 @@ from chatbot_mvp.types import Chunk, ProgressCallback, ignore_progress
 PIPELINE_VERSION = 6
 """Part of the fingerprint. Raise it with every code change that alters the results of unchanged settings."""
 
+_LATER = ("retrieval_chunk_chars", "retrieval_expansion", "retrieval_stitching")
+"""Settings that came later: at their defaults, fingerprints are those of earlier versions."""
 _SELECTION_KNOBS = ("kb_top_k", "kb_min_score", "kb_max_context_chars", "kb_large_context_chars")
 """Settings that may change between questions, because no index depends on them."""
 
@@ -48,6 +51,7 @@ class Pipeline:
         config: RetrievalConfig,
         reranker: Reranker | None = None,
         expander: QueryExpander | None = None,
+        sharing: Sharing | None = None,
     ) -> None:
         """Create the stages of the configured strategy.
 
@@ -55,17 +59,19 @@ class Pipeline:
             reranker: reorders the candidates just before the selection stage; None for no reranking.
             expander: adds words from a language model to short questions, just after the expansion by the
                 knowledge base; None for no such expansion.
+            sharing: results of stages that several pipelines have in common; None if this one computes its own.
         """
         self.index = index
         self.config = config
         self._reranker = reranker
         self._expander = expander
+        self._sharing = sharing
         self._stages: list[Stage] = []
         for stage in get_strategy(config.retrieval_strategy).stages:
             if reranker is not None and issubclass(stage, Selection):
                 self._stages.append(Rerank(index, config, reranker))
-            if stage.serves(index):
-                self._stages.append(stage(index, config))
+            if stage.serves(index) and stage.wanted(config):
+                self._stages.append(stage(index, config) if sharing is None else sharing.stage(stage, index, config))
             if expander is not None and issubclass(stage, Expansion):
                 self._stages.append(LlmExpansion(index, config, expander))
 
@@ -79,13 +85,17 @@ class Pipeline:
     def with_selection(self, settings: Settings) -> Pipeline:
         """Return this pipeline with the selection settings of ``settings``. The index is shared, so this is cheap."""
         config = replace(self.config, **{name: getattr(settings, name) for name in _SELECTION_KNOBS})
-        return self if config == self.config else Pipeline(self.index, config, self._reranker, self._expander)
+        return self if config == self.config else self._with(config)
+
+    def _with(self, config: RetrievalConfig) -> Pipeline:
+        return Pipeline(self.index, config, self._reranker, self._expander, self._sharing)
 
     def retrieve(self, queries: Sequence[str]) -> list[RetrievalTrace]:
         """Run all stages and return one trace per query, in order. A query's results do not depend on the others."""
-        traces = [RetrievalTrace(query) for query in queries]
+        sharing = self._sharing
+        traces = [RetrievalTrace(query) if sharing is None else sharing.start(query) for query in queries]
         for stage in self._stages:
-            traces = stage.run_batch(traces)
+            traces = stage.run_batch(traces) if sharing is None else sharing.run(stage, traces)
         return traces
 
     def found(self, queries: Sequence[str]) -> list[list[Chunk]]:
@@ -166,6 +176,8 @@ def _ignored_knobs(config: RetrievalConfig) -> set[str]:
         ignored |= {"reranker_candidates", "reranker_top_n"}
     if not config.retrieval_context_questions:
         ignored.add("retrieval_context_questions")  # without questions, fingerprints are those of earlier versions
+    # The values that leave everything as it was before there were these settings have no part in a fingerprint.
+    ignored |= {name for name in _LATER if getattr(config, name) == Settings.model_fields[name].default}
     if not (expands or strategy.needs_language_model):
         ignored.add("language_model")  # a reranker's model is part of ``reranker``
     return ignored
@@ -180,6 +192,7 @@ def growing_pipeline(
     *,
     kb_id: str = "",
     language_model: LanguageModel | None = None,
+    sharing: Sharing | None = None,
 ) -> Iterator[Pipeline]:
     """Yield pipelines that get better while the indexes of ``chunks`` are built; at least one, the last is complete.
 
@@ -190,6 +203,7 @@ def growing_pipeline(
         embedder: creates the embedding model; called only if the strategy needs vectors.
         kb_id: id of the knowledge base that the chunks belong to; "" for a benchmark corpus.
         language_model: the provider's model; None if the provider has none.
+        sharing: indexes and results of stages that several pipelines have in common; None if this one has its own.
 
     Raises:
         UnknownChoice: the strategy is not in the registry.
@@ -216,7 +230,7 @@ def growing_pipeline(
     cache_dir = Path(settings.cache_dir)
     # A knowledge base's vectors are stored only if something searches the store.
     kind = settings.vector_store if strategy.searches_kb_vectors or not kb_id else "exact"
-    for index in growing_index(
+    for index in (growing_index if sharing is None else sharing.index)(
         chunks,
         language,
         cache_dir,
@@ -227,10 +241,10 @@ def growing_pipeline(
         indexed=indexed,
     ):
         if index.dense is not None or strategy.finds_by_words or not strategy.needs_vectors:
-            yield Pipeline(index, config, reranker, expander)
+            yield Pipeline(index, config, reranker, expander, sharing)
     if written:
         # Without reranker and expander, because the check of the questions must not ask a language model.
         find, search = Pipeline(index, config).found, fingerprint(config, language)
         kept = questions.kept_questions(chunks, written, find, contexts, search, progress)
         with_words = with_questions(index, chunks, language, cache_dir, kept, progress, indexed, kb_id)
-        yield Pipeline(with_words, config, reranker, expander)
+        yield Pipeline(with_words, config, reranker, expander, sharing)

@@ -32,11 +32,11 @@ class Action(Enum):
     CHANGE_KB = "Rename, index again or delete a knowledge base"
     CHANGE_QUESTIONS = "Create, import, copy, change, rename or delete a question set; delete its results"
     PROPOSE = "Propose questions with a model"
-    MEASURE = "Estimate, start, resume, repeat or stop a run or an evaluation; make and watch a promise"
+    MEASURE = "Estimate, start, resume, repeat or stop a run, an evaluation or a tune; make and watch a promise"
     NOTE = "Change the tags and the note of a run"
     CHANGE_DATASETS = "Add, download, share or delete a data set; stop its jobs"
     CHANGE_PRESETS = "Save or delete a preset"
-    CHANGE_SETTINGS = "Change settings, choose a provider, delete cached replies"
+    CHANGE_SETTINGS = "Change settings, apply or undo a tune, choose a provider, delete cached replies"
     CHECK = "Check connections to providers"
 
 
@@ -71,6 +71,7 @@ ACTIONS: Mapping[Action, Rule] = {
         providers="statuses",
         ragas="judge languages metrics rows_of_conversations rows_of_run rows_of_upload so_far",
         runs="evaluate_run jobs strategies",
+        tuner="applied preview read tunes",
         uploads="upload uploads",
     ),
     Action.ASK: _rule(Who.EVERYONE, chat="begin new_session start", kbs="growing"),
@@ -90,11 +91,12 @@ ACTIONS: Mapping[Action, Rule] = {
         promises="make watch",
         ragas="start",
         runs="plan_run resume_run retry_run start_run stop_run",
+        tuner="plan resume start stop",
     ),
     Action.NOTE: _rule(Who.ADMIN, archive="tag write_note"),
     Action.CHANGE_DATASETS: _rule(Who.ADMIN, datasets="add_folder delete start_fetch start_push stop upload"),
     Action.CHANGE_PRESETS: _rule(Who.ADMIN, presets="delete save"),
-    Action.CHANGE_SETTINGS: _rule(Who.ADMIN, live="change reset", providers="choose reply_cache"),
+    Action.CHANGE_SETTINGS: _rule(Who.ADMIN, live="change reset", providers="choose reply_cache", tuner="apply undo"),
     Action.CHECK: _rule(Who.ADMIN, health="forget", providers="check check_configured"),
 }
 """Who may do what on a server with a password. Without one, every visitor may do everything."""

@@ -42,6 +42,7 @@ CHANGEABLE = frozenset(
         *("retrieval_strategy", "retrieval_k", "retrieval_pre_fusion_k", "retrieval_fusion", "retrieval_rrf_k"),
         *("retrieval_bm25_weight", "retrieval_vector_weight", "retrieval_context_batch_size"),
         *("retrieval_context_max_tokens", "retrieval_context_questions", "retrieval_bm25_language"),
+        *("retrieval_chunk_chars", "retrieval_expansion", "retrieval_stitching"),
         *("query_expansion_llm", "vector_store"),
         *("reranker_enabled", "reranker_model_name", "reranker_candidates", "reranker_top_n"),
         *("mteb_dataset_name", "eval_max_queries", "eval_max_corpus", "corpus_shuffle_seed"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -11,7 +12,17 @@ from chatbot_mvp.errors import ChatbotError, FileOfLaterVersion, InvalidSetting
 from chatbot_mvp.settings.fields.providers import PROVIDER_NAMES
 from chatbot_mvp.settings.forms import CHANGEABLE, SettingForm, form_of
 from chatbot_mvp.settings.model import AUTO, Settings, where_set
-from chatbot_mvp.settings.saved import Stamp, forget_setting, read_choices, save_provider, save_setting, stamp_of
+from chatbot_mvp.settings.saved import (
+    Applied,
+    Stamp,
+    forget_setting,
+    read_choices,
+    save_applied,
+    save_provider,
+    save_setting,
+    stamp_of,
+    undo_applied,
+)
 
 Source = Literal["environment", "dotenv", "secrets", "given", "admin", "default"]
 
@@ -57,6 +68,7 @@ class LiveSettings:
         self._stamp: Stamp = None
         self._chosen: dict[str, Any] = {}
         self._provider = ""
+        self._applied: tuple[Applied, ...] = ()
         self._snapshot = Snapshot(0, self._effective({}, ""))
         try:
             self._read_again()
@@ -109,7 +121,7 @@ class LiveSettings:
                 continue
             chosen[name] = value
         settings = self._effective(chosen, choices.provider)
-        self._chosen, self._provider = chosen, choices.provider
+        self._chosen, self._provider, self._applied = chosen, choices.provider, choices.applied
         if settings != self._snapshot.settings:
             self._snapshot = Snapshot(self._snapshot.version + 1, settings)
 
@@ -207,6 +219,56 @@ class LiveSettings:
         with self._lock:
             forget_setting(self._path, name)
             self._refresh()
+
+    # --- whole configurations
+
+    def why_not_applicable(self, values: Mapping[str, Any]) -> str:
+        """Return why settings cannot be changed here, as the end of a sentence with "because"; "" if they can."""
+        for name in values:
+            try:
+                self._require_changeable(name, values[name])
+            except InvalidSetting as error:
+                return f"{name.upper()}: {error.params['reason']}"
+        return ""
+
+    def apply(self, label: str, values: Mapping[str, Any]) -> None:
+        """Change several settings in one step, from now on and after a restart; ``undo`` takes all of them back.
+
+        Args:
+            label: names where the values come from.
+
+        Raises:
+            InvalidSetting: a value is not legal, or a setting cannot be changed here; nothing changes.
+            ChoiceNotKept: the file of choices cannot be written; nothing changes.
+            FileOfLaterVersion
+        """
+        for name, value in values.items():
+            self._require_changeable(name, value)
+        with self._lock:
+            self._effective({**self._chosen, **values}, self._provider)
+            save_applied(self._path, label, values)
+            self._refresh()
+
+    def undo(self) -> tuple[Applied, tuple[str, ...]] | None:
+        """Restore the settings as they were before the latest ``apply``; None if nothing is left to undo.
+
+        Returns:
+            (what is undone, settings that were changed since, which stay as they are).
+
+        Raises:
+            ChoiceNotKept: the file of choices cannot be written; nothing changes.
+            FileOfLaterVersion
+        """
+        with self._lock:
+            undone = undo_applied(self._path)
+            self._refresh()
+            return undone
+
+    @property
+    def applied(self) -> tuple[Applied, ...]:
+        """Configurations that were applied as a whole and not undone, the latest last."""
+        self._refresh()
+        return self._applied
 
     def _effective(self, chosen: dict[str, Any], provider: str) -> Settings:
         settings = self._given.with_changes(**chosen)

@@ -81,6 +81,15 @@ class SettingPaths(SettingFields):
         return self.data_dir / "data_jobs"
 
     @property
+    def tunes_dir(self) -> Path:
+        """One folder per tune."""
+        return self.data_dir / "tunes"
+
+    @property
+    def tune_jobs_dir(self) -> Path:
+        return self.data_dir / "tune_jobs"
+
+    @property
     def presets_path(self) -> Path:
         """File of the run presets saved by users."""
         return self.data_dir / "run_presets.json"

@@ -16,6 +16,21 @@ Stamp = tuple[int, int, int] | None
 """Inode, time of the last change in ns and size of the file; None if there is no file."""
 
 
+_MOST_APPLIED = 20  # configurations that can be undone, one after the other
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """A configuration that was applied as a whole."""
+
+    label: str
+    """Names its origin."""
+    values: Mapping[str, Any]
+    """Setting -> its value since then."""
+    before: Mapping[str, Any]
+    """Setting -> the value saved before; a setting without one is absent."""
+
+
 @dataclass(frozen=True, slots=True)
 class Choices:
     """What was chosen in Admin, not validated."""
@@ -24,6 +39,8 @@ class Choices:
     """"" if none was chosen."""
     settings: Mapping[str, Any] = field(default_factory=dict)
     """Name -> value of the changed settings."""
+    applied: tuple[Applied, ...] = ()
+    """Configurations that were applied as a whole and not undone, the latest last."""
 
 
 def stamp_of(path: Path) -> Stamp:
@@ -46,6 +63,7 @@ def read_choices(path: Path) -> Choices:
     return Choices(
         provider if isinstance(provider, str) else "",
         settings if isinstance(settings, dict) else {},
+        tuple(Applied(entry["label"], entry["values"], entry["before"]) for entry in _applied(found)),
     )
 
 
@@ -81,6 +99,66 @@ def forget_setting(path: Path, name: str) -> None:
         found["settings"] = {other: value for other, value in _settings(found).items() if other != name}
 
     change_object(path, change)
+
+
+def save_applied(path: Path, label: str, values: Mapping[str, Any]) -> None:
+    """Save several settings in one step, and remember what was saved before, for ``undo_applied``.
+
+    Raises:
+        ChoiceNotKept: the file cannot be written; nothing changes.
+        FileOfLaterVersion
+    """
+
+    def change(found: dict[str, Any]) -> None:
+        before = {name: value for name, value in _settings(found).items() if name in values}
+        entry = {"label": label, "values": dict(values), "before": before}
+        found["settings"] = {**_settings(found), **values}
+        found["applied"] = [*_applied(found), entry][-_MOST_APPLIED:]
+
+    change_object(path, change)
+
+
+def undo_applied(path: Path) -> tuple[Applied, tuple[str, ...]] | None:
+    """Restore what was saved before the latest ``save_applied``; None if there is nothing to undo.
+
+    Returns:
+        (what is undone, settings that were changed since, which stay as they are).
+
+    Raises:
+        ChoiceNotKept: the file cannot be written; nothing changes.
+        FileOfLaterVersion
+    """
+    undone: list[tuple[Applied, tuple[str, ...]]] = []
+
+    def change(found: dict[str, Any]) -> None:
+        entries, saved = _applied(found), dict(_settings(found))
+        if not entries:
+            return
+        last = entries.pop()
+        values, before = last["values"], last["before"]
+        kept = tuple(name for name, value in values.items() if name not in saved or saved[name] != value)
+        for name in values:
+            if name not in kept:
+                saved.pop(name)
+                if name in before:
+                    saved[name] = before[name]
+        found["settings"], found["applied"] = saved, entries
+        undone.append((Applied(last["label"], values, before), kept))
+
+    change_object(path, change)
+    return undone[0] if undone else None
+
+
+def _applied(found: Mapping[str, Any]) -> list[dict[str, Any]]:
+    entries = found.get("applied")
+    return [
+        entry
+        for entry in (entries if isinstance(entries, list) else [])
+        if isinstance(entry, dict)
+        and isinstance(entry.get("label"), str)
+        and isinstance(entry.get("values"), dict)
+        and isinstance(entry.get("before"), dict)
+    ]
 
 
 def _settings(found: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -9,6 +9,7 @@ from streamlit_app.admin.launcher import launcher
 from streamlit_app.admin.providers import cache_section, providers_section
 from streamlit_app.admin.ragas_launcher import ragas_launcher
 from streamlit_app.admin.settings_section import settings_section
+from streamlit_app.admin.tune_section import tune_section
 from streamlit_app.knowledge_bases.listing import kb_list
 from streamlit_app.knowledge_bases.upload import sample_button, upload_box, upload_panel
 from streamlit_app.shared.guard import require_admin
@@ -54,8 +55,8 @@ def with_jobs(show_launcher: Callable[[], bool], place: str = "") -> None:
 
 st.title(t("nav.admin"))
 require_admin()
-kb_tab, data_tab, run_tab, ragas_tab, provider_tab, settings_tab = st.tabs(
-    [t("admin.kb"), t("admin.data"), t("admin.benchmark"), t("admin.ragas"), t("admin.providers"), t("admin.settings")]
+kb_tab, data_tab, run_tab, tune_tab, ragas_tab, provider_tab, settings_tab = st.tabs(
+    [t(f"admin.{name}") for name in ("kb", "data", "benchmark", "tune", "ragas", "providers", "settings")]
 )
 with kb_tab:
     kb_section()
@@ -63,6 +64,8 @@ with data_tab:
     datasets_section()
 with run_tab:
     with_jobs(launcher)
+with tune_tab:
+    tune_section()
 with ragas_tab:
     with_jobs(ragas_launcher, "ragas-")
 with provider_tab:

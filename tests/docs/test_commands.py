@@ -16,7 +16,7 @@ import typer
 
 from chatbot_mvp.app import build_app
 from chatbot_mvp.cli.commands import cli
-from chatbot_mvp.cli.lazy import LazyCommand
+from chatbot_mvp.cli.lazy import DefaultGroup, LazyCommand
 from chatbot_mvp.settings.model import Settings
 from tests.conftest import Command
 from tests.docs.pages import PAGES, PROGRAMS, ROOT, Block, blocks, mentioned
@@ -60,6 +60,8 @@ def parsed(line: str) -> None:
     words = shlex.split(line, comments=True)[1:]
     command, path = cli, ["chatbot-mvp"]
     while words and not isinstance(command, LazyCommand):
+        if isinstance(command, DefaultGroup):
+            words = command.named(words)
         name = words.pop(0)
         if name not in command.commands:
             if name in ("--help", "--version", "--show-completion", "--install-completion"):

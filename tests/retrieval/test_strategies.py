@@ -8,19 +8,19 @@ from chatbot_mvp.retrieval.strategies import STRATEGIES
 from chatbot_mvp.settings.model import Settings
 
 FUSION = {"retrieval_fusion", "retrieval_rrf_k", "retrieval_bm25_weight", "retrieval_vector_weight"}
-DEPTH, EXPANSION = {"retrieval_pre_fusion_k"}, {"query_expansion_llm"}
+DEPTH, EXPANSION, WORDS = {"retrieval_pre_fusion_k"}, {"query_expansion_llm"}, {"retrieval_expansion"}
 CONTEXT = {"retrieval_context_max_tokens", "retrieval_context_batch_size", "retrieval_context_questions"}
 
 
 @pytest.mark.parametrize(
     ("name", "vectors", "links", "model", "knobs"),
     [
-        ("LEXICAL", False, False, False, DEPTH | EXPANSION),
+        ("LEXICAL", False, False, False, DEPTH | EXPANSION | WORDS),
         ("SIMPLE_VECTOR", True, False, False, DEPTH),
-        ("HYBRID", True, False, False, DEPTH | EXPANSION | FUSION),
-        ("CONTEXTUAL_HYBRID", True, False, True, DEPTH | EXPANSION | FUSION | CONTEXT),
-        ("BRIDGE", False, True, False, set()),
-        ("BRIDGE_HYBRID", True, True, False, DEPTH),
+        ("HYBRID", True, False, False, DEPTH | EXPANSION | WORDS | FUSION),
+        ("CONTEXTUAL_HYBRID", True, False, True, DEPTH | EXPANSION | WORDS | FUSION | CONTEXT),
+        ("BRIDGE", False, True, False, WORDS),
+        ("BRIDGE_HYBRID", True, True, False, DEPTH | WORDS),
     ],
 )
 def test_a_strategy_needs_what_its_stages_need(

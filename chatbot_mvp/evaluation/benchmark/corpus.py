@@ -27,6 +27,8 @@ from chatbot_mvp.runs.rows import Metrics
 from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.types import Chunk, ProgressCallback, last
 
+_TOGETHER = 32
+
 
 @dataclass(frozen=True, slots=True)
 class Scored:
@@ -49,12 +51,15 @@ class RunCorpus:
 
     kind: ClassVar[str] = BENCHMARK
     """Kind of the runs over this corpus."""
-    batch: ClassVar[int] = 32
-    """Number of queries searched together between two fsyncs, which is the most that a crash can lose."""
     judged_only: ClassVar[bool] = True
     """True to measure only the queries with a judgement."""
     keeps_context: ClassVar[bool] = False
     """True to record the context of every query, even in a run without reranker and answers."""
+
+    @property
+    def batch(self) -> int:
+        """Number of queries searched together between two fsyncs, which is the most that a crash can lose."""
+        return _TOGETHER
 
     def sampled(self, settings: Settings) -> tuple[RunCorpus, Sample]:
         """Return the part that a run with ``settings`` measures, and how it was sampled.

@@ -70,17 +70,28 @@ def prepare_run(results_dir: Path, reference: str, load: Callable[[], RunCorpus]
         DatasetError, StorageError, InvalidSetting
     """
     started = time.monotonic()
-    identity = run_fingerprint(settings)
+    run_fingerprint(settings)  # fails before the data set is loaded if the strategy is unknown
     corpus = _cut(load(), settings)
+    folder, manifest = new_folder(results_dir, manifest_of("", reference, corpus, settings))
+    corpus.keep(folder)
+    return PreparedRun(folder, manifest, corpus, settings, time.monotonic() - started)
+
+
+def manifest_of(run_id: str, reference: str, corpus: RunCorpus, settings: Settings) -> RunManifest:
+    """Return the manifest of a run that starts now.
+
+    Args:
+        reference: identifies the data set, so that a resume can load it again.
+    """
     dataset = corpus.dataset
-    manifest = RunManifest(
-        run_id="",
+    return RunManifest(
+        run_id=run_id,
         dataset=dataset.name,
         dataset_ref=reference,
         dataset_sha256=dataset.sha256,
         strategy=settings.retrieval_strategy,
         settings_masked=settings.model_dump(mode="json", exclude={"data_dir"}),
-        fingerprint=identity,
+        fingerprint=run_fingerprint(settings),
         code_version=__version__,
         queries=len(dataset.queries),
         documents=len(dataset.documents),
@@ -94,9 +105,6 @@ def prepare_run(results_dir: Path, reference: str, load: Callable[[], RunCorpus]
         generator_fingerprint=generator_fingerprint(settings),
         judge_fingerprint=judge_fingerprint(settings),
     )
-    folder, manifest = new_folder(results_dir, manifest)
-    corpus.keep(folder)
-    return PreparedRun(folder, manifest, corpus, settings, time.monotonic() - started)
 
 
 def reopen_run(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,6 +24,7 @@ from chatbot_mvp.runs.index import append_submission
 from chatbot_mvp.runs.journal import Journal
 from chatbot_mvp.runs.records import RunFolder
 from chatbot_mvp.runs.result import RunResult
+from chatbot_mvp.runs.rows import QueryRow
 from chatbot_mvp.runs.session import Session, working_on
 from chatbot_mvp.runs.spending import Spending
 from chatbot_mvp.settings.model import Settings
@@ -69,7 +71,31 @@ def execute(
         RunBusy: another process or thread works on this run.
         RunOutOfQuota, RunOverBudget, RunGaveUp, RunNotWritten: the run ended early; its records stay.
     """
-    with working_on(
+    with _session(run, progress, budget_usd) as session:
+        rows = _rows(run, parts, session)
+        with session.clock("aggregate"):
+            result = result_of(run, Journal(run.folder), rows)
+        with session.clock("export"):
+            session.progress(Progress("export", 0, 1))
+            for export in parts.exporters:
+                export(run.folder, result, run.dataset)
+        return session.finish(result, parts.finish)
+
+
+def execute_rows(
+    run: PreparedRun, parts: RunParts, progress: ProgressCallback, budget_usd: float | None = None
+) -> list[QueryRow]:
+    """Execute the missing parts of a run as ``execute`` does, and return its rows without writing a result.
+
+    A later call with more queries in the corpus of ``run`` executes only these. Arguments and errors are those of
+    ``execute``.
+    """
+    with _session(run, progress, budget_usd) as session:
+        return _rows(run, parts, session)
+
+
+def _session(run: PreparedRun, progress: ProgressCallback, budget_usd: float | None) -> AbstractContextManager[Session]:
+    return working_on(
         run.folder,
         run.settings,
         progress,
@@ -79,11 +105,11 @@ def execute(
         load_seconds=run.load_seconds,
         budget_usd=budget_usd,
         retry_failed=run.retry_failed,
-    ) as session:
-        return _execute(run, parts, session)
+    )
 
 
-def _execute(run: PreparedRun, parts: RunParts, session: Session) -> RunResult:
+def _rows(run: PreparedRun, parts: RunParts, session: Session) -> list[QueryRow]:
+    """Execute what has no record yet, and return the row of each query."""
     clock, spending, progress = session.clock, session.spending, session.progress
     told = clock.watching(_within_budget(spending, _with_events(run.folder, progress)))
 
@@ -93,20 +119,13 @@ def _execute(run: PreparedRun, parts: RunParts, session: Session) -> RunResult:
         clock.seconds |= answer(run, session.journal, parts.models(run.settings), spending, progress)
     with clock("aggregate"):
         progress(Progress("aggregate", 0, 1))
-        # Read the records from disk, so that the result depends on nothing else.
-        journal = Journal(run.folder)
-        rows = rows_of(run, journal)
+        # Read the records from disk, so that the rows depend on nothing else.
+        rows = rows_of(run, Journal(run.folder))
     if run.settings.generation_enabled:
         with clock(SIMILARITY_PHASE):
             cache = VectorCache(vector_cache_path(run.settings.cache_dir))
             rows = with_similarity(rows, lambda: parts.embedders.of(run.settings), cache, progress)
-    with clock("aggregate"):
-        result = result_of(run, journal, rows)
-    with clock("export"):
-        progress(Progress("export", 0, 1))
-        for export in parts.exporters:
-            export(run.folder, result, run.dataset)
-    return session.finish(result, parts.finish)
+    return rows
 
 
 def _within_budget(spending: Spending, progress: ProgressCallback) -> ProgressCallback:

@@ -17,6 +17,7 @@ import numpy as np
 
 from chatbot_mvp.chat.relevance import MIN_TOPIC
 from chatbot_mvp.datasets import Dataset, Query
+from chatbot_mvp.datasets.sampling import Sample
 from chatbot_mvp.evaluation.benchmark.corpus import RunCorpus, Scored
 from chatbot_mvp.evaluation.kb.questions import KbQuestion, auroc, places_of, unique_ids
 from chatbot_mvp.knowledge_base.record import KbRecord
@@ -34,7 +35,7 @@ from chatbot_mvp.runs.records import QueryRecord, RunFolder
 from chatbot_mvp.runs.result import KB, RunResult
 from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.storage.files import write_atomically
-from chatbot_mvp.types import Chunk, Document, ProgressCallback
+from chatbot_mvp.types import Chunk, Document, ProgressCallback, last
 
 QUESTIONS = "questions.jsonl"
 """File in the folder of a KB run: the questions as they were when it started, since a set may be edited later."""
@@ -54,11 +55,28 @@ class KbCorpus(RunCorpus):
     """Question id -> where its expected paragraph occurs; empty if none is expected or it does not occur."""
     origin: Mapping[str, Any]
     """``set_id`` and ``set_name`` of the question set, and how many of its questions rules made (``automatic``)."""
+    chunk_chars: int
+    """RETRIEVAL_CHUNK_CHARS of its chunks."""
+    keeps_pipelines: bool = True
+    """Whether pipelines come from those of the chat and stay there. False if many configurations are measured, whose
+    pipelines would push those of the chat out of memory."""
 
     kind: ClassVar[str] = KB
-    batch: ClassVar[int] = 1  # each question has a time of its own, as in the chat
     judged_only: ClassVar[bool] = False  # questions without an answer are measured by their decision
     keeps_context: ClassVar[bool] = True
+
+    def sampled(self, settings: Settings) -> tuple[RunCorpus, Sample]:
+        chars = settings.retrieval_chunk_chars
+        if chars == self.chunk_chars:
+            return super().sampled(settings)
+        # The documents and judgements are chunks, so that other chunks make another corpus of the same questions.
+        other = kb_corpus(self.kbs, self.record.kb_id, tuple(self.questions.values()), self.origin, chars)
+        return replace(other, keeps_pipelines=self.keeps_pipelines).sampled(settings)
+
+    @property
+    def batch(self) -> int:
+        # In a run, each question has a time of its own, as in the chat.
+        return 1 if self.keeps_pipelines else super().batch
 
     def language(self, settings: Settings) -> str:
         return self.record.language
@@ -68,7 +86,7 @@ class KbCorpus(RunCorpus):
         return settings.kb_run_lock_path
 
     def chunks(self) -> list[Chunk]:
-        return searched_chunks(self.kbs, self.record.kb_id)
+        return searched_chunks(self.kbs, self.record.kb_id, self.chunk_chars)
 
     def passages(self, doc_ids: Iterable[str]) -> list[Chunk]:
         return [self._chunks[doc_id] for doc_id in doc_ids]
@@ -81,6 +99,10 @@ class KbCorpus(RunCorpus):
         on_reply: Callable[[Completion], None],
     ) -> Pipeline:
         """Return the pipeline that the chat answers with, under the settings of the run."""
+        if not self.keeps_pipelines:
+            kb_id, language = self.record.kb_id, self.record.language
+            chunks = self.kbs.chunks(kb_id, self.chunk_chars)
+            return last(factory.grow(chunks, language, settings, progress, kb_id=kb_id, on_reply=on_reply))
         return self.kbs.pipeline_under(self.record.kb_id, settings, progress, on_reply)
 
     def notes(self, query_id: str, trace: RetrievalTrace) -> Mapping[str, Any]:
@@ -134,13 +156,19 @@ class KbCorpus(RunCorpus):
         return {chunk.chunk_id: chunk for chunk in self.chunks()}
 
 
-def kb_corpus(kbs: KnowledgeBases, kb_id: str, questions: Sequence[KbQuestion], origin: Mapping[str, Any]) -> KbCorpus:
+def kb_corpus(
+    kbs: KnowledgeBases, kb_id: str, questions: Sequence[KbQuestion], origin: Mapping[str, Any], chunk_chars: int
+) -> KbCorpus:
     """Make the data set of a knowledge base and questions about it.
+
+    Args:
+        chunk_chars: RETRIEVAL_CHUNK_CHARS of the chunks.
 
     Raises:
         KbNotFound, KbUnreadable
     """
-    record, text, chunks = kbs.store.record(kb_id), kbs.document(kb_id).text, searched_chunks(kbs, kb_id)
+    record, text = kbs.store.record(kb_id), kbs.document(kb_id).text
+    chunks = searched_chunks(kbs, kb_id, chunk_chars)
     ids = unique_ids([question.question_id for question in questions])
     asked = {name: replace(question, question_id=name) for name, question in zip(ids, questions, strict=True)}
     documents = {chunk.chunk_id: Document(chunk.chunk_id, chunk.section, chunk.text, kb_id) for chunk in chunks}
@@ -163,12 +191,16 @@ def kb_corpus(kbs: KnowledgeBases, kb_id: str, questions: Sequence[KbQuestion], 
     )
     sha256 = _identity(record, asked.values())
     dataset = Dataset(f"{kb_id}/{origin['set_name']}", tuple(documents.values()), queries, qrels, sha256)
-    return KbCorpus(dataset, kbs, record, asked, places, origin)
+    return KbCorpus(dataset, kbs, record, asked, places, origin, chunk_chars)
 
 
-def searched_chunks(kbs: KnowledgeBases, kb_id: str) -> list[Chunk]:
-    """Return the chunks that a search can find: the pieces of a long paragraph are one chunk there."""
-    return join_pieces(kbs.contents(kb_id).chunks)
+def searched_chunks(kbs: KnowledgeBases, kb_id: str, chars: int) -> list[Chunk]:
+    """Return the chunks that a search can find: the pieces of a long paragraph are one chunk there.
+
+    Args:
+        chars: RETRIEVAL_CHUNK_CHARS of the search.
+    """
+    return join_pieces(kbs.contents(kb_id, chars).chunks)
 
 
 def _covering(chunks: Sequence[Chunk], places: Sequence[Span]) -> list[str]:

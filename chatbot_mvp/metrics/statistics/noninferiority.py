@@ -89,7 +89,7 @@ def one_sided_p(gains: Floats) -> float | None:
     return min(1.0, both / 2) if gains.sum() < -_TINY else max(0.5, 1 - both / 2)
 
 
-def bounds(gains: Floats, noise: float = 0.0) -> tuple[float, float]:
+def bounds(gains: Floats, noise: float = 0.0, tail: float = ALPHA) -> tuple[float, float]:
     """Return the lower and upper bound of the mean gain, each one-sided at 95 %.
 
     A score interval: the bound is the furthest mean m with (mean - m) / sqrt(v(m) / n) within the normal quantile,
@@ -100,21 +100,24 @@ def bounds(gains: Floats, noise: float = 0.0) -> tuple[float, float]:
     Args:
         gains: at least one.
         noise: least variance of a gain.
+        tail: probability that the mean lies beyond one bound, 0-0.5; 0.025 gives a 95 % interval.
     """
+    reach = NormalDist().inv_cdf(1 - tail)
     values, counts = np.unique(np.round(gains, 9), return_counts=True)
     shares, mean = np.log(counts / counts.sum()), float(np.mean(gains))
     scale = float(np.abs(values - mean).max()) or 1.0
     apart, least = (values - mean) / scale, noise / scale**2
-    low, high = (_distance(side, shares, least, len(gains)) * scale for side in (-apart, apart))
+    low, high = (_distance(side, shares, least, len(gains), reach) * scale for side in (-apart, apart))
     return mean - low, mean + high
 
 
-def _distance(apart: Floats, shares: Floats, noise: float, count: int) -> float:
+def _distance(apart: Floats, shares: Floats, noise: float, count: int, reach: float) -> float:
     """Return how far above 0, the mean of ``apart``, the upper bound of ``bounds`` is.
 
     Args:
         apart: distinct gains minus their mean, at most 1 in size.
         shares: logarithm of each one's share.
+        reach: normal quantile of the bound.
     """
 
     def tilted(strength: float) -> tuple[float, float]:
@@ -126,13 +129,13 @@ def _distance(apart: Floats, shares: Floats, noise: float, count: int) -> float:
 
     def beyond(strength: float) -> bool:
         mean, variance = tilted(strength)
-        return mean > _Z * math.sqrt(max(variance, noise) / count)
+        return mean > reach * math.sqrt(max(variance, noise) / count)
 
     outside = 1.0
     while not beyond(outside):
         outside *= 2
         if outside > _STRONGEST:
-            return max(float(apart.max()), _Z * math.sqrt(noise / count))
+            return max(float(apart.max()), reach * math.sqrt(noise / count))
     inside = 0.0
     for _ in range(_STEPS):
         middle = (inside + outside) / 2

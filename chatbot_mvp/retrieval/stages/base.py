@@ -40,12 +40,20 @@ class RetrievalConfig:
     query_expansion_llm: bool
     retrieval_context_max_tokens: int
     retrieval_context_questions: int
+    retrieval_chunk_chars: int
+    retrieval_expansion: bool
+    retrieval_stitching: bool
     language_model: str
 
     @property
     def reranked(self) -> int:
         """Maximum number of hits that a reranker scores per question."""
         return max(self.reranker_candidates, self.reranker_top_n)
+
+    @property
+    def hits_read(self) -> int:
+        """Number of ranked hits that later stages or a run's record read, at most."""
+        return max(self.retrieval_k, self.kb_top_k, self.reranked if self.reranker else 0)
 
 
 class Stage(ABC):
@@ -71,6 +79,11 @@ class Stage(ABC):
     @classmethod
     def serves(cls, index: CorpusIndex) -> bool:
         """Return False if the stage never has anything to do on this index. The pipeline then omits it."""
+        return True
+
+    @classmethod
+    def wanted(cls, config: RetrievalConfig) -> bool:
+        """Return False if the settings leave the stage out."""
         return True
 
     @abstractmethod

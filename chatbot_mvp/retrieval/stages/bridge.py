@@ -50,7 +50,7 @@ class Bridge(Stage):
             )
         # Creating a Hit for every candidate would take as long as the ranking itself.
         compared = _COMPARED if index.dense is not None and index.dense.tokens is not None else 0
-        self._kept = max(compared, config.retrieval_k, config.kb_top_k, config.reranked if config.reranker else 0)
+        self._kept = max(compared, config.hits_read)
 
     def apply(self, trace: RetrievalTrace) -> tuple[RetrievalTrace, dict[str, Any]]:
         return self._rank([trace])[0]

@@ -13,7 +13,7 @@ from typing import Any
 
 from chatbot_mvp.retrieval.indexes.corpus import CorpusIndex
 from chatbot_mvp.retrieval.kb.vocabulary import KbIndex
-from chatbot_mvp.retrieval.stages.base import Stage
+from chatbot_mvp.retrieval.stages.base import RetrievalConfig, Stage
 from chatbot_mvp.retrieval.trace import RetrievalTrace
 from chatbot_mvp.text import fold
 
@@ -126,6 +126,11 @@ class Expansion(Stage):
     """Fills ``query_expanded`` and ``expansion_notes`` with words of the knowledge base."""
 
     name = "expansion"
+    knobs = frozenset({"retrieval_expansion"})
+
+    @classmethod
+    def wanted(cls, config: RetrievalConfig) -> bool:
+        return config.retrieval_expansion
 
     @classmethod
     def serves(cls, index: CorpusIndex) -> bool:

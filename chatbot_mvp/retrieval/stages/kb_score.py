@@ -143,7 +143,7 @@ class KbScore(Stage):
 
     def __init__(self, index: CorpusIndex, config: RetrievalConfig) -> None:
         super().__init__(index, config)
-        self._kept = max(MOST_HITS, config.retrieval_k, config.kb_top_k, config.reranked if config.reranker else 0)
+        self._kept = max(MOST_HITS, config.hits_read)
 
     @classmethod
     def serves(cls, index: CorpusIndex) -> bool:

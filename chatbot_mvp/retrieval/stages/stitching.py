@@ -38,6 +38,10 @@ class Stitching(Stage):
     name = "stitching"
 
     @classmethod
+    def wanted(cls, config: RetrievalConfig) -> bool:
+        return config.retrieval_stitching
+
+    @classmethod
     def serves(cls, index: CorpusIndex) -> bool:
         return any(chunk.chunk_id != chunk.doc_id for chunk in index.chunks)
 

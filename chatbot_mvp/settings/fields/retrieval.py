@@ -63,6 +63,19 @@ class RetrievalFields(BaseSettings):
     retrieval_bm25_language: Literal["", "es", "en"] = Field(
         "", description="Language of the corpus of a run, for stemming and prompts; empty: detected."
     )
+    retrieval_chunk_chars: int = Field(
+        1_100,
+        ge=300,
+        le=6_000,
+        description="Length at which a chunk of a knowledge base is complete (characters); longer chunks are fewer, so "
+        "that fewer of them fit into a context. A change indexes each knowledge base again.",
+    )
+    retrieval_expansion: bool = Field(
+        True, description="Add words of the knowledge base to a question: spellings, headings, frequent neighbours."
+    )
+    retrieval_stitching: bool = Field(
+        True, description="Add the neighbouring chunks of a strong hit's section to the context."
+    )
     query_expansion_llm: bool = Field(
         False, description="Ask PROVIDER's model for additional words if a question has fewer than 5."
     )
