@@ -19,7 +19,7 @@ from chatbot_mvp.errors import (
     TuneTooFewQuestions,
 )
 from chatbot_mvp.evaluation.benchmark.corpus import RunCorpus
-from chatbot_mvp.evaluation.benchmark.estimate import estimate_from_lengths
+from chatbot_mvp.evaluation.benchmark.lengths import estimate_from_lengths
 from chatbot_mvp.evaluation.benchmark.pilot import spread
 from chatbot_mvp.evaluation.benchmark.runner import RunParts
 from chatbot_mvp.evaluation.kb.corpus import KbCorpus
