@@ -78,7 +78,9 @@ class Trials:
         self._budget = budget_usd
         self._started = time.monotonic()
         self._rows: dict[str, dict[str, QueryRow]] = {}
-        self._spent: dict[str, float] = {}
+        # What earlier attempts spent counts from the start, not only when their configurations come up again.
+        before = sorted(path.parent.name for path in folder.glob("*/events.jsonl")) if budget_usd is not None else []
+        self._spent = {name: Spending(RunFolder(folder, name)).total.cost_usd for name in before}
         self._done = self._before = 0
         self._latest = Progress(SEARCH, 0, retrievals)
 

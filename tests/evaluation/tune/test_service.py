@@ -230,6 +230,19 @@ def test_a_model_is_asked_only_if_allowed_and_its_configurations_are_measured_be
         app.tuner.plan(DATASET, options=TuneOptions(space=space))
 
 
+def test_what_earlier_attempts_spent_counts_against_the_budget(app: App, tmp_path: Path, settings: Settings) -> None:
+    space = tmp_path / "space.json"
+    space.write_text('{"retrieval_strategy": ["LEXICAL"], "query_expansion_llm": [true]}')
+    app.live.change("retrieval_strategy", "BRIDGE")
+    options = TuneOptions(space=space, with_model=True, budget_usd=0.25)
+    tune_id = app.tuner.create(app.tuner.plan(DATASET, options=options))
+    trial = settings.tunes_dir / tune_id / "trials" / "0123456789ab"
+    trial.mkdir(parents=True)
+    event = {"event": "llm_request", "phase": "retrieval", "calls": 1, "cost_usd": 0.2, "seconds": 1.0}
+    (trial / "events.jsonl").write_text(json.dumps(event) + "\n")
+    assert app.tuner.resume_now(tune_id).cost_usd == pytest.approx(0.2)
+
+
 def test_chunk_sizes_are_measured_over_their_own_chunks_and_applied(app: App, tmp_path: Path) -> None:
     space = tmp_path / "space.toml"
     space.write_text("retrieval_chunk_chars = [400, 1_100]\n")
