@@ -16,6 +16,7 @@ from chatbot_mvp.evaluation.gate.service import Gate
 from chatbot_mvp.evaluation.kb_service import KbEvaluationService
 from chatbot_mvp.evaluation.promises import Promises
 from chatbot_mvp.evaluation.ragas.service import RagasService
+from chatbot_mvp.evaluation.reviews import Reviews
 from chatbot_mvp.evaluation.service import RunService
 from chatbot_mvp.evaluation.sources import RunSources
 from chatbot_mvp.exports.tables import write_detail_csv, write_summary_csv
@@ -79,6 +80,8 @@ class App:
         """Tests whether today's configuration is worse than a baseline."""
         self.promises = Promises(live, self.kbs, self.kb_evaluation)
         """Promises on wrong answers, and whether they still apply."""
+        self.reviews = Reviews(live, self.kbs, self.kb_evaluation)
+        """Reviews of the chat's answers, which become labelled questions."""
         self.parts = ConfiguredParts(live, providers, embedders, self.datasets)
         """What is configured, and whether it works."""
         self.health = HealthChecks(self.parts)

@@ -76,6 +76,9 @@
     │   ├── NoQuestionsKept
     │   ├── NoLabelledQuestions
     │   ├── ResultOfOtherText
+    │   ├── ReviewItemNotFound      an answer of the chat that waits for a verdict
+    │   ├── VerdictNotPossible      for an answer with this outcome
+    │   ├── NoReviewer              a verdict without a name
     │   ├── NothingProposed
     │   └── ProposalsUnusable       no question that a model wrote can be used
     ├── RunError                    a benchmark run                            (exit code 1)
@@ -213,6 +216,9 @@ from chatbot_mvp.errors.documents import (
     KbUnreadable as KbUnreadable,
     NoLabelledQuestions as NoLabelledQuestions,
     NoQuestionsKept as NoQuestionsKept,
+    NoReviewer as NoReviewer,
+    ReviewItemNotFound as ReviewItemNotFound,
+    VerdictNotPossible as VerdictNotPossible,
     ResultOfOtherText as ResultOfOtherText,
     NothingProposed as NothingProposed,
     ProposalsUnusable as ProposalsUnusable,
