@@ -24,12 +24,14 @@ from chatbot_mvp.evaluation.kb.live_watch import LiveWatch
 from chatbot_mvp.evaluation.kb.promise import Promise
 from chatbot_mvp.evaluation.kb.questions import KbQuestion
 from chatbot_mvp.evaluation.kb.results import KbResult, ResultRow
+from chatbot_mvp.evaluation.kb.review import GivenVerdict, ReviewItem, Verdict
 from chatbot_mvp.evaluation.kb.sets import QuestionSet, SetCheck, SetQuestion
 from chatbot_mvp.evaluation.kb.thresholds import Share, ThresholdFigures, curve, few_of, figures_at, suggest
 from chatbot_mvp.evaluation.kb_service import EvaluationJob
 from chatbot_mvp.evaluation.promises import PromiseState
 from chatbot_mvp.evaluation.ragas.config import RagasConfig
 from chatbot_mvp.evaluation.ragas.rows import InputRow
+from chatbot_mvp.evaluation.reviews import Order, ReviewSummary
 from chatbot_mvp.health import Health
 from chatbot_mvp.jobs.manager import JobStatus
 from chatbot_mvp.knowledge_base.intake import FileState
@@ -101,6 +103,7 @@ __all__ = [
     "FileState",
     "Found",
     "Generated",
+    "GivenVerdict",
     "GoldPath",
     "Health",
     "History",
@@ -117,6 +120,7 @@ __all__ = [
     "MetricDelta",
     "Mode",
     "Nearest",
+    "Order",
     "OtherSearch",
     "Part",
     "PastTurn",
@@ -136,6 +140,8 @@ __all__ = [
     "RagasConfig",
     "ResultRow",
     "Retrieved",
+    "ReviewItem",
+    "ReviewSummary",
     "RunDelta",
     "RunFilter",
     "RunKind",
@@ -158,6 +164,7 @@ __all__ = [
     "UnfinishedRun",
     "Upload",
     "UserContext",
+    "Verdict",
     "curve",
     "few_of",
     "figures_at",

@@ -210,7 +210,7 @@ class ReviewItemNotFound(KbEvaluationError):
 
 class VerdictNotPossible(KbEvaluationError):
     code = "verdict_not_possible"
-    template = "The verdict {verdict!r} does not fit the item {item_id!r} with the outcome {outcome!r}. Choose one of: {legal}."
+    template = "The verdict {verdict!r} does not fit {item_id!r}, which is {outcome!r}. Choose one of: {legal}."
 
 
 class NoReviewer(KbEvaluationError):

@@ -101,6 +101,18 @@ class Reviews:
             return sorted(found, key=lambda item: item.item_id[::-1])  # the beginning of the id decides who is for two
         return sorted(found, key=lambda item: item.priority(settings.kb_min_evidence))
 
+    def item(self, kb_id: str, item_id: str) -> ReviewItem:
+        """Return an item, also one that waits for nobody.
+
+        Raises:
+            KbNotFound, KbUnreadable, ReviewItemNotFound
+        """
+        items = self._answers.items(kb_id, self._kbs.contents(kb_id).chunks)
+        found = next((item for item in items if item.item_id == item_id), None)
+        if found is None:
+            raise ReviewItemNotFound(kb_id=kb_id, item_id=item_id)
+        return found
+
     def judge(
         self, kb_id: str, item: ReviewItem, verdict: Verdict, reviewer: str, passage: int | None = None
     ) -> GivenVerdict:
