@@ -20,6 +20,7 @@ from chatbot_mvp.evaluation.archive import UnfinishedRun
 from chatbot_mvp.evaluation.benchmark.estimate import Estimate
 from chatbot_mvp.evaluation.benchmark.plan import RunPlan
 from chatbot_mvp.evaluation.benchmark.presets import RUN_PARAMETERS, Preset
+from chatbot_mvp.evaluation.kb.calibration import Unit
 from chatbot_mvp.evaluation.kb.live_watch import LiveWatch
 from chatbot_mvp.evaluation.kb.promise import Promise
 from chatbot_mvp.evaluation.kb.questions import KbQuestion
@@ -162,6 +163,7 @@ __all__ = [
     "ThresholdFigures",
     "Turn",
     "UnfinishedRun",
+    "Unit",
     "Upload",
     "UserContext",
     "Verdict",

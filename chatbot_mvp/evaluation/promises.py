@@ -9,10 +9,11 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from chatbot_mvp.errors import FileOfLaterVersion, NoLabelledQuestions, QuestionSetNotFound, ResultOfOtherText
+from chatbot_mvp.evaluation.kb.calibration import LabelledQuestion, Unit
+from chatbot_mvp.evaluation.kb.groups import groups_of
 from chatbot_mvp.evaluation.kb.live_watch import LiveWatch, watch_live
 from chatbot_mvp.evaluation.kb.promise import (
     Basis,
-    LabelledQuestion,
     Promise,
     make_promise,
     promise_of,
@@ -29,7 +30,7 @@ from chatbot_mvp.storage.clock import utc_now
 from chatbot_mvp.storage.files import naming, write_json
 from chatbot_mvp.storage.json_object import VERSION, InvalidJson, read_object
 
-_FORMAT = 1
+_FORMAT = 2
 _PEOPLE: tuple[Origin, ...] = ("person", "file", "chat", "review")
 """Origins that count. A proposal that a person rewords has the origin "person"; a file does not say who wrote it."""
 
@@ -61,7 +62,7 @@ class Promises:
         self._kbs = kbs
         self._evaluation = evaluation
 
-    def make(self, kb_id: str, result_id: str, level: float) -> PromiseState:
+    def make(self, kb_id: str, result_id: str, level: float, unit: Unit | None = None) -> PromiseState:
         """Make a promise from a result and save it in place of the earlier one, also if nothing can be promised.
 
         An answer is wrong if none of its quotes stands in the labelled paragraph, or if the knowledge base does not
@@ -69,6 +70,7 @@ class Promises:
 
         Args:
             level: share of wrong answers, between 0 and 1 exclusive.
+            unit: what counts as an independent draw; None for ``usual_unit``.
 
         Raises:
             KbNotFound, KbUnreadable, KbResultNotFound, QuestionSetNotFound
@@ -95,7 +97,7 @@ class Promises:
             {},
         )
         labelled = self.judged(result, rows)
-        made = make_promise(labelled, len(result.rows) - len(rows), level, basis)
+        made = make_promise(labelled, len(result.rows) - len(rows), level, basis, unit)
         made = replace(made, made_at=utc_now())
         path = self._path(kb_id)
         with naming(path):
@@ -111,7 +113,12 @@ class Promises:
         Raises:
             KbNotFound, KbUnreadable
         """
-        return [LabelledQuestion(row.question, row.evidence, self._is_wrong(result, row)) for row in rows]
+        store, kb_id = self._kbs.store, result.kb_id
+        groups = groups_of(rows, store.files(kb_id), self._kbs.contents(kb_id).chunks)
+        return [
+            LabelledQuestion(row.question, row.evidence, self._is_wrong(result, row), group)
+            for row, group in zip(rows, groups, strict=True)
+        ]
 
     def state(self, kb_id: str) -> PromiseState | None:
         """Return the latest promise of a knowledge base, checked; None if there is none or its file is damaged.

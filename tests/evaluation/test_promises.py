@@ -10,7 +10,8 @@ import pytest
 
 from chatbot_mvp.app import App, build_app
 from chatbot_mvp.errors import FileOfLaterVersion, NoLabelledQuestions, ResultOfOtherText
-from chatbot_mvp.evaluation.kb.promise import Basis, LabelledQuestion, Promise, make_promise, promise_text
+from chatbot_mvp.evaluation.kb.calibration import LabelledQuestion
+from chatbot_mvp.evaluation.kb.promise import Basis, Promise, make_promise, promise_text
 from chatbot_mvp.evaluation.kb.questions import KbQuestion
 from chatbot_mvp.evaluation.kb.sets import Origin, QuestionSet, SetQuestion
 from chatbot_mvp.retrieval.pipeline import fingerprint, retrieval_config
