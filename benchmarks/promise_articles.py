@@ -2,7 +2,8 @@
 
 Questions about one article are alike, so a split by article is harder than a split of single questions, for which the
 promise is made. Questions without an answer name no article; they are grouped by the beginning of their id, which
-also changes the mix of kinds, or split singly, which does not. The share found on the other half has noise of its own.
+also changes the mix of kinds, or split singly, which does not. The split by documents groups all questions by the
+article that the promise by document takes them to be about. The share found on the other half has noise of its own.
 
 Promises are made with single questions as draws, and with whole articles. With few articles, the latter can only
 promise high levels; ``--level`` may be given several times.
@@ -19,12 +20,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from chatbot_mvp.app import build_app
-from chatbot_mvp.evaluation.kb.calibration import LabelledQuestion, Unit
+from chatbot_mvp.evaluation.kb.calibration import UNITS, LabelledQuestion, Unit
 from chatbot_mvp.evaluation.kb.promise import Basis, make_promise
 from chatbot_mvp.evaluation.promises import is_labelled
 from chatbot_mvp.settings.model import load_settings
 
-UNITS: tuple[Unit, ...] = ("question", "document")
 _BASIS = Basis("", "", "", "", "", "", {})
 
 
@@ -40,6 +40,9 @@ def groups_of(asked: Sequence[LabelledQuestion], split: str) -> list[list[Labell
     """Return the groups of questions that stay together in a split."""
     groups: dict[str, list[LabelledQuestion]] = {}
     for number, one in enumerate(asked):
+        if split == "documents":
+            groups.setdefault(one.group, []).append(one)
+            continue
         alone = split == "questions" or (split == "articles, same mix of kinds" and not one.question.heading)
         name = str(number) if alone else one.question.heading or one.question.question_id[:6]
         groups.setdefault(name, []).append(one)
@@ -89,7 +92,7 @@ def main() -> None:
     documents = len({one.group for one in asked})
     for level in given.level or [0.05]:
         print(f"{len(asked)} questions about {documents} articles, promised: at most {level} of the answers wrong")
-        for split in ("questions", "articles, same mix of kinds", "articles"):
+        for split in ("questions", "articles, same mix of kinds", "articles", "documents"):
             groups = groups_of(asked, split)
             for unit in UNITS:
                 found = measure(groups, level, unit, given.seeds, given.verbose)

@@ -5,7 +5,7 @@ the calibrations may end in a broken promise. Three parts: single questions as d
 alike within a document, calibrated by document and, for comparison, by question; the second promise for far questions.
 
     python benchmarks/promise_simulation.py [--part questions|documents|far] [--calibrations 2000] [--level 0.05]
-        [--questions 200] [--documents 150]
+        [--questions 200] [--documents 100]
 """
 
 from __future__ import annotations
@@ -128,13 +128,13 @@ class Documents:
 
 DOCUMENTS = {
     "just above, 5 each, 0.3": Documents(SHAPES["useless, just above the level"], (5,), 0.3),
-    "just above, 20 each, 0.8": Documents(SHAPES["useless, just above the level"], (20,), 0.8),
-    "just above, 1 to 30, 0.8": Documents(SHAPES["useless, just above the level"], (1, 2, 5, 30), 0.8),
+    "just above, 10 each, 0.8": Documents(SHAPES["useless, just above the level"], (10,), 0.8),
+    "just above, 1 to 20, 0.8": Documents(SHAPES["useless, just above the level"], (1, 2, 5, 20), 0.8),
     "overlapping, 3 each, 0.3": Documents(SHAPES["overlapping"], (3,), 0.3),
     "overlapping, 10 each, 0": Documents(SHAPES["overlapping"], (10,), 0.0),
     "overlapping, 10 each, 0.8": Documents(SHAPES["overlapping"], (10,), 0.8),
-    "wrong at the top, 1 to 30, 0.5": Documents(SHAPES["wrong at the top"], (1, 2, 5, 30), 0.5),
-    "discrete, 1 to 30, 0.5, large are worse": Documents(SHAPES["discrete"], (1, 2, 5, 30), 0.5, True),
+    "wrong at the top, 1 to 20, 0.5": Documents(SHAPES["wrong at the top"], (1, 2, 5, 20), 0.5),
+    "discrete, 1 to 20, 0.5, large are worse": Documents(SHAPES["discrete"], (1, 2, 5, 20), 0.5, True),
 }
 
 
@@ -147,7 +147,7 @@ def simulate_documents(
     over documents.
     """
     rng = np.random.default_rng(seed)
-    risks = _mean_shares(_draw_documents(drawn, 40_000, level, rng))
+    risks = _mean_shares(_draw_documents(drawn, 10_000, level, rng))
     fitting = round(FIT_SHARE * documents)
     made, broken = [0, 0], [0, 0]
     for _ in range(calibrations):
@@ -189,7 +189,7 @@ def _draw_documents(drawn: Documents, count: int, level: float, rng: np.random.G
 
 
 def _judged(drawn: _Drawn) -> list[list[Judged]]:
-    flat = [Judged(float(score), bool(bad)) for score, bad in zip(drawn.scores, drawn.wrong, strict=True)]
+    flat = [Judged(score, bad) for score, bad in zip(drawn.scores.tolist(), drawn.wrong.tolist(), strict=True)]
     ends = np.cumsum(drawn.sizes)
     return [flat[end - size : end] for size, end in zip(drawn.sizes, ends, strict=True)]
 
@@ -253,7 +253,7 @@ def main() -> None:
     parser.add_argument("--part", choices=["questions", "documents", "far"])
     parser.add_argument("--calibrations", type=int, default=2_000)
     parser.add_argument("--questions", type=int, default=200)
-    parser.add_argument("--documents", type=int, default=150)
+    parser.add_argument("--documents", type=int, default=100)
     parser.add_argument("--level", type=float, default=0.05)
     given = parser.parse_args()
     noise = 2 * (_ALPHA * (1 - _ALPHA) / given.calibrations) ** 0.5

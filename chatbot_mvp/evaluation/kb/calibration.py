@@ -6,7 +6,7 @@ import hashlib
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 from chatbot_mvp.evaluation.kb.questions import KbQuestion
 from chatbot_mvp.metrics.statistics.clustered_risk import (
@@ -33,6 +33,7 @@ FIT_SHARE = 0.2
 """Share of the labelled questions that choose where the sequence of thresholds starts. The others calibrate."""
 Unit = Literal["document", "question"]
 """What counts as an independent draw. document: a file, or in a single file a top section, with all its questions."""
+UNITS: tuple[Unit, ...] = get_args(Unit)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +101,7 @@ def by_document(labelled: Sequence[LabelledQuestion], level: float) -> Calibrate
     found = cluster_sequence(clusters, level, plan, ALPHA)
     at = found or _at([_judged(one) for one in rest], plan.start)
     step = round(at.threshold * GRID)
-    missing = clusters_missing(clusters, level, step, plan.bets[step], ALPHA)
+    missing = clusters_missing(clusters, level, step, ALPHA)
     return Calibrated(
         found is not None,
         at,

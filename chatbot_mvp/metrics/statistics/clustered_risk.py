@@ -60,10 +60,12 @@ def plan_of(fit: Sequence[Cluster], level: float, calibration: int, alpha: float
     growth = (gains + prior) / (len(fit) + 2 * _PRIOR)
     # A bet that cannot pass even if every answer is right is of no use, however safely it grows.
     possible = calibration * share * gain >= -math.log(alpha)
-    growth = np.where(possible | ~possible.any(), growth, -math.inf)
-    best = np.where(answering.any(axis=1), growth.max(axis=1), -math.inf)
+    some = possible.any(axis=1)
+    growth = np.where(possible | ~some[:, None], growth, -math.inf)
+    best = np.where(answering.any(axis=1) & (some | ~some.any()), growth.max(axis=1), -math.inf)
     start = int(np.flatnonzero(best >= best.max() - (1 - _NEARLY) * abs(best.max()))[-1])
-    return Plan(start, tuple(float(_BETS[row]) for row in growth.argmax(axis=1)))
+    rows = np.where(some, growth.argmax(axis=1), len(_BETS) - 1)
+    return Plan(start, tuple(float(_BETS[row]) for row in rows))
 
 
 def cluster_sequence(clusters: Sequence[Cluster], level: float, plan: Plan, alpha: float = 0.05) -> Controlled | None:
@@ -103,20 +105,22 @@ def cluster_bound(clusters: Sequence[Cluster], step: int, bet: float, alpha: flo
     return high
 
 
-def clusters_missing(
-    clusters: Sequence[Cluster], level: float, step: int, bet: float, alpha: float = 0.05
-) -> int | None:
+def clusters_missing(clusters: Sequence[Cluster], level: float, step: int, alpha: float = 0.05) -> int | None:
     """Return the number of clusters to add if all their answers are right; None if the share of wrong ones is too high.
+
+    The bet is the one that needs the fewest: a later fit has more clusters to choose it by.
 
     Args:
         step: the threshold, 0 to ``GRID``.
-        bet: the bet at this threshold.
     """
     shares = _shares(clusters)[step]
     if not np.isnan(shares).all() and np.nanmean(shares) > level:
         return None
-    lacking = -math.log(alpha) - _log_capital(shares, level, bet)
-    return max(1, math.ceil(lacking / math.log1p(bet * level / (1 - level))))
+    lacking = [
+        math.ceil((-math.log(alpha) - _log_capital(shares, level, bet)) / math.log1p(bet * level / (1 - level)))
+        for bet in _BETS.tolist()
+    ]
+    return max(1, min(lacking))
 
 
 def least_level(clusters: int, alpha: float = 0.05) -> float:
