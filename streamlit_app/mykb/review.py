@@ -29,6 +29,7 @@ _ICONS: dict[Verdict, str] = {
 _UNDO_KEY = "Z"
 _ORDERS: tuple[Order, ...] = ("doubtful", "random")
 _NAME_CHARS = 80
+_SECTION_CHARS = 40
 _ANSWER_PX = 260  # a longer answer scrolls, so that the buttons stay in their place
 
 
@@ -146,7 +147,7 @@ def _passages(item: ReviewItem, picked: int | None) -> None:
     with st.container(horizontal=True, key="review-passages"):
         for position, source in enumerate(item.passages):
             st.button(
-                f"{number(position + 1)} · {plain(source.chunk.section[:40])}",
+                plain(source.chunk.section[:_SECTION_CHARS]),
                 key=f"review-passage-{position}-{item.item_id}",
                 icon=":material/radio_button_checked:" if picked == position else ":material/radio_button_unchecked:",
                 shortcut=str(position + 1),

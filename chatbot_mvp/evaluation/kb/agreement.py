@@ -54,7 +54,7 @@ def cohens_kappa(pairs: Sequence[tuple[str, str]]) -> tuple[float | None, tuple[
     chance = sum(first[name] * second[name] for name in first) / max(1, len(pairs)) ** 2
     if agreed.value is None or agreed.interval is None or chance >= 1:
         return None, None
-    low, high = ((share - chance) / (1 - chance) for share in agreed.interval)
+    low, high = (max(-1.0, (share - chance) / (1 - chance)) for share in agreed.interval)
     return (agreed.value - chance) / (1 - chance), (low, high)
 
 
