@@ -66,7 +66,7 @@ def test_twenty_answers_are_labelled_by_keyboard_and_the_promise_comes_and_goes(
     level.focus()
     for _ in range(2):
         level.press("ArrowRight")
-    page.locator(".st-key-mykb_promise_level").get_by_text("20 %").wait_for()
+    page.locator(".st-key-mykb_promise_level").get_by_text("20 %").first.wait_for()
     settle(page)
     page.get_by_role("button", name="Calcular la promesa").click()
     page.get_by_text("como máximo 20 % serán equivocadas").wait_for()
