@@ -124,7 +124,7 @@ def _chart(history: History) -> alt.LayerChart | alt.FacetChart:
         changes,
         spans.encode(y=alt.Y("low:Q", title=None, scale=scale), y2=alt.Y2("high:Q"), color=colour),
         points.encode(y=alt.Y("value:Q", title=None, scale=scale), color=colour, shape=shape),
-        first.encode(y=alt.Y("high:Q", title=None, scale=scale), text=alt.value(bare("runs.history.first"))),
+        first.encode(y=alt.Y("top:Q", title=None, scale=scale), text=alt.value(bare("runs.history.first"))),
     ).properties(height=320)
 
 
@@ -151,6 +151,7 @@ def _rows(history: History) -> Sequence[dict[str, Any]]:
                 "band_low": band_low,
                 "band_high": band_high,
                 "band": interval_text(point.band) if point.band else "–",
+                "top": point.value if high is None else high,
                 "first": point is history.first_outside,
                 "change": ", ".join(changed) or "–",
                 "state": bare("runs.history.out" if point.outside else "runs.history.in"),
