@@ -52,9 +52,9 @@ def _reviewer() -> str:
     # Kept under its own key in the state, because a widget that is not drawn loses its value.
     known = str(st.session_state.get("review_reviewer", ""))
     if known:
-        who, change = st.columns([4, 1], vertical_alignment="center")
-        who.caption(t("review.as", name=plain(known)))
-        change.button(t("review.other"), key="review-other", type="tertiary", on_click=_forget_reviewer)
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.caption(t("review.as", name=plain(known)), width="content")
+            st.button(t("review.other"), key="review-other", type="tertiary", on_click=_forget_reviewer)
         return known
     with st.form("review-name", border=False):
         name = st.text_input(

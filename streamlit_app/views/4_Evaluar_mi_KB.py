@@ -14,7 +14,7 @@ from streamlit_app.shared.state import show_error
 st.title(t("nav.mykb"))
 st.markdown(t("mykb.about"))
 active = require_kb("mykb", t("mykb.no_kb"))
-which, what = st.columns([3, 2], vertical_alignment="bottom")
+which, what = st.columns(2, vertical_alignment="bottom")
 kb = choose_kb(which, active)
 take_ended(kb)
 st.session_state.mykb_step = st.session_state.get("mykb_step", QUESTIONS)
