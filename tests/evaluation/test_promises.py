@@ -9,14 +9,18 @@ from pathlib import Path
 import pytest
 
 from chatbot_mvp.app import App, build_app
+from chatbot_mvp.documents.sources import KbFile
 from chatbot_mvp.errors import FileOfLaterVersion, NoLabelledQuestions, ResultOfOtherText
 from chatbot_mvp.evaluation.kb.calibration import LabelledQuestion
+from chatbot_mvp.evaluation.kb.groups import groups_of
 from chatbot_mvp.evaluation.kb.promise import Basis, Promise, make_promise, promise_text
 from chatbot_mvp.evaluation.kb.questions import KbQuestion
+from chatbot_mvp.evaluation.kb.results import ResultRow
 from chatbot_mvp.evaluation.kb.sets import Origin, QuestionSet, SetQuestion
 from chatbot_mvp.retrieval.pipeline import fingerprint, retrieval_config
 from chatbot_mvp.settings.model import Settings, load_settings
 from chatbot_mvp.storage.jsonl import append_lines
+from chatbot_mvp.types import Chunk
 from tests.conftest import Command
 
 TEXT = "# Vacaciones\n\nCada persona dispone de 23 días.\n\n# Dietas\n\nLa dieta completa es de 48 euros.\n"
@@ -251,6 +255,15 @@ def test_questions_belong_to_the_file_or_the_top_section_of_their_passage(app: A
     groups = {one.question.question_id: one.group for one in app.promises.judged(result, result.rows)}
     assert groups == {"a": "Dietas", "b": "Vacaciones", "c": "Dietas"}
     assert app.promises.make(kb_id, result.result_id, 0.05).promise.unit == "document"
+
+
+def test_with_several_files_the_file_is_the_unit() -> None:
+    files = [KbFile(name, start, start + 90, 90, False, "utf-8", "", (), ()) for name, start in (("a", 10), ("b", 110))]
+    chunks = [Chunk("c", "d", "Una > Otra", "x", 0, 200)]
+    at = [ResultRow(KbQuestion(str(n), "¿?"), 0.5, (), ((n, n + 1),), None, 0.0) for n in (12, 99, 115)]
+    lost = ResultRow(KbQuestion("z", "¿?"), 0.5, (), (), None, 0.0)
+    assert groups_of([*at, lost], files, chunks) == ["0", "0", "1", "alone z"]
+    assert groups_of([*at, lost], files[:1], chunks) == ["Una", "Una", "Una", "alone z"]
 
 
 def test_a_promise_of_an_earlier_version_is_read_as_one_by_question(app: App) -> None:

@@ -93,6 +93,13 @@ def test_only_the_named_session_is_read_and_no_other_knowledge_base(app: App, kb
     assert app.reviews.waiting(kb_id, ANA, session="../x") == app.reviews.waiting(kb_id, ANA, session="") == []
 
 
+def test_only_the_newest_answers_are_read(app: App, kb_id: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    ask(app, kb_id, DAYS, TOWER)
+    ask(app, kb_id, DIET)
+    monkeypatch.setattr("chatbot_mvp.evaluation.kb.live_answers._MOST_ANSWERS", 2)
+    assert {one.question for one in app.reviews.waiting(kb_id, ANA)} == {DIET, TOWER}
+
+
 def test_each_verdict_becomes_the_label_that_it_means(app: App, kb_id: str) -> None:
     ask(app, kb_id, DIET, DAYS, TOWER)
     app.reviews.judge(kb_id, item(app, kb_id, DIET), "right", ANA)

@@ -17,12 +17,13 @@ from chatbot_mvp.storage.file_cache import FileCache
 from chatbot_mvp.types import Chunk
 
 _MOST_CONVERSATIONS = 2_000
+_MOST_ANSWERS = 500  # reading one takes some milliseconds
 _MOST_PASSAGES = 5  # each has a digit key
 _CACHE_BYTES = 64 * 2**20
 
 _log = logging.getLogger(__name__)
 _Answers = tuple[tuple[ReviewItem, tuple[str, ...]], ...]
-"""(item with the passages that the answer cites, ids of all chunks that were found) of each answer, oldest first."""
+"""(item with the passages that the answer cites, ids of all chunks that were found) of each answer."""
 
 
 class LiveAnswers:
@@ -32,13 +33,13 @@ class LiveAnswers:
         """``root`` is the folder of the conversations."""
         self._root = root
         self._store = ConversationStore(root)
-        self._read: FileCache[tuple[str, _Answers]] = FileCache(_CACHE_BYTES)
+        self._read: FileCache[_Answers] = FileCache(_CACHE_BYTES)
 
     def items(self, kb_id: str, chunks: Sequence[Chunk], session: str | None = None) -> list[ReviewItem]:
         """Return the answers about a knowledge base, newest first. Equal questions are one item.
 
         An item shows the latest answer with a thumbs down, else the latest one. Answers without a passage, which a
-        model gave from its own knowledge, are left out. Reads the newest 2,000 conversations.
+        model gave from its own knowledge, are left out. Reads the newest 500 answers in the newest 2,000 conversations.
 
         Args:
             chunks: the chunks of the knowledge base.
@@ -61,19 +62,31 @@ class LiveAnswers:
         if session is not None and not is_session(session):
             return
         paths = self._root.glob(f"{session or '*'}/*.jsonl")
+        left = _MOST_ANSWERS
         for path in sorted(paths, key=lambda one: one.stem, reverse=True)[:_MOST_CONVERSATIONS]:
-            about, answers = self._read.get(path, lambda path=path: self._load(path))  # type: ignore[misc]
-            if about == kb_id:
-                yield from reversed(answers)
+            if left > 0 and _is_about(path, kb_id):
+                found = self._read.get(path, lambda path=path: self._load(path))[:left]  # type: ignore[misc]
+                left -= len(found)
+                yield from found
 
-    def _load(self, path: Path) -> tuple[str, _Answers]:
+    def _load(self, path: Path) -> _Answers:
+        """Return the answers of a conversation, newest first."""
         try:
             found = self._store.load(path.parent.name, path.stem)
         except (ConversationNotFound, FileOfLaterVersion) as error:
             _log.warning("%s", error)
-            return "", ()
-        items = ((_item(turn, turn.answer), _chunk_ids(turn.answer)) for turn in found.turns if turn.answer)
-        return found.kb_id, tuple((item, ids) for item, ids in items if item.passages or item.outcome != "answered")
+            return ()
+        items = ((_item(turn, turn.answer), _chunk_ids(turn.answer)) for turn in reversed(found.turns) if turn.answer)
+        return tuple((item, ids) for item, ids in items if item.passages or item.outcome != "answered")
+
+
+def _is_about(path: Path, kb_id: str) -> bool:
+    """Return whether the first line of a conversation names a knowledge base."""
+    try:
+        with path.open("rb") as file:
+            return kb_id.encode() in file.readline()
+    except OSError:
+        return False
 
 
 def _item(turn: Turn, answer: AnswerRecord) -> ReviewItem:
