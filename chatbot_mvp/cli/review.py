@@ -15,8 +15,8 @@ from chatbot_mvp.app import App
 from chatbot_mvp.chat.records import source_json
 from chatbot_mvp.cli.common import EnvOption, JsonOption, open_app, print_json
 from chatbot_mvp.errors import DatasetFileMissing, DatasetFileUnreadable, VerdictNotPossible
-from chatbot_mvp.evaluation.kb.review import VERDICTS, ReviewItem, Verdict
-from chatbot_mvp.evaluation.reviews import Order, ReviewSummary, verdict_of
+from chatbot_mvp.evaluation.kb.review import VERDICTS, ReviewItem, Verdict, verdict_of
+from chatbot_mvp.evaluation.reviews import Order, ReviewSummary
 from chatbot_mvp.storage.jsonl import parsed_lines
 
 review = typer.Typer()

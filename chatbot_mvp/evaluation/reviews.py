@@ -21,7 +21,6 @@ from chatbot_mvp.evaluation.kb.live_answers import LiveAnswers
 from chatbot_mvp.evaluation.kb.questions import KbQuestion
 from chatbot_mvp.evaluation.kb.review import (
     SKIP,
-    VERDICTS,
     GivenVerdict,
     ReviewItem,
     ReviewState,
@@ -296,8 +295,3 @@ def _named(reviewer: str) -> str:
     if not name:
         raise NoReviewer(name=reviewer)
     return name
-
-
-def verdict_of(text: str) -> Verdict | None:
-    """Return the verdict that a text names; None if it names none."""
-    return next((verdict for verdict in VERDICTS if verdict == text), None)

@@ -168,6 +168,11 @@ def reviewer_key(name: str) -> str:
     return " ".join(name.split()).casefold()
 
 
+def verdict_of(text: str) -> Verdict | None:
+    """Return the verdict that a text names; None if it names none."""
+    return next((verdict for verdict in VERDICTS if verdict == text), None)
+
+
 def kind_after(item: ReviewItem, verdict: Verdict) -> str:
     """Return the kind of an item's question after a verdict.
 
