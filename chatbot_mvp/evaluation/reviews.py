@@ -188,13 +188,20 @@ class Reviews:
         self._evaluation.question_set(kb_id, set_id)
         self._append(kb_id, {"type": "set", "set_id": set_id})
 
-    def summary(self, kb_id: str) -> ReviewSummary:
+    def summary(self, kb_id: str, session: str | None = None) -> ReviewSummary:
         """Return the state of the reviews.
+
+        Args:
+            session: the only session about whose answers disagreements are returned; None for all.
 
         Raises:
             FileOfLaterVersion
         """
         state = self._state(kb_id)
+        disputed = state.disputed()
+        if session is not None:
+            own = {item.item_id for item in self._answers.items(kb_id, (), session)}
+            disputed = [each for each in disputed if each[0].item_id in own]
         verdicts: dict[str, dict[str, str]] = {}
         for (item, reviewer), one in state.given.items():
             if one.verdict != SKIP:
@@ -204,7 +211,7 @@ class Reviews:
             sum(one.verdict == SKIP for one in state.given.values()),
             state.set_id,
             agreement_of(list(verdicts.values())),
-            tuple(tuple(each) for each in state.disputed()),
+            tuple(tuple(each) for each in disputed),
         )
 
     def _passage(self, kb_id: str, item: ReviewItem, verdict: Verdict, position: int | None) -> tuple[str, str]:

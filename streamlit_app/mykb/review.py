@@ -89,7 +89,7 @@ def _queue(kb: KbRecord, reviewer: str) -> None:
     session = None if is_protected(get_app().access) else session_name(begin=False)
     try:
         waiting = reviews.waiting(kb.kb_id, reviewer, order or "doubtful", session)
-        summary = reviews.summary(kb.kb_id)
+        summary = reviews.summary(kb.kb_id, session)
     except ChatbotError as error:
         show_error(error)
         return

@@ -99,6 +99,7 @@ def test_a_disagreement_is_listed_with_who_said_what_and_decided_with_a_click(kb
     told = texts(page)
     assert "Ana: Bien · Ben: No debía contestar" in told
     assert "50" in told and "κ de Cohen" in told
+    assert "Ben: No debía" not in texts(review("0" * 32, "Eva"))  # another session of a server without a password
     page = press(page, "review-decide-right-")
     assert "Ben: No debía" not in texts(page)
     assert get_app().reviews.summary(kb.kb_id).labelled == 2
