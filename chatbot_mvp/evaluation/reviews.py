@@ -18,7 +18,6 @@ from chatbot_mvp.errors import (
 )
 from chatbot_mvp.evaluation.kb.agreement import ReviewerAgreement, agreement_of
 from chatbot_mvp.evaluation.kb.live_answers import LiveAnswers
-from chatbot_mvp.evaluation.kb.questions import KbQuestion
 from chatbot_mvp.evaluation.kb.review import (
     SKIP,
     GivenVerdict,
@@ -27,11 +26,11 @@ from chatbot_mvp.evaluation.kb.review import (
     Verdict,
     for_two,
     kind_after,
-    question_id,
     reviewer_key,
     state_of,
+    with_labels,
 )
-from chatbot_mvp.evaluation.kb.sets import QuestionSet, SetQuestion
+from chatbot_mvp.evaluation.kb.sets import QuestionSet
 from chatbot_mvp.evaluation.kb_service import KbEvaluationService
 from chatbot_mvp.knowledge_base.service import KnowledgeBases
 from chatbot_mvp.metrics.decisions import ANSWERABLE
@@ -256,7 +255,7 @@ class Reviews:
                 questions = self._set(kb_id, state)
                 state.set_id = questions.set_id
                 pending = state.pending()
-                self._evaluation.save(_with_labels(questions, pending))
+                self._evaluation.save(with_labels(questions, pending))
                 break
             except QuestionSetChanged:  # by someone who edits the set on the page: read it again
                 if not left:
@@ -283,18 +282,6 @@ class Reviews:
 
     def _path(self, kb_id: str) -> Path:
         return self._live.current.kb_dir / kb_id / "evaluation" / "reviews.jsonl"
-
-
-def _with_labels(questions: QuestionSet, labels: Mapping[str, KbQuestion | None]) -> QuestionSet:
-    """Return the set with the labels added, replaced or, for None, removed. A question of another origin stays."""
-    ours = {question_id(item): label for item, label in labels.items()}
-    kept = []
-    for each in questions.questions:
-        label = ours.pop(each.question.question_id, each.question)
-        if label is not None:
-            kept.append(each if label is each.question else SetQuestion(label, each.keep, "review"))
-    added = [SetQuestion(label, origin="review") for label in ours.values() if label is not None]
-    return replace(questions, questions=tuple(kept)).with_added(added)
 
 
 def _named(reviewer: str) -> str:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args
 
 from chatbot_mvp.chat.citations import Source
 from chatbot_mvp.chat.relevance import Outcome
 from chatbot_mvp.errors import VerdictNotPossible
 from chatbot_mvp.evaluation.kb.questions import KbQuestion
+from chatbot_mvp.evaluation.kb.sets import QuestionSet, SetQuestion
 from chatbot_mvp.metrics.decisions import ANSWERABLE
 from chatbot_mvp.text import fold
 
@@ -184,6 +185,18 @@ def kind_after(item: ReviewItem, verdict: Verdict) -> str:
         raise VerdictNotPossible(verdict=verdict, item_id=item.item_id, outcome=item.outcome, legal=legal)
     answerable = verdict in ("wrong", "should_answer") or (verdict == "right" and item.outcome == "answered")
     return ANSWERABLE if answerable else "far" if item.far else "near"
+
+
+def with_labels(questions: QuestionSet, labels: Mapping[str, KbQuestion | None]) -> QuestionSet:
+    """Return the set with the labels added, replaced or, for None, removed. A question of another origin stays."""
+    ours = {question_id(item): label for item, label in labels.items()}
+    kept = []
+    for each in questions.questions:
+        label = ours.pop(each.question.question_id, each.question)
+        if label is not None:
+            kept.append(each if label is each.question else SetQuestion(label, each.keep, "review"))
+    added = [SetQuestion(label, origin="review") for label in ours.values() if label is not None]
+    return replace(questions, questions=tuple(kept)).with_added(added)
 
 
 def for_two(item_id: str, share: float) -> bool:
