@@ -19,16 +19,19 @@ from chatbot_mvp.documents.parsing import SUFFIXES
 from chatbot_mvp.evaluation.benchmark.estimate import Estimate
 from chatbot_mvp.evaluation.benchmark.plan import RunPlan
 from chatbot_mvp.evaluation.benchmark.presets import RUN_PARAMETERS, Preset
+from chatbot_mvp.evaluation.kb.calibration import Unit
 from chatbot_mvp.evaluation.kb.live_watch import LiveWatch
 from chatbot_mvp.evaluation.kb.promise import Promise
 from chatbot_mvp.evaluation.kb.questions import KbQuestion
 from chatbot_mvp.evaluation.kb.results import KbResult, ResultRow
+from chatbot_mvp.evaluation.kb.review import GivenVerdict, ReviewItem, Verdict
 from chatbot_mvp.evaluation.kb.sets import QuestionSet, SetCheck, SetQuestion
 from chatbot_mvp.evaluation.kb.thresholds import Share, ThresholdFigures, curve, few_of, figures_at, suggest
 from chatbot_mvp.evaluation.kb_service import EvaluationJob
 from chatbot_mvp.evaluation.promises import PromiseState
 from chatbot_mvp.evaluation.ragas.config import RagasConfig
 from chatbot_mvp.evaluation.ragas.rows import InputRow
+from chatbot_mvp.evaluation.reviews import Order, ReviewSummary
 from chatbot_mvp.evaluation.tune.confirming import Difference
 from chatbot_mvp.evaluation.tune.power import Power
 from chatbot_mvp.evaluation.tune.space import Configuration
@@ -117,6 +120,7 @@ __all__ = [
     "FileState",
     "Found",
     "Generated",
+    "GivenVerdict",
     "GoldPath",
     "Health",
     "History",
@@ -134,6 +138,7 @@ __all__ = [
     "MetricDelta",
     "Mode",
     "Nearest",
+    "Order",
     "OtherSearch",
     "Part",
     "PastTurn",
@@ -154,6 +159,8 @@ __all__ = [
     "RagasConfig",
     "ResultRow",
     "Retrieved",
+    "ReviewItem",
+    "ReviewSummary",
     "RunDelta",
     "RunFilter",
     "RunKind",
@@ -180,8 +187,10 @@ __all__ = [
     "Turn",
     "Undone",
     "UnfinishedRun",
+    "Unit",
     "Upload",
     "UserContext",
+    "Verdict",
     "curve",
     "few_of",
     "figures_at",

@@ -16,6 +16,7 @@ from chatbot_mvp.evaluation.gate.service import Gate
 from chatbot_mvp.evaluation.kb_service import KbEvaluationService
 from chatbot_mvp.evaluation.promises import Promises
 from chatbot_mvp.evaluation.ragas.service import RagasService
+from chatbot_mvp.evaluation.reviews import Reviews
 from chatbot_mvp.evaluation.service import RunService
 from chatbot_mvp.evaluation.sources import RunSources
 from chatbot_mvp.evaluation.tune.service import Tuner
@@ -85,6 +86,8 @@ class App:
         """Searches for the best configuration, and applying it."""
         self.promises = Promises(live, self.kbs, self.kb_evaluation)
         """Promises on wrong answers, and whether they still apply."""
+        self.reviews = Reviews(live, self.kbs, self.kb_evaluation)
+        """Reviews of the chat's answers, which become labelled questions."""
         self.sharing = Sharing(live)
         """Exchange of knowledge bases and finished runs with other servers."""
         self.parts = ConfiguredParts(live, providers, embedders, self.datasets, self.sharing)

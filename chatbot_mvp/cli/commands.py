@@ -103,6 +103,12 @@ cli = LazyGroup(
                 "questions": "Propose questions to evaluate a document. A person should review them before use.",
             },
         ),
+        *lazy(
+            "chatbot_mvp.cli.review:review",
+            {
+                "review": "Review the chat's answers: list what waits, or label with single keys or from a file.",
+            },
+        ),
     ),
     LazyGroup(
         "datasets",

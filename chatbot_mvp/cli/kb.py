@@ -15,6 +15,7 @@ from chatbot_mvp.chat.transcripts import answer_text
 from chatbot_mvp.cli.common import EnvOption, JsonOption, open_app, print_json
 from chatbot_mvp.cli.progress import ProgressLine
 from chatbot_mvp.errors import ExportNotWritten
+from chatbot_mvp.evaluation.kb.calibration import UNITS
 from chatbot_mvp.evaluation.kb.promise import promise_text
 from chatbot_mvp.evaluation.kb.sets import SET_ID
 
@@ -85,11 +86,21 @@ def kb_promise(
         str, typer.Argument(help="JSONL of questions that people labelled, or the id of a question set")
     ],
     at_most: Annotated[str, typer.Option(help="Share of wrong answers to promise, as 5% or 0.05")] = "5%",
+    by: Annotated[
+        str | None,
+        typer.Option(
+            help="Independent draws: document (a file, or a top section of a single file) or question; by default "
+            "document, if several questions are about one"
+        ),
+    ] = None,
     env: EnvOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Promise a share of wrong answers from labelled questions, or say how many are missing."""
     level = _share(at_most)
+    if by not in (None, *UNITS):
+        raise typer.BadParameter(f"{by!r} is not one of {', '.join(UNITS)}", param_hint="--by")
+    unit = next((name for name in UNITS if name == by), None)
     app = open_app(env)
     path, asked = Path(document), Path(questions)
     kb_id = app.kbs.add(path.name, path.read_bytes()).kb_id if path.is_file() else document
@@ -98,7 +109,7 @@ def kb_promise(
             run = app.kb_evaluation.evaluate_set(kb_id, questions, progress)
         else:
             run = app.kb_evaluation.evaluate_file(kb_id, asked, progress)
-        state = app.promises.make(kb_id, run["run_id"], level)
+        state = app.promises.make(kb_id, run["run_id"], level, unit)
     if as_json:
         values = {name: value for name, value in asdict(state.promise).items() if name != "scores"}
         print_json({"promised": state.promise.made, "in_chat": state.in_chat, **values})

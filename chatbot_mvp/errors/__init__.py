@@ -87,6 +87,9 @@
     │   ├── NoQuestionsKept
     │   ├── NoLabelledQuestions
     │   ├── ResultOfOtherText
+    │   ├── ReviewItemNotFound      an answer of the chat that waits for a verdict
+    │   ├── VerdictNotPossible      for an answer with this outcome
+    │   ├── NoReviewer              a verdict without a name
     │   ├── NothingProposed
     │   └── ProposalsUnusable       no question that a model wrote can be used
     ├── RunError                    a benchmark run                            (exit code 1)
@@ -247,6 +250,9 @@ from chatbot_mvp.errors.documents import (
     KbUnreadable as KbUnreadable,
     NoLabelledQuestions as NoLabelledQuestions,
     NoQuestionsKept as NoQuestionsKept,
+    NoReviewer as NoReviewer,
+    ReviewItemNotFound as ReviewItemNotFound,
+    VerdictNotPossible as VerdictNotPossible,
     ResultOfOtherText as ResultOfOtherText,
     NothingProposed as NothingProposed,
     ProposalsUnusable as ProposalsUnusable,

@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from chatbot_mvp.errors import FileOfLaterVersion, NoLabelledQuestions, QuestionSetNotFound, ResultOfOtherText
+from chatbot_mvp.evaluation.kb.calibration import LabelledQuestion, Unit
+from chatbot_mvp.evaluation.kb.groups import groups_of
 from chatbot_mvp.evaluation.kb.live_watch import LiveWatch, watch_live
 from chatbot_mvp.evaluation.kb.promise import (
     Basis,
-    LabelledQuestion,
     Promise,
     make_promise,
     promise_of,
     questions_sha256,
 )
-from chatbot_mvp.evaluation.kb.questions import KbQuestion
 from chatbot_mvp.evaluation.kb.results import KbResult, ResultRow
-from chatbot_mvp.evaluation.kb.sets import Origin
+from chatbot_mvp.evaluation.kb.sets import Origin, SetQuestion
 from chatbot_mvp.evaluation.kb_service import KbEvaluationService
 from chatbot_mvp.knowledge_base.service import KnowledgeBases
 from chatbot_mvp.metrics.decisions import ANSWERABLE, UNANSWERABLE
@@ -30,8 +30,8 @@ from chatbot_mvp.storage.clock import utc_now
 from chatbot_mvp.storage.files import naming, write_json
 from chatbot_mvp.storage.json_object import VERSION, InvalidJson, read_object
 
-_FORMAT = 1
-_PEOPLE: tuple[Origin, ...] = ("person", "file", "chat")
+_FORMAT = 2
+_PEOPLE: tuple[Origin, ...] = ("person", "file", "chat", "review")
 """Origins that count. A proposal that a person rewords has the origin "person"; a file does not say who wrote it."""
 
 _log = logging.getLogger(__name__)
@@ -62,7 +62,7 @@ class Promises:
         self._kbs = kbs
         self._evaluation = evaluation
 
-    def make(self, kb_id: str, result_id: str, level: float) -> PromiseState:
+    def make(self, kb_id: str, result_id: str, level: float, unit: Unit | None = None) -> PromiseState:
         """Make a promise from a result and save it in place of the earlier one, also if nothing can be promised.
 
         An answer is wrong if none of its quotes stands in the labelled paragraph, or if the knowledge base does not
@@ -70,6 +70,7 @@ class Promises:
 
         Args:
             level: share of wrong answers, between 0 and 1 exclusive.
+            unit: what counts as an independent draw; None for ``usual_unit``.
 
         Raises:
             KbNotFound, KbUnreadable, KbResultNotFound, QuestionSetNotFound
@@ -80,8 +81,9 @@ class Promises:
         result = self._evaluation.result(kb_id, result_id)
         if self._kbs.store.record(kb_id).sha256 != result.kb_sha256:
             raise ResultOfOtherText(kb_id=kb_id, result_id=result_id)
-        people = None if not result.set_id else {one.question for one in self._by_people(kb_id, result.set_id)}
-        rows = [row for row in result.rows if is_labelled(row) and (people is None or row.question.question in people)]
+        people = self._by_people(kb_id, result.set_id) if result.set_id else None
+        by_text = {one.question.question: one for one in people or ()}
+        rows = [row for row in result.rows if (is_labelled(row) if people is None else _counts(row, by_text))]
         if not rows:
             raise NoLabelledQuestions(name=result.set_name, count=len(result.rows))
         asked = [row.question for row in rows]
@@ -89,13 +91,13 @@ class Promises:
             result_id,
             result.set_id,
             result.set_name,
-            questions_sha256(self._by_people(kb_id, result.set_id) if result.set_id else asked),
+            questions_sha256([one.question for one in people] if people is not None else asked),
             result.kb_sha256,
             result.fingerprint,
             {},
         )
         labelled = self.judged(result, rows)
-        made = make_promise(labelled, len(result.rows) - len(rows), level, basis)
+        made = make_promise(labelled, len(result.rows) - len(rows), level, basis, unit)
         made = replace(made, made_at=utc_now())
         path = self._path(kb_id)
         with naming(path):
@@ -111,7 +113,12 @@ class Promises:
         Raises:
             KbNotFound, KbUnreadable
         """
-        return [LabelledQuestion(row.question, row.evidence, self._is_wrong(result, row)) for row in rows]
+        store, kb_id = self._kbs.store, result.kb_id
+        groups = groups_of(rows, store.files(kb_id), self._kbs.contents(kb_id).chunks)
+        return [
+            LabelledQuestion(row.question, row.evidence, self._is_wrong(result, row), group)
+            for row, group in zip(rows, groups, strict=True)
+        ]
 
     def state(self, kb_id: str) -> PromiseState | None:
         """Return the latest promise of a knowledge base, checked; None if there is none or its file is damaged.
@@ -140,7 +147,8 @@ class Promises:
             changed.append("configuration")
         if basis.set_id:
             try:
-                same = questions_sha256(self._by_people(kb_id, basis.set_id)) == basis.questions_sha256
+                found = [one.question for one in self._by_people(kb_id, basis.set_id)]
+                same = questions_sha256(found) == basis.questions_sha256
             except QuestionSetNotFound:
                 same = False
             if not same:
@@ -149,10 +157,10 @@ class Promises:
             changed.append("live")
         return PromiseState(promise, tuple(changed), promise.covers(settings.kb_min_evidence))
 
-    def _by_people(self, kb_id: str, set_id: str) -> Sequence[KbQuestion]:
+    def _by_people(self, kb_id: str, set_id: str) -> Sequence[SetQuestion]:
         """Return the kept questions of a set that neither rules nor a model made."""
         found = self._evaluation.question_set(kb_id, set_id)
-        return [one.question for one in found.questions if one.keep and one.origin in _PEOPLE]
+        return [one for one in found.questions if one.keep and one.origin in _PEOPLE]
 
     def _is_wrong(self, result: KbResult, row: ResultRow) -> bool:
         if row.question.kind in UNANSWERABLE:
@@ -162,6 +170,20 @@ class Promises:
 
     def _path(self, kb_id: str) -> Path:
         return self._live.current.kb_dir / kb_id / "evaluation" / "promise.json"
+
+
+def _counts(row: ResultRow, people: Mapping[str, SetQuestion]) -> bool:
+    """Return whether a row of a set counts: a person labelled it, and the label says what a right answer is.
+
+    A reviewer who calls an answer wrong need not know the right passage. Without one, every answer to the question
+    counts as wrong: leaving these questions out would hide wrong answers.
+    """
+    labelled = people.get(row.question.question)
+    if labelled is None:
+        return False
+    return is_labelled(row) or (
+        labelled.origin == "review" and row.question.kind == ANSWERABLE and not row.question.paragraph
+    )
 
 
 def is_labelled(row: ResultRow) -> bool:

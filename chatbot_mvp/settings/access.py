@@ -31,6 +31,7 @@ class Action(Enum):
     DELETE_CONVERSATION = "Delete a conversation"
     CHANGE_KB = "Rename, index again or delete a knowledge base"
     CHANGE_QUESTIONS = "Create, import, copy, change, rename or delete a question set; delete its results"
+    REVIEW = "Read and judge the answers that the chat gave to everyone"
     PROPOSE = "Propose questions with a model"
     MEASURE = "Estimate, start, resume, repeat or stop a run, an evaluation or a tune; make and watch a promise"
     NOTE = "Change the tags and the note of a run"
@@ -84,6 +85,7 @@ ACTIONS: Mapping[Action, Rule] = {
     Action.CHANGE_QUESTIONS: _rule(
         Who.ADMIN, kb_evaluation="copy_set delete_result delete_set empty_set import_set save_joined"
     ),
+    Action.REVIEW: _rule(Who.ADMIN, reviews="choose_set decide judge summary undo waiting"),
     Action.PROPOSE: _rule(Who.ADMIN, kb_evaluation="propose"),
     Action.MEASURE: _rule(
         Who.ADMIN,

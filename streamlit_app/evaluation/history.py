@@ -87,28 +87,44 @@ def _changes(configuration: bool, data: bool) -> str:
 
 
 def _chart(history: History) -> alt.LayerChart | alt.FacetChart:
-    """Return the chart: a point and an interval per run, oldest on the left; dashed lines mark changes."""
+    """Return the chart: a point and an interval per run over the band of the runs before it, oldest on the left.
+
+    Dashed lines mark changes. The first run that fell out of the band has a text beside it.
+    """
     rows = _rows(history)
     base = alt.Chart(pd.DataFrame(rows)).encode(
-        x=alt.X("run:N", sort=[str(row["run"]) for row in rows], title=None, axis=alt.Axis(labelAngle=-40)),
+        x=alt.X(
+            "run:N",
+            sort=[str(row["run"]) for row in rows],
+            title=None,
+            axis=alt.Axis(labelAngle=-40),
+            scale=alt.Scale(type="band", paddingInner=0, paddingOuter=0.3),
+        ),
         tooltip=[
             alt.Tooltip("run_id:N", title=bare("runs.history.run")),
             alt.Tooltip("when:N", title=bare("eval.col.when")),
             alt.Tooltip("strategy:N", title=bare("eval.col.strategy")),
             alt.Tooltip("said:N", title=metric_label(history.metric)),
+            alt.Tooltip("band:N", title=bare("runs.history.band")),
             alt.Tooltip("change:N", title=bare("runs.history.change")),
         ],
     )
     scale = alt.Scale(zero=False)
+    band = base.transform_filter("datum.band_low != null").mark_bar(
+        color=ink(), opacity=0.13, width=alt.RelativeBandSize(1)
+    )
+    first = base.transform_filter("datum.first").mark_text(dy=-14, color=ink(), fontWeight="bold")
     changes = base.transform_filter("datum.change != '–'").mark_rule(strokeDash=[4, 4], color=ink(), opacity=0.5)
     spans = base.transform_filter("datum.low != null").mark_rule(strokeWidth=2)
     points = base.mark_point(filled=True, size=70, opacity=1)
     colour = alt.Color("state:N", legend=None, sort=[bare("runs.history.in"), bare("runs.history.out")])
     shape = alt.Shape("state:N", legend=None, sort=[bare("runs.history.in"), bare("runs.history.out")])
     return alt.layer(
+        band.encode(y=alt.Y("band_low:Q", title=None, scale=scale), y2=alt.Y2("band_high:Q")),
         changes,
         spans.encode(y=alt.Y("low:Q", title=None, scale=scale), y2=alt.Y2("high:Q"), color=colour),
         points.encode(y=alt.Y("value:Q", title=None, scale=scale), color=colour, shape=shape),
+        first.encode(y=alt.Y("top:Q", title=None, scale=scale), text=alt.value(bare("runs.history.first"))),
     ).properties(height=320)
 
 
@@ -116,6 +132,7 @@ def _rows(history: History) -> Sequence[dict[str, Any]]:
     rows = []
     for place, point in enumerate(history.points, 1):
         low, high = point.interval or (None, None)
+        band_low, band_high = point.band or (None, None)
         changed = [
             *([bare("runs.history.configuration")] if point.configuration_changed else []),
             *([bare("runs.history.data")] if point.data_changed else []),
@@ -131,6 +148,11 @@ def _rows(history: History) -> Sequence[dict[str, Any]]:
                 "low": low,
                 "high": high,
                 "said": f"{score(point.value)} ({interval_text(point.interval)})",
+                "band_low": band_low,
+                "band_high": band_high,
+                "band": interval_text(point.band) if point.band else "–",
+                "top": point.value if high is None else high,
+                "first": point is history.first_outside,
                 "change": ", ".join(changed) or "–",
                 "state": bare("runs.history.out" if point.outside else "runs.history.in"),
             }

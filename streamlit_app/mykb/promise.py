@@ -39,6 +39,7 @@ def _make(kb: KbRecord, result: KbResult) -> None:
     level = which.select_slider(
         t("mykb.promise_level"), _LEVELS, _USUAL, format_func=names.__getitem__, key="mykb_promise_level"
     )
+    singly = st.toggle(t("mykb.promise_singly"), key="mykb_promise_singly", help=t("mykb.promise_singly_help"))
     if button.button(
         t("mykb.promise_make"),
         icon=":material/verified:",
@@ -47,7 +48,7 @@ def _make(kb: KbRecord, result: KbResult) -> None:
         **guarded(Action.MEASURE, t("mykb.promise_make_help")),
     ):
         try:
-            get_app().promises.make(kb.kb_id, result.result_id, float(level))
+            get_app().promises.make(kb.kb_id, result.result_id, float(level), "question" if singly else None)
         except ChatbotError as error:
             show_error(error)
 
@@ -60,15 +61,27 @@ def _show(state: PromiseState) -> None:
         st.warning(t("mykb.promise_back", reasons=reasons, when=moment(promise.made_at)), icon=":material/undo:")
         return
     counted = {"wrong": number(promise.wrong), "answered": number(promise.answered)}
+    by_document = promise.unit == "document"
     if promise.threshold is not None:
-        st.success(t("mykb.promise_made", level=level, confidence=confidence), icon=":material/verified:")
+        made = t(
+            "mykb.promise_made_documents" if by_document else "mykb.promise_made", level=level, confidence=confidence
+        )
+        st.success(made, icon=":material/verified:")
         low, high = number(promise.threshold, 2), number(promise.strictest, 2)
         st.markdown(t("mykb.promise_seen", low=low, high=high, **counted))
     elif promise.missing is None:
         st.info(t("mykb.promise_never", level=level, **counted), icon=":material/block:")
     else:
-        missing = number(promise.missing)
-        st.info(t("mykb.promise_missing", level=level, missing=missing, **counted), icon=":material/edit_note:")
+        missing = t(
+            "mykb.promise_missing_documents" if by_document else "mykb.promise_missing",
+            level=level,
+            missing=number(promise.missing),
+            **counted,
+        )
+        st.info(missing, icon=":material/edit_note:")
+    if by_document:
+        documents, least = number(promise.documents), percent(promise.least)
+        st.caption(t("mykb.promise_documents", documents=documents, least=least))
     st.markdown(
         t("mykb.promise_price", refused=number(promise.refused), answerable=number(promise.answerable))
         if promise.answerable

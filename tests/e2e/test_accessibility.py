@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+from chatbot_mvp.api import UserContext
 from chatbot_mvp.app import build_app
 from chatbot_mvp.settings.model import load_settings
 from tests.e2e.conftest import Server
@@ -15,6 +16,7 @@ from tests.e2e.test_tour import ask, settle, visit
 pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("e2e")]
 
 SERIOUS = ("serious", "critical")
+SESSION = "0" * 31 + "e"
 PAGES = ("", "Chat", "Evaluacion", "Admin", "Evaluar_mi_KB")
 
 
@@ -22,10 +24,13 @@ PAGES = ("", "Chat", "Evaluacion", "Admin", "Evaluar_mi_KB")
 def worked_in(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """A server whose folder holds a knowledge base with a set of questions, and two runs with answers."""
     data_dir = tmp_path_factory.mktemp("worked_in")
-    settings = load_settings(data_dir=data_dir, eval_max_queries=10, provider="demo")
+    settings = load_settings(data_dir=data_dir, eval_max_queries=10, provider="demo", retrieval_strategy="LEXICAL")
     app = build_app(settings)
     kb_id = app.kbs.add_sample().kb_id
     app.kb_evaluation.save(replace(app.kb_evaluation.propose_now(kb_id, count=8), name="propuestas"))
+    conversation = app.chat.start(SESSION, kb_id, "kb")
+    asked = app.chat.begin(SESSION, conversation, "¿Cuántos días de vacaciones tengo al año?", UserContext())
+    assert asked.join(60)
     for strategy in ("LEXICAL", "BRIDGE"):
         app.runs.run_now(retrieval_strategy=strategy)
     running = Server(data_dir, RETRIEVAL_STRATEGY="LEXICAL", PROVIDER="demo")
@@ -44,7 +49,12 @@ def test_no_page_has_a_serious_finding(browser, worked_in, scheme, whole) -> Non
     page = context.new_page()
     found: list[str] = []
     runs = sorted(path.name for path in (worked_in.data_dir / "results").iterdir())
-    views = ("Evaluacion?view=leaderboard", f"Evaluacion?run={runs[0]}", f"Evaluacion?compare={','.join(runs)}")
+    views = (
+        "Evaluacion?view=leaderboard",
+        "Evaluacion?view=history",
+        f"Evaluacion?run={runs[0]}",
+        f"Evaluacion?compare={','.join(runs)}",
+    )
     for path in (*PAGES, *(views if whole else ())):
         visit(page, worked_in, path)
         found += serious(page, path)
@@ -52,6 +62,14 @@ def test_no_page_has_a_serious_finding(browser, worked_in, scheme, whole) -> Non
             tab.click()
             settle(page)
             found += serious(page, f"{path} {tab.inner_text()}")
+        if whole and path == "Evaluar_mi_KB":
+            visit(page, worked_in, f"{path}?s={SESSION}")
+            page.get_by_text("3. Revisar el chat").click()
+            page.get_by_role("textbox", name="Su nombre").fill("Ana")
+            page.get_by_role("button", name="Empezar a revisar").click()
+            page.locator(".st-key-review-item").wait_for()
+            settle(page)
+            found += serious(page, "the review")
         if whole and path == "Chat":
             ask(page, "¿Cuántos días de vacaciones tengo al año?")
             page.get_by_text("Fuentes", exact=True).wait_for()

@@ -9,13 +9,18 @@ from pathlib import Path
 import pytest
 
 from chatbot_mvp.app import App, build_app
+from chatbot_mvp.documents.sources import KbFile
 from chatbot_mvp.errors import FileOfLaterVersion, NoLabelledQuestions, ResultOfOtherText
-from chatbot_mvp.evaluation.kb.promise import Basis, LabelledQuestion, Promise, make_promise, promise_text
+from chatbot_mvp.evaluation.kb.calibration import LabelledQuestion
+from chatbot_mvp.evaluation.kb.groups import groups_of
+from chatbot_mvp.evaluation.kb.promise import Basis, Promise, make_promise, promise_text
 from chatbot_mvp.evaluation.kb.questions import KbQuestion
+from chatbot_mvp.evaluation.kb.results import ResultRow
 from chatbot_mvp.evaluation.kb.sets import Origin, QuestionSet, SetQuestion
 from chatbot_mvp.retrieval.pipeline import fingerprint, retrieval_config
 from chatbot_mvp.settings.model import Settings, load_settings
 from chatbot_mvp.storage.jsonl import append_lines
+from chatbot_mvp.types import Chunk
 from tests.conftest import Command
 
 TEXT = "# Vacaciones\n\nCada persona dispone de 23 días.\n\n# Dietas\n\nLa dieta completa es de 48 euros.\n"
@@ -205,3 +210,69 @@ def test_the_command_prints_one_object_and_refuses_an_impossible_share(command: 
     for wrong in ("0", "5", "x%", "nan", "100%"):
         status, _, err = command("kb", "promise", str(kb), str(asked), "--at-most", wrong)
         assert status == 2 and "is not a share" in err
+
+
+def about(documents: int, each: int, wrong: int = 0) -> list[LabelledQuestion]:
+    """Questions about documents; the first ``wrong`` documents have one wrong answer."""
+    return [
+        replace(one, group=f"doc {d}", wrong=d < wrong and n == 0, question=replace(one.question, question=f"{d} {n}"))
+        for d in range(documents)
+        for n, one in enumerate(labelled(each, 0.9))
+    ]
+
+
+def test_several_questions_about_a_document_are_one_draw_unless_every_question_is_meant_to_be_one() -> None:
+    few = promised(about(20, 10))
+    assert (few.unit, few.made, few.documents) == ("document", False, 16)
+    assert few.missing is not None and 40 < few.missing < 60 and 0.16 < few.least < 0.18
+    assert "about 54 documents with labelled questions" in promise_text(few)
+    singly = make_promise(about(20, 10), 0, 0.05, BASIS, "question")
+    assert (singly.unit, singly.made, singly.documents) == ("question", True, 0)
+    assert promised(about(20, 10), level=0.2).made
+    assert promised(about(100, 1)).unit == promised(labelled(100, 0.9)).unit == "question"
+
+
+def test_enough_documents_make_the_promise_that_the_missing_ones_were_missing_for() -> None:
+    few = promised(about(20, 3))
+    assert few.missing is not None
+    made = promised(about(20 + few.missing + 3, 3))
+    assert made.made and made.bound <= 0.05
+    assert "on average over documents" in promise_text(made)
+    assert promised(about(30, 2, wrong=30)).missing is None
+
+
+def test_questions_belong_to_the_file_or_the_top_section_of_their_passage(app: App) -> None:
+    kb_id = app.kbs.add("normas.md", TEXT.encode()).kb_id
+    asked = [
+        KbQuestion("a", "¿De cuánto es la dieta completa?", "answerable", "La dieta completa es de 48 euros."),
+        KbQuestion("b", "¿Cuántos días de vacaciones hay?", "answerable", "Cada persona dispone de 23 días."),
+        KbQuestion("c", "¿Quién paga la dieta completa?", "near"),
+    ]
+    empty = app.kb_evaluation.empty_set(kb_id, "mías")
+    questions = app.kb_evaluation.save(replace(empty, questions=tuple(SetQuestion(one) for one in asked)))
+    run = app.kb_evaluation.evaluate_set(kb_id, questions.set_id)
+    result = app.kb_evaluation.result(kb_id, run["run_id"])
+    groups = {one.question.question_id: one.group for one in app.promises.judged(result, result.rows)}
+    assert groups == {"a": "Dietas", "b": "Vacaciones", "c": "Dietas"}
+    assert app.promises.make(kb_id, result.result_id, 0.05).promise.unit == "document"
+
+
+def test_with_several_files_the_file_is_the_unit() -> None:
+    files = [KbFile(name, start, start + 90, 90, False, "utf-8", "", (), ()) for name, start in (("a", 10), ("b", 110))]
+    chunks = [Chunk("c", "d", "Una > Otra", "x", 0, 200)]
+    at = [ResultRow(KbQuestion(str(n), "¿?"), 0.5, (), ((n, n + 1),), None, 0.0) for n in (12, 99, 115)]
+    lost = ResultRow(KbQuestion("z", "¿?"), 0.5, (), (), None, 0.0)
+    assert groups_of([*at, lost], files, chunks) == ["0", "0", "1", "alone z"]
+    assert groups_of([*at, lost], files[:1], chunks) == ["Una", "Una", "Una", "alone z"]
+
+
+def test_a_promise_of_an_earlier_version_is_read_as_one_by_question(app: App) -> None:
+    kb_id = app.kbs.add("normas.md", TEXT.encode()).kb_id
+    made(app, kb_id)
+    path = app.settings.kb_dir / kb_id / "evaluation" / "promise.json"
+    written = json.loads(path.read_text("utf-8"))
+    for name in ("unit", "documents", "least"):
+        del written[name]
+    path.write_text(json.dumps({**written, "format_version": 1}), "utf-8")
+    state = app.promises.state(kb_id)
+    assert state is not None and state.promise.unit == "question"

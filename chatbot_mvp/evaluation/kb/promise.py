@@ -3,42 +3,24 @@
 from __future__ import annotations
 
 import hashlib
-import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from chatbot_mvp.evaluation.kb.calibration import (
+    ALPHA,
+    LabelledQuestion,
+    Unit,
+    by_document,
+    by_question,
+    usual_unit,
+)
 from chatbot_mvp.evaluation.kb.questions import KbQuestion
 from chatbot_mvp.metrics.decisions import ANSWERABLE
-from chatbot_mvp.metrics.statistics.risk import (
-    GRID,
-    Controlled,
-    Judged,
-    answers_needed,
-    fixed_sequence,
-    start_of,
-    upper_bound,
-)
-from chatbot_mvp.text import fold
+from chatbot_mvp.metrics.statistics.risk import answers_needed, upper_bound
 
-ALPHA = 0.05
-"""Probability, at most, that a promise is broken: 1 minus its confidence."""
-FIT_SHARE = 0.2
-"""Share of the labelled questions that choose where the sequence of thresholds starts. The others calibrate."""
 FAR = "far"
-
-
-@dataclass(frozen=True, slots=True)
-class LabelledQuestion:
-    """A question labelled by a person, and what the retrieval found for it."""
-
-    question: KbQuestion
-    evidence: float
-    """Evidence score, 0-1."""
-    wrong: bool
-    """Whether an answer would be wrong: no quote of the answer stands in the labelled paragraph, or the knowledge base
-    does not answer the question."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,14 +71,15 @@ class Promise:
     answered: int
     wrong: int
     bound: float
-    """One-sided upper bound of the share of wrong answers at this threshold alone (Clopper-Pearson)."""
+    """One-sided upper bound of the share of wrong answers at this threshold alone: Clopper-Pearson, or by documents."""
     refused: int
     """Number of answerable calibration questions that are refused."""
     answerable: int
     """Number of answerable calibration questions."""
     missing: int | None
-    """Estimated number of labelled questions to add if all further answers are right; 0 with a promise; None if the
-    share of wrong answers is above ``level``, so that more labels alone do not help."""
+    """Estimated number of labelled questions, or of documents with labelled questions, to add if all further answers
+    are right; 0 with a promise; None if the share of wrong answers is above ``level``, so that more labels alone do not
+    help."""
     far: FarPromise
     left_out: int
     """Number of questions left out: made by rules or a model, without a kind, or without a paragraph in the text."""
@@ -105,6 +88,12 @@ class Promise:
     """Evidence scores of all labelled questions, with which live questions are compared."""
     made_at: str = ""
     """ISO 8601, UTC."""
+    unit: Unit = "question"
+    """With "document", ``level`` is the mean over documents of the share of wrong answers about each."""
+    documents: int = 0
+    """Number of documents that calibrate; 0 if questions are the unit."""
+    least: float = 0.0
+    """Lowest level that so many documents can show, if every answer is right; 0.0 if questions are the unit."""
 
     @property
     def made(self) -> bool:
@@ -116,34 +105,37 @@ class Promise:
         return self.threshold is not None and self.threshold - 1e-9 <= threshold <= self.strictest + 1e-9
 
 
-def make_promise(labelled: Sequence[LabelledQuestion], left_out: int, level: float, basis: Basis) -> Promise:
+def make_promise(
+    labelled: Sequence[LabelledQuestion], left_out: int, level: float, basis: Basis, unit: Unit | None = None
+) -> Promise:
     """Calibrate a promise. The same questions always fit and the same always calibrate, whatever their scores.
 
     Args:
         level: promised share of wrong answers, between 0 and 1 exclusive.
+        unit: the independent draw; None for ``usual_unit``.
     """
-    fit = [_judged(one) for one in labelled if _fits(one.question)]
-    rest = [one for one in labelled if not _fits(one.question)]
-    judged = [_judged(one) for one in rest]
-    start = start_of(fit, level, len(judged))
-    found = fixed_sequence(judged, level, start, ALPHA)
-    at = found or _at(judged, start)
+    unit = unit or usual_unit(labelled)
+    calibrated = by_document(labelled, level) if unit == "document" else by_question(labelled, level)
+    at, rest = calibrated.at, calibrated.rest
     answerable = [one for one in rest if one.question.kind == ANSWERABLE]
     return Promise(
         level,
         1 - ALPHA,
-        found.threshold if found else None,
-        start / GRID,
+        at.threshold if calibrated.passed else None,
+        at.strictest,
         at.answered,
         at.wrong,
-        upper_bound(at.wrong, at.answered, ALPHA),
+        calibrated.bound,
         sum(one.evidence < at.threshold for one in answerable),
         len(answerable),
-        0 if found else _missing(at, len(judged), level),
+        0 if calibrated.passed else calibrated.missing,
         _far([one.evidence for one in labelled if one.question.kind == FAR], at.threshold, level),
         left_out,
         replace(basis, mix=dict(Counter(one.question.kind or "" for one in labelled))),
         tuple(one.evidence for one in labelled),
+        unit=unit,
+        documents=calibrated.documents,
+        least=calibrated.least,
     )
 
 
@@ -151,15 +143,21 @@ def promise_text(promise: Promise) -> str:
     """Return the promise, its price and what is missing as lines in English, for the command line."""
     level, confidence = f"{promise.level:.3g}", f"{promise.confidence:.0%}"
     counted = f"{promise.wrong} of {promise.answered} answers wrong"
+    what = "labelled questions"
+    if promise.unit == "document":
+        counted += f", {promise.documents} documents"
+        what = f"documents with labelled questions (those labelled can show {promise.least:.3g} at best)"
     if promise.made:
+        share = "at most {} of the answers about a document are wrong, on average over documents"
+        share = share if promise.unit == "document" else "at most {} of the answers given are wrong"
         first = (
-            f"promise: at most {level} of the answers given are wrong, with {confidence} confidence, on questions like "
+            f"promise: {share.format(level)}, with {confidence} confidence, on questions like "
             f"those labelled, at KB_MIN_EVIDENCE from {promise.threshold} to {promise.strictest} ({counted})"
         )
     elif promise.missing is None:
         first = f"no promise of {level}: too many answers are wrong ({counted}); more labels alone do not help"
     else:
-        first = f"no promise of {level} yet: about {promise.missing} labelled questions are missing ({counted})"
+        first = f"no promise of {level} yet: about {promise.missing} {what} are missing ({counted})"
     far = promise.far
     answered = f"{far.answered} of {far.total} far questions answered"
     if far.held:
@@ -182,29 +180,6 @@ def questions_sha256(questions: Sequence[KbQuestion]) -> str:
     """Return the SHA-256 of questions and their labels, whatever their order, ids and headings."""
     lines = sorted(replace(one, question_id="", heading=None).as_line() for one in questions)
     return hashlib.sha256("\n".join(lines).encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def _fits(question: KbQuestion) -> bool:
-    """Return whether a question belongs to those that choose the start. Only its wording decides."""
-    digest = hashlib.sha256(fold(question.question).encode("utf-8", "replace")).digest()
-    return int.from_bytes(digest[:8], "big") < FIT_SHARE * 2**64
-
-
-def _judged(one: LabelledQuestion) -> Judged:
-    return Judged(one.evidence, one.wrong)
-
-
-def _at(judged: Sequence[Judged], step: int) -> Controlled:
-    above = [one for one in judged if one.score >= step / GRID]
-    return Controlled(step / GRID, step / GRID, len(above), sum(one.wrong for one in above))
-
-
-def _missing(at: Controlled, calibration: int, level: float) -> int | None:
-    if at.answered and at.wrong / at.answered > level:
-        return None
-    answers = answers_needed(level, ALPHA, at.wrong) - at.answered
-    share = at.answered / calibration if at.answered else 1.0
-    return max(1, math.ceil(answers / share / (1 - FIT_SHARE)))
 
 
 def _far(scores: Sequence[float], threshold: float, level: float) -> FarPromise:

@@ -16,8 +16,9 @@ from chatbot_mvp.storage.clock import sortable_stamp, utc_after
 from chatbot_mvp.storage.files import lock_beside, naming, write_json
 from chatbot_mvp.storage.json_object import VERSION, known_version, parse_json
 
-Origin = Literal["model", "rules", "person", "file", "chat"]
-"""Source of a question: proposed by a model or by rules, written by a person, imported, or marked in the chat."""
+Origin = Literal["model", "rules", "person", "file", "chat", "review"]
+"""Source of a question: proposed by a model or by rules, written by a person, imported, marked in the chat, or labelled
+in the review of the chat's answers."""
 
 _log = logging.getLogger(__name__)
 _FORMAT = 1

@@ -66,6 +66,12 @@ class ApplicationFields(BaseSettings):
     kb_min_evidence: float = Field(
         0.5, ge=0.0, le=1.0, description="Minimum evidence score for strict mode to answer (0-1)."
     )
+    kb_review_twice_share: float = Field(
+        0.2,
+        ge=0.0,
+        le=1.0,
+        description="Share of the chat's answers that a second reviewer is shown, to measure agreement (0-1).",
+    )
     kb_doubt_evidence: float = Field(
         0.05,
         ge=0.0,

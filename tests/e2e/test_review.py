@@ -1,0 +1,86 @@
+"""Twenty answers are labelled with the keyboard; the promise appears, and goes when a document changes."""
+
+from __future__ import annotations
+
+import json
+import time
+
+import pytest
+
+from chatbot_mvp.api import UserContext
+from chatbot_mvp.app import build_app
+from chatbot_mvp.settings.model import load_settings
+from tests.e2e.test_tour import settle, visit
+
+pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.xdist_group("e2e")]
+
+SETTINGS = {"RETRIEVAL_STRATEGY": "LEXICAL", "PROVIDER": "demo"}
+SESSION = "0" * 31 + "e"
+TOOLS = (
+    "azada rastrillo carretilla manguera tijera podadora desbrozadora motosierra escalera guante "
+    "regadera pala horca sierra hacha cubo cepillo aspersor bomba tractor"
+).split()
+
+
+def test_twenty_answers_are_labelled_by_keyboard_and_the_promise_comes_and_goes(page, server) -> None:  # type: ignore[no-untyped-def]
+    app = build_app(load_settings(data_dir=server.data_dir, retrieval_strategy="LEXICAL", provider="demo"))
+    text = "\n\n".join(
+        f"# Uso de {tool}\n\nLa revisión de la {tool} cuesta {n + 20} euros." for n, tool in enumerate(TOOLS)
+    )
+    kb = app.kbs.add("taller.md", text.encode())
+    conversation = app.chat.start(SESSION, kb.kb_id, kb.kb_name)
+    for tool in TOOLS:
+        question = f"¿Cuánto cuesta la revisión de la {tool}?"
+        assert app.chat.begin(SESSION, conversation, question, UserContext()).join(20)
+
+    visit(page, server, f"Evaluar_mi_KB?s={SESSION}")
+    page.get_by_text("3. Revisar el chat").click()
+    name = page.get_by_role("textbox", name="Su nombre")
+    name.fill("Ana")  # its first letter is a shortcut, which must not act while somebody types
+    name.press("Enter")
+    page.get_by_text("Por revisar: 20 · Etiquetadas: 0").wait_for()
+    settle(page)
+    begun = time.monotonic()
+    for done in range(1, 21):
+        page.keyboard.press("a")
+        page.get_by_text(f"Por revisar: {20 - done} · Etiquetadas: {done}").wait_for()
+        settle(page)
+        if done == 3:  # a mistake, taken back
+            page.keyboard.press("z")
+            page.get_by_text("Por revisar: 18 · Etiquetadas: 2").wait_for()
+            settle(page)
+            page.keyboard.press("1")
+            page.locator(".st-key-review-passages").get_by_text("radio_button_checked").wait_for()
+            settle(page)
+            page.keyboard.press("a")
+            page.get_by_text("Por revisar: 17 · Etiquetadas: 3").wait_for()
+            settle(page)
+    assert time.monotonic() - begun < 120
+    page.get_by_text("No queda ninguna respuesta por revisar").wait_for()
+
+    settle(page)
+    page.get_by_role("button", name="Evaluar (20)").click()
+    page.get_by_text("Una promesa sobre las respuestas equivocadas").wait_for()
+    settle(page)
+    level = page.locator(".st-key-mykb_promise_level").get_by_role("slider")
+    level.focus()
+    for _ in range(2):
+        level.press("ArrowRight")
+    page.locator(".st-key-mykb_promise_level").get_by_text("20 %").first.wait_for()
+    settle(page)
+    page.get_by_role("button", name="Calcular la promesa").click()
+    page.get_by_text("como máximo 20 % serán equivocadas").wait_for()
+
+    folder = server.data_dir / "kb" / kb.kb_id
+    changed = json.loads((folder / "kb.json").read_text("utf-8"))
+    later = app.kbs.add("taller.md", text.replace("20 euros", "21 euros").encode())
+    new = server.data_dir / "kb" / later.kb_id
+    changed["sha256"] = json.loads((new / "kb.json").read_text("utf-8"))["sha256"]
+    (folder / "source.txt").write_bytes((new / "source.txt").read_bytes())
+    (folder / "kb.json").write_text(json.dumps(changed), "utf-8")
+    app.kbs.delete(later.kb_id)
+    page.reload()
+    page.get_by_text("2. Resultados").click()
+    page.get_by_text("queda retirada").wait_for()
+    assert page.get_by_text("El documento ha cambiado.").is_visible()
+    assert not page.get_by_text("como máximo 20 % serán equivocadas").is_visible()
