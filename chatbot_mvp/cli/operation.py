@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import socket
 import sys
@@ -10,11 +11,12 @@ from typing import Annotated, Any
 
 import typer
 
+from chatbot_mvp import logs
 from chatbot_mvp.api import ProviderStatus
 from chatbot_mvp.cli.common import EnvOption, JsonOption, open_app, print_json
-from chatbot_mvp.errors import AddressUnavailable, MissingPackage
+from chatbot_mvp.errors import AddressUnavailable, DataFolderUnusable, MissingPackage
 from chatbot_mvp.health import Check
-from chatbot_mvp.settings.model import misnamed_settings
+from chatbot_mvp.settings.model import Settings, load_settings, misnamed_settings
 from chatbot_mvp.settings.password import LEAST_CHARS, hash_password
 
 operation = typer.Typer()
@@ -38,6 +40,7 @@ def start_pages(
     if find_spec("streamlit_app") is None:
         raise MissingPackage(feature="The pages", package="streamlit_app", command="pip install chatbot-mvp")
     _require_free(host, port)
+    _prepare_data(load_settings())
     options = ["--server.address", host, "--server.port", str(port)]
     # Replaces this process, so that signals reach the server. The other options are in the pages' own configuration.
     os.execv(sys.executable, [sys.executable, "-m", "streamlit_app", *options])  # nosec B606 - a list, no shell
@@ -54,7 +57,26 @@ def serve_chat(
 
     app = open_app(env)
     _require_free(host, port)
+    _prepare_data(app.settings)
     serve(app, host, port)
+
+
+def _prepare_data(settings: Settings) -> None:
+    """Create DATA_DIR and say where it is. If the folder is there but cannot be written, warn: reading still works.
+
+    Raises:
+        DataFolderUnusable: there is no such folder, and it cannot be created.
+    """
+    folder = settings.data_folder
+    is_new = not folder.root.is_dir()
+    try:
+        folder.create()
+    except DataFolderUnusable as error:
+        if not folder.root.is_dir():
+            raise
+        logs.say(str(error), logging.WARNING)
+        return
+    logs.say(f"DATA_DIR: {folder.root.absolute()}{' (new)' if is_new else ''}")
 
 
 def _require_free(host: str, port: int) -> None:

@@ -15,11 +15,11 @@ WRITTEN = re.compile(r"chatbot_mvp/data/\.?app_settings\.json.*|.*/__pycache__/.
 
 def other_files(package: str) -> set[Path]:
     """The files of a package that are neither code nor notes: prompts, texts of pages, weights, prices, tables."""
-    found = (PROJECT_ROOT / package).rglob("*")
+    found = (path for path in (PROJECT_ROOT / package).rglob("*") if path.is_file())
     return {
         path
         for path in found
-        if path.is_file() and path.suffix not in (".py", ".md") and not WRITTEN.fullmatch(path.relative_to(PROJECT_ROOT).as_posix())
+        if path.suffix not in (".py", ".md") and not WRITTEN.fullmatch(path.relative_to(PROJECT_ROOT).as_posix())
     }
 
 
