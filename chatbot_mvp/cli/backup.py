@@ -17,8 +17,8 @@ from chatbot_mvp.settings.early import SECRETS_FILE
 from chatbot_mvp.settings.model import load_settings
 from chatbot_mvp.storage.backup.reading import Backup, open_backup
 from chatbot_mvp.storage.backup.restoring import restore, use_folder
-from chatbot_mvp.storage.backup.writing import Written, write_backup
-from chatbot_mvp.storage.files import naming, replaced_file
+from chatbot_mvp.storage.backup.writing import Written, save_backup, write_backup
+from chatbot_mvp.storage.files import replaced_file
 
 backups = typer.Typer()
 
@@ -51,10 +51,7 @@ def make_backup(
         if file == _STDOUT:
             written = write_backup(sys.stdout.buffer, folder, __version__, with_caches, secrets)
         else:
-            with naming(file), replaced_file(file.absolute()) as out:
-                # Conversations and documents are private, so the archive is its owner's only.
-                Path(out.name).chmod(0o600)
-                written = write_backup(out, folder, __version__, with_caches, secrets)
+            written = save_backup(file, folder, __version__, with_caches, secrets)
     finally:
         if held is not None:
             os.close(held)

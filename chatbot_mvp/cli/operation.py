@@ -18,6 +18,7 @@ from chatbot_mvp.errors import AddressUnavailable, DataFolderUnusable, MissingPa
 from chatbot_mvp.health import Check
 from chatbot_mvp.settings.model import Settings, load_settings, misnamed_settings
 from chatbot_mvp.settings.password import LEAST_CHARS, hash_password
+from chatbot_mvp.storage.backup.restoring import use_folder
 
 operation = typer.Typer()
 
@@ -76,6 +77,8 @@ def _prepare_data(settings: Settings) -> None:
             raise
         logs.say(str(error), logging.WARNING)
         return
+    if is_new:
+        use_folder(folder)  # as long as this process lives; the App has found no folder to use
     logs.say(f"DATA_DIR: {folder.root.absolute()}{' (new)' if is_new else ''}")
 
 

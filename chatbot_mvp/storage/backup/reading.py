@@ -164,15 +164,7 @@ def _reading(path: Path) -> Iterator[None]:
         yield
     except (BackupUnusable, FileOfLaterVersion):
         raise
-    except (
-        zipfile.BadZipFile,
-        InvalidJson,
-        EOFError,
-        NotImplementedError,
-        RuntimeError,
-        KeyError,
-        ValueError,
-    ) as error:
+    except (zipfile.BadZipFile, EOFError, NotImplementedError, RuntimeError, KeyError, ValueError) as error:
         raise BackupUnusable(path=str(path), reason=str(error) or type(error).__name__) from error
     except OSError as error:
         # An error of the file that is written to has its own name.

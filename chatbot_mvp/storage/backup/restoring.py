@@ -44,7 +44,7 @@ def restore(backup: Backup, folder: DataFolder, replace: bool = False, keep: str
         BackupUnusable: a file is damaged. In all these cases the data stay as they were.
     """
     folder.create()
-    with folder.alone(), _written(folder.root):
+    with _written(folder.root), folder.alone():
         _finish(folder)
         _delete_rest(folder.root)
         kept = {*folder.not_data, *_NO_DATA, *([keep] if keep else []), *({CACHE} - backup.top_names)}
@@ -89,7 +89,7 @@ def use_folder(folder: DataFolder) -> int | None:
             return handle
         if handle is not None:
             os.close(handle)
-        with folder.alone(wait=True), _written(folder.root):
+        with _written(folder.root), folder.alone(wait=True):
             _finish(folder)
             _delete_rest(folder.root)
 

@@ -17,6 +17,7 @@ from chatbot_mvp.errors import BackupNotMade
 from chatbot_mvp.storage.backup.folder import SECRETS, DataFolder
 from chatbot_mvp.storage.backup.snapshot import Opened, Snapshot
 from chatbot_mvp.storage.clock import utc_now
+from chatbot_mvp.storage.files import naming, replaced_file
 from chatbot_mvp.storage.json_object import VERSION
 
 FORMAT = 1
@@ -42,6 +43,21 @@ class Written:
     def size(self) -> int:
         """Bytes of all files."""
         return sum(int(entry["size"]) for entry in self.files.values())
+
+
+def save_backup(
+    path: Path, folder: DataFolder, program: str, caches: bool = False, secrets: Mapping[str, Path] | None = None
+) -> Written:
+    """Write a backup to a file that only its owner may read. An earlier file there stays until the new one is whole.
+
+    Args and errors are those of ``write_backup``.
+
+    Raises:
+        FileNotWritten: ``path`` cannot be written.
+    """
+    with naming(path), replaced_file(path.absolute()) as out:
+        Path(out.name).chmod(0o600)
+        return write_backup(out, folder, program, caches, secrets)
 
 
 def write_backup(
