@@ -36,6 +36,8 @@ from chatbot_mvp.storage.backup.reading import open_backup
 from chatbot_mvp.storage.backup.restoring import restore, use_folder
 from chatbot_mvp.storage.backup.writing import save_backup
 
+_PHASES = ("retrieve", "generate")
+"""Phases in which a run works on its questions."""
 _LEAST_WAIT_S, _MOST_WAIT_S = 0.0, 0.15
 """Time between two backups of a process at work."""
 
@@ -98,7 +100,10 @@ def at_work(folder: Path, backups: int, seed: int, report: Report) -> None:
         try:
             for number in range(backups // len(WORKS)):
                 time.sleep(moments.uniform(_LEAST_WAIT_S, _MOST_WAIT_S))
-                work.learn(worker.said())
+                work.learn(said := worker.said())
+                while name == "runs" and not (said and said[-1][0] == "phase" and said[-1][2] in _PHASES):
+                    time.sleep(0.002)  # until a run is at work on its questions
+                    work.learn(said := worker.said())
                 archive, place = folder / f"{name}.zip", folder / f"{name}-{number}"
                 save_backup(archive, DataFolder(data), "1")
                 then = copy.deepcopy(work)
