@@ -79,7 +79,7 @@ class Session:
         shown: list[str] = []
         while True:
             received = ForwardMsg()
-            received.ParseFromString(self._socket.recv(_TIMEOUT_S))  # type: ignore[arg-type]
+            received.ParseFromString(self._socket.recv(_TIMEOUT_S, decode=False))
             kind = received.WhichOneof("type")
             if kind == "script_finished":
                 return "\n".join(shown)
@@ -113,7 +113,8 @@ def measure(counts: list[int], document: Path, folder: Path) -> list[Measured]:
     stack = ExitStack()
     try:
         _wait(port, server)
-        rows, sessions = [Measured(0, _rss_mb(server.pid), 0.0)], []
+        rows = [Measured(0, _rss_mb(server.pid), 0.0)]
+        sessions: list[Session] = []
         for count in counts:
             slowest = 0.0
             while len(sessions) < count:
