@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import weakref
+
 from threadpoolctl import threadpool_limits
 
 from chatbot_mvp.chat.answering import Answering
@@ -32,6 +35,7 @@ from chatbot_mvp.settings.access import AdminAccess
 from chatbot_mvp.settings.live import LiveSettings
 from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.sharing.service import Sharing
+from chatbot_mvp.storage.backup.restoring import use_folder
 
 
 class App:
@@ -103,5 +107,9 @@ class App:
 
 def build_app(settings: Settings) -> App:
     """The App with the implementations that ``settings`` name. A model is loaded when it is first used."""
+    held = use_folder(settings.data_folder)
     live = LiveSettings(settings)
-    return App(live, Providers(live), Embedders(live))
+    app = App(live, Providers(live), Embedders(live))
+    if held is not None:
+        weakref.finalize(app, os.close, held)
+    return app

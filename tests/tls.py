@@ -14,11 +14,12 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 
-def own_certificate(folder: Path) -> Path:
-    """Write a certificate for 127.0.0.1 that signed itself, with its key, and return the file."""
+def own_certificate(folder: Path, *sites: str) -> Path:
+    """Write a certificate for 127.0.0.1 and ``sites`` that signed itself, with its key, and return the file."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "127.0.0.1")])
     now = datetime.datetime.now(datetime.UTC)
+    names = [x509.IPAddress(ipaddress.ip_address("127.0.0.1")), *map(x509.DNSName, sites)]
     own = (
         x509.CertificateBuilder()
         .subject_name(name)
@@ -27,7 +28,7 @@ def own_certificate(folder: Path) -> Path:
         .serial_number(1)
         .not_valid_before(now - datetime.timedelta(days=1))
         .not_valid_after(now + datetime.timedelta(days=1))
-        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]), False)
+        .add_extension(x509.SubjectAlternativeName(names), False)
         .sign(key, hashes.SHA256())
     )
     form = serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()

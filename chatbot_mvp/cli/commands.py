@@ -47,6 +47,13 @@ cli = LazyGroup(
         },
     ),
     *lazy(
+        "chatbot_mvp.cli.backup:backups",
+        {
+            "backup": "Write all data to one archive, also while servers and runs are at work.",
+            "restore": "Restore DATA_DIR from an archive, as a whole or not at all. Stop servers and runs first.",
+        },
+    ),
+    *lazy(
         "chatbot_mvp.cli.gate:gate",
         {
             "gate": "Test whether today's code and configuration are worse than a baseline. "

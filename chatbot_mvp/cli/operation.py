@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import socket
 import sys
@@ -11,12 +12,14 @@ from typing import Annotated, Any
 
 import typer
 
+from chatbot_mvp import logs
 from chatbot_mvp.api import ProviderStatus
 from chatbot_mvp.cli.common import EnvOption, JsonOption, open_app, print_json
-from chatbot_mvp.errors import AddressUnavailable, MissingPackage
+from chatbot_mvp.errors import AddressUnavailable, DataFolderUnusable, MissingPackage
 from chatbot_mvp.health import Check
-from chatbot_mvp.settings.model import misnamed_settings
+from chatbot_mvp.settings.model import Settings, load_settings, misnamed_settings
 from chatbot_mvp.settings.password import LEAST_CHARS, hash_password
+from chatbot_mvp.storage.backup.restoring import use_folder
 
 operation = typer.Typer()
 
@@ -39,6 +42,7 @@ def start_pages(
     if find_spec("streamlit_app") is None:
         raise MissingPackage(feature="The pages", package="streamlit_app", command="pip install chatbot-mvp")
     _require_free(host, port)
+    _prepare_data(load_settings())
     options = ["--server.address", host, "--server.port", str(port)]
     # Replaces this process, so that signals reach the server. The other options are in the pages' own configuration.
     os.execv(sys.executable, [sys.executable, "-m", "streamlit_app", *options])  # nosec B606 - a list, no shell
@@ -55,6 +59,7 @@ def serve_chat(
 
     app = open_app(env)
     _require_free(host, port)
+    _prepare_data(app.settings)
     app.sharing.start()
     serve(app, host, port)
 
@@ -73,6 +78,26 @@ def exchange_with_bucket(env: EnvOption = None, as_json: JsonOption = False) -> 
         print(f"changed on two machines; the version of this one: {path}")
     if report.later:
         print(f"{report.later} files changed meanwhile; run the command again")
+
+
+def _prepare_data(settings: Settings) -> None:
+    """Create DATA_DIR and say where it is. If the folder is there but cannot be written, warn: reading still works.
+
+    Raises:
+        DataFolderUnusable: there is no such folder, and it cannot be created.
+    """
+    folder = settings.data_folder
+    is_new = not folder.root.is_dir()
+    try:
+        folder.create()
+    except DataFolderUnusable as error:
+        if not folder.root.is_dir():
+            raise
+        logs.say(str(error), logging.WARNING)
+        return
+    if is_new:
+        use_folder(folder)  # as long as this process lives; the App has found no folder to use
+    logs.say(f"DATA_DIR: {folder.root.absolute()}{' (new)' if is_new else ''}")
 
 
 def _require_free(host: str, port: int) -> None:

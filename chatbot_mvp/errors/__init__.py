@@ -163,6 +163,12 @@
     │   ├── PasswordWrong
     │   ├── PasswordTriesExhausted  too many wrong passwords
     │   └── AdminNeeded             an action of the pages that is for administrators
+    ├── DataFolderError             the data folder, or a backup of it
+    │   ├── DataFolderUnusable                                             (exit code 2)
+    │   ├── DataFolderInUse         by a server or a command
+    │   ├── DataFolderNotEmpty      for a restore                          (exit code 2)
+    │   ├── BackupNotMade
+    │   └── BackupUnusable
     ├── FileError                   a file of the data folder                  (exit code 1)
     │   ├── FileNotWritten          the disk is full or refuses to write
     │   └── FileOfLaterVersion      written by a later version of the program
@@ -180,6 +186,14 @@ from __future__ import annotations
 # "X as X" marks a name as public for type checkers, so that no second list in __all__ is needed. isort would write one
 # statement for each name.
 # ruff: isort: skip_file
+from chatbot_mvp.errors.backups import (
+    BackupNotMade as BackupNotMade,
+    BackupUnusable as BackupUnusable,
+    DataFolderError as DataFolderError,
+    DataFolderInUse as DataFolderInUse,
+    DataFolderNotEmpty as DataFolderNotEmpty,
+    DataFolderUnusable as DataFolderUnusable,
+)
 from chatbot_mvp.errors.base import ChatbotError as ChatbotError, all_errors as all_errors
 from chatbot_mvp.errors.configuration import (
     AddressUnavailable as AddressUnavailable,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -25,11 +26,21 @@ class Installation:
 
     @property
     def data_dir(self) -> Path:
-        """The default DATA_DIR: ``data`` of the checkout, else the user's data folder by the XDG rules."""
-        if self.is_checkout:
-            return self.resources
-        given = Path(os.environ.get("XDG_DATA_HOME", ""))
-        return (given if given.is_absolute() else Path.home() / ".local" / "share") / "chatbot-mvp"
+        """The default DATA_DIR: ``data`` of the checkout, else ``chatbot-mvp`` in the user's data folder."""
+        return self.resources if self.is_checkout else _users_folder() / "chatbot-mvp"
+
+
+def _users_folder() -> Path:
+    """Return the folder where the platform has programs keep a user's data; XDG_DATA_HOME wins on every platform."""
+    home = Path.home()
+    xdg = Path(os.environ.get("XDG_DATA_HOME", ""))
+    if xdg.is_absolute():
+        return xdg
+    if sys.platform == "darwin":
+        return home / "Library" / "Application Support"
+    if sys.platform == "win32":
+        return Path(os.environ.get("LOCALAPPDATA") or home / "AppData" / "Local")
+    return home / ".local" / "share"
 
 
 INSTALLATION = Installation(Path(__file__).resolve().parents[1])

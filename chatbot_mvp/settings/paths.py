@@ -6,6 +6,7 @@ from pathlib import Path
 
 from chatbot_mvp.settings.fields import SettingFields
 from chatbot_mvp.settings.installation import INSTALLATION
+from chatbot_mvp.storage.backup.folder import DataFolder
 
 
 class SettingPaths(SettingFields):
@@ -16,6 +17,17 @@ class SettingPaths(SettingFields):
         """Where choices made in Admin are kept: in DATA_DIR, or in the package's folder for the data of a checkout."""
         usual = INSTALLATION.is_checkout and self.data_dir.absolute() == INSTALLATION.data_dir
         return (INSTALLATION.package / "data" if usual else self.data_dir) / "app_settings.json"
+
+    @property
+    def data_folder(self) -> DataFolder:
+        """DATA_DIR as it is backed up and restored: without what a checkout has in it, and with what lies elsewhere."""
+        saved = self.app_settings_path
+        program = INSTALLATION.is_checkout and self.data_dir.absolute() == INSTALLATION.data_dir
+        return DataFolder(
+            self.data_dir,
+            {} if saved.parent == self.data_dir else {saved.name: saved},
+            frozenset(("samples", "env.example", "ragas_config.example.yaml") if program else ()),
+        )
 
     @property
     def samples_dir(self) -> Path:

@@ -73,7 +73,7 @@ def replaced_file(path: Path, durable: bool = True) -> Iterator[BinaryIO]:
             partial.unlink(missing_ok=True)
         raise
     if durable:
-        _sync_folder(path.parent)
+        sync_folder(path.parent)
 
 
 def write_atomically(path: Path, content: bytes | str, durable: bool = True) -> None:
@@ -166,7 +166,7 @@ def _delete(folder: Path) -> None:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _sync_folder(folder: Path) -> None:
+def sync_folder(folder: Path) -> None:
     """Sync a folder, so that a new file name is on the disk. Systems that cannot sync a folder are ignored."""
     with suppress(OSError):
         handle = os.open(folder, os.O_RDONLY)

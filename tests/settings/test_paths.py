@@ -38,6 +38,22 @@ def test_an_installed_package_keeps_data_in_the_users_folder_and_has_its_samples
     assert installed.data_dir == home / ".local" / "share" / "chatbot-mvp"
 
 
+@pytest.mark.parametrize(
+    ("platform", "place"),
+    [
+        ("linux", ".local/share"),
+        ("darwin", "Library/Application Support"),
+        ("win32", "AppData/Local"),
+    ],
+)
+def test_each_platform_has_its_own_folder_for_data(
+    platform: str, place: str, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("LOCALAPPDATA", raising=False)
+    monkeypatch.setattr("sys.platform", platform)
+    assert Installation(tmp_path / "site-packages" / "chatbot_mvp").data_dir == home / place / "chatbot-mvp"
+
+
 def test_DATA_DIR_wins(clean_env: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DATA_DIR", str(tmp_path / "own"))
     settings = load_settings()

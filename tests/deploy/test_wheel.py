@@ -17,35 +17,12 @@ pytestmark = pytest.mark.slow  # an isolated build takes its time
 
 
 @pytest.fixture(scope="module")
-def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of an unpacked wheel that was built from a copy of the tracked files."""
-    folder = tmp_path_factory.mktemp("wheel")
-    source = folder / "source"
-    source.mkdir()
-    # Not in the checkout itself: a build leaves folders behind.
-    tracked = subprocess.run(
-        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
-        cwd=PROJECT_ROOT,
-        capture_output=True,
-        check=True,
-    ).stdout
-    for name in filter(None, tracked.decode().split("\0")):
-        if (PROJECT_ROOT / name).is_file():
-            (source / name).parent.mkdir(parents=True, exist_ok=True)
-            (source / name).write_bytes((PROJECT_ROOT / name).read_bytes())
-    built = subprocess.run(
-        [sys.executable, "-m", "pip", "wheel", str(source), "--no-deps", "-q", "-w", str(folder)],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if "No matching distribution found for setuptools" in built.stderr:
-        pytest.skip("needs a package index for setuptools")
-    assert built.returncode == 0, built.stderr
-    [wheel] = folder.glob("*.whl")
+def unpacked(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of the unpacked wheel."""
+    folder = tmp_path_factory.mktemp("unpacked")
     with zipfile.ZipFile(wheel) as archive:
-        archive.extractall(folder / "unpacked")
-    return folder / "unpacked"
+        archive.extractall(folder)
+    return folder
 
 
 def files(folder: Path) -> set[str]:

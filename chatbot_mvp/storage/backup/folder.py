@@ -1,0 +1,94 @@
+"""The data folder as a whole: what in it is data, and whether a program uses it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from chatbot_mvp.errors import DataFolderInUse, DataFolderUnusable
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
+IN_USE = ".in-use"
+"""File in the data folder that programs lock while they use the folder."""
+SECRETS = (".env", ".streamlit")
+"""Files with keys. They are in the data folder if a program is started there."""
+
+
+def names_in(folder: Path) -> list[str]:
+    """The names of the entries of a folder, sorted."""
+    return sorted(path.name for path in folder.iterdir())
+
+
+@dataclass(frozen=True)
+class DataFolder:
+    """A data folder and what belongs to it."""
+
+    root: Path
+    beside: Mapping[str, Path] = field(default_factory=dict)
+    """Files of the data that lie elsewhere: name in the folder and in backups -> path."""
+    not_data: frozenset[str] = frozenset()
+    """Names in the folder that belong to the program."""
+
+    def create(self) -> None:
+        """Create the folder if it is missing, and check that files can be written in it.
+
+        Raises:
+            DataFolderUnusable
+        """
+        trial = self.root / f".writable.{os.getpid()}"
+        try:
+            self.root.mkdir(parents=True, exist_ok=True)
+            # A disk that is full accepts an empty file and no content.
+            trial.write_bytes(b"\n" * 4096)
+        except FileExistsError as error:
+            raise DataFolderUnusable(path=str(self.root), reason="it is a file") from error
+        except OSError as error:
+            raise DataFolderUnusable(path=str(self.root), reason=error.strerror or str(error)) from error
+        finally:
+            with suppress(OSError):
+                trial.unlink(missing_ok=True)
+
+    def use(self) -> int | None:
+        """Tell other processes that this one uses the folder, until the returned file descriptor is closed.
+
+        Returns:
+            None if the folder does not exist or has no locks.
+        """
+        if fcntl is None or not self.root.is_dir():
+            return None
+        try:
+            handle = os.open(self.root / IN_USE, os.O_RDWR | os.O_CREAT, 0o600)
+        except OSError:  # a folder that can only be read
+            return None
+        with suppress(OSError):  # a network file system without locks
+            fcntl.flock(handle, fcntl.LOCK_SH)
+        return handle
+
+    @contextmanager
+    def alone(self, wait: bool = False) -> Iterator[None]:
+        """Keep other processes from using the folder.
+
+        Args:
+            wait: until they have ended, in place of an error.
+
+        Raises:
+            DataFolderInUse: a server or a command uses the folder.
+        """
+        if fcntl is None:
+            yield
+            return
+        with (self.root / IN_USE).open("ab") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+            except BlockingIOError as error:
+                raise DataFolderInUse(path=str(self.root)) from error
+            except OSError:  # a network file system without locks
+                pass
+            yield

@@ -1,0 +1,41 @@
+"""What the code opens beside itself is named in ``pyproject.toml`` or ``setup.py``, so that a wheel has it."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+
+from chatbot_mvp.settings.model import PROJECT_ROOT
+
+PACKAGES = ("chatbot_mvp", "streamlit_app")
+WRITTEN = re.compile(r"chatbot_mvp/data/\.?app_settings\.json.*|.*/__pycache__/.*")
+"""What a program that runs in a checkout writes beside its code."""
+
+
+def other_files(package: str) -> set[Path]:
+    """The files of a package that are neither code nor notes: prompts, texts of pages, weights, prices, tables."""
+    found = (path for path in (PROJECT_ROOT / package).rglob("*") if path.is_file())
+    return {
+        path
+        for path in found
+        if path.suffix not in (".py", ".md") and not WRITTEN.fullmatch(path.relative_to(PROJECT_ROOT).as_posix())
+    }
+
+
+def test_every_file_that_a_package_has_beside_its_code_goes_into_the_wheel() -> None:
+    named = tomllib.loads((PROJECT_ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["package-data"]
+    for package in PACKAGES:
+        packed = {path for pattern in named[package] for path in (PROJECT_ROOT / package).glob(pattern)}
+        assert other_files(package) - packed == set(), package
+    assert {path.suffix for path in other_files("chatbot_mvp")} >= {".toml", ".json", ".npz"}
+
+
+def test_every_resource_that_the_settings_name_is_copied_into_the_package() -> None:
+    copies = dict(re.findall(r'"(data/[^"]+)": "(chatbot_mvp/data/[^"]+)"', (PROJECT_ROOT / "setup.py").read_text()))
+    assert all((PROJECT_ROOT / source).exists() for source in copies)
+    code = "\n".join(path.read_text() for package in PACKAGES for path in (PROJECT_ROOT / package).rglob("*.py"))
+    opened = {f"data/{name}" for name in re.findall(r'INSTALLATION\.resources / "([^"]+)"', code)}
+    assert opened
+    assert opened <= set(copies)
+    assert {target.removeprefix("chatbot_mvp/") for target in copies.values()} == set(copies)
