@@ -7,8 +7,8 @@ from typing import Any
 
 from chatbot_mvp.embedding.cache import VectorCache
 from chatbot_mvp.evaluation.archive import RunArchive
-from chatbot_mvp.evaluation.benchmark.answering import run_models
 from chatbot_mvp.evaluation.benchmark.estimate import Estimate
+from chatbot_mvp.evaluation.benchmark.models import run_models
 from chatbot_mvp.evaluation.benchmark.pilot import pilot_folder, run_pilot
 from chatbot_mvp.evaluation.benchmark.plan import RunPlan, plan_run
 from chatbot_mvp.evaluation.benchmark.preparation import PreparedRun, prepare_run, reopen_run, run_settings

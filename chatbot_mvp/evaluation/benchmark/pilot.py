@@ -16,7 +16,6 @@ from statistics import fmean, stdev
 from typing import Any, TypeVar
 
 from chatbot_mvp.errors import PilotFailed, RunError, RunStopped
-from chatbot_mvp.evaluation.benchmark.answering import RunModels
 from chatbot_mvp.evaluation.benchmark.chunk_texts import (
     chunk_texts_at_once,
     missing_chunk_texts,
@@ -34,6 +33,7 @@ from chatbot_mvp.evaluation.benchmark.estimate import (
     total_of,
 )
 from chatbot_mvp.evaluation.benchmark.latency import seconds_per_call
+from chatbot_mvp.evaluation.benchmark.models import RunModels
 from chatbot_mvp.evaluation.benchmark.preparation import PreparedRun
 from chatbot_mvp.evaluation.benchmark.retrieving import PHASE as RETRIEVE
 from chatbot_mvp.evaluation.benchmark.runner import RunParts, execute

@@ -9,11 +9,14 @@ from pathlib import Path
 from chatbot_mvp.datasets import Dataset
 from chatbot_mvp.embedding.cache import VectorCache
 from chatbot_mvp.embedding.registry import Embedders
-from chatbot_mvp.evaluation.benchmark.answering import GENERATE, RunModels, answer, run_models
+from chatbot_mvp.evaluation.benchmark.answering import GENERATE, answer
+from chatbot_mvp.evaluation.benchmark.engine import LocalEngine
+from chatbot_mvp.evaluation.benchmark.models import RunModels, run_models
 from chatbot_mvp.evaluation.benchmark.preparation import PreparedRun
 from chatbot_mvp.evaluation.benchmark.results import SIMILARITY_PHASE, result_of, rows_of, with_similarity
 from chatbot_mvp.evaluation.benchmark.retrieving import PHASE as RETRIEVE
 from chatbot_mvp.evaluation.benchmark.retrieving import retrieve
+from chatbot_mvp.evaluation.benchmark.worker import RunWorker
 from chatbot_mvp.llm.providers import Providers
 from chatbot_mvp.retrieval.factory import PipelineFactory
 from chatbot_mvp.retrieval.indexes.corpus import vector_cache_path
@@ -85,12 +88,13 @@ def execute(
 
 def _execute(run: PreparedRun, parts: RunParts, session: Session) -> RunResult:
     clock, spending, progress = session.clock, session.spending, session.progress
+    engine = LocalEngine(RunWorker(run, parts.factory, parts.models))
     told = clock.watching(_within_budget(spending, _with_events(run.folder, progress)))
 
     with clock(RETRIEVE):
-        retrieve(run, session.journal, parts.factory, spending, told)
+        retrieve(run, session.journal, engine, spending, told)
     if run.settings.generation_enabled:
-        clock.seconds |= answer(run, session.journal, parts.models(run.settings), spending, progress)
+        clock.seconds |= answer(run, session.journal, engine, spending, progress)
     with clock("aggregate"):
         progress(Progress("aggregate", 0, 1))
         # Read the records from disk, so that the result depends on nothing else.
