@@ -7,6 +7,7 @@ from typing import Any
 
 from chatbot_mvp.embedding.cache import VectorCache
 from chatbot_mvp.evaluation.archive import RunArchive
+from chatbot_mvp.evaluation.benchmark.cluster.connection import require_ray
 from chatbot_mvp.evaluation.benchmark.estimate import Estimate
 from chatbot_mvp.evaluation.benchmark.models import run_models
 from chatbot_mvp.evaluation.benchmark.pilot import pilot_folder, run_pilot
@@ -215,6 +216,8 @@ class RunService:
         """Return the settings of a run, after checking that its models can be used."""
         settings = self._live.current.with_changes(**changes)
         require_language_model(settings, self._asked(settings))
+        if settings.eval_engine == "ray":
+            require_ray(settings)
         if settings.generation_enabled:
             run_models(settings, self._parts.providers)
         if names_kb(settings.mteb_dataset_name):

@@ -104,6 +104,7 @@ class _Answering:
     # --- executed in the run's thread
 
     def _recorded(self, record: QueryRecord) -> None:
+        self._engine.recorded(record.phase, [record.query_id])
         if record.phase == GENERATE and record.status == "ok":
             self._hand_on(record.query_id)
 

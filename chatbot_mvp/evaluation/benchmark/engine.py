@@ -33,6 +33,9 @@ class Engine(Protocol):
     def do(self, task: Task, on_reply: OnReply) -> Done:
         """Write or judge an answer. Raises as ``RunWorker.do``."""
 
+    def recorded(self, phase: str, query_ids: Sequence[str]) -> None:
+        """Note that the records of a shard are on disk."""
+
 
 class LocalEngine:
     """One worker in this process."""
@@ -55,3 +58,6 @@ class LocalEngine:
 
     def do(self, task: Task, on_reply: OnReply) -> Done:
         return self._worker.do(task, on_reply)
+
+    def recorded(self, phase: str, query_ids: Sequence[str]) -> None:
+        pass

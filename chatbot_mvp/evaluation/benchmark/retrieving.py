@@ -47,6 +47,7 @@ def retrieve(
     progress(Progress(PHASE, before, total, 0.0, before))
     for found in engine.search([missing[begin : begin + size] for begin in range(0, len(missing), size)]):
         journal.add(found.records)
+        engine.recorded(PHASE, [record.query_id for record in found.records])
         done += len(found.records)
         if found.refused:
             raise RunOutOfQuota(run_id=run.manifest.run_id, done=done, total=total, reason=found.refused)

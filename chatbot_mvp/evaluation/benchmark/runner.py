@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,7 +11,9 @@ from chatbot_mvp.datasets import Dataset
 from chatbot_mvp.embedding.cache import VectorCache
 from chatbot_mvp.embedding.registry import Embedders
 from chatbot_mvp.evaluation.benchmark.answering import GENERATE, answer
-from chatbot_mvp.evaluation.benchmark.engine import LocalEngine
+from chatbot_mvp.evaluation.benchmark.cluster.engine import ray_engine
+from chatbot_mvp.evaluation.benchmark.cluster.remote import BuildWorker
+from chatbot_mvp.evaluation.benchmark.engine import Engine, LocalEngine
 from chatbot_mvp.evaluation.benchmark.models import RunModels, run_models
 from chatbot_mvp.evaluation.benchmark.preparation import PreparedRun
 from chatbot_mvp.evaluation.benchmark.results import SIMILARITY_PHASE, result_of, rows_of, with_similarity
@@ -24,8 +27,9 @@ from chatbot_mvp.retrieval.indexes.enrichment import PHASE as ENRICH
 from chatbot_mvp.retrieval.indexes.questions import PHASE as QUESTIONS
 from chatbot_mvp.runs.index import append_submission
 from chatbot_mvp.runs.journal import Journal
+from chatbot_mvp.runs.parts import Parts
 from chatbot_mvp.runs.records import RunFolder
-from chatbot_mvp.runs.result import RunResult
+from chatbot_mvp.runs.result import BENCHMARK, RunResult
 from chatbot_mvp.runs.session import Session, working_on
 from chatbot_mvp.runs.spending import Spending
 from chatbot_mvp.settings.model import Settings
@@ -45,6 +49,8 @@ class RunParts:
     exporters: Sequence[Exporter] = ()
     submissions: Path | None = None
     """``submissions.jsonl``, with one line per finished run; None to keep the run off the list of runs."""
+    build_worker: BuildWorker | None = None
+    """Builds the worker of a run in another process; None to let all runs work in this process."""
 
     def models(self, settings: Settings) -> RunModels:
         """Return the generator and the judge of a run. Raises the errors of ``run_models``."""
@@ -88,13 +94,14 @@ def execute(
 
 def _execute(run: PreparedRun, parts: RunParts, session: Session) -> RunResult:
     clock, spending, progress = session.clock, session.spending, session.progress
-    engine = LocalEngine(RunWorker(run, parts.factory, parts.models))
     told = clock.watching(_within_budget(spending, _with_events(run.folder, progress)))
 
-    with clock(RETRIEVE):
-        retrieve(run, session.journal, engine, spending, told)
-    if run.settings.generation_enabled:
-        clock.seconds |= answer(run, session.journal, engine, spending, progress)
+    Parts(run.folder, run.manifest).absorb(session.journal, spending)
+    with _engine(run, parts, spending.budget_usd) as engine:
+        with clock(RETRIEVE):
+            retrieve(run, session.journal, engine, spending, told)
+        if run.settings.generation_enabled:
+            clock.seconds |= answer(run, session.journal, engine, spending, progress)
     with clock("aggregate"):
         progress(Progress("aggregate", 0, 1))
         # Read the records from disk, so that the result depends on nothing else.
@@ -111,6 +118,17 @@ def _execute(run: PreparedRun, parts: RunParts, session: Session) -> RunResult:
         for export in parts.exporters:
             export(run.folder, result, run.dataset)
     return session.finish(result, parts.finish)
+
+
+@contextmanager
+def _engine(run: PreparedRun, parts: RunParts, budget_usd: float | None) -> Iterator[Engine]:
+    """Yield the engine of EVAL_ENGINE. Runs over a knowledge base always work here: they measure the time of a chat."""
+    worker = RunWorker(run, parts.factory, parts.models)
+    if run.settings.eval_engine == "local" or parts.build_worker is None or run.corpus.kind != BENCHMARK:
+        yield LocalEngine(worker)
+        return
+    with ray_engine(worker, parts.build_worker, budget_usd) as engine:
+        yield engine
 
 
 def _within_budget(spending: Spending, progress: ProgressCallback) -> ProgressCallback:

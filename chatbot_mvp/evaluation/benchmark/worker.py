@@ -12,6 +12,8 @@ from functools import cached_property
 from typing import Any, Literal
 
 from chatbot_mvp.datasets import Query
+from chatbot_mvp.embedding.base import Embedder, InputType
+from chatbot_mvp.embedding.cache import VectorCache
 from chatbot_mvp.errors import ChatbotError
 from chatbot_mvp.evaluation.benchmark import generation, judgement
 from chatbot_mvp.evaluation.benchmark.models import RunModels
@@ -20,6 +22,7 @@ from chatbot_mvp.evaluation.benchmark.searching import Searched, search
 from chatbot_mvp.llm.base import Completion
 from chatbot_mvp.llm.wrapped import TellingModel
 from chatbot_mvp.retrieval.factory import PipelineFactory
+from chatbot_mvp.retrieval.indexes.corpus import vector_cache_path
 from chatbot_mvp.retrieval.indexes.questions import QuestionCounts
 from chatbot_mvp.retrieval.pipeline import Pipeline
 from chatbot_mvp.runs.records import QueryRecord
@@ -76,6 +79,15 @@ class RunWorker:
     def close(self) -> None:
         """Free the pipeline."""
         self._pipeline = None
+
+    def embedder(self) -> Embedder:
+        """Return the embedding model of the run."""
+        return self._factory.embedder(self.run.settings)
+
+    def embed(self, texts: Sequence[str], input_type: InputType) -> None:
+        """Put the vectors of some texts into the cache. Does not need ``open``. Raises as ``VectorCache.embed``."""
+        cache = VectorCache(vector_cache_path(self.run.settings.cache_dir))
+        cache.embed(self.embedder(), texts, input_type)
 
     def embed_queries(self, query_ids: Sequence[str], progress: ProgressCallback) -> None:
         """Embed many queries into the cache ahead of ``search``, which is faster than a batch at a time."""
