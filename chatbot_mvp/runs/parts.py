@@ -16,7 +16,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from chatbot_mvp.errors import RunNotWritten
+from chatbot_mvp.errors import FileOfLaterVersion, RunNotWritten
 from chatbot_mvp.llm.base import Completion, Usage
 from chatbot_mvp.runs.journal import Journal
 from chatbot_mvp.runs.records import QueryRecord, RunFolder, RunManifest
@@ -79,7 +79,7 @@ class Parts:
             found = known_version(parse_json(path.read_bytes()), path, PART_FORMAT)
             records = [QueryRecord(**row) for row in found["records"]]
             return Part(records, found["calls"], [_completion(row) for row in found["replies"]])
-        except (OSError, ValueError, TypeError, KeyError) as error:
+        except (OSError, ValueError, AttributeError, TypeError, KeyError, FileOfLaterVersion) as error:
             _log.warning("%s is ignored: %s", path, error)
             return None
 

@@ -96,12 +96,14 @@ def _execute(run: PreparedRun, parts: RunParts, session: Session) -> RunResult:
     clock, spending, progress = session.clock, session.spending, session.progress
     told = clock.watching(_within_budget(spending, _with_events(run.folder, progress)))
 
-    Parts(run.folder, run.manifest).absorb(session.journal, spending)
+    parts_of_workers = Parts(run.folder, run.manifest)
+    parts_of_workers.absorb(session.journal, spending)
     with _engine(run, parts, spending.budget_usd) as engine:
         with clock(RETRIEVE):
             retrieve(run, session.journal, engine, spending, told)
         if run.settings.generation_enabled:
             clock.seconds |= answer(run, session.journal, engine, spending, progress)
+    parts_of_workers.absorb(session.journal, spending)
     with clock("aggregate"):
         progress(Progress("aggregate", 0, 1))
         # Read the records from disk, so that the result depends on nothing else.
