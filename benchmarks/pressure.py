@@ -85,7 +85,7 @@ def press(folder: Path, queries: int, calls: int, latency: float, faults: Faults
         latency: of the provider, in seconds.
         limit: requests per second that the provider takes; 0: any.
     """
-    with _provider(latency, faults, limit) as (base_url, ask):
+    with provider(latency, faults, limit) as (base_url, ask):
         (folder / "empty.env").touch()
         settings = load_settings(
             folder / "empty.env",
@@ -145,7 +145,8 @@ def _retrieved(folder: Path, queries: int, settings: Settings) -> PreparedRun:
 
 
 @contextmanager
-def _provider(latency: float, faults: Faults, limit: float) -> Iterator[tuple[str, Callable[[], dict[str, Any]]]]:
+def provider(latency: float, faults: Faults, limit: float) -> Iterator[tuple[str, Callable[[], dict[str, Any]]]]:
+    """Start a stub in a process of its own; yield its address, and a function that asks for its counts."""
     context = get_context("spawn")
     here, there = context.Pipe()
     process = context.Process(target=serve, args=(there, latency, faults, limit), daemon=True)

@@ -16,6 +16,7 @@ from types import TracebackType
 
 ROOT = Path(__file__).resolve().parents[1]
 _STORE_BYTES = 80_000_000
+_HEAD = "127.0.0.2"
 
 
 class RayNodes:
@@ -28,7 +29,8 @@ class RayNodes:
         self._folder = tempfile.TemporaryDirectory(prefix="ray", ignore_cleanup_errors=True)
         self._token = secrets.token_hex(32)
         self._running: list[subprocess.Popen[bytes]] = []
-        self.address = f"127.0.0.1:{_free_port()}"
+        # Ray replaces 127.0.0.1 by the address of the machine in its network; other addresses of loopback stay.
+        self.address = f"{_HEAD}:{_free_port()}"
         """RAY_ADDRESS of the cluster."""
         self.environment = {
             "RAY_USAGE_STATS_ENABLED": "0",
@@ -44,8 +46,16 @@ class RayNodes:
         """Variables that nodes and drivers of this cluster need."""
 
     def __enter__(self) -> RayNodes:
+        if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
+            # Otherwise the nodes would outlive a script that is stopped.
+            signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
         try:
-            self._start("--head", f"--port={self.address.rpartition(':')[2]}", "--include-dashboard=false")
+            self._start(
+                "--head",
+                f"--port={self.address.rpartition(':')[2]}",
+                f"--ray-client-server-port={_free_port()}",
+                "--include-dashboard=false",
+            )
             for _ in range(self._count - 1):
                 self.add()
         except BaseException:
@@ -76,7 +86,7 @@ class RayNodes:
             process = subprocess.Popen(
                 [
                     *command,
-                    f"--node-ip-address=127.0.0.{number}",
+                    f"--node-ip-address=127.0.0.{1 + number}",
                     f"--num-cpus={self._cpus}",
                     f"--object-store-memory={_STORE_BYTES}",
                     "--disable-usage-stats",
@@ -119,5 +129,5 @@ def _descendants(parent: int) -> list[int]:
 
 def _free_port() -> int:
     with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
+        probe.bind((_HEAD, 0))
         return int(probe.getsockname()[1])

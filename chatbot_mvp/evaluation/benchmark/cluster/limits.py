@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from itertools import count
 from typing import Any
 
@@ -30,8 +29,8 @@ class Limits:
         self._gone: set[str] = set()
         self._lock = threading.Lock()
 
-    def acquire(self, worker: str, provider: str, base_url: str, served: int, at_once: int | None) -> str:
-        """Wait as ``Limiter.acquire`` does; return a ticket for the slot."""
+    def acquire(self, worker: str, provider: str, base_url: str, served: int, at_once: int | None) -> tuple[str, float]:
+        """Wait as ``Limiter.acquire`` does; return a ticket for the slot, and its start on this process' clock."""
         slot = self._limiters.of(provider, base_url, served).acquire(at_once)
         with self._lock:
             ticket = f"{worker}-{next(self._numbers)}"
@@ -39,7 +38,7 @@ class Limits:
             gone = worker in self._gone
         if gone:
             self.release(ticket)
-        return ticket
+        return ticket, slot.started
 
     def release(self, ticket: str) -> None:
         """Give a slot back. Ignores one that was given back."""
@@ -48,16 +47,19 @@ class Limits:
         if slot is not None:
             slot.release()
 
-    def replied(self, ticket: str, retry_after: float | None) -> None:
-        """Report a success (None), or a 429 with the seconds that the provider asked to wait."""
-        with self._lock:
-            _, slot = self._slots.get(ticket, ("", None))
-        if slot is None:
-            return
+    def replied(self, provider: str, base_url: str, served: int, started: float, retry_after: float | None) -> None:
+        """Report a success (None), or a 429 with the seconds that the provider asked to wait.
+
+        The slot may have been given back before.
+
+        Args:
+            started: as returned by ``acquire``.
+        """
+        limiter = self._limiters.of(provider, base_url, served)
         if retry_after is None:
-            slot.limiter.succeeded(slot)
+            limiter.succeeded(Slot(limiter, started))
         else:
-            slot.limiter.throttled(slot, retry_after)
+            limiter.throttled(Slot(limiter, started), retry_after)
 
     def forget(self, worker: str) -> None:
         """Give back the slots of a worker that died."""
@@ -79,19 +81,20 @@ class SharedLimiter(Limiter):
         """
         super().__init__(concurrency)
         self._limits = limits
-        self._address = (worker, provider, base_url, concurrency)
+        self._worker = worker
+        self._address = (provider, base_url, concurrency)
 
     def acquire(self, at_once: int | None = None) -> Slot:
         import ray
 
-        ticket = ray.get(self._limits.acquire.remote(*self._address, at_once))
-        return Slot(self, time.monotonic(), ticket=ticket)
+        ticket, started = ray.get(self._limits.acquire.remote(self._worker, *self._address, at_once))
+        return Slot(self, started, ticket=ticket)
 
     def throttled(self, slot: Slot, retry_after: float = 0.0) -> None:
-        self._tell("replied", slot.ticket, retry_after)
+        self._tell("replied", *self._address, slot.started, retry_after)
 
     def succeeded(self, slot: Slot) -> None:
-        self._tell("replied", slot.ticket, None)
+        self._tell("replied", *self._address, slot.started, None)
 
     def _give_back(self, slot: Slot) -> None:
         self._tell("release", slot.ticket)

@@ -56,6 +56,9 @@ class RemoteWorker:
         try:
             self._worker = build(settings, run_id)
             self._parts = Parts(self._worker.run.folder, self._worker.run.manifest)
+            if settings.generation_enabled:
+                # Made now: while a client is being made, requests with a slot would pile up and then leave at once.
+                _ = self._worker.models
         except ChatbotError as error:
             self._error = error
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 import copy
 import pickle
 import socket
-import subprocess
-import sys
 import threading
 import time
 from importlib import util
+from itertools import pairwise
 
 import pytest
 
@@ -20,11 +19,6 @@ from chatbot_mvp.remote.limiter import Limiter
 from chatbot_mvp.settings.model import Settings
 
 OPENAI = ("openai", "http://127.0.0.1:1/v1", 4)
-
-
-def test_the_application_imports_ray_only_for_a_run_on_it() -> None:
-    program = "import sys, chatbot_mvp.cli.main, chatbot_mvp.app; sys.exit('ray' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", program]).returncode == 0
 
 
 def test_without_the_extra_a_run_is_refused_with_the_command_before_anything_is_written(
@@ -47,7 +41,7 @@ def test_an_address_where_nobody_listens_is_refused_before_anything_is_written(
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))  # bound and not listening: a connection is refused
         address = f"127.0.0.1:{taken.getsockname()[1]}"
-        with pytest.raises(RayUnreachable, match="Connection refused.*RAY_ADDRESS.*EVAL_ENGINE=local"):
+        with pytest.raises(RayUnreachable, match=r"Connection refused.*RAY_ADDRESS.*EVAL_ENGINE=local"):
             build_app(settings.with_changes(eval_engine="ray", ray_address=address)).runs.run_now()
     assert not settings.results_dir.exists()
 
@@ -97,8 +91,8 @@ def test_a_slot_that_a_dead_worker_still_waited_for_is_given_back() -> None:
 
 def test_a_429_slows_down_every_worker() -> None:
     limits = Limits(cap=8, rate=0)
-    ticket = limits.acquire("worker-1", *OPENAI, None)
-    limits.replied(ticket, 0.2)
+    ticket, granted = limits.acquire("worker-1", *OPENAI, None)
+    limits.replied(*OPENAI, granted, 0.2)
     limits.release(ticket)
     limits.release(ticket)  # giving back twice is harmless
     started = time.monotonic()
@@ -106,8 +100,24 @@ def test_a_429_slows_down_every_worker() -> None:
     assert time.monotonic() - started > 0.15
 
 
+def test_successes_that_are_reported_after_the_slot_was_given_back_speed_up_again() -> None:
+    limits = Limits(cap=8, rate=0)
+    for _ in range(4):
+        ticket, granted = limits.acquire("worker-1", *OPENAI, None)
+        limits.release(ticket)
+        limits.replied(*OPENAI, granted, 0.0)
+    limiter = limits._limiters.of(*OPENAI)
+    slowest = limiter.interval
+    assert slowest > 0
+    for _ in range(45):
+        ticket, granted = limits.acquire("worker-1", *OPENAI, None)
+        limits.release(ticket)  # ``Calls`` gives the slot back first
+        limits.replied(*OPENAI, granted, None)
+    assert limiter.interval < slowest
+
+
 def test_a_configured_rate_spreads_the_starts() -> None:
     limiter = Limiter(8)
     limiter.set_rate(100)
     starts = [limiter.acquire().started for _ in range(6)]
-    assert min(late - early for early, late in zip(starts, starts[1:], strict=False)) >= 0.01
+    assert min(late - early for early, late in pairwise(starts)) >= 0.01
