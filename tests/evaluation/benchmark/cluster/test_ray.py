@@ -22,7 +22,7 @@ from chatbot_mvp.runs.records import RunFolder, run_folders
 from chatbot_mvp.runs.result import RunResult
 from chatbot_mvp.settings.model import PROJECT_ROOT, Settings
 from chatbot_mvp.storage.jsonl import read_lines
-from tests.evaluation.benchmark.judge_stub import ModelStub, TokenBucket
+from tests.evaluation.benchmark.judge_stub import ModelStub
 from tests.ray_nodes import RayNodes
 
 pytestmark = [
@@ -32,8 +32,6 @@ pytestmark = [
     pytest.mark.timeout(600),
     pytest.mark.xdist_group("ray"),
 ]
-
-LIMIT = 40
 
 
 @pytest.fixture(scope="module")
@@ -95,25 +93,14 @@ def test_both_engines_give_equal_ids_scores_answers_judgements_and_metrics(setti
 
 @pytest.mark.parametrize("configured", [True, False], ids=["configured", "learned"])
 def test_four_workers_use_a_limit_of_forty_requests_a_second_and_a_configured_one_is_never_exceeded(
-    settings: Settings, nodes: RayNodes, configured: bool
+    tmp_path: Path, configured: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with ModelStub(latency=0.1) as stub:
-        stub.limit = TokenBucket(LIMIT)
-        rate = LIMIT if configured else 0
-        of_run = asking(settings, stub, retrieval_strategy="LEXICAL", nim_max_requests_per_second=rate)
-        for _ in range(4):
-            run_on(of_run, "ray", nodes.address)
-        refused, answers = stub.statuses[429], sum(stub.answered.values())
-        began = sorted(stub.by_second)
-        # Between the runs nothing is asked: only seconds with a second of requests before and after count.
-        whole = [at for at in began if at - 1 in stub.by_second and at + 1 in stub.by_second]
-        used = sum(stub.by_second[at] for at in whole) / len(whole)
-        most = max(stub.by_second.values())
-    print(f"{answers} answers, {refused} refused, {used:.1f} a second in {len(whole)} whole seconds, most {most}")
-    assert used >= 0.8 * LIMIT
+    monkeypatch.syspath_prepend(PROJECT_ROOT / "benchmarks")
+    limited = importlib.import_module("ray_limit").measure(tmp_path, 40, configured, queries=200)
+    print(limited)
+    assert limited.share >= 0.8
     if configured:
-        assert refused == 0
-        assert most <= LIMIT
+        assert (limited.refused, limited.most <= 40) == (0, True)
 
 
 def test_a_killed_node_and_a_killed_driver_lose_and_double_nothing(
