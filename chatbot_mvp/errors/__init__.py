@@ -5,7 +5,7 @@
     │   ├── InvalidSetting
     │   ├── UnknownChoice           strategy, provider, embedder, …
     │   ├── MissingPackage
-    │   ├── RayUnreachable          the cluster of EVAL_ENGINE=ray              (exit code 1)
+    │   ├── RayUnreachable          the cluster of EVAL_ENGINE=ray
     │   ├── RayVersionMismatch      its nodes have other versions
     │   ├── NeedsLanguageModel
     │   ├── PromptsUnreadable       a judge's prompts, in a user's file

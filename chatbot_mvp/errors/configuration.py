@@ -30,13 +30,12 @@ class RayUnreachable(ConfigurationError):
         "The Ray cluster at {address!r} cannot be used: {reason}. Check RAY_ADDRESS and that `ray start` ran on this "
         "machine, too; or set EVAL_ENGINE=local."
     )
-    exit_code = 1
 
 
 class RayVersionMismatch(ConfigurationError):
     code = "ray_version_mismatch"
     template = (
-        "The Ray cluster at {address!r} does not fit this machine: {reason} Install the same versions of Python and "
+        "The Ray cluster at {address!r} does not fit this machine: {reason}. Install the same versions of Python and "
         "of chatbot-mvp[ray] on all nodes."
     )
 
