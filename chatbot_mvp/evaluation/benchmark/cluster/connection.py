@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import socket
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
@@ -61,6 +63,7 @@ def connected(settings: Settings) -> Iterator[ModuleType]:
     started: dict[str, Any] = {}
     if address == LOCAL:
         started = {"include_dashboard": False, "object_store_memory": _STORE_BYTES}
+    at_sigterm = signal.getsignal(signal.SIGTERM)
     try:
         ray.init(address=address, log_to_driver=False, logging_level="error", **started)
     except RuntimeError as error:
@@ -69,6 +72,9 @@ def connected(settings: Settings) -> Iterator[ModuleType]:
         raise RayUnreachable(address=address, reason=_one_line(error)) from error
     except (ConnectionError, ValueError, OSError, ray.exceptions.RayError) as error:
         raise RayUnreachable(address=address, reason=_one_line(error)) from error
+    if threading.current_thread() is threading.main_thread():
+        # Ray's own handler would end the process at once, where a command stops its run at a safe point.
+        signal.signal(signal.SIGTERM, at_sigterm)
     try:
         yield ray
     finally:

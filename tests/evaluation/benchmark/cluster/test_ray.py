@@ -24,6 +24,7 @@ from chatbot_mvp.settings.model import PROJECT_ROOT, Settings
 from chatbot_mvp.storage.jsonl import read_lines
 from tests.evaluation.benchmark.judge_stub import ModelStub
 from tests.ray_nodes import RayNodes
+from tests.waiting import wait_until
 
 pytestmark = [
     # Not imported here: Ray reads the token of the cluster when it is imported.
@@ -112,7 +113,10 @@ def test_a_killed_node_and_a_killed_driver_lose_and_double_nothing(
     assert (report.survived, report.runs, report.parts_left) == (2, 2, 0)
 
 
-def test_a_run_begun_on_the_cluster_is_finished_by_the_local_engine(settings: Settings, nodes: RayNodes) -> None:
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGKILL, -9), (signal.SIGTERM, 130)], ids=["killed", "stopped"])
+def test_a_run_begun_on_the_cluster_is_finished_by_the_local_engine(
+    settings: Settings, nodes: RayNodes, number: signal.Signals, code: int
+) -> None:
     with ModelStub(latency=0.3) as stub:
         environment = {**os.environ, **stub.environment, "DATA_DIR": str(settings.data_dir)}
         environment |= {"EVAL_ENGINE": "ray", "RAY_ADDRESS": nodes.address, "RETRIEVAL_STRATEGY": "LEXICAL"}
@@ -122,8 +126,8 @@ def test_a_run_begun_on_the_cluster_is_finished_by_the_local_engine(settings: Se
         while stub.asked("generate") < 10:
             assert process.poll() is None
             time.sleep(0.05)
-        process.send_signal(signal.SIGKILL)
-        process.wait()
+        process.send_signal(number)
+        assert process.wait(60) == code
         of_run = asking(settings, stub, retrieval_strategy="LEXICAL")
         [begun] = run_folders(settings.results_dir)
         before = {key for key, record in begun.all_records()[0]["generate"].items() if record.status == "ok"}
@@ -136,6 +140,22 @@ def test_a_run_begun_on_the_cluster_is_finished_by_the_local_engine(settings: Se
         map(len, RunFolder(settings.results_dir, begun.run_id).all_records()[0].values())
     )
     assert result.scored
+
+
+def test_a_run_of_the_pages_stops_and_goes_on_on_the_cluster(settings: Settings, nodes: RayNodes) -> None:
+    with ModelStub(latency=0.2) as stub:
+        of_run = asking(settings, stub, retrieval_strategy="LEXICAL", nim_max_concurrent_requests=2)
+        app = build_app(of_run.with_changes(eval_engine="ray", ray_address=nodes.address))
+        run_id = app.runs.start_run()
+        wait_until(lambda: stub.asked("generate") > 10, 120)
+        app.runs.stop_run(run_id)
+        wait_until(lambda: RunFolder(settings.results_dir, run_id).state() == "unfinished", 60)
+        begun = set(RunFolder(settings.results_dir, run_id).all_records()[0]["generate"])
+        stub.latency = 0.0
+        result = app.runs.resume_now(run_id)
+    assert begun
+    assert result.scored
+    assert len(lines_of(settings, run_id)) == len(set(lines_of(settings, run_id)))
 
 
 def test_doctor_names_version_nodes_and_workers_and_what_a_wrong_address_is(
