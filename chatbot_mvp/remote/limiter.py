@@ -55,7 +55,7 @@ class Limiter:
     @property
     def interval(self) -> float:
         """Seconds between the starts of two requests; 0 while the rate is not limited."""
-        return self._pace.interval
+        return max(self._pace.interval, self._least_interval)
 
     @property
     def concurrency(self) -> int:
@@ -94,7 +94,7 @@ class Limiter:
                 self._free.wait_for(lambda: self._running < self._concurrency)
                 self._running += 1
                 now = time.monotonic()
-                interval = max(self._pace.interval, self._least_interval)
+                interval = self.interval
                 start = max(now, self._not_before, self._last_start + interval if interval else now)
                 self._last_start = start
         except BaseException:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from itertools import count
 from typing import Any
 
@@ -29,8 +30,14 @@ class Limits:
         self._gone: set[str] = set()
         self._lock = threading.Lock()
 
-    def acquire(self, worker: str, provider: str, base_url: str, served: int, at_once: int | None) -> tuple[str, float]:
-        """Wait as ``Limiter.acquire`` does; return a ticket for the slot, and its start on this process' clock."""
+    def acquire(
+        self, worker: str, provider: str, base_url: str, served: int, at_once: int | None
+    ) -> tuple[str, float, float]:
+        """Wait as ``Limiter.acquire`` does.
+
+        Returns:
+            A ticket for the slot, its start on this process' clock, and the seconds between the starts of requests.
+        """
         slot = self._limiters.of(provider, base_url, served).acquire(at_once)
         with self._lock:
             ticket = f"{worker}-{next(self._numbers)}"
@@ -38,7 +45,7 @@ class Limits:
             gone = worker in self._gone
         if gone:
             self.release(ticket)
-        return ticket, slot.started
+        return ticket, slot.started, slot.limiter.interval
 
     def release(self, ticket: str) -> None:
         """Give a slot back. Ignores one that was given back."""
@@ -83,11 +90,17 @@ class SharedLimiter(Limiter):
         self._limits = limits
         self._worker = worker
         self._address = (provider, base_url, concurrency)
+        self._turn = threading.Lock()
+        self._sent = 0.0
 
     def acquire(self, at_once: int | None = None) -> Slot:
         import ray
 
-        ticket, started = ray.get(self._limits.acquire.remote(self._worker, *self._address, at_once))
+        ticket, started, interval = ray.get(self._limits.acquire.remote(self._worker, *self._address, at_once))
+        with self._turn:
+            # Slots that arrive late on a busy machine arrive together. Their requests must not leave together.
+            time.sleep(max(0.0, self._sent + interval - time.monotonic()))
+            self._sent = time.monotonic()
         return Slot(self, started, ticket=ticket)
 
     def throttled(self, slot: Slot, retry_after: float = 0.0) -> None:

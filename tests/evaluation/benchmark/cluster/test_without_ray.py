@@ -91,7 +91,7 @@ def test_a_slot_that_a_dead_worker_still_waited_for_is_given_back() -> None:
 
 def test_a_429_slows_down_every_worker() -> None:
     limits = Limits(cap=8, rate=0)
-    ticket, granted = limits.acquire("worker-1", *OPENAI, None)
+    ticket, granted, _ = limits.acquire("worker-1", *OPENAI, None)
     limits.replied(*OPENAI, granted, 0.2)
     limits.release(ticket)
     limits.release(ticket)  # giving back twice is harmless
@@ -103,14 +103,14 @@ def test_a_429_slows_down_every_worker() -> None:
 def test_successes_that_are_reported_after_the_slot_was_given_back_speed_up_again() -> None:
     limits = Limits(cap=8, rate=0)
     for _ in range(4):
-        ticket, granted = limits.acquire("worker-1", *OPENAI, None)
+        ticket, granted, _ = limits.acquire("worker-1", *OPENAI, None)
         limits.release(ticket)
         limits.replied(*OPENAI, granted, 0.0)
     limiter = limits._limiters.of(*OPENAI)
     slowest = limiter.interval
     assert slowest > 0
     for _ in range(45):
-        ticket, granted = limits.acquire("worker-1", *OPENAI, None)
+        ticket, granted, _ = limits.acquire("worker-1", *OPENAI, None)
         limits.release(ticket)  # ``Calls`` gives the slot back first
         limits.replied(*OPENAI, granted, None)
     assert limiter.interval < slowest
