@@ -21,7 +21,8 @@ from tests.waiting import wait_until
 SLURM = PROJECT_ROOT / "deploy" / "ray" / "slurm.sh"
 KUBERAY = PROJECT_ROOT / "deploy" / "ray" / "kuberay.yaml"
 
-PORT = "16379"
+PORT = "6399"
+"""Below the ports that Ray gives to workers."""
 
 SRUN = """#!/bin/bash
 while [[ $1 == --* ]]; do shift; done
@@ -109,4 +110,4 @@ def ray_processes() -> list[str]:
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         with suppress(OSError):
             found.append(path.read_bytes().decode("utf-8", "replace"))
-    return [line for line in found if PORT in line]
+    return [line for line in found if f":{PORT}" in line or f"--port={PORT}" in line]

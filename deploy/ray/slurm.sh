@@ -34,13 +34,14 @@ export RAY_AUTH_MODE RAY_AUTH_TOKEN
 mapfile -t hosts < <(scontrol show hostnames "$SLURM_JOB_NODELIST")
 head=${hosts[0]}
 head_ip=$(srun --nodes=1 --ntasks=1 --nodelist="$head" python -c \
-    'import socket; print(socket.gethostbyname(socket.gethostname()))')
+    'import ray; print(ray.util.get_node_ip_address())')
 
 srun --overlap --nodes=1 --ntasks=1 --nodelist="$head" \
     ray start --block --head --node-ip-address="$head_ip" --port="$port" --num-cpus="$cpus" \
     --include-dashboard=false --disable-usage-stats &
 nodes=($!)
 until ray health-check --address "$head_ip:$port" > /dev/null 2>&1; do
+    kill -0 "${nodes[0]}" # ends the script if the head could not start
     sleep 1
 done
 if ((${#hosts[@]} > 1)); then

@@ -65,6 +65,9 @@ def connected(settings: Settings) -> Iterator[ModuleType]:
         started = {"include_dashboard": False, "object_store_memory": _STORE_BYTES}
     at_sigterm = signal.getsignal(signal.SIGTERM)
     try:
+        if ":" in address:
+            # Waits 40 s for a head. ``ray.init`` would try for many minutes to speak to a server of another kind.
+            ray._raylet.GcsClient(address=address)
         ray.init(address=address, log_to_driver=False, logging_level="error", **started)
     except RuntimeError as error:
         if "version mismatch" in str(error).lower():
