@@ -92,11 +92,23 @@ class SharedLimiter(Limiter):
         self._address = (provider, base_url, concurrency)
         self._turn = threading.Lock()
         self._sent = 0.0
+        # The first request of a process takes long to leave, and those with slots behind it would leave in one burst.
+        self._cold = threading.Lock()
+        self._is_warm = False
 
     def acquire(self, at_once: int | None = None) -> Slot:
         import ray
 
-        ticket, started, interval = ray.get(self._limits.acquire.remote(self._worker, *self._address, at_once))
+        self._cold.acquire()
+        alone = not self._is_warm
+        if not alone:
+            self._cold.release()
+        try:
+            ticket, started, interval = ray.get(self._limits.acquire.remote(self._worker, *self._address, at_once))
+        except BaseException:
+            if alone:
+                self._cold.release()
+            raise
         with self._turn:
             # Slots that arrive late on a busy machine arrive together. Their requests must not leave together.
             time.sleep(max(0.0, self._sent + interval - time.monotonic()))
@@ -110,6 +122,9 @@ class SharedLimiter(Limiter):
         self._tell("replied", *self._address, slot.started, None)
 
     def _give_back(self, slot: Slot) -> None:
+        if not self._is_warm:
+            self._is_warm = True
+            self._cold.release()
         self._tell("release", slot.ticket)
 
     def _tell(self, method: str, *arguments: object) -> None:

@@ -116,6 +116,27 @@ def test_successes_that_are_reported_after_the_slot_was_given_back_speed_up_agai
     assert limiter.interval < slowest
 
 
+def test_the_starts_of_all_workers_together_keep_the_distance_of_a_configured_rate() -> None:
+    limits = Limits(cap=32, rate=200)
+    starts: list[float] = []
+
+    def work(worker: str) -> None:
+        for _ in range(5):
+            ticket, started, _ = limits.acquire(worker, *OPENAI[:2], 32, None)
+            starts.append(started)
+            limits.release(ticket)
+
+    threads = [threading.Thread(target=work, args=(f"worker-{number % 4}",)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    ordered = sorted(starts)
+    assert len(ordered) == 40
+    assert min(late - early for early, late in pairwise(ordered)) >= 1 / 200
+    assert ordered[-1] - ordered[0] < 40 / 200 / 0.8
+
+
 def test_a_configured_rate_spreads_the_starts() -> None:
     limiter = Limiter(8)
     limiter.set_rate(100)
