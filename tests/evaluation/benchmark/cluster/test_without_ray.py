@@ -134,7 +134,6 @@ def test_the_starts_of_all_workers_together_keep_the_distance_of_a_configured_ra
     ordered = sorted(starts)
     assert len(ordered) == 40
     assert min(late - early for early, late in pairwise(ordered)) >= 1 / 200
-    assert ordered[-1] - ordered[0] < 40 / 200 / 0.8
 
 
 def test_a_configured_rate_spreads_the_starts() -> None:
