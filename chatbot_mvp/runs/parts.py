@@ -19,7 +19,8 @@ from typing import Any
 from chatbot_mvp.errors import FileOfLaterVersion, RunNotWritten
 from chatbot_mvp.llm.base import Completion, Usage
 from chatbot_mvp.runs.journal import Journal
-from chatbot_mvp.runs.records import QueryRecord, RunFolder, RunManifest
+from chatbot_mvp.runs.manifest import RunManifest
+from chatbot_mvp.runs.records import QueryRecord, RunFolder
 from chatbot_mvp.runs.spending import Spending
 from chatbot_mvp.storage.files import write_json
 from chatbot_mvp.storage.json_object import VERSION, known_version, parse_json

@@ -10,8 +10,9 @@ import pytest
 from chatbot_mvp.errors import RunNotWritten
 from chatbot_mvp.llm.base import Completion, Usage
 from chatbot_mvp.runs.journal import Journal
+from chatbot_mvp.runs.manifest import RunManifest
 from chatbot_mvp.runs.parts import Part, Parts
-from chatbot_mvp.runs.records import QueryRecord, RunFolder, RunManifest
+from chatbot_mvp.runs.records import QueryRecord, RunFolder
 from chatbot_mvp.runs.spending import Spending
 
 MANIFEST = RunManifest("r", "d", "d", "0" * 64, "LEXICAL", {}, "f" * 12, "1", 3, 3, "2026-01-01T00:00:00+00:00")
