@@ -92,16 +92,15 @@ def test_both_engines_give_equal_ids_scores_answers_judgements_and_metrics(setti
     assert not (settings.results_dir / on_ray.run_id / "parts").exists()
 
 
-@pytest.mark.parametrize("configured", [True, False], ids=["configured", "learned"])
-def test_four_workers_use_a_limit_of_forty_requests_a_second_and_a_configured_one_is_never_exceeded(
-    tmp_path: Path, configured: bool, monkeypatch: pytest.MonkeyPatch
+def test_four_workers_keep_a_configured_limit_of_forty_requests_a_second_and_use_most_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.syspath_prepend(PROJECT_ROOT / "benchmarks")
-    limited = importlib.import_module("ray_limit").measure(tmp_path, 40, configured, queries=200)
+    limited = importlib.import_module("ray_limit").measure(tmp_path, 40, configured=True, queries=200)
     print(limited)
     assert limited.share >= 0.8
     # Where processes wait for a core, requests whose starts keep their distance arrive together.
-    if configured and limited.load <= (os.cpu_count() or 1):
+    if limited.load <= (os.cpu_count() or 1):
         assert (limited.refused, limited.most <= 40) == (0, True)
 
 
