@@ -143,7 +143,7 @@ def chaos(
             shutil.rmtree(line.data, ignore_errors=True)
             stub.reset()
             started = time.monotonic()
-            _finish(line.start("run"), line)
+            finish(line.start("run"), line)
             report.seconds_unbroken = time.monotonic() - started
         [unbroken] = run_folders(line.data / "results")
         per_run = sum(stub.answered.values())
@@ -154,7 +154,7 @@ def chaos(
     for run_id in runs:
         run = RunFolder(line.data / "results", run_id)
         report.damaged_lines += run.all_records()[1]
-        report.differences += _differences(unbroken, run)
+        report.differences += differences_of(unbroken, run)
     report.differences += _differences_of_submissions(line.data, [unbroken.run_id, *runs])
     return report
 
@@ -175,7 +175,7 @@ def _killed_runs(line: CommandLine, report: Report, kills: int, moments: random.
                 process.wait(moments.uniform(0, report.seconds_unbroken))
             except subprocess.TimeoutExpired:
                 process.kill()
-        _finish(process, line, may_be_killed=True)
+        finish(process, line, may_be_killed=True)
         killed = process.returncode < 0
         new = {run.run_id for run in run_folders(results)} - known
         known |= new
@@ -192,13 +192,15 @@ def _killed_runs(line: CommandLine, report: Report, kills: int, moments: random.
     return runs
 
 
-def _finish(process: subprocess.Popen[bytes], line: CommandLine, may_be_killed: bool = False) -> None:
+def finish(process: subprocess.Popen[bytes], line: CommandLine, may_be_killed: bool = False) -> None:
+    """Wait for a command; raise RuntimeError with its last output if it failed."""
     code = process.wait(300)
     if code and not (may_be_killed and code < 0):
         raise RuntimeError(f"exit code {code}: {line.stderr.read_text('utf-8')[-2_000:]}")
 
 
-def _differences(unbroken: RunFolder, run: RunFolder) -> list[str]:
+def differences_of(unbroken: RunFolder, run: RunFolder) -> list[str]:
+    """Return in which records, figures and tables a run differs from one that was not interrupted."""
     found = []
     one, other = _records(unbroken), _records(run)
     for phase in PHASES:

@@ -22,8 +22,9 @@ from chatbot_mvp import __version__
 from chatbot_mvp.datasets import Dataset, load_dataset
 from chatbot_mvp.embedding.base import Embedder, InputType, Vectors
 from chatbot_mvp.embedding.registry import Embedders
-from chatbot_mvp.evaluation.benchmark.answering import GENERATE, RunModels
+from chatbot_mvp.evaluation.benchmark.answering import GENERATE
 from chatbot_mvp.evaluation.benchmark.corpus import RunCorpus
+from chatbot_mvp.evaluation.benchmark.models import RunModels
 from chatbot_mvp.evaluation.benchmark.preparation import PreparedRun, run_fingerprint
 from chatbot_mvp.evaluation.benchmark.retrieving import PHASE as RETRIEVE
 from chatbot_mvp.evaluation.benchmark.runner import RunParts, execute

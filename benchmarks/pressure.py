@@ -26,15 +26,22 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from chatbot_mvp.datasets import Dataset, Query  # noqa: E402
-from chatbot_mvp.evaluation.benchmark.answering import RunModels, answer  # noqa: E402
+from chatbot_mvp.embedding.registry import Embedders  # noqa: E402
+from chatbot_mvp.evaluation.benchmark.answering import answer  # noqa: E402
 from chatbot_mvp.evaluation.benchmark.corpus import RunCorpus  # noqa: E402
+from chatbot_mvp.evaluation.benchmark.engine import LocalEngine  # noqa: E402
+from chatbot_mvp.evaluation.benchmark.models import RunModels  # noqa: E402
 from chatbot_mvp.evaluation.benchmark.preparation import PreparedRun, prepare_run  # noqa: E402
 from chatbot_mvp.evaluation.benchmark.retrieving import PHASE as RETRIEVE  # noqa: E402
+from chatbot_mvp.evaluation.benchmark.worker import RunWorker  # noqa: E402
 from chatbot_mvp.llm.creation import create_chat_model  # noqa: E402
+from chatbot_mvp.llm.providers import Providers  # noqa: E402
 from chatbot_mvp.llm.registry import requests_at_once  # noqa: E402
+from chatbot_mvp.retrieval.factory import PipelineFactory  # noqa: E402
 from chatbot_mvp.runs.journal import Journal  # noqa: E402
 from chatbot_mvp.runs.records import QueryRecord  # noqa: E402
 from chatbot_mvp.runs.spending import Spending  # noqa: E402
+from chatbot_mvp.settings.live import LiveSettings  # noqa: E402
 from chatbot_mvp.settings.model import Settings, load_settings  # noqa: E402
 from chatbot_mvp.types import Document, ignore_progress  # noqa: E402
 from tests.evaluation.benchmark.judge_stub import Faults, serve  # noqa: E402
@@ -79,7 +86,7 @@ def press(folder: Path, queries: int, calls: int, latency: float, faults: Faults
         latency: of the provider, in seconds.
         limit: requests per second that the provider takes; 0: any.
     """
-    with _provider(latency, faults, limit) as (base_url, ask):
+    with provider(latency, faults, limit) as (base_url, ask):
         (folder / "empty.env").touch()
         settings = load_settings(
             folder / "empty.env",
@@ -96,9 +103,11 @@ def press(folder: Path, queries: int, calls: int, latency: float, faults: Faults
         model = create_chat_model(settings)
         places = requests_at_once(settings)
         models = RunModels(model, places, model, places, share_calls=True)
+        live = LiveSettings(settings)
+        engine = LocalEngine(RunWorker(run, PipelineFactory(Embedders(live), Providers(live)), lambda _: models))
         journal = Journal(run.folder)
         started = time.monotonic()
-        answer(run, journal, models, Spending(run.folder), ignore_progress)
+        answer(run, journal, engine, Spending(run.folder), ignore_progress)
         seconds = time.monotonic() - started
         told = ask()
     good = 1 - faults.too_many - faults.broken - faults.cut
@@ -137,7 +146,8 @@ def _retrieved(folder: Path, queries: int, settings: Settings) -> PreparedRun:
 
 
 @contextmanager
-def _provider(latency: float, faults: Faults, limit: float) -> Iterator[tuple[str, Callable[[], dict[str, Any]]]]:
+def provider(latency: float, faults: Faults, limit: float) -> Iterator[tuple[str, Callable[[], dict[str, Any]]]]:
+    """Start a stub in a process of its own; yield its address, and a function that asks for its counts."""
     context = get_context("spawn")
     here, there = context.Pipe()
     process = context.Process(target=serve, args=(there, latency, faults, limit), daemon=True)

@@ -12,8 +12,11 @@ from chatbot_mvp.chat.sessions import ChatSessions
 from chatbot_mvp.datasets.service import DatasetService
 from chatbot_mvp.embedding.registry import Embedders
 from chatbot_mvp.evaluation.archive import RunArchive
+from chatbot_mvp.evaluation.benchmark.models import run_models
+from chatbot_mvp.evaluation.benchmark.preparation import reopen_run
 from chatbot_mvp.evaluation.benchmark.presets import Presets
 from chatbot_mvp.evaluation.benchmark.runner import RunParts
+from chatbot_mvp.evaluation.benchmark.worker import RunWorker
 from chatbot_mvp.evaluation.detail import RunDetails
 from chatbot_mvp.evaluation.gate.service import Gate
 from chatbot_mvp.evaluation.kb_service import KbEvaluationService
@@ -31,6 +34,7 @@ from chatbot_mvp.knowledge_base.service import KnowledgeBases
 from chatbot_mvp.knowledge_base.uploads import Uploads
 from chatbot_mvp.llm.providers import Providers
 from chatbot_mvp.retrieval.factory import PipelineFactory
+from chatbot_mvp.runs.records import RunFolder
 from chatbot_mvp.settings.access import AdminAccess
 from chatbot_mvp.settings.live import LiveSettings
 from chatbot_mvp.settings.model import Settings
@@ -50,7 +54,7 @@ class App:
         jobs = JobManager(start.jobs_dir)
         exporters = (write_summary_csv, write_detail_csv)
         kb_jobs = JobManager(start.kb_evaluation_jobs_dir)
-        parts = RunParts(factory, embedders, providers, exporters, start.submissions_path)
+        parts = RunParts(factory, embedders, providers, exporters, start.submissions_path, build_worker)
 
         self.live = live
         """The settings in effect, and changing them."""
@@ -103,6 +107,17 @@ class App:
     def settings(self) -> Settings:
         """The settings in effect."""
         return self.live.current
+
+
+def build_worker(settings: Settings, run_id: str) -> RunWorker:
+    """The worker of a run in a process of its own, over the same data folder. Raises as ``reopen_run``."""
+    threadpool_limits(1, "blas")
+    live = LiveSettings(settings)
+    providers, embedders = Providers(live), Embedders(live)
+    factory = PipelineFactory(embedders, providers)
+    sources = RunSources(live, DatasetService(live), KnowledgeBases(live, factory, embedders))
+    run = reopen_run(RunFolder(settings.results_dir, run_id), sources.reload, settings)
+    return RunWorker(run, factory, lambda of_run: run_models(of_run, providers))
 
 
 def build_app(settings: Settings) -> App:

@@ -13,6 +13,7 @@ from typing import Literal, Protocol
 from chatbot_mvp.datasets.service import DatasetService
 from chatbot_mvp.embedding.registry import Embedders
 from chatbot_mvp.errors import ChatbotError
+from chatbot_mvp.evaluation.benchmark.cluster.connection import describe
 from chatbot_mvp.llm.providers import Providers
 from chatbot_mvp.settings.live import LiveSettings
 from chatbot_mvp.sharing.service import Sharing
@@ -108,7 +109,7 @@ class Check:
     """One configured part, and whether it works, as ``doctor`` prints it."""
 
     name: str
-    """"provider", "embedder", "data" or, where they are configured, "storage" and "sharing"."""
+    """"provider", "embedder", "data" or, where they are configured, "storage", "engine" and "sharing"."""
     ok: bool
     detail: str
 
@@ -150,6 +151,7 @@ class ConfiguredParts:
             _check("embedder", self._embedder_detail),
             _check("data", self._data_detail),
             *([_check("storage", self._datasets.try_storage)] if self._datasets.uses_storage else []),
+            *([_check("engine", self._engine_detail)] if self._live.current.eval_engine == "ray" else []),
             *([_check("sharing", self._sharing.try_root)] if self._sharing.root else []),
         ]
 
@@ -165,6 +167,9 @@ class ConfiguredParts:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):
             return str(folder)
+
+    def _engine_detail(self) -> str:
+        return describe(self._live.current)
 
     def _ask_provider(self) -> float | None:
         self._providers.require_chosen()

@@ -84,6 +84,14 @@ class VectorCache:
         """Return how many distinct texts are cached."""
         return sum(map(len, self._cache.read({_key(model_id, input_type, text) for text in texts})))
 
+    def missing(self, model_id: str, texts: Sequence[str], input_type: InputType) -> list[str]:
+        """Return the distinct texts that are not cached, in order."""
+        text_of = {_key(model_id, input_type, text): text for text in texts}
+        for rows in self._cache.read(text_of):
+            for key, _ in rows:
+                del text_of[key]
+        return list(text_of.values())
+
     def forget(self, model_id: str, texts: Sequence[str], input_type: InputType) -> None:
         """Delete the vectors of ``texts``; the next ``embed`` computes them again."""
         self._cache.delete(_key(model_id, input_type, text) for text in texts)

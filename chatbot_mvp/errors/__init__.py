@@ -5,6 +5,8 @@
     │   ├── InvalidSetting
     │   ├── UnknownChoice           strategy, provider, embedder, …
     │   ├── MissingPackage
+    │   ├── RayUnreachable          the cluster of EVAL_ENGINE=ray
+    │   ├── RayVersionMismatch      its nodes have other versions
     │   ├── NeedsLanguageModel
     │   ├── PromptsUnreadable       a judge's prompts, in a user's file
     │   ├── ChoiceNotKept           a choice made in Admin cannot be saved
@@ -110,6 +112,7 @@
     │   ├── RunOutOfQuota           it can be resumed when there is quota again
     │   ├── RunOverBudget           it can be resumed with a larger budget
     │   ├── RunGaveUp               the provider failed many times in a row
+    │   ├── RayWorkersLost          all workers of a run, with their nodes
     │   ├── BudgetWithoutPrice
     │   ├── PilotFailed             the trial of an estimate over a few queries
     │   ├── ExportNotWritten
@@ -209,6 +212,8 @@ from chatbot_mvp.errors.configuration import (
     InvalidSetting as InvalidSetting,
     MissingPackage as MissingPackage,
     NeedsLanguageModel as NeedsLanguageModel,
+    RayUnreachable as RayUnreachable,
+    RayVersionMismatch as RayVersionMismatch,
     PasswordTriesExhausted as PasswordTriesExhausted,
     PasswordWrong as PasswordWrong,
     PromptsUnreadable as PromptsUnreadable,
@@ -345,6 +350,7 @@ from chatbot_mvp.errors.runs import (
     RunError as RunError,
     RunExists as RunExists,
     RunGaveUp as RunGaveUp,
+    RayWorkersLost as RayWorkersLost,
     RunMismatch as RunMismatch,
     RunNotBegun as RunNotBegun,
     RunNotFound as RunNotFound,

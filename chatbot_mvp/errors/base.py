@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from functools import partial
+from typing import Any, ClassVar
 
 
 class ChatbotError(Exception):
@@ -18,6 +19,10 @@ class ChatbotError(Exception):
     def __init__(self, **params: object) -> None:
         self.params = params
         super().__init__(self.template.format(**params))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Make copies and pickles by the keyword arguments: a worker's error crosses to another process."""
+        return partial(type(self), **self.params), ()
 
     @property
     def hint(self) -> str:

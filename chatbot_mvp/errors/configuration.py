@@ -24,6 +24,22 @@ class MissingPackage(ConfigurationError):
     template = "{feature} needs the package {package!r}. Install it with: {command}"
 
 
+class RayUnreachable(ConfigurationError):
+    code = "ray_unreachable"
+    template = (
+        "The Ray cluster at {address!r} cannot be used: {reason}. Check RAY_ADDRESS and that `ray start` ran on this "
+        "machine, too; or set EVAL_ENGINE=local."
+    )
+
+
+class RayVersionMismatch(ConfigurationError):
+    code = "ray_version_mismatch"
+    template = (
+        "The Ray cluster at {address!r} does not fit this machine: {reason}. Install the same versions of Python and "
+        "of chatbot-mvp[ray] on all nodes."
+    )
+
+
 class NeedsLanguageModel(ConfigurationError):
     code = "needs_language_model"
     template = (

@@ -131,6 +131,14 @@ class RunGaveUp(RunError):
     )
 
 
+class RayWorkersLost(RunError):
+    code = "ray_workers_lost"
+    template = (
+        "The run {run_id!r} stopped because no Ray worker is left: {reason}. What was recorded is kept. When the "
+        "cluster has free CPUs again, or with EVAL_ENGINE=local: chatbot-mvp benchmark resume {run_id}"
+    )
+
+
 class BudgetWithoutPrice(RunError):
     code = "budget_without_price"
     template = (

@@ -7,8 +7,9 @@ from typing import Any
 
 from chatbot_mvp.embedding.cache import VectorCache
 from chatbot_mvp.evaluation.archive import RunArchive
-from chatbot_mvp.evaluation.benchmark.answering import run_models
+from chatbot_mvp.evaluation.benchmark.cluster.connection import require_ray
 from chatbot_mvp.evaluation.benchmark.estimate import Estimate
+from chatbot_mvp.evaluation.benchmark.models import run_models
 from chatbot_mvp.evaluation.benchmark.pilot import pilot_folder, run_pilot
 from chatbot_mvp.evaluation.benchmark.plan import RunPlan, plan_run
 from chatbot_mvp.evaluation.benchmark.preparation import PreparedRun, prepare_run, reopen_run, run_settings
@@ -218,6 +219,8 @@ class RunService:
             ConfigurationError, ProviderNotConfigured
         """
         require_language_model(settings, self._asked(settings))
+        if settings.eval_engine == "ray":
+            require_ray(settings)
         if settings.generation_enabled:
             run_models(settings, self._parts.providers)
         if names_kb(settings.mteb_dataset_name):

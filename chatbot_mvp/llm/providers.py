@@ -176,7 +176,8 @@ class Providers:
         # The settings, not a run or a check, say how many requests one provider may get from this process.
         now = self._live.snapshot
         if now.version != self._version:
-            set_process_cap(now.settings.nim_max_concurrent_requests)
+            settings = now.settings
+            set_process_cap(settings.nim_max_concurrent_requests, settings.nim_max_requests_per_second)
             self._version = now.version
 
     def _status(self, name: str) -> ProviderStatus:

@@ -5,11 +5,14 @@ from __future__ import annotations
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from chatbot_mvp.remote.pace import Pace
+
+_BELOW_RATE = 0.95
+"""Share of a configured rate at which requests start."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,26 +24,29 @@ class Slot:
     """Seconds on the monotonic clock."""
     share: threading.Semaphore | None = None
     """The caller's own limit, against which this request counts, too."""
+    ticket: str = ""
+    """Identifies the request in a limiter that several processes share; "" in one of this process."""
     _released: list[bool] = field(default_factory=list)
 
     def release(self) -> None:
         """Give the slot back. Safe to call twice."""
         if not self._released:
             self._released.append(True)
-            self.limiter._give_back(self.share)
+            self.limiter._give_back(self)
 
 
 class Limiter:
     """Caps concurrency, and adapts the request rate to the provider's 429 replies (see ``pace``).
 
-    Without a 429 the rate is not limited at all. Safe to share between threads. It blocks the calling thread, so it
-    needs no event loop.
+    Without a 429 the rate is limited only by ``set_rate``. Safe to share between threads. It blocks the calling thread,
+    so it needs no event loop.
     """
 
     def __init__(self, concurrency: int) -> None:
         self._concurrency = concurrency
         self._running = 0
         self._pace = Pace()
+        self._least_interval = 0.0
         self._not_before = 0.0
         self._last_start = 0.0
         self._free = threading.Condition()
@@ -49,7 +55,7 @@ class Limiter:
     @property
     def interval(self) -> float:
         """Seconds between the starts of two requests; 0 while the rate is not limited."""
-        return self._pace.interval
+        return max(self._pace.interval, self._least_interval)
 
     @property
     def concurrency(self) -> int:
@@ -67,6 +73,11 @@ class Limiter:
             self._concurrency = concurrency
             self._free.notify_all()
 
+    def set_rate(self, per_second: float) -> None:
+        """Start at most ``per_second`` requests per second; 0: as many as the provider accepts."""
+        # A little less, because requests do not arrive as regularly as they start.
+        self._least_interval = 1 / (_BELOW_RATE * per_second) if per_second else 0.0
+
     def acquire(self, at_once: int | None = None) -> Slot:
         """Wait until a request may start, and return its slot.
 
@@ -83,7 +94,7 @@ class Limiter:
                 self._free.wait_for(lambda: self._running < self._concurrency)
                 self._running += 1
                 now = time.monotonic()
-                interval = self._pace.interval
+                interval = self.interval
                 start = max(now, self._not_before, self._last_start + interval if interval else now)
                 self._last_start = start
         except BaseException:
@@ -94,7 +105,7 @@ class Limiter:
             # The slot is held while waiting: later requests would have to wait for the rate anyway.
             time.sleep(start - now)
         except BaseException:
-            self._give_back(share)
+            Slot(self, start, share).release()
             raise
         return Slot(self, start, share)
 
@@ -123,12 +134,16 @@ class Limiter:
         with self._free:
             return self._shares.setdefault(at_once, threading.Semaphore(at_once))
 
-    def _give_back(self, share: threading.Semaphore | None) -> None:
+    def _give_back(self, slot: Slot) -> None:
         with self._free:
             self._running -= 1
             self._free.notify()
-        if share is not None:
-            share.release()
+        if slot.share is not None:
+            slot.share.release()
+
+
+MakeLimiter = Callable[[str, str, int], Limiter]
+"""Provider, its address and the maximum number of concurrent requests -> limiter."""
 
 
 class Limiters:
@@ -137,16 +152,27 @@ class Limiters:
     def __init__(self) -> None:
         # Until an App sets the cap, only the callers' own limits apply.
         self._cap = sys.maxsize
+        self._rate = 0.0
+        self._make: MakeLimiter = lambda _provider, _base_url, concurrency: Limiter(concurrency)
         self._limiters: dict[tuple[str, str], Limiter] = {}
         self._served: dict[tuple[str, str], int] = {}
         self._lock = threading.Lock()
 
-    def set_cap(self, cap: int) -> None:
-        """Limit each address to ``cap`` concurrent requests, or to fewer if it cannot serve as many."""
+    def set_cap(self, cap: int, rate: float = 0.0) -> None:
+        """Limit each address to ``cap`` concurrent requests, or to fewer if it cannot serve as many.
+
+        Args:
+            rate: maximum requests per second to each address; 0: as many as it accepts.
+        """
         with self._lock:
-            self._cap = cap
+            self._cap, self._rate = cap, rate
             for key, limiter in self._limiters.items():
                 limiter.set_concurrency(min(cap, self._served[key]))
+                limiter.set_rate(rate)
+
+    def make_by(self, make: MakeLimiter) -> None:
+        """Make all further limiters by ``make``."""
+        self._make = make
 
     def of(self, provider: str, base_url: str, served: int | None = None) -> Limiter:
         """Return the shared limiter of a provider's address.
@@ -158,7 +184,8 @@ class Limiters:
         with self._lock:
             if key not in self._limiters:
                 self._served[key] = sys.maxsize if served is None else served
-                self._limiters[key] = Limiter(min(self._cap, self._served[key]))
+                self._limiters[key] = self._make(*key, min(self._cap, self._served[key]))
+                self._limiters[key].set_rate(self._rate)
             return self._limiters[key]
 
 
@@ -173,6 +200,15 @@ def limiter_for(provider: str, base_url: str, served: int | None = None) -> Limi
     return _LIMITERS.of(provider, base_url, served)
 
 
-def set_process_cap(cap: int) -> None:
-    """Set the maximum number of concurrent requests per address in this process."""
-    _LIMITERS.set_cap(cap)
+def set_process_cap(cap: int, rate: float = 0.0) -> None:
+    """Set the maximum number of concurrent requests, and of requests per second, per address in this process.
+
+    Args:
+        rate: 0 for as many requests per second as the provider accepts.
+    """
+    _LIMITERS.set_cap(cap, rate)
+
+
+def make_limiters_by(make: MakeLimiter) -> None:
+    """Make the further limiters of this process by ``make``, for example such as several processes share."""
+    _LIMITERS.make_by(make)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
+from chatbot_mvp.embedding.base import Embedder
 from chatbot_mvp.embedding.registry import Embedders
 from chatbot_mvp.llm.base import Completion, ignore_reply
 from chatbot_mvp.llm.providers import Providers
@@ -24,6 +25,10 @@ class PipelineFactory:
         self._embedders = embedders
         self._providers = providers
         self._sharing = sharing
+
+    def embedder(self, settings: Settings) -> Embedder:
+        """Return the embedding model of ``settings``, which is loaded once. Raises as ``create_embedder``."""
+        return self._embedders.of(settings)
 
     def grow(
         self,
@@ -50,7 +55,7 @@ class PipelineFactory:
             chunks,
             language,
             settings,
-            lambda: self._embedders.of(settings),
+            lambda: self.embedder(settings),
             progress,
             kb_id=kb_id,
             language_model=self._providers.language_model(settings, on_reply),

@@ -150,7 +150,7 @@ class GoldPath:
 
     doc_id: str
     ranks: Mapping[str, int | None]
-    """Stage -> rank from 1, None if the stage lost it. Stages as in ``retrieving.gold_ranks``, as far as recorded."""
+    """Stage -> rank from 1, None if the stage lost it. Stages as in ``searching.gold_ranks``, as far as recorded."""
     fate: Fate
 
 

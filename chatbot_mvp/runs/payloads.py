@@ -25,7 +25,7 @@ _RECORDED = ConfigDict(allow_inf_nan=False, extra="ignore")
 
 @dataclass(frozen=True, slots=True)
 class GoldRanks:
-    """Ranks of each relevant document in the stages of retrieval; see ``retrieving.gold_ranks``."""
+    """Ranks of each relevant document in the stages of retrieval; see ``searching.gold_ranks``."""
 
     depths: dict[str, int] = field(default_factory=dict)
     """Stage -> number of documents that it returned."""

@@ -31,7 +31,7 @@ _PATIENCE_S = 5.0
 """Seconds after a stop in which running tasks may end and be recorded."""
 _GIVE_UP_AFTER = 25
 """Number of successive failures after which a provider counts as unavailable."""
-_THREADS_PER_CALL = 4
+THREADS_PER_CALL = 4
 """Threads per allowed concurrent request, because threads that wait before a retry leave their request slots unused."""
 _LATER_TRIES = 2
 """Number of late retries of a task after a temporary failure of the provider. Each has the retries of NIM_MAX_RETRIES:
@@ -98,7 +98,7 @@ class TaskLoop(Generic[T]):
         self._spending = spending
         self._outcomes: SimpleQueue[Outcome[T, Done]] = SimpleQueue()
         self._workers = {
-            name: Workers(name, _THREADS_PER_CALL * lane.calls, lane.work, self._outcomes)
+            name: Workers(name, THREADS_PER_CALL * lane.calls, lane.work, self._outcomes)
             for name, lane in lanes.items()
         }
         self._waiting = dict.fromkeys(lanes, 0)

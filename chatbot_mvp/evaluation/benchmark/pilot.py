@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import TypeVar
 
 from chatbot_mvp.errors import PilotFailed, RunError, RunStopped
-from chatbot_mvp.evaluation.benchmark.answering import RunModels
 from chatbot_mvp.evaluation.benchmark.chunk_texts import (
     missing_chunk_texts,
     write_chunk_texts,
@@ -25,6 +24,7 @@ from chatbot_mvp.evaluation.benchmark.estimate import (
     Estimate,
 )
 from chatbot_mvp.evaluation.benchmark.extrapolation import Extrapolation
+from chatbot_mvp.evaluation.benchmark.models import RunModels
 from chatbot_mvp.evaluation.benchmark.preparation import PreparedRun
 from chatbot_mvp.evaluation.benchmark.retrieving import PHASE as RETRIEVE
 from chatbot_mvp.evaluation.benchmark.runner import RunParts, execute

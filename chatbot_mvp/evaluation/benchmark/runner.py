@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from chatbot_mvp.datasets import Dataset
 from chatbot_mvp.embedding.cache import VectorCache
 from chatbot_mvp.embedding.registry import Embedders
-from chatbot_mvp.evaluation.benchmark.answering import GENERATE, RunModels, answer, run_models
+from chatbot_mvp.evaluation.benchmark.answering import GENERATE, answer
+from chatbot_mvp.evaluation.benchmark.cluster.engine import ray_engine
+from chatbot_mvp.evaluation.benchmark.cluster.remote import BuildWorker
+from chatbot_mvp.evaluation.benchmark.engine import Engine, LocalEngine
+from chatbot_mvp.evaluation.benchmark.models import RunModels, run_models
 from chatbot_mvp.evaluation.benchmark.preparation import PreparedRun
 from chatbot_mvp.evaluation.benchmark.results import SIMILARITY_PHASE, result_of, rows_of, with_similarity
 from chatbot_mvp.evaluation.benchmark.retrieving import PHASE as RETRIEVE
 from chatbot_mvp.evaluation.benchmark.retrieving import retrieve
+from chatbot_mvp.evaluation.benchmark.worker import RunWorker
 from chatbot_mvp.llm.providers import Providers
 from chatbot_mvp.retrieval.factory import PipelineFactory
 from chatbot_mvp.retrieval.indexes.corpus import vector_cache_path
@@ -22,8 +27,9 @@ from chatbot_mvp.retrieval.indexes.enrichment import PHASE as ENRICH
 from chatbot_mvp.retrieval.indexes.questions import PHASE as QUESTIONS
 from chatbot_mvp.runs.index import append_submission
 from chatbot_mvp.runs.journal import Journal
+from chatbot_mvp.runs.parts import Parts
 from chatbot_mvp.runs.records import RunFolder
-from chatbot_mvp.runs.result import RunResult
+from chatbot_mvp.runs.result import BENCHMARK, RunResult
 from chatbot_mvp.runs.rows import QueryRow
 from chatbot_mvp.runs.session import Session, working_on
 from chatbot_mvp.runs.spending import Spending
@@ -44,6 +50,8 @@ class RunParts:
     exporters: Sequence[Exporter] = ()
     submissions: Path | None = None
     """``submissions.jsonl``, with one line per finished run; None to keep the run off the list of runs."""
+    build_worker: BuildWorker | None = None
+    """Builds the worker of a run in another process; None to let all runs work in this process."""
 
     def models(self, settings: Settings) -> RunModels:
         """Return the generator and the judge of a run. Raises the errors of ``run_models``."""
@@ -113,10 +121,14 @@ def _rows(run: PreparedRun, parts: RunParts, session: Session) -> list[QueryRow]
     clock, spending, progress = session.clock, session.spending, session.progress
     told = clock.watching(_within_budget(spending, _with_events(run.folder, progress)))
 
-    with clock(RETRIEVE):
-        retrieve(run, session.journal, parts.factory, spending, told)
-    if run.settings.generation_enabled:
-        clock.seconds |= answer(run, session.journal, parts.models(run.settings), spending, progress)
+    parts_of_workers = Parts(run.folder, run.manifest)
+    parts_of_workers.absorb(session.journal, spending)
+    with _engine(run, parts, spending.budget_usd) as engine:
+        with clock(RETRIEVE):
+            retrieve(run, session.journal, engine, spending, told)
+        if run.settings.generation_enabled:
+            clock.seconds |= answer(run, session.journal, engine, spending, progress)
+    parts_of_workers.absorb(session.journal, spending)
     with clock("aggregate"):
         progress(Progress("aggregate", 0, 1))
         # Read the records from disk, so that the rows depend on nothing else.
@@ -126,6 +138,17 @@ def _rows(run: PreparedRun, parts: RunParts, session: Session) -> list[QueryRow]
             cache = VectorCache(vector_cache_path(run.settings.cache_dir))
             rows = with_similarity(rows, lambda: parts.embedders.of(run.settings), cache, progress)
     return rows
+
+
+@contextmanager
+def _engine(run: PreparedRun, parts: RunParts, budget_usd: float | None) -> Iterator[Engine]:
+    """Yield the engine of EVAL_ENGINE. Runs over a knowledge base always work here: they measure the time of a chat."""
+    worker = RunWorker(run, parts.factory, parts.models)
+    if run.settings.eval_engine == "local" or parts.build_worker is None or run.corpus.kind != BENCHMARK:
+        yield LocalEngine(worker)
+        return
+    with ray_engine(worker, parts.build_worker, budget_usd) as engine:
+        yield engine
 
 
 def _within_budget(spending: Spending, progress: ProgressCallback) -> ProgressCallback:

@@ -79,7 +79,9 @@ class TuneTargets:
 
 def measured(settings: Settings, reference: str) -> Settings:
     """Return settings for runs over a target: retrieval only, and all questions of a knowledge base."""
-    changes: dict[str, object] = {"mteb_dataset_name": reference, "generation_enabled": False}
+    # Configurations share indexes and stages within this process, which workers on other machines cannot.
+    local: dict[str, object] = {"eval_engine": "local"}
+    changes = {**local, "mteb_dataset_name": reference, "generation_enabled": False}
     if names_kb(reference):
         changes |= {"eval_max_queries": 0, "dev_mode": False}
     return settings.with_changes(**changes)

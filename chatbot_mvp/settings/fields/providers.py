@@ -69,6 +69,13 @@ class ProviderFields(BaseSettings):
     nim_max_concurrent_requests: int = Field(
         32, ge=1, le=1_024, description="Maximum concurrent requests to a provider, NIM or any other."
     )
+    nim_max_requests_per_second: float = Field(
+        0,
+        ge=0,
+        le=10_000,
+        description="Maximum rate of requests to a provider, NIM or any other, of all threads and Ray workers together "
+        "(per second); 0: learned from the requests that it refuses with 429.",
+    )
     nim_request_timeout: float = Field(
         120, gt=0, le=3_600, description="Maximum wait for a provider, NIM or any other (seconds)."
     )

@@ -69,6 +69,15 @@ class RunFields(BaseSettings):
     )
     judge_provider: str = Field("", description="Provider that judges the answers of runs; empty: PROVIDER.")
     judge_model_name: str = Field("", description="Model of the judge; empty: that of its provider's own setting.")
+    eval_engine: Literal["local", "ray"] = Field(
+        "local",
+        description="Where benchmark runs work: `local`, this process; `ray`, workers of a Ray cluster, one per CPU.",
+    )
+    ray_address: Address = Field(
+        "",
+        description="Address of the Ray cluster, host:port of its head, or `auto` for the one that this machine "
+        "belongs to; empty: Ray is started on this machine for each run.",
+    )
     log_format: Literal["text", "jsonl"] = Field(
         "text", description="Format of the log: `text`, or `jsonl` (JSON objects, including the events of a run)."
     )
@@ -94,6 +103,13 @@ class RunFields(BaseSettings):
         if value and not re.fullmatch(r"https?://[^/\s]+/?", value):
             raise ValueError("it must begin with http:// or https:// and have no path, as in http://host:9000")
         return value.rstrip("/")
+
+    @field_validator("ray_address")
+    @classmethod
+    def _address_of_a_head(cls, value: str) -> str:
+        if value not in ("", "auto") and not re.fullmatch(r"(\[[0-9A-Fa-f:.]+\]|[^:/\s]+):\d{1,5}", value):
+            raise ValueError("it must be host:port of the head, as in 10.0.0.5:6379, or auto, or empty")
+        return value
 
     @field_validator("s3_datasets_prefix")
     @classmethod

@@ -199,7 +199,8 @@ def serve(pipe: Connection, latency: float, faults: Faults, limit: float) -> Non
         while pipe.recv() == "tell":
             statuses = {str(status): count for status, count in stub.statuses.items()}
             most = max(stub.attempts.values(), default=0)
-            pipe.send({"statuses": statuses, "most_attempts": most, "most_at_once": stub.most_at_once})
+            counts = {"most_attempts": most, "most_at_once": stub.most_at_once, "by_second": dict(stub.by_second)}
+            pipe.send({"statuses": statuses, **counts})
 
 
 class _Handler(BaseHTTPRequestHandler):

@@ -1,0 +1,111 @@
+"""Measure how the workers of a Ray cluster share a provider's limit of requests per second.
+
+    python benchmarks/ray_limit.py [--limit 40] [--learned] [--queries 300] [--json]
+
+Four workers on two nodes (two ``ray start`` on this machine) answer and judge questions. The provider is a process of
+its own on loopback. It refuses with 429 what exceeds the limit by more than four requests, and counts the requests of
+each second. NIM_MAX_REQUESTS_PER_SECOND is the limit; with --learned it is 0, so that the workers learn the limit from
+the refusals. The used share is that of the seconds between the first and the last one with requests. The exit code is 1
+if less than 80 % of the limit is used, or if a configured limit is exceeded in any second.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import tempfile
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+import synthetic  # noqa: E402
+from chaos import CommandLine, finish  # noqa: E402
+from pressure import provider  # noqa: E402
+
+from tests.evaluation.benchmark.judge_stub import Faults, ModelStub  # noqa: E402
+from tests.ray_nodes import RayNodes  # noqa: E402
+
+LATENCY = 0.1
+
+
+@dataclass(frozen=True)
+class Limited:
+    """What the provider counted."""
+
+    limit: float
+    configured: bool
+    requests: int
+    refused: int
+    seconds: int
+    """Whole seconds between the first and the last one with requests."""
+    per_second: float
+    """Mean requests in them."""
+    most: int
+    """Most requests of any second."""
+    load: float
+    """Load average of the last minute, at the end."""
+
+    @property
+    def share(self) -> float:
+        """Share of the limit that was used without being refused."""
+        return (self.per_second - self.refused / max(1, self.seconds)) / self.limit
+
+    @property
+    def fine(self) -> bool:
+        return self.share >= 0.8 and (not self.configured or (self.most <= self.limit and not self.refused))
+
+
+def measure(folder: Path, limit: float, configured: bool, queries: int) -> Limited:
+    """Carry out one run with answers and judgements."""
+    dataset = folder / "dataset"
+    synthetic.make(7, 200, queries).write(dataset)
+    with provider(LATENCY, Faults(), limit) as (base_url, ask), RayNodes(2, cpus=2) as nodes:
+        # A stub that is not started gives the names of the settings; the address is that of the process.
+        line = CommandLine(folder, ModelStub(), "LEXICAL", queries, calls=32)
+        line.environment |= {
+            **nodes.environment,
+            "OPENAI_BASE_URL": base_url,
+            "MTEB_DATASET_NAME": str(dataset),
+            "EVAL_ENGINE": "ray",
+            "RAY_ADDRESS": nodes.address,
+            "NIM_MAX_REQUESTS_PER_SECOND": str(limit if configured else 0),
+        }
+        finish(line.start("run"), line)
+        told = ask()
+    seconds = told["by_second"]
+    inner = range(min(seconds) + 1, max(seconds))
+    return Limited(
+        limit=limit,
+        configured=configured,
+        requests=sum(told["statuses"].values()),
+        refused=told["statuses"].get("429", 0),
+        seconds=len(inner),
+        per_second=round(sum(seconds.get(at, 0) for at in inner) / max(1, len(inner)), 1),
+        most=max(seconds.values()),
+        load=round(os.getloadavg()[0], 1),
+    )
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--limit", type=float, default=40)
+    parser.add_argument("--learned", action="store_true")
+    parser.add_argument("--queries", type=int, default=300)
+    parser.add_argument("--json", action="store_true")
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        limited = measure(Path(folder), arguments.limit, not arguments.learned, arguments.queries)
+    if arguments.json:
+        print(json.dumps({**asdict(limited), "share": round(limited.share, 3)}))
+    else:
+        for name, value in {**asdict(limited), "share": f"{limited.share:.0%}"}.items():
+            print(f"{name:<12} {value}")
+    return int(not limited.fine)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,63 @@
+"""Where the work of a run is carried out. The local engine is one worker in this process."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Protocol
+
+from chatbot_mvp.evaluation.benchmark.models import RunModels
+from chatbot_mvp.evaluation.benchmark.searching import Searched
+from chatbot_mvp.evaluation.benchmark.worker import OnReply, RunWorker, Task
+from chatbot_mvp.retrieval.indexes.questions import QuestionCounts
+from chatbot_mvp.runs.task_loop import Done
+from chatbot_mvp.types import ProgressCallback
+
+
+class Engine(Protocol):
+    """Carries out the work of one run. Only ``do`` is called from several threads."""
+
+    @property
+    def models(self) -> RunModels:
+        """The generator and the judge of the run, and how many requests each may have under way."""
+
+    def prepare(self, query_ids: Sequence[str], progress: ProgressCallback, on_reply: OnReply) -> QuestionCounts | None:
+        """Build the indexes and embed the queries; return the counts of the questions written for the documents.
+
+        Args:
+            on_reply: called with every reply of a language model, here and in ``search``.
+        """
+
+    def search(self, shards: Sequence[Sequence[str]]) -> Iterator[Searched]:
+        """Yield what came of each shard of queries, in any order. Raises as ``RunWorker.search``."""
+
+    def do(self, task: Task, on_reply: OnReply) -> Done:
+        """Write or judge an answer. Raises as ``RunWorker.do``."""
+
+    def recorded(self, phase: str, query_ids: Sequence[str]) -> None:
+        """Note that the records of a shard are on disk."""
+
+
+class LocalEngine:
+    """One worker in this process."""
+
+    def __init__(self, worker: RunWorker) -> None:
+        self._worker = worker
+
+    @property
+    def models(self) -> RunModels:
+        return self._worker.models
+
+    def prepare(self, query_ids: Sequence[str], progress: ProgressCallback, on_reply: OnReply) -> QuestionCounts | None:
+        questions = self._worker.open(progress, on_reply)
+        if self._worker.run.corpus.batch > 1:
+            self._worker.embed_queries(query_ids, progress)
+        return questions
+
+    def search(self, shards: Sequence[Sequence[str]]) -> Iterator[Searched]:
+        return map(self._worker.search, shards)
+
+    def do(self, task: Task, on_reply: OnReply) -> Done:
+        return self._worker.do(task, on_reply)
+
+    def recorded(self, phase: str, query_ids: Sequence[str]) -> None:
+        pass

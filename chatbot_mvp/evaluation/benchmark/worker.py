@@ -1,0 +1,157 @@
+"""The work of a run's phases, a shard at a time. Every engine carries it out by the same methods.
+
+A worker gets what it needs in the task and returns what came of it. It writes no records: the process that holds the
+run's lock does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+from chatbot_mvp.datasets import Query
+from chatbot_mvp.embedding.base import Embedder, InputType
+from chatbot_mvp.embedding.cache import VectorCache
+from chatbot_mvp.errors import ChatbotError
+from chatbot_mvp.evaluation.benchmark import generation, judgement
+from chatbot_mvp.evaluation.benchmark.models import RunModels
+from chatbot_mvp.evaluation.benchmark.preparation import PreparedRun
+from chatbot_mvp.evaluation.benchmark.searching import Searched, search
+from chatbot_mvp.llm.base import Completion
+from chatbot_mvp.llm.wrapped import TellingModel
+from chatbot_mvp.retrieval.factory import PipelineFactory
+from chatbot_mvp.retrieval.indexes.corpus import vector_cache_path
+from chatbot_mvp.retrieval.indexes.questions import QuestionCounts
+from chatbot_mvp.retrieval.pipeline import Pipeline
+from chatbot_mvp.runs.records import QueryRecord
+from chatbot_mvp.runs.task_loop import Done, failed_task
+from chatbot_mvp.runs.usage import Spent
+from chatbot_mvp.settings.model import Settings
+from chatbot_mvp.types import ProgressCallback
+
+GENERATE, JUDGE = generation.PHASE, judgement.PHASE
+
+OnReply = Callable[[Completion], None]
+"""Called with every reply of a language model, also when the task fails afterwards."""
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """An answer to write, or to judge."""
+
+    phase: str
+    """GENERATE or JUDGE."""
+    query_id: str
+    context: tuple[str, ...]
+    """Ids of the passages, best first."""
+    response: str = ""
+    """The answer to judge; "" in the phase "generate"."""
+
+
+class RunWorker:
+    """Searches, answers and judges for one run. The answers may be worked on in several threads at the same time."""
+
+    def __init__(self, run: PreparedRun, factory: PipelineFactory, models: Callable[[Settings], RunModels]) -> None:
+        """
+        Args:
+            factory: builds the pipeline over the run's documents.
+            models: returns the generator and the judge of the run; called when one of them is first needed.
+        """
+        self.run = run
+        self._factory = factory
+        self._models = models
+        self._pipeline: Pipeline | None = None
+
+    @cached_property
+    def models(self) -> RunModels:
+        """The generator and the judge."""
+        return self._models(self.run.settings)
+
+    # --- the phase "retrieve"
+
+    def open(self, progress: ProgressCallback, on_reply: OnReply) -> QuestionCounts | None:
+        """Build the pipeline, or load it; return the counts of the questions that a model wrote for the documents."""
+        self._pipeline = self.run.corpus.pipeline(self._factory, self.run.settings, progress, on_reply)
+        return self._pipeline.index.questions
+
+    def close(self) -> None:
+        """Free the pipeline."""
+        self._pipeline = None
+
+    def embedder(self) -> Embedder:
+        """Return the embedding model of the run."""
+        return self._factory.embedder(self.run.settings)
+
+    def embed(self, texts: Sequence[str], input_type: InputType) -> None:
+        """Put the vectors of some texts into the cache. Does not need ``open``. Raises as ``VectorCache.embed``."""
+        cache = VectorCache(vector_cache_path(self.run.settings.cache_dir))
+        cache.embed(self.embedder(), texts, input_type)
+
+    def embed_queries(self, query_ids: Sequence[str], progress: ProgressCallback) -> None:
+        """Embed many queries into the cache ahead of ``search``, which is faster than a batch at a time."""
+        assert self._pipeline is not None
+        self._pipeline.embed_queries([self._queries[query_id].text for query_id in query_ids], progress)
+
+    def search(self, query_ids: Sequence[str]) -> Searched:
+        """Search some queries. Needs ``open``. Raises as ``searching.search``."""
+        assert self._pipeline is not None
+        return search(self.run, self._pipeline, [self._queries[query_id] for query_id in query_ids])
+
+    # --- the phases "generate" and "judge"
+
+    def do(self, task: Task, on_reply: OnReply) -> Done:
+        """Write or judge an answer.
+
+        Raises:
+            ChatbotError: every other task would fail in the same way, for example because of a refused key.
+        """
+        try:
+            return self._generate(task, on_reply) if task.phase == GENERATE else self._judge(task, on_reply)
+        except ChatbotError as error:
+            return failed_task(self.run.manifest.run_id, task.query_id, task.phase, error)
+
+    def _generate(self, task: Task, on_reply: OnReply) -> Done:
+        passages = self.run.corpus.passages(task.context)
+        language = self.run.language
+        request = generation.generation_request(self._queries[task.query_id], passages, language, self.run.settings)
+        completion = TellingModel(self.models.generator, on_reply).complete(request)
+        text = generation.tidy_answer(completion.text)
+        payload = {
+            "response": text,
+            "abstained": generation.is_abstention(text, language),
+            "model": completion.model,
+            "finish_reason": completion.finish_reason,
+            "seconds": round(completion.seconds, 4),
+            "usage": Spent.of(completion).to_json(),
+        }
+        return Done(QueryRecord(self.run.manifest.run_id, task.query_id, GENERATE, "ok", payload))
+
+    def _judge(self, task: Task, on_reply: OnReply) -> Done:
+        assert self.models.judge is not None
+        model = TellingModel(self.models.judge, on_reply)
+        question, passages = self._queries[task.query_id].text, self.run.corpus.passages(task.context)
+        scores: dict[str, float | None] = {}
+        reasons, raw = {}, {}
+        completions: list[Completion] = []
+        passing = False
+        for metric in self.run.settings.judge_metric_names:
+            found = judgement.judge(model, metric, question, task.response, passages, self.run.language)
+            completions += found.completions
+            scores[metric], reasons[metric] = found.score, found.reason
+            if found.score is None:
+                raw[metric] = found.raw
+                passing = passing or found.passing
+        unscored = [metric for metric, score in scores.items() if score is None]
+        payload: dict[str, Any] = {"scores": scores, "reasons": reasons, "model": model.name}
+        payload["usage"] = Spent.total(Spent.of(completion) for completion in completions).to_json()
+        if raw:
+            payload["raw"] = raw
+        error = f"not scored: {', '.join(unscored)}" if unscored else None
+        status: Literal["ok", "failed"] = "failed" if unscored else "ok"
+        return Done(QueryRecord(self.run.manifest.run_id, task.query_id, JUDGE, status, payload, error), passing)
+
+    @cached_property
+    def _queries(self) -> dict[str, Query]:
+        return {query.query_id: query for query in self.run.queries}
