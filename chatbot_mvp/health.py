@@ -14,6 +14,7 @@ from chatbot_mvp.datasets.service import DatasetService
 from chatbot_mvp.embedding.registry import Embedders
 from chatbot_mvp.errors import ChatbotError
 from chatbot_mvp.llm.providers import Providers
+from chatbot_mvp.retrieval.indexes.milvus.client import milvus_server, try_server
 from chatbot_mvp.settings.live import LiveSettings
 
 _log = logging.getLogger(__name__)
@@ -26,7 +27,7 @@ class Probe:
     """A part of the configuration that can be checked."""
 
     name: str
-    """"provider", "embedder" or "storage"."""
+    """"provider", "embedder", "index" or "storage"."""
     identity: str
     """Identifies the current configuration of the part; when it changes, the part is checked again."""
     attempt: Callable[[], float | None]
@@ -107,13 +108,13 @@ class Check:
     """One configured part, and whether it works, as ``doctor`` prints it."""
 
     name: str
-    """"provider", "embedder", "data" or, where it is configured, "storage"."""
+    """"provider", "embedder", "data" or, where they are configured, "index" and "storage"."""
     ok: bool
     detail: str
 
 
 class ConfiguredParts:
-    """Provider, embedder, data folder and S3 storage, as the settings configure them."""
+    """Provider, embedder, data folder, server of the index and S3 storage, as the settings configure them."""
 
     def __init__(
         self, live: LiveSettings, providers: Providers, embedders: Embedders, datasets: DatasetService
@@ -130,6 +131,8 @@ class ConfiguredParts:
             Probe("provider", settings.language_model, self._ask_provider),
             Probe("embedder", settings.embedding_model_name, self._time_embedder),
         ]
+        if settings.index_engine != "local":
+            parts.append(Probe("index", settings.milvus_address, self._ask_index))
         if self._datasets.uses_storage:
             parts.append(Probe("storage", settings.minio_bucket_name, self._ask_storage))
         return parts
@@ -140,6 +143,7 @@ class ConfiguredParts:
             _check("provider", self._provider_detail),
             _check("embedder", self._embedder_detail),
             _check("data", self._data_detail),
+            *([_check("index", self._index_detail)] if self._live.current.index_engine != "local" else []),
             *([_check("storage", self._datasets.try_storage)] if self._datasets.uses_storage else []),
         ]
 
@@ -170,6 +174,15 @@ class ConfiguredParts:
         embedder = self._embedders.of(self._live.current)
         started = time.perf_counter()
         embedder.embed(["?"], "query")
+        return time.perf_counter() - started
+
+    def _index_detail(self) -> str:
+        server = milvus_server(self._live.current)
+        return try_server(server) if server is not None else "local"
+
+    def _ask_index(self) -> float:
+        started = time.perf_counter()
+        self._index_detail()
         return time.perf_counter() - started
 
     def _ask_storage(self) -> None:
