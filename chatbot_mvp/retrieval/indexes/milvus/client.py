@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import logging
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -20,6 +20,8 @@ from chatbot_mvp.settings.model import Settings
 if TYPE_CHECKING:
     from pymilvus import MilvusClient
 
+_log = logging.getLogger(__name__)
+
 LARGEST_RESULT = 16_384
 """Results per query that Milvus allows."""
 TERMS = "chatbot_mvp_terms_1"
@@ -28,6 +30,8 @@ VECTORS = "chatbot_mvp_vectors_1_"
 """Beginning of the names of the collections of vectors; the number of dimensions follows."""
 
 CONNECT_S, ANSWER_S, WRITE_S = 10.0, 30.0, 120.0
+_RECONNECT = {"grpc.initial_reconnect_backoff_ms": 200, "grpc.max_reconnect_backoff_ms": 1_000}
+"""gRPC by itself waits up to two minutes before it looks again for a server that was away."""
 _NAME_CHARS = 512
 _CAUSES = 10  # exceptions of a chain that are searched for the server's status
 
@@ -116,32 +120,37 @@ class MilvusConnection:
         with self.reported():
             self.client.upsert(name, list(rows), timeout=WRITE_S)
 
+    def seal(self, name: str) -> None:
+        """Ask the server to index the newest rows. Until then it compares a query with each of them."""
+        from pymilvus import MilvusException
+
+        try:
+            self.client.flush(name, timeout=WRITE_S)
+        except MilvusException as error:  # a cluster limits how often this may be done, and does it by itself later
+            _log.info("the Milvus server at %s has not sealed %s: %s", self.server.address, name, error)
+
     def texts(self, name: str, ids: Sequence[str]) -> dict[str, str]:
         """Return id -> text of the stored ones of some rows."""
-        with self.reported():
-            found = self.client.get(
-                name, list(ids), output_fields=["text"], consistency_level="Strong", timeout=ANSWER_S
-            )
+        options = {"consistency_level": "Strong", "timeout": ANSWER_S}
+        found = self._read(name, lambda: self.client.get(name, list(ids), output_fields=["text"], **options))
         return {row["id"]: row["text"] for row in found}
 
     def count(self, name: str, corpus: str) -> int:
         """Return the number of rows of a corpus."""
-        with self.reported():
-            found = self.client.query(
-                name,
-                filter=f"corpus == {json.dumps(corpus)}",
-                output_fields=["count(*)"],
-                consistency_level="Strong",
-                timeout=ANSWER_S,
-            )
+        of_corpus = f"corpus == {json.dumps(corpus)}"
+        options = {"consistency_level": "Strong", "timeout": ANSWER_S}
+        found = self._read(
+            name, lambda: self.client.query(name, filter=of_corpus, output_fields=["count(*)"], **options)
+        )
         return int(found[0]["count(*)"])
 
     def search(
         self, name: str, corpus: str, vectors: Any, limit: int, consistency: str, **parameters: Any
     ) -> list[list[tuple[int, float]]]:
         """Return for each vector the (row, inner product) of the best rows of a corpus, in the server's order."""
-        with self.reported():
-            answer = self.client.search(
+        answer = self._read(
+            name,
+            lambda: self.client.search(
                 name,
                 data=vectors,
                 anns_field="vector",
@@ -151,8 +160,25 @@ class MilvusConnection:
                 search_params={"metric_type": "IP", "params": parameters},
                 consistency_level=consistency,
                 timeout=ANSWER_S,
-            )
+            ),
+        )
         return [[(int(hit["entity"]["row"]), float(hit["distance"])) for hit in hits] for hits in answer]
+
+    def _read(self, name: str, ask: Callable[[], Any]) -> Any:
+        """Return what ``ask`` returns. If the server refuses, make the collection searchable and ask once more.
+
+        A restart of the server or its operator can release a collection from memory.
+        """
+        from pymilvus import MilvusException
+
+        with self.reported():
+            try:
+                return ask()
+            except MilvusException as error:
+                if _status(error)[0] is not None:  # no answer, or refused credentials
+                    raise
+                self.client.load_collection(name, timeout=WRITE_S)
+                return ask()
 
 
 _connections: dict[MilvusServer, MilvusConnection] = {}
@@ -177,7 +203,11 @@ def connect(server: MilvusServer) -> MilvusConnection:
             logging.getLogger("pymilvus").setLevel(logging.CRITICAL)  # it logs a traceback of each error it raises
             with _reported(server):
                 client = MilvusClient(
-                    uri=server.address, token=server.token, db_name=server.database, timeout=CONNECT_S
+                    uri=server.address,
+                    token=server.token,
+                    db_name=server.database,
+                    timeout=CONNECT_S,
+                    grpc_options=_RECONNECT,
                 )
             _connections[server] = MilvusConnection(client, server)
         return _connections[server]

@@ -179,6 +179,7 @@ def _write(
     for number, part in enumerate(parts):
         text = json.dumps(part, separators=(",", ":"))
         connection.upsert(TERMS, [{**beside, "id": f"{corpus}/v{number}", "text": text}])
+    connection.seal(TERMS)
     connection.upsert(TERMS, [{**beside, "id": f"{corpus}/facts", "text": json.dumps(asdict(facts))}])
     progress(Progress("index", len(chunks), len(chunks)))
     return facts

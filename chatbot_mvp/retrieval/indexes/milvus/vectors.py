@@ -72,6 +72,7 @@ class MilvusVectors:
                 connection.upsert(
                     name, [{**common, "id": f"{corpus}/{row}", "row": row, "vector": matrix[row]} for row in rows]
                 )
+            connection.seal(name)
             progress(Progress("index", len(matrix), len(matrix)))
         return cls(connection, name, corpus, matrix)
 
