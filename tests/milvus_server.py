@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from chatbot_mvp.retrieval.indexes.milvus.client import MilvusServer
+from chatbot_mvp.settings.model import PROJECT_ROOT
 from tests.loopback import free_port
 
 TOKEN = "root:very-secret"
@@ -37,7 +38,9 @@ class MilvusProcess:
     def start(self) -> None:
         """Start the server and wait until it answers."""
         command = [sys.executable, "-m", "tests.milvus_server", str(self._folder), str(self.port), self._token]
-        self._process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        self._process = subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, cwd=PROJECT_ROOT
+        )
         assert self._process.stdout is not None
         assert self._process.stdout.readline() == "ready\n"
 

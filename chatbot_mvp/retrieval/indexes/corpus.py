@@ -284,6 +284,7 @@ def _graph(
     path = folder / f"mentions-{GRAPH_VERSION}.npz"
     graph: MentionGraph | None = None
     try:
+        folder.mkdir(parents=True, exist_ok=True)  # there is none yet if the words are indexed on a server
         with FileLock(f"{folder}.lock"):
             try:
                 return MentionGraph.load(path)
