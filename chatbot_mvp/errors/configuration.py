@@ -76,8 +76,8 @@ class IndexRowsMissing(ConfigurationError):
     code = "index_rows_missing"
     template = (
         "The index {corpus!r} on the Milvus server at {place!r} is incomplete: rows were deleted since it was opened, "
-        "perhaps by another server of this application. Build the index again, or restart this server, which does so "
-        "at the next question."
+        "perhaps by another server of this application. Ask again when that server has built it, or restart this one, "
+        "which builds it at the next question."
     )
 
 
