@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 K1, B = np.float32(1.2), np.float32(0.75)
 """The constants of Robertson & Zaragoza (2009) with Tantivy's values."""
 
-_SAME = 2.5e-7
-"""Relative difference up to which two scores count as equal, because engines add the terms in different orders: four
-units in the last place of a 32-bit float."""
+_SAME = 1.2e-7
+"""Relative difference up to which two scores count as equal, because engines add the terms in different orders: 2**-23,
+the distance of 32-bit floats."""
 
 
 def _lengths() -> NDArray[np.int64]:
