@@ -16,6 +16,7 @@ from chatbot_mvp.errors import ChatbotError
 from chatbot_mvp.llm.providers import Providers
 from chatbot_mvp.retrieval.indexes.milvus.client import milvus_server, try_server
 from chatbot_mvp.settings.live import LiveSettings
+from chatbot_mvp.sharing.service import Sharing
 
 _log = logging.getLogger(__name__)
 
@@ -27,7 +28,7 @@ class Probe:
     """A part of the configuration that can be checked."""
 
     name: str
-    """"provider", "embedder", "index" or "storage"."""
+    """"provider", "embedder", "index", "storage" or "sharing"."""
     identity: str
     """Identifies the current configuration of the part; when it changes, the part is checked again."""
     attempt: Callable[[], float | None]
@@ -108,21 +109,27 @@ class Check:
     """One configured part, and whether it works, as ``doctor`` prints it."""
 
     name: str
-    """"provider", "embedder", "data" or, where they are configured, "index" and "storage"."""
+    """"provider", "embedder", "data" or, where they are configured, "index", "storage" and "sharing"."""
     ok: bool
     detail: str
 
 
 class ConfiguredParts:
-    """Provider, embedder, data folder, server of the index and S3 storage, as the settings configure them."""
+    """Provider, embedder, data folder, index server, S3 storage and shared folder, as the settings configure them."""
 
     def __init__(
-        self, live: LiveSettings, providers: Providers, embedders: Embedders, datasets: DatasetService
+        self,
+        live: LiveSettings,
+        providers: Providers,
+        embedders: Embedders,
+        datasets: DatasetService,
+        sharing: Sharing,
     ) -> None:
         self._live = live
         self._providers = providers
         self._embedders = embedders
         self._datasets = datasets
+        self._sharing = sharing
 
     def probes(self) -> Sequence[Probe]:
         """The parts whose health the home page shows."""
@@ -135,6 +142,8 @@ class ConfiguredParts:
             parts.append(Probe("index", settings.milvus_address, self._ask_index))
         if self._datasets.uses_storage:
             parts.append(Probe("storage", settings.minio_bucket_name, self._ask_storage))
+        if self._sharing.root:
+            parts.append(Probe("sharing", self._sharing.root, self._ask_shared_root))
         return parts
 
     def check(self) -> list[Check]:
@@ -145,6 +154,7 @@ class ConfiguredParts:
             _check("data", self._data_detail),
             *([_check("index", self._index_detail)] if self._live.current.index_engine != "local" else []),
             *([_check("storage", self._datasets.try_storage)] if self._datasets.uses_storage else []),
+            *([_check("sharing", self._sharing.try_root)] if self._sharing.root else []),
         ]
 
     def _provider_detail(self) -> str:
@@ -187,6 +197,9 @@ class ConfiguredParts:
 
     def _ask_storage(self) -> None:
         self._datasets.try_storage()
+
+    def _ask_shared_root(self) -> None:
+        self._sharing.try_root()
 
 
 def _check(name: str, attempt: Callable[[], str]) -> Check:

@@ -14,7 +14,7 @@ from chatbot_mvp.settings.model import SECRETS, Settings
 Kind = Literal["switch", "whole", "number", "choice", "text", "secret"]
 
 GROUPS: dict[str, tuple[str, ...]] = {
-    "general": ("data_dir", "ui_language", "log_", "serve_", "allowed_", "trusted_", "admin_"),
+    "general": ("data_", "ui_language", "log_", "serve_", "allowed_", "trusted_", "admin_"),
     "kb": ("kb_",),
     "chat": ("chat_",),
     "provider": ("provider", "llm_", "nim_", *PROVIDER_SETTINGS),

@@ -30,6 +30,7 @@ LACKING = {
     "make run": "it serves until it is stopped; tests/e2e starts the pages",
     "make test": "it runs this suite",
     "make coverage": "it runs this suite",
+    "chatbot-mvp sync": "it needs an S3 server; tests/sharing runs it",
     "pip install": "it downloads packages; that the extras exist is checked",
     "optimum-cli": "it is another project's program and downloads a model",
     "ct2-transformers-converter": "it is another project's program and downloads a model",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any, Literal
 
@@ -20,6 +21,11 @@ class ApplicationFields(BaseSettings):
         INSTALLATION.data_dir,
         description="Folder where the application writes all its files; of an installed package, "
         "~/.local/share/chatbot-mvp.",
+    )
+    data_root: str = Field(
+        "",
+        description="Address s3://bucket/prefix through which several servers share knowledge bases and finished runs, "
+        "on the S3 server of MINIO_ENDPOINT; empty: nothing is shared.",
     )
     ui_language: Literal["es", "en"] = Field("es", description="Language of the pages on the first visit.")
 
@@ -101,6 +107,13 @@ class ApplicationFields(BaseSettings):
         description="Addresses of reverse proxies, separated by commas, whose `X-Forwarded-For` names the client; "
         "empty: the header is not believed.",
     )
+
+    @field_validator("data_root")
+    @classmethod
+    def _address_of_a_bucket(cls, value: str) -> str:
+        if value and not re.fullmatch(r"s3://[^/\s]+(/\S*)?", value):
+            raise ValueError("it must have the form s3://bucket/prefix")
+        return value.rstrip("/")
 
     @field_validator("admin_password")
     @classmethod

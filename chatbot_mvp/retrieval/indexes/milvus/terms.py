@@ -186,7 +186,7 @@ def _write(
 
 
 def _term_hash(term: str) -> str:
-    """Return 64 bits in hex, since terms can be longer than a text field. A million terms collide once in 10^7 times."""
+    """Return 64 bits in hex, since terms can be long. A million terms collide once in 10^7 times."""
     return hashlib.blake2b(term.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
 
 
