@@ -68,6 +68,7 @@ def test_a_knowledge_base_finds_on_the_server_what_it_finds_in_files(
     fake_app(there).kbs.delete(kb_id)
 
 
+@pytest.mark.slow  # starts an App in a second process
 def test_two_servers_see_each_others_knowledge_bases_and_their_end(
     shared: Settings, server: MilvusProcess, tmp_path: Path
 ) -> None:

@@ -88,7 +88,7 @@ def test_document_frequencies_are_those_of_tantivy(backend: Backend) -> None:
 
 
 def test_recall_at_20_against_exact_search_is_at_least_98_percent(backend: Backend) -> None:
-    matrix, queries = clustered(1, 2_500), clustered(2, 100)
+    matrix, queries = clustered(1, 1_500), clustered(2, 100)
     exact, found = ExactVectors(matrix).search(queries, LIMIT), backend.vectors(matrix, "r").search(queries, LIMIT)
     shared = [len({row for row, _ in one} & {row for row, _ in other}) for one, other in zip(exact, found, strict=True)]
     assert sum(shared) / (LIMIT * len(queries)) >= 0.98
@@ -175,6 +175,7 @@ def test_chunks_without_any_word_are_never_found_and_do_no_harm(backend: Backend
     assert [row for row, _ in backend.terms(mixed, "mixed").search("word0", LIMIT)] == [1]
 
 
+@pytest.mark.slow  # starts the server again
 def test_what_was_written_is_there_after_a_restart_of_the_server(backend: Backend) -> None:
     chunks, matrix = texts(11, 60), clustered(11, 60)
     before = backend.terms(chunks, "kept").search("word1", LIMIT)
