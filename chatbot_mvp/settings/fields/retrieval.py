@@ -74,7 +74,7 @@ class RetrievalFields(BaseSettings):
     index_engine: Literal["local", "milvus"] = Field(
         "local",
         description="Where indexes of words and, with VECTOR_STORE=auto, of vectors are: `local`: files in DATA_DIR; "
-        "`milvus`: a Milvus server, for several servers or large corpora.",
+        "`milvus`: a Milvus server that several servers share.",
     )
     milvus_address: Address = Field("", description="Address of the Milvus server, e.g. http://localhost:19530.")
     milvus_token: Key = Field(
