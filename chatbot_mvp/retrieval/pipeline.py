@@ -164,7 +164,7 @@ def _ignored_knobs(config: RetrievalConfig) -> set[str]:
     if not strategy.needs_vectors:
         ignored |= {"embedding_model_name", "embedding_kind", "vector_store"}
     if config.index_engine == "local" or config.vector_store != "auto" or not strategy.needs_vectors:
-        ignored.add("index_engine")  # BM25 ranks alike everywhere, but a server's search for vectors is approximate
+        ignored.add("index_engine")  # BM25 ranks alike in both, but a server's search for vectors is approximate
     if not config.reranker:
         ignored |= {"reranker_candidates", "reranker_top_n"}
     if not config.retrieval_context_questions:
