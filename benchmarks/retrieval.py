@@ -24,6 +24,7 @@ import tantivy
 from chatbot_mvp.app import build_app
 from chatbot_mvp.datasets import load_dataset
 from chatbot_mvp.documents.chunking import passage_chunk
+from chatbot_mvp.retrieval.indexes.lexical import LexicalIndex
 from chatbot_mvp.retrieval.pipeline import Pipeline, growing_pipeline
 from chatbot_mvp.settings.model import load_settings
 from chatbot_mvp.types import Document, last
@@ -82,6 +83,7 @@ def batch_ms(call: Callable[[Sequence[str]], object], queries: Sequence[str], re
 def bare_bm25(pipeline: Pipeline) -> Callable[[str], object]:
     """Term queries on the pipeline's own index, nothing else."""
     lexical = pipeline.index.lexical
+    assert isinstance(lexical, LexicalIndex), "INDEX_ENGINE=local is needed here"
     should = tantivy.Occur.Should
 
     def search(query: str) -> object:

@@ -15,6 +15,7 @@ from chatbot_mvp.embedding.registry import Embedders
 from chatbot_mvp.errors import ChatbotError
 from chatbot_mvp.evaluation.benchmark.cluster.connection import describe
 from chatbot_mvp.llm.providers import Providers
+from chatbot_mvp.retrieval.indexes.milvus.client import milvus_server, try_server
 from chatbot_mvp.settings.live import LiveSettings
 from chatbot_mvp.sharing.service import Sharing
 
@@ -28,7 +29,7 @@ class Probe:
     """A part of the configuration that can be checked."""
 
     name: str
-    """"provider", "embedder", "storage" or "sharing"."""
+    """"provider", "embedder", "index", "storage" or "sharing"."""
     identity: str
     """Identifies the current configuration of the part; when it changes, the part is checked again."""
     attempt: Callable[[], float | None]
@@ -109,13 +110,13 @@ class Check:
     """One configured part, and whether it works, as ``doctor`` prints it."""
 
     name: str
-    """"provider", "embedder", "data" or, where they are configured, "storage", "engine" and "sharing"."""
+    """"provider", "embedder", "data" or, where they are configured, "index", "storage", "engine" and "sharing"."""
     ok: bool
     detail: str
 
 
 class ConfiguredParts:
-    """Provider, embedder, data folder, S3 storage and shared folder, as the settings configure them."""
+    """Provider, embedder, data folder, index server, S3 storage and shared folder, as the settings configure them."""
 
     def __init__(
         self,
@@ -138,6 +139,8 @@ class ConfiguredParts:
             Probe("provider", settings.language_model, self._ask_provider),
             Probe("embedder", settings.embedding_model_name, self._time_embedder),
         ]
+        if settings.index_engine != "local":
+            parts.append(Probe("index", settings.milvus_address, self._ask_index))
         if self._datasets.uses_storage:
             parts.append(Probe("storage", settings.minio_bucket_name, self._ask_storage))
         if self._sharing.root:
@@ -150,6 +153,7 @@ class ConfiguredParts:
             _check("provider", self._provider_detail),
             _check("embedder", self._embedder_detail),
             _check("data", self._data_detail),
+            *([_check("index", self._index_detail)] if self._live.current.index_engine != "local" else []),
             *([_check("storage", self._datasets.try_storage)] if self._datasets.uses_storage else []),
             *([_check("engine", self._engine_detail)] if self._live.current.eval_engine == "ray" else []),
             *([_check("sharing", self._sharing.try_root)] if self._sharing.root else []),
@@ -185,6 +189,15 @@ class ConfiguredParts:
         embedder = self._embedders.of(self._live.current)
         started = time.perf_counter()
         embedder.embed(["?"], "query")
+        return time.perf_counter() - started
+
+    def _index_detail(self) -> str:
+        server = milvus_server(self._live.current)
+        return try_server(server) if server is not None else "local"
+
+    def _ask_index(self) -> float:
+        started = time.perf_counter()
+        self._index_detail()
         return time.perf_counter() - started
 
     def _ask_storage(self) -> None:

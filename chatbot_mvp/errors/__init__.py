@@ -11,6 +11,9 @@
     │   ├── PromptsUnreadable       a judge's prompts, in a user's file
     │   ├── ChoiceNotKept           a choice made in Admin cannot be saved
     │   ├── VectorStoreUnavailable
+    │   ├── IndexEngineUnavailable  the server of INDEX_ENGINE does not answer
+    │   ├── IndexCredentialsRefused
+    │   ├── IndexRowsMissing        rows on the server were deleted while they were in use
     │   ├── EmbedderFileMissing     of a user's own embedding model
     │   ├── EmbedderFileUnreadable
     │   ├── EmbedderOptionInvalid   in embedding.toml
@@ -209,6 +212,9 @@ from chatbot_mvp.errors.configuration import (
     EmbedderFileUnreadable as EmbedderFileUnreadable,
     EmbedderOptionInvalid as EmbedderOptionInvalid,
     EmbedderTokensMismatch as EmbedderTokensMismatch,
+    IndexCredentialsRefused as IndexCredentialsRefused,
+    IndexEngineUnavailable as IndexEngineUnavailable,
+    IndexRowsMissing as IndexRowsMissing,
     InvalidSetting as InvalidSetting,
     MissingPackage as MissingPackage,
     NeedsLanguageModel as NeedsLanguageModel,

@@ -24,6 +24,7 @@ from chatbot_mvp.llm.base import Completion, ignore_reply
 from chatbot_mvp.retrieval.factory import PipelineFactory
 from chatbot_mvp.retrieval.indexes.chroma import chroma_client, delete_collections
 from chatbot_mvp.retrieval.indexes.corpus import forget_index
+from chatbot_mvp.retrieval.indexes.milvus.client import connect, delete_rows, milvus_server
 from chatbot_mvp.retrieval.pipeline import Pipeline
 from chatbot_mvp.retrieval.search import OtherSearch, other_search, with_search
 from chatbot_mvp.retrieval.strategies import get_strategy
@@ -115,7 +116,7 @@ class KnowledgeBases:
 
         Raises:
             KbNotFound
-            VectorStoreUnavailable: nothing was deleted.
+            VectorStoreUnavailable, IndexEngineUnavailable, IndexCredentialsRefused: the texts were not deleted.
         """
         self.store.record(kb_id)
         if not keep_parsed:
@@ -279,7 +280,7 @@ class KnowledgeBases:
         """Delete what was built over a knowledge base, in memory and on disk; the next question builds it again.
 
         Raises:
-            KbNotFound, KbUnreadable, VectorStoreUnavailable
+            KbNotFound, KbUnreadable, VectorStoreUnavailable, IndexEngineUnavailable, IndexCredentialsRefused
         """
         settings = self._live.current
         chunks, record = self.chunks(kb_id), self.store.record(kb_id)
@@ -294,11 +295,13 @@ class KnowledgeBases:
     def _drop_vectors(self, kb_id: str) -> None:
         """
         Raises:
-            VectorStoreUnavailable
+            VectorStoreUnavailable, IndexEngineUnavailable, IndexCredentialsRefused
         """
         settings = self._live.current
         if settings.chroma_host or settings.chroma_dir.is_dir():
             delete_collections(chroma_client(settings.chroma_dir, settings.chroma_host), kb_id)
+        if (server := milvus_server(settings)) is not None:
+            delete_rows(connect(server), kb_id)
         # The same document added again is the same KB: it must not meet a pipeline whose vectors are gone.
         self._pipelines.drop(kb_id)
 

@@ -19,6 +19,7 @@ from chatbot_mvp.retrieval.indexes import questions
 from chatbot_mvp.retrieval.indexes.corpus import CorpusIndex, growing_index, with_questions
 from chatbot_mvp.retrieval.indexes.enrichment import ContextCache, enrich
 from chatbot_mvp.retrieval.indexes.lexical import INDEX_VERSION
+from chatbot_mvp.retrieval.indexes.milvus.client import milvus_server
 from chatbot_mvp.retrieval.indexes.vector_store import VectorStoreChoice
 from chatbot_mvp.retrieval.late.weights import late_weights
 from chatbot_mvp.retrieval.sharing import Sharing
@@ -172,6 +173,8 @@ def _ignored_knobs(config: RetrievalConfig) -> set[str]:
         ignored |= {"retrieval_rrf_k", "retrieval_bm25_weight", "retrieval_vector_weight"}
     if not strategy.needs_vectors:
         ignored |= {"embedding_model_name", "embedding_kind", "vector_store"}
+    if config.index_engine == "local" or config.vector_store != "auto" or not strategy.needs_vectors:
+        ignored.add("index_engine")  # BM25 ranks alike in both, but a server's search for vectors is approximate
     if not config.reranker:
         ignored |= {"reranker_candidates", "reranker_top_n"}
     if not config.retrieval_context_questions:
@@ -209,6 +212,7 @@ def growing_pipeline(
         UnknownChoice: the strategy is not in the registry.
         NeedsLanguageModel: strategy, reranker or query expansion need a language model and there is none.
         MissingPackage, InvalidSetting, VectorStoreUnavailable: the vector store cannot be used.
+        IndexCredentialsRefused, IndexEngineUnavailable: the Milvus server cannot be used.
     """
     config = retrieval_config(settings)
     strategy = get_strategy(config.retrieval_strategy)
@@ -230,6 +234,8 @@ def growing_pipeline(
     cache_dir = Path(settings.cache_dir)
     # A knowledge base's vectors are stored only if something searches the store.
     kind = settings.vector_store if strategy.searches_kb_vectors or not kb_id else "exact"
+    server = milvus_server(settings)
+    store = VectorStoreChoice(kind, kb_id, settings.chroma_dir, settings.chroma_host, server)
     for index in (growing_index if sharing is None else sharing.index)(
         chunks,
         language,
@@ -237,7 +243,7 @@ def growing_pipeline(
         embedder if strategy.needs_vectors else None,
         progress,
         with_links=strategy.needs_links,
-        store=VectorStoreChoice(kind, kb_id, settings.chroma_dir, settings.chroma_host),
+        store=store,
         indexed=indexed,
     ):
         if index.dense is not None or strategy.finds_by_words or not strategy.needs_vectors:
@@ -246,5 +252,5 @@ def growing_pipeline(
         # Without reranker and expander, because the check of the questions must not ask a language model.
         find, search = Pipeline(index, config).found, fingerprint(config, language)
         kept = questions.kept_questions(chunks, written, find, contexts, search, progress)
-        with_words = with_questions(index, chunks, language, cache_dir, kept, progress, indexed, kb_id)
+        with_words = with_questions(index, chunks, language, cache_dir, kept, progress, indexed, store)
         yield Pipeline(with_words, config, reranker, expander, sharing)

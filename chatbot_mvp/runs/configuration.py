@@ -11,7 +11,7 @@ from chatbot_mvp.settings.fields.providers import PROVIDER_SETTINGS
 from chatbot_mvp.settings.model import MASK, SECRETS, Settings
 
 GROUPS: dict[str, tuple[str, ...]] = {
-    "search": ("retrieval_", "query_expansion_", "vector_store", "chroma_"),
+    "search": ("retrieval_", "query_expansion_", "vector_store", "chroma_", "index_engine", "milvus_"),
     "context": ("kb_top_k", "kb_min_score", "kb_max_context_chars", "kb_large_context_chars"),
     "reranking": ("reranker_",),
     "vectors": ("embedding_",),

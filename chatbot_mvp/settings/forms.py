@@ -18,7 +18,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "kb": ("kb_",),
     "chat": ("chat_",),
     "provider": ("provider", "llm_", "nim_", *PROVIDER_SETTINGS),
-    "vectors": ("embedding_", "vector_", "chroma_"),
+    "vectors": ("embedding_", "vector_", "chroma_", "index_", "milvus_"),
     "retrieval": ("retrieval_", "query_"),
     "reranking": ("reranker_",),
     "data": ("mteb_", "eval_", "corpus_", "dev_", "dataset_", "minio_", "s3_", "ray_"),

@@ -159,6 +159,7 @@ KNOBS: list[tuple[str, dict[str, Any], dict[str, Any], set[str]]] = [
         VECTORS,
     ),
     ("vector_store", {"vector_store": "chroma"}, {}, VECTORS),
+    ("index_engine", {"index_engine": "milvus"}, {}, VECTORS),
     ("kb_top_k", {"kb_top_k": 6}, {}, EVERY),
     ("kb_min_score", {"kb_min_score": 0.01}, {}, EVERY),
     ("kb_max_context_chars", {"kb_max_context_chars": 4_001}, {}, EVERY),

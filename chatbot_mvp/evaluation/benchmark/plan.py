@@ -144,7 +144,8 @@ def _with_corpus(
     indexed = vectors = None
     # If a language model writes the texts to index, the index cannot be looked up before the run.
     if not strategy.needs_language_model:
-        indexed = is_indexed(chunks, corpus.language(settings), settings.cache_dir)
+        if settings.index_engine == "local":  # no request is sent for a plan
+            indexed = is_indexed(chunks, corpus.language(settings), settings.cache_dir)
         if strategy.needs_vectors:
             texts = list(dict.fromkeys(chunk.index_text for chunk in chunks))
             vectors = CachedVectors(cached_vectors(texts), len(texts))

@@ -27,9 +27,11 @@ from chatbot_mvp.retrieval.indexes.dense_side import (
     passage_tokens,
     passages_read,
 )
-from chatbot_mvp.retrieval.indexes.lexical import INDEX_VERSION, LexicalIndex
+from chatbot_mvp.retrieval.indexes.lexical import INDEX_VERSION, LexicalIndex, LexicalSearch
+from chatbot_mvp.retrieval.indexes.milvus.client import connect
+from chatbot_mvp.retrieval.indexes.milvus.terms import MilvusTerms
 from chatbot_mvp.retrieval.indexes.questions import KeptQuestions, QuestionCounts
-from chatbot_mvp.retrieval.indexes.vector_store import VectorStoreChoice
+from chatbot_mvp.retrieval.indexes.vector_store import CORPUS, VectorStoreChoice
 from chatbot_mvp.retrieval.kb.vocabulary import KbIndex, build_bm25_index
 from chatbot_mvp.text import Analyzer
 from chatbot_mvp.types import Chunk, Progress, ProgressCallback, ignore_progress
@@ -42,7 +44,7 @@ class CorpusIndex:
     """The chunks of a corpus and their indexes. Row numbers are positions in ``chunks``."""
 
     chunks: Sequence[Chunk]
-    lexical: LexicalIndex
+    lexical: LexicalSearch
     dense: DenseSide | None
     graph: MentionGraph | None = None
     """Mentions between documents; None for a strategy without links, and for a knowledge base of long documents."""
@@ -124,11 +126,11 @@ def growing_index(
         progress: called in the phases "index", "link" and "embed_corpus"; may raise to stop, finished work stays
             cached.
         with_links: also build the mention graph.
-        store: where to store the vectors; None for exact search in memory.
+        store: where to store the indexes; None for files in ``cache_dir`` and exact search in memory.
         indexed: chunks to index in place of ``chunks``, row by row; searches still return ``chunks``.
     """
     choice = store or VectorStoreChoice()
-    words, texts = _index_words(chunks, language, cache_dir, progress, with_links, indexed, choice.owner)
+    words, texts = _index_words(chunks, language, cache_dir, progress, with_links, indexed, choice)
     yield words
     if embedder is None:
         return
@@ -150,15 +152,16 @@ def with_questions(
     questions: KeptQuestions,
     progress: ProgressCallback = ignore_progress,
     indexed: Sequence[Chunk] | None = None,
-    owner: str = "",
+    store: VectorStoreChoice | None = None,
 ) -> CorpusIndex:
     """Return ``index`` with the words of questions indexed beside those of their chunks. The vectors stay as they are.
 
     Args:
         index: the last index that ``growing_index`` gave for the arguments of the same names, without links.
-        owner: id of the knowledge base; "" for the corpus of a benchmark.
+        store: as for ``growing_index``.
     """
-    words, _ = _index_words(chunks, language, cache_dir, progress, False, indexed, owner, questions.texts)
+    choice = store or VectorStoreChoice()
+    words, _ = _index_words(chunks, language, cache_dir, progress, False, indexed, choice, questions.texts)
     return replace(words, dense=index.dense, questions=questions.counts)
 
 
@@ -170,11 +173,11 @@ def _index_words(
     progress: ProgressCallback,
     with_links: bool,
     indexed: Sequence[Chunk] | None,
-    owner: str,
+    store: VectorStoreChoice,
     questions: Sequence[str] = (),
 ) -> tuple[CorpusIndex, list[str]]:
     """Return the indexes without vectors, and the text of each row to embed."""
-    analyzer = Analyzer(language)
+    analyzer, owner = Analyzer(language), store.owner
     kb = None
     sources = chunks if indexed is None else indexed
     if any(chunk.chunk_id != chunk.doc_id for chunk in chunks):
@@ -194,7 +197,7 @@ def _index_words(
         ]
     folder = _folder(cache_dir, sources, analyzer, owner)
     try:
-        lexical = _lexical(sources, analyzer, folder, progress)
+        lexical = _lexical(sources, analyzer, folder, store, progress)
     except (OSError, ValueError) as error:  # Tantivy reports a full disk as ValueError
         if not owner:
             raise  # a run's index is too large for the memory
@@ -206,7 +209,12 @@ def _index_words(
     return CorpusIndex(chunks, lexical, None, graph, kb), texts
 
 
-def _lexical(sources: Sequence[Chunk], analyzer: Analyzer, folder: Path, progress: ProgressCallback) -> LexicalIndex:
+def _lexical(
+    sources: Sequence[Chunk], analyzer: Analyzer, folder: Path, store: VectorStoreChoice, progress: ProgressCallback
+) -> LexicalSearch:
+    if store.milvus is not None:
+        key = _content_key(sources, analyzer)
+        return MilvusTerms.build(connect(store.milvus), sources, analyzer, store.owner or CORPUS, key, progress)
     folder.parent.mkdir(parents=True, exist_ok=True)
     if (lexical := LexicalIndex.open(folder, analyzer)) is not None:
         return lexical
@@ -276,6 +284,7 @@ def _graph(
     path = folder / f"mentions-{GRAPH_VERSION}.npz"
     graph: MentionGraph | None = None
     try:
+        folder.mkdir(parents=True, exist_ok=True)  # there is none yet if the words are indexed on a server
         with FileLock(f"{folder}.lock"):
             try:
                 return MentionGraph.load(path)

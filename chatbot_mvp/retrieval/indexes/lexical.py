@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import tantivy
 
@@ -17,6 +17,19 @@ INDEX_VERSION = 3
 
 _HEAP_BYTES = 64_000_000
 _COMPLETE = "complete"
+
+
+class LexicalSearch(Protocol):
+    """An inverted index of chunks. Row numbers are the positions of the chunks when it was built."""
+
+    analyzer: Analyzer
+    """Makes the terms of the chunks and of the queries."""
+
+    def search(self, query: str, limit: int) -> list[tuple[int, float]]:
+        """Return (row, BM25 score) of the best ``limit`` chunks, ties by row; empty if the query has no terms."""
+
+    def document_frequency(self, term: str) -> int:
+        """Return the number of chunks in which ``term`` occurs."""
 
 
 class LexicalIndex:

@@ -1,4 +1,4 @@
-"""The VectorStore protocol, and the choice of a store for a corpus."""
+"""The VectorStore protocol, and the choice of the place of a corpus' indexes."""
 
 from __future__ import annotations
 
@@ -12,8 +12,11 @@ from numpy.typing import NDArray
 
 from chatbot_mvp.embedding.base import Vectors
 from chatbot_mvp.retrieval.indexes.dense import ExactVectors
+from chatbot_mvp.retrieval.indexes.milvus.client import MilvusServer, connect
 from chatbot_mvp.types import ProgressCallback
 
+CORPUS = "corpus"
+"""Stored as the owner of the indexes of data sets."""
 StoreKind = Literal["auto", "exact", "chroma"]
 
 
@@ -34,7 +37,7 @@ class VectorStore(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class VectorStoreChoice:
-    """Configures where the vectors of one corpus are stored."""
+    """Configures where the indexes of one corpus are stored."""
 
     kind: StoreKind = "auto"
     owner: str = ""
@@ -43,11 +46,13 @@ class VectorStoreChoice:
     """Folder of ChromaDB's files; unused with a server."""
     host: str = ""
     """"host:port" of a ChromaDB server; "" for files in ``folder``."""
+    milvus: MilvusServer | None = None
+    """The server for the inverted index and, unless ``kind`` says otherwise, the vectors; None for local indexes."""
 
     @property
     def uses_chroma(self) -> bool:
         """Whether ChromaDB is used. ``auto`` uses it for knowledge bases, and exact search for benchmark corpora."""
-        return self.kind == "chroma" or (self.kind == "auto" and bool(self.owner))
+        return self.kind == "chroma" or (self.kind == "auto" and bool(self.owner) and self.milvus is None)
 
     def make(self, matrix: Vectors, model_id: str, progress: ProgressCallback) -> VectorStore:
         """Create the store for ``matrix``, or reuse it if the owner has stored an equal matrix before.
@@ -58,12 +63,18 @@ class VectorStoreChoice:
 
         Raises:
             MissingPackage, InvalidSetting, VectorStoreUnavailable: ChromaDB cannot be used.
+            IndexCredentialsRefused, IndexEngineUnavailable: the Milvus server cannot be used.
         """
         # A collection without vectors has no dimensions, and there is nothing to search.
-        if not self.uses_chroma or len(matrix) == 0:
+        uses_milvus = self.milvus is not None and self.kind == "auto"
+        if len(matrix) == 0 or not (self.uses_chroma or uses_milvus):
             return ExactVectors(matrix)
+        digest = hashlib.sha256(f"{model_id} {matrix.shape} ".encode() + matrix.tobytes()).hexdigest()[:24]
+        if self.milvus is not None and uses_milvus:
+            from chatbot_mvp.retrieval.indexes.milvus.vectors import MilvusVectors
+
+            return MilvusVectors.build(connect(self.milvus), matrix, self.owner or CORPUS, digest, progress)
         from chatbot_mvp.retrieval.indexes.chroma import ChromaVectors, chroma_client
 
-        digest = hashlib.sha256(f"{model_id} {matrix.shape} ".encode() + matrix.tobytes()).hexdigest()[:24]
         client = chroma_client(self.folder, self.host)
-        return ChromaVectors.build(client, matrix, self.owner or "corpus", digest, progress)
+        return ChromaVectors.build(client, matrix, self.owner or CORPUS, digest, progress)

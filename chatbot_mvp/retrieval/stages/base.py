@@ -34,6 +34,7 @@ class RetrievalConfig:
     kb_max_context_chars: int
     kb_large_context_chars: int
     vector_store: str
+    index_engine: str
     reranker: str
     reranker_candidates: int
     reranker_top_n: int

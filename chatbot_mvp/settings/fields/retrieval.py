@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from pydantic import Field, ValidationInfo, field_validator, model_validator
+from pydantic import Field, SecretStr, ValidationInfo, field_validator, model_validator
 from pydantic_settings import BaseSettings
 
-from chatbot_mvp.settings.kinds import LOCAL_EMBEDDER, Address, NoneOrSeveral
+from chatbot_mvp.settings.kinds import LOCAL_EMBEDDER, Address, Key, NoneOrSeveral
 
 
 class RetrievalFields(BaseSettings):
@@ -80,8 +80,20 @@ class RetrievalFields(BaseSettings):
         False, description="Ask PROVIDER's model for additional words if a question has fewer than 5."
     )
     vector_store: Literal["auto", "exact", "chroma"] = Field(
-        "auto", description="Where vectors are searched; `auto`: ChromaDB for knowledge bases, exact search for runs."
+        "auto",
+        description="Where vectors are searched; `auto`: the server of INDEX_ENGINE, or with `local` ChromaDB for "
+        "knowledge bases and exact search for runs.",
     )
+    index_engine: Literal["local", "milvus"] = Field(
+        "local",
+        description="Where indexes of words and, with VECTOR_STORE=auto, of vectors are: `local`: files in DATA_DIR; "
+        "`milvus`: a Milvus server that several servers share.",
+    )
+    milvus_address: Address = Field("", description="Address of the Milvus server, e.g. http://localhost:19530.")
+    milvus_token: Key = Field(
+        SecretStr(""), description="user:password or API key for the Milvus server; empty: without sign-in."
+    )
+    milvus_database: str = Field("", description="Database on the Milvus server; empty: its default one.")
     chroma_host: str = Field("", description="host:port of a ChromaDB server; empty: files in DATA_DIR/chroma.")
     reranker_enabled: bool = Field(False, description="Rerank the candidates before the answer.")
     reranker_base_url: Address = Field(
