@@ -52,7 +52,7 @@ _COMMON, _NAMES = (0.45, 60.0, 1 << 22), (0.25, 60.0, 1 << 30)
 def _random(seed: int, *keys: int | Numbers) -> NDArray[np.uint64]:
     """Return 64 random bits for each combination of keys (splitmix64), so that any row can be made alone."""
     with np.errstate(over="ignore"):
-        mixed = np.uint64(seed)
+        mixed: NDArray[np.uint64] = np.array(seed, np.uint64)
         for key in keys:
             mixed = (mixed ^ np.asarray(key, np.int64).astype(np.uint64)) + np.uint64(0x9E3779B97F4A7C15)
             mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -294,9 +294,7 @@ def measure(folder: Path, size: int, questions: int) -> Iterator[tuple[str, dict
         if step == "make" and (place / "dataset" / "qrels.parquet").is_file():
             continue
         command = [sys.executable, __file__, str(place), "--step", step, "--sizes", str(size)]
-        done = subprocess.run(
-            [*command, "--questions", str(questions)], check=True, stdout=subprocess.PIPE, text=True
-        )
+        done = subprocess.run([*command, "--questions", str(questions)], check=True, stdout=subprocess.PIPE, text=True)
         figures = json.loads(done.stdout)
         if step == "ingest":
             figures["data set, bytes per document"] = _bytes_below(place / "dataset", "*") / size

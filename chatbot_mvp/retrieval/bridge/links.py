@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from chatbot_mvp.retrieval.bridge.arrays import Array, Doubles, Floats, Ints, best_first, entries
+from chatbot_mvp.retrieval.bridge.arrays import REACH, Array, Doubles, Floats, Ints, best_first, entries
 from chatbot_mvp.retrieval.bridge.candidates import Candidates
-from chatbot_mvp.retrieval.bridge.corpus import REACH, Corpus
+from chatbot_mvp.retrieval.bridge.corpus import Corpus
 from chatbot_mvp.retrieval.bridge.question import Terms
 
 _AWAY = np.arange(REACH, 0, -1)
@@ -65,7 +65,7 @@ def linked_rows(corpus: Corpus, rows: Ints, place: dict[int, int], prior: Floats
     return np.array([row for row in met if row not in place], np.int64)
 
 
-def find_mentions(corpus: Corpus, c: Candidates, of_row: Ints) -> Mentions:
+def find_mentions(corpus: Corpus, c: Candidates, of_row: Array) -> Mentions:
     """Find the mentions between candidates.
 
     Args:
