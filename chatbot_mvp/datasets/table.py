@@ -17,6 +17,8 @@ from chatbot_mvp.storage.files import naming
 from chatbot_mvp.types import Document
 
 _BATCH = 2_048
+_RELEASED = 64
+"""Number of batches after which a pass over a mapped file releases the pages that it has read."""
 _IN_MEMORY = 64_000_000
 """Bytes up to which the documents stay in memory. A larger table is a file in the system's folder for temporary files;
 it has no name, so the system deletes it with the process, also after a crash."""
@@ -56,6 +58,7 @@ class DocumentTable(Sequence[Document]):
             in_memory = file.tell() <= _IN_MEMORY
             file.seek(0)
             content = file.read() if in_memory else mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        self._mapped = None if isinstance(content, bytes) else content
         reader = pa.ipc.open_file(pa.py_buffer(content))
         self._batches = [reader.get_batch(number) for number in range(reader.num_record_batches)]
         self._ends = list(accumulate(batch.num_rows for batch in self._batches))
@@ -83,7 +86,9 @@ class DocumentTable(Sequence[Document]):
         return Document(doc_id.decode("utf-8", "surrogatepass"), title, text, self._source)
 
     def __iter__(self) -> Iterator[Document]:
-        for batch in self._batches:
+        for number, batch in enumerate(self._batches):
+            if self._mapped is not None and number % _RELEASED == 0 and hasattr(mmap, "MADV_DONTNEED"):
+                self._mapped.madvise(mmap.MADV_DONTNEED)  # else the whole file counts as memory of this process
             for doc_id, title, text in zip(*(column.to_pylist() for column in batch.columns), strict=True):
                 yield Document(doc_id.decode("utf-8", "surrogatepass"), title, text, self._source)
 

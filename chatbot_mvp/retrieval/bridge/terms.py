@@ -37,13 +37,13 @@ class Vocabulary:
 class TermCounts(NamedTuple):
     """In how many documents each of D terms occurs. All arrays have shape (D,)."""
 
-    documents: Ints
+    documents: Array
     """Documents with the term in text or title."""
-    titles: Ints
+    titles: Array
     """Documents with the term in the title."""
-    lower: Ints
+    lower: Array
     """Documents whose text has a word of this stem that begins with a small letter."""
-    upper: Ints
+    upper: Array
     """Documents whose text has a word of this stem that begins with a capital letter."""
 
 
@@ -53,7 +53,7 @@ class TermTable:
     def __init__(self) -> None:
         self.keys, self.numbers = np.zeros(0, np.uint64), np.zeros(0, np.int32)
         self._proper = np.zeros(0, bool)
-        self._counts = np.zeros((len(TermCounts._fields), 0), np.int64)
+        self._counts = np.zeros((len(TermCounts._fields), 0), np.int32)
         self._of_others: list[tuple[Keys, Ints, Ints]] = []
 
     def __len__(self) -> int:
@@ -72,7 +72,7 @@ class TermTable:
         self.numbers = np.concatenate((self.numbers, numbers.take(new))).take(order)
         self._proper = np.concatenate((self._proper, proper.take(new)))
         if len(self) > self._counts.shape[1]:
-            room = np.zeros((len(self._counts), len(self) + len(self) // 4 - self._counts.shape[1]), np.int64)
+            room = np.zeros((len(self._counts), len(self) + len(self) // 4 - self._counts.shape[1]), np.int32)
             self._counts = np.concatenate((self._counts, room), axis=1)
         return numbers
 
