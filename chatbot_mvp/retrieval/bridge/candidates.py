@@ -19,7 +19,7 @@ class Scratch(threading.local):
 
     def __init__(self, corpus: Corpus) -> None:
         self.of_term: Array = np.full(len(corpus.idf) + 1, -1, np.int16)  # small, to stay in the processor's cache
-        self.of_row: Array = np.full(corpus.documents, -1, np.int32)
+        self.of_row: Ints = np.full(corpus.documents, -1, np.int64)
         self.sets: Array = np.zeros(len(corpus.mark_weight), np.uint64)
         """For each mark, a bit set of the documents (64 at most) that have it."""
         self.small_sets: Array = np.zeros(len(corpus.idf), np.uint8)

@@ -65,7 +65,7 @@ def linked_rows(corpus: Corpus, rows: Ints, place: dict[int, int], prior: Floats
     return np.array([row for row in met if row not in place], np.int64)
 
 
-def find_mentions(corpus: Corpus, c: Candidates, of_row: Array) -> Mentions:
+def find_mentions(corpus: Corpus, c: Candidates, of_row: Ints) -> Mentions:
     """Find the mentions between candidates.
 
     Args:

@@ -33,7 +33,8 @@ class Words(NamedTuple):
     form: Keys
     """Key of the word in lower case."""
     plain: Flags
-    """Whether a word that is no stop word begins with neither a capital letter nor a digit."""
+    """Whether a word that is no stop word begins with neither a capital letter nor a digit. False for all words of a
+    text whose case carries no information, such as a question typed in lower case."""
     alone: Flags
     """Whether the word can be a name without other words: no stop word, no number, at least three letters."""
     end: Ints
@@ -82,23 +83,18 @@ class Names(NamedTuple):
             table[_place(table, keys)] = True
         return table
 
-    def mentions(self, words: Words, cased: bool = True, sieve: Flags | None = None) -> Found:
-        """Find the names in texts; at each word the longest name, also inside other names.
-
-        Args:
-            cased: False if the texts' case carries no information, such as a question typed in lower case.
-        """
+    def mentions(self, words: Words, sieve: Flags | None = None) -> Found:
+        """Find the names in texts; at each word the longest name, also inside other names."""
         name, start, length = self._candidates(words, sieve)
         end = start + length
+        plain = np.concatenate(([0], words.plain.cumsum()))
+        in_lower_case = plain.take(end) > plain.take(start)
         fit = np.ones(len(name))
-        if cased:
-            plain = np.concatenate(([0], words.plain.cumsum()))
-            in_lower_case = plain.take(end) > plain.take(start)
-            fit[in_lower_case] = _LOWER_CASE
-            fit[in_lower_case & (length == 1)] = 0.0
-            fit[in_lower_case & self.usual.take(name)] = _LOWER_CASE_USUAL
-            kept = fit.nonzero()[0]
-            name, start, end, fit = name.take(kept), start.take(kept), end.take(kept), fit.take(kept)
+        fit[in_lower_case] = _LOWER_CASE
+        fit[in_lower_case & (length == 1)] = 0.0
+        fit[in_lower_case & self.usual.take(name)] = _LOWER_CASE_USUAL
+        kept = fit.nonzero()[0]
+        name, start, end, fit = name.take(kept), start.take(kept), end.take(kept), fit.take(kept)
         order = np.lexsort((-end, start))
         order = order[first_flags(start.take(order))]
         name, start, end, fit = name.take(order), start.take(order), end.take(order), fit.take(order)

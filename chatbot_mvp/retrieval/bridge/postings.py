@@ -120,31 +120,33 @@ def search(postings: Postings, terms: Ints, limit: int, total: Floats) -> tuple[
     """
     if not len(terms):
         return np.zeros(0, np.int64), np.zeros(0, np.float32)
-    begin, end = postings.start.take(terms), postings.start.take(terms + 1)
-    if int((end - begin).sum()) <= _FEW:
-        rows, scores = _all_sums(postings, list(zip(begin.tolist(), end.tolist(), strict=True)), limit, total)
+    spans = list(zip(postings.start.take(terms).tolist(), postings.start.take(terms + 1).tolist(), strict=True))
+    if sum(end - begin for begin, end in spans) <= _FEW:
+        rows, scores = _all_sums(postings, spans, limit, total)
     else:
         rows = _possible(postings, terms, limit, total)
         scores = np.zeros(len(rows), np.float32)
         for term in terms.tolist():  # in the question's order, in which rounding is the same for every corpus
             scores += _impacts(postings, term, rows)
-    order = np.lexsort((rows, -scores))[:limit]
-    return rows[order], scores[order]
+    order = np.lexsort((rows, -scores))
+    best = order.compress(first_flags(rows.take(order)))[:limit]
+    return rows.take(best).astype(np.int64), scores.take(best)
 
 
-def _all_sums(postings: Postings, spans: Sequence[tuple[int, int]], limit: int, total: Floats) -> tuple[Ints, Floats]:
-    """Return (rows, sums) of the best documents and some more, by adding up all postings of some terms."""
+def _all_sums(postings: Postings, spans: Sequence[tuple[int, int]], limit: int, total: Floats) -> tuple[Array, Floats]:
+    """Return (rows, sums) of the best documents and some more, by adding up all postings of some terms.
+
+    A document is there once for each of its terms.
+    """
     found = np.concatenate([postings.row[begin:end] for begin, end in spans])
     np.add.at(total, found, np.concatenate([postings.impact[begin:end] for begin, end in spans]))
     scores = total.take(found)
     total[found] = 0
-    # Each document is there once for each of its terms at most, so the best ones are among these.
     most = limit * len(spans)
     if most < len(scores):
         best = (scores >= np.partition(scores, -most)[-most]).nonzero()[0]
         found, scores = found.take(best), scores.take(best)
-    rows, at = np.unique(found, return_index=True)
-    return rows.astype(np.int64), scores.take(at)
+    return found, scores
 
 
 def _possible(postings: Postings, terms: Ints, limit: int, total: Floats) -> Ints:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from functools import lru_cache
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -52,9 +53,34 @@ class Named(NamedTuple):
     """Sum of the idf of the terms in that mention."""
 
 
-def read_question(text: str, corpus: Corpus, analyzer: Analyzer) -> tuple[Terms, Named]:
-    """Analyse a question against a corpus."""
-    words = analyzer.words(text)
+def read_questions(texts: Sequence[str], corpus: Corpus, analyzer: Analyzer) -> list[tuple[Terms, Named]]:
+    """Analyse questions against a corpus."""
+    asked = [analyzer.words(text) for text in texts]
+    read = [_terms(words, corpus) for words in asked]
+    # The names of all questions together: the time goes into calling NumPy.
+    words = numbered(asked)
+    found = corpus.names.mentions(words)
+    owner, rows, strength = corpus.names.meant(words, found)
+    ends = list(accumulate(map(len, asked)))
+    named: list[dict[int, tuple[float, float]]] = [{} for _ in texts]
+    places = zip(found.start.tolist(), found.end.tolist(), strict=True)
+    mentions = []
+    for start, end in places:
+        number = bisect_right(ends, start)
+        begin = ends[number] - len(asked[number])
+        _, slots, idf = read[number]
+        used = set(slots[start - begin : end - begin])
+        mentions.append((named[number], sum(idf[slot] for slot in used if slot >= 0)))
+    for mention, row, value in zip(owner.tolist(), rows.tolist(), strength.tolist(), strict=True):
+        of_question, name_idf = mentions[mention]
+        best = of_question.get(row)
+        if best is None or value * name_idf > best[0] * best[1]:
+            of_question[row] = (value, name_idf)
+    return [(terms, _named(of_question)) for (terms, _, _), of_question in zip(read, named, strict=True)]
+
+
+def _terms(words: Sequence[Word], corpus: Corpus) -> tuple[Terms, list[int], list[float]]:
+    """Return the terms of a question, the index of each word's term (-1 if it has none), and the idf of each term."""
     slot_of: dict[str, int] = {}
     slots: list[int] = []
     for word in words:
@@ -72,32 +98,37 @@ def read_question(text: str, corpus: Corpus, analyzer: Analyzer) -> tuple[Terms,
         total=sum(idf) or 1.0,
         **_pairs(slots, idf),
     )
-    named: dict[int, tuple[float, float]] = {}
-    cased = any(word.text[0].isupper() for word in words[1:])
-    in_numbers = numbered(words)
-    found = corpus.names.mentions(in_numbers, cased)
-    name_idf = [
-        sum(idf[slot] for slot in set(slots[start:end]) if slot >= 0)
-        for start, end in zip(found.start.tolist(), found.end.tolist(), strict=True)
-    ]
-    meant = (values.tolist() for values in corpus.names.meant(in_numbers, found))
-    for mention, row, strength in zip(*meant, strict=True):
-        best = named.get(row)
-        if best is None or strength * name_idf[mention] > best[0] * best[1]:
-            named[row] = (strength, name_idf[mention])
-    by_column = np.array(list(named.values()), np.float32).reshape(-1, 2).T.copy()
-    return terms, Named(np.array(list(named), np.int64), by_column[0], by_column[1])
+    return terms, slots, idf
 
 
-def numbered(words: Sequence[Word]) -> Words:
-    """Return the words of a question, as one sentence, in the form in which names are found."""
-    upper = [word.text[:1].isupper() or word.text[:1].isdigit() for word in words]
+def _named(of_question: dict[int, tuple[float, float]]) -> Named:
+    by_column = np.array(list(of_question.values()), np.float32).reshape(-1, 2).T.copy()
+    return Named(np.array(list(of_question), np.int64), by_column[0], by_column[1])
+
+
+def numbered(asked: Sequence[Sequence[Word]]) -> Words:
+    """Return the words of questions, each as one sentence, in the form in which names are found."""
+    stems, forms, plain, alone, ends = [], [], [], [], []
+    for words in asked:
+        begins = [word.text[:1] for word in words]
+        cased = any(begin.isupper() for begin in begins[1:])
+        stems += [_key(word.stem) for word in words]
+        forms += [_key(word.text.lower()) for word in words]
+        plain += [
+            cased and not (word.is_stop or begin.isupper() or begin.isdigit())
+            for word, begin in zip(words, begins, strict=True)
+        ]
+        alone += [
+            not word.is_stop and len(word.text) >= 3 and not begin.isdigit()
+            for word, begin in zip(words, begins, strict=True)
+        ]
+        ends += [len(ends) + len(words)] * len(words)
     return Words(
-        np.array([_key(word.stem) for word in words], np.uint64),
-        np.array([_key(word.text.lower()) for word in words], np.uint64),
-        np.array([not (word.is_stop or is_upper) for word, is_upper in zip(words, upper, strict=True)], bool),
-        np.array([not word.is_stop and len(word.text) >= 3 and not word.text[0].isdigit() for word in words], bool),
-        np.full(len(words), len(words)),
+        np.array(stems, np.uint64),
+        np.array(forms, np.uint64),
+        np.array(plain, bool),
+        np.array(alone, bool),
+        np.array(ends, np.int64),
     )
 
 

@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 
 from chatbot_mvp.retrieval.bridge.building import build_corpus
 from chatbot_mvp.retrieval.bridge.corpus import Corpus
+from chatbot_mvp.retrieval.bridge.mentions import Words
 from chatbot_mvp.retrieval.bridge.names import names_of
 from chatbot_mvp.retrieval.bridge.question import numbered
-from chatbot_mvp.text import Analyzer
+from chatbot_mvp.text import Analyzer, Word
 from chatbot_mvp.types import Chunk
 
 ENGLISH = Analyzer("en")
@@ -46,8 +47,14 @@ def corpus_of(titles: Sequence[str], text: str = "") -> Corpus:
     return build_corpus(chunks, len(chunks), ENGLISH)
 
 
+def cased(text: str) -> Words:
+    """The words of a text whose case counts. A capitalised word at the end, removed again, sees to it."""
+    words = numbered([[*ENGLISH.words(text), Word("Zz", "zz", False)]])
+    return Words(*(values[:-1] for values in words[:-1]), words.end[:-1] - 1)
+
+
 def mentioned(text: str, *titles: str, bearers_say: str = "") -> list[tuple[str, float]]:
-    names, words = corpus_of(titles, bearers_say).names, numbered(ENGLISH.words(text))
+    names, words = corpus_of(titles, bearers_say).names, cased(text)
     _, rows, strength = names.meant(words, names.mentions(words))
     return [(titles[row], round(value, 3)) for row, value in zip(rows.tolist(), strength.tolist(), strict=True)]
 
@@ -77,7 +84,7 @@ def test_any_texts_and_titles_are_read_without_an_error(text: str, titles: list[
 
 
 def test_a_text_that_ends_in_the_middle_of_a_longer_name_mentions_the_shorter_one() -> None:
-    found = corpus_of(["New York", "New York City"]).names.mentions(numbered(ENGLISH.words("He lived in New York")))
+    found = corpus_of(["New York", "New York City"]).names.mentions(cased("He lived in New York"))
     assert (found.start.tolist(), found.end.tolist()) == ([3], [5])
 
 
@@ -127,7 +134,7 @@ WORDS = st.sampled_from(
 )
 def test_names_are_found_by_the_rules_whatever_the_words(text: str, titles: list[str], lower: str) -> None:
     text = text.replace(".", "")
-    names, words = corpus_of(titles, lower).names, numbered(ENGLISH.words(text))
+    names, words = corpus_of(titles, lower).names, cased(text)
     for sieve in (None, names.sieve()):
         _, rows, strength = names.meant(words, names.mentions(words, sieve=sieve))
         found = list(zip(rows.tolist(), strength.tolist(), strict=True))
