@@ -108,7 +108,11 @@ def _named(of_question: dict[int, tuple[float, float]]) -> Named:
 
 def numbered(asked: Sequence[Sequence[Word]]) -> Words:
     """Return the words of questions, each as one sentence, in the form in which names are found."""
-    stems, forms, plain, alone, ends = [], [], [], [], []
+    stems: list[int] = []
+    forms: list[int] = []
+    plain: list[bool] = []
+    alone: list[bool] = []
+    ends: list[int] = []
     for words in asked:
         begins = [word.text[:1] for word in words]
         cased = any(begin.isupper() for begin in begins[1:])
