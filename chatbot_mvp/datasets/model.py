@@ -46,6 +46,11 @@ class Dataset:
             return self.documents.rows
         return {document.doc_id: row for row, document in enumerate(self.documents)}
 
+    @property
+    def in_memory(self) -> bool:
+        """Whether the documents are few enough to be objects in memory."""
+        return not isinstance(self.documents, DocumentTable) or self.documents.in_memory
+
     @cached_property
     def chars(self) -> int:
         """Number of characters of all texts."""
