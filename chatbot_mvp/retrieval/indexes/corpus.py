@@ -19,8 +19,7 @@ from filelock import FileLock
 from chatbot_mvp.documents.passages import Passages
 from chatbot_mvp.embedding.base import Embedder
 from chatbot_mvp.embedding.cache import VectorCache
-from chatbot_mvp.retrieval.bridge.building import build_corpus
-from chatbot_mvp.retrieval.bridge.corpus import GRAPH_VERSION, Corpus
+from chatbot_mvp.retrieval.bridge.corpus import Corpus
 from chatbot_mvp.retrieval.indexes.dense_side import (
     PHASE,
     DenseSide,
@@ -31,10 +30,10 @@ from chatbot_mvp.retrieval.indexes.dense_side import (
     passages_read,
 )
 from chatbot_mvp.retrieval.indexes.lexical import INDEX_VERSION, LexicalIndex
+from chatbot_mvp.retrieval.indexes.links import links
 from chatbot_mvp.retrieval.indexes.questions import KeptQuestions, QuestionCounts
 from chatbot_mvp.retrieval.indexes.vector_store import VectorStoreChoice
 from chatbot_mvp.retrieval.kb.vocabulary import KbIndex, build_bm25_index
-from chatbot_mvp.storage.files import replaced_folder
 from chatbot_mvp.text import Analyzer
 from chatbot_mvp.types import Chunk, Progress, ProgressCallback, ignore_progress
 
@@ -211,7 +210,7 @@ def _index_words(
         lexical = LexicalIndex.build(sources, analyzer, None, progress)
     # Long documents have no graph: they are ranked by paragraphs, and their sections bear no names as documents do.
     linked = with_links and (kb is None or kb.is_corpus)
-    graph = _graph(sources, analyzer, folder, progress, bool(owner)) if linked else None
+    graph = links(sources, analyzer, folder, progress, bool(owner)) if linked else None
     return CorpusIndex(chunks, lexical, None, graph, kb), embedded
 
 
@@ -275,35 +274,6 @@ def _contexts(chunks: Sequence[Chunk], indexed: Sequence[Chunk]) -> list[str]:
     """Return the context that ``indexed`` puts before each chunk's text; an empty list if no chunk has one."""
     found = [other.text.removesuffix(chunk.text).strip() for chunk, other in zip(chunks, indexed, strict=True)]
     return found if any(found) else []
-
-
-def _graph(
-    chunks: Sequence[Chunk], analyzer: Analyzer, folder: Path, progress: ProgressCallback, small: bool
-) -> Corpus:
-    """Load or build the links. If they are few and cannot be written, they are only kept in memory."""
-    progress(Progress("link", 0, 2 * len(chunks)))  # first, so that the phase's time includes all its work
-    links = folder / f"links-{GRAPH_VERSION}"
-    try:
-        with FileLock(f"{folder}.lock"):
-            try:
-                return Corpus.open(links)
-            except (OSError, ValueError, KeyError):  # not built yet, or damaged
-                _remove_remains(links)
-            with replaced_folder(links) as work:
-                build_corpus(chunks, len(chunks), analyzer, progress, work)
-            return Corpus.open(links)
-    except OSError as error:
-        if not small:
-            raise
-        _log.warning("the links are kept in memory, because %s cannot be written: %s", links, error)
-        return build_corpus(chunks, len(chunks), analyzer, progress)
-
-
-def _remove_remains(links: Path) -> None:
-    """Delete what a build that died left beside the folder of the links, and the links of earlier versions."""
-    for work in links.parent.glob(f".{links.name}.*"):
-        shutil.rmtree(work, ignore_errors=True)
-    links.with_name(f"mentions-{GRAPH_VERSION}.npz").unlink(missing_ok=True)
 
 
 def _content_key(chunks: Sequence[Chunk], analyzer: Analyzer) -> str:
