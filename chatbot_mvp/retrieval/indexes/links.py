@@ -27,7 +27,7 @@ def links(chunks: Sequence[Chunk], analyzer: Analyzer, folder: Path, progress: P
         small: whether links that cannot be written may be kept in memory.
 
     Raises:
-        OSError: the disk is full or not writable, and the links are not small.
+        OSError: the disk is full or not writable, and the links are not small; ``filename`` is set.
     """
     progress(Progress("link", 0, 2 * len(chunks)))  # first, so that the phase's time includes all its work
     place = folder / f"links-{GRAPH_VERSION}"
@@ -42,6 +42,7 @@ def links(chunks: Sequence[Chunk], analyzer: Analyzer, folder: Path, progress: P
             return Corpus.open(place)
     except OSError as error:
         if not small:
+            error.filename = error.filename or str(place)  # a write to an open file does not say to which one
             raise
         _log.warning("the links are kept in memory, because %s cannot be written: %s", place, error)
         return build_corpus(chunks, len(chunks), analyzer, progress)
