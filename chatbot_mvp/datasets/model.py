@@ -6,12 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-<<<<<<< HEAD
 from chatbot_mvp.datasets.table import DocumentTable
-from chatbot_mvp.text import detect_language
-=======
 from chatbot_mvp.text import detect_language, fold
->>>>>>> main
 from chatbot_mvp.types import Document
 
 

@@ -9,13 +9,8 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-<<<<<<< HEAD
 from chatbot_mvp.datasets import Dataset
-from chatbot_mvp.errors import ChatbotError, DatasetChanged, NothingToImport, RunNotFound, UnknownChoice
-from chatbot_mvp.evaluation.benchmark.answering import GENERATE
-=======
 from chatbot_mvp.errors import DatasetChanged, NothingToImport, RunNotFound, UnknownChoice
->>>>>>> main
 from chatbot_mvp.evaluation.benchmark.importing import ImportedRun, import_trec, keep_bundle
 from chatbot_mvp.evaluation.benchmark.retrieving import PHASE as RETRIEVE
 from chatbot_mvp.evaluation.benchmark.runner import RunParts
