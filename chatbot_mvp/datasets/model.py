@@ -76,7 +76,7 @@ class Dataset:
         queries have the text of their document, and that no such document is relevant to its own query.
         """
         texts = {query.query_id: _squeezed(query.text) for query in self.queries}
-        own = {each.doc_id: each for each in self.documents if each.doc_id in texts}
+        own = {key: found for key in texts if (found := self.document(key)) is not None}
         same = sum(bool(texts[key]) and texts[key] in _squeezed(f"{d.title} {d.text}") for key, d in own.items())
         by_chance = 2 * same < len(own) or any(self.qrels.get(key, {}).get(key, 0) > 0 for key in own)
         return frozenset() if by_chance else frozenset(own)
