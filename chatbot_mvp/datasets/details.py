@@ -11,6 +11,7 @@ from pathlib import Path
 from chatbot_mvp.datasets import hotpotqa
 from chatbot_mvp.datasets.files import load_dataset
 from chatbot_mvp.datasets.layout import folder_layout
+from chatbot_mvp.datasets.model import Dataset
 
 _PREVIEWED = 5
 _LONGEST_LICENSE = 200
@@ -53,11 +54,10 @@ def read_details(folder: Path, split: str = "") -> DatasetDetails:
         DatasetError: the data set cannot be loaded.
     """
     dataset = load_dataset(folder, split)
-    titles = {document.doc_id: document.title for document in dataset.documents}
     shown = []
     for query in dataset.queries[:_PREVIEWED]:
         judged = dataset.qrels.get(query.query_id, {})
-        gold = tuple(titles[doc_id] or doc_id for doc_id, score in judged.items() if score > 0)
+        gold = tuple(_title(dataset, doc_id) for doc_id, score in judged.items() if score > 0)
         shown.append(QueryPreview(query.query_id, query.text, query.answer, gold))
     return DatasetDetails(
         documents=len(dataset.documents),
@@ -69,6 +69,11 @@ def read_details(folder: Path, split: str = "") -> DatasetDetails:
         levels=Counter(query.level for query in dataset.queries if query.level),
         preview=tuple(shown),
     )
+
+
+def _title(dataset: Dataset, doc_id: str) -> str:
+    document = dataset.document(doc_id)
+    return document.title if document and document.title else doc_id
 
 
 def splits_of(folder: Path) -> tuple[str, ...]:

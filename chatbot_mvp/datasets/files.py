@@ -9,7 +9,7 @@ BEIR and MTEB: ``corpus.jsonl`` (_id, title, text), ``queries.jsonl`` (_id, text
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from itertools import chain
 from pathlib import Path
 from urllib.parse import unquote
@@ -17,6 +17,7 @@ from urllib.parse import unquote
 from chatbot_mvp.datasets.layout import DEFAULT_SPLIT, folder_layout
 from chatbot_mvp.datasets.model import Dataset, Query
 from chatbot_mvp.datasets.reading import DOC_ID, QUERY_ID, Row, read_judgements, read_rows
+from chatbot_mvp.datasets.table import DocumentTable
 from chatbot_mvp.errors import DuplicateId, EmptyDataset, UnknownQrelDocument, UnknownQrelQuery
 from chatbot_mvp.types import Document
 
@@ -41,24 +42,25 @@ def load_dataset(folder: Path, split: str = "") -> Dataset:
             digest.update(hashlib.file_digest(file, "sha256").digest())
     corpus, asked, judged = ([folder / name for name in part] for part in (chosen.corpus, chosen.queries, chosen.qrels))
     name = folder.resolve().name
-    documents = [_document(row, name) for path in corpus for row in _corpus_rows(path)]
+    documents = DocumentTable(_document(row, name) for path in corpus for row in _corpus_rows(path))
     extra = (*_OPTIONAL, "metadata")
     queries = [_query(row) for path in asked for row in read_rows(path, {**QUERY_ID, **_TEXT}, extra)]
     if not documents:
         raise EmptyDataset(path=str(corpus[0]))
     if not queries:
         raise EmptyDataset(path=str(asked[0]))
-    _refuse_repeated(corpus[0], (document.doc_id for document in documents))
+    if (repeated := documents.repeated()) is not None:
+        raise DuplicateId(path=str(corpus[0]), id=repeated)
     _refuse_repeated(asked[0], (query.query_id for query in queries))
     rows = chain.from_iterable(read_judgements(path) for path in judged)
-    qrels = _checked_qrels(rows, {d.doc_id for d in documents}, {q.query_id for q in queries})
+    qrels = _checked_qrels(rows, documents.rows, {q.query_id for q in queries})
     if any(path.suffix == ".parquet" for path in (*corpus, *asked)):
         import pyarrow as pa
 
         pa.default_memory_pool().release_unused()  # else the pool keeps as much memory as the texts take
     # Runs over different splits must not look like runs over the same questions.
     shown = f"{name}/{split}" if split and split != DEFAULT_SPLIT else name
-    return Dataset(shown, tuple(documents), tuple(queries), qrels, digest.hexdigest(), chosen.split)
+    return Dataset(shown, documents, tuple(queries), qrels, digest.hexdigest(), chosen.split)
 
 
 def check_dataset(folder: Path) -> None:
@@ -109,7 +111,7 @@ def _refuse_repeated(path: Path, ids: Iterable[str]) -> None:
 
 
 def _checked_qrels(
-    judgements: Iterable[tuple[str, str, int]], doc_ids: set[str], query_ids: set[str]
+    judgements: Iterable[tuple[str, str, int]], doc_ids: Container[str], query_ids: Container[str]
 ) -> dict[str, dict[str, int]]:
     # TREC files, whose columns are separated by white space, have ids with percent-encoded white space.
     rows = [(_known(query, query_ids), _known(doc, doc_ids), grade) for query, doc, grade in judgements]
@@ -126,7 +128,7 @@ def _checked_qrels(
     return qrels
 
 
-def _known(given: str, known: set[str]) -> str:
+def _known(given: str, known: Container[str]) -> str:
     if given in known or "%" not in given:
         return given
     decoded = unquote(given)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from chatbot_mvp.datasets.table import DocumentTable
 from chatbot_mvp.text import detect_language, fold
 from chatbot_mvp.types import Document
 
@@ -28,7 +29,8 @@ class Dataset:
     """A checked data set: every qrel names a known query and a known document."""
 
     name: str
-    documents: tuple[Document, ...]
+    documents: Sequence[Document]
+    """A ``DocumentTable`` if it was loaded from files."""
     queries: tuple[Query, ...]
     qrels: Mapping[str, Mapping[str, int]]
     """query_id -> doc_id -> relevance grade; a grade above 0 is relevant."""
@@ -36,6 +38,30 @@ class Dataset:
     """SHA-256 of the files' contents, in a fixed order."""
     split: str = ""
     """Split of the judgements; "" if the data set has no splits."""
+
+    @cached_property
+    def rows(self) -> Mapping[str, int]:
+        """Document id -> its position in ``documents``."""
+        if isinstance(self.documents, DocumentTable):
+            return self.documents.rows
+        return {document.doc_id: row for row, document in enumerate(self.documents)}
+
+    @property
+    def in_memory(self) -> bool:
+        """Whether the documents are few enough to be objects in memory."""
+        return not isinstance(self.documents, DocumentTable) or self.documents.in_memory
+
+    @cached_property
+    def chars(self) -> int:
+        """Number of characters of all texts."""
+        if isinstance(self.documents, DocumentTable):
+            return self.documents.chars
+        return sum(len(document.text) for document in self.documents)
+
+    def document(self, doc_id: str) -> Document | None:
+        """Return the document of an id; None if there is none."""
+        row = self.rows.get(doc_id)
+        return None if row is None else self.documents[row]
 
     @property
     def judged(self) -> tuple[Query, ...]:
@@ -50,7 +76,7 @@ class Dataset:
         queries have the text of their document, and that no such document is relevant to its own query.
         """
         texts = {query.query_id: _squeezed(query.text) for query in self.queries}
-        own = {each.doc_id: each for each in self.documents if each.doc_id in texts}
+        own = {key: found for key in texts if (found := self.document(key)) is not None}
         same = sum(bool(texts[key]) and texts[key] in _squeezed(f"{d.title} {d.text}") for key, d in own.items())
         by_chance = 2 * same < len(own) or any(self.qrels.get(key, {}).get(key, 0) > 0 for key in own)
         return frozenset() if by_chance else frozenset(own)

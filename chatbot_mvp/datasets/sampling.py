@@ -72,7 +72,7 @@ def _judged(dataset: Dataset, settings: Settings) -> Dataset:
 def _cut(dataset: Dataset, settings: Settings) -> Sample:
     seed = settings.corpus_shuffle_seed
     if settings.dev_mode:
-        queries = _picked(dataset.queries, settings.dev_queries, lambda query: query.query_id, seed)
+        queries = tuple(_picked(dataset.queries, settings.dev_queries, lambda query: query.query_id, seed))
         size = settings.dev_corpus_size
     else:
         queries = dataset.queries[: settings.eval_max_queries or None]
@@ -85,9 +85,9 @@ def _cut(dataset: Dataset, settings: Settings) -> Sample:
         )
         raise InvalidSetting(name="DEV_CORPUS_SIZE", found=size, reason=reason)
     documents = _picked(dataset.documents, size, lambda document: document.doc_id, seed, first=gold)
-    kept = {document.doc_id for document in documents}
     if len(documents) == len(dataset.documents) and queries == dataset.queries[: len(queries)]:
         return Sample(replace(dataset, queries=queries), len(gold), 0, 0)
+    kept = {document.doc_id for document in documents}
     qrels = {
         query.query_id: {doc_id: score for doc_id, score in dataset.qrels[query.query_id].items() if doc_id in kept}
         for query in queries
@@ -105,10 +105,10 @@ def _gold(queries: Iterable[Query], qrels: Mapping[str, Mapping[str, int]]) -> s
 
 def _picked(
     items: Sequence[_T], count: int, key: Callable[[_T], str], seed: int, first: Iterable[str] = ()
-) -> tuple[_T, ...]:
+) -> Sequence[_T]:
     """Pick ``count`` of ``items`` and keep their order: items in ``first`` have priority, then the shuffle decides."""
     if count >= len(items):
-        return tuple(items)
+        return items
     wanted = frozenset(first)
     order = sorted(
         range(len(items)), key=lambda row: (key(items[row]) not in wanted, _shuffled(seed, key(items[row])), row)

@@ -9,6 +9,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+from chatbot_mvp.datasets import Dataset
 from chatbot_mvp.errors import DatasetChanged, NothingToImport, RunNotFound, UnknownChoice
 from chatbot_mvp.evaluation.benchmark.importing import ImportedRun, import_trec, keep_bundle
 from chatbot_mvp.evaluation.benchmark.retrieving import PHASE as RETRIEVE
@@ -63,7 +64,7 @@ class RunArchive:
         self._recorded: FileCache[int] = FileCache(_LITTLE_KEPT)
         self._intervals: FileCache[dict[str, Interval | None]] = FileCache(_LITTLE_KEPT)
         self._notes = RunNotes(live.current.run_notes_path)
-        self._browsed: tuple[tuple[str, str], dict[str, Document]] | None = None
+        self._browsed: tuple[tuple[str, str], Dataset] | None = None
         self._lock = threading.Lock()
 
     def runs(self) -> tuple[list[RunLine], list[str]]:
@@ -217,9 +218,9 @@ class RunArchive:
             # The last data set stays cached, because users browse a run query by query.
             if self._browsed is None or self._browsed[0] != key:
                 dataset = self._sources.reload(manifest).dataset
-                self._browsed = (key, {document.doc_id: document for document in dataset.documents})
-            documents = self._browsed[1]
-        return {doc_id: documents[doc_id] for doc_id in doc_ids if doc_id in documents}
+                self._browsed = (key, dataset)
+            dataset = self._browsed[1]
+        return {doc_id: found for doc_id in doc_ids if (found := dataset.document(doc_id)) is not None}
 
     def finished(self, run_id: str) -> FinishedRun:
         """Return a finished benchmark run with the data set that it measured, for exports and evaluations.

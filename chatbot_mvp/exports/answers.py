@@ -22,13 +22,12 @@ def to_ragas(run: FinishedRun) -> Exported:
     Raises:
         NothingToExport: no question was answered.
     """
-    documents = {document.doc_id: document for document in run.dataset.documents}
     lines, left_out = [], 0
     for row in run.result.per_query:
         if row.response is None:
             left_out += 1
             continue
-        texts = [documents[doc_id] for doc_id in context_ids(row) if doc_id in documents]
+        texts = [found for doc_id in context_ids(row) if (found := run.dataset.document(doc_id)) is not None]
         sample: dict[str, Any] = {
             "id": row.query_id,
             "user_input": row.question,

@@ -5,15 +5,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
 
 from chatbot_mvp.datasets import Dataset, Query
 from chatbot_mvp.datasets.sampling import Sample, sample
 from chatbot_mvp.documents.chunking import passage_chunk
+from chatbot_mvp.documents.passages import Passages
 from chatbot_mvp.llm.base import Completion
 from chatbot_mvp.metrics.registry import ranking_metrics
 from chatbot_mvp.retrieval.factory import PipelineFactory
@@ -78,13 +78,15 @@ class RunCorpus:
         """Return the lock that is shared by all runs of which only one may work at a time."""
         return settings.run_lock_path
 
-    def chunks(self) -> list[Chunk]:
+    def chunks(self) -> Sequence[Chunk]:
         """Return what the pipeline indexes, in the order of the corpus."""
-        return [passage_chunk(document) for document in self.dataset.documents]
+        passages = Passages(self.dataset.documents, self.dataset.rows, self.dataset.chars)
+        # Making the 150 candidates of a question anew takes about as long as finding them.
+        return list(passages) if self.dataset.in_memory else passages
 
     def passages(self, doc_ids: Iterable[str]) -> list[Chunk]:
         """Return the chunks of a context by the ids that records store."""
-        return [passage_chunk(self.dataset.documents[self._rows[doc_id]]) for doc_id in doc_ids]
+        return [passage_chunk(self.dataset.documents[self.dataset.rows[doc_id]]) for doc_id in doc_ids]
 
     def pipeline(
         self,
@@ -121,7 +123,3 @@ class RunCorpus:
 
     def keep(self, folder: RunFolder) -> None:
         """Copy into the folder of a new run what a resume could not find again."""
-
-    @cached_property
-    def _rows(self) -> dict[str, int]:
-        return {document.doc_id: row for row, document in enumerate(self.dataset.documents)}

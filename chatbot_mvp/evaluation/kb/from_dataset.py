@@ -36,11 +36,10 @@ def kb_of_dataset(store: KbStore, dataset: Dataset, max_chars: int) -> tuple[KbR
         files.append((f"{name}.md", ParsedText(text, "utf-8", len(text), False)))
     record = store.keep(files, max_chars, dataset.name)
     text = store.document(record.kb_id).text
-    known = {document.doc_id: document for document in dataset.documents}
     questions = []
     for query in dataset.judged or dataset.queries:
         relevant = [doc_id for doc_id, grade in dataset.qrels.get(query.query_id, {}).items() if grade > 0]
-        paragraph = known[relevant[0]].text.strip() if relevant else ""
+        paragraph = dataset.documents[dataset.rows[relevant[0]]].text.strip() if relevant else ""
         found = len(paragraph) <= LIMIT_CHARS and places_of(text, paragraph)
         answers = (query.answer,) if query.answer else ()
         question = KbQuestion(query.query_id, query.text, ANSWERABLE, paragraph if found else None, answers=answers)

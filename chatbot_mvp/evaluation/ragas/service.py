@@ -181,13 +181,12 @@ class RagasService:
         Raises:
             NothingToEvaluate: the run has no answers.
         """
-        documents = {document.doc_id: document for document in dataset.documents}
         given = []
         for row in result.per_query:
             if row.response is None:
                 continue
             ids = list(row.retrieved if row.generation_doc_ids is None else row.generation_doc_ids)
-            chunks = [passage_chunk(documents[doc_id]) for doc_id in ids if doc_id in documents]
+            chunks = [passage_chunk(found) for doc_id in ids if (found := dataset.document(doc_id)) is not None]
             columns: dict[str, Any] = {
                 "id": row.query_id,
                 "user_input": row.question,

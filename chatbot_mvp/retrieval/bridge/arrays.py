@@ -12,6 +12,9 @@ Floats = NDArray[np.float32]
 Doubles = NDArray[np.float64]
 Array = NDArray[Any]
 
+REACH = 5
+"""Number of content words on either side of a mention that count as near."""
+
 
 def offsets(counts: Array) -> Ints:
     """Return the start of each row in a flat array of rows with these lengths, and the total length as last entry."""

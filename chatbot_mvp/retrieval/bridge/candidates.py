@@ -9,9 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from chatbot_mvp.retrieval.bridge.arrays import Array, Doubles, Floats, Ints, distinct, entries, offsets
-from chatbot_mvp.retrieval.bridge.corpus import REACH, Corpus
-from chatbot_mvp.retrieval.bridge.postings import work_space
+from chatbot_mvp.retrieval.bridge.arrays import REACH, Array, Doubles, Floats, Ints, distinct, entries, offsets
+from chatbot_mvp.retrieval.bridge.corpus import Corpus
 from chatbot_mvp.retrieval.bridge.question import Terms
 
 
@@ -25,7 +24,7 @@ class Scratch(threading.local):
         """For each mark, a bit set of the documents (64 at most) that have it."""
         self.small_sets: Array = np.zeros(len(corpus.idf), np.uint8)
         """For each term, a bit set of the documents (8 at most) that have it as a proper word."""
-        self.total: Floats = work_space(corpus.documents)
+        self.total: Floats = np.zeros(corpus.documents, np.float32)
 
 
 class Candidates(NamedTuple):
@@ -123,7 +122,7 @@ def _hits(corpus: Corpus, asked: Sequence[Terms], rows: Ints, bounds: Ints, of_t
         rows: documents of all questions, shape (C,).
         bounds: offset of each question in ``rows``, and the total.
     """
-    span, place = entries(corpus.start, np.concatenate((rows, rows + corpus.documents)))
+    span, place = entries(corpus.start, np.concatenate((rows + corpus.documents, rows)))
     slot = corpus.words.take(place)
     begins = span.searchsorted(np.concatenate((bounds, bounds + len(rows)))).tolist()
     title_bounds, text_bounds = begins[: len(bounds)], begins[len(bounds) :]
@@ -153,7 +152,7 @@ def _sentences(corpus: Corpus, rows: Ints, in_title: Doubles, hits: _Hits) -> tu
     in_sentence = in_title.astype(np.float32).repeat(count, axis=0)
     in_titles = int(hits.span.searchsorted(len(rows)))
     candidate = hits.span[in_titles:] - len(rows)
-    word = hits.place[in_titles:] - (REACH * (rows + 1) + corpus.title_words).take(candidate)
+    word = hits.place[in_titles:] - (REACH * (rows + 1)).take(candidate)
     sentence = corpus.word_sentence.take(word)
     in_sentence[sentence + (first - begin).take(candidate), hits.slot[in_titles:]] = 1
     return in_sentence, first

@@ -1,22 +1,36 @@
-"""The arrays of a mention graph in the form that the walk reads, computed once per corpus."""
+"""The data of a corpus that the walk reads, as arrays in files.
+
+A "row" is a document's position in the corpus; a "content word" is a word that is not a stop word. Ragged data is
+stored in one flat array with an array of row offsets (compressed sparse rows). ``building`` makes the arrays.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any, NamedTuple
 
-import numpy as np
+from chatbot_mvp.retrieval.bridge.arrays import Array, Doubles, Floats, Ints
+from chatbot_mvp.retrieval.bridge.mentions import Names
+from chatbot_mvp.retrieval.bridge.postings import Postings
+from chatbot_mvp.retrieval.bridge.terms import Vocabulary
+from chatbot_mvp.storage.arrays import Arrays
 
-from chatbot_mvp.retrieval.bridge.arrays import Array, Doubles, Floats, Ints, offsets
-from chatbot_mvp.retrieval.bridge.graph import Edges, MentionGraph
+GRAPH_VERSION = 2
+"""Part of the cache key. Raise it with every change that alters the links of any corpus."""
 
-REACH = 5
-"""Number of content words on either side of a mention that count as near."""
-_BACKWARD_OF_A_HUB = 40
-"""Incoming mentions, strongest first, that are followed to documents which are not candidates yet."""
-_BACKWARD_LOOKED_AT = 2_000
-"""Incoming mentions, strongest first, that are examined for mentions between candidates."""
-_WEAK_LINK = 0.05
-"""Mentions of this strength or less are not followed."""
+
+class Edges(NamedTuple):
+    """Mentions grouped by the document that contains them: entries ``start[i]:start[i + 1]`` belong to document i."""
+
+    start: Ints
+    other: Array
+    """The document that is named."""
+    sentence: Array
+    """Number of the sentence with the mention, counted from 0 over the whole corpus."""
+    width: Array
+    """Number of content words in the mention."""
 
 
 @dataclass(frozen=True)
@@ -25,13 +39,17 @@ class Corpus:
 
     documents: int
     """N."""
+    unseen_idf: float
+    """The idf of a term that no document has."""
+    vocabulary: Vocabulary
+    names: Names
+    postings: Postings
+    """Index of the walk's first search."""
     words: Array
-    """Term number of each content word: those of all titles, then those of all texts. Before the first text and after
-    each text there are REACH entries of D, which stand for no word."""
+    """Term number of each content word: those of all texts, then those of all titles. Before the first text and after
+    each text there are REACH entries of -1, which stand for no word."""
     start: Ints
-    """Shape (2 N + 1,): offset in ``words`` of each document's title, then of each document's text, and the total."""
-    title_words: int
-    """Number of content words of all titles."""
+    """Shape (2 N + 1,): offset in ``words`` of each document's text, then of each document's title, and the total."""
     word_sentence: Array
     """Sentence number of each content word of the texts, without entries between texts."""
     sentence_start: Ints
@@ -43,10 +61,10 @@ class Corpus:
     length: Floats
     """Shape (N,): ln(1 + length of the text / mean length)."""
     idf: Floats
-    """Shape (D,)."""
+    """Shape (D,): ln(1 + (N - n + 0.5) / (n + 0.5)), for n of N documents with the term in text or title."""
     marks: Array
-    """What documents are compared by: the distinct proper words of all documents as term numbers, then the distinct
-    terms of all titles as D + term number."""
+    """What documents are compared by: the distinct proper words of all documents (words hardly ever written in lower
+    case) as term numbers, then the distinct terms of all titles as D + term number."""
     mark_start: Ints
     """Shape (2 N + 1,): offset in ``marks`` of each document's proper words, then of each title's terms, and the
     total."""
@@ -57,89 +75,57 @@ class Corpus:
     group: Array
     """Shape (N,): a number that documents with equal titles share."""
     rarity: Floats
-    """Shape (N,): 1 if no document mentions it, near 0 for a hub."""
+    """Shape (N,): 1 if no document mentions it, near 0 for a hub: ln((N + 1) / (1 + in-degree)) / ln(N + 1)."""
     neighbours: Array
     """Rows of the documents that each document mentions, then of the strongest that mention it. May repeat a row."""
     neighbours_start: Ints
     """Shape (N + 1,): offset of each document in ``neighbours``, and the total."""
     mentions: Edges
-    """The M mentions, grouped by the document that contains them."""
+    """The M mentions, strongest first in each document."""
     mention_begin: Array
     """Shape (M,): index in ``words`` of the first content word of each mention."""
     mention_weight: Floats
-    """Shape (M,): square root of the strength of each mention, 0-1."""
+    """Shape (M,): square root of the confidence (0-1) that the mention means the document (see ``Names.meant``)."""
     is_strong: Array | None
     """Shape (M,): whether each mention is among the strongest 2,000 of the document that it names. None if all are."""
 
     @classmethod
-    def of(cls, graph: MentionGraph) -> Corpus:
-        length, title_length = np.diff(graph.text_start), np.diff(graph.title_start)
-        mean_length = max(1.0, len(graph.words) / max(1, len(length)))
-        terms, titles = len(graph.idf), len(graph.title_words)
-        title_terms, title_terms_start = _distinct_of_rows(graph.title_words, graph.title_start)
-        neighbours, neighbours_start = _neighbours(graph)
-        rareness = (graph.idf / graph.unseen_idf) ** 2
-        text_begin = graph.text_start + titles + REACH * np.arange(1, len(length) + 2)
-        words = np.full(text_begin[-1], terms, np.int32)
-        words[:titles] = graph.title_words
-        words[np.arange(len(graph.words)) + (text_begin - graph.text_start)[:-1].repeat(length)] = graph.words
-        source = np.arange(len(length)).repeat(np.diff(graph.outgoing.start))
-        return cls(
-            documents=len(length),
-            words=words,
-            start=np.concatenate((graph.title_start[:-1], text_begin)),
-            title_words=titles,
-            word_sentence=graph.word_sentence,
-            sentence_start=graph.sentence_start,
-            body_norm=1.2 * (0.25 + 0.75 * length / mean_length),
-            title_norm=1 + 0.25 * title_length,
-            length=np.log1p(length / mean_length).astype(np.float32),
-            idf=graph.idf,
-            marks=np.concatenate((graph.proper_words, title_terms + np.int32(terms))),
-            mark_start=np.concatenate((graph.proper_start[:-1], title_terms_start + len(graph.proper_words))),
-            mark_weight=np.concatenate((rareness, graph.idf)).astype(np.float32),
-            title_weight=graph.title_weight,
-            group=graph.group,
-            rarity=graph.rarity,
-            neighbours=neighbours,
-            neighbours_start=neighbours_start,
-            mentions=graph.outgoing,
-            mention_begin=(graph.outgoing.position + (text_begin - graph.text_start)[source]).astype(np.int32),
-            mention_weight=np.sqrt(graph.outgoing.weight),
-            is_strong=_is_strong(graph),
-        )
+    def of(cls, arrays: Arrays) -> Corpus:
+        """Name the arrays that ``building`` wrote.
 
+        Raises:
+            KeyError: one is missing.
+        """
+        grouped = {
+            name: kind(**{part: arrays[f"{name}.{part}"] for part in kind._fields})
+            for name, kind in (("names", Names), ("postings", Postings), ("mentions", Edges))
+        }
+        vocabulary = Vocabulary(arrays["vocabulary.key"], arrays["vocabulary.number"])
+        given: dict[str, Any] = {**arrays.facts, **grouped}
+        given |= {"vocabulary": vocabulary, "is_strong": arrays.get("is_strong")}
+        plain: dict[str, Any] = {field.name: arrays[field.name] for field in fields(cls) if field.name not in given}
+        return cls(**given, **plain)
 
-def _distinct_of_rows(values: Array, start: Ints) -> tuple[Array, Ints]:
-    """Drop the repeated values of each row of a flat array; return (the others in their order, offsets of the rows)."""
-    row = np.arange(len(start) - 1).repeat(np.diff(start))
-    order = np.lexsort((values, row))  # equal values of a row in their order
-    again = np.zeros(len(values), bool)
-    again[order[1:]] = (np.diff(row[order]) == 0) & (np.diff(values[order]) == 0)
-    return values[~again], offsets(np.bincount(row[~again], minlength=len(start) - 1))
+    @classmethod
+    def open(cls, folder: Path) -> Corpus:
+        """Map the files of a finished build.
 
+        Raises:
+            OSError, ValueError, KeyError: a file is missing or damaged.
+        """
+        return cls.of(Arrays.open(folder))
 
-def _neighbours(graph: MentionGraph) -> tuple[Array, Ints]:
-    """Return ``neighbours`` and ``neighbours_start``."""
-    outgoing, incoming = graph.outgoing, graph.incoming
-    count = len(graph.group)
-    source = np.arange(count).repeat(np.diff(outgoing.start))
-    target = np.arange(count).repeat(np.diff(incoming.start))
-    rank = np.arange(len(target)) - incoming.start[target]
-    forward = outgoing.weight.astype(np.float64) > _WEAK_LINK
-    backward = (incoming.weight.astype(np.float64) > _WEAK_LINK) & (rank < _BACKWARD_OF_A_HUB)
-    owner = np.concatenate((source[forward], target[backward]))
-    other = np.concatenate((outgoing.other[forward], incoming.other[backward]))
-    return other[owner.argsort(kind="stable")], offsets(np.bincount(owner, minlength=count))
+    def idf_of(self, term: str) -> float:
+        number = self.vocabulary.number(term)
+        return self.unseen_idf if number < 0 else self.idf.item(number)
 
-
-def _is_strong(graph: MentionGraph) -> Array | None:
-    """Return ``is_strong``."""
-    outgoing, incoming = graph.outgoing, graph.incoming
-    hubs = (np.diff(incoming.start) > _BACKWARD_LOOKED_AT).nonzero()[0]
-    is_strong = np.ones(len(outgoing.other), bool)
-    for hub in hubs.tolist():
-        at = (outgoing.other == hub).nonzero()[0]
-        by_strength = np.lexsort((outgoing.position[at], -outgoing.weight[at]))
-        is_strong[at[by_strength[_BACKWARD_LOOKED_AT:]]] = False
-    return is_strong if len(hubs) else None
+    def terms_present(self, terms: Iterable[str], rows: Sequence[int]) -> list[set[str]]:
+        """Return for each document the subset of ``terms`` that occurs in its text or title."""
+        numbers = [(number, term) for term in terms if (number := self.vocabulary.number(term)) >= 0]
+        present = []
+        for row in rows:
+            has = set(self.words[self.start[row] : self.start[row + 1]].tolist())
+            title = row + self.documents
+            has.update(self.words[self.start[title] : self.start[title + 1]].tolist())
+            present.append({term for number, term in numbers if number in has})
+        return present

@@ -6,18 +6,27 @@ max). Terms and documents have the numbers of the mention graph, so a search onl
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 
-from chatbot_mvp.retrieval.bridge.arrays import Array, Floats, Ints, distinct, offsets
+from chatbot_mvp.retrieval.bridge.arrays import Array, Floats, Ints, offsets
+from chatbot_mvp.retrieval.bridge.keys import first_flags
+from chatbot_mvp.retrieval.bridge.terms import TermCounts
+from chatbot_mvp.storage.arrays import ArrayFiles
 
 _K1, _B = 1.2, 0.75
 _TITLE_BOOST = 2.0
 _OTHER_FIELD = 0.3
-_ABOVE_ZERO = np.finfo(np.float32).smallest_subnormal
-_BLOCKS = 512
-"""The search finds a lower bound of its last score among this many blocks of documents."""
+_BUCKET = 4_000_000
+"""Number of postings that are sorted together."""
+_POSTING = np.dtype([("term", "<i4"), ("row", "<i4"), ("impact", "<f4")])
+_FEW = 50_000
+"""Up to this number of postings, adding all of them up takes less time than choosing among them."""
+_SLACK = 1.0001
+"""Factor that covers the rounding of sums in single precision."""
 
 
 class Postings(NamedTuple):
@@ -28,47 +37,78 @@ class Postings(NamedTuple):
     """Row of the document."""
     impact: Floats
     """Score of the term in the document, above 0."""
+    highest: Floats
+    """Highest score of each term in a document."""
 
 
-def build_postings(words: Array, text_start: Ints, title_words: Array, title_start: Ints, terms: int) -> Postings:
-    """Compute the score of every term in every document that has it.
+class PostingsWriter:
+    """Computes the score of every term in every document that has it, part by part.
 
     Args:
-        words, title_words: term number of each content word, document after document.
-        text_start, title_start: offset of each document's words, and the total.
-        terms: number of terms in the vocabulary.
+        lengths, title_lengths: number of content words of each document's text and title.
     """
-    count = len(text_start) - 1
-    title_length = np.diff(title_start)
-    length = np.diff(text_start) + title_length  # the title counts as part of the text, as in the other indexes
-    title_key = title_words.astype(np.int64) * count + np.repeat(np.arange(count), title_length)
-    text_key = words.astype(np.int64) * count + np.repeat(np.arange(count), np.diff(text_start))
-    keys, frequency = distinct(np.concatenate((text_key, title_key)))
-    title_keys, title_frequency = distinct(title_key)
-    term, row = keys // max(1, count), keys % max(1, count)
-    in_title = np.zeros(len(keys))
-    in_title[np.searchsorted(keys, title_keys)] = title_frequency
-    holders = np.bincount(term, minlength=terms)
-    text = _bm25(frequency, length[row], length, holders[term])
-    title = _TITLE_BOOST * _bm25(
-        in_title, title_length[row], title_length, np.bincount(term, in_title > 0, terms)[term]
-    )
-    impact = np.maximum(text, title) + _OTHER_FIELD * np.minimum(text, title)
-    return Postings(offsets(holders), row.astype(np.int32), impact.astype(np.float32))
+
+    def __init__(self, files: ArrayFiles, counts: TermCounts, lengths: Array, title_lengths: Array) -> None:
+        self._files = files
+        self._counts = counts
+        self._lengths = lengths + title_lengths  # the title counts as part of the text, as in the other indexes
+        self._title_lengths = title_lengths
+        documents = len(lengths)
+        self._means = [int(of.sum(dtype=np.int64)) / max(1, documents) for of in (self._lengths, title_lengths)]
+        self._idf = [_idf(documents, holders) for holders in (counts.documents, counts.titles)]
+        self._start = offsets(counts.documents)
+        # The postings of a bucket of terms are sorted together.
+        self._bucket_of = (self._start[:-1] // _BUCKET).astype(np.int32)
+        self._buckets = int(self._bucket_of.max(initial=-1)) + 1
+
+    def add(self, begin: int, part: dict[str, Array]) -> None:
+        """Append the postings of a part to the files of their buckets.
+
+        Args:
+            begin: row of its first document.
+        """
+        row, term = part["pair_row"].astype(np.int64) + begin, part["pair_term"]
+        text = _bm25(self._idf[0].take(term), part["pair_count"], self._lengths.take(row), self._means[0])
+        of_title = self._title_lengths.take(row)
+        title = _TITLE_BOOST * _bm25(self._idf[1].take(term), part["pair_title"], of_title, self._means[1])
+        posting = np.empty(len(term), _POSTING)
+        posting["term"], posting["row"] = term, row
+        posting["impact"] = np.maximum(text, title) + _OTHER_FIELD * np.minimum(text, title)
+        bucket = self._bucket_of.take(term)
+        order = bucket.argsort(kind="stable")
+        ends = offsets(np.bincount(bucket, minlength=self._buckets)).tolist()
+        for number, (first, last) in enumerate(pairwise(ends)):
+            self._files.append(f"postings-{number}", posting[order[first:last]])
+
+    def finish(self) -> None:
+        """Sort the buckets, and write the arrays of ``Postings``."""
+        files = self._files
+        files.append("postings.start", self._start)
+        files.append("postings.row", np.zeros(0, np.int32))
+        files.append("postings.impact", np.zeros(0, np.float32))
+        highest = np.zeros(len(self._start) - 1, np.float32)
+        for number in range(self._buckets):
+            found = files.read(f"postings-{number}")
+            files.forget(f"postings-{number}")
+            order = found["term"].argsort(kind="stable")  # parts come in the order of their rows
+            term, impact = found["term"].take(order), found["impact"].take(order)
+            files.append("postings.row", found["row"].take(order))
+            files.append("postings.impact", impact)
+            at = first_flags(term).nonzero()[0]
+            highest[term.take(at)] = np.maximum.reduceat(impact, at) if len(at) else 0
+        files.append("postings.highest", highest)
 
 
-def _bm25(frequency: Array, length: Array, lengths: Array, holders: Array) -> Array:
-    """BM25 (Robertson & Zaragoza 2009) with idf = ln(1 + (N - n + 0.5) / (n + 0.5))."""
-    idf = np.log(1 + (len(lengths) - holders + 0.5) / (holders + 0.5))
-    norm = _K1 * (1 - _B + _B * length / max(float(lengths.mean()) if len(lengths) else 0.0, 1e-9))
+def _idf(documents: int, holders: Array) -> Array:
+    idf: Array = np.log(1 + (documents - holders + 0.5) / (holders + 0.5))
+    return idf
+
+
+def _bm25(idf: Array, frequency: Array, length: Array, mean: float) -> Array:
+    """BM25 (Robertson & Zaragoza 2009)."""
+    norm = _K1 * (1 - _B + _B * length / max(mean, 1e-9))
     score: Array = idf * frequency * (_K1 + 1) / (frequency + norm)
     return score
-
-
-def work_space(documents: int) -> Floats:
-    """Return the work array of ``search``: zeros, at least one per document, shape (height, blocks)."""
-    height = max(1, documents // _BLOCKS)
-    return np.zeros((height, -(-documents // height)), np.float32)
 
 
 def search(postings: Postings, terms: Ints, limit: int, total: Floats) -> tuple[Ints, Floats]:
@@ -76,23 +116,80 @@ def search(postings: Postings, terms: Ints, limit: int, total: Floats) -> tuple[
 
     Args:
         terms: numbers of the question's distinct terms.
-        total: array of ``work_space``; all zeros again when the search returns.
+        total: work array with a zero for each document; all zeros again when the search returns.
     """
     if not len(terms):
         return np.zeros(0, np.int64), np.zeros(0, np.float32)
     spans = list(zip(postings.start.take(terms).tolist(), postings.start.take(terms + 1).tolist(), strict=True))
+    if sum(end - begin for begin, end in spans) <= _FEW:
+        rows, scores = _all_sums(postings, spans, limit, total)
+    else:
+        rows = _possible(postings, terms, limit, total)
+        scores = np.zeros(len(rows), np.float32)
+        for term in terms.tolist():  # in the question's order, in which rounding is the same for every corpus
+            scores += _impacts(postings, term, rows)
+    order = np.lexsort((rows, -scores))
+    best = order.compress(first_flags(rows.take(order)))[:limit]
+    return rows.take(best).astype(np.int64), scores.take(best)
+
+
+def _all_sums(postings: Postings, spans: Sequence[tuple[int, int]], limit: int, total: Floats) -> tuple[Array, Floats]:
+    """Return (rows, sums) of the best documents and some more, by adding up all postings of some terms.
+
+    A document is there once for each of its terms.
+    """
     found = np.concatenate([postings.row[begin:end] for begin, end in spans])
-    np.add.at(total.reshape(-1), found, np.concatenate([postings.impact[begin:end] for begin, end in spans]))
-    # Each column is a block of documents. If ``limit`` blocks reach a score, so do the best ``limit`` documents.
-    highest = np.maximum.reduce(total, 0)
-    least = _ABOVE_ZERO
-    if limit < len(highest):
-        least = max(least, np.partition(highest, -limit)[-limit])
-    blocks = (highest >= least).nonzero()[0]
-    reached = total.take(blocks, axis=1)
-    at = (reached >= least).reshape(-1).nonzero()[0]
-    rows = at // len(blocks) * total.shape[1] + blocks.take(at % len(blocks))
-    scores = reached.take(at)
-    total.fill(0)
-    order = np.lexsort((rows, -scores))[:limit]
-    return rows[order], scores[order]
+    np.add.at(total, found, np.concatenate([postings.impact[begin:end] for begin, end in spans]))
+    scores = total.take(found)
+    total[found] = 0
+    most = limit * len(spans)
+    if most < len(scores):
+        best = (scores >= np.partition(scores, -most)[-most]).nonzero()[0]
+        found, scores = found.take(best), scores.take(best)
+    return found, scores
+
+
+def _possible(postings: Postings, terms: Ints, limit: int, total: Floats) -> Ints:
+    """Return the rows, in rising order, of the best documents and some more, without reading all postings.
+
+    MaxScore (Turtle & Flood 1995): the postings of rare terms are added up. As soon as the frequent terms left cannot
+    lift a new document among the best ones, they are only looked up for the documents found so far.
+    """
+    count = postings.start.take(terms + 1) - postings.start.take(terms)
+    by_rarity = terms.take(count.argsort(kind="stable")).tolist()
+    left = float(postings.highest.take(terms).sum(dtype=np.float64)) * _SLACK
+    found: list[Array] = []
+    size, least = 0, 0.0
+    while by_rarity:
+        term = by_rarity[0]
+        begin, end = int(postings.start[term]), int(postings.start[term + 1])
+        if size >= limit and end - begin > _FEW // 10:
+            least = float(np.partition(total.take(np.concatenate(found)), -limit)[-limit]) / _SLACK
+            if left < least:
+                break
+        rows = postings.row[begin:end]
+        found.append(rows[total.take(rows) == 0])
+        size += len(found[-1])
+        total[rows] += postings.impact[begin:end]
+        left -= float(postings.highest[term]) * _SLACK
+        by_rarity.pop(0)
+    rows = np.sort(np.concatenate(found)).astype(np.int64)
+    scores = total.take(rows)
+    total[rows] = 0
+    for term in by_rarity:
+        kept = (scores + left >= least).nonzero()[0]
+        rows, scores = rows.take(kept), scores.take(kept)
+        scores += _impacts(postings, term, rows)
+        left -= float(postings.highest[term]) * _SLACK
+        least = max(least, float(np.partition(scores, -limit)[-limit]) / _SLACK)
+    return rows.take((scores + left >= least).nonzero()[0])
+
+
+def _impacts(postings: Postings, term: int, rows: Ints) -> Floats:
+    """Return the score of a term in some documents, 0 where it does not occur. ``rows`` rise."""
+    begin, end = int(postings.start[term]), int(postings.start[term + 1])
+    of_term = postings.row[begin:end]
+    at = of_term.searchsorted(rows.astype(np.int32))
+    at[at == len(of_term)] = 0
+    impacts: Floats = np.where(of_term.take(at) == rows, postings.impact[begin:end].take(at), np.float32(0))
+    return impacts

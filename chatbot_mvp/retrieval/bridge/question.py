@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
+from bisect import bisect_right
+from collections.abc import Sequence
+from functools import lru_cache
+from itertools import accumulate, pairwise
 from typing import NamedTuple
 
 import numpy as np
 
 from chatbot_mvp.retrieval.bridge.arrays import Array, Doubles, Floats, Ints
-from chatbot_mvp.retrieval.bridge.graph import MentionGraph
-from chatbot_mvp.text import Analyzer
+from chatbot_mvp.retrieval.bridge.corpus import Corpus
+from chatbot_mvp.retrieval.bridge.keys import key_of
+from chatbot_mvp.retrieval.bridge.mentions import Words
+from chatbot_mvp.text import Analyzer, Word
 
 _UNSEEN = 0.5
 """Weight of a term that no document has, as a share of the highest idf. Such a term may not name anything."""
@@ -48,17 +53,42 @@ class Named(NamedTuple):
     """Sum of the idf of the terms in that mention."""
 
 
-def read_question(text: str, graph: MentionGraph, analyzer: Analyzer) -> tuple[Terms, Named]:
-    """Analyse a question against a corpus."""
-    words = analyzer.words(text)
+def read_questions(texts: Sequence[str], corpus: Corpus, analyzer: Analyzer) -> list[tuple[Terms, Named]]:
+    """Analyse questions against a corpus."""
+    asked = [analyzer.words(text) for text in texts]
+    read = [_terms(words, corpus) for words in asked]
+    # The names of all questions together: the time goes into calling NumPy.
+    words = numbered(asked)
+    found = corpus.names.mentions(words)
+    owner, rows, strength = corpus.names.meant(words, found)
+    ends = list(accumulate(map(len, asked)))
+    named: list[dict[int, tuple[float, float]]] = [{} for _ in texts]
+    places = zip(found.start.tolist(), found.end.tolist(), strict=True)
+    mentions = []
+    for start, end in places:
+        number = bisect_right(ends, start)
+        begin = ends[number] - len(asked[number])
+        _, slots, idf = read[number]
+        used = set(slots[start - begin : end - begin])
+        mentions.append((named[number], sum(idf[slot] for slot in used if slot >= 0)))
+    for mention, row, value in zip(owner.tolist(), rows.tolist(), strength.tolist(), strict=True):
+        of_question, name_idf = mentions[mention]
+        best = of_question.get(row)
+        if best is None or value * name_idf > best[0] * best[1]:
+            of_question[row] = (value, name_idf)
+    return [(terms, _named(of_question)) for (terms, _, _), of_question in zip(read, named, strict=True)]
+
+
+def _terms(words: Sequence[Word], corpus: Corpus) -> tuple[Terms, list[int], list[float]]:
+    """Return the terms of a question, the index of each word's term (-1 if it has none), and the idf of each term."""
     slot_of: dict[str, int] = {}
     slots: list[int] = []
     for word in words:
         is_term = not word.is_stop and (word.stem in slot_of or len(slot_of) < _MAX_TERMS)
         slots.append(slot_of.setdefault(word.stem, len(slot_of)) if is_term else -1)
-    numbers = [graph.vocabulary.get(stem, -1) for stem in slot_of]
-    unseen = graph.unseen_idf * _UNSEEN
-    idf = [unseen if number < 0 else graph.idf.item(number) for number in numbers]
+    numbers = [corpus.vocabulary.number(stem) for stem in slot_of]
+    unseen = corpus.unseen_idf * _UNSEEN
+    idf = [unseen if number < 0 else corpus.idf.item(number) for number in numbers]
     rounded = np.array(idf, np.float32)
     terms = Terms(
         numbers=np.array([number for number in numbers if number >= 0], np.int64),
@@ -68,16 +98,45 @@ def read_question(text: str, graph: MentionGraph, analyzer: Analyzer) -> tuple[T
         total=sum(idf) or 1.0,
         **_pairs(slots, idf),
     )
-    named: dict[int, tuple[float, float]] = {}
-    cased = any(word.text[0].isupper() for word in words[1:])
-    for mention in graph.names.mentions(words, cased):
-        name_idf = sum(idf[slot] for slot in set(slots[mention.start : mention.end]) if slot >= 0)
-        for row, strength in graph.names.meant(mention):
-            best = named.get(row)
-            if best is None or strength * name_idf > best[0] * best[1]:
-                named[row] = (strength, name_idf)
-    by_column = np.array(list(named.values()), np.float32).reshape(-1, 2).T.copy()
-    return terms, Named(np.array(list(named), np.int64), by_column[0], by_column[1])
+    return terms, slots, idf
+
+
+def _named(of_question: dict[int, tuple[float, float]]) -> Named:
+    by_column = np.array(list(of_question.values()), np.float32).reshape(-1, 2).T.copy()
+    return Named(np.array(list(of_question), np.int64), by_column[0], by_column[1])
+
+
+def numbered(asked: Sequence[Sequence[Word]]) -> Words:
+    """Return the words of questions, each as one sentence, in the form in which names are found."""
+    stems: list[int] = []
+    forms: list[int] = []
+    plain: list[bool] = []
+    alone: list[bool] = []
+    ends: list[int] = []
+    for words in asked:
+        begins = [word.text[:1] for word in words]
+        cased = any(begin.isupper() for begin in begins[1:])
+        stems += [_key(word.stem) for word in words]
+        forms += [_key(word.text.lower()) for word in words]
+        plain += [
+            cased and not (word.is_stop or begin.isupper() or begin.isdigit())
+            for word, begin in zip(words, begins, strict=True)
+        ]
+        alone += [
+            not word.is_stop and len(word.text) >= 3 and not begin.isdigit()
+            for word, begin in zip(words, begins, strict=True)
+        ]
+        ends += [len(ends) + len(words)] * len(words)
+    return Words(
+        np.array(stems, np.uint64),
+        np.array(forms, np.uint64),
+        np.array(plain, bool),
+        np.array(alone, bool),
+        np.array(ends, np.int64),
+    )
+
+
+_key = lru_cache(maxsize=65_536)(key_of)
 
 
 def _pairs(slots: list[int], idf: list[float]) -> dict[str, Array]:

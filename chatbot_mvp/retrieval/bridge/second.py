@@ -15,7 +15,7 @@ import numpy as np
 
 from chatbot_mvp.embedding.base import Vectors
 from chatbot_mvp.retrieval.bridge.arrays import Floats, Ints
-from chatbot_mvp.retrieval.bridge.graph import MentionGraph
+from chatbot_mvp.retrieval.bridge.corpus import Corpus
 from chatbot_mvp.retrieval.bridge.walk import BridgeWalk, Hops, Question
 from chatbot_mvp.text import Analyzer, sentences
 from chatbot_mvp.types import Chunk
@@ -55,9 +55,9 @@ class SecondRound:
     """
 
     def __init__(
-        self, graph: MentionGraph, analyzer: Analyzer, chunks: Sequence[Chunk], embed: Embed, vectors: Nearest
+        self, corpus: Corpus, analyzer: Analyzer, chunks: Sequence[Chunk], embed: Embed, vectors: Nearest
     ) -> None:
-        self._graph = graph
+        self._corpus = corpus
         self._analyzer = analyzer
         self._chunks = chunks
         self._embed = embed
@@ -96,7 +96,7 @@ class SecondRound:
             found = set(terms(sentence))
             has |= found
             # Summed in a fixed order, so that equal sentences have equal sums in every process.
-            covered = sum(self._graph.idf_of(term) for term in sorted((found | of_title) & of_question))
+            covered = sum(self._corpus.idf_of(term) for term in sorted((found | of_title) & of_question))
             if covered > most:
                 best, most = sentence, covered
         asked = [word for word in question.split() if not (found := set(terms(word))) or not found <= has]

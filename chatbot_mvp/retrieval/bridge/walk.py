@@ -29,10 +29,9 @@ from chatbot_mvp.retrieval.bridge.features import (
     all_features,
     first_look,
 )
-from chatbot_mvp.retrieval.bridge.graph import MentionGraph
 from chatbot_mvp.retrieval.bridge.links import Mentions
 from chatbot_mvp.retrieval.bridge.postings import search
-from chatbot_mvp.retrieval.bridge.question import Named, Terms, read_question
+from chatbot_mvp.retrieval.bridge.question import Named, Terms, read_questions
 from chatbot_mvp.retrieval.bridge.weights import Weights
 from chatbot_mvp.text import Analyzer
 
@@ -144,10 +143,9 @@ class BridgeWalk:
         weights: learned weights; None to rank by the hand-set score alone.
     """
 
-    def __init__(self, graph: MentionGraph, analyzer: Analyzer, weights: Weights | None) -> None:
-        self._graph = graph
+    def __init__(self, corpus: Corpus, analyzer: Analyzer, weights: Weights | None) -> None:
         self._analyzer = analyzer
-        self._corpus = Corpus.of(graph)
+        self._corpus = corpus
         self._scratch = Scratch(self._corpus)
         self._weights = None if weights is None else _vectors_of(weights)
         self._first_weights = None if weights is None else _vectors_of(weights.first or weights)
@@ -168,7 +166,8 @@ class BridgeWalk:
     def prepare(self, questions: Sequence[Question]) -> list[Prepared | None]:
         """Compute candidates and features of each question; None if a question has no candidates."""
         corpus, of_term = self._corpus, self._scratch.of_term
-        started = [self._find(question) for question in questions]
+        read = read_questions([question.text for question in questions], corpus, self._analyzer)
+        started = [self._find(question, *one) for question, one in zip(questions, read, strict=True)]
         found = [f for f in started if f.place]
         if not found:
             return [None] * len(questions)
@@ -209,9 +208,8 @@ class BridgeWalk:
         ranked = iter([_ranking(*one, limit) for one in zip(asked, scores, orders, strict=True)])
         return [Ranking(_NOBODY, _NONE, {}, (_NOBODY, _NONE), 0, 0) if p is None else next(ranked) for p in prepared]
 
-    def _find(self, question: Question) -> _Found:
-        terms, named = read_question(question.text, self._graph, self._analyzer)
-        lexical = search(self._graph.postings, terms.numbers, LEXICAL_CANDIDATES, self._scratch.total)
+    def _find(self, question: Question, terms: Terms, named: Named) -> _Found:
+        lexical = search(self._corpus.postings, terms.numbers, LEXICAL_CANDIDATES, self._scratch.total)
         place = {row: i for i, row in enumerate(lexical[0].tolist())}
         for row in question.nearest.tolist():
             place.setdefault(row, len(place))

@@ -7,17 +7,19 @@ import hashlib
 import logging
 import math
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 
 from filelock import FileLock
 
+from chatbot_mvp.documents.passages import Passages
 from chatbot_mvp.embedding.base import Embedder
 from chatbot_mvp.embedding.cache import VectorCache
-from chatbot_mvp.retrieval.bridge.graph import GRAPH_VERSION, MentionGraph, build_graph
+from chatbot_mvp.retrieval.bridge.corpus import Corpus
 from chatbot_mvp.retrieval.indexes.dense_side import (
     PHASE,
     DenseSide,
@@ -28,6 +30,7 @@ from chatbot_mvp.retrieval.indexes.dense_side import (
     passages_read,
 )
 from chatbot_mvp.retrieval.indexes.lexical import INDEX_VERSION, LexicalIndex, LexicalSearch
+from chatbot_mvp.retrieval.indexes.links import links
 from chatbot_mvp.retrieval.indexes.milvus.client import connect
 from chatbot_mvp.retrieval.indexes.milvus.terms import MilvusTerms
 from chatbot_mvp.retrieval.indexes.questions import KeptQuestions, QuestionCounts
@@ -46,7 +49,7 @@ class CorpusIndex:
     chunks: Sequence[Chunk]
     lexical: LexicalSearch
     dense: DenseSide | None
-    graph: MentionGraph | None = None
+    graph: Corpus | None = None
     """Mentions between documents; None for a strategy without links, and for a knowledge base of long documents."""
     kb: KbIndex | None = None
     """Present if the chunks were cut from longer documents; None for a corpus of whole passages."""
@@ -65,14 +68,18 @@ class CorpusIndex:
     @cached_property
     def source_chars(self) -> int:
         """Total length of the sources in characters, each measured up to the end of its last chunk."""
+        if isinstance(self.chunks, Passages):
+            return self.chunks.chars
         ends: dict[str, int] = {}
         for chunk in self.chunks:
             ends[chunk.doc_id] = max(chunk.end, ends.get(chunk.doc_id, 0))
         return sum(ends.values())
 
     @cached_property
-    def row_of(self) -> dict[str, int]:
+    def row_of(self) -> Mapping[str, int]:
         """Chunk id -> row."""
+        if isinstance(self.chunks, Passages):
+            return self.chunks.rows
         return {chunk.chunk_id: row for row, chunk in enumerate(self.chunks)}
 
     def idf(self, term: str) -> float:
@@ -130,7 +137,7 @@ def growing_index(
         indexed: chunks to index in place of ``chunks``, row by row; searches still return ``chunks``.
     """
     choice = store or VectorStoreChoice()
-    words, texts = _index_words(chunks, language, cache_dir, progress, with_links, indexed, choice)
+    words, sources = _index_words(chunks, language, cache_dir, progress, with_links, indexed, choice)
     yield words
     if embedder is None:
         return
@@ -138,6 +145,7 @@ def growing_index(
     model, cache = embedder(), VectorCache(vector_cache_path(cache_dir))
     tokens = passage_tokens(model, tokens_cache_path(cache_dir))
     if words.kb is None:
+        texts = [chunk.index_text for chunk in sources]
         yield replace(words, dense=corpus_side(texts, model, cache, tokens, choice, progress))
         return
     for side in kb_sides(words.kb, model, cache, tokens, choice, progress):
@@ -175,12 +183,12 @@ def _index_words(
     indexed: Sequence[Chunk] | None,
     store: VectorStoreChoice,
     questions: Sequence[str] = (),
-) -> tuple[CorpusIndex, list[str]]:
-    """Return the indexes without vectors, and the text of each row to embed."""
+) -> tuple[CorpusIndex, Sequence[Chunk]]:
+    """Return the indexes without vectors, and what to embed of each row."""
     analyzer, owner = Analyzer(language), store.owner
     kb = None
     sources = chunks if indexed is None else indexed
-    if any(chunk.chunk_id != chunk.doc_id for chunk in chunks):
+    if not isinstance(chunks, Passages) and any(chunk.chunk_id != chunk.doc_id for chunk in chunks):
         kb = build_bm25_index(chunks, language, _contexts(chunks, sources), questions)
         questions = kb.questions
         chunks = sources = kb.chunks
@@ -190,7 +198,7 @@ def _index_words(
             sources = [
                 replace(chunk, text=f"{said}\n{chunk.text}") for chunk, said in zip(chunks, kb.contexts, strict=True)
             ]
-    texts = [chunk.index_text for chunk in sources]
+    embedded = sources
     if any(questions):
         sources = [
             replace(chunk, text=f"{asked}\n{chunk.text}") for chunk, asked in zip(sources, questions, strict=True)
@@ -205,8 +213,8 @@ def _index_words(
         lexical = LexicalIndex.build(sources, analyzer, None, progress)
     # Long documents have no graph: they are ranked by paragraphs, and their sections bear no names as documents do.
     linked = with_links and (kb is None or kb.is_corpus)
-    graph = _graph(sources, analyzer, folder, progress, bool(owner)) if linked else None
-    return CorpusIndex(chunks, lexical, None, graph, kb), texts
+    graph = links(sources, analyzer, folder, progress, bool(owner)) if linked else None
+    return CorpusIndex(chunks, lexical, None, graph, kb), embedded
 
 
 def _lexical(
@@ -276,31 +284,9 @@ def _contexts(chunks: Sequence[Chunk], indexed: Sequence[Chunk]) -> list[str]:
     return found if any(found) else []
 
 
-def _graph(
-    chunks: Sequence[Chunk], analyzer: Analyzer, folder: Path, progress: ProgressCallback, small: bool
-) -> MentionGraph:
-    """Load or build the graph. If it is small and cannot be saved, it is only kept in memory."""
-    progress(Progress("link", 0, 2 * len(chunks)))  # first, so that the phase's time includes all its work
-    path = folder / f"mentions-{GRAPH_VERSION}.npz"
-    graph: MentionGraph | None = None
-    try:
-        folder.mkdir(parents=True, exist_ok=True)  # there is none yet if the words are indexed on a server
-        with FileLock(f"{folder}.lock"):
-            try:
-                return MentionGraph.load(path)
-            except (OSError, ValueError, KeyError):  # no file yet, or a damaged one after a crash
-                graph = build_graph(chunks, analyzer, progress)
-                graph.save(path)
-                return graph
-    except OSError as error:
-        if not small:
-            raise
-        _log.warning("the links are kept in memory, because %s cannot be written: %s", path, error)
-        return graph or build_graph(chunks, analyzer, progress)
-
-
 def _content_key(chunks: Sequence[Chunk], analyzer: Analyzer) -> str:
     digest = hashlib.sha256(f"{INDEX_VERSION} {analyzer.key}".encode())
-    for chunk in chunks:
-        digest.update(f"\x00{chunk.chunk_id}\x01{chunk.index_text}".encode("utf-8", "surrogatepass"))
+    identified = (f"\x00{chunk.chunk_id}\x01{chunk.index_text}" for chunk in chunks)
+    while several := "".join(islice(identified, 1_000)):
+        digest.update(several.encode("utf-8", "surrogatepass"))
     return digest.hexdigest()[:24]

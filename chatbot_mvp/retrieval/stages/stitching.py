@@ -43,7 +43,7 @@ class Stitching(Stage):
 
     @classmethod
     def serves(cls, index: CorpusIndex) -> bool:
-        return any(chunk.chunk_id != chunk.doc_id for chunk in index.chunks)
+        return index.kb is not None
 
     def __init__(self, index: CorpusIndex, config: RetrievalConfig) -> None:
         super().__init__(index, config)

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import math
+from unittest import mock
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from chatbot_mvp.retrieval.bridge import postings
 from chatbot_mvp.retrieval.bridge.arrays import offsets
-from chatbot_mvp.retrieval.bridge.postings import build_postings, search, work_space
+from chatbot_mvp.retrieval.bridge.building import build_corpus
+from chatbot_mvp.text import Analyzer
+from chatbot_mvp.types import Chunk
 
 TERMS = 6
 documents = st.lists(
@@ -42,23 +46,46 @@ def expected(question: list[int], corpus: list[tuple[list[int], list[int]]]) -> 
     return scores
 
 
+@pytest.mark.parametrize("few", [postings._FEW, 0], ids=["all added up", "frequent terms looked up"])
 @given(corpus=documents, question=st.sets(st.integers(0, TERMS - 1)).map(sorted), limit=st.integers(1, 15))
 def test_search_is_the_formula_sorted(
-    corpus: list[tuple[list[int], list[int]]], question: list[int], limit: int
+    few: int, corpus: list[tuple[list[int], list[int]]], question: list[int], limit: int
 ) -> None:
-    titles, texts = [title for title, _ in corpus], [text for _, text in corpus]
-    postings = build_postings(
-        np.array([term for text in texts for term in text], np.int32),
-        offsets(np.array([len(text) for text in texts])),
-        np.array([term for title in titles for term in title], np.int32),
-        offsets(np.array([len(title) for title in titles])),
-        TERMS,
-    )
-    total = work_space(len(corpus))
-    rows, scores = search(postings, np.array(question, np.int64), limit, total)
+    words = [["kestrel", "bridge", "river", "village", "bread", "designer"][term] for term in range(TERMS)]
+    chunks = [
+        Chunk(str(n), str(n), " ".join(words[t] for t in title), " ".join(words[t] for t in text), 0, 0)
+        for n, (title, text) in enumerate(corpus)
+    ]
+    made = build_corpus(chunks, len(chunks), Analyzer("en"))
+    stems = [made.vocabulary.number(Analyzer("en").terms(words[term])[0]) for term in question]
+    total = np.zeros(len(corpus), np.float32)
+    with mock.patch.object(postings, "_FEW", few):
+        terms = np.array([number for number in stems if number >= 0], np.int64)
+        rows, scores = postings.search(made.postings, terms, limit, total)
     wanted = expected(question, corpus)
     best = sorted(wanted.values(), reverse=True)[:limit]
     assert scores.tolist() == pytest.approx(best, rel=1e-5)
     assert scores.tolist() == pytest.approx([wanted[row] for row in rows.tolist()], rel=1e-5)
     assert sorted(zip(-scores, rows, strict=True)) == list(zip(-scores, rows, strict=True))
     assert not total.any()
+
+
+def test_looking_up_frequent_terms_finds_what_adding_up_finds_to_the_bit() -> None:
+    """30,000 documents with terms of any frequency, rounded scores with ties among them."""
+    random = np.random.default_rng(0)
+    count = 30_000
+    holders = [3, 40, 200, 2_000, 9_000, 20_000, count]
+    rows = [np.sort(random.choice(count, held, replace=False)).astype(np.int32) for held in holders]
+    for digits in (1, 6):
+        scores = [(random.random(len(r)) * np.log(count / len(r) + 1) + 0.1).round(digits) for r in rows]
+        impacts = [of_term.astype(np.float32) for of_term in scores]
+        highest = np.array([of_term.max() for of_term in impacts], np.float32)
+        made = postings.Postings(offsets(np.array(holders)), np.concatenate(rows), np.concatenate(impacts), highest)
+        total = np.zeros(count, np.float32)
+        for terms in ([6, 0, 4], [5, 3, 2, 1], [0, 1, 2, 3, 4, 5, 6], [6], [6, 5]):
+            found = []
+            for few in (10**9, 0):
+                with mock.patch.object(postings, "_FEW", few):
+                    found.append([v.tolist() for v in postings.search(made, np.array(terms), 80, total)])
+            assert found[0] == found[1]
+            assert not total.any()

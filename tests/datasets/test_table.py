@@ -1,0 +1,95 @@
+"""Documents in an Arrow table behave as the list that they were made from, in memory and in a mapped file."""
+
+from __future__ import annotations
+
+import gc
+from pathlib import Path
+from unittest import mock
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
+
+from chatbot_mvp.datasets import load_dataset, table
+from chatbot_mvp.datasets.table import DocumentTable
+from chatbot_mvp.errors import DuplicateId, FileNotWritten
+from chatbot_mvp.types import Document
+
+IN_MEMORY = pytest.mark.parametrize("limit", [table._IN_MEMORY, 0], ids=["in memory", "in a file"])
+texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
+
+
+@IN_MEMORY
+@hypothesis_settings(max_examples=40, deadline=None)
+@given(rows=st.lists(st.tuples(st.text(max_size=3), texts, texts), max_size=9), batch=st.integers(1, 4))
+def test_a_table_is_the_list_of_its_documents(limit: int, rows: list[tuple[str, str, str]], batch: int) -> None:
+    documents = [Document(*row, "set") for row in rows]
+    with mock.patch.object(table, "_IN_MEMORY", limit), mock.patch.object(table, "_BATCH", batch):
+        made = DocumentTable(iter(documents))
+    assert list(made) == documents
+    assert [made[row] for row in range(len(made))] == documents
+    assert made[1:-1] == tuple(documents[1:-1])
+    assert made == documents and made != [*documents, Document("more", "", "")]
+    assert made.chars == sum(len(document.text) for document in documents)
+    with pytest.raises(IndexError, match=f"row {len(documents)} of {len(documents)}"):
+        made[len(documents)]
+
+
+@IN_MEMORY
+@given(ids=st.lists(st.sampled_from(["a", "b", "ñ", "\ud800", "", "a b"]), max_size=6))
+def test_an_id_leads_to_its_first_document_and_a_repeated_one_is_reported(limit: int, ids: list[str]) -> None:
+    with mock.patch.object(table, "_IN_MEMORY", limit):
+        made = DocumentTable(Document(doc_id, "", str(row)) for row, doc_id in enumerate(ids))
+    assert {doc_id: made.rows[doc_id] for doc_id in ids} == {doc_id: ids.index(doc_id) for doc_id in ids}
+    assert made.rows.get("missing") is None and 1 not in made.rows  # type: ignore[comparison-overlap]
+    repeated = [doc_id for row, doc_id in enumerate(ids) if doc_id in ids[:row]]
+    assert made.repeated() == (repeated[0] if repeated else None)
+
+
+def test_ids_with_one_hash_are_told_apart() -> None:
+    with mock.patch.object(table, "hash", lambda text: 7, create=True):
+        made = DocumentTable(Document(doc_id, "", "") for doc_id in "abcb")
+        assert [made.rows[doc_id] for doc_id in "abc"] == [0, 1, 2]
+        assert "d" not in made.rows
+        assert made.repeated() == "b"
+
+
+def test_the_file_has_no_name_and_is_gone_with_the_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    with mock.patch.object(table, "_IN_MEMORY", 0):
+        made = DocumentTable(Document(str(n), "title", "text " * 100) for n in range(5_000))
+    assert made[4_999].doc_id == "4999"
+    assert list(tmp_path.iterdir()) == []
+    del made
+    gc.collect()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_full_folder_for_temporary_files_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    resource = pytest.importorskip("resource")
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    try:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, limits[1]))
+        with mock.patch.object(table, "_IN_MEMORY", 10_000), pytest.raises(FileNotWritten, match=str(tmp_path)):
+            DocumentTable(Document(str(n), "title", "text " * 100) for n in range(5_000))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+
+
+def test_a_data_set_of_several_row_groups_is_loaded_as_one_and_a_repeated_id_is_refused(tmp_path: Path) -> None:
+    ids = [f"d{n}" for n in range(10)]
+    columns = {"doc_id": ids, "title": ids, "text": ids}
+    pq.write_table(pa.table(columns), tmp_path / "corpus.parquet", row_group_size=3)
+    pq.write_table(pa.table({"query_id": ["q"], "text": ["?"]}), tmp_path / "queries.parquet")
+    pq.write_table(pa.table({"query_id": ["q"], "doc_id": ["d9"], "score": [1]}), tmp_path / "qrels.parquet")
+    dataset = load_dataset(tmp_path)
+    assert [document.doc_id for document in dataset.documents] == ids
+    assert dataset.document("d9") == dataset.documents[9] and dataset.document("d10") is None
+    columns["doc_id"][9] = "d1"
+    pq.write_table(pa.table(columns), tmp_path / "corpus.parquet", row_group_size=3)
+    with pytest.raises(DuplicateId, match="'d1'"):
+        load_dataset(tmp_path)

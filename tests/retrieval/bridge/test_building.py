@@ -1,0 +1,196 @@
+"""The arrays of the walk: who mentions whom; equal however they are built, and never half built."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import fields
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
+
+from chatbot_mvp.datasets import load_dataset
+from chatbot_mvp.documents.chunking import passage_chunk
+from chatbot_mvp.retrieval.bridge.building import build_corpus
+from chatbot_mvp.retrieval.bridge.corpus import GRAPH_VERSION, Corpus
+from chatbot_mvp.retrieval.indexes.corpus import growing_index
+from chatbot_mvp.settings.model import PROJECT_ROOT
+from chatbot_mvp.text import Analyzer
+from chatbot_mvp.types import Chunk, Progress, last
+
+TEXTS = {
+    "Kestrel Bridge": "The Kestrel Bridge was designed by Ada Vidarte in 1931. It crosses the Orzama.",
+    "Ada Vidarte": "Ada Vidarte was an engineer born in Sauceda.",
+    "Orzama": "The Orzama is a river. It passes Sauceda and the Kestrel Bridge.",
+    "Sauceda": "Sauceda is a village of nine hundred people.",
+}
+TITLES = list(TEXTS)
+ENGLISH = Analyzer("en")
+
+
+def chunks_of(texts: dict[str, str]) -> list[Chunk]:
+    return [Chunk(f"d{n}", f"d{n}", title, text, 0, len(text)) for n, (title, text) in enumerate(texts.items())]
+
+
+def built(chunks: list[Chunk], **arguments: object) -> Corpus:
+    return build_corpus(chunks, len(chunks), ENGLISH, **arguments)  # type: ignore[arg-type]
+
+
+@pytest.fixture(scope="module")
+def corpus() -> Corpus:
+    return built(chunks_of(TEXTS))
+
+
+def arrays_of(corpus: Corpus) -> dict[str, np.ndarray]:
+    """All arrays of a corpus, those of its parts too."""
+    found: dict[str, np.ndarray] = {}
+    for field in fields(corpus):
+        value = getattr(corpus, field.name)
+        if isinstance(value, tuple):
+            found |= {f"{field.name}.{name}": array for name, array in value._asdict().items()}  # type: ignore[attr-defined]
+        elif isinstance(value, np.ndarray):
+            found[field.name] = value
+    return found | {"vocabulary": corpus.vocabulary._keys, "numbers": corpus.vocabulary._numbers}
+
+
+def assert_equal(one: Corpus, other: Corpus) -> None:
+    first, second = arrays_of(one), arrays_of(other)
+    assert first.keys() == second.keys()
+    for name, values in first.items():
+        assert values.dtype == second[name].dtype, name
+        np.testing.assert_array_equal(values, second[name], err_msg=name)
+    assert (one.documents, one.unseen_idf) == (other.documents, other.unseen_idf)
+
+
+@pytest.mark.parametrize(
+    ("title", "mentions", "mentioned_by"),
+    [
+        ("Kestrel Bridge", {"Ada Vidarte", "Orzama"}, {"Orzama"}),
+        ("Ada Vidarte", {"Sauceda"}, {"Kestrel Bridge"}),
+        ("Sauceda", set(), {"Ada Vidarte", "Orzama"}),
+    ],
+)
+def test_mentions_run_both_ways_and_none_to_oneself(
+    corpus: Corpus, title: str, mentions: set[str], mentioned_by: set[str]
+) -> None:
+    row, edges = TITLES.index(title), corpus.mentions
+    holder = np.arange(len(TITLES)).repeat(np.diff(edges.start))
+    assert {TITLES[other] for other in edges.other[edges.start[row] : edges.start[row + 1]]} == mentions
+    assert {TITLES[other] for other in holder[edges.other == row]} == mentioned_by
+    near = corpus.neighbours[corpus.neighbours_start[row] : corpus.neighbours_start[row + 1]]
+    assert {TITLES[other] for other in near} == mentions | mentioned_by
+
+
+def test_a_mention_stands_in_the_sentence_and_at_the_word_it_says(corpus: Corpus) -> None:
+    row, edges = TITLES.index("Kestrel Bridge"), corpus.mentions
+    for edge in range(edges.start[row], edges.start[row + 1]):
+        begin, width = corpus.mention_begin[edge], edges.width[edge]
+        named = ENGLISH.terms(TITLES[edges.other[edge]])
+        assert corpus.words[begin : begin + width].tolist() == [corpus.vocabulary.number(term) for term in named]
+    assert sorted(edges.sentence[edges.start[row] : edges.start[row + 1]].tolist()) == [0, 1]
+
+
+def test_passages_of_one_title_do_not_mention_each_other() -> None:
+    twice = [*chunks_of({"Orzama": "The Orzama is a river."}), *chunks_of({"Orzama": "The Orzama floods."})]
+    assert len(built(twice).mentions.other) == 0
+
+
+def test_a_document_that_many_mention_is_less_rare(corpus: Corpus) -> None:
+    rarity = dict(zip(TITLES, corpus.rarity.tolist(), strict=True))
+    assert rarity["Sauceda"] < rarity["Ada Vidarte"] <= 1.0
+
+
+@pytest.mark.parametrize(
+    "texts", [{}, {"": ""}, {"A": "", "": "word"}], ids=["none", "one empty", "no text or no title"]
+)
+def test_a_corpus_of_next_to_nothing_has_arrays(texts: dict[str, str], tmp_path: Path) -> None:
+    assert_equal(built(chunks_of(texts), folder=tmp_path), built(chunks_of(texts)))
+
+
+WORDS = "Ada ada Vidarte the The of Kestrel Bridge bridges Orzama other Others 1931 was, (river) is. A".split()
+documents = st.lists(
+    st.tuples(
+        st.lists(st.sampled_from(WORDS), max_size=4).map(" ".join),
+        st.lists(st.sampled_from(WORDS), max_size=14).map(" ".join),
+    ),
+    max_size=12,
+)
+
+
+@hypothesis_settings(max_examples=60, deadline=None)
+@given(texts=documents, part_words=st.integers(0, 30))
+def test_the_arrays_do_not_depend_on_how_the_corpus_is_cut_into_parts(
+    texts: list[tuple[str, str]], part_words: int
+) -> None:
+    chunks = [Chunk(str(n), str(n), title, text, 0, len(text)) for n, (title, text) in enumerate(texts)]
+    assert_equal(built(chunks, part_words=part_words), built(chunks))
+
+
+def test_parts_of_a_real_corpus_in_files_give_the_arrays_of_one_part_in_memory(tmp_path: Path) -> None:
+    dataset = load_dataset(PROJECT_ROOT / "data" / "samples" / "valle_multihop")
+    chunks = [passage_chunk(document) for document in dataset.documents]
+    in_files = built(chunks, folder=tmp_path, part_words=500)
+    assert_equal(in_files, built(chunks))
+    assert_equal(Corpus.open(tmp_path), in_files)
+    assert not list(tmp_path.glob("part-*"))
+
+
+def links_of(cache: Path) -> list[Path]:
+    return [path for path in cache.rglob("*links-*") if path.is_dir()]
+
+
+def test_a_build_that_died_leaves_nothing_that_is_used(tmp_path: Path) -> None:
+    """The process ends in the middle of the second pass, without any cleaning up."""
+    if not hasattr(os, "fork"):
+        pytest.skip("needs fork")
+    chunks = chunks_of(TEXTS)
+
+    def die(progress: Progress) -> None:
+        if progress.phase == "link" and progress.done > len(chunks):
+            os._exit(9)
+
+    if (child := os.fork()) == 0:
+        last(growing_index(chunks, "en", tmp_path, None, die, with_links=True))
+        os._exit(0)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 9
+    [remains] = links_of(tmp_path)
+    assert remains.name.startswith(".")
+    again = last(growing_index(chunks, "en", tmp_path, None, with_links=True))
+    assert again.graph is not None
+    assert_equal(again.graph, built(chunks))
+    [links] = links_of(tmp_path)
+    assert links.name == f"links-{GRAPH_VERSION}"
+
+
+@pytest.mark.parametrize("damage", ["shorter", "missing", "no list"])
+def test_damaged_arrays_are_built_again(tmp_path: Path, damage: str) -> None:
+    chunks = chunks_of(TEXTS)
+    last(growing_index(chunks, "en", tmp_path, None, with_links=True))
+    [links] = links_of(tmp_path)
+    if damage == "shorter":
+        (links / "marks").write_bytes((links / "marks").read_bytes()[:-4])
+    elif damage == "missing":
+        (links / "words").unlink()
+    else:
+        (links / "arrays.json").write_text("{")
+    again = last(growing_index(chunks, "en", tmp_path, None, with_links=True)).graph
+    assert again is not None
+    assert_equal(again, built(chunks))
+
+
+def test_a_full_disk_is_reported_and_leaves_no_links(tmp_path: Path) -> None:
+    resource = pytest.importorskip("resource")
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    chunks = chunks_of({f"Title {n}": "word " * 50 for n in range(60)})
+    work = tmp_path / "work"
+    last(growing_index(chunks, "en", work, None))
+    try:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (8_000, limits[1]))
+        with pytest.raises(OSError, match=f"File too large: .*links-{GRAPH_VERSION}"):
+            last(growing_index(chunks, "en", work, None, with_links=True))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert links_of(work) == []
