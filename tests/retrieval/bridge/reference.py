@@ -104,6 +104,9 @@ class Library:
         n, count = len(self.documents), self.holders(term)
         return math.log(1 + (n - count + 0.5) / (count + 0.5))
 
+    def idf_or_unseen(self, term: str) -> float:
+        return self.idf(term if self.holders(term) else "no document has it")
+
     def rarity(self, row: int) -> float:
         n, degree = len(self.documents), len({m.holder for m in self.mentions if m.named == row})
         return math.log((n + 1) / (1 + degree)) / math.log(n + 1)

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 import pytest
 
+from chatbot_mvp.embedding.base import Vectors
 from chatbot_mvp.retrieval.bridge.arrays import Floats, Ints
 from chatbot_mvp.retrieval.bridge.choice import STEP_FEATURES
 from chatbot_mvp.retrieval.bridge.features import FEATURES
 from chatbot_mvp.retrieval.bridge.graph import MentionGraph, build_graph
+from chatbot_mvp.retrieval.bridge.second import PARENTS, SecondRound
 from chatbot_mvp.retrieval.bridge.walk import BridgeWalk, Hops, Prepared, Question
 from chatbot_mvp.retrieval.bridge.weights import Weights
-from chatbot_mvp.text import Analyzer
+from chatbot_mvp.retrieval.indexes.dense import ExactVectors
+from chatbot_mvp.text import Analyzer, sentences
 from chatbot_mvp.types import Chunk
+from tests.fakes import FakeEmbedder
 from tests.retrieval.bridge.reference import Asked, Library, Walked
 
 ENGLISH = Analyzer("en")
@@ -26,6 +31,7 @@ WORDS = "bridge river opened designed born bread engineer village of the in 1931
 
 
 class Case(NamedTuple):
+    chunks: list[Chunk]
     graph: MentionGraph
     walk: BridgeWalk
     library: Library
@@ -61,7 +67,7 @@ def made(seed: int, documents: int) -> Case:
         nearest = (-cosine).argsort()[: max(3, documents * 3 // 4)]
         hops = Hops(parents, prior, lambda rows, near=near: near[:, rows])
         questions.append(Question(text, nearest, lambda rows, c=cosine: c[rows], hops) if n % 2 else Question(text))
-    return Case(graph, walk, Library(chunks, ENGLISH), questions)
+    return Case(chunks, graph, walk, Library(chunks, ENGLISH), questions)
 
 
 @pytest.fixture(scope="module", params=[(1, 6), (2, 20), (3, 70)], ids=["6 documents", "20", "70"])
@@ -209,3 +215,55 @@ def test_the_first_round_has_weights_of_its_own(case: Case) -> None:
         alone = BridgeWalk(case.graph, ENGLISH, weights).rank(case.questions, 9)
         for one, other in zip(both.rank(case.questions, 9, first_round), alone, strict=True):
             assert one.rows.tolist() == other.rows.tolist()
+
+
+def second_query(library: Library, question: str, row: int, text: str) -> str:
+    """The words of a question that a document leaves open, and the names that its best sentence adds."""
+    document, terms = library.documents[row], ENGLISH.terms
+    asked = set(terms(question))
+    spans = sentences(text)
+    covered = [
+        sum(library.idf_or_unseen(term) for term in {*terms(text[begin:end]), *document.title_terms} & asked)
+        for begin, end in spans
+    ]
+    begin, end = spans[covered.index(max(covered))] if spans else (0, 0)
+    left = [word for word in question.split() if not terms(word) or not {*terms(word)} <= document.terms]
+    said = re.findall(r"[A-Z0-9À-ÖØ-Þ][\w'’.-]*", f"{document.title} {text[begin:end]}")
+    names = [word for word in dict.fromkeys(said) if terms(word) and not {*terms(word)} & asked]
+    return " ".join([*left, *names]) or question
+
+
+def test_second_queries_and_their_nearness_are_those_of_the_formulas(case: Case) -> None:
+    embedder = FakeEmbedder()
+    matrix = embedder.embed([chunk.index_text for chunk in case.chunks], "passage")
+    asked_texts: list[str] = []
+
+    def embed(texts: Sequence[str]) -> Vectors:
+        asked_texts.extend(texts)
+        return embedder.embed(texts, "query")
+
+    round_ = SecondRound(case.graph, ENGLISH, case.chunks, embed, ExactVectors(matrix))
+    questions = [question._replace(hops=None) for question in case.questions]
+    firsts = case.walk.rank(questions, PARENTS, first_round=True)
+    with_hops = round_.asked(case.walk, questions)
+    parents = [
+        (question, row) for question, first in zip(questions, firsts, strict=True) for row in first.rows.tolist()
+    ]
+    assert asked_texts == [second_query(case.library, q.text, row, case.chunks[row].text) for q, row in parents]
+    everything = np.arange(len(case.chunks))
+    for question, first, found in zip(questions, firsts, with_hops, strict=True):
+        assert found.hops is not None
+        assert found.hops.parents.tolist() == first.rows.tolist()
+        assert found.hops.prior.tolist() == first.relative.tolist()
+        assert found._replace(nearest=question.nearest, hops=None) == question
+        added: list[int] = []
+        for row, values in zip(first.rows.tolist(), found.hops.nearness(everything), strict=True):
+            vector = embedder.vector(second_query(case.library, question.text, row, case.chunks[row].text))
+            cosine = np.round(matrix @ vector, 6).tolist()
+            others = [other for other in everything.tolist() if other != row]
+            near = sorted(others, key=lambda other: -cosine[other])[:60]
+            low, high = cosine[near[-1]], cosine[near[0]]
+            scaled = [min(1.0, max(0.0, (value - low) / max(high - low, 1e-6))) for value in cosine]
+            assert values.tolist() == pytest.approx([0.0 if n == row else v for n, v in enumerate(scaled)], abs=1e-4)
+            added += near[:15]
+        assert found.nearest.tolist() == list(dict.fromkeys([*question.nearest.tolist(), *added]))

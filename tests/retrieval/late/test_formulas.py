@@ -31,7 +31,11 @@ KB = "\n\n".join(
     f"# Sección {number % 6}\n\nLa pieza {word} pesa {number} kilos y se guarda. El {word} no se moja nunca."
     for number, word in enumerate("torno sierra lima clavo tabla barniz pincel metro nivel taladro broca".split())
 )
-QUESTIONS = ["¿Cuánto pesa la sierra?", "¿dónde se guarda el barniz que no se moja?", "¿el clavo y el taladro pesan y se guardan?"]
+QUESTIONS = [
+    "¿Cuánto pesa la sierra?",
+    "¿dónde se guarda el barniz que no se moja?",
+    "¿el clavo y el taladro pesan y se guardan?",
+]
 
 
 class FakeTokens(FakeEmbedder):
