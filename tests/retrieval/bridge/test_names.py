@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatbot_mvp.retrieval.bridge.names import collect_names, names_of
+from chatbot_mvp.retrieval.bridge.names import collect_names, names_of, without_parenthesis
 from chatbot_mvp.text import Analyzer
 
 ENGLISH = Analyzer("en")
@@ -77,3 +77,93 @@ def test_a_text_that_ends_in_the_middle_of_a_longer_name_mentions_the_shorter_on
     )
     [mention] = names.mentions(ENGLISH.words("He lived in New York"))
     assert (mention.start, mention.end) == (3, 5)
+
+
+@pytest.mark.parametrize(
+    ("title", "plain"),
+    [
+        ("Turin (city)", "Turin"),
+        ("Turin (city) ", "Turin"),
+        ("Turin (a) (b)", "Turin (a)"),
+        ("Turin (a (b))", "Turin (a (b))"),
+        ("(x)", ""),
+        ("a) b", "a) b"),
+        ("a)", "a)"),
+        (") (x)", ")"),
+        ("Turin (city", "Turin (city"),
+        ("", ""),
+    ],
+)
+def test_only_a_parenthesis_at_the_end_is_dropped(title: str, plain: str) -> None:
+    assert without_parenthesis(title) == plain
+
+
+@pytest.mark.parametrize(
+    ("title", "sentence", "names"),
+    [
+        ("Beethoven", "Ludwig van Beethoven was a composer.", {"beethoven", "ludwig van beethoven"}),
+        ("Oxford", "The University of Oxford is old.", {"oxford", "university of oxford"}),
+        ("The Beatles", "The Beatles were a band.", {"the beatles"}),
+        ("Apollo", "Apollo 11 landed on the Moon.", {"apollo", "apollo 11"}),
+        ("Nixon", "Richard, called Nixon, was a president.", {"nixon"}),
+        ("Nixon", "Richard Nixon: a president", {"nixon", "richard nixon"}),
+        ("Ada", "Ada B C D E F Vidarte", {"ada", "ada b c d e f vidarte"}),
+        ("Ada", "Ada B C D E F G Vidarte", {"ada"}),
+        ("Vidarte", "Sauceda Orzama is near.", {"vidarte"}),
+        ("It", "", set()),
+        ("Ab", "", set()),
+        ("Abc", "", {"abc"}),
+        ("Vidarte, Ada (engineer)", "", {"vidarte ada", "vidarte", "vidarte ada engineer"}),
+        ("one two three four five six seven eight nine ten eleven gamma", "",
+         {"one two three four five six seven eight nine ten eleven gamma"}),
+        ("one two three four five six seven eight nine ten eleven gamma delta", "", set()),
+    ],
+)  # fmt: skip
+def test_a_lead_is_the_capitalised_words_of_the_subject(title: str, sentence: str, names: set[str]) -> None:
+    assert called(title, sentence) == names
+
+
+@pytest.mark.parametrize(
+    ("text", "strengths"),
+    [
+        ("she met Ada Vidarte", {"Ada Vidarte": 1.0}),
+        ("she met ada vidarte", {"Ada Vidarte": 0.6}),
+        ("she met Ada vidarte", {"Ada Vidarte": 0.6}),
+        ("the ada", {}),
+        ("in Lisbon", {"Lisbon": 1.0}),
+        ("in Lisbons", {"Lisbon": 0.8}),
+        ("in 1950", {}),
+        ("Sauceda 1950", {"Sauceda 1950": 1.0}),
+        ("sauceda 1950", {"Sauceda 1950": 0.6}),
+    ],
+)
+def test_case_and_form_decide_how_surely_a_name_is_meant(text: str, strengths: dict[str, float]) -> None:
+    assert dict(mentioned(text, "Ada Vidarte", "Lisbon", "1950", "Sauceda 1950")) == strengths
+
+
+def test_without_case_every_name_is_meant_in_full() -> None:
+    names = collect_names([names_of(title, "", ENGLISH) for title in ("Ada Vidarte", "Lisbon")], [set()] * 2, range(2))
+    found = list(names.mentions(ENGLISH.words("is ada vidarte from lisbon"), cased=False))
+    assert [(mention.form, mention.fit, mention.start, mention.end) for mention in found] == [
+        (("ada", "vidarte"), 1.0, 1, 3),
+        (("lisbon",), 1.0, 4, 5),
+    ]
+
+
+def test_a_name_of_the_first_sentence_is_weaker_than_a_title() -> None:
+    described = [names_of("Oxford", "The University of Oxford is old.", ENGLISH)]
+    names = collect_names(described, [set()], range(1))
+    [mention, inside] = names.mentions(ENGLISH.words("She left the University of Oxford"))
+    assert names.meant(mention) == [(0, 0.8)]
+    assert names.meant(inside) == [(0, 0.5)]
+
+
+def test_a_title_counts_as_one_even_if_the_first_sentence_has_it_in_another_form() -> None:
+    described = names_of("Ada Vidarte", "Ada Vidartes was an engineer.", ENGLISH)
+    assert list(described.values()) == [(0, ("ada", "vidarte"))]
+
+
+def test_passages_of_one_title_do_not_compete_for_it() -> None:
+    names = collect_names([names_of("Orzama", "", ENGLISH)] * 3, [set()] * 3, [0, 0, 1])
+    [mention] = names.mentions(ENGLISH.words("near Orzama"))
+    assert names.meant(mention) == [(row, pytest.approx(1 / 2**0.5)) for row in range(3)]
