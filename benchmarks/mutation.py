@@ -35,7 +35,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 TESTS = {
     "metrics": ("tests/metrics", "tests/judges/test_formulas.py"),
-    "retrieval": ("tests/retrieval", "tests/knowledge_base/test_service.py"),
+    "retrieval": ("tests/retrieval",),
     "runs": (
         "tests/runs",
         "tests/exports",
@@ -77,6 +77,10 @@ NOTICED = ("failed", "not imported", "endless")
 CPU_FLOOR_S = 40
 """Processor time that every change may use beside ten times the duration of its tests: imports take 3 s of it."""
 REAL_TIME_LIMIT_S = 900
+_COMPILED = {"PYTHONDONTWRITEBYTECODE": ""}
+"""Compiled files are kept, whatever the shell says: the changed modules take 10 s to compile."""
+SLOW_S = 2.0
+"""Tests of more seconds are run only for functions that no quicker test calls. This can only lower the share."""
 
 
 @dataclass(frozen=True)
@@ -88,12 +92,13 @@ class Tests:
     """Test -> duration of its call, in seconds of real time."""
 
     def of(self, change: str, folder: Path) -> list[str]:
-        """Return the tests that depend on the changed function, fastest first."""
+        """Return the tests that depend on the changed function, fastest first; slow ones only if there are no others."""
         calling = self.by_function.get(change.rpartition("__mutmut_")[0], [])
         files = {test.partition("::")[0] for test in calling}
         shared = {file for file in files if "scope=" in (folder / "mutants" / file).read_text("utf-8")}
         tests = {*calling, *(test for test in self.seconds if test.partition("::")[0] in shared)}
-        return sorted(tests, key=lambda test: (self.seconds.get(test, 0.0), test))
+        quick = {test for test in tests if self.seconds.get(test, 0.0) <= SLOW_S}
+        return sorted(quick or tests, key=lambda test: (self.seconds.get(test, 0.0), test))
 
 
 def main() -> int:
@@ -193,8 +198,7 @@ def _try(folder: Path, change: str, known: Tests) -> tuple[str, str]:
     process = subprocess.Popen(
         command,
         cwd=folder / "mutants",
-        # Compiled files are kept, whatever the shell says: the changed modules take 10 s to compile.
-        env={**os.environ, "MUTANT_UNDER_TEST": change, "PYTHONDONTWRITEBYTECODE": ""},
+        env={**os.environ, **_COMPILED, "MUTANT_UNDER_TEST": change},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -203,9 +207,11 @@ def _try(folder: Path, change: str, known: Tests) -> tuple[str, str]:
     )
     try:
         output, _ = process.communicate(timeout=REAL_TIME_LIMIT_S)
-    except subprocess.TimeoutExpired:
+    except (subprocess.TimeoutExpired, KeyboardInterrupt) as error:
         os.killpg(process.pid, signal.SIGKILL)
         process.communicate()
+        if isinstance(error, KeyboardInterrupt):
+            raise
         return "undecided", f"waited {REAL_TIME_LIMIT_S} s"
     code = process.returncode
     summary = next((line for line in output.splitlines() if line.startswith(("FAILED ", "ERROR "))), "")
@@ -231,7 +237,10 @@ def _copy_of_repository(folder: Path, package: str) -> None:
 
 def _mutmut(folder: Path, *arguments: str, stderr: int | None = None) -> str:
     command = [sys.executable, "-m", "mutmut", *arguments]
-    done = subprocess.run(command, cwd=folder, stdout=subprocess.PIPE, stderr=stderr, text=True, check=False)
+    environment = {**os.environ, **_COMPILED}
+    done = subprocess.run(
+        command, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=stderr, text=True, check=False
+    )
     return done.stdout
 
 
