@@ -80,11 +80,11 @@ REAL_TIME_LIMIT_S = 900
 _COMPILED = {"PYTHONDONTWRITEBYTECODE": ""}
 """Compiled files are kept, whatever the shell says: the changed modules take 10 s to compile."""
 SLOW_S = 2.0
-"""Tests of more seconds are run only for functions that no quicker test calls. This can only lower the share."""
+"""Recorded of more seconds are run only for functions that no quicker test calls. This can only lower the share."""
 
 
 @dataclass(frozen=True)
-class Tests:
+class Recorded:
     """Which tests call which function, as mutmut recorded."""
 
     by_function: dict[str, list[str]]
@@ -92,7 +92,7 @@ class Tests:
     """Test -> duration of its call, in seconds of real time."""
 
     def of(self, change: str, folder: Path) -> list[str]:
-        """Return the tests that depend on the changed function, fastest first; slow ones only if there are no others."""
+        """Return the tests that depend on the changed function, fastest first; slow ones if there are no others."""
         calling = self.by_function.get(change.rpartition("__mutmut_")[0], [])
         files = {test.partition("::")[0] for test in calling}
         shared = {file for file in files if "scope=" in (folder / "mutants" / file).read_text("utf-8")}
@@ -121,7 +121,7 @@ def main() -> int:
                 return 1
         changes = _changes(folder)
         recorded = json.loads((folder / "mutants" / "mutmut-stats.json").read_text("utf-8"))
-        tests = Tests(recorded["tests_by_mangled_function_name"], recorded["duration_by_test"])
+        tests = Recorded(recorded["tests_by_mangled_function_name"], recorded["duration_by_test"])
         chosen = given.only or spread_sample(changes, given.sample or len(changes), given.seed)
         tried = _try_all(folder, chosen, tests)
     if not tried:
@@ -167,7 +167,7 @@ def wilson_interval(noticed: int, tried: int) -> tuple[float, float]:
     return centre - half, centre + half
 
 
-def _try_all(folder: Path, changes: list[str], tests: Tests) -> dict[str, str]:
+def _try_all(folder: Path, changes: list[str], tests: Recorded) -> dict[str, str]:
     """Return change -> what became of it. Changes that were tried in the same folder before are not tried again."""
     file = folder / "tried.jsonl"
     known = dict(json.loads(line) for line in file.read_text("utf-8").splitlines()) if file.exists() else {}
@@ -187,7 +187,7 @@ def _try_all(folder: Path, changes: list[str], tests: Tests) -> dict[str, str]:
     return tried
 
 
-def _try(folder: Path, change: str, known: Tests) -> tuple[str, str]:
+def _try(folder: Path, change: str, known: Recorded) -> tuple[str, str]:
     """Return what became of a change, and the reason: where a test failed, the line of pytest's summary."""
     tests = known.of(change, folder)
     if not tests:
