@@ -80,7 +80,7 @@ REAL_TIME_LIMIT_S = 900
 _COMPILED = {"PYTHONDONTWRITEBYTECODE": ""}
 """Compiled files are kept, whatever the shell says: the changed modules take 10 s to compile."""
 SLOW_S = 2.0
-"""Recorded of more seconds are run only for functions that no quicker test calls. This can only lower the share."""
+"""Tests of more seconds are run only for functions that no quicker test calls. This can only lower the share."""
 
 
 @dataclass(frozen=True)
