@@ -5,9 +5,10 @@
     python benchmarks/mutation.py retrieval --sample 150 --seed 1   # a random part, from all modules by their size
 
 The committed state of the repository is copied to a temporary folder. mutmut writes the changed functions there and
-records which test calls which function. Each change is then tried in a process of its own by the tests that call the
-changed function, fastest first. If a file has a fixture of wider scope, all its tests are run: the first test that
-needs the fixture makes the calls, but later ones depend on them too.
+records which test calls which function. Each change is then tried in a process of its own, a fork that has imported
+packages but nothing of the project. It runs the tests that call the changed function, the quickest files first. If a
+file has a fixture of wider scope, all its tests are run: the first test that needs the fixture makes the calls, but
+later ones depend on them too.
 
 A change is noticed if a test fails, if the tests cannot be imported, or if the tests use ten times the processor time
 that they usually take (an endless loop). Processor time does not depend on what else runs on the machine. A process
@@ -18,46 +19,32 @@ at 95 %.
 from __future__ import annotations
 
 import argparse
+import importlib
 import json
 import math
 import os
 import random
+import re
 import resource
 import signal
 import subprocess
 import sys
 import tempfile
-from collections import Counter
+import time
+from collections import Counter, defaultdict
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
+from typing import NoReturn
 
 ROOT = Path(__file__).resolve().parents[1]
 TESTS = {
     "metrics": ("tests/metrics", "tests/judges/test_formulas.py"),
     "retrieval": ("tests/retrieval",),
-    "runs": (
-        "tests/runs",
-        "tests/exports",
-        "tests/evaluation/test_archive.py",
-        "tests/evaluation/kb/test_runs.py",
-        *(
-            f"tests/evaluation/benchmark/{name}"
-            for name in (
-                "test_answering.py",
-                "test_generation.py",
-                "test_importing.py",
-                "test_judgement.py",
-                "test_plan.py",
-                "test_runner.py",
-                "test_durability.py::test_a_budget_is_not_exceeded_and_a_larger_one_goes_on",
-                "test_durability.py::test_a_budget_without_prices_is_an_error_after_the_first_answer",
-                "test_durability.py::test_what_fails_for_good_is_recorded_and_only_that_is_retried",
-            )
-        ),
-    ),
+    "runs": ("tests/runs",),
 }
-"""Package below ``chatbot_mvp`` -> the tests that are run against its changes."""
+"""Package below ``chatbot_mvp`` -> the tests that are run against its changes. Tests elsewhere notice more."""
 LEFT_OUT = {
     "metrics": (),
     "retrieval": (
@@ -66,10 +53,7 @@ LEFT_OUT = {
         "tests/retrieval/indexes/test_chroma.py::test_a_server_gives_the_hits_that_files_give",
         "tests/retrieval/indexes/test_chroma.py::test_chroma_is_imported_only_when_it_is_used",
     ),
-    "runs": (
-        "tests/evaluation/benchmark/test_answering.py"
-        "::test_a_stop_keeps_what_is_at_work_and_a_resume_asks_for_the_rest_alone",
-    ),
+    "runs": (),
 }
 """Package -> tests that are not run, because a loaded machine upsets their timing. Leaving them out can only lower the
 share that is noticed."""
@@ -94,11 +78,19 @@ class Recorded:
     def of(self, change: str, folder: Path) -> list[str]:
         """Return the tests that depend on the changed function, fastest first; slow ones if there are no others."""
         calling = self.by_function.get(change.rpartition("__mutmut_")[0], [])
-        files = {test.partition("::")[0] for test in calling}
+        files = set(map(_file, calling))
         shared = {file for file in files if "scope=" in (folder / "mutants" / file).read_text("utf-8")}
-        tests = {*calling, *(test for test in self.seconds if test.partition("::")[0] in shared)}
-        quick = {test for test in tests if self.seconds.get(test, 0.0) <= SLOW_S}
-        return sorted(quick or tests, key=lambda test: (self.seconds.get(test, 0.0), test))
+        tests = {*calling, *(test for test in self.seconds if _file(test) in shared)}
+        chosen = {test for test in tests if self.seconds.get(test, 0.0) <= SLOW_S} or tests
+        # File by file, because the fixtures of a file are made anew each time that its turn comes.
+        seconds: dict[str, float] = defaultdict(float)
+        for test in chosen:
+            seconds[_file(test)] += self.seconds.get(test, 0.0)
+        return sorted(chosen, key=lambda test: (seconds[_file(test)], _file(test), self.seconds.get(test, 0.0), test))
+
+
+def _file(test: str) -> str:
+    return test.partition("::")[0]
 
 
 def main() -> int:
@@ -121,6 +113,7 @@ def main() -> int:
                 return 1
         changes = _changes(folder)
         recorded = json.loads((folder / "mutants" / "mutmut-stats.json").read_text("utf-8"))
+        _import_packages(folder, given.package)
         tests = Recorded(recorded["tests_by_mangled_function_name"], recorded["duration_by_test"])
         chosen = given.only or spread_sample(changes, given.sample or len(changes), given.seed)
         tried = _try_all(folder, chosen, tests)
@@ -192,36 +185,76 @@ def _try(folder: Path, change: str, known: Recorded) -> tuple[str, str]:
     tests = known.of(change, folder)
     if not tests:
         return "no tests", ""
-    command = [sys.executable, "-m", "pytest", "-x", "-q", "--tb=no", "--timeout=0", "-p", "no:cacheprovider"]
-    command += [f"--basetemp={folder / 'temporary'}", *tests]
     limit = CPU_FLOOR_S + 10 * math.ceil(sum(known.seconds.get(test, 0.0) for test in tests))
-    process = subprocess.Popen(
-        command,
-        cwd=folder / "mutants",
-        env={**os.environ, **_COMPILED, "MUTANT_UNDER_TEST": change},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        start_new_session=True,
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (limit, limit + 5)),
-    )
+    output = folder / "output.txt"
+    child = os.fork()
+    if child == 0:
+        _run_tests(folder, change, tests, limit, output)
+    deadline = time.monotonic() + REAL_TIME_LIMIT_S
     try:
-        output, _ = process.communicate(timeout=REAL_TIME_LIMIT_S)
-    except (subprocess.TimeoutExpired, KeyboardInterrupt) as error:
-        os.killpg(process.pid, signal.SIGKILL)
-        process.communicate()
-        if isinstance(error, KeyboardInterrupt):
-            raise
+        while (ended := os.waitpid(child, os.WNOHANG))[0] == 0 and time.monotonic() < deadline:
+            time.sleep(0.02)
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(child, signal.SIGKILL)  # with the processes that its tests started
+    if ended[0] == 0:
+        os.waitpid(child, 0)
         return "undecided", f"waited {REAL_TIME_LIMIT_S} s"
-    code = process.returncode
-    summary = next((line for line in output.splitlines() if line.startswith(("FAILED ", "ERROR "))), "")
+    code, said = os.waitstatus_to_exitcode(ended[1]), output.read_text("utf-8", "replace")
+    summary = next((line for line in said.splitlines() if line.startswith(("FAILED ", "ERROR "))), "")
     if code in (-signal.SIGXCPU, -signal.SIGKILL):
         return "endless", f"used {limit} s of processor time"
     if code == 1:
         return "failed", summary
     if code in (2, 4):
-        return "not imported", summary or output[-300:]
-    return ("survived", "") if code == 0 else ("undecided", f"pytest ended with {code}: {output[-300:]}")
+        return "not imported", summary or said[-300:]
+    return ("survived", "") if code == 0 else ("undecided", f"pytest ended with {code}: {said[-300:]}")
+
+
+def _run_tests(folder: Path, change: str, tests: list[str], limit: int, output: Path) -> NoReturn:
+    """Run tests in this process, which is a fork, and end it with pytest's exit code."""
+    code = 3
+    try:
+        os.setsid()
+        file = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+        os.dup2(file, 1)
+        os.dup2(file, 2)
+        resource.setrlimit(resource.RLIMIT_CPU, (limit, limit + 5))
+        os.chdir(folder / "mutants")
+        sys.path.insert(0, str(folder / "mutants"))
+        sys.dont_write_bytecode = False
+        os.environ.update(_COMPILED, MUTANT_UNDER_TEST=change)
+        import pytest
+
+        options = ["-x", "-q", "--tb=no", "--timeout=0", "-p", "no:cacheprovider"]
+        code = int(pytest.main([*options, f"--basetemp={folder / 'temporary'}", *tests]))
+        sys.stdout.flush()
+    finally:
+        os._exit(code)
+
+
+def _import_packages(folder: Path, package: str) -> None:
+    """Import the packages that the tests use, but nothing of the project, so that each fork need not do it again."""
+    collect = (
+        "import sys, pytest; pytest.main(['--collect-only', '-qq', *sys.argv[1:]]); print('', *sys.modules, sep='\\n')"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", collect, *TESTS[package]],
+        cwd=folder / "mutants",
+        env={**os.environ, **_COMPILED},
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+    )
+    os.environ["OPENBLAS_NUM_THREADS"] = "1"  # a process with threads cannot be forked safely
+    own = {"chatbot_mvp", "streamlit_app", "tests", "benchmarks", "conftest", "__main__"}
+    for name in done.stdout.splitlines():
+        if re.fullmatch(r"[\w.]+", name) and name.partition(".")[0] not in own:
+            with suppress(ImportError):
+                importlib.import_module(name)
+    threads = len(list(Path("/proc/self/task").iterdir()))
+    if threads > 1:
+        raise RuntimeError(f"{threads} threads are running after the imports, so that no process can be forked")
 
 
 def _copy_of_repository(folder: Path, package: str) -> None:

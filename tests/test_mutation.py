@@ -40,8 +40,8 @@ def test_the_tests_of_a_change_come_quickest_first_and_with_those_that_share_its
     (tmp_path / "mutants" / "own.py").write_text("")
     tests = Recorded(
         {"m.x_f": ["own.py::b", "shared.py::a", "own.py::slow"], "m.x_g": ["own.py::slow"]},
-        {"own.py::a": 0.1, "own.py::b": 0.3, "own.py::slow": 9.0, "shared.py::a": 0.2, "shared.py::b": 0.1},
+        {"own.py::a": 0.1, "own.py::b": 0.25, "own.py::slow": 9.0, "shared.py::a": 0.2, "shared.py::b": 0.1},
     )
-    assert tests.of("m.x_f__mutmut_3", tmp_path) == ["shared.py::b", "shared.py::a", "own.py::b"]
+    assert tests.of("m.x_f__mutmut_3", tmp_path) == ["own.py::b", "shared.py::b", "shared.py::a"]
     assert tests.of("m.x_g__mutmut_1", tmp_path) == ["own.py::slow"], "no quicker test calls it"
     assert tests.of("m.x_h__mutmut_1", tmp_path) == []

@@ -39,12 +39,12 @@ QUESTIONS = [
 
 
 class FakeTokens(FakeEmbedder):
-    """Each word is a token, whose state depends on its letters."""
+    """Each word is a token, whose state depends on its letters, and a little on whether it is in a question."""
 
     def text_tokens(self, texts: Sequence[str], input_type: InputType) -> list[TokenStates]:
         return [
             TokenStates(
-                np.array([self._state(word) for word in text.split()], np.float32),
+                np.array([self._state(word, input_type) for word in text.split()], np.float32),
                 np.array([float(len(word)) for word in text.split()], np.float32),
             )
             for text in texts
@@ -53,9 +53,11 @@ class FakeTokens(FakeEmbedder):
     def token_counts(self, parts: Sequence[str]) -> list[int]:
         return [len(part.split()) for part in parts]
 
-    def _state(self, word: str) -> list[float]:
-        digest = hashlib.blake2b(word.encode(), digest_size=self.dimensions).digest()
-        return [byte / 255 - 0.5 for byte in digest]
+    def _state(self, word: str, input_type: InputType) -> list[float]:
+        letters, of_type = (
+            hashlib.blake2b(text.encode(), digest_size=self.dimensions).digest() for text in (word, input_type + word)
+        )
+        return [(one + 0.2 * other) / 255 - 0.6 for one, other in zip(letters, of_type, strict=True)]
 
 
 class Case(NamedTuple):
