@@ -28,6 +28,7 @@ from chatbot_mvp.retrieval.factory import PipelineFactory
 from chatbot_mvp.settings.access import AdminAccess
 from chatbot_mvp.settings.live import LiveSettings
 from chatbot_mvp.settings.model import Settings
+from chatbot_mvp.sharing.service import Sharing
 
 
 class App:
@@ -79,7 +80,9 @@ class App:
         """Tests whether today's configuration is worse than a baseline."""
         self.promises = Promises(live, self.kbs, self.kb_evaluation)
         """Promises on wrong answers, and whether they still apply."""
-        self.parts = ConfiguredParts(live, providers, embedders, self.datasets)
+        self.sharing = Sharing(live)
+        """Exchange of knowledge bases and finished runs with other servers."""
+        self.parts = ConfiguredParts(live, providers, embedders, self.datasets, self.sharing)
         """What is configured, and whether it works."""
         self.health = HealthChecks(self.parts)
         """The same parts, checked in the background."""

@@ -15,6 +15,7 @@ from chatbot_mvp.embedding.registry import Embedders
 from chatbot_mvp.errors import ChatbotError
 from chatbot_mvp.llm.providers import Providers
 from chatbot_mvp.settings.live import LiveSettings
+from chatbot_mvp.sharing.service import Sharing
 
 _log = logging.getLogger(__name__)
 
@@ -26,7 +27,7 @@ class Probe:
     """A part of the configuration that can be checked."""
 
     name: str
-    """"provider", "embedder" or "storage"."""
+    """"provider", "embedder", "storage" or "sharing"."""
     identity: str
     """Identifies the current configuration of the part; when it changes, the part is checked again."""
     attempt: Callable[[], float | None]
@@ -107,21 +108,27 @@ class Check:
     """One configured part, and whether it works, as ``doctor`` prints it."""
 
     name: str
-    """"provider", "embedder", "data" or, where it is configured, "storage"."""
+    """"provider", "embedder", "data" or, where they are configured, "storage" and "sharing"."""
     ok: bool
     detail: str
 
 
 class ConfiguredParts:
-    """Provider, embedder, data folder and S3 storage, as the settings configure them."""
+    """Provider, embedder, data folder, S3 storage and shared folder, as the settings configure them."""
 
     def __init__(
-        self, live: LiveSettings, providers: Providers, embedders: Embedders, datasets: DatasetService
+        self,
+        live: LiveSettings,
+        providers: Providers,
+        embedders: Embedders,
+        datasets: DatasetService,
+        sharing: Sharing,
     ) -> None:
         self._live = live
         self._providers = providers
         self._embedders = embedders
         self._datasets = datasets
+        self._sharing = sharing
 
     def probes(self) -> Sequence[Probe]:
         """The parts whose health the home page shows."""
@@ -132,6 +139,8 @@ class ConfiguredParts:
         ]
         if self._datasets.uses_storage:
             parts.append(Probe("storage", settings.minio_bucket_name, self._ask_storage))
+        if self._sharing.root:
+            parts.append(Probe("sharing", self._sharing.root, self._ask_shared_root))
         return parts
 
     def check(self) -> list[Check]:
@@ -141,6 +150,7 @@ class ConfiguredParts:
             _check("embedder", self._embedder_detail),
             _check("data", self._data_detail),
             *([_check("storage", self._datasets.try_storage)] if self._datasets.uses_storage else []),
+            *([_check("sharing", self._sharing.try_root)] if self._sharing.root else []),
         ]
 
     def _provider_detail(self) -> str:
@@ -174,6 +184,9 @@ class ConfiguredParts:
 
     def _ask_storage(self) -> None:
         self._datasets.try_storage()
+
+    def _ask_shared_root(self) -> None:
+        self._sharing.try_root()
 
 
 def _check(name: str, attempt: Callable[[], str]) -> Check:

@@ -19,6 +19,7 @@ from chatbot_mvp.cli import main as command_line
 from chatbot_mvp.llm.demo import DemoModel
 from chatbot_mvp.settings.model import PROJECT_ROOT, Settings, load_settings
 from tests.fakes import FakeEmbedder, FakeLanguageModel, fake_app
+from tests.s3_server import s3 as s3
 
 Command = Callable[..., tuple[int, str, str]]
 """Arguments -> exit code, stdout, stderr."""

@@ -42,6 +42,7 @@ cli = LazyGroup(
             "hash-password": "Ask for a password and print the ADMIN_PASSWORD line with its hash, to paste into .env.",
             "ui": "Start the pages. Settings are read from the environment and from ./.env.",
             "serve": "Serve the chat to other programs as an OpenAI-compatible endpoint, protected by SERVE_TOKEN.",
+            "sync": "Exchange knowledge bases and finished runs with the bucket of DATA_ROOT once.",
             "doctor": "Check the configuration, and which configured parts respond.",
         },
     ),

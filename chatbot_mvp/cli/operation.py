@@ -1,10 +1,11 @@
-"""The commands ``hash-password``, ``ui``, ``serve`` and ``doctor``, for those who operate an installation."""
+"""The commands ``hash-password``, ``ui``, ``serve``, ``sync`` and ``doctor``, for those who operate an installation."""
 
 from __future__ import annotations
 
 import os
 import socket
 import sys
+from dataclasses import asdict
 from importlib.util import find_spec
 from typing import Annotated, Any
 
@@ -54,7 +55,24 @@ def serve_chat(
 
     app = open_app(env)
     _require_free(host, port)
+    app.sharing.start()
     serve(app, host, port)
+
+
+@operation.command("sync")
+def exchange_with_bucket(env: EnvOption = None, as_json: JsonOption = False) -> None:
+    """Exchange knowledge bases and finished runs with the bucket of DATA_ROOT once."""
+    app = open_app(env)
+    report = app.sharing.exchange()
+    if as_json:
+        print_json(asdict(report))
+        return
+    done = ", ".join(f"{count} {action}" for action, count in sorted(report.counts.items())) or "nothing to do"
+    print(f"{app.sharing.root}: {done} ({report.seconds:.1f} s)")
+    for path in report.conflicts:
+        print(f"changed on two machines; the version of this one: {path}")
+    if report.later:
+        print(f"{report.later} files changed meanwhile; run the command again")
 
 
 def _require_free(host: str, port: int) -> None:

@@ -13,8 +13,8 @@ from chatbot_mvp.datasets.files import load_dataset
 from chatbot_mvp.datasets.layout import folder_layout, layout_of, split_reference
 from chatbot_mvp.datasets.mirror import Mirror
 from chatbot_mvp.datasets.model import Dataset
-from chatbot_mvp.datasets.storage import RemoteFile, S3Url, Storage
 from chatbot_mvp.errors import DatasetNotFound, StorageError, StorageNotConfigured, StorageUnreachable
+from chatbot_mvp.remote.s3 import RemoteFile, S3Url, Storage
 from chatbot_mvp.types import ProgressCallback, ignore_progress
 
 _FETCHABLE = "hotpotqa"

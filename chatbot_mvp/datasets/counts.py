@@ -10,8 +10,8 @@ from functools import lru_cache, partial
 from pathlib import Path
 
 from chatbot_mvp.datasets.layout import folder_layout
-from chatbot_mvp.datasets.storage import RemoteFile, S3Url, Storage
 from chatbot_mvp.errors import DatasetError
+from chatbot_mvp.remote.s3 import RemoteFile, S3Url, Storage
 
 _FOOTER_BYTES = 65_536
 """Bytes read from the end of a remote file. The footer of three columns takes a few thousand."""

@@ -17,8 +17,8 @@ from pathlib import Path
 
 from filelock import FileLock
 
-from chatbot_mvp.datasets.storage import RemoteFile, S3Url, Storage, md5_of
 from chatbot_mvp.errors import StorageFailed, StorageUnreachable
+from chatbot_mvp.remote.s3 import RemoteFile, S3Url, Storage, md5_of
 from chatbot_mvp.storage.json_object import InvalidJson, read_object
 from chatbot_mvp.types import Progress, ProgressCallback, ignore_progress
 

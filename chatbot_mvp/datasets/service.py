@@ -12,10 +12,10 @@ from chatbot_mvp.datasets import Dataset, hotpotqa, load_dataset
 from chatbot_mvp.datasets.catalogue import Catalogue, Found, StorageState
 from chatbot_mvp.datasets.details import DatasetDetails, license_of, read_details, splits_of
 from chatbot_mvp.datasets.files import check_dataset, dataset_files
-from chatbot_mvp.datasets.storage import S3Url, open_storage
 from chatbot_mvp.datasets.upload import UploadedFile, take_upload, usable_name
 from chatbot_mvp.errors import DatasetNameTaken, DatasetNotFound, DatasetNotOwn, StorageError
 from chatbot_mvp.jobs.manager import JobManager, JobStatus
+from chatbot_mvp.remote.s3 import S3Url, open_storage
 from chatbot_mvp.settings.live import LiveSettings
 from chatbot_mvp.storage.clock import utc_now
 from chatbot_mvp.storage.files import recover_folders

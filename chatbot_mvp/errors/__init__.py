@@ -40,12 +40,19 @@
     ├── StorageError                S3 or MinIO                                (exit code 1)
     │   ├── StorageNotConfigured                                               (exit code 2)
     │   ├── StorageKeyUnknown                                                  (exit code 2)
+    │   ├── StorageKeyExpired                                                  (exit code 2)
     │   ├── StorageSecretWrong                                                 (exit code 2)
     │   ├── StorageDenied           the key lacks a permission                 (exit code 2)
     │   ├── StorageBucketMissing                                               (exit code 2)
     │   ├── StorageUnreachable
     │   │   └── StorageUnavailable  it answers with an error of its own, 5xx
     │   └── StorageFailed           any other refusal, or a damaged transfer
+    │       ├── StorageChanged      an object has another version
+    │       └── StorageFull
+    ├── SharingError                DATA_ROOT                                  (exit code 2)
+    │   ├── SharedRootUnusable
+    │   ├── SharedRootEmptied
+    │   └── SharedRootOfLaterVersion
     ├── UploadError                 a file for a knowledge base                (exit code 2)
     │   ├── UploadEmpty
     │   ├── UploadBinary
@@ -191,9 +198,12 @@ from chatbot_mvp.errors.datasets import (
     EmptyDataset as EmptyDataset,
     MissingColumn as MissingColumn,
     StorageBucketMissing as StorageBucketMissing,
+    StorageChanged as StorageChanged,
     StorageDenied as StorageDenied,
     StorageError as StorageError,
     StorageFailed as StorageFailed,
+    StorageFull as StorageFull,
+    StorageKeyExpired as StorageKeyExpired,
     StorageKeyUnknown as StorageKeyUnknown,
     StorageNotConfigured as StorageNotConfigured,
     StorageSecretWrong as StorageSecretWrong,
@@ -300,3 +310,7 @@ from chatbot_mvp.errors.runs import (
     TrecIdUnknown as TrecIdUnknown,
     TrecLineWrong as TrecLineWrong,
 )
+from chatbot_mvp.errors.sharing import SharedRootEmptied as SharedRootEmptied
+from chatbot_mvp.errors.sharing import SharedRootOfLaterVersion as SharedRootOfLaterVersion
+from chatbot_mvp.errors.sharing import SharedRootUnusable as SharedRootUnusable
+from chatbot_mvp.errors.sharing import SharingError as SharingError

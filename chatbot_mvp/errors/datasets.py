@@ -215,3 +215,26 @@ class StorageUnavailable(StorageUnreachable):
 class StorageFailed(StorageError):
     code = "storage_failed"
     template = "The S3 server at {endpoint!r} failed to {action} {place!r}: {reason}. Try again."
+
+
+class StorageChanged(StorageFailed):
+    """An object is not in the version that the request named."""
+
+    code = "storage_changed"
+
+
+class StorageKeyExpired(StorageError):
+    code = "storage_key_expired"
+    template = (
+        "The S3 server at {endpoint!r} says that the access key has expired. Set a new MINIO_ACCESS_KEY and "
+        "MINIO_SECRET_KEY."
+    )
+    exit_code = 2
+
+
+class StorageFull(StorageFailed):
+    code = "storage_full"
+    template = (
+        "The S3 server at {endpoint!r} has no room to {action} {place!r}: {reason}. Nothing is lost on this machine; "
+        "free space on the server or raise its quota, and try again."
+    )

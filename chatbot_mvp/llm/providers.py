@@ -13,7 +13,7 @@ from chatbot_mvp.llm.language_model import LanguageModel
 from chatbot_mvp.llm.registry import PROVIDERS, create_chat_model, create_remote_model, find_provider, is_installed
 from chatbot_mvp.llm.reply_cache import ReplyCache
 from chatbot_mvp.remote.limiter import set_process_cap
-from chatbot_mvp.settings.fields import PROVIDER_SETTINGS
+from chatbot_mvp.settings.fields.providers import PROVIDER_SETTINGS
 from chatbot_mvp.settings.live import LiveSettings
 from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.storage.clock import utc_now

@@ -22,7 +22,7 @@ from chatbot_mvp.remote.failures import Endpoint
 from chatbot_mvp.remote.http import JsonEndpoint, calls_for, v1
 from chatbot_mvp.remote.limiter import limiter_for
 from chatbot_mvp.remote.lines import Lines
-from chatbot_mvp.settings.fields import ADDRESS_SETTINGS, MODEL_SETTINGS, PROVIDER_SETTINGS
+from chatbot_mvp.settings.fields.providers import ADDRESS_SETTINGS, MODEL_SETTINGS, PROVIDER_SETTINGS
 from chatbot_mvp.settings.model import Settings
 
 NVIDIA_URL = "https://integrate.api.nvidia.com/v1"
@@ -33,7 +33,7 @@ _CONNECT_SECONDS = 10.0
 class Provider:
     """Description of a provider. Reading it does not import the provider's SDK.
 
-    Its settings (keys, model and address) are marked with its name in ``settings.fields``.
+    Its settings (keys, model and address) are marked with its name in ``settings.fields.providers``.
     """
 
     name: str

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from chatbot_mvp.runs.masking import masked_settings
-from chatbot_mvp.settings.fields import PROVIDER_SETTINGS
+from chatbot_mvp.settings.fields.providers import PROVIDER_SETTINGS
 from chatbot_mvp.settings.model import MASK, SECRETS, Settings
 
 GROUPS: dict[str, tuple[str, ...]] = {

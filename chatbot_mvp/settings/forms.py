@@ -8,13 +8,13 @@ from typing import Any, Literal, get_args, get_origin
 
 from pydantic import SecretStr
 
-from chatbot_mvp.settings.fields import MODEL_SETTINGS, PROVIDER_SETTINGS
+from chatbot_mvp.settings.fields.providers import MODEL_SETTINGS, PROVIDER_SETTINGS
 from chatbot_mvp.settings.model import SECRETS, Settings
 
 Kind = Literal["switch", "whole", "number", "choice", "text", "secret"]
 
 GROUPS: dict[str, tuple[str, ...]] = {
-    "general": ("data_dir", "ui_language", "log_", "serve_", "allowed_", "trusted_", "admin_"),
+    "general": ("data_", "ui_language", "log_", "serve_", "allowed_", "trusted_", "admin_"),
     "kb": ("kb_",),
     "chat": ("chat_",),
     "provider": ("provider", "llm_", "nim_", *PROVIDER_SETTINGS),

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from chatbot_mvp.errors import ChatbotError, FileOfLaterVersion, InvalidSetting
-from chatbot_mvp.settings.fields import PROVIDER_NAMES
+from chatbot_mvp.settings.fields.providers import PROVIDER_NAMES
 from chatbot_mvp.settings.forms import CHANGEABLE, SettingForm, form_of
 from chatbot_mvp.settings.model import AUTO, Settings, where_set
 from chatbot_mvp.settings.saved import Stamp, forget_setting, read_choices, save_provider, save_setting, stamp_of

@@ -19,11 +19,8 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource
 
 from chatbot_mvp.errors import InvalidSetting
 from chatbot_mvp.settings.early import MASK, SECRETS_FILE
-from chatbot_mvp.settings.fields import (
-    ADDRESSES,
-    MODEL_SETTINGS,
-    SECRETS,
-)
+from chatbot_mvp.settings.fields import ADDRESSES, SECRETS
+from chatbot_mvp.settings.fields.providers import MODEL_SETTINGS
 from chatbot_mvp.settings.hints import NearMiss, legal_values, near_misses
 from chatbot_mvp.settings.installation import PROJECT_ROOT
 from chatbot_mvp.settings.kinds import (

@@ -11,7 +11,7 @@ from chatbot_mvp.metrics.spec import MetricSpec
 from chatbot_mvp.retrieval.strategies import STRATEGIES
 from chatbot_mvp.runs.causes import Cause, Fate
 from chatbot_mvp.runs.known_metrics import COMPARED, METRICS
-from chatbot_mvp.settings.fields import MODEL_SETTINGS
+from chatbot_mvp.settings.fields.providers import MODEL_SETTINGS
 from docs.generator.markdown import catalogue, code, documented_fields, one_line, table
 
 

@@ -88,10 +88,10 @@ def add_sample() -> None:
 
 
 def _tried(health: Health) -> Tile:
-    """Return the tile of a checked part: provider, embedder or storage."""
+    """Return the tile of a checked part: provider, embedder, storage or sharing."""
     state: State = health.state
     detail = plain(health.identity)
-    step = {"provider": "providers", "embedder": "measure", "storage": "measure"}[health.name]
+    step = {"provider": "providers", "embedder": "measure", "storage": "measure", "sharing": "measure"}[health.name]
     if health.name == "provider" and health.identity == "demo" and state == "ok":
         return Tile("provider", "basic", t("home.provider_demo"), "admin", "configure")
     if state == "ok" and health.seconds is not None:

@@ -34,7 +34,9 @@ def get_app() -> App:
 
     Its calls check who makes them: see ``permissions``.
     """
-    return gated(build_app(load_settings()))
+    app = build_app(load_settings())
+    app.sharing.start()
+    return gated(app)
 
 
 def error_text(error: ChatbotError) -> str:

@@ -15,10 +15,9 @@ from typing import Any
 import pytest
 
 from chatbot_mvp.app import build_app
-from chatbot_mvp.datasets import load_dataset, storage
+from chatbot_mvp.datasets import load_dataset
 from chatbot_mvp.datasets.catalogue import Catalogue, StorageState
 from chatbot_mvp.datasets.counts import Counts
-from chatbot_mvp.datasets.storage import S3Url, Storage, etag_of, open_storage
 from chatbot_mvp.errors import (
     ChatbotError,
     DatasetNotFound,
@@ -31,11 +30,13 @@ from chatbot_mvp.errors import (
     StorageUnavailable,
     StorageUnreachable,
 )
+from chatbot_mvp.remote import s3 as storage
+from chatbot_mvp.remote.s3 import S3Url, Storage, etag_of, open_storage
 from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.types import Progress
-from tests.datasets.conftest import BUCKET, KEY, READER, READER_SECRET, SECRET, S3Server
 from tests.datasets.test_files import CORPUS, QUERIES, write_beir, write_parquet
 from tests.datasets.test_layouts import FORMS, write
+from tests.s3_server import BUCKET, KEY, READER, READER_SECRET, SECRET, S3Server
 
 # One process starts the server.
 pytestmark = pytest.mark.xdist_group("s3")

@@ -85,7 +85,11 @@ EXAMPLES = {
     "provider": (
         part("add-a-provider.md"),
         {
-            *("chatbot_mvp/llm/canned_wire.py", "chatbot_mvp/llm/registry.py", "chatbot_mvp/settings/fields.py"),
+            *(
+                "chatbot_mvp/llm/canned_wire.py",
+                "chatbot_mvp/llm/registry.py",
+                "chatbot_mvp/settings/fields/providers.py",
+            ),
             *CATALOGUES,
         },
     ),

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from chatbot_mvp.errors import UnknownChoice
-from chatbot_mvp.settings.fields import DEFAULT_JUDGE_METRICS
+from chatbot_mvp.settings.fields.runs import DEFAULT_JUDGE_METRICS
 from chatbot_mvp.storage.json_object import InvalidJson, change_object, read_object
 
 _log = logging.getLogger(__name__)

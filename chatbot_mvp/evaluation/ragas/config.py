@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from chatbot_mvp.errors import InvalidSetting
 from chatbot_mvp.judges.ragas import RAGAS_METRICS
-from chatbot_mvp.settings.fields import PROVIDER_NAMES
+from chatbot_mvp.settings.fields.providers import PROVIDER_NAMES
 
 
 class _Part(BaseModel):

@@ -33,7 +33,7 @@ from chatbot_mvp.llm.providers import Providers
 from chatbot_mvp.llm.registry import requests_at_once
 from chatbot_mvp.runs.records import RunFolder, RunManifest
 from chatbot_mvp.runs.result import RAGAS
-from chatbot_mvp.settings.fields import ADDRESS_SETTINGS
+from chatbot_mvp.settings.fields.providers import ADDRESS_SETTINGS
 from chatbot_mvp.settings.model import MODEL_SETTINGS, Settings
 from chatbot_mvp.storage.clock import utc_now
 from chatbot_mvp.storage.files import write_atomically

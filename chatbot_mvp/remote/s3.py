@@ -9,13 +9,16 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from chatbot_mvp.errors import (
     MissingPackage,
     StorageBucketMissing,
+    StorageChanged,
     StorageDenied,
     StorageFailed,
+    StorageFull,
+    StorageKeyExpired,
     StorageKeyUnknown,
     StorageSecretWrong,
     StorageUnavailable,
@@ -27,6 +30,7 @@ _PART_BYTES = 8 * 1024 * 1024
 """Part size of multipart uploads; smaller files are sent in one request. ETags depend on it."""
 
 _READ_BYTES = 1024 * 1024
+_NO_ROOM = frozenset({"QuotaExceeded", "XMinioStorageFull", "XMinioAdminBucketQuotaExceeded", "InsufficientStorage"})
 
 _log = logging.getLogger(__name__)
 
@@ -167,6 +171,32 @@ class Storage:
             self._client.upload_file(str(path), url.bucket, (url / name).prefix, Config=config)
         return True
 
+    def put(self, content: BinaryIO | bytes, url: S3Url, expected: str | None) -> str:
+        """Write one object in one request (up to 5 GB), if its present version is ``expected``; return its new version.
+
+        Servers that do not know conditional writes ignore the condition.
+
+        Args:
+            expected: ETag of the present version; None: there must be no object.
+
+        Raises:
+            StorageChanged: the object has another version.
+            StorageError
+        """
+        condition = {"IfNoneMatch": "*"} if expected is None else {"IfMatch": f'"{expected}"'}
+        with self._told("write", url):
+            reply = self._client.put_object(Bucket=url.bucket, Key=url.prefix, Body=content, **condition)
+        return str(reply["ETag"]).strip('"')
+
+    def delete(self, url: S3Url) -> None:
+        """Delete one object; nothing happens if there is none.
+
+        Raises:
+            StorageError
+        """
+        with self._told("delete", url):
+            self._client.delete_object(Bucket=url.bucket, Key=url.prefix)
+
     @contextmanager
     def _told(self, action: str, url: S3Url) -> Iterator[None]:
         """Convert exceptions of boto3 to a StorageError. boto3's messages never contain the secret key."""
@@ -205,11 +235,16 @@ class Storage:
         if code in ("AccessDenied", "403", "AllAccessDisabled"):
             return StorageDenied(endpoint=self.endpoint, action=action, place=str(url))
         reason = f"{code}: {said.get('Message', '')}".strip(": ")
+        if code in ("ExpiredToken", "TokenRefreshRequired", "XMinioAccessKeyDisabled"):
+            return StorageKeyExpired(endpoint=self.endpoint)
         status = int(error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0))
+        if code in _NO_ROOM or status == 507:
+            return StorageFull(endpoint=self.endpoint, action=action, place=str(url), reason=reason)
         if status >= 500:
             return StorageUnavailable(endpoint=self.endpoint, status=status, reason=reason)
-        if code in ("PreconditionFailed", "412", "NoSuchKey"):
+        if code in ("PreconditionFailed", "412", "NoSuchKey", "ConditionalRequestConflict"):
             reason = "the object has changed since it was listed"
+            return StorageChanged(endpoint=self.endpoint, action=action, place=str(url), reason=reason)
         return StorageFailed(endpoint=self.endpoint, action=action, place=str(url), reason=reason)
 
 

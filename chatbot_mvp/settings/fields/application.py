@@ -1,0 +1,130 @@
+"""Defines the settings of the application: files, access, knowledge bases, chat and endpoint."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import Field, SecretStr, field_validator, model_validator
+from pydantic_settings import BaseSettings
+
+from chatbot_mvp.settings.installation import INSTALLATION
+from chatbot_mvp.settings.kinds import LEAST_CONTEXT_CHARS, Key, Secret
+from chatbot_mvp.settings.password import reason_against
+
+
+class ApplicationFields(BaseSettings):
+    """Settings of files, access, knowledge bases, chat and endpoint."""
+
+    data_dir: Path = Field(
+        INSTALLATION.data_dir,
+        description="Folder where the application writes all its files; of an installed package, "
+        "~/.local/share/chatbot-mvp.",
+    )
+    data_root: str = Field(
+        "",
+        description="Address s3://bucket/prefix through which several servers share knowledge bases and finished runs, "
+        "on the S3 server of MINIO_ENDPOINT; empty: nothing is shared.",
+    )
+    ui_language: Literal["es", "en"] = Field("es", description="Language of the pages on the first visit.")
+
+    admin_password: Secret = Field(
+        SecretStr(""),
+        description="Password to enter Admin and to delete, or its hash from `chatbot-mvp hash-password`; empty: none.",
+    )
+    admin_emails: str = Field(
+        "",
+        description="E-mail addresses, separated by commas, that may open Admin after signing in with OIDC (`[auth]` "
+        "in `.streamlit/secrets.toml`); empty: nobody that way.",
+    )
+    kb_max_chars: int = Field(
+        120_000,
+        ge=1_000,
+        le=20_000_000,
+        description="Maximum length of a knowledge base; longer texts are cut at a paragraph (characters). 1 million "
+        "characters need about 200 MB of memory and 2 s to index, without the time of an embedding model.",
+    )
+    kb_max_upload_mb: int = Field(10, ge=1, le=1_000, description="Maximum size of a file for a knowledge base (MB).")
+    kb_max_pages: int = Field(500, ge=1, le=10_000, description="Maximum length of a PDF (pages).")
+    kb_top_k: int = Field(5, ge=1, le=50, description="Maximum number of chunks that reach an answer.")
+    kb_min_score: float = Field(
+        0.0,
+        ge=0.0,
+        le=1.0,
+        description="Minimum score of a chunk relative to the best one (0-1); chunks with a lower score are dropped.",
+    )
+    kb_max_context_chars: int = Field(
+        4_000, ge=LEAST_CONTEXT_CHARS, description="Maximum context sent to the model (characters)."
+    )
+    kb_large_context_chars: int = Field(
+        6_000,
+        ge=LEAST_CONTEXT_CHARS,
+        description="Maximum context for sources over 40,000 characters (characters). If only KB_MAX_CONTEXT_CHARS is "
+        "set, it applies to all sources.",
+    )
+    kb_min_evidence: float = Field(
+        0.5, ge=0.0, le=1.0, description="Minimum evidence score for strict mode to answer (0-1)."
+    )
+    kb_doubt_evidence: float = Field(
+        0.05,
+        ge=0.0,
+        le=1.0,
+        description="From this evidence score up to halfway between KB_MIN_EVIDENCE and 1, strict mode asks the "
+        "provider's model whether the passages are relevant (0-1; if not below KB_MIN_EVIDENCE: never).",
+    )
+    chat_max_tokens: int = Field(
+        0,
+        ge=0,
+        le=32_000,
+        description="Maximum chat answer (tokens); 0: 700 with groq and a knowledge base, otherwise LLM_MAX_TOKENS.",
+    )
+    chat_rewrite_followups: bool = Field(
+        False, description="Let the model rewrite each follow-up question so that it stands alone."
+    )
+    log_queries: bool = Field(False, description="Include the text of questions in logs/retrieval_metrics.jsonl.")
+    serve_token: Key = Field(
+        SecretStr(""), description="Bearer token that `chatbot-mvp serve` requires; empty: a new one at each start."
+    )
+    serve_cors_origins: str = Field(
+        "",
+        description="Web pages that may call `chatbot-mvp serve` from a browser, as origins separated by commas "
+        "(https://chat.example.org); empty: none.",
+    )
+    serve_max_connections: int = Field(
+        200,
+        ge=1,
+        le=10_000,
+        description="Maximum number of connections to `chatbot-mvp serve`; further requests get status 503.",
+    )
+    allowed_hosts: str = Field(
+        "",
+        description="Names, separated by commas, under which the pages and `chatbot-mvp serve` may be opened, besides "
+        "localhost and the address that they listen on.",
+    )
+    trusted_proxies: str = Field(
+        "",
+        description="Addresses of reverse proxies, separated by commas, whose `X-Forwarded-For` names the client; "
+        "empty: the header is not believed.",
+    )
+
+    @field_validator("data_root")
+    @classmethod
+    def _address_of_a_bucket(cls, value: str) -> str:
+        if value and not re.fullmatch(r"s3://[^/\s]+(/\S*)?", value):
+            raise ValueError("it must have the form s3://bucket/prefix")
+        return value.rstrip("/")
+
+    @field_validator("admin_password")
+    @classmethod
+    def _usable_password(cls, value: SecretStr) -> SecretStr:
+        if reason := reason_against(value.get_secret_value()):
+            raise ValueError(reason)
+        return value
+
+    @model_validator(mode="before")
+    @classmethod
+    def _one_budget_for_all(cls, values: Any) -> Any:
+        if isinstance(values, dict) and "kb_max_context_chars" in values:
+            values.setdefault("kb_large_context_chars", values["kb_max_context_chars"])
+        return values

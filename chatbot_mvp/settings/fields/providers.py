@@ -1,0 +1,91 @@
+"""Defines the settings of the providers of language models, and what is derived from them."""
+
+from __future__ import annotations
+
+from pydantic import Field
+from pydantic_settings import BaseSettings
+
+from chatbot_mvp.settings.kinds import (
+    AUTO,
+    Address,
+    Key,
+    OfProvider,
+    address_of,
+    key_of,
+    marked,
+    model_of,
+    option_of,
+)
+
+
+class ProviderFields(BaseSettings):
+    """Settings of the providers; a setting of one provider is marked with the provider's name."""
+
+    provider: str = Field(
+        AUTO,
+        description="Provider that writes the answers, by its name in the table of providers; `auto`: the one chosen "
+        "in Admin, else `nim` if LLM_BASE_URL is set, else `gemini` if it has a key, else `demo`.",
+    )
+    gemini_api_key: Key = key_of("gemini", "Key for `gemini`.")
+    google_api_key: Key = key_of("gemini", "Key for `gemini`, used if GEMINI_API_KEY is empty.")
+    gemini_model_name: str = model_of("gemini", "gemini-2.5-flash", "Model of `gemini`.")
+    gemini_base_url: Address = address_of("gemini", "https://generativelanguage.googleapis.com", "Address of `gemini`.")
+    groq_api_key: Key = key_of("groq", "Key for `groq`.")
+    groq_model_name: str = model_of("groq", "llama-3.3-70b-versatile", "Model of `groq`.")
+    groq_base_url: Address = address_of("groq", "https://api.groq.com", "Address of `groq`.")
+    llm_base_url: Address = address_of(
+        "nim", "", "NIM with a language model, e.g. http://host:8000/v1; empty: NVIDIA's own service."
+    )
+    llm_model_name: str = model_of("nim", "nvidia/nemotron-3-nano", "Model of `nim`.")
+    nvidia_api_key: Key = key_of("nim", "Key for NIM; empty if the server needs none.")
+    openai_api_key: Key = key_of("openai", "Key for `openai`.")
+    openai_model_name: str = model_of("openai", "gpt-4.1-mini", "Model of `openai`.")
+    openai_base_url: Address = address_of(
+        "openai", "https://api.openai.com/v1", "Address of `openai` or of a compatible API."
+    )
+    ollama_model_name: str = model_of("ollama", "", "Model of `ollama`, as `ollama list` names it.")
+    ollama_base_url: Address = address_of("ollama", "http://127.0.0.1:11434/v1", "Address of `ollama`.")
+    local_model_path: str = option_of(
+        "local", "", description="GGUF file of the model that `local` runs inside the process."
+    )
+    local_context_tokens: int = option_of(
+        "local",
+        4_096,
+        ge=256,
+        le=1_048_576,
+        description="Context size of `local`: prompt and answer together (tokens).",
+    )
+    local_threads: int = option_of(
+        "local", 0, ge=0, le=1_024, description="Threads of `local`; 0: half the cores, so that pages stay responsive."
+    )
+
+    llm_temperature: float = Field(
+        0.0, ge=0.0, le=2.0, description="Temperature of answers; only replies at temperature 0 are cached."
+    )
+    llm_max_tokens: int = Field(1_024, ge=1, description="Maximum length of an answer (tokens).")
+    llm_cache_enabled: bool = Field(
+        True, description="Save replies at temperature 0 in DATA_DIR/cache/replies.sqlite and reuse them at no cost."
+    )
+    nim_max_concurrent_requests: int = Field(
+        32, ge=1, le=1_024, description="Maximum concurrent requests to a provider, NIM or any other."
+    )
+    nim_request_timeout: float = Field(
+        120, gt=0, le=3_600, description="Maximum wait for a provider, NIM or any other (seconds)."
+    )
+    nim_max_retries: int = Field(
+        3, ge=0, le=20, description="Retries of a request that failed with 429, 5xx, a time-out or a lost connection."
+    )
+
+
+PROVIDER_SETTINGS: dict[str, OfProvider] = {
+    name: mark for name, field in ProviderFields.model_fields.items() if (mark := marked(field))
+}
+"""Setting -> whose it is and what it holds; only the settings of one provider are here."""
+
+MODEL_SETTINGS = {mark.provider: name for name, mark in PROVIDER_SETTINGS.items() if mark.role == "model"}
+"""Provider -> the setting that names its model."""
+ADDRESS_SETTINGS = {mark.provider: name for name, mark in PROVIDER_SETTINGS.items() if mark.role == "address"}
+"""Provider -> the setting that says where it is."""
+
+PROVIDER_NAMES = (*dict.fromkeys(mark.provider for mark in PROVIDER_SETTINGS.values()), "demo")
+"""Every provider; "demo" has no language model and no settings."""

@@ -1,0 +1,101 @@
+"""Defines the settings of benchmark runs: data sets, their store, samples, answers and judges."""
+
+from __future__ import annotations
+
+import re
+from typing import Literal
+
+from pydantic import Field, SecretStr, field_validator
+from pydantic_settings import BaseSettings
+
+from chatbot_mvp.metrics.registry import JUDGE_METRICS, METRICS
+from chatbot_mvp.settings.fields.providers import PROVIDER_NAMES
+from chatbot_mvp.settings.kinds import Address, Key, NoneOrContextChars, names_of
+
+DEFAULT_JUDGE_METRICS = ",".join(name for name in JUDGE_METRICS if METRICS[name].judged_by_default)
+
+
+class RunFields(BaseSettings):
+    """Settings of data sets, their store, samples, answers and judges."""
+
+    mteb_dataset_name: str = Field(
+        "valle_multihop",
+        description="Data set of a run: a name, a folder, or s3://bucket/…/name; a name is also looked up under "
+        "S3_DATASETS_PREFIX.",
+    )
+    eval_max_queries: int = Field(0, ge=0, description="Maximum queries of a run, in file order; 0: all.")
+    eval_max_corpus: int = Field(
+        0,
+        ge=0,
+        description="Maximum documents of a run: first those that its queries need, then random others; 0: all.",
+    )
+    corpus_shuffle_seed: int = Field(
+        42, ge=-1, description="Random seed for EVAL_MAX_CORPUS and DEV_MODE; -1: no shuffle, the files' order."
+    )
+    dev_mode: bool = Field(
+        False,
+        description="Run on a sample: DEV_QUERIES random queries, all their gold documents, and others up to "
+        "DEV_CORPUS_SIZE. EVAL_MAX_QUERIES and EVAL_MAX_CORPUS are then ignored.",
+    )
+    dev_queries: int = Field(200, ge=1, description="Queries in the sample of DEV_MODE.")
+    dev_corpus_size: int = Field(4_000, ge=1, description="Documents in the sample of DEV_MODE, gold ones and others.")
+    dataset_max_upload_mb: int = Field(
+        200,
+        ge=1,
+        le=2_000,
+        description="Maximum size of a file uploaded as a data set in Admin (MB); unpacked, eight times that.",
+    )
+
+    minio_endpoint: Address = Field(
+        "", description="Address of a MinIO or other S3 server with data sets, e.g. http://host:9000; empty: none."
+    )
+    minio_access_key: Key = Field(SecretStr(""), description="Access key for the S3 server.")
+    minio_secret_key: Key = Field(SecretStr(""), description="Secret of the access key for the S3 server.")
+    minio_bucket_name: str = Field("", description="Bucket with the data sets, e.g. lakehouse.")
+    minio_region: str = Field("us-east-1", min_length=1, description="Region used to sign requests to S3.")
+    s3_datasets_prefix: str = Field(
+        "datasets/evaluation", description="Prefix of the data sets in the bucket: <prefix>/<name>/corpus.parquet, …"
+    )
+    generation_enabled: bool = Field(True, description="Generate answers in runs, with PROVIDER's model.")
+    generation_max_context_chars: NoneOrContextChars = Field(
+        0,
+        ge=0,
+        description="Maximum context of an answer in runs (characters); 0: as in the chat, but no more than the model "
+        "can read if its server reports it.",
+    )
+    judge_metrics: str = Field(
+        DEFAULT_JUDGE_METRICS,
+        description="Metrics of the answers of a run that a judge scores, separated by commas; empty: none.",
+    )
+    judge_provider: str = Field("", description="Provider that judges the answers of runs; empty: PROVIDER.")
+    judge_model_name: str = Field("", description="Model of the judge; empty: that of its provider's own setting.")
+    log_format: Literal["text", "jsonl"] = Field(
+        "text", description="Format of the log: `text`, or `jsonl` (JSON objects, including the events of a run)."
+    )
+
+    @field_validator("judge_metrics")
+    @classmethod
+    def _known_judge_metrics(cls, value: str) -> str:
+        names = names_of(value)
+        if unknown := [name for name in names if name not in JUDGE_METRICS]:
+            raise ValueError(f"{unknown[0]!r} is not a judge metric; legal: {', '.join(JUDGE_METRICS)}")
+        return ",".join(names)
+
+    @field_validator("judge_provider")
+    @classmethod
+    def _known_judge(cls, value: str) -> str:
+        if value not in ("", *PROVIDER_NAMES):
+            raise ValueError(f"there is no such provider; legal: {', '.join(PROVIDER_NAMES)}")
+        return value
+
+    @field_validator("minio_endpoint")
+    @classmethod
+    def _whole_address(cls, value: str) -> str:
+        if value and not re.fullmatch(r"https?://[^/\s]+/?", value):
+            raise ValueError("it must begin with http:// or https:// and have no path, as in http://host:9000")
+        return value.rstrip("/")
+
+    @field_validator("s3_datasets_prefix")
+    @classmethod
+    def _bare_prefix(cls, value: str) -> str:
+        return value.strip("/")

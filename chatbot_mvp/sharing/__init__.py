@@ -1,0 +1,1 @@
+"""Share knowledge bases and finished runs between servers through a bucket on S3."""

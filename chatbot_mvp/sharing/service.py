@@ -1,0 +1,112 @@
+"""Exchange with the bucket of DATA_ROOT, on request and in the background."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from dataclasses import dataclass
+from functools import cached_property
+
+from chatbot_mvp.errors import ChatbotError, FileNotWritten, SharedRootUnusable
+from chatbot_mvp.remote.s3 import S3Url, open_storage
+from chatbot_mvp.settings.live import LiveSettings
+from chatbot_mvp.sharing.exchange import Exchange, Report
+
+_EVERY_S = 15.0
+"""Time between two exchanges in the background. Listing a bucket of 10,000 objects takes ten requests."""
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class SharingState:
+    """The last exchange."""
+
+    root: str
+    """Address of the shared root."""
+    report: Report | None
+    """None if it failed."""
+    error: ChatbotError | None
+    at: float
+    """Unix time of its end."""
+
+
+class Sharing:
+    """Shares knowledge bases and finished runs through DATA_ROOT. Without this setting it does nothing."""
+
+    def __init__(self, live: LiveSettings) -> None:
+        self._live = live
+        self._state: SharingState | None = None
+        self._thread: threading.Thread | None = None
+        self._lock = threading.Lock()
+
+    @property
+    def root(self) -> str:
+        """Address of the shared root; "" if nothing is shared."""
+        return self._live.current.data_root
+
+    @property
+    def state(self) -> SharingState | None:
+        """The last exchange of this process; None before the first."""
+        return self._state
+
+    def exchange(self) -> Report:
+        """Exchange once, in this thread.
+
+        Raises:
+            SharedRootUnusable: DATA_ROOT or a setting of the S3 server is missing.
+            StorageError, SharedRootEmptied, SharedRootOfLaterVersion, FileNotWritten
+        """
+        try:
+            report = self._exchange.once()
+        except OSError as error:
+            raise FileNotWritten(
+                path=str(error.filename or self._live.current.data_dir), reason=error.strerror or str(error)
+            ) from error
+        self._state = SharingState(self.root, report, None, time.time())
+        return report
+
+    def try_root(self) -> str:
+        """List the shared root and return the result in words. Changes nothing.
+
+        Raises:
+            SharedRootUnusable, StorageError
+            ChatbotError: the last exchange in the background failed with it.
+        """
+        if self._state is not None and self._state.error is not None:
+            raise self._state.error
+        return f"{self.root}: {self._exchange.count()} files"
+
+    def start(self) -> None:
+        """Exchange every 15 seconds, in a thread. Further calls, and calls without DATA_ROOT, do nothing."""
+        with self._lock:
+            if self.root and self._thread is None:
+                self._thread = threading.Thread(target=self._keep_exchanging, name="sharing", daemon=True)
+                self._thread.start()
+
+    def _keep_exchanging(self) -> None:
+        while True:
+            try:
+                report = self.exchange()
+                for path in report.conflicts:
+                    _log.warning("%s was changed on two machines; the version of this one is kept there", path)
+            except ChatbotError as error:
+                if self._state is None or str(self._state.error) != str(error):
+                    _log.warning("exchange with %s failed: %s", self.root, error)
+                self._state = SharingState(self.root, None, error, time.time())
+            except Exception:  # noqa: BLE001
+                # A defect must not end the thread silently.
+                _log.exception("exchange with %s failed", self.root)
+            time.sleep(_EVERY_S)
+
+    @cached_property
+    def _exchange(self) -> Exchange:
+        settings = self._live.current
+        root = S3Url.parse(settings.data_root)
+        # The bucket is part of DATA_ROOT.
+        missing = [name for name in settings.storage_missing if name != "MINIO_BUCKET_NAME"]
+        storage = open_storage(settings)
+        if root is None or storage is None:
+            raise SharedRootUnusable(root=settings.data_root, missing=", ".join(missing) or "DATA_ROOT")
+        return Exchange(settings.data_dir, storage, root)
