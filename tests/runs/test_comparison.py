@@ -236,3 +236,12 @@ def test_metrics_are_compared_in_the_order_asked_for_and_once() -> None:
     pair = [run(name, {"mrr": [1.0, 0.0], "map": [0.5, 0.5]}) for name in "ab"]
     [delta] = compare_runs(pair, ["map", "mrr", "map"]).runs
     assert [metric.metric for metric in delta.metrics] == ["map", "mrr"]
+
+
+def test_a_complement_worsens_by_rising_and_the_largest_change_comes_first() -> None:
+    name = "complement_recall@5"
+    base, other = run("a", {name: [0.5, 0.25, 0.9, 0.5]}), run("b", {name: [0.6, 0.75, 0.2, 0.5]})
+    [metric] = compare_runs([base, other], [name]).runs[0].metrics
+    assert [change.query_id for change in metric.worsened] == ["q1", "q0"]
+    assert [change.query_id for change in metric.improved] == ["q2"]
+    assert metric.equal == 1
