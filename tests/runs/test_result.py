@@ -13,7 +13,7 @@ import pytest
 from chatbot_mvp.errors import RunNotWritten, RunUnreadable
 from chatbot_mvp.runs.index import append_submission, read_submissions
 from chatbot_mvp.runs.line import line_json, line_of, parse_line
-from chatbot_mvp.runs.payloads import Retrieved, generated_of, retrieved_of
+from chatbot_mvp.runs.payloads import Retrieved, generated_of, judged_of, retrieved_of
 from chatbot_mvp.runs.records import QueryRecord, RunFolder, RunManifest
 from chatbot_mvp.runs.result import (
     FORMAT_VERSION,
@@ -240,3 +240,18 @@ def test_a_problem_deep_in_a_result_is_named_by_its_place_without_the_value(tmp_
     assert "per_query.0.metrics.mmm" in said
     assert "very secret" not in said and "errors.pydantic.dev" not in said
     assert len(said) < 600
+
+
+def test_a_judgement_is_read_as_a_type_and_a_wrong_one_names_its_query() -> None:
+    judged = judged_of(QueryRecord("r1", "q1", "judge", "ok", {"scores": {"m": 0.5}, "reasons": {"m": "so"}}))
+    assert (judged.scores, judged.reasons, judged.usage) == ({"m": 0.5}, {"m": "so"}, None)
+    with pytest.raises(RunUnreadable, match=r"'q7', phase 'judge': scores"):
+        judged_of(QueryRecord("r1", "q7", "judge", "ok", {"scores": 3}))
+
+
+def test_a_list_of_runs_that_cannot_be_written_says_why(tmp_path: Path) -> None:
+    (tmp_path / "data").write_text("a file where the folder would be")
+    with pytest.raises(RunNotWritten, match=r"'submissions.jsonl'.*: (File exists|Not a directory)"):
+        append_submission(tmp_path / "data" / "submissions.jsonl", made_result())
+    with pytest.raises(RunNotWritten, match="not JSON compliant"):
+        append_submission(tmp_path / "submissions.jsonl", replace(made_result(), metrics={"mrr": math.nan}))

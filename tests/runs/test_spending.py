@@ -202,3 +202,7 @@ def test_a_step_stops_before_the_dearest_batch_and_a_quarter_would_exceed_the_bu
     spending.seen("expand", reply(0.01))
     with pytest.raises(BudgetReached):
         spending.step()
+
+
+def test_a_run_without_a_request_so_far_begins_under_any_budget(folder: RunFolder) -> None:
+    Spending(folder, 0.01).begin("generate")
