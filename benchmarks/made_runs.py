@@ -32,7 +32,8 @@ from chatbot_mvp.llm.demo import DemoModel
 from chatbot_mvp.llm.providers import Providers
 from chatbot_mvp.retrieval.factory import PipelineFactory
 from chatbot_mvp.runs.index import append_submission
-from chatbot_mvp.runs.records import QueryRecord, RunFolder, RunManifest
+from chatbot_mvp.runs.manifest import RunManifest
+from chatbot_mvp.runs.records import QueryRecord, RunFolder
 from chatbot_mvp.settings.live import LiveSettings
 from chatbot_mvp.settings.model import Settings, load_settings
 from chatbot_mvp.types import ignore_progress

@@ -30,7 +30,8 @@ from chatbot_mvp.evaluation.benchmark.answering import RunModels, answer  # noqa
 from chatbot_mvp.evaluation.benchmark.corpus import RunCorpus  # noqa: E402
 from chatbot_mvp.evaluation.benchmark.preparation import PreparedRun, prepare_run  # noqa: E402
 from chatbot_mvp.evaluation.benchmark.retrieving import PHASE as RETRIEVE  # noqa: E402
-from chatbot_mvp.llm.registry import create_chat_model, requests_at_once  # noqa: E402
+from chatbot_mvp.llm.creation import create_chat_model  # noqa: E402
+from chatbot_mvp.llm.registry import requests_at_once  # noqa: E402
 from chatbot_mvp.runs.journal import Journal  # noqa: E402
 from chatbot_mvp.runs.records import QueryRecord  # noqa: E402
 from chatbot_mvp.runs.spending import Spending  # noqa: E402

@@ -16,7 +16,6 @@ from chatbot_mvp.chat.turns import LiveTurn
 from chatbot_mvp.datasets.catalogue import Found
 from chatbot_mvp.datasets.service import Listed as ListedDataset
 from chatbot_mvp.documents.parsing import SUFFIXES
-from chatbot_mvp.evaluation.archive import UnfinishedRun
 from chatbot_mvp.evaluation.benchmark.estimate import Estimate
 from chatbot_mvp.evaluation.benchmark.plan import RunPlan
 from chatbot_mvp.evaluation.benchmark.presets import RUN_PARAMETERS, Preset
@@ -30,11 +29,12 @@ from chatbot_mvp.evaluation.kb_service import EvaluationJob
 from chatbot_mvp.evaluation.promises import PromiseState
 from chatbot_mvp.evaluation.ragas.config import RagasConfig
 from chatbot_mvp.evaluation.ragas.rows import InputRow
+from chatbot_mvp.evaluation.unfinished import UnfinishedRun
 from chatbot_mvp.health import Health
 from chatbot_mvp.jobs.manager import JobStatus
 from chatbot_mvp.knowledge_base.intake import FileState
+from chatbot_mvp.knowledge_base.record import KbRecord
 from chatbot_mvp.knowledge_base.service import KbContents
-from chatbot_mvp.knowledge_base.store import KbRecord
 from chatbot_mvp.knowledge_base.uploads import Upload
 from chatbot_mvp.llm.providers import ProviderCheck, Providers, ProviderStatus
 from chatbot_mvp.metrics.registry import JUDGE_METRICS

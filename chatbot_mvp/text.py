@@ -178,7 +178,7 @@ def sentences(text: str) -> list[tuple[int, int]]:
     start = 0
     for match in _SENTENCE_END.finditer(text):
         end = match.end()
-        if match.group().startswith(".") and _ABBREVIATION.search(text[max(start, end - 8) : end]):
+        if text[match.start()] == "." and _ABBREVIATION.search(text[max(start, end - 8) : end]):
             continue
         if _ENUMERATOR.fullmatch(text, start, end):
             continue

@@ -7,9 +7,11 @@ from pathlib import Path
 
 from streamlit.web import cli
 
+from streamlit_app.shared.connections import bound_connections
 from streamlit_app.shared.outside import stay_on_this_machine
 
 if __name__ == "__main__":
     stay_on_this_machine()
+    bound_connections()
     sys.argv = ["streamlit", "run", str(Path(__file__).with_name("Inicio.py")), *sys.argv[1:]]
     cli.main()

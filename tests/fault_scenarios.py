@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from chatbot_mvp.app import build_app
 from chatbot_mvp.chat.conversations import ConversationStore, Turn
 from chatbot_mvp.chat.feedback import add_question
+from chatbot_mvp.documents.parsing import parse_upload
 from chatbot_mvp.errors import QuestionSetNotFound, RunNotFound
 from chatbot_mvp.evaluation.benchmark.presets import Presets
 from chatbot_mvp.evaluation.kb.questions import KbQuestion
@@ -16,13 +19,15 @@ from chatbot_mvp.knowledge_base.store import KbStore
 from chatbot_mvp.llm.base import Completion, Usage
 from chatbot_mvp.llm.reply_cache import ReplyCache
 from chatbot_mvp.runs.index import append_submission, read_submissions
+from chatbot_mvp.runs.manifest import RunManifest
 from chatbot_mvp.runs.notes import RunNotes
-from chatbot_mvp.runs.records import QueryRecord, RunFolder, RunManifest, run_folders
+from chatbot_mvp.runs.records import QueryRecord, RunFolder, run_folders
 from chatbot_mvp.settings.live import LiveSettings
 from chatbot_mvp.settings.model import load_settings
 from chatbot_mvp.storage.jsonl import read_lines
 from tests.faults import Scenario
 from tests.made_results import made_result
+from tests.waiting import wait_until
 
 SESSION, CONVERSATION, SET, RUN = "0123456789abcdef", "20260101-000000-000-abcdef", "2026-set", "20260101_run"
 LONG = "palabra " * 400
@@ -87,6 +92,53 @@ def _kbs(data: Path) -> Any:
 
 def _upload(data: Path, name: str) -> None:
     KbStore(data / "kb").add(name, f"# {name}\n\n{LONG}".encode(), 100_000, 10)
+
+
+def _undone_upload(data: Path, name: str) -> None:
+    """Upload a file whose indexing fails, so that all is put back as it was, and then upload it again."""
+    content = f"# {name}\n\n{LONG}".encode()
+    parsed = parse_upload(name, content, 100_000, 10)
+    with suppress(ZeroDivisionError), KbStore(data / "kb").keeping([(name, parsed)], 100_000):
+        raise ZeroDivisionError
+    _upload(data, name)
+
+
+def _delete(data: Path) -> None:
+    store = KbStore(data / "kb")
+    for record in store.records():
+        if record.kb_name == "a.md":
+            store.delete(record.kb_id)
+
+
+def _job(data: Path, name: str) -> None:
+    """Upload a file as the pages do, with its job, and wait until it can be asked."""
+    app = build_app(load_settings(data_dir=data, retrieval_strategy="LEXICAL", provider="demo"))
+    job_id = app.uploads.take([(name, f"# {name}\n\n{LONG}".encode())])
+    found = wait_until(lambda: (found := app.uploads.upload(job_id)) and not found.job.active and found, 30, "the job")
+    if found.job.error_code:
+        raise JobFailed(found.job.error_code)
+    for file in found.files:
+        if file.code:
+            raise JobFailed(file.code)
+    if found.job.state != "done":
+        raise AssertionError(f"the job is {found.job.state} and names no error")
+
+
+class JobFailed(Exception):
+    """A job ended with an error; it has the error's code."""
+
+    def __init__(self, code: str) -> None:
+        super().__init__(code)
+        self.code = code
+
+
+def _asked(data: Path) -> Any:
+    """The knowledge bases that can be asked, each with the number of passages found."""
+    app = build_app(load_settings(data_dir=data, retrieval_strategy="LEXICAL", provider="demo"))
+    return [
+        [one.kb_name, len(app.kbs.pipeline(one.kb_id).retrieve(["palabra"])[0].chunks_final)]
+        for one in app.kbs.records()
+    ]
 
 
 def _rename(data: Path) -> None:
@@ -183,6 +235,15 @@ SCENARIOS = {
     ),
     "note": Scenario(lambda data: RunNotes(data / "run_notes.jsonl").tag(RUN, ["a"]), _write_note, _notes),
     "first upload": Scenario(_nothing, lambda data: _upload(data, "b.md"), _kbs),
+    "equal upload": Scenario(
+        lambda data: (_upload(data, "a.md"), _upload(data, "b.md")), lambda data: _upload(data, "a.md"), _kbs
+    ),
+    "first upload, undone and done": Scenario(_nothing, lambda data: _undone_upload(data, "b.md"), _kbs),
+    "equal upload, undone and done": Scenario(
+        lambda data: (_upload(data, "a.md"), _upload(data, "b.md")), lambda data: _undone_upload(data, "a.md"), _kbs
+    ),
+    "deleted knowledge base": Scenario(lambda data: (_upload(data, "a.md"), _upload(data, "b.md")), _delete, _kbs),
+    "upload by a job": Scenario(lambda data: _job(data, "a.md"), lambda data: _job(data, "b.md"), _asked),
     "renamed knowledge base": Scenario(lambda data: _upload(data, "a.md"), _rename, _kbs),
     "new question set": Scenario(_nothing, lambda data: _save_set(data, 2), _set),
     "question set": Scenario(lambda data: _save_set(data, 2), lambda data: _save_set(data, 3), _set),

@@ -23,7 +23,7 @@ EXIT_CODES |= {"DownloadFailed": 1, "StorageError": 1} | dict.fromkeys(
     (f"Storage{name}" for name in ("NotConfigured", "KeyUnknown", "SecretWrong", "Denied", "BucketMissing")), 2
 )
 EXIT_CODES |= {"CacheUnusable": 1, "RunError": 1, "RunNotFound": 2, "NotComparable": 2, "ImportRefused": 2}
-EXIT_CODES |= {"GateError": 2}
+EXIT_CODES |= {"GateError": 2, "SharingError": 2, "StorageKeyExpired": 2}
 EXIT_CODES |= {"NothingToScore": 5, "NothingScored": 5, "AddressUnavailable": 1, "FileError": 1}
 EXIT_CODES |= {"RunStopped": 130, "NothingToEvaluate": 2, "SignInError": 1, "KbEvaluationError": 2}
 """As the tree in the module's docstring states them; the nearest ancestor in it counts."""

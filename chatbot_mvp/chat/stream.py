@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from chatbot_mvp.chat.answer import Answer, Event, Failure, Finished, Piece, Restarted, Retrieved, Why
 from chatbot_mvp.chat.citations import Source, clean_citations, find_sources, quoted_sources
+from chatbot_mvp.chat.code_blocks import with_closed_fences
 from chatbot_mvp.chat.context import UserContext
 from chatbot_mvp.chat.followup import Search, find
 from chatbot_mvp.chat.holding import Holding
@@ -244,7 +245,7 @@ def _checked(case: _Case, completion: Completion) -> tuple[str, tuple[Source, ..
     passages, language = case.passages, case.language
     if completion.quotes is not None:  # verbatim from the passages, whose brackets are no citations
         return completion.text, quoted_sources(completion.quotes, passages), _quoted(completion, passages)
-    text = clean_citations(from_data(completion.text), len(passages))
+    text = with_closed_fences(clean_citations(from_data(completion.text), len(passages)))
     if not passages:
         return text, (), ()
     statements = _verified(case, text)

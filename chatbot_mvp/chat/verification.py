@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
+from chatbot_mvp.chat.code_blocks import code_blocks
 from chatbot_mvp.embedding.e5.embedder import E5_MODEL_IDS
 from chatbot_mvp.retrieval.indexes.corpus import CorpusIndex
 from chatbot_mvp.text import Analyzer, sentences
@@ -102,14 +104,37 @@ def verify(
 
 
 def with_citations(answer: str, statements: Sequence[Statement]) -> tuple[str, tuple[Statement, ...]]:
-    """Add citations to supported sentences without one; return (the answer, the statements with moved offsets)."""
-    pieces, moved, position, shift = [], [], 0, 0
+    """Add citations to supported sentences without one; return (the answer, the statements with moved offsets).
+
+    Citations of sentences inside a block of code stand below the block.
+    """
+    blocks = code_blocks(answer)
+    ends = [end for _, end in blocks]
+    added: dict[int, dict[int, None]] = {}
     for statement in statements:
-        moved.append(replace(statement, start=statement.start + shift, end=statement.end + shift))
         if not statement.cited and statement.numbers:
-            mark = "".join(f" [{number}]" for number in statement.numbers)
-            pieces += [answer[position : statement.end], mark]
-            position, shift = statement.end, shift + len(mark)
+            row = bisect_left(ends, statement.end)
+            inside = row < len(blocks) and blocks[row][0] < statement.end
+            at = ends[row] if inside else statement.end
+            there = _numbers(_MARKS.match(answer, at)) if inside else ()
+            if new := [number for number in statement.numbers if number not in there]:
+                added.setdefault(at, {}).update(dict.fromkeys(new))
+    pieces, shifts, position = [], [0], 0
+    below = set(ends)
+    for at, numbers in added.items():
+        mark = ("\n\n" if at in below else " ") + " ".join(f"[{number}]" for number in numbers)
+        pieces += [answer[position:at], mark]
+        position = at
+        shifts.append(shifts[-1] + len(mark))
+    places = list(added)
+    moved = (
+        replace(
+            statement,
+            start=statement.start + shifts[bisect_right(places, statement.start)],
+            end=statement.end + shifts[bisect_left(places, statement.end)],
+        )
+        for statement in statements
+    )
     return "".join([*pieces, answer[position:]]), tuple(moved)
 
 
@@ -141,12 +166,17 @@ def _cited_sentences(answer: str) -> list[tuple[int, int, tuple[int, ...]]]:
     for match in [*_MARKS.finditer(answer), None]:
         end = match.start() if match else len(answer)
         spans = [(position + left, position + right) for left, right in sentences(answer[position:end])]
-        numbers = tuple(dict.fromkeys(int(n) for n in re.findall(r"\d+", match.group()))) if match else ()
+        numbers = _numbers(match)
         spans = [(left + _item_mark(answer[left:right]), right) for left, right in spans]
         # Marks belong to the sentence directly before them; earlier sentences have no citation.
         found += [(*span, numbers if row == len(spans) - 1 else ()) for row, span in enumerate(spans)]
         position = match.end() if match else end
     return found
+
+
+def _numbers(marks: re.Match[str] | None) -> tuple[int, ...]:
+    """Return the passages that citation marks name, each once."""
+    return tuple(dict.fromkeys(int(n) for n in re.findall(r"\d+", marks.group()))) if marks else ()
 
 
 def _item_mark(sentence: str) -> int:

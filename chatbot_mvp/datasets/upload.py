@@ -19,6 +19,8 @@ from chatbot_mvp.errors import (
     DatasetUploadExpands,
     DatasetUploadIncomplete,
     DatasetUploadTooLarge,
+    DatasetUploadTooManyEntries,
+    DatasetUploadTooSteep,
     DatasetUploadUnsafe,
 )
 from chatbot_mvp.storage.files import replaced_folder
@@ -102,7 +104,7 @@ def _parts(name: str, archive: zipfile.ZipFile, limit_mb: int) -> Mapping[str, z
         if leads_out or stat.S_ISLNK(info.external_attr >> 16):
             raise DatasetUploadUnsafe(name=name, entry=info.filename)
     if len(infos) > _MOST_ENTRIES:
-        raise DatasetUploadExpands(name=name, entry=f"{len(infos)}", limit_mb=limit_mb)
+        raise DatasetUploadTooManyEntries(name=name, entries=len(infos), limit=_MOST_ENTRIES)
     home = _home([info.filename for info in infos])
     inside = {info.filename: info.filename.removeprefix(home) for info in infos if info.filename.startswith(home)}
     parts = frozenset(layout_of(inside.values()).files)
@@ -114,11 +116,13 @@ def _parts(name: str, archive: zipfile.ZipFile, limit_mb: int) -> Mapping[str, z
                 raise DatasetUploadUnsafe(name=name, entry=info.filename)
             found[relative] = info
     for info in found.values():
-        if info.file_size > 1_000_000 and info.file_size > _STEEP * max(1, info.compress_size):
-            raise DatasetUploadExpands(name=name, entry=info.filename, limit_mb=limit_mb)
-    if sum(info.file_size for info in found.values()) > limit_mb * 1_000_000:
+        ratio = -(-info.file_size // max(1, info.compress_size))
+        if info.file_size > 1_000_000 and ratio > _STEEP:
+            raise DatasetUploadTooSteep(name=name, entry=info.filename, ratio=ratio, limit=_STEEP)
+    if (size := sum(info.file_size for info in found.values())) > limit_mb * 1_000_000:
         largest = max(found.values(), key=lambda info: info.file_size)
-        raise DatasetUploadExpands(name=name, entry=largest.filename, limit_mb=limit_mb)
+        size_mb = round(size / 1e6)
+        raise DatasetUploadExpands(name=name, entry=largest.filename, size_mb=size_mb, limit_mb=limit_mb)
     _require_parts(name, found or {info.filename: info for info in infos})
     return found
 

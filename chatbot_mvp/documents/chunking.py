@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from chatbot_mvp.documents.blocks import blocks, paragraphs
 from chatbot_mvp.text import sentences
@@ -28,6 +28,7 @@ OVERLAP_CHARS = 250
 
 _MARKDOWN = re.compile(r"^(#{1,6})[ \t]+(\S.*)$")
 _EMPHASIS = re.compile(r"(\*\*|__|\*|`|(?<!\w)_)(\S(?:.*?\S)??)\1")
+_MARKS = frozenset("*_`")
 _FENCES = ("```", "~~~")
 _NUMBERED = re.compile(r"^(\d+(?:\.\d+)*)[.)]?\s+(\S.*)$")
 _ARTICLE = re.compile(
@@ -37,8 +38,7 @@ _ARTICLE = re.compile(
 _SMALL_WORDS = frozenset("a al and con de del e el en for in la las los o of on or para por the to u un una y".split())
 
 
-@dataclass(frozen=True, slots=True)
-class Section:
+class Section(NamedTuple):
     """A heading and the span of the source up to the next heading."""
 
     path: str
@@ -55,18 +55,11 @@ def chunk_document(document: Document) -> list[Chunk]:
     """Split a text or Markdown document into chunks, in order. A document without text gives an empty list."""
     text = document.text
     chunks: list[Chunk] = []
+    doc_id = document.doc_id
     for section in split_sections(text):
+        name = section.path or document.title
         for start, end in _pack(text, section):
-            chunks.append(
-                Chunk(
-                    chunk_id=f"{document.doc_id}:{len(chunks):04d}",
-                    doc_id=document.doc_id,
-                    section=section.path or document.title,
-                    text=text[start:end],
-                    start=start,
-                    end=end,
-                )
-            )
+            chunks.append(Chunk(f"{doc_id}:{len(chunks):04d}", doc_id, name, text[start:end], start, end))
     return chunks
 
 
@@ -78,21 +71,22 @@ def passage_chunk(document: Document) -> Chunk:
 def split_sections(text: str) -> list[Section]:
     """Split a text at its headings. A heading without text of its own only appears in the paths of those below it."""
     marks: list[tuple[int, int, int, str]] = []  # (line start, body start, level, heading)
-    lines = _lines(text)
-    blank = [not text[start:end].strip() for start, end in lines]
+    lines = text.split("\n")
+    stripped = [line.strip() for line in lines]
     in_fence = False
-    for index, (start, end) in enumerate(lines):
-        if blank[index]:
+    end = -1
+    for index, line in enumerate(lines):
+        start, end = end + 1, end + 1 + len(line)
+        if not stripped[index]:
             continue
-        line = text[start:end]
-        fence = line.lstrip()[:3]
-        previous_blank = index == 0 or blank[index - 1]
-        next_blank = index + 1 == len(lines) or blank[index + 1]
+        fence = stripped[index][:3]
+        previous_blank = index == 0 or not stripped[index - 1]
+        next_blank = index + 1 == len(lines) or not stripped[index + 1]
         if fence in _FENCES and line.count(fence) == 1:
             in_fence = not in_fence
         elif in_fence and line.startswith("##") and previous_blank and next_blank:
             in_fence = False  # converted documents lose closing fences, and code hardly ever has such a line
-        if not in_fence and (found := _heading(line, previous_blank, next_blank)):
+        if not in_fence and (found := _heading(stripped[index], previous_blank, next_blank)):
             marks.append((start, min(end + 1, len(text)), *found))
     sections: list[Section] = []
     if not marks or text[: marks[0][0]].strip():
@@ -101,11 +95,14 @@ def split_sections(text: str) -> list[Section]:
     open_headings: list[tuple[int, str]] = []
     for index, (start, body_start, level, heading) in enumerate(marks):
         end = marks[index + 1][0] if index + 1 < len(marks) else len(text)
-        open_headings = [item for item in open_headings if item[0] < level] + [(level, heading)]
+        while open_headings and open_headings[-1][0] >= level:
+            open_headings.pop()
+        open_headings.append((level, heading))
         deeper = index + 1 < len(marks) and marks[index + 1][2] > level
-        if not text[body_start:end].strip() and not deeper:
+        has_text = bool(text[body_start:end].strip())
+        if not has_text and not deeper:
             body_start = start  # no text and no deeper heading below it: the heading line itself is the body
-        if text[body_start:end].strip():
+        if has_text or not deeper:
             # The document's title, alone on the outermost level, would be repeated in every path: leave it out.
             path = [name for _, name in open_headings]
             if len(path) > 1 and has_title:
@@ -117,14 +114,16 @@ def split_sections(text: str) -> list[Section]:
 def heading_text(line: str) -> str:
     """Return the words of a heading's line, without the marks of Markdown."""
     text = line.strip().lstrip("#").strip().rstrip("#").strip()
-    while (plain := _EMPHASIS.sub(r"\2", text)) != text:
+    while not _MARKS.isdisjoint(text) and (plain := _EMPHASIS.sub(r"\2", text)) != text:
         text = plain
     return text
 
 
-def _heading(line: str, previous_blank: bool, next_blank: bool) -> tuple[int, str] | None:
-    """Return (level, heading) if the line is a heading, else None. Level 1 is the outermost."""
-    stripped = line.strip()
+def _heading(stripped: str, previous_blank: bool, next_blank: bool) -> tuple[int, str] | None:
+    """Return (level, heading) if a line, given without the white space around it, is a heading; else None.
+
+    Level 1 is the outermost.
+    """
     if match := _MARKDOWN.match(stripped):
         return len(match.group(1)), heading_text(stripped)
     if len(stripped) > 90 or not previous_blank or not stripped or stripped[-1] in ".;,:?!":
@@ -149,6 +148,9 @@ def _looks_like_title(line: str) -> bool:
 
 def _pack(text: str, section: Section) -> list[tuple[int, int]]:
     """Pack the section's paragraphs into slices (start, end) of at most LIMIT_CHARS, each overlapping the last one."""
+    if section.end - section.start <= TARGET_CHARS:
+        body = text[section.body_start : section.end].rstrip()
+        return [(section.start, section.body_start + len(body))] if body else []
     units = _units(text, section)
     if not units:
         return []
@@ -206,7 +208,10 @@ def _pieces(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
         return
     pieces: list[tuple[int, int]] = []
     for left, right in sentences(text[start:end]):
-        pieces.extend(_word_pieces(text, start + left, start + right))
+        if right - left <= LIMIT_CHARS:
+            pieces.append((start + left, start + right))
+        else:
+            pieces.extend(_word_pieces(text, start + left, start + right))
     # A piece includes the white space behind it, so that the pieces of a block join to the exact source.
     for (begin, stop), following in zip(pieces, [*(begin for begin, _ in pieces[1:]), end], strict=True):
         yield begin, following if following - begin <= LIMIT_CHARS else stop
@@ -228,12 +233,3 @@ def _word_pieces(text: str, start: int, end: int) -> list[tuple[int, int]]:
     if start < end:
         pieces.append((start, end))
     return pieces
-
-
-def _lines(text: str) -> list[tuple[int, int]]:
-    spans = []
-    start = 0
-    for line in text.split("\n"):
-        spans.append((start, start + len(line)))
-        start += len(line) + 1
-    return spans

@@ -34,7 +34,9 @@
     │   │   ├── DatasetUploadDamaged
     │   │   ├── DatasetUploadIncomplete
     │   │   ├── DatasetUploadUnsafe     an entry outside the folder, a link or a repeated entry
-    │   │   ├── DatasetUploadExpands    a small file that would unpack to a very large one
+    │   │   ├── DatasetUploadExpands    it would be too large when unpacked
+    │   │   ├── DatasetUploadTooSteep   a small file that would unpack to a very large one
+    │   │   ├── DatasetUploadTooManyEntries
     │   │   └── DatasetUploadTooDemanding
     │   └── DownloadFailed          from the public hub                        (exit code 1)
     ├── StorageError                S3 or MinIO                                (exit code 1)
@@ -67,7 +69,9 @@
     │   ├── UploadTooManyHeadings
     │   ├── UploadTooManyRows       of tables
     │   ├── UploadTooManyPages
-    │   ├── UploadExpands           a small file that would unpack to a very large one
+    │   ├── UploadExpands           it would be too large when unpacked
+    │   ├── UploadTooSteep          a small file that would unpack to a very large one
+    │   ├── UploadTooManyParts      of a zip
     │   ├── UploadTooSlow
     │   ├── UploadNeedsMemory       more than the server has
     │   ├── UploadQueueFull         too many files of one session wait
@@ -189,6 +193,8 @@ from chatbot_mvp.errors.datasets import (
     DatasetUploadDamaged as DatasetUploadDamaged,
     DatasetUploadError as DatasetUploadError,
     DatasetUploadExpands as DatasetUploadExpands,
+    DatasetUploadTooManyEntries as DatasetUploadTooManyEntries,
+    DatasetUploadTooSteep as DatasetUploadTooSteep,
     DatasetUploadIncomplete as DatasetUploadIncomplete,
     DatasetUploadTooDemanding as DatasetUploadTooDemanding,
     DatasetUploadTooLarge as DatasetUploadTooLarge,
@@ -243,7 +249,9 @@ from chatbot_mvp.errors.documents import (
     UploadTooDeep as UploadTooDeep,
     UploadTooManyElements as UploadTooManyElements,
     UploadTooManyHeadings as UploadTooManyHeadings,
+    UploadTooManyParts as UploadTooManyParts,
     UploadTooManyRows as UploadTooManyRows,
+    UploadTooSteep as UploadTooSteep,
     UploadTooSlow as UploadTooSlow,
     UploadTypeUnsupported as UploadTypeUnsupported,
     UploadWrongSuffix as UploadWrongSuffix,

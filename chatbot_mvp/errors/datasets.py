@@ -133,8 +133,24 @@ class DatasetUploadUnsafe(DatasetUploadError):
 class DatasetUploadExpands(DatasetUploadError):
     code = "dataset_upload_expands"
     template = (
-        "{name!r} was not unpacked: with {entry!r} it would grow far more than a data set of its size normally does, "
-        "or beyond {limit_mb} MB. Put it in a folder on the server and add the folder."
+        "{name!r} was not unpacked: it would take {size_mb} MB, most of it {entry!r}, and the maximum is {limit_mb} "
+        "MB. Put it in a folder on the server and add the folder."
+    )
+
+
+class DatasetUploadTooSteep(DatasetUploadError):
+    code = "dataset_upload_too_steep"
+    template = (
+        "{name!r} was not unpacked: {entry!r} would be {ratio} times as large when unpacked, and the maximum is "
+        "{limit}, which no normal data set reaches. Put it in a folder on the server and add the folder."
+    )
+
+
+class DatasetUploadTooManyEntries(DatasetUploadError):
+    code = "dataset_upload_too_many_entries"
+    template = (
+        "{name!r} was not unpacked: it has {entries} files, and the maximum is {limit}. Compress only the data set's "
+        "own folder."
     )
 
 

@@ -68,6 +68,22 @@ class UploadExpands(UploadError):
     )
 
 
+class UploadTooSteep(UploadError):
+    code = "upload_too_steep"
+    template = (
+        "The part {part!r} of {name!r} would be {ratio} times as large when unpacked, and the maximum is {limit}: "
+        "documents that people write have 5 to 30. Nothing was unpacked. Save it again or upload its text."
+    )
+
+
+class UploadTooManyParts(UploadError):
+    code = "upload_too_many_parts"
+    template = (
+        "{name!r} is packed in {parts} parts, and the maximum is {limit}. Nothing was unpacked. Save it again without "
+        "pictures and embedded files, or upload its text."
+    )
+
+
 class UploadTooDeep(UploadError):
     code = "upload_too_deep"
     template = (

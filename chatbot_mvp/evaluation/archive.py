@@ -5,18 +5,17 @@ from __future__ import annotations
 import threading
 import zipfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from chatbot_mvp.errors import ChatbotError, DatasetChanged, NothingToImport, RunNotFound, UnknownChoice
-from chatbot_mvp.evaluation.benchmark.answering import GENERATE
+from chatbot_mvp.errors import DatasetChanged, NothingToImport, RunNotFound, UnknownChoice
 from chatbot_mvp.evaluation.benchmark.importing import ImportedRun, import_trec, keep_bundle
 from chatbot_mvp.evaluation.benchmark.retrieving import PHASE as RETRIEVE
 from chatbot_mvp.evaluation.benchmark.runner import RunParts
 from chatbot_mvp.evaluation.benchmark.trec import read_ranking
-from chatbot_mvp.evaluation.ragas.results import phases_of
 from chatbot_mvp.evaluation.sources import RunSources, names_kb
+from chatbot_mvp.evaluation.unfinished import UnfinishedRun, unfinished_run
 from chatbot_mvp.exports.base import Exported, FinishedRun
 from chatbot_mvp.exports.formats import FORMATS
 from chatbot_mvp.exports.unbundle import read_bundle
@@ -28,27 +27,13 @@ from chatbot_mvp.runs.leaderboard import Field, Place, fields, leaderboard
 from chatbot_mvp.runs.line import RunLine
 from chatbot_mvp.runs.notes import RunNote, RunNotes
 from chatbot_mvp.runs.payloads import retrieved_of
-from chatbot_mvp.runs.records import RunFolder, RunManifest, run_folders
+from chatbot_mvp.runs.records import RunFolder, run_folders
 from chatbot_mvp.runs.result import RAGAS, RunResult, read_intervals
 from chatbot_mvp.runs.rows import Interval
 from chatbot_mvp.runs.search import RunFilter, search
 from chatbot_mvp.settings.live import LiveSettings
 from chatbot_mvp.storage.file_cache import FileCache
 from chatbot_mvp.types import Document, ProgressCallback, ignore_progress
-
-
-@dataclass(frozen=True)
-class UnfinishedRun:
-    """A run that can be resumed."""
-
-    run_id: str
-    dataset: str
-    strategy: str
-    recorded: int
-    """Number of queries that are complete and are not executed again."""
-    queries: int
-    started_at: str
-
 
 _RESULTS_KEPT = 100_000_000
 """Total size in bytes of the result files whose content is cached; in memory the content takes twice as much. The
@@ -216,22 +201,8 @@ class RunArchive:
         for folder in run_folders(self._live.current.results_dir):
             if folder.run_id in active or folder.state() != "unfinished":
                 continue
-            path = folder.path / "records.jsonl"
-            try:
-                manifest = folder.manifest()
-                recorded = self._recorded.get(path, partial(_recorded, folder, manifest))
-            except (ChatbotError, KeyError, TypeError, ValueError):  # a manifest without what its kind of run needs
-                continue
-            found.append(
-                UnfinishedRun(
-                    manifest.run_id,
-                    manifest.dataset,
-                    manifest.strategy,
-                    recorded,
-                    manifest.queries,
-                    manifest.started_at,
-                )
-            )
+            if (run := unfinished_run(folder, self._recorded)) is not None:
+                found.append(run)
         return found
 
     def documents(self, run_id: str, doc_ids: Sequence[str]) -> dict[str, Document]:
@@ -287,16 +258,3 @@ def _scores(folder: RunFolder) -> dict[str, dict[str, float]]:
     """Return query id -> document id -> score of the retrieval, from the records."""
     retrieved = {key: retrieved_of(record) for key, record in folder.all_records()[0].get(RETRIEVE, {}).items()}
     return {key: dict(zip(found.doc_ids, found.scores, strict=False)) for key, found in retrieved.items()}
-
-
-def _recorded(folder: RunFolder, manifest: RunManifest) -> int:
-    """Return the number of queries that are complete and are not executed again."""
-    phases, _ = folder.all_records()
-    return min(len(phases.get(phase, {})) for phase in _phases_of(manifest))
-
-
-def _phases_of(manifest: RunManifest) -> list[str]:
-    """Return the phases that a query must have completed to count as done."""
-    if manifest.kind == RAGAS:
-        return phases_of(manifest.evaluation["config"]["metrics"], manifest.evaluation["config"]["repeats"])
-    return [GENERATE if manifest.generator else RETRIEVE]

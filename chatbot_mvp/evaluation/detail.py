@@ -16,9 +16,10 @@ from chatbot_mvp.runs.configuration import RunSetting, configuration_groups
 from chatbot_mvp.runs.distributions import Distribution, distribution
 from chatbot_mvp.runs.known_metrics import METRICS
 from chatbot_mvp.runs.line import RunLine
+from chatbot_mvp.runs.manifest import TREC, RunManifest
 from chatbot_mvp.runs.payloads import Retrieved, retrieved_of
 from chatbot_mvp.runs.query_table import QueryTable
-from chatbot_mvp.runs.records import TREC, QueryRecord, RunFolder, RunManifest
+from chatbot_mvp.runs.records import QueryRecord, RunFolder
 from chatbot_mvp.runs.result import RAGAS
 from chatbot_mvp.runs.rows import QueryRow
 from chatbot_mvp.runs.spending import LLM_REQUEST

@@ -25,8 +25,8 @@ from chatbot_mvp.evaluation.kb.sets import (
 from chatbot_mvp.evaluation.service import RunService
 from chatbot_mvp.evaluation.sources import RunSources, kb_reference
 from chatbot_mvp.jobs.manager import JobManager, JobStatus
+from chatbot_mvp.knowledge_base.record import KbRecord
 from chatbot_mvp.knowledge_base.service import KnowledgeBases
-from chatbot_mvp.knowledge_base.store import KbRecord
 from chatbot_mvp.llm.providers import Providers
 from chatbot_mvp.runs.records import RunFolder
 from chatbot_mvp.settings.live import LiveSettings

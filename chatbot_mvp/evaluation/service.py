@@ -17,8 +17,8 @@ from chatbot_mvp.evaluation.ragas.rows import InputRow
 from chatbot_mvp.evaluation.ragas.service import RagasService
 from chatbot_mvp.evaluation.sources import RunSources, names_kb
 from chatbot_mvp.jobs.manager import JobManager, JobStatus
+from chatbot_mvp.llm.creation import readable_chars
 from chatbot_mvp.llm.language_model import LanguageModel
-from chatbot_mvp.llm.registry import readable_chars
 from chatbot_mvp.retrieval.indexes.corpus import vector_cache_path
 from chatbot_mvp.retrieval.pipeline import require_language_model
 from chatbot_mvp.retrieval.strategies import STRATEGIES

@@ -15,7 +15,7 @@ from chatbot_mvp.evaluation.kb.corpus import QUESTIONS, kb_corpus
 from chatbot_mvp.evaluation.kb.questions import KbQuestion, load_questions
 from chatbot_mvp.evaluation.kb.sets import SET_ID, QuestionSetStore
 from chatbot_mvp.knowledge_base.service import KnowledgeBases
-from chatbot_mvp.runs.records import RunManifest
+from chatbot_mvp.runs.manifest import RunManifest
 from chatbot_mvp.settings.live import LiveSettings
 from chatbot_mvp.types import ProgressCallback, ignore_progress
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from chatbot_mvp.datasets import Dataset
 from chatbot_mvp.errors import ExportNotWritten
-from chatbot_mvp.runs.records import RunManifest
+from chatbot_mvp.runs.manifest import RunManifest
 from chatbot_mvp.runs.result import RunResult
 from chatbot_mvp.runs.rows import QueryRow
 from chatbot_mvp.storage.files import write_atomically

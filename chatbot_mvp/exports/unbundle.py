@@ -15,7 +15,7 @@ from pathlib import Path
 from pydantic_core import to_json
 
 from chatbot_mvp.errors import BundleDamaged, BundleUnsafe, RunUnreadable
-from chatbot_mvp.runs.records import BUNDLE, RunManifest, parse_manifest
+from chatbot_mvp.runs.manifest import BUNDLE, RunManifest, parse_manifest
 from chatbot_mvp.runs.result import RunResult, parse_result
 from chatbot_mvp.storage.csv_text import safe_csv
 from chatbot_mvp.storage.json_object import parse_json

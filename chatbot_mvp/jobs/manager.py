@@ -12,6 +12,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Final, Literal
@@ -19,9 +20,9 @@ from typing import Final, Literal
 from filelock import FileLock, Timeout
 
 from chatbot_mvp.errors import ChatbotError, FileOfLaterVersion, RunBusy, RunStopped
+from chatbot_mvp.jobs.states import StateFiles
 from chatbot_mvp.storage.clock import utc_now
-from chatbot_mvp.storage.files import write_json
-from chatbot_mvp.storage.json_object import VERSION, known_version, parse_json
+from chatbot_mvp.storage.json_object import known_version
 from chatbot_mvp.types import Progress, ProgressCallback
 
 log = logging.getLogger(__name__)
@@ -86,6 +87,7 @@ class JobManager:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
+        self._states = StateFiles()
         self._waiting: dict[str, _Waiting] = {}
         """Queued jobs of this process by their id, the oldest first."""
         self._turns: dict[str, int] = {}
@@ -103,6 +105,7 @@ class JobManager:
 
         Raises:
             RunBusy: a job with this id is queued or running, in this or another process.
+            OSError: the disk is full or not writable.
         """
         self._folder.mkdir(parents=True, exist_ok=True)
         lock = FileLock(self._path(job_id, "lock"), timeout=1, thread_local=False)
@@ -111,8 +114,8 @@ class JobManager:
         except Timeout as error:
             raise RunBusy(run_id=job_id) from error
         self._path(job_id, "stop").unlink(missing_ok=True)
-        status = JobStatus(job_id, title, "queued")
-        self._write(status)
+        status = JobStatus(job_id, title, "queued", updated_at=utc_now())
+        self._states.create(self._path(job_id, "json"), asdict(status))
         self._enqueue(_Waiting(status, work, lock, owner))
 
     def others_wait(self, owner: str) -> bool:
@@ -156,7 +159,7 @@ class JobManager:
 
     def _stored(self, job_id: str) -> JobStatus:
         path = self._path(job_id, "json")
-        return JobStatus(**known_version(parse_json(path.read_bytes()), path))
+        return JobStatus(**known_version(self._states.read(path), path))
 
     def _is_held(self, job_id: str) -> bool:
         probe = FileLock(self._path(job_id, "lock"), timeout=0)
@@ -172,8 +175,8 @@ class JobManager:
             try:
                 self._run(self._next())
             except Exception:
-                # On a full disk not even the end of a job can be written; continue with the next job.
-                log.exception("the state of a job cannot be written")
+                # The thread must continue with the next job.
+                log.exception("a job could not be ended")
 
     def _enqueue(self, entry: _Waiting) -> None:
         with self._guard:
@@ -218,13 +221,13 @@ class JobManager:
             if again is not None:
                 self._enqueue(again)
             else:
-                self._path(entry.status.job_id, "stop").unlink(missing_ok=True)
+                with suppress(OSError):
+                    self._path(entry.status.job_id, "stop").unlink(missing_ok=True)
                 entry.lock.release()
 
     def _write(self, status: JobStatus) -> None:
         status = replace(status, updated_at=utc_now())
-        # Progress is written several times a second, and is worth nothing after a power failure.
-        write_json(self._path(status.job_id, "json"), {VERSION: 1, **asdict(status)}, indent=None, durable=False)
+        self._states.write(self._path(status.job_id, "json"), asdict(status))
 
     def _path(self, job_id: str, suffix: str) -> Path:
         return self._folder / f"{job_id}.{suffix}"
@@ -257,10 +260,6 @@ class _Reporter:
         )
         now = time.monotonic()
         if new_phase or now - self._written >= _WRITE_EVERY_S:
-            try:
-                self._manager._write(self.status)
-            except OSError as error:
-                # Not fatal here: if the job itself cannot write, it fails on its own.
-                log.warning("the progress of job %s cannot be written: %s", self.status.job_id, error)
+            self._manager._write(self.status)
             self._written = now
         self.check_stop()

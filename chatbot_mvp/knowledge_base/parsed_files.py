@@ -53,9 +53,10 @@ class ParsedFiles:
             write_atomically(self._path(key), json.dumps(asdict(parsed), ensure_ascii=False), durable=False)
 
     def drop(self, keys: Iterable[str]) -> None:
-        """Delete the texts with these keys."""
+        """Delete the texts with these keys. What a read-only disk refuses stays until ``prune``."""
         for key in keys:
-            self._path(key).unlink(missing_ok=True)
+            with suppress(OSError):
+                self._path(key).unlink(missing_ok=True)
 
     def clear(self) -> None:
         """Delete all texts."""
@@ -72,7 +73,8 @@ class ParsedFiles:
         for changed, size, path in sorted(newest, reverse=True):
             kept += size
             if kept > MOST_BYTES or time.time() - changed > MOST_HOURS * 3_600:
-                path.unlink(missing_ok=True)
+                with suppress(OSError):
+                    path.unlink(missing_ok=True)
 
     def _paths(self) -> list[Path]:
         # Includes the unfinished files of a process that was killed; their names begin with a dot.

@@ -17,7 +17,8 @@ from chatbot_mvp.errors import ConfigurationError, KbNotFound, KbUnreadable
 from chatbot_mvp.knowledge_base.growth import GrowingPipeline
 from chatbot_mvp.knowledge_base.parsed_files import ParsedFiles
 from chatbot_mvp.knowledge_base.pipelines import Key, PipelinePool
-from chatbot_mvp.knowledge_base.store import KbRecord, KbStore
+from chatbot_mvp.knowledge_base.record import KbRecord
+from chatbot_mvp.knowledge_base.store import KbStore
 from chatbot_mvp.knowledge_base.suggestions import suggest_questions
 from chatbot_mvp.llm.base import Completion, ignore_reply
 from chatbot_mvp.retrieval.factory import PipelineFactory

@@ -7,7 +7,7 @@ import re
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 from filelock import FileLock
@@ -18,6 +18,7 @@ from chatbot_mvp.documents.parsing import ParsedText, parse_upload
 from chatbot_mvp.documents.sources import KbFile, join_sources, text_hash
 from chatbot_mvp.errors import FileOfLaterVersion, KbNotFound, KbNotWritten, KbUnreadable, UploadEmpty
 from chatbot_mvp.knowledge_base.identity import possible_ids
+from chatbot_mvp.knowledge_base.record import KbRecord
 from chatbot_mvp.storage.clock import utc_now
 from chatbot_mvp.storage.files import write_atomically, write_json
 from chatbot_mvp.storage.json_object import VERSION, known_version, parse_json
@@ -25,33 +26,6 @@ from chatbot_mvp.text import detect_language
 from chatbot_mvp.types import Document
 
 _FILES = ("source.txt", "files.json", "kb.json")
-
-
-@dataclass(frozen=True)
-class KbRecord:
-    """The metadata of a stored knowledge base."""
-
-    kb_id: str
-    kb_name: str
-    """Name of the uploaded file, or the name that a user gave it."""
-    language: str
-    """Detected language of the text, "es" or "en"."""
-    chars: int
-    """Number of characters kept."""
-    original_chars: int
-    """Number of characters of all files before any cut."""
-    kb_truncated: bool
-    """True if the files exceeded the limit and were cut at a paragraph."""
-    encoding: str
-    """Encoding of the first file, as in ``ParsedText``."""
-    sha256: str
-    """SHA-256 of the kept text in UTF-8, in hex."""
-    added_at: str
-    """Time of the upload, ISO 8601, UTC."""
-    files: tuple[str, ...] = ()
-    """Names of its files in order; empty in records of earlier versions."""
-    chunks: int = 0
-    """Number of chunks of its text; 0 if they have not been counted."""
 
 
 class KbStore:
@@ -306,6 +280,9 @@ def _contents(folder: Path) -> dict[str, bytes]:
 
 def _put_back(folder: Path, before: Mapping[str, bytes] | None) -> None:
     """Give a KB the files that it had; None for a KB that is new, whose folder goes."""
+    if "kb.json" not in (before or ()):
+        # The record goes first: after a crash, what is left is not listed.
+        (folder / "kb.json").unlink(missing_ok=True)
     if before is None:
         shutil.rmtree(folder, ignore_errors=True)
         return
@@ -314,4 +291,4 @@ def _put_back(folder: Path, before: Mapping[str, bytes] | None) -> None:
         if name not in before:
             (folder / name).unlink(missing_ok=True)
         elif now.get(name) != before[name]:
-            (folder / name).write_bytes(before[name])
+            write_atomically(folder / name, before[name])

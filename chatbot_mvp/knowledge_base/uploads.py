@@ -13,13 +13,12 @@ from chatbot_mvp.documents.names import clean_file_name, clean_name
 from chatbot_mvp.documents.parsing import ParsedText
 from chatbot_mvp.errors import ChatbotError, KbNotWritten, UploadQueueFull
 from chatbot_mvp.jobs.manager import UNFINISHED, JobManager, JobState, JobStatus
+from chatbot_mvp.jobs.states import StateFiles
 from chatbot_mvp.knowledge_base.intake import FileState, Intake
 from chatbot_mvp.knowledge_base.memory import require_memory
 from chatbot_mvp.knowledge_base.service import KnowledgeBases
 from chatbot_mvp.settings.live import LiveSettings
 from chatbot_mvp.storage.clock import sortable_stamp
-from chatbot_mvp.storage.files import write_json
-from chatbot_mvp.storage.json_object import VERSION, parse_json
 from chatbot_mvp.types import Progress, ProgressCallback
 
 MOST_FILES = 200
@@ -53,6 +52,7 @@ class Uploads:
         self._folder = live.current.kb_jobs_dir
         # A separate queue, so that an upload does not wait for a long benchmark.
         self._jobs = JobManager(self._folder)
+        self._states = StateFiles()
         kbs.parsed.prune()
 
     def take(self, files: Sequence[tuple[str, bytes]], kb_name: str = "", owner: str = "") -> str:
@@ -86,7 +86,7 @@ class Uploads:
             began = time.monotonic()
 
             def report(phase: str) -> None:
-                self._write(job_id, owner, intake.states)
+                self._states.write(self._path(job_id), _entry(owner, intake.states))
                 progress(Progress(phase, intake.done, len(files)))
 
             def gives_way() -> bool:
@@ -97,11 +97,11 @@ class Uploads:
                 if parsed is None:
                     return UNFINISHED
                 if parsed:
-                    self._write(job_id, owner, intake.states, self._keep(parsed, kb_name, intake, report, progress))
+                    kb_id = self._keep(parsed, kb_name, intake, report, progress)
+                    self._states.write(self._path(job_id), _entry(owner, intake.states, kb_id))
             except BaseException:
                 intake.stopped()
-                with suppress(OSError):
-                    self._write(job_id, owner, intake.states)
+                self._states.write(self._path(job_id), _entry(owner, intake.states))
                 raise
             return None
 
@@ -157,7 +157,7 @@ class Uploads:
             self._kbs.forget_index(kb_id)
             self._kbs.store.recount(kb_id)
             self._kbs.growing(kb_id, progress)
-            self._write(job_id, owner, (), kb_id)
+            self._states.write(self._path(job_id), _entry(owner, (), kb_id))
 
         return self._submit("reindex", record.kb_name, work, (), owner)
 
@@ -194,7 +194,7 @@ class Uploads:
         with self._reported(title):
             self._folder.mkdir(parents=True, exist_ok=True)
             self._prune()
-            self._write(job_id, owner, states)
+            self._states.create(self._path(job_id), _entry(owner, states))
             self._jobs.submit(job_id, title, writing, owner)
         return job_id
 
@@ -212,15 +212,11 @@ class Uploads:
 
     def _upload(self, status: JobStatus) -> Upload:
         try:
-            written = parse_json(self._path(status.job_id).read_bytes())
+            written = self._states.read(self._path(status.job_id))
             files = tuple(FileState(**row) for row in written["files"])
             return Upload(status, ended(files, status.state), written["kb_id"], written.get("owner", ""))
         except (OSError, ValueError, TypeError, KeyError):
             return Upload(status, (), "")
-
-    def _write(self, job_id: str, owner: str, states: Sequence[FileState], kb_id: str = "") -> None:
-        entry = {VERSION: 1, "kb_id": kb_id, "owner": owner, "files": [state.as_dict() for state in states]}
-        write_json(self._path(job_id), entry, indent=None, durable=False)
 
     def _prune(self) -> None:
         old = sorted((status for status in self._jobs.statuses() if not status.active), key=lambda s: s.job_id)
@@ -230,6 +226,10 @@ class Uploads:
 
     def _path(self, job_id: str) -> Path:
         return self._folder / f"{job_id}.files"
+
+
+def _entry(owner: str, states: Sequence[FileState], kb_id: str = "") -> dict[str, object]:
+    return {"kb_id": kb_id, "owner": owner, "files": [state.as_dict() for state in states]}
 
 
 def ended(files: tuple[FileState, ...], state: JobState) -> tuple[FileState, ...]:

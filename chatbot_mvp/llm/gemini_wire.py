@@ -7,19 +7,29 @@ import json
 import threading
 import warnings
 from collections.abc import Generator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from pydantic import SecretStr
 
 from chatbot_mvp.llm.base import ChatRequest, FinishReason
 from chatbot_mvp.llm.wire import Delta, UnusableReply
 from chatbot_mvp.remote.failures import Failure, failure_of_status
+from chatbot_mvp.remote.lines import Lines
+from chatbot_mvp.remote.requests_adapter import requests_adapter
+from chatbot_mvp.remote.stop import Stop
 
 _FINISH: dict[str, FinishReason] = {"STOP": "stop", "MAX_TOKENS": "length"}
 """Any other reason means that a filter stopped the reply."""
 _SCHEMA_KEYS = ("type", "format", "description", "nullable", "enum", "required", "maxItems", "minItems")
 """Keys of Gemini's subset of JSON schema, besides properties and items."""
 _CONFIGURE = threading.Lock()
+
+
+class _Clients(NamedTuple):
+    """The SDK's clients over one connection."""
+
+    generator: Any
+    lister: Any
 
 
 class GeminiWire:
@@ -42,37 +52,48 @@ class GeminiWire:
         self._genai = genai
         self._model = model
         self._timeout = timeout
+
         options = {"api_endpoint": base_url.rstrip("/")}
-        with _CONFIGURE:
-            # Each import warns that its support has ended; DEV_NOTES.md says why it is used and how to replace it.
-            genai.configure(api_key=key.get_secret_value(), transport="rest", client_options=options)
-            self._client = client.get_default_generative_client()
-            self._lister = client.get_default_model_client()
+
+        def make(adapter: Any) -> _Clients:
+            with _CONFIGURE:  # the SDK keeps one configuration for the process
+                genai.configure(api_key=key.get_secret_value(), transport="rest", client_options=options)
+                clients = _Clients(client.get_default_generative_client(), client.get_default_model_client())
+            for made in clients:
+                # The SDK has no public way to its session; without the adapter, a stop waits for the next piece.
+                made.transport._session.mount("https://", adapter)
+                made.transport._session.mount("http://", adapter)
+            return clients
+
+        self._lines = Lines(make, timeout, "gemini", requests_adapter)
 
     def complete(self, request: ChatRequest) -> Delta:
-        return self._delta(self._generate(request, stream=False))
+        with self._lines.borrow(request.stop) as clients:
+            return self._delta(self._generate(clients, request, stream=False))
 
     def stream(self, request: ChatRequest) -> Generator[Delta, None, None]:
-        try:
-            response = self._generate(request, stream=True)
-        except StopIteration as error:  # the SDK reads the first piece at once
-            raise UnusableReply("it is empty") from error
-        try:
-            for chunk in response:
-                piece = self._delta(chunk)
-                if not piece.empty:
-                    yield piece
-        finally:
-            # The SDK has no public way to close a stream; without this the connection stays open.
-            response._iterator.cancel()
+        with self._lines.borrow(request.stop) as clients:
+            try:
+                response = self._generate(clients, request, stream=True)
+            except StopIteration as error:  # the SDK reads the first piece at once
+                raise UnusableReply("it is empty") from error
+            try:
+                for chunk in response:
+                    piece = self._delta(chunk)
+                    if not piece.empty:
+                        yield piece
+            finally:
+                # The SDK has no public way to close a stream; without this the connection stays open.
+                response._iterator.cancel()
 
     def models(self, timeout: float) -> Sequence[str]:
-        listed = self._genai.list_models(client=self._lister, request_options={"timeout": timeout, "retry": None})
-        return [
-            model.name.removeprefix("models/")
-            for model in listed
-            if "generateContent" in model.supported_generation_methods
-        ]
+        options = {"timeout": timeout, "retry": None}
+        with self._lines.borrow(Stop()) as clients:
+            return [
+                model.name.removeprefix("models/")
+                for model in self._genai.list_models(client=clients.lister, request_options=options)
+                if "generateContent" in model.supported_generation_methods
+            ]
 
     def failure_of(self, error: Exception) -> Failure | None:
         import requests
@@ -103,10 +124,10 @@ class GeminiWire:
             return Failure("reply", f"it cannot be read ({error})")
         return None
 
-    def _generate(self, request: ChatRequest, *, stream: bool) -> Any:
+    def _generate(self, clients: _Clients, request: ChatRequest, *, stream: bool) -> Any:
         system = "\n\n".join(message.content for message in request.messages if message.role == "system")
         model = self._genai.GenerativeModel(self._model, system_instruction=system or None)
-        model._client = self._client  # not the process-wide client, which may have another address by now
+        model._client = clients.generator  # not the process-wide client, which may have another address by now
         contents = [
             {"role": "model" if message.role == "assistant" else "user", "parts": [message.content]}
             for message in request.messages

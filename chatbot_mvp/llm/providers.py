@@ -9,8 +9,9 @@ from dataclasses import dataclass
 
 from chatbot_mvp.errors import ChatbotError, ProviderNotConfigured
 from chatbot_mvp.llm.base import ChatModel, ChatOptions, ChatRequest, ChatStream, Completion, Message, ignore_reply
+from chatbot_mvp.llm.creation import create_chat_model, create_remote_model
 from chatbot_mvp.llm.language_model import LanguageModel
-from chatbot_mvp.llm.registry import PROVIDERS, create_chat_model, create_remote_model, find_provider, is_installed
+from chatbot_mvp.llm.registry import PROVIDERS, find_provider, is_installed
 from chatbot_mvp.llm.reply_cache import ReplyCache
 from chatbot_mvp.remote.limiter import set_process_cap
 from chatbot_mvp.settings.fields.providers import PROVIDER_SETTINGS

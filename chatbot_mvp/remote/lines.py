@@ -7,7 +7,6 @@ does both: the thread gets an error at once, and the provider hears that its cli
 from __future__ import annotations
 
 import socket
-import ssl
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import Any, Generic, TypeVar
@@ -20,62 +19,81 @@ _CONNECT_SECONDS = 10.0
 _CONNECTED = ("connect_tcp.complete", "start_tls.complete")
 
 
-class _Line(Generic[T]):
-    """One connection: kept open between requests, opened again when it is lost."""
+class Line:
+    """One connection: kept open between requests, opened again when it is lost. Any thread may cut it."""
 
-    def __init__(self, make: Callable[[Any], T], timeout: float, context: ssl.SSLContext) -> None:
-        import httpx
-
+    def __init__(self) -> None:
         self._stop = Stop()
-        self._stream: Any = None
-        client = httpx.Client(
+        self._socket: socket.socket | None = None
+
+    @contextmanager
+    def stopped_by(self, stop: Stop) -> Iterator[None]:
+        """Cut the connection if ``stop`` is set within the ``with`` block."""
+        self._stop = stop
+        with stop.cutting(self._cut):
+            yield
+
+    def connected(self, opened: socket.socket) -> None:
+        """Use the socket of a connection that was just opened."""
+        self._socket = opened
+        self.check()
+
+    def check(self) -> None:
+        """Cut the connection if the stop was set while it was opened, when there was nothing to cut."""
+        if self._stop.is_set:
+            self._cut()
+
+    def _cut(self) -> None:
+        if self._socket is not None:
+            with suppress(OSError):  # it is closed already
+                self._socket.shutdown(socket.SHUT_RDWR)
+
+
+Connect = Callable[[Line], Any]
+"""Creates the HTTP client of one line, which reports each socket that it opens."""
+
+
+def _httpx_client(timeout: float) -> Connect:
+    import httpx
+
+    context = httpx.create_ssl_context()
+
+    def connect(line: Line) -> Any:
+        def note(name: str, info: Mapping[str, Any]) -> None:
+            if name.endswith(_CONNECTED):
+                line.connected(info["return_value"].get_extra_info("socket"))
+            elif name.endswith(".started"):
+                line.check()
+
+        def trace(request: Any) -> None:
+            request.extensions["trace"] = note
+
+        return httpx.Client(
             verify=context,
             timeout=httpx.Timeout(timeout, connect=min(timeout, _CONNECT_SECONDS)),
             limits=httpx.Limits(max_connections=1, max_keepalive_connections=1),
             follow_redirects=True,
-            event_hooks={"request": [self._trace]},
+            event_hooks={"request": [trace]},
         )
-        self.sdk = make(client)
 
-    @contextmanager
-    def stopped_by(self, stop: Stop) -> Iterator[T]:
-        self._stop = stop
-        with stop.cutting(self._cut):
-            yield self.sdk
-
-    def _trace(self, request: Any) -> None:
-        request.extensions["trace"] = self._note
-
-    def _note(self, name: str, info: Mapping[str, Any]) -> None:
-        if name.endswith(_CONNECTED):
-            self._stream = info["return_value"]
-        if self._stop.is_set and name.endswith(".started"):
-            # Set while the connection was opened, when there was nothing to cut.
-            self._cut()
-
-    def _cut(self) -> None:
-        if self._stream is not None:
-            with suppress(OSError):  # it is closed already
-                self._stream.get_extra_info("socket").shutdown(socket.SHUT_RDWR)
+    return connect
 
 
 class Lines(Generic[T]):
     """The connections of one model, as many as it has requests under way. Safe to share between threads."""
 
-    def __init__(self, make: Callable[[Any], T], timeout: float, provider: str) -> None:
+    def __init__(self, make: Callable[[Any], T], timeout: float, provider: str, connect: Connect | None = None) -> None:
         """
         Args:
-            make: creates the vendor's client over an ``httpx.Client``.
-            timeout: maximum wait for a reply, in seconds.
+            make: creates the vendor's client over what ``connect`` returns.
+            timeout: maximum wait for a reply, in seconds; ``connect`` replaces it.
             provider: named in errors.
+            connect: by default creates an ``httpx.Client``.
         """
-        import httpx
-
         self._make = make
-        self._timeout = timeout
+        self._connect = connect or _httpx_client(timeout)
         self._provider = provider
-        self._context = httpx.create_ssl_context()
-        self._free: list[_Line[T]] = []
+        self._free: list[tuple[Line, T]] = []
 
     @contextmanager
     def borrow(self, stop: Stop) -> Iterator[T]:
@@ -87,15 +105,16 @@ class Lines(Generic[T]):
         if stop.is_set:
             raise RequestStopped(provider=self._provider)
         try:
-            line = self._free.pop()
+            line, sdk = self._free.pop()
         except IndexError:
-            line = _Line(self._make, self._timeout, self._context)
+            line = Line()
+            sdk = self._make(self._connect(line))
         try:
-            with line.stopped_by(stop) as sdk:
+            with line.stopped_by(stop):
                 yield sdk
         except Exception as error:
             if stop.is_set:
                 raise RequestStopped(provider=self._provider) from error
             raise
         finally:
-            self._free.append(line)
+            self._free.append((line, sdk))

@@ -13,8 +13,8 @@ from chatbot_mvp.metrics.statistics.bootstrap import Floats, percentile_interval
 from chatbot_mvp.metrics.statistics.significance import holm, randomisation_p
 from chatbot_mvp.runs.known_metrics import COMPARED, METRICS
 from chatbot_mvp.runs.line import RunLine
+from chatbot_mvp.runs.manifest import TREC, RunManifest
 from chatbot_mvp.runs.masking import masked_settings
-from chatbot_mvp.runs.records import TREC, RunManifest
 from chatbot_mvp.runs.result import KB, RAGAS, RunResult
 
 _EQUAL = 1e-9  # a difference below it is rounding

@@ -12,7 +12,7 @@ from chatbot_mvp.metrics.registry import metrics_of
 from chatbot_mvp.metrics.statistics.summary import Scores, Summary, split, summarise
 from chatbot_mvp.runs.causes import Cause
 from chatbot_mvp.runs.known_metrics import METRICS
-from chatbot_mvp.runs.records import RunManifest
+from chatbot_mvp.runs.manifest import RunManifest
 from chatbot_mvp.runs.result import FORMAT_VERSION, RunResult
 from chatbot_mvp.runs.rows import Interval, Metrics, QueryRow, SplitFigure
 

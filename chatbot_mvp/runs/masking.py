@@ -9,7 +9,7 @@ from pathlib import PurePosixPath, PureWindowsPath
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
-from chatbot_mvp.runs.records import RunManifest
+from chatbot_mvp.runs.manifest import RunManifest
 from chatbot_mvp.settings.model import MASK, SECRETS
 
 _SECRET_NAME = re.compile(r"(?:^|_)(?:api_?key|access_?key|secret\w*|token|password|credential\w*)$", re.IGNORECASE)

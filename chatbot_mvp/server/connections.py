@@ -28,7 +28,9 @@ class BoundedConnection(H11Protocol):
     """
 
     limit = 200
-    """Maximum number of connections (SERVE_MAX_CONNECTIONS); set on a subclass."""
+    """Maximum number of connections; set on a subclass."""
+    limited_by = " (SERVE_MAX_CONNECTIONS)"
+    """The setting of the limit, for the reply to a connection that is one too many."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -46,12 +48,13 @@ class BoundedConnection(H11Protocol):
         super().connection_made(transport)
         self.waiting_since = self.loop.time()
         self._watch()
-        if len(self.connections) > self.limit:
-            idle = [c for c in self.connections if isinstance(c, BoundedConnection) and c is not self and c.receiving]
+        taken = [c for c in self.connections if isinstance(c, BoundedConnection)]  # all but WebSockets
+        if len(taken) > self.limit:
+            idle = [each for each in taken if each is not self and each.receiving]
             if idle:
                 min(idle, key=lambda each: each.waiting_since).drop()
             else:
-                self.app = _too_many(self.limit)
+                self.app = _too_many(self.limit, self.limited_by)
 
     def data_received(self, data: bytes) -> None:
         super().data_received(data)
@@ -97,9 +100,9 @@ class BoundedConnection(H11Protocol):
             self._unread = None
 
 
-def _too_many(limit: int) -> ASGIApp:
+def _too_many(limit: int, limited_by: str) -> ASGIApp:
     return BadRequest(
-        f"The server has {limit} connections, its limit (SERVE_MAX_CONNECTIONS). Try again in a moment.",
+        f"The server has {limit} connections, its limit{limited_by}. Try again in a moment.",
         503,
         "server_error",
         "too_many_connections",

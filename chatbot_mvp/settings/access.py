@@ -81,7 +81,7 @@ ACTIONS: Mapping[Action, Rule] = {
     Action.DELETE_CONVERSATION: _rule(Who.ADMIN, chat="delete"),
     Action.CHANGE_KB: _rule(Who.ADMIN, kbs="delete rename", uploads="reindex"),
     Action.CHANGE_QUESTIONS: _rule(
-        Who.ADMIN, kb_evaluation="accept_kb copy_set delete_result delete_set empty_set import_set save"
+        Who.ADMIN, kb_evaluation="copy_set delete_result delete_set empty_set import_set save_joined"
     ),
     Action.PROPOSE: _rule(Who.ADMIN, kb_evaluation="propose"),
     Action.MEASURE: _rule(

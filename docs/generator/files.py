@@ -17,7 +17,8 @@ from chatbot_mvp.evaluation.ragas.config import JudgeConfig, RagasConfig
 from chatbot_mvp.exports.formats import FORMATS
 from chatbot_mvp.exports.tables import write_detail_csv, write_summary_csv
 from chatbot_mvp.metrics.decisions import UNANSWERABLE
-from chatbot_mvp.runs.records import QueryRecord, RunFolder, RunManifest
+from chatbot_mvp.runs.manifest import RunManifest
+from chatbot_mvp.runs.records import QueryRecord, RunFolder
 from chatbot_mvp.runs.result import KB, parse_result
 from docs.generator.markdown import catalogue, code, documented_fields, fields_of, one_line, table
 

@@ -111,8 +111,10 @@ def upload_panel(everyone: bool = False) -> None:
     job_id = st.session_state.get("kb_job", "")
     own = jobs.upload(job_id) if job_id else None
     if own is None and name:
-        # After a reload the session no longer knows its job.
+        # After a reload the session no longer knows its job. It must, to be allowed to stop it.
         own = next(iter(jobs.uploads(name)), None)
+        if own is not None:
+            st.session_state.kb_job, st.session_state.kb_job_taken = own.job.job_id, True
     if own is not None:
         take_result(own)
     shown = [own] if own is not None else []

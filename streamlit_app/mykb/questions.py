@@ -14,6 +14,7 @@ from chatbot_mvp.settings.access import Action
 from streamlit_app.mykb.jobs import busy, run_set, set_names
 from streamlit_app.mykb.new_set import new_set
 from streamlit_app.mykb.one_question import edit_one
+from streamlit_app.mykb.versions import begin_again, save, sets_of, show_others, table_key, version_to_edit
 from streamlit_app.shared.guard import guarded, may
 from streamlit_app.shared.i18n import Markdown, number, plain, t
 from streamlit_app.shared.state import get_app, show_error
@@ -26,8 +27,7 @@ def show_questions(kb: KbRecord) -> None:
     """Draw the ways to create a set, then the chosen set."""
     if not may(Action.CHANGE_QUESTIONS):
         st.caption(f":material/lock: {t('admin.guard.read_only')}")
-    evaluation = get_app().kb_evaluation
-    sets = {one.set_id: one for one in evaluation.sets(kb.kb_id)}
+    sets = sets_of(kb)
     new_set(kb, first=not sets)
     if not sets:
         return
@@ -42,26 +42,29 @@ def show_questions(kb: KbRecord) -> None:
         format_func=names.__getitem__,
     )
     st.session_state.mykb_set = chosen
-    _show_set(kb, sets[chosen])
+    _show_set(kb, version_to_edit(sets[chosen]))
 
 
 def _show_set(kb: KbRecord, questions: QuestionSet) -> None:
     evaluation = get_app().kb_evaluation
     check = evaluation.check(questions)
-    _show_state(questions, check)
+    deleted = show_others(questions)
+    reviewed = _show_state(questions, check)
     edited = _table(questions, check)
+    if reviewed:
+        _save(questions, replace(edited, kb_sha256=kb.sha256))
     changed = edited.questions != questions.questions
     if changed:
         st.caption(f":orange[:material/edit:] {t('mykb.unsaved')}")
-    save, run, export, more = st.columns([1.2, 1.4, 1.2, 1.2])
-    if save.button(
+    first, run, export, more = st.columns([1.2, 1.4, 1.2, 1.2])
+    if first.button(
         t("mykb.save"),
         icon=":material/save:",
         key="mykb_save",
         width="stretch",
-        **guarded(Action.CHANGE_QUESTIONS, disabled=not changed),
+        **guarded(Action.CHANGE_QUESTIONS, disabled=not changed and not deleted),
     ):
-        _save(edited)
+        _save(questions, edited)
     if run.button(
         t("mykb.run", count=number(len(edited.kept))),
         type="primary",
@@ -70,8 +73,9 @@ def _show_set(kb: KbRecord, questions: QuestionSet) -> None:
         width="stretch",
         **guarded(Action.MEASURE, disabled=busy(kb) or not edited.kept),
     ):
-        saved = evaluation.save(edited) if changed else questions
-        run_set(kb, saved.set_id)
+        saved = save(questions, edited) if changed else questions
+        if saved:
+            run_set(kb, saved.set_id)
     export.download_button(
         t("mykb.export"),
         evaluation.export(edited),
@@ -85,11 +89,14 @@ def _show_set(kb: KbRecord, questions: QuestionSet) -> None:
         _actions(kb, questions, edited)
     with st.expander(t("mykb.one"), icon=":material/edit_note:"):
         if (made := edit_one(kb, edited)) is not None:
-            _save(made)
+            _save(questions, made)
 
 
-def _show_state(questions: QuestionSet, check: SetCheck) -> None:
-    """Draw the number of questions of each kind, and what no longer matches the document."""
+def _show_state(questions: QuestionSet, check: SetCheck) -> bool:
+    """Draw the number of questions of each kind, and what no longer matches the document.
+
+    Return whether the user just said that the questions are reviewed.
+    """
     counts = questions.counts()
     parts = [f"{t(f'mykb.kind.{kind}')}: {number(counts[kind])}" for kind in KIND_NAMES if counts[kind]]
     st.caption(t("mykb.counts", parts=Markdown(" · ".join(parts))) if parts else t("mykb.counts_none"))
@@ -100,13 +107,12 @@ def _show_state(questions: QuestionSet, check: SetCheck) -> None:
         st.caption(t("mykb.rules_note"))
     if check.lost:
         st.warning(t("mykb.lost", count=number(len(check.lost))), icon=":material/find_in_page:")
-    if check.kb_changed:
-        st.warning(t("mykb.kb_changed"), icon=":material/difference:")
-        if st.button(
-            t("mykb.accept_kb"), icon=":material/done_all:", key="mykb_accept", **guarded(Action.CHANGE_QUESTIONS)
-        ):
-            get_app().kb_evaluation.accept_kb(questions)
-            st.rerun()
+    if not check.kb_changed:
+        return False
+    st.warning(t("mykb.kb_changed"), icon=":material/difference:")
+    return st.button(
+        t("mykb.accept_kb"), icon=":material/done_all:", key="mykb_accept", **guarded(Action.CHANGE_QUESTIONS)
+    )
 
 
 def _table(questions: QuestionSet, check: SetCheck) -> QuestionSet:
@@ -132,8 +138,7 @@ def _table(questions: QuestionSet, check: SetCheck) -> QuestionSet:
     column = st.column_config
     shown: pd.DataFrame = st.data_editor(
         frame,
-        # The key changes with the set, so that saved edits are not applied again.
-        key=f"mykb-table-{questions.set_id}-{questions.changed_at}",
+        key=table_key(questions),
         num_rows="dynamic",
         disabled=not may(Action.CHANGE_QUESTIONS),
         hide_index=True,
@@ -205,7 +210,7 @@ def _actions(kb: KbRecord, questions: QuestionSet, edited: QuestionSet) -> None:
         **guarded(Action.CHANGE_QUESTIONS),
     )
     if renamed and name.strip():
-        _save(replace(edited, name=name.strip()))
+        _save(questions, replace(edited, name=name.strip()))
     try:
         from_chat = evaluation.chat_questions(kb.kb_id)
     except ChatbotError as error:
@@ -218,7 +223,7 @@ def _actions(kb: KbRecord, questions: QuestionSet, edited: QuestionSet) -> None:
         width="stretch",
         **guarded(Action.CHANGE_QUESTIONS, t("mykb.from_chat_help")),
     ):
-        _save(edited.with_added(from_chat))
+        _save(questions, edited.with_added(from_chat))
     if st.button(
         t("mykb.delete"),
         icon=":material/delete:",
@@ -229,13 +234,9 @@ def _actions(kb: KbRecord, questions: QuestionSet, edited: QuestionSet) -> None:
         _confirm_delete(questions)
 
 
-def _save(questions: QuestionSet) -> None:
-    try:
-        get_app().kb_evaluation.save(questions)
-    except ChatbotError as error:
-        show_error(error)
-        return
-    st.rerun()
+def _save(questions: QuestionSet, edited: QuestionSet) -> None:
+    if save(questions, edited):
+        st.rerun()
 
 
 def _confirm_delete(questions: QuestionSet) -> None:
@@ -248,6 +249,7 @@ def _confirm_delete(questions: QuestionSet) -> None:
             except ChatbotError as error:
                 show_error(error)
                 return
+            begin_again()
             st.rerun()
 
     dialog()

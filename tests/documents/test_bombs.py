@@ -132,7 +132,11 @@ def slow() -> dict[str, tuple[str, bytes, str]]:
             docx_of(references, **{"word__footnotes.xml": notes, "word___rels__document.xml.rels": rels}),
             "upload_expands",
         ),
-        "parts": ("a.docx", docx_of("<w:p/>", **{f"word__{n}.xml": b"<a/>" for n in range(5_001)}), "upload_expands"),
+        "parts": (
+            "a.docx",
+            docx_of("<w:p/>", **{f"word__{n}.xml": b"<a/>" for n in range(5_001)}),
+            "upload_too_many_parts",
+        ),
         "a zip in it": ("a.docx", docx_of("<w:p/>", word__a__docx=docx_of("<w:p/>") * 1_000), "upload_empty"),
         "forms": ("a.pdf", forms(9, 10), "upload_scanned"),
         "operators": ("a.pdf", pdf([], content=[zlib.compress(b"BT (a) Tj ET " * 2_000_000, 9)]), "upload_"),

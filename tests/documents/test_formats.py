@@ -19,11 +19,14 @@ from chatbot_mvp.errors import (
     UploadDamaged,
     UploadEmpty,
     UploadEncrypted,
+    UploadError,
     UploadExpands,
     UploadScanned,
     UploadTooDeep,
     UploadTooManyPages,
+    UploadTooManyParts,
     UploadTooSlow,
+    UploadTooSteep,
     UploadTypeUnsupported,
     UploadWrongSuffix,
 )
@@ -177,12 +180,18 @@ def test_a_footnote_stands_where_it_is_referred_to() -> None:
 
 
 @pytest.mark.parametrize(
-    "parts",
-    [{"word__relleno.xml": b"0" * 30_000_000}, {f"word__{n}.xml": b"%d" % n * 9_000_000 for n in range(8)}],
-    ids=["ratio", "sum"],
+    ("parts", "error", "reason"),
+    [
+        ({"word__relleno.xml": b"0" * 30_000_000}, UploadTooSteep, r"'word/relleno\.xml'.* \d{3,4} times .* is 250"),
+        ({f"word__{n}.xml": b"%d" % n * 9_000_000 for n in range(8)}, UploadExpands, "more than 60 MB"),
+        ({f"word__{n}.xml": b"" for n in range(5_000)}, UploadTooManyParts, r"500\d parts.* is 5000"),
+    ],
+    ids=["ratio", "sum", "parts"],
 )
-def test_a_zip_bomb_is_refused_before_it_is_unpacked(parts: dict[str, bytes]) -> None:
-    with pytest.raises(UploadExpands, match=r"'bomba\.docx'"):
+def test_a_zip_bomb_is_refused_for_its_true_reason_before_it_is_unpacked(
+    parts: dict[str, bytes], error: type[UploadError], reason: str
+) -> None:
+    with pytest.raises(error, match=rf"(?=.*'bomba\.docx').*{reason}"):
         parse("bomba.docx", docx_of("<w:p/>", **parts))
 
 

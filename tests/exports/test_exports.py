@@ -20,8 +20,8 @@ from chatbot_mvp.datasets import Dataset, Query, load_dataset
 from chatbot_mvp.errors import DatasetChanged, ExportNotWritten, NothingToExport, RunNotFound, UnknownChoice
 from chatbot_mvp.exports.base import Exported, ExportFormat, FinishedRun, write_files
 from chatbot_mvp.exports.formats import FORMATS, zip_of
+from chatbot_mvp.runs.manifest import RunManifest
 from chatbot_mvp.runs.masking import masked_settings
-from chatbot_mvp.runs.records import RunManifest
 from chatbot_mvp.settings.model import PROJECT_ROOT
 from chatbot_mvp.types import Document
 from tests.made_results import made_result

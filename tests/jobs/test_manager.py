@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from chatbot_mvp.errors import RunBusy, UnknownChoice
+from chatbot_mvp.errors import KbNotWritten, RunBusy, UnknownChoice
 from chatbot_mvp.jobs.manager import JobManager, JobStatus
 from chatbot_mvp.settings.model import PROJECT_ROOT
 from chatbot_mvp.types import Progress, ProgressCallback
@@ -223,6 +223,24 @@ def test_an_unexpected_error_fails_the_job_with_its_kind_and_text(folder: Path) 
     manager.submit("bad", "Bad", fail)
     failed = in_state(manager, "bad", "failed")
     assert (failed.error, failed.error_code) == ("ZeroDivisionError: nothing to divide by", None)
+
+
+def test_a_job_whose_end_cannot_be_written_ends_with_its_reason_and_can_be_submitted_again(folder: Path) -> None:
+    error = KbNotWritten(name="a.md", path=str(folder), reason="No space left on device")
+    away = folder.with_name("away")
+
+    def fail(progress: ProgressCallback) -> None:
+        folder.rename(away)
+        raise error
+
+    manager = JobManager(folder)
+    manager.submit("job1", "Job", fail)
+    failed = in_state(manager, "job1", "failed", "interrupted")
+    assert (failed.error, failed.error_code) == (str(error), "kb_not_written")
+    away.rename(folder)
+    manager.submit("job1", "Again", lambda progress: None)
+    in_state(manager, "job1", "done")
+    assert json.loads((folder / "job1.json").read_text("utf-8"))["state"] == "done"
 
 
 def test_a_job_cannot_be_submitted_while_it_is_active_but_again_afterwards(folder: Path, gate: Gate) -> None:

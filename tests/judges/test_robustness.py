@@ -11,7 +11,7 @@ import pytest
 
 from chatbot_mvp.judges.ragas import JUDGED, JudgeOptions, Prompts, Row, Scored, load_prompts, score_row
 from chatbot_mvp.llm.base import ChatModel
-from chatbot_mvp.llm.registry import create_chat_model
+from chatbot_mvp.llm.creation import create_chat_model
 from chatbot_mvp.settings.model import PROJECT_ROOT, Settings
 from tests.fakes import FakeEmbedder
 from tests.judges.judge_stub import JudgeStub

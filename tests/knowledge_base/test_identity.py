@@ -12,7 +12,8 @@ import pytest
 
 from chatbot_mvp.documents.parsing import ParsedText
 from chatbot_mvp.documents.sources import text_hash
-from chatbot_mvp.knowledge_base.store import KbRecord, KbStore
+from chatbot_mvp.knowledge_base.record import KbRecord
+from chatbot_mvp.knowledge_base.store import KbStore
 
 TEXT = "# Vacaciones\n\nCada persona tiene 23 días laborables de vacaciones al año."
 FORGED = "# Vacaciones\n\nCada persona tiene 2 días laborables de vacaciones al año."

@@ -8,7 +8,8 @@ import pytest
 
 from chatbot_mvp.app import App, build_app
 from chatbot_mvp.errors import KbNotFound
-from chatbot_mvp.knowledge_base.store import KbRecord, KbStore
+from chatbot_mvp.knowledge_base.record import KbRecord
+from chatbot_mvp.knowledge_base.store import KbStore
 from chatbot_mvp.knowledge_base.uploads import Upload
 from chatbot_mvp.settings.model import Settings
 from tests.documents.made import docx_with, pdf

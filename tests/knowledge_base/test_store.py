@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from chatbot_mvp.errors import KbNotFound, KbUnreadable, UploadError
-from chatbot_mvp.knowledge_base.store import KbRecord, KbStore
+from chatbot_mvp.knowledge_base.record import KbRecord
+from chatbot_mvp.knowledge_base.store import KbStore
 
 TEXT = "# Manual\n\nLínea uno.\n\tTabulada – con “comillas”.\n\n\nFin 🙂"
 

@@ -9,8 +9,9 @@ import pytest
 from tenacity import wait_random_exponential
 
 from chatbot_mvp.llm.base import ChatModel
+from chatbot_mvp.llm.creation import create_chat_model
 from chatbot_mvp.llm.local_server import LocalServer, local_server
-from chatbot_mvp.llm.registry import PROVIDERS, create_chat_model
+from chatbot_mvp.llm.registry import PROVIDERS
 from chatbot_mvp.remote import calls, limiter
 from chatbot_mvp.settings.model import Settings
 from tests.llm.contract_table import Cells, render

@@ -23,9 +23,10 @@ from chatbot_mvp.errors import (
     ProviderUnavailable,
 )
 from chatbot_mvp.llm.base import ChatModel, ChatOptions, ChatRequest, Grounding, Message
+from chatbot_mvp.llm.creation import create_remote_model
 from chatbot_mvp.llm.local_server import local_server
 from chatbot_mvp.llm.providers import Providers
-from chatbot_mvp.llm.registry import PROVIDERS, create_remote_model
+from chatbot_mvp.llm.registry import PROVIDERS
 from chatbot_mvp.remote.limiter import limiter_for
 from chatbot_mvp.settings.live import LiveSettings
 from tests.fakes import chunks_of, run_in_loop

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 from chatbot_mvp.errors import UnknownChoice
 from chatbot_mvp.llm.base import ChatRequest, Grounding
+from chatbot_mvp.llm.creation import create_chat_model
 from chatbot_mvp.llm.demo import DemoModel
-from chatbot_mvp.llm.registry import PROVIDERS, create_chat_model
+from chatbot_mvp.llm.registry import PROVIDERS
 from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.types import Chunk
 from tests.fakes import chunks_of

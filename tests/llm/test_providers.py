@@ -16,8 +16,9 @@ from chatbot_mvp.errors import (
     UnknownChoice,
 )
 from chatbot_mvp.llm.base import ChatRequest, Message
+from chatbot_mvp.llm.creation import create_chat_model
 from chatbot_mvp.llm.providers import Providers, ProviderStatus
-from chatbot_mvp.llm.registry import NVIDIA_URL, PROVIDERS, create_chat_model
+from chatbot_mvp.llm.registry import NVIDIA_URL, PROVIDERS
 from chatbot_mvp.settings.fields.providers import PROVIDER_NAMES, PROVIDER_SETTINGS
 from chatbot_mvp.settings.live import LiveSettings
 from chatbot_mvp.settings.model import MASK, MODEL_SETTINGS, PROJECT_ROOT, Settings, load_settings

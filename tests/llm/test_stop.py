@@ -14,10 +14,11 @@ import pytest
 
 from chatbot_mvp.errors import RequestStopped
 from chatbot_mvp.llm.base import ChatOptions, ChatRequest, Message
+from chatbot_mvp.llm.creation import create_chat_model
 from chatbot_mvp.llm.local_server import PARALLEL, LocalServer
-from chatbot_mvp.llm.registry import create_chat_model
 from chatbot_mvp.remote.stop import Stop
 from chatbot_mvp.settings.model import Settings
+from tests.llm.gemini_stub import GeminiStub
 from tests.llm.openai_stub import OpenAiStub
 from tests.server.silent_provider import SilentProvider
 from tests.tls import own_certificate, speak_tls
@@ -27,6 +28,7 @@ PROVIDERS = {
     "openai": {"openai_api_key": "k", "openai_base_url": "URL"},
     "groq": {"groq_api_key": "k", "groq_base_url": "URL"},
     "ollama": {"ollama_model_name": "m", "ollama_base_url": "URL"},
+    "gemini": {"gemini_api_key": "k", "gemini_base_url": "URL"},
 }
 
 
@@ -74,15 +76,16 @@ def stopped_while_waiting(settings: Settings, silent: SilentProvider, streamed: 
 
 
 @pytest.mark.parametrize("streamed", [False, True])
+@pytest.mark.parametrize(("provider", "trusted"), [("openai", "SSL_CERT_FILE"), ("gemini", "REQUESTS_CA_BUNDLE")])
 def test_a_stop_ends_a_request_over_tls_too(
-    settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, streamed: bool
+    settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, provider: str, trusted: str, streamed: bool
 ) -> None:
     certificate = own_certificate(tmp_path)
-    monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+    monkeypatch.setenv(trusted, str(certificate))
     secure = SilentProvider()
     speak_tls(secure, certificate)
     with secure:
-        stopped_while_waiting(configured(settings, "openai", secure.url.replace("http:", "https:")), secure, streamed)
+        stopped_while_waiting(configured(settings, provider, secure.url.replace("http:", "https:")), secure, streamed)
 
 
 def test_a_request_that_is_stopped_already_is_not_sent(settings: Settings, silent: SilentProvider) -> None:
@@ -104,6 +107,26 @@ def test_after_a_stop_the_same_model_answers_the_next_request(settings: Settings
         provider.seconds = 0
         assert model.complete(ChatRequest((Message("user", "?"),))).text
         assert model.complete(ChatRequest((Message("user", "?"),))).text
+
+
+def test_a_stop_of_gemini_between_two_pieces_ends_the_stream_and_the_next_request_is_answered(
+    settings: Settings,
+) -> None:
+    with GeminiStub("k") as provider:
+        provider.piece_delay = 2.0
+        model = create_chat_model(configured(settings, "gemini", provider.url))
+        stop = Stop()
+        pieces = iter(model.stream(ChatRequest((Message("user", "tres dos uno"),), stop=stop)))
+        assert next(pieces) == "uno "
+        threading.Timer(0.1, stop.set).start()
+        started = time.monotonic()
+        with pytest.raises(RequestStopped):
+            _ = list(pieces)
+        assert time.monotonic() - started < 1
+        provider.piece_delay = 0.0
+        assert model.complete(ChatRequest((Message("user", "dos uno"),))).text == "uno dos"
+        with pytest.raises(RequestStopped):
+            model.complete(ChatRequest((Message("user", "dos uno"),), stop=stop))
 
 
 def test_a_stop_of_one_request_leaves_the_others_alone(settings: Settings) -> None:

@@ -12,7 +12,8 @@ import pytest
 from chatbot_mvp.datasets import download
 from chatbot_mvp.errors import ChatbotError
 from chatbot_mvp.llm.base import ChatRequest, Message
-from chatbot_mvp.llm.registry import PROVIDERS, create_chat_model
+from chatbot_mvp.llm.creation import create_chat_model
+from chatbot_mvp.llm.registry import PROVIDERS
 from chatbot_mvp.remote.http import JsonEndpoint, calls_for
 from chatbot_mvp.remote.s3 import S3Url, open_storage
 from chatbot_mvp.settings.model import PROJECT_ROOT, Settings

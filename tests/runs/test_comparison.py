@@ -11,7 +11,7 @@ import pytest
 from chatbot_mvp.app import App
 from chatbot_mvp.errors import CorporaDiffer, NothingToCompare, QuestionsDiffer, RunNotFound, UnknownChoice
 from chatbot_mvp.runs.comparison import ComparedRun, compare_runs, why_not_comparable
-from chatbot_mvp.runs.records import TREC, RunManifest
+from chatbot_mvp.runs.manifest import TREC, RunManifest
 from tests.made_results import made_line, made_result
 
 Scores = dict[str, list[float | None]]

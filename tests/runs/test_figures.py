@@ -8,7 +8,7 @@ from typing import Any
 from chatbot_mvp.metrics.answers.text import AnswerCase
 from chatbot_mvp.runs.causes import cause_of, outcome_of_row
 from chatbot_mvp.runs.figures import answer_metrics, context_metrics, result_of_rows, run_figures
-from chatbot_mvp.runs.records import RunManifest
+from chatbot_mvp.runs.manifest import RunManifest
 from chatbot_mvp.runs.result import FORMAT_VERSION
 from chatbot_mvp.runs.rows import QueryRow
 from tests.made_results import made_row

@@ -11,7 +11,7 @@ import pytest
 
 from chatbot_mvp.errors import RunUnreadable
 from chatbot_mvp.runs.line import parse_line
-from chatbot_mvp.runs.records import parse_manifest
+from chatbot_mvp.runs.manifest import parse_manifest
 from chatbot_mvp.runs.result import parse_result
 
 SPENT = {"calls": 1, "cached": 0, "prompt_tokens": 1, "completion_tokens": 1, "cost_usd": 0.5, "unpriced": 0}

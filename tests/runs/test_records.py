@@ -9,12 +9,8 @@ from pathlib import Path
 import pytest
 
 from chatbot_mvp.errors import RunBusy, RunNotFound, RunUnreadable
-from chatbot_mvp.runs.records import (
-    QueryRecord,
-    RunFolder,
-    RunManifest,
-    run_folders,
-)
+from chatbot_mvp.runs.manifest import RunManifest
+from chatbot_mvp.runs.records import QueryRecord, RunFolder, run_folders
 from chatbot_mvp.storage.files import write_json
 from chatbot_mvp.storage.jsonl import read_lines
 

@@ -13,8 +13,9 @@ import pytest
 from chatbot_mvp.errors import RunNotWritten, RunUnreadable
 from chatbot_mvp.runs.index import append_submission, read_submissions
 from chatbot_mvp.runs.line import line_json, line_of, parse_line
+from chatbot_mvp.runs.manifest import RunManifest
 from chatbot_mvp.runs.payloads import Retrieved, generated_of, judged_of, retrieved_of
-from chatbot_mvp.runs.records import QueryRecord, RunFolder, RunManifest
+from chatbot_mvp.runs.records import QueryRecord, RunFolder
 from chatbot_mvp.runs.result import (
     FORMAT_VERSION,
     RunResult,

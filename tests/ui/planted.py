@@ -10,7 +10,8 @@ from typing import Any
 from chatbot_mvp.api import KbQuestion, SetQuestion, UserContext
 from chatbot_mvp.app import App
 from chatbot_mvp.runs.line import line_json, line_of
-from chatbot_mvp.runs.records import RunFolder, RunManifest
+from chatbot_mvp.runs.manifest import RunManifest
+from chatbot_mvp.runs.records import RunFolder
 from chatbot_mvp.runs.result import RunResult, parse_result, result_json
 from chatbot_mvp.storage.files import write_json
 from chatbot_mvp.storage.jsonl import append_lines

@@ -86,3 +86,16 @@ def test_no_two_knowledge_bases_have_the_same_name_in_a_list() -> None:
         get_app().kbs.rename(records[2].kb_id, copied)
         get_app().kbs.rename(records[3].kb_id, f"{copied} · {records[0].kb_id}")
     assert len(set(kb_names(get_app().kbs.records()).values())) == 4
+
+
+def test_after_a_reload_a_session_can_still_stop_its_upload(
+    slow_reader: threading.Event, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ADMIN_PASSWORD", PASSWORD)
+    own = dropped(open_page("chat"), SECRET)
+    reloaded = open_page("chat", s=own.session_state["chat_session"])
+    reloaded.button(key="kb_stop").click().run()
+    assert not reloaded.error, [error.value for error in reloaded.error]
+    assert get_app().uploads.uploads()[0].job.state == "stopping"
+    slow_reader.set()
+    wait_until(lambda: not get_app().uploads.uploads(), 60, "the end of all uploads")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from chatbot_mvp.documents.reading.extracted import Extracted
 from chatbot_mvp.documents.reading.html import missing, soup_to_text
 from chatbot_mvp.documents.reading.structure import check_word
-from chatbot_mvp.errors import UploadDamaged, UploadExpands
+from chatbot_mvp.errors import UploadDamaged, UploadExpands, UploadTooManyParts, UploadTooSteep
 
 if TYPE_CHECKING:
     from bs4 import BeautifulSoup
@@ -38,7 +38,7 @@ def read_docx(name: str, content: bytes) -> Extracted:
     Raises:
         MissingPackage: mammoth or beautifulsoup4 is not installed.
         UploadDamaged: the file is not a readable zip archive.
-        UploadExpands: the unpacked parts would be too large; nothing was unpacked.
+        UploadTooManyParts, UploadExpands, UploadTooSteep: it would become too large; nothing was unpacked.
         UploadTooDeep, UploadTooManyRows, UploadTooManyElements: it is not a document that people write.
     """
     _check(name, content)
@@ -73,12 +73,17 @@ def _check(name: str, content: bytes) -> None:
 def _require_small(name: str, parts: list[zipfile.ZipInfo]) -> None:
     """
     Raises:
-        UploadExpands
+        UploadTooManyParts, UploadExpands, UploadTooSteep
     """
+    if len(parts) > MAX_PARTS:
+        raise UploadTooManyParts(name=name, parts=len(parts), limit=MAX_PARTS)
     read = [part for part in parts if part.filename.lower().endswith((".xml", ".rels"))]
-    steep = any(part.file_size > MAX_RATIO * max(1, part.compress_size) for part in read if part.file_size > 1_000_000)
-    if len(parts) > MAX_PARTS or sum(part.file_size for part in read) > MAX_UNPACKED_MB * 1_000_000 or steep:
+    if sum(part.file_size for part in read) > MAX_UNPACKED_MB * 1_000_000:
         raise UploadExpands(name=name, limit_mb=MAX_UNPACKED_MB)
+    for part in read:
+        ratio = -(-part.file_size // max(1, part.compress_size))
+        if part.file_size > 1_000_000 and ratio > MAX_RATIO:
+            raise UploadTooSteep(name=name, part=part.filename, ratio=ratio, limit=MAX_RATIO)
 
 
 def _place_notes(soup: BeautifulSoup) -> None:

@@ -20,7 +20,8 @@ from chatbot_mvp.evaluation.benchmark.preparation import PreparedRun, run_ids
 from chatbot_mvp.evaluation.benchmark.retrieving import PHASE as RETRIEVE
 from chatbot_mvp.evaluation.benchmark.runner import RunParts, execute
 from chatbot_mvp.evaluation.benchmark.trec import Ranking, known_ids
-from chatbot_mvp.runs.records import TREC, QueryRecord, RunFolder, RunManifest
+from chatbot_mvp.runs.manifest import TREC, RunManifest
+from chatbot_mvp.runs.records import QueryRecord, RunFolder
 from chatbot_mvp.runs.result import RunResult
 from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.storage.clock import utc_now
@@ -105,6 +106,11 @@ def import_trec(
         split = f" of the split {dataset.split!r}" if dataset.split else ""
         reason = f"none of its {len(rankings)} queries is among the {len(asked)} judged ones{split} that are measured"
         raise NothingToImport(path=trec.path, reason=reason)
+
+    def found(query_id: str) -> dict[str, float]:
+        own = query_id if query_id in dataset.queries_that_are_documents else None
+        return {doc_id: score for doc_id, score in rankings.get(query_id, {}).items() if doc_id != own}
+
     label = re.sub(r"[^\w.-]+", "-", name or trec.name).strip("-.") or TREC
     manifest = RunManifest(
         run_id=next(free for free in run_ids(dataset.name, label) if not (settings.results_dir / free).exists()),
@@ -123,9 +129,9 @@ def import_trec(
     with _staged(settings, manifest.run_id) as root:
         folder = RunFolder(root, manifest.run_id)
         folder.create(manifest)
-        folder.append_records(_record(manifest.run_id, key, rankings.get(key, {}), settings) for key in sorted(asked))
+        folder.append_records(_record(manifest.run_id, key, found(key), settings) for key in sorted(asked))
         execute(PreparedRun(folder, manifest, RunCorpus(dataset), settings, 0.0), parts, progress)
-    missing = sum(not rankings.get(query_id) for query_id in asked)
+    missing = sum(not found(query_id) for query_id in asked)
     return ImportedRun(manifest.run_id, TREC, len(asked), missing, len(rankings.keys() - asked))
 
 

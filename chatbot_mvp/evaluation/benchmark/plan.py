@@ -6,9 +6,11 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from chatbot_mvp.datasets import Dataset
 from chatbot_mvp.datasets.catalogue import Found
 from chatbot_mvp.evaluation.benchmark.corpus import RunCorpus
-from chatbot_mvp.evaluation.benchmark.estimate import Estimate, estimate_from_lengths
+from chatbot_mvp.evaluation.benchmark.estimate import Estimate
+from chatbot_mvp.evaluation.benchmark.lengths import estimate_from_lengths
 from chatbot_mvp.evaluation.benchmark.preparation import generator_fingerprint, judge_fingerprint, run_fingerprint
 from chatbot_mvp.retrieval.indexes.corpus import is_indexed
 from chatbot_mvp.retrieval.strategies import Strategy, get_strategy
@@ -160,8 +162,15 @@ def _with_corpus(
         dataset_documents=len(whole.dataset.documents),
         index_cached=indexed,
         vectors=vectors,
-        warnings=[*plan.warnings, *([cut.warning] if cut.warning else [])],
+        warnings=[*plan.warnings, *(text for text in (cut.warning, _own_documents(dataset)) if text)],
         estimate=estimate_from_lengths(corpus, settings),
+    )
+
+
+def _own_documents(dataset: Dataset) -> str:
+    count = len(dataset.queries_that_are_documents)
+    return (
+        f"{count} queries are documents themselves; each leaves itself out of its ranking, as in BEIR" if count else ""
     )
 
 

@@ -18,7 +18,8 @@ from chatbot_mvp.errors import NothingToRetry, RunAlreadyFinished, RunMismatch
 from chatbot_mvp.evaluation.benchmark.corpus import RunCorpus
 from chatbot_mvp.evaluation.benchmark.generation import PROMPTS
 from chatbot_mvp.retrieval.pipeline import fingerprint, retrieval_config
-from chatbot_mvp.runs.records import RunFolder, RunManifest
+from chatbot_mvp.runs.manifest import RunManifest
+from chatbot_mvp.runs.records import RunFolder
 from chatbot_mvp.settings.model import LEAST_CONTEXT_CHARS, Settings
 from chatbot_mvp.storage.clock import utc_now
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import partial
 from typing import Any
 
@@ -106,7 +106,25 @@ def _failed_expansion(trace: RetrievalTrace) -> str:
     return ""
 
 
+def _without(trace: RetrievalTrace, doc_id: str) -> RetrievalTrace:
+    """Return a trace from which a document is left out, wherever a stage found it."""
+
+    def rest(hits: Sequence[Hit]) -> tuple[Hit, ...]:
+        return tuple(hit for hit in hits if hit.chunk.chunk_id != doc_id)
+
+    before = trace.hits_before_rerank
+    return replace(
+        trace,
+        candidates={name: rest(hits) for name, hits in trace.candidates.items()},
+        hits=rest(trace.hits),
+        hits_before_rerank=None if before is None else rest(before),
+        chunks_final=rest(trace.chunks_final),
+    )
+
+
 def _record(run: PreparedRun, query: Query, trace: RetrievalTrace) -> QueryRecord:
+    if query.query_id in run.dataset.queries_that_are_documents:
+        trace = _without(trace, query.query_id)
     if error := _failed_expansion(trace):
         # Without the expansion, the ranking is not from the pipeline that the run's fingerprint identifies.
         return QueryRecord(run.manifest.run_id, query.query_id, PHASE, "failed", {}, error)

@@ -19,8 +19,8 @@ from chatbot_mvp.chat.relevance import MIN_TOPIC
 from chatbot_mvp.datasets import Dataset, Query
 from chatbot_mvp.evaluation.benchmark.corpus import RunCorpus, Scored
 from chatbot_mvp.evaluation.kb.questions import KbQuestion, auroc, places_of, unique_ids
+from chatbot_mvp.knowledge_base.record import KbRecord
 from chatbot_mvp.knowledge_base.service import KnowledgeBases
-from chatbot_mvp.knowledge_base.store import KbRecord
 from chatbot_mvp.llm.base import Completion
 from chatbot_mvp.metrics.decisions import ANSWERABLE, UNANSWERABLE, Decision
 from chatbot_mvp.metrics.registry import metrics_of, ranking_metrics

@@ -9,7 +9,8 @@ from chatbot_mvp.documents.chunking import LIMIT_CHARS
 from chatbot_mvp.documents.parsing import ParsedText
 from chatbot_mvp.evaluation.kb.questions import KbQuestion, places_of
 from chatbot_mvp.evaluation.kb.sets import QuestionSet, SetQuestion
-from chatbot_mvp.knowledge_base.store import KbRecord, KbStore
+from chatbot_mvp.knowledge_base.record import KbRecord
+from chatbot_mvp.knowledge_base.store import KbStore
 from chatbot_mvp.metrics.decisions import ANSWERABLE
 
 

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from chatbot_mvp.errors import EmptyDataset
+from chatbot_mvp.errors import EmptyDataset, QuestionSetChanged
+from chatbot_mvp.evaluation.kb.joining import join
 from chatbot_mvp.evaluation.kb.questions import KbQuestion, load_questions, parse_questions, unique_ids
 from chatbot_mvp.evaluation.kb.sets import (
     Origin,
@@ -59,6 +60,28 @@ class QuestionSets:
         self._kbs.store.record(questions.kb_id)
         return self._sets.save(replace(questions, questions=_unique_ids(questions.questions)))
 
+    def save_joined(self, base: QuestionSet, mine: QuestionSet) -> tuple[QuestionSet, int | None]:
+        """Save the edits of a set. If somebody else saved the set in the meantime, join both versions.
+
+        Args:
+            base: the version that was edited.
+            mine: the version with the edits.
+
+        Returns:
+            The set as saved, and the number of questions that both sides changed; None if nobody else saved the set.
+
+        Raises:
+            KbNotFound, KbUnreadable, QuestionSetNotFound
+        """
+        both = None
+        while True:
+            try:
+                return self.save(mine), both
+            except QuestionSetChanged:
+                theirs = self.question_set(base.kb_id, base.set_id)
+                mine, count = join(base, mine, theirs)
+                base, both = theirs, (both or 0) + count
+
     def empty_set(self, kb_id: str, name: str) -> QuestionSet:
         """Create and save a set without questions.
 
@@ -80,20 +103,13 @@ class QuestionSets:
     def copy_set(self, from_kb: str, set_id: str, kb_id: str) -> QuestionSet:
         """Copy a set from another knowledge base, such as an earlier version.
 
-        The copy keeps the hash of the original's text, so that ``check`` reports the change until ``accept_kb``.
+        The copy keeps the hash of the original's text, so that ``check`` reports the change until a
+        set with the hash of the current text is saved.
 
         Raises:
             KbNotFound, KbUnreadable, QuestionSetNotFound
         """
         return self.save(replace(self._sets.load(from_kb, set_id), kb_id=kb_id, set_id=""))
-
-    def accept_kb(self, questions: QuestionSet) -> QuestionSet:
-        """Record that a set has been reviewed against the current text of its knowledge base.
-
-        Raises:
-            KbNotFound, KbUnreadable
-        """
-        return self.save(replace(questions, kb_sha256=self._kbs.store.record(questions.kb_id).sha256))
 
     def chat_questions(self, kb_id: str) -> tuple[SetQuestion, ...]:
         """Return the questions that chat users have marked for the evaluation; empty if there are none.

@@ -13,8 +13,9 @@ from chatbot_mvp.evaluation.kb.questions import KbQuestion, load_questions
 from chatbot_mvp.evaluation.kb.results import FoundPassage, KbResult, ResultRow
 from chatbot_mvp.metrics.decisions import UNANSWERABLE
 from chatbot_mvp.runs.line import RunLine
+from chatbot_mvp.runs.manifest import RunManifest
 from chatbot_mvp.runs.payloads import RETRIEVE, retrieved_of
-from chatbot_mvp.runs.records import QueryRecord, RunFolder, RunManifest
+from chatbot_mvp.runs.records import QueryRecord, RunFolder
 from chatbot_mvp.runs.result import KB, RunResult
 from chatbot_mvp.storage.file_cache import FileCache
 

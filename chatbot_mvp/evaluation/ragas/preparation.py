@@ -31,7 +31,8 @@ from chatbot_mvp.judges.ragas import (
 from chatbot_mvp.llm.base import ChatModel
 from chatbot_mvp.llm.providers import Providers
 from chatbot_mvp.llm.registry import requests_at_once
-from chatbot_mvp.runs.records import RunFolder, RunManifest
+from chatbot_mvp.runs.manifest import RunManifest
+from chatbot_mvp.runs.records import RunFolder
 from chatbot_mvp.runs.result import RAGAS
 from chatbot_mvp.settings.fields.providers import ADDRESS_SETTINGS
 from chatbot_mvp.settings.model import MODEL_SETTINGS, Settings

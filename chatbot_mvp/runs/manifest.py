@@ -1,0 +1,80 @@
+"""The manifest of a run: what it measures. Written once, at its start."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cache
+from typing import ClassVar
+
+from pydantic import ConfigDict, TypeAdapter, ValidationError
+
+from chatbot_mvp.runs.result import BENCHMARK, first_problem
+from chatbot_mvp.runs.rows import STORED, Recorded
+from chatbot_mvp.storage.limits import Count, Name
+
+BUNDLE, TREC = "bundle", "trec"
+"""Where a run was imported from: a zip of ``benchmark export``, a TREC run file."""
+
+
+@dataclass(frozen=True)
+class RunManifest:
+    """What a run measures. A resume is refused if any of it has changed."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = STORED
+
+    run_id: Name
+    dataset: Name
+    """The data set's name."""
+    dataset_ref: Name
+    """Reference for ``RunSources.find``: a local name, an absolute folder, ``s3://bucket/…/name/``, or
+    ``kb:<kb_id>/<question set or file>``."""
+    dataset_sha256: Name
+    """Hash of its files, and of the sample if documents or queries were left out (``datasets.sampling``)."""
+    strategy: Name
+    settings_masked: Recorded
+    """The settings at the start; secrets as "***"."""
+    fingerprint: Name
+    """Identifies what decides the ranking, as in the chat. In runs of earlier versions with answers also prompts,
+    models and judge."""
+    code_version: Name
+    queries: Count
+    """Number of queries, after ``EVAL_MAX_QUERIES`` or ``DEV_MODE``."""
+    documents: Count
+    """Number of documents, after ``EVAL_MAX_CORPUS`` or ``DEV_MODE``."""
+    started_at: Name
+    """ISO 8601, UTC."""
+    generator: Name = ""
+    """Provider and model of the answers; "" for a run of retrieval only."""
+    judge: Name = ""
+    """Provider and model of the judgements; "" without a judge."""
+    prompts: Name = ""
+    """Identifies the prompts of generation and judging, by versions and a hash of their files; "" without answers."""
+    imported: Name = ""
+    """``BUNDLE`` for a run from another machine, ``TREC`` for another program's; "" for a run of this machine."""
+    kind: Name = BENCHMARK
+    """``BENCHMARK``, ``KB`` or ``RAGAS``."""
+    evaluation: Recorded = field(default_factory=dict)
+    """Configuration and row hash of a Ragas evaluation; knowledge base and question set of a KB run; else empty."""
+    fingerprint_rule: Count = 0
+    """``preparation.FINGERPRINT_RULE`` of the version that wrote it; 0 if that version had none."""
+    generator_fingerprint: Name = ""
+    """Identifies model, prompts and options of the answers; "" for a run of retrieval only."""
+    judge_fingerprint: Name = ""
+    """Identifies model, prompts and metrics of the judge; "" without a judge."""
+
+
+def parse_manifest(content: bytes) -> RunManifest:
+    """Parse the content of a manifest's file. Keys that a later version may have added are ignored.
+
+    Raises:
+        ValueError: a field is missing, has a wrong type, or is too large; the message names the field.
+    """
+    try:
+        return _manifests().validate_json(content)
+    except ValidationError as error:
+        raise ValueError(first_problem(error)) from error
+
+
+@cache
+def _manifests() -> TypeAdapter[RunManifest]:
+    return TypeAdapter(RunManifest)
