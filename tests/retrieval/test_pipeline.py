@@ -7,13 +7,22 @@ from typing import Any
 
 import pytest
 
+from chatbot_mvp.documents.chunking import chunk_document
 from chatbot_mvp.embedding.base import Embedder
-from chatbot_mvp.errors import UnknownChoice
-from chatbot_mvp.retrieval.pipeline import Pipeline, fingerprint, growing_pipeline, retrieval_config
+from chatbot_mvp.errors import InvalidSetting, NeedsLanguageModel, UnknownChoice
+from chatbot_mvp.retrieval.pipeline import (
+    Pipeline,
+    fingerprint,
+    growing_pipeline,
+    require_language_model,
+    retrieval_config,
+)
+from chatbot_mvp.retrieval.search import other_search, with_search
 from chatbot_mvp.retrieval.stages.base import RetrievalConfig
+from chatbot_mvp.retrieval.stages.kb_cosines import sentence_closeness, window_cosines
 from chatbot_mvp.retrieval.strategies import STRATEGIES
 from chatbot_mvp.settings.model import Settings
-from chatbot_mvp.types import last
+from chatbot_mvp.types import Document, Progress, last
 from tests.fakes import FakeEmbedder, FakeLanguageModel, chunks_of
 
 LANGUAGE_MODEL = FakeLanguageModel(lambda _: "Norma de la empresa.").model
@@ -216,3 +225,139 @@ def test_another_language_of_the_words_changes_the_fingerprint_where_words_are_s
     for strategy in STRATEGIES:
         config = retrieval_config(settings.with_changes(retrieval_strategy=strategy))
         assert (fingerprint(config) != fingerprint(config, "en")) == (strategy in WORDS)
+
+
+def test_other_settings_of_the_selection_share_the_index_and_others_are_those_of_the_build(
+    settings: Settings, embedder: FakeEmbedder
+) -> None:
+    pipeline = pipeline_of(settings, embedder, retrieval_strategy="LEXICAL", kb_top_k=5)
+    same = settings.with_changes(retrieval_strategy="LEXICAL", kb_top_k=5)
+    assert pipeline.with_selection(same) is pipeline
+    assert pipeline.with_selection(same.with_changes(retrieval_k=3)) is pipeline
+    fewer = pipeline.with_selection(same.with_changes(kb_top_k=1, kb_min_score=0.1, retrieval_k=3))
+    assert fewer.index is pipeline.index
+    assert fewer.config == replace(pipeline.config, kb_top_k=1, kb_min_score=0.1)
+    [few], [many] = fewer.retrieve(["vacaciones del río"]), pipeline.retrieve(["vacaciones del río"])
+    assert (len(few.chunks_final), len(many.chunks_final)) == (1, 4)
+    assert [hit.chunk for hit in few.hits] == [hit.chunk for hit in many.hits]
+    for name in ("kb_max_context_chars", "kb_large_context_chars"):
+        assert getattr(pipeline.with_selection(same.with_changes(**{name: 1_234})).config, name) == 1_234
+
+
+def test_reranker_and_expander_stay_beside_another_selection(settings: Settings) -> None:
+    changes = {"retrieval_strategy": "LEXICAL", "reranker_enabled": True, "query_expansion_llm": True}
+    pipeline = pipeline_of(settings, FakeEmbedder(), **changes)
+    other = pipeline.with_selection(settings.with_changes(**changes, kb_top_k=1))
+    stages = [[record.stage for record in made.retrieve(["río"])[0].records] for made in (pipeline, other)]
+    assert stages[0] == stages[1]
+    assert {"rerank", "llm_expansion"} <= set(stages[0])
+    assert stages[0].index("rerank") + 1 == stages[0].index("selection")
+
+
+def test_found_gives_the_chunks_before_any_reranking(settings: Settings, embedder: FakeEmbedder) -> None:
+    pipeline = pipeline_of(settings, embedder, retrieval_strategy="LEXICAL")
+    found = pipeline.found(["río", "submarino", "dieta completa"])
+    assert [[chunk.text for chunk in chunks] for chunks in found] == [TEXTS[2:4], [], TEXTS[4:]]
+    [trace] = pipeline_of(settings, embedder, retrieval_strategy="LEXICAL", reranker_enabled=True).retrieve(["río"])
+    assert [hit.chunk for hit in trace.retrieved] == found[0]
+
+
+def test_queries_are_embedded_ahead_only_where_vectors_are_used(settings: Settings, embedder: FakeEmbedder) -> None:
+    pipeline = pipeline_of(settings, embedder, retrieval_strategy="HYBRID")
+    seen: list[Progress] = []
+    pipeline.embed_queries(["río", "dieta"], seen.append)
+    assert seen[-1].phase == "embed_queries" and (seen[-1].done, seen[-1].total) == (2, 2)
+    before = len(embedder.embedded)
+    pipeline.retrieve(["río", "dieta"])
+    assert len(embedder.embedded) == before
+    pipeline_of(settings, embedder, retrieval_strategy="LEXICAL").embed_queries(["otra"], seen.append)
+    assert "otra" not in embedder.embedded
+
+
+def test_the_share_of_the_vectors_is_told_while_they_are_computed(settings: Settings, embedder: FakeEmbedder) -> None:
+    text = "# A\n\nUna frase. Otra frase. Tres frases.\n\nCuatro van. Cinco van."
+    chunks = chunk_document(Document("kb", "kb", text))
+
+    def shares(strategy: str) -> list[float | None]:
+        changed = settings.with_changes(retrieval_strategy=strategy)
+        return [made.vectors_share for made in growing_pipeline(chunks, "es", changed, lambda: embedder)]
+
+    first, some, whole = shares("HYBRID")
+    assert (first, whole) == (0.0, 1.0)
+    assert some is not None and 0 < some < 1
+    assert shares("LEXICAL") == [None]
+
+
+@pytest.mark.parametrize(
+    ("changes", "feature"),
+    [
+        ({"retrieval_strategy": "CONTEXTUAL_HYBRID"}, "CONTEXTUAL_HYBRID"),
+        ({"reranker_enabled": True}, "RERANKER_ENABLED"),
+        ({"query_expansion_llm": True}, "QUERY_EXPANSION_LLM"),
+    ],
+)
+def test_what_needs_a_language_model_says_so_by_its_setting_and_provider(
+    settings: Settings, changes: dict[str, Any], feature: str
+) -> None:
+    changed = settings.with_changes(**changes)
+    with pytest.raises(NeedsLanguageModel) as raised:
+        require_language_model(changed, None)
+    assert feature in str(raised.value) and changed.chosen_provider in str(raised.value)
+    require_language_model(changed, LANGUAGE_MODEL)
+    require_language_model(settings, None)
+    require_language_model(settings.with_changes(reranker_enabled=True, reranker_base_url="http://127.0.0.1/v1"), None)
+
+
+def test_another_search_is_what_differs_except_the_selection(settings: Settings) -> None:
+    same = ("retrieval_k", settings.retrieval_k)
+    asked = (("retrieval_strategy", "BRIDGE"), same, ("kb_top_k", 99), ("retrieval_fusion", "rrf"), ("of_old", 1))
+    assert settings.retrieval_fusion != "rrf"
+    assert other_search(settings, asked) == (
+        ("of_old", 1),
+        ("retrieval_fusion", "rrf"),
+        ("retrieval_strategy", "BRIDGE"),
+    )
+    changed = with_search(settings, (("retrieval_strategy", "BRIDGE"), ("retrieval_k", 7)))
+    assert (changed.retrieval_strategy, changed.retrieval_k) == ("BRIDGE", 7)
+    assert with_search(settings, ()) is settings
+    with pytest.raises(InvalidSetting):
+        with_search(settings, (("retrieval_k", -1),))
+
+
+def test_closeness_is_that_of_the_sentence_or_of_the_closest_one_inside_a_text(settings: Settings) -> None:
+    text = "# Taller\n\nEl torno pesa mucho. Se abre el lunes.\n\n# Dietas\n\nLa dieta es de 48 euros."
+    chunks = chunk_document(Document("kb", "kb", text))
+    changed = settings.with_changes(retrieval_strategy="HYBRID", kb_top_k=1)
+    pipeline = last(growing_pipeline(chunks, "es", changed, FakeEmbedder))
+    [trace] = pipeline.retrieve(["¿cuánto pesa el torno?"])
+    measure = sentence_closeness(trace, pipeline.index)
+    assert measure is not None
+    vector = FakeEmbedder().vector
+
+    def cosine(said: str) -> float:
+        return float(vector(said) @ vector(trace.query))
+
+    heavy, opens = "El torno pesa mucho.", "Se abre el lunes."
+    both, neither = f"{opens} {heavy}", "Nada."
+    expected = [cosine(heavy), cosine(opens), max(cosine(heavy), cosine(opens)), min(cosine(heavy), cosine(opens))]
+    assert list(measure([heavy, opens, both, neither])) == pytest.approx(expected, abs=1e-5)
+    assert sentence_closeness(replace(trace, chunks_final=()), pipeline.index) is None
+    assert sentence_closeness(replace(trace, query_vector=None), pipeline.index) is None
+    of_corpus = pipeline_of(settings, FakeEmbedder(), retrieval_strategy="HYBRID")
+    assert sentence_closeness(of_corpus.retrieve(["río"])[0], of_corpus.index) is None
+
+
+def test_cosines_of_windows_are_computed_once_per_question_and_index(settings: Settings) -> None:
+    chunks = chunk_document(Document("kb", "kb", "# Taller\n\nEl torno pesa. Se abre.\n\n# Dietas\n\nSon 48 euros."))
+    changed = settings.with_changes(retrieval_strategy="HYBRID")
+    pipeline = last(growing_pipeline(chunks, "es", changed, FakeEmbedder))
+    other = last(growing_pipeline(chunks[:1], "es", changed, FakeEmbedder))
+    one, two = pipeline.retrieve(["torno", "dietas"])
+    first = window_cosines(one, pipeline.index.dense)
+    assert first is not None and first is window_cosines(one, pipeline.index.dense)
+    second = window_cosines(two, pipeline.index.dense)
+    assert second is not None and second.tolist() != first.tolist()
+    of_other = window_cosines(two, other.index.dense)
+    assert of_other is not None and len(of_other) < len(second)
+    assert window_cosines(replace(one, query_vector=None), pipeline.index.dense) is None
+    assert window_cosines(one, None) is None

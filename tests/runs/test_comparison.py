@@ -206,3 +206,42 @@ def test_two_runs_of_the_app_compare_as_their_results_say(app: App) -> None:
         app.archive.compare([one.run_id, "nope"])
     with pytest.raises(QuestionsDiffer):
         app.archive.compare([one.run_id, app.runs.run_now(retrieval_strategy="LEXICAL", eval_max_queries=3).run_id])
+
+
+def test_an_error_names_every_run_the_metric_and_what_was_legal() -> None:
+    base, other = run("a", {"mrr": [1.0], "map": [1.0]}), run("b", {"mrr": [1.0], "f1": [1.0], "map": [1.0]})
+    with pytest.raises(NothingToCompare) as raised:
+        compare_runs([base, base])
+    assert "a, a" in str(raised.value)
+    with pytest.raises(NothingToCompare) as raised:
+        compare_runs([])
+    assert "'-'" in str(raised.value) or " -" in str(raised.value)
+    for runs in ([base, other], [other, base]):
+        with pytest.raises(UnknownChoice) as unknown:
+            compare_runs(runs, ["mrr", "f1"])
+        assert "metric" in str(unknown.value) and "'f1'" in str(unknown.value)
+        legal = str(unknown.value).partition("'f1'")[2]
+        assert "mrr, map" in legal and "f1" not in legal
+    with pytest.raises(UnknownChoice, match=r"-"):
+        compare_runs([run("a", {"mrr": [1.0]}), run("b", {"map": [1.0]})], ["mrr"])
+    with pytest.raises(QuestionsDiffer, match=r"'a' and 'b'"):
+        compare_runs([base, run("b", {"mrr": [1.0, 0.0]})])
+    with pytest.raises(CorporaDiffer) as differ:
+        compare_runs([base, replace(other, manifest=replace(other.manifest, dataset="otro", documents=9))])
+    assert f"valle, 5, {'0' * 12}" in str(differ.value) and f"otro, 9, {'0' * 12}" in str(differ.value)
+    assert "0" * 13 not in str(differ.value)
+
+
+def test_metrics_are_compared_in_the_order_asked_for_and_once() -> None:
+    pair = [run(name, {"mrr": [1.0, 0.0], "map": [0.5, 0.5]}) for name in "ab"]
+    [delta] = compare_runs(pair, ["map", "mrr", "map"]).runs
+    assert [metric.metric for metric in delta.metrics] == ["map", "mrr"]
+
+
+def test_a_complement_worsens_by_rising_and_the_largest_change_comes_first() -> None:
+    name = "complement_recall@5"
+    base, other = run("a", {name: [0.5, 0.25, 0.9, 0.5]}), run("b", {name: [0.6, 0.75, 0.2, 0.5]})
+    [metric] = compare_runs([base, other], [name]).runs[0].metrics
+    assert [change.query_id for change in metric.worsened] == ["q1", "q0"]
+    assert [change.query_id for change in metric.improved] == ["q2"]
+    assert metric.equal == 1

@@ -7,7 +7,9 @@ from typing import Any
 
 from chatbot_mvp.metrics.answers.text import AnswerCase
 from chatbot_mvp.runs.causes import cause_of, outcome_of_row
-from chatbot_mvp.runs.figures import answer_metrics, context_metrics, run_figures
+from chatbot_mvp.runs.figures import answer_metrics, context_metrics, result_of_rows, run_figures
+from chatbot_mvp.runs.manifest import RunManifest
+from chatbot_mvp.runs.result import FORMAT_VERSION
 from chatbot_mvp.runs.rows import QueryRow
 from tests.made_results import made_row
 
@@ -61,3 +63,19 @@ def test_without_any_answer_a_run_has_no_metric_of_answers() -> None:
     bare = made_row(gold=["g"], retrieved=["g"], metrics={"mrr": 1.0}, cause="ok")
     assert list(run_figures([bare]).metrics) == ["mrr"]
     assert run_figures([bare]).reranker_rescue_count is None
+
+
+def test_a_result_of_rows_has_the_figures_of_the_rows_and_the_names_of_the_manifest() -> None:
+    rows = [row("Yes", "yes", "label", ["g"]), row("Boston", "New York", "extractive", ["a"])]
+    manifest = RunManifest(
+        "r1", "valle", "ref", "0" * 64, "BRIDGE", {}, "f", "1", 2, 5, "2030", generator="p/m", judge="p/j"
+    )
+    result, figures = result_of_rows(manifest, rows, 3, {"retrieve": 1}), run_figures(rows)
+    for name in ("metrics", "scored", "readings", "intervals", "splits", "causes", "reranker_rescue_count"):
+        assert getattr(result, name) == getattr(figures, name), name
+        assert getattr(result, name), name
+    for name in ("run_id", "kind", "dataset", "dataset_sha256", "strategy", "fingerprint", "queries", "documents"):
+        assert getattr(result, name) == getattr(manifest, name), name
+    assert (result.generator, result.judge, result.started_at) == ("p/m", "p/j", "2030")
+    assert (result.damaged_records, result.failures, result.per_query) == (3, {"retrieve": 1}, tuple(rows))
+    assert result.format_version == FORMAT_VERSION

@@ -53,3 +53,10 @@ def test_runs_without_the_metric_are_left_out_and_the_newest_data_come_first() -
     found = series_of([other, run(1, 0.8)])
     assert [(series.dataset, series.metrics) for series in found] == [("kb", ["hit@3"]), ("valle", ["recall@5"])]
     assert history_of(Series("kb", "kb", (other,)), "hit@3").points[0].interval is None
+
+
+def test_a_history_within_its_band_names_no_run_and_has_its_points() -> None:
+    found = of(run(1, 0.8), run(2, 0.8)).to_json()
+    assert (found["kind"], found["dataset"], found["metric"]) == ("benchmark", "valle", "recall@5")
+    assert found["first_outside"] is None
+    assert [point["run_id"] for point in found["points"]] == ["r1", "r2"]

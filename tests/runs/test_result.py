@@ -14,10 +14,19 @@ from chatbot_mvp.errors import RunNotWritten, RunUnreadable
 from chatbot_mvp.runs.index import append_submission, read_submissions
 from chatbot_mvp.runs.line import line_json, line_of, parse_line
 from chatbot_mvp.runs.manifest import RunManifest
-from chatbot_mvp.runs.payloads import Retrieved, generated_of, retrieved_of
+from chatbot_mvp.runs.payloads import Retrieved, generated_of, judged_of, retrieved_of
 from chatbot_mvp.runs.records import QueryRecord, RunFolder
-from chatbot_mvp.runs.result import FORMAT_VERSION, RunResult, figures_json, parse_result, result_json
+from chatbot_mvp.runs.result import (
+    FORMAT_VERSION,
+    RunResult,
+    figures_json,
+    parse_result,
+    read_intervals,
+    read_result,
+    result_json,
+)
 from chatbot_mvp.runs.rows import QueryRow
+from chatbot_mvp.storage.files import write_json
 from tests.made_results import made_line, made_result, made_row
 
 FULL: dict[str, Any] = {
@@ -167,3 +176,83 @@ def test_results_and_rows_cannot_be_changed() -> None:
     for item in (result, row):
         with pytest.raises(AttributeError):
             item.metrics = {}  # type: ignore[misc]
+
+
+def written(path: Path, **values: Any) -> Path:
+    """A result's file as a run writes it."""
+    write_json(path, result_json(made_result(**{**FULL, **values})))
+    return path
+
+
+def test_intervals_are_read_without_the_queries_however_long_the_part_before_them_is(tmp_path: Path) -> None:
+    """Also where the key of the queries lies across two of the pieces that are read."""
+    expected = {"mrr": (0.25, 0.75), "f1": None}
+    marker, piece = b'\n  "per_query": [', 1 << 17
+
+    def padded(count: int, last: int) -> Path:
+        failures = {f"{n:03d}".ljust(1_000, "x"): 1 for n in range(count)}
+        return written(tmp_path / "r1.json", failures={**failures, "y" * last: 1})
+
+    assert all(read_intervals(padded(count, 0)) == expected for count in (0, 1, 300))
+    left = piece - padded(128, 0).read_bytes().index(marker)
+    for shift in range(len(marker) + 1):
+        path = padded(128, left - shift)
+        assert path.read_bytes().index(marker) == piece - shift
+        assert read_intervals(path) == expected
+
+
+def test_a_failure_that_names_the_key_of_the_queries_is_not_taken_for_it(tmp_path: Path) -> None:
+    path = written(tmp_path / "r1.json", failures={'\n  "per_query": [': 1})
+    assert read_intervals(path) == {"mrr": (0.25, 0.75), "f1": None}
+
+
+@pytest.mark.parametrize(
+    "content",
+    [None, b"", b'{\n  "intervals": {"mrr": [0.1, 0.2]}', b'{"intervals": {"mrr": [0.1, 0.2]}, "per_query": []}',
+     b'[\n  "per_query": [', b'\n  "per_query": [', b'{\n  "intervals": 3,\n  "per_query": []}',
+     b'{\n  "intervals": {"mrr": "wide"},\n  "per_query": []}', b"x" * 300_000],
+    ids=["missing", "empty", "torn", "on one line", "a list", "nothing before it", "a number", "words", "not JSON"],
+)  # fmt: skip
+def test_a_file_of_another_layout_has_no_intervals_to_show(tmp_path: Path, content: bytes | None) -> None:
+    path = tmp_path / "r1.json"
+    if content is not None:
+        path.write_bytes(content)
+    assert read_intervals(path) == {}
+
+
+def test_a_result_that_is_no_object_or_that_cannot_be_opened_names_file_and_reason(tmp_path: Path) -> None:
+    with pytest.raises(RunUnreadable) as raised:
+        parse_result(b"[]", "r1")
+    assert "'r1'" in str(raised.value) and "r1.json: Input should be" in str(raised.value)
+    with pytest.raises(RunUnreadable) as raised:
+        parse_result(json.dumps({**FULL, "per_query": [{"query_id": "q1"}]}).encode(), "r1")
+    assert "r1.json: dataset: Field required" in str(raised.value)
+    with pytest.raises(RunUnreadable, match=rf"reads up to {FORMAT_VERSION}") as raised:
+        made_result(format_version=FORMAT_VERSION + 1)
+    assert str(FORMAT_VERSION + 1) in str(raised.value)
+    with pytest.raises(RunUnreadable, match=r"r1\.json: .*No such file"):
+        read_result(tmp_path / "r1.json", "r1")
+
+
+def test_a_problem_deep_in_a_result_is_named_by_its_place_without_the_value(tmp_path: Path) -> None:
+    with pytest.raises(RunUnreadable) as raised:
+        made_result(per_query=[{"query_id": "q1", "question": "", "metrics": {"m" * 400: "very secret"}}])
+    said = str(raised.value)
+    assert "per_query.0.metrics.mmm" in said
+    assert "very secret" not in said and "errors.pydantic.dev" not in said
+    assert len(said) < 600
+
+
+def test_a_judgement_is_read_as_a_type_and_a_wrong_one_names_its_query() -> None:
+    judged = judged_of(QueryRecord("r1", "q1", "judge", "ok", {"scores": {"m": 0.5}, "reasons": {"m": "so"}}))
+    assert (judged.scores, judged.reasons, judged.usage) == ({"m": 0.5}, {"m": "so"}, None)
+    with pytest.raises(RunUnreadable, match=r"'q7', phase 'judge': scores"):
+        judged_of(QueryRecord("r1", "q7", "judge", "ok", {"scores": 3}))
+
+
+def test_a_list_of_runs_that_cannot_be_written_says_why(tmp_path: Path) -> None:
+    (tmp_path / "data").write_text("a file where the folder would be")
+    with pytest.raises(RunNotWritten, match=r"'submissions.jsonl'.*: (File exists|Not a directory)"):
+        append_submission(tmp_path / "data" / "submissions.jsonl", made_result())
+    with pytest.raises(RunNotWritten, match="not JSON compliant"):
+        append_submission(tmp_path / "submissions.jsonl", replace(made_result(), metrics={"mrr": math.nan}))

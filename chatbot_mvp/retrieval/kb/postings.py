@@ -38,12 +38,15 @@ class Postings:
         counted: keep how often a feature occurs in a unit; otherwise ``counts`` returns ones.
     """
 
+    _counts: Numbers | None = None
+
     def __init__(
         self, numbers: Mapping[Any, int], features: Numbers, rows: Numbers, count: int, counted: bool = False
     ) -> None:
         keys, times = distinct(features.astype(np.int64) * max(1, count) + rows)
         self._index(numbers, len(numbers), keys, count)
-        self._counts = times.astype(np.int32) if counted else None
+        if counted:
+            self._counts = times.astype(np.int32)
 
     def _index(self, numbers: Mapping[Any, int], features: int, keys: Numbers, count: int) -> None:
         """Set up the arrays of distinct (feature x count + row), in rising order."""
@@ -102,7 +105,6 @@ class PairPostings(Postings):
         self._codes, number = np.unique(codes, return_inverse=True)
         keys, _ = distinct(number.astype(np.int64) * max(1, count) + row)
         self._index(numbers, len(self._codes), keys, count)
-        self._counts = None
 
     def _number(self, feature: Hashable) -> int:
         assert isinstance(feature, tuple), "a feature is a pair of terms"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from chatbot_mvp.retrieval.indexes.enrichment import (
     ContextCache,
     enrich,
     enrichment_prompts,
+    missing_prompts,
     tidy_context,
 )
 from chatbot_mvp.retrieval.pipeline import growing_pipeline
@@ -265,3 +267,78 @@ def test_without_a_language_model_the_strategy_fails_before_anything_is_done(set
     assert made == []
     assert not settings.results_dir.exists()
     assert not settings.cache_dir.exists()
+
+
+def shown_document(prompt: str) -> str:
+    return prompt.split("\n</datos-")[0].split("\n", 2)[2]
+
+
+def test_text_between_chunks_is_shown_as_line_breaks_so_that_every_character_keeps_its_place() -> None:
+    pieces = [("uno", 2), ("dos y tres", 8), ("tres", 14), ("cuatro", 25)]
+    chunks = [Chunk(f"c{n}", "d", "S", text, start, start + len(text)) for n, (text, start) in enumerate(pieces)]
+    for order in (chunks, chunks[::-1]):
+        for prompt in enrichment_prompts(order, "es"):
+            assert shown_document(prompt) == "uno\n\n\ndos y tres\n\n\n\n\n\n\ncuatro"
+
+
+def test_the_part_of_a_long_document_is_as_long_before_the_chunk_as_behind_it() -> None:
+    text = "".join(f"{n:05d} " for n in range(5_000))
+    chunks = [Chunk(f"c{n}", "d", "S", text[n : n + 600], n, n + 600) for n in range(0, len(text), 600)]
+    first, *_, last_one = prompts = list(enrichment_prompts(chunks, "es"))
+    assert shown_document(first) == text[:DOCUMENT_CHARS].strip()
+    assert shown_document(last_one) == text[-DOCUMENT_CHARS:].strip()
+    at = len(chunks) // 2
+    begin = (chunks[at].start + chunks[at].end - DOCUMENT_CHARS) // 2
+    assert shown_document(prompts[at]) == text[begin : begin + DOCUMENT_CHARS].strip()
+
+
+def test_an_estimate_counts_the_prompts_that_the_build_would_send_and_writes_nothing(tmp_path: Path) -> None:
+    chunks = [replace(chunk, section="S") for chunk in chunks_of("uno", "dos", "uno")]
+    path, fake = tmp_path / "contexts.sqlite", FakeLanguageModel()
+    distinct = list(enrichment_prompts(chunks, "es"))[:2]
+    assert missing_prompts(chunks, "es", fake.model.name, path) == distinct
+    assert not path.exists()
+    enrich(chunks, "es", fake.model, ContextCache(path), 1)
+    assert missing_prompts(chunks, "es", fake.model.name, path) == []
+    assert missing_prompts(chunks, "es", "other", path) == distinct
+    assert missing_prompts(chunks, "es", fake.model.name, path, max_tokens=20) == distinct
+    enrich(chunks[:1], "es", fake.model, ContextCache(path), 1, max_tokens=20)
+    assert missing_prompts(chunks, "es", fake.model.name, path, max_tokens=20) == distinct[1:]
+
+
+def test_a_name_is_computed_once_and_its_text_may_be_empty(tmp_path: Path) -> None:
+    computed: list[str] = []
+
+    def compute() -> str:
+        computed.append("x")
+        return ""
+
+    assert [ContextCache(tmp_path / "c.sqlite").remembered("name", compute) for _ in range(2)] == ["", ""]
+    assert len(computed) == 1
+
+
+def test_the_first_failure_of_a_batch_is_the_one_that_is_raised(cache: ContextCache) -> None:
+    def reply(prompt: str) -> str:
+        raise TimeoutError("first" if "texto 0" in prompt else "other")
+
+    with pytest.raises(TimeoutError, match="first"):
+        enrich(chunks_of("texto 0", "texto 1", "texto 2"), "es", FakeLanguageModel(reply).model, cache, 3)
+
+
+def test_no_more_than_eight_calls_are_under_way_and_unusable_replies_count_as_failed(cache: ContextCache) -> None:
+    lock, running, most = threading.Lock(), 0, 0
+
+    def reply(prompt: str) -> str:
+        nonlocal running, most
+        with lock:
+            running += 1
+            most = max(most, running)
+        time.sleep(0.005)
+        with lock:
+            running -= 1
+        return "" if "texto 3" in prompt else "bien"
+
+    seen: list[Progress] = []
+    cache.contexts(LanguageModel("fake", reply), [f"texto {n}." for n in range(20)], 20, seen.append)
+    assert 1 < most <= 8
+    assert [(p.phase, p.done, p.total, p.failed) for p in seen] == [("enrich", 0, 20, 0), ("enrich", 20, 20, 1)]
