@@ -109,7 +109,8 @@ def main() -> None:
     if asked.json:
         print(json.dumps({"ingestion": [asdict(one) for one in corpora], "chats": asdict(daily)}))
         return
-    for one in (*corpora, daily):
+    tables: list[Ingestion | Chats] = [*corpora, daily]
+    for one in tables:
         for name, value in asdict(one).items():
             print(f"{name:<24}{'unknown' if value is None else f'{value:,.6g}'}")
         print()

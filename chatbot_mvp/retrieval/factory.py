@@ -9,7 +9,7 @@ from chatbot_mvp.embedding.registry import Embedders
 from chatbot_mvp.llm.base import Completion, ignore_reply
 from chatbot_mvp.llm.providers import Providers
 from chatbot_mvp.retrieval.pipeline import Pipeline, growing_pipeline
-from chatbot_mvp.retrieval.sharing import Sharing
+from chatbot_mvp.retrieval.shared_work import SharedWork
 from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.types import Chunk, ProgressCallback, ignore_progress
 
@@ -17,14 +17,14 @@ from chatbot_mvp.types import Chunk, ProgressCallback, ignore_progress
 class PipelineFactory:
     """Builds pipelines with the configured models. Safe to share between threads."""
 
-    def __init__(self, embedders: Embedders, providers: Providers, sharing: Sharing | None = None) -> None:
+    def __init__(self, embedders: Embedders, providers: Providers, shared: SharedWork | None = None) -> None:
         """
         Args:
-            sharing: indexes and results that the pipelines have in common; None if each has its own.
+            shared: indexes and results that the pipelines have in common; None if each has its own.
         """
         self._embedders = embedders
         self._providers = providers
-        self._sharing = sharing
+        self._shared = shared
 
     def embedder(self, settings: Settings) -> Embedder:
         """Return the embedding model of ``settings``, which is loaded once. Raises as ``create_embedder``."""
@@ -59,5 +59,5 @@ class PipelineFactory:
             progress,
             kb_id=kb_id,
             language_model=self._providers.language_model(settings, on_reply),
-            sharing=self._sharing,
+            shared=self._shared,
         )

@@ -22,7 +22,7 @@ from chatbot_mvp.retrieval.indexes.lexical import INDEX_VERSION
 from chatbot_mvp.retrieval.indexes.milvus.client import milvus_server
 from chatbot_mvp.retrieval.indexes.vector_store import VectorStoreChoice
 from chatbot_mvp.retrieval.late.weights import late_weights
-from chatbot_mvp.retrieval.sharing import Sharing
+from chatbot_mvp.retrieval.shared_work import SharedWork
 from chatbot_mvp.retrieval.stages.base import RetrievalConfig, Selection, Stage
 from chatbot_mvp.retrieval.stages.expansion import Expansion
 from chatbot_mvp.retrieval.stages.late_interaction import LateInteraction
@@ -52,7 +52,7 @@ class Pipeline:
         config: RetrievalConfig,
         reranker: Reranker | None = None,
         expander: QueryExpander | None = None,
-        sharing: Sharing | None = None,
+        shared: SharedWork | None = None,
     ) -> None:
         """Create the stages of the configured strategy.
 
@@ -60,19 +60,19 @@ class Pipeline:
             reranker: reorders the candidates just before the selection stage; None for no reranking.
             expander: adds words from a language model to short questions, just after the expansion by the
                 knowledge base; None for no such expansion.
-            sharing: results of stages that several pipelines have in common; None if this one computes its own.
+            shared: results of stages that several pipelines have in common; None if this one computes its own.
         """
         self.index = index
         self.config = config
         self._reranker = reranker
         self._expander = expander
-        self._sharing = sharing
+        self._shared = shared
         self._stages: list[Stage] = []
         for stage in get_strategy(config.retrieval_strategy).stages:
             if reranker is not None and issubclass(stage, Selection):
                 self._stages.append(Rerank(index, config, reranker))
             if stage.serves(index) and stage.wanted(config):
-                self._stages.append(stage(index, config) if sharing is None else sharing.stage(stage, index, config))
+                self._stages.append(stage(index, config) if shared is None else shared.stage(stage, index, config))
             if expander is not None and issubclass(stage, Expansion):
                 self._stages.append(LlmExpansion(index, config, expander))
 
@@ -89,14 +89,14 @@ class Pipeline:
         return self if config == self.config else self._with(config)
 
     def _with(self, config: RetrievalConfig) -> Pipeline:
-        return Pipeline(self.index, config, self._reranker, self._expander, self._sharing)
+        return Pipeline(self.index, config, self._reranker, self._expander, self._shared)
 
     def retrieve(self, queries: Sequence[str]) -> list[RetrievalTrace]:
         """Run all stages and return one trace per query, in order. A query's results do not depend on the others."""
-        sharing = self._sharing
-        traces = [RetrievalTrace(query) if sharing is None else sharing.start(query) for query in queries]
+        shared = self._shared
+        traces = [RetrievalTrace(query) if shared is None else shared.start(query) for query in queries]
         for stage in self._stages:
-            traces = stage.run_batch(traces) if sharing is None else sharing.run(stage, traces)
+            traces = stage.run_batch(traces) if shared is None else shared.run(stage, traces)
         return traces
 
     def found(self, queries: Sequence[str]) -> list[list[Chunk]]:
@@ -195,7 +195,7 @@ def growing_pipeline(
     *,
     kb_id: str = "",
     language_model: LanguageModel | None = None,
-    sharing: Sharing | None = None,
+    shared: SharedWork | None = None,
 ) -> Iterator[Pipeline]:
     """Yield pipelines that get better while the indexes of ``chunks`` are built; at least one, the last is complete.
 
@@ -206,7 +206,7 @@ def growing_pipeline(
         embedder: creates the embedding model; called only if the strategy needs vectors.
         kb_id: id of the knowledge base that the chunks belong to; "" for a benchmark corpus.
         language_model: the provider's model; None if the provider has none.
-        sharing: indexes and results of stages that several pipelines have in common; None if this one has its own.
+        shared: indexes and results of stages that several pipelines have in common; None if this one has its own.
 
     Raises:
         UnknownChoice: the strategy is not in the registry.
@@ -236,7 +236,7 @@ def growing_pipeline(
     kind = settings.vector_store if strategy.searches_kb_vectors or not kb_id else "exact"
     server = milvus_server(settings)
     store = VectorStoreChoice(kind, kb_id, settings.chroma_dir, settings.chroma_host, server)
-    for index in (growing_index if sharing is None else sharing.index)(
+    for index in (growing_index if shared is None else shared.index)(
         chunks,
         language,
         cache_dir,
@@ -247,10 +247,10 @@ def growing_pipeline(
         indexed=indexed,
     ):
         if index.dense is not None or strategy.finds_by_words or not strategy.needs_vectors:
-            yield Pipeline(index, config, reranker, expander, sharing)
+            yield Pipeline(index, config, reranker, expander, shared)
     if written:
         # Without reranker and expander, because the check of the questions must not ask a language model.
         find, search = Pipeline(index, config).found, fingerprint(config, language)
         kept = questions.kept_questions(chunks, written, find, contexts, search, progress)
         with_words = with_questions(index, chunks, language, cache_dir, kept, progress, indexed, store)
-        yield Pipeline(with_words, config, reranker, expander, sharing)
+        yield Pipeline(with_words, config, reranker, expander, shared)

@@ -54,7 +54,7 @@ from chatbot_mvp.evaluation.tune.types import (
 )
 from chatbot_mvp.jobs.manager import JobManager
 from chatbot_mvp.retrieval.factory import PipelineFactory
-from chatbot_mvp.retrieval.sharing import Sharing
+from chatbot_mvp.retrieval.shared_work import SharedWork
 from chatbot_mvp.settings.live import LiveSettings
 from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.storage.clock import sortable_stamp
@@ -265,7 +265,7 @@ class Tuner:
         progress: ProgressCallback,
     ) -> Trials:
         # Without exports and without a line in the list of runs: what is listed is the tune.
-        factory = PipelineFactory(self._parts.embedders, self._parts.providers, Sharing())
+        factory = PipelineFactory(self._parts.embedders, self._parts.providers, SharedWork())
         parts = RunParts(factory, self._parts.embedders, self._parts.providers)
         return Trials(
             folder,

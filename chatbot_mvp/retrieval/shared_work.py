@@ -20,7 +20,7 @@ _HITS = 400_000
 """Hits in the kept results of stages, about 300 MB."""
 
 
-class Sharing:
+class SharedWork:
     """What pipelines of one tune have in common. For one thread."""
 
     def __init__(self) -> None:

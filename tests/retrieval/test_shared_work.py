@@ -13,7 +13,7 @@ from chatbot_mvp.embedding.registry import Embedders
 from chatbot_mvp.evaluation.kb.questions import load_questions
 from chatbot_mvp.llm.providers import Providers
 from chatbot_mvp.retrieval.factory import PipelineFactory
-from chatbot_mvp.retrieval.sharing import Sharing
+from chatbot_mvp.retrieval.shared_work import SharedWork
 from chatbot_mvp.retrieval.stages.base import Stage
 from chatbot_mvp.retrieval.stages.expansion import Expansion
 from chatbot_mvp.retrieval.stages.stitching import Stitching
@@ -37,7 +37,7 @@ CHANGES: list[dict[str, Any]] = [
     {},
 ]
 
-Make = Callable[[Sharing | None, Settings], list[RetrievalTrace]]
+Make = Callable[[SharedWork | None, Settings], list[RetrievalTrace]]
 
 
 @pytest.fixture(params=["kb", "corpus"])
@@ -50,7 +50,7 @@ def traces(request: pytest.FixtureRequest, app: App) -> Make:
         chunks = [Chunk(one.chunk_id, one.chunk_id, one.section, one.text, 0, len(one.text)) for one in chunks]
     embedders, providers = app.embedders, app.providers
 
-    def make(sharing: Sharing | None, settings: Settings) -> list[RetrievalTrace]:
+    def make(sharing: SharedWork | None, settings: Settings) -> list[RetrievalTrace]:
         own = kb_id if request.param == "kb" else ""
         factory = _factory(embedders, providers, sharing)
         return last(factory.grow(chunks, "es", settings, kb_id=own)).retrieve(asked)
@@ -58,7 +58,7 @@ def traces(request: pytest.FixtureRequest, app: App) -> Make:
     return make
 
 
-def _factory(embedders: Embedders, providers: Providers, sharing: Sharing | None) -> PipelineFactory:
+def _factory(embedders: Embedders, providers: Providers, sharing: SharedWork | None) -> PipelineFactory:
     return PipelineFactory(embedders, providers, sharing)
 
 
@@ -69,7 +69,7 @@ def _found(trace: RetrievalTrace) -> tuple[object, ...]:
 
 @pytest.mark.parametrize("strategy", [name for name in STRATEGIES if not STRATEGIES[name].needs_language_model])
 def test_shared_results_are_those_of_a_pipeline_of_its_own(traces: Make, settings: Settings, strategy: str) -> None:
-    sharing = Sharing()
+    sharing = SharedWork()
     for changes in CHANGES:
         under = settings.with_changes(retrieval_strategy=strategy, vector_store="exact", **changes)
         shared, own = traces(sharing, under), traces(None, under)
@@ -87,7 +87,7 @@ def test_a_stage_runs_once_for_configurations_that_differ_in_later_stages(
         return usual(self, trace)
 
     monkeypatch.setattr(Stage, "run", run)
-    sharing, lexical = Sharing(), settings.with_changes(retrieval_strategy="LEXICAL")
+    sharing, lexical = SharedWork(), settings.with_changes(retrieval_strategy="LEXICAL")
     traces(sharing, lexical)
     before = ran.count("lexical")
     traces(sharing, lexical.with_changes(kb_top_k=9))
