@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import datetime
 import re
+from importlib.metadata import metadata
 from pathlib import Path
 
 import pytest
+from packaging.specifiers import SpecifierSet
 
 from benchmarks import supply_chain
 from benchmarks.supply_chain import PAGE, REQUIREMENTS, exceptions, judged, licences, not_allowed, page, required
@@ -18,6 +20,16 @@ def test_every_installed_package_has_an_allowed_licence() -> None:
     found = list(licences())
     assert len(found) > 100
     assert {name: licence for name, licence in found if not_allowed(licence)} == {}
+
+
+def test_every_pinned_package_accepts_the_oldest_python_of_the_project() -> None:
+    """Debian 12 has Python 3.11.2: a release that needs a later one cannot be installed there."""
+    found = {
+        name: wanted
+        for name in required()
+        if (wanted := metadata(name).get("Requires-Python")) and not SpecifierSet(wanted).contains("3.11.2")
+    }
+    assert found == {}
 
 
 def test_the_page_of_licences_lists_them_all() -> None:

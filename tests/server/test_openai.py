@@ -311,6 +311,7 @@ def test_the_command_makes_up_a_token_prints_it_once_and_asks_for_it(tmp_path: P
     )
     try:
         assert process.stderr is not None
+        assert str(tmp_path) in process.stderr.readline()
         token = process.stderr.readline().strip().rpartition(" ")[2]
         url = process.stderr.readline().strip()
         assert url == f"http://127.0.0.1:{port}/v1"

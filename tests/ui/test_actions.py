@@ -136,7 +136,7 @@ def test_pages_reach_files_and_services_only_through_the_app() -> None:
     """So a widget can change nothing that is not in the table: what it calls goes through the gate."""
     besides_api = {"types", "text", "errors", "api", "settings.access"}
     more = {"state.py": {"app", "settings.model"}, "permissions.py": {"app"}, "errors.py": {"logs", "settings.model"}}
-    more["guard.py"] = {"settings.network"}
+    more |= {"guard.py": {"settings.network"}, "connections.py": {"server.connections"}}
     writing = re.compile(
         r"\.(write_text|write_bytes|unlink|rmdir|mkdir|touch)\("
         r"|\bopen\(|(?<!kbs)\.rename\(|shutil|subprocess|import os\b"
