@@ -129,6 +129,13 @@ def test_the_arrays_do_not_depend_on_how_the_corpus_is_cut_into_parts(
     assert_equal(built(chunks, part_words=part_words), built(chunks))
 
 
+def test_progress_rises_document_by_document_and_then_part_by_part() -> None:
+    """A part per document, and an empty one at the end."""
+    seen: list[Progress] = []
+    built(chunks_of(TEXTS), part_words=0, progress=seen.append)
+    assert [(p.phase, p.done, p.total) for p in seen] == [("link", done, 8) for done in (0, 5, 6, 7, 8, 8)]
+
+
 def test_parts_of_a_real_corpus_in_files_give_the_arrays_of_one_part_in_memory(tmp_path: Path) -> None:
     dataset = load_dataset(PROJECT_ROOT / "data" / "samples" / "valle_multihop")
     chunks = [passage_chunk(document) for document in dataset.documents]

@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 from chatbot_mvp.retrieval.bridge.building import build_corpus
 from chatbot_mvp.retrieval.bridge.corpus import Corpus
 from chatbot_mvp.retrieval.bridge.mentions import Words
-from chatbot_mvp.retrieval.bridge.names import names_of
+from chatbot_mvp.retrieval.bridge.names import names_of, without_parenthesis
 from chatbot_mvp.retrieval.bridge.question import numbered
 from chatbot_mvp.text import Analyzer, Word
 from chatbot_mvp.types import Chunk
+from tests.retrieval.bridge.reference_corpus import Bearers
 
 ENGLISH = Analyzer("en")
 
@@ -90,36 +91,9 @@ def test_a_text_that_ends_in_the_middle_of_a_longer_name_mentions_the_shorter_on
 
 def by_the_rules(text: str, titles: Sequence[str], lower: set[str]) -> list[tuple[int, float]]:
     """(row, strength) of the mentions in a sentence, found word by word."""
-    bearers: dict[tuple[str, ...], list[tuple[int, int, tuple[str, ...]]]] = {}
-    for row, title in enumerate(titles):
-        for name, (kind, form) in names_of(title, "", ENGLISH).items():
-            bearers.setdefault(name, []).append((row, kind, form))
-    words, taken, meant = ENGLISH.words(text), 0, []
-    for start in range(len(words)):
-        for end in range(min(len(words), start + 12), start, -1):
-            found = words[start:end]
-            name = tuple(word.stem for word in found)
-            one = found[0]
-            if name not in bearers or (
-                end - start == 1 and (one.is_stop or len(one.text) < 3 or one.text[0].isdigit())
-            ):
-                continue
-            fit = 1.0
-            if any(not (w.text[0].isupper() or w.text[0].isdigit()) for w in found if not w.is_stop):
-                usual = all(stem in lower for stem in name)
-                fit = 0.7 if usual else 0.0 if end - start == 1 else 0.6
-            if not fit:
-                continue
-            fit *= 0.5 if end <= taken else 1.0
-            taken = max(taken, end)
-            rivals = len({titles[row] for row, _, _ in bearers[name]})
-            said = tuple(word.text.lower() for word in found)
-            meant += [
-                (row, fit * (1.0, 0.8)[kind] / rivals**0.5 * (1.0 if form == said else 0.8))
-                for row, kind, form in bearers[name]
-            ]
-            break
-    return meant
+    described = [names_of(title, "", ENGLISH) for title in titles]
+    names = Bearers(described, [lower] * len(titles), titles)
+    return [meant for name in names.found(ENGLISH.words(text)) for meant in names.meant(name)]
 
 
 WORDS = st.sampled_from(
@@ -139,3 +113,91 @@ def test_names_are_found_by_the_rules_whatever_the_words(text: str, titles: list
         _, rows, strength = names.meant(words, names.mentions(words, sieve=sieve))
         found = list(zip(rows.tolist(), strength.tolist(), strict=True))
         assert found == by_the_rules(text, titles, {word.stem for word in ENGLISH.words(lower)})
+
+
+@pytest.mark.parametrize(
+    ("title", "plain"),
+    [
+        ("Turin (city)", "Turin"),
+        ("Turin (city) ", "Turin"),
+        ("Turin (a) (b)", "Turin (a)"),
+        ("Turin (a (b))", "Turin (a (b))"),
+        ("(x)", ""),
+        ("a) b", "a) b"),
+        ("a)", "a)"),
+        (") (x)", ")"),
+        ("Turin (city", "Turin (city"),
+        ("", ""),
+    ],
+)
+def test_only_a_parenthesis_at_the_end_is_dropped(title: str, plain: str) -> None:
+    assert without_parenthesis(title) == plain
+
+
+@pytest.mark.parametrize(
+    ("title", "sentence", "names"),
+    [
+        ("Beethoven", "Ludwig van Beethoven was a composer.", {"beethoven", "ludwig van beethoven"}),
+        ("Oxford", "The University of Oxford is old.", {"oxford", "university of oxford"}),
+        ("The Beatles", "The Beatles were a band.", {"the beatles"}),
+        ("Apollo", "Apollo 11 landed on the Moon.", {"apollo", "apollo 11"}),
+        ("Nixon", "Richard, called Nixon, was a president.", {"nixon"}),
+        ("Nixon", "Richard Nixon: a president", {"nixon", "richard nixon"}),
+        ("Ada", "Ada B C D E F Vidarte", {"ada", "ada b c d e f vidarte"}),
+        ("Ada", "Ada B C D E F G Vidarte", {"ada"}),
+        ("Vidarte", "Sauceda Orzama is near.", {"vidarte"}),
+        ("It", "", set()),
+        ("Ab", "", set()),
+        ("Abc", "", {"abc"}),
+        ("Vidarte, Ada (engineer)", "", {"vidarte ada", "vidarte", "vidarte ada engineer"}),
+        ("one two three four five six seven eight nine ten eleven gamma", "",
+         {"one two three four five six seven eight nine ten eleven gamma"}),
+        ("one two three four five six seven eight nine ten eleven gamma delta", "", set()),
+    ],
+)  # fmt: skip
+def test_a_lead_is_the_capitalised_words_of_the_subject(title: str, sentence: str, names: set[str]) -> None:
+    assert called(title, sentence) == names
+
+
+@pytest.mark.parametrize(
+    ("text", "strengths"),
+    [
+        ("she met Ada Vidarte", {"Ada Vidarte": 1.0}),
+        ("she met ada vidarte", {"Ada Vidarte": 0.6}),
+        ("she met Ada vidarte", {"Ada Vidarte": 0.6}),
+        ("the ada", {}),
+        ("in Lisbon", {"Lisbon": 1.0}),
+        ("in Lisbons", {"Lisbon": 0.8}),
+        ("in 1950", {}),
+        ("Sauceda 1950", {"Sauceda 1950": 1.0}),
+        ("sauceda 1950", {"Sauceda 1950": 0.6}),
+    ],
+)
+def test_case_and_form_decide_how_surely_a_name_is_meant(text: str, strengths: dict[str, float]) -> None:
+    assert dict(mentioned(text, "Ada Vidarte", "Lisbon", "1950", "Sauceda 1950")) == strengths
+
+
+def test_without_case_every_name_is_meant_in_full() -> None:
+    names, words = corpus_of(["Ada Vidarte", "Lisbon"]).names, numbered([ENGLISH.words("is ada vidarte from lisbon")])
+    found = names.mentions(words)
+    assert (found.start.tolist(), found.end.tolist(), found.fit.tolist()) == ([1, 4], [3, 5], [1.0, 1.0])
+    _, rows, strength = names.meant(words, found)
+    assert (rows.tolist(), strength.tolist()) == ([0, 1], [1.0, 1.0])
+
+
+def test_a_name_of_the_first_sentence_is_weaker_than_a_title() -> None:
+    found = mentioned("She left the University of Oxford", "Oxford", bearers_say="The University of Oxford is old.")
+    assert found == [("Oxford", 0.8), ("Oxford", 0.5)]
+
+
+def test_a_title_counts_as_one_even_if_the_first_sentence_has_it_in_another_form() -> None:
+    described = names_of("Ada Vidarte", "Ada Vidartes was an engineer.", ENGLISH)
+    assert list(described.values()) == [(0, ("ada", "vidarte"))]
+
+
+def test_passages_of_one_title_do_not_compete_for_it() -> None:
+    assert mentioned("near Orzama", "Orzama", "Orzama", "Orzama (river)") == [
+        ("Orzama", 0.707),
+        ("Orzama", 0.707),
+        ("Orzama (river)", 0.707),
+    ]
