@@ -210,7 +210,11 @@ def test_what_fails_is_said_and_nothing_changes_here(
 
 @pytest.mark.parametrize(
     ("code", "status", "error"),
-    [("ExpiredToken", 400, StorageKeyExpired), ("QuotaExceeded", 403, StorageFull), ("InsufficientStorage", 507, StorageFull)],
+    [
+        ("ExpiredToken", 400, StorageKeyExpired),
+        ("QuotaExceeded", 403, StorageFull),
+        ("InsufficientStorage", 507, StorageFull),
+    ],
 )
 def test_an_expired_key_and_a_full_bucket_have_errors_of_their_own(
     settings: Settings, code: str, status: int, error: type[Exception]
