@@ -18,6 +18,9 @@ from chatbot_mvp.app import App
 from chatbot_mvp.cli import main as command_line
 from chatbot_mvp.llm.demo import DemoModel
 from chatbot_mvp.settings.model import PROJECT_ROOT, Settings, load_settings
+from tests.browser import browser as browser
+from tests.browser import page as page
+from tests.browser import playwright as playwright
 from tests.fakes import FakeEmbedder, FakeLanguageModel, fake_app
 from tests.s3_server import s3 as s3
 

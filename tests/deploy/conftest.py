@@ -11,11 +11,6 @@ import pytest
 
 from chatbot_mvp.settings.model import PROJECT_ROOT
 
-# By path, not by folder of the repository, since the fixtures serve tests of this folder alone.
-from tests.e2e.conftest import browser, page
-
-__all__ = ["browser", "page"]
-
 
 @pytest.fixture(scope="session")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:

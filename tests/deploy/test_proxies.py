@@ -10,11 +10,12 @@ import ssl
 import threading
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from tests.browser import CHROMIUM
 from tests.deploy.proxies import PROXIES, SITE, proxy
-from tests.e2e.conftest import CHROMIUM
 from tests.loopback import LoopbackServer
 from tests.ui.test_start_of_pages import pages
 
@@ -80,11 +81,11 @@ def test_a_proxy_passes_the_host_and_the_true_address_and_holds_back_no_word(nam
 @pytest.mark.e2e
 @pytest.mark.xdist_group("e2e")
 @pytest.mark.parametrize("name", PROXIES)
-def test_the_pages_answer_a_browser_through_tls_under_the_name_of_the_site(name: str, tmp_path: Path) -> None:
-    if CHROMIUM is None:
-        pytest.skip("needs a Chromium on the PATH (Debian: apt-get install chromium)")
-    from playwright.sync_api import sync_playwright
-
+def test_the_pages_answer_a_browser_through_tls_under_the_name_of_the_site(
+    name: str,
+    tmp_path: Path,
+    playwright: Any,
+) -> None:
     settings = {"ALLOWED_HOSTS": SITE, "TRUSTED_PROXIES": "127.0.0.1", "RETRIEVAL_STRATEGY": "LEXICAL"}
     data, work = tmp_path / "data", tmp_path / "proxy"
     data.mkdir()
@@ -93,7 +94,6 @@ def test_the_pages_answer_a_browser_through_tls_under_the_name_of_the_site(name:
     with (
         pages(data, "/", **settings) as started,
         proxy(name, work, started.port, started.port) as port,
-        sync_playwright() as playwright,
     ):
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=there)
         page = browser.new_context(ignore_https_errors=True).new_page()

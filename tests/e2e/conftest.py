@@ -1,9 +1,8 @@
-"""A real server process and a real headless Chromium."""
+"""A real server process; the browser is that of ``tests.browser``."""
 
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -17,9 +16,6 @@ from tests.loopback import free_port
 from tests.waiting import wait_until
 
 ROOT = Path(__file__).resolve().parents[2]
-CHROMIUM = next(
-    (path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))), None
-)
 
 
 class Server:
@@ -69,26 +65,3 @@ def server(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Server]:
     running.start()
     yield running
     running.kill()
-
-
-@pytest.fixture(scope="session")
-def browser() -> Iterator[object]:
-    if CHROMIUM is None:
-        pytest.skip("needs a Chromium on the PATH (Debian: apt-get install chromium)")
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(
-            executable_path=CHROMIUM,
-            args=["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"],
-        )
-        yield chromium
-        chromium.close()
-
-
-@pytest.fixture
-def page(browser):  # type: ignore[no-untyped-def]
-    context = browser.new_context(viewport={"width": 1280, "height": 900})
-    context.set_default_timeout(20_000)
-    yield context.new_page()
-    context.close()
