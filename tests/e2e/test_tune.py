@@ -27,11 +27,11 @@ def test_a_tune_is_applied_the_chat_uses_it_and_it_is_undone(page, server) -> No
     page.keyboard.press("Home")
     settle(page)
     page.locator(".st-key-tune_start button").click()
-    page.locator(".st-key-tune_apply button").first.wait_for(timeout=600_000)
+    page.get_by_role("button", name="Usarla en el chat").wait_for(timeout=600_000)
     settle(page)
 
-    page.locator(".st-key-tune_apply button").click()
-    page.locator(".st-key-tune_undo button").first.wait_for()
+    page.get_by_role("button", name="Usarla en el chat").click()
+    page.get_by_role("button", name="Deshacer").wait_for()
     settle(page)
     applied = json.loads(saved.read_text("utf-8"))["settings"]
     assert applied["retrieval_strategy"] != "LEXICAL"
@@ -45,10 +45,12 @@ def test_a_tune_is_applied_the_chat_uses_it_and_it_is_undone(page, server) -> No
     page.get_by_text("23").first.wait_for(timeout=120_000)
     settle(page)
     log = (server.data_dir / "logs" / "retrieval_metrics.jsonl").read_text("utf-8").splitlines()
-    assert json.loads(log[-1])["strategy"] == applied["retrieval_strategy"]
+    [found] = server.data_dir.glob("tunes/*/result.json")
+    winner = json.loads(found.read_text("utf-8"))["winner"]["config_id"]
+    assert json.loads(log[-1])["fingerprint"].startswith(winner)
 
     visit(page, server, "Admin")
     page.get_by_role("tab", name="Mejorar").click()
-    page.locator(".st-key-tune_undo button").click()
-    page.locator(".st-key-tune_undo").wait_for(state="detached")
+    page.get_by_role("button", name="Deshacer").click()
+    page.get_by_role("button", name="Deshacer").wait_for(state="detached")
     assert json.loads(saved.read_text("utf-8"))["settings"]["retrieval_strategy"] == "LEXICAL"
