@@ -87,7 +87,7 @@ def _ranx(path: Path, text: str) -> dict[str, dict[str, float]]:
     """Return query -> document -> score."""
     try:
         values = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise NothingToImport(path=str(path), reason=f"it begins as JSON and is not JSON ({error})") from error
     if not isinstance(values, dict) or not all(isinstance(scores, dict) for scores in values.values()):
         raise NothingToImport(path=str(path), reason="it is not a JSON object {query: {document: score}}")

@@ -96,7 +96,7 @@ def _refuse_later(path: Path, content: bytes) -> None:
     """Raise BaselineUnreadable for a later format before its fields are checked, which may be others by then."""
     try:
         found = json.loads(content).get("format_version")
-    except (ValueError, AttributeError):
+    except (ValueError, AttributeError, RecursionError):
         return  # no JSON object: the check of the fields says so
     if isinstance(found, int) and found > FORMAT_VERSION:
         reason = f"it has format {found}; this version reads up to {FORMAT_VERSION}"

@@ -373,3 +373,10 @@ def test_a_ranking_of_another_split_is_refused_and_its_own_split_can_be_named(ap
         app.archive.import_run(path, "nfcorpus")
     imported = app.archive.import_run(path, "nfcorpus#train")
     assert (imported.queries, app.archive.run(imported.run_id).metrics["mrr"]) == (1, 1.0)
+
+
+def test_a_ranking_of_lists_in_lists_is_refused_as_no_json(tmp_path: Path) -> None:
+    path = tmp_path / "run.json"
+    path.write_text("[" * 100_000, "utf-8")
+    with pytest.raises(NothingToImport, match="is not JSON"):
+        read_ranking(path)
