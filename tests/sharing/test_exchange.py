@@ -258,6 +258,7 @@ def test_two_writers_of_one_object_do_not_overwrite_each_other(s3: S3Server, set
     assert second != first
 
 
+@pytest.mark.slow
 def test_servers_exchange_in_the_background(server: Callable[[str], App]) -> None:
     one, other = server("one"), server("other")
     record = one.kbs.add("manual.md", TEXT)

@@ -51,6 +51,7 @@ def test_the_result_is_applied_with_one_click_and_undone_with_one(tmp_path: Path
     assert not [button for button in page.button if button.key == "tune_undo"]
 
 
+@pytest.mark.slow
 def test_the_plan_says_what_the_questions_can_show() -> None:
     page = open_page("admin")
     page.selectbox(key="tune_target").set_value("valle_multihop").run()
