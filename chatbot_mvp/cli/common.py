@@ -48,5 +48,15 @@ def with_split(env: Path | None, dataset: str | None, split: str | None) -> str 
     return f"{reference}#{split}"
 
 
+def kb_of(app: App, document: str) -> str:
+    """Return the id of the knowledge base that a command names: a stored one's id, or a file, which becomes one.
+
+    Raises:
+        UploadError, MissingPackage, KbNotWritten: the file cannot be read or kept.
+    """
+    path = Path(document)
+    return app.kbs.add(path.name, path.read_bytes()).kb_id if path.is_file() else document
+
+
 def print_json(value: dict[str, Any]) -> None:
     print(json.dumps(value, ensure_ascii=False))

@@ -12,7 +12,7 @@ import typer
 from chatbot_mvp.chat.context import Mode, UserContext
 from chatbot_mvp.chat.records import record_of
 from chatbot_mvp.chat.transcripts import answer_text
-from chatbot_mvp.cli.common import EnvOption, JsonOption, open_app, print_json
+from chatbot_mvp.cli.common import EnvOption, JsonOption, kb_of, open_app, print_json
 from chatbot_mvp.cli.progress import ProgressLine
 from chatbot_mvp.errors import ExportNotWritten
 from chatbot_mvp.evaluation.kb.calibration import UNITS
@@ -68,8 +68,7 @@ def kb_evaluate(
     """Measure the chat on a document: which passages it finds, which questions it accepts, and how fast."""
     overrides: dict[str, Any] = {"retrieval_strategy": strategy} if strategy else {}
     app = open_app(env, **overrides)
-    path = Path(document)
-    kb_id = app.kbs.add(path.name, path.read_bytes()).kb_id if path.is_file() else document
+    kb_id = kb_of(app, document)
     with ProgressLine() as progress:
         result = app.kb_evaluation.evaluate_file(kb_id, questions, progress)
     if as_json:
@@ -102,8 +101,8 @@ def kb_promise(
         raise typer.BadParameter(f"{by!r} is not one of {', '.join(UNITS)}", param_hint="--by")
     unit = next((name for name in UNITS if name == by), None)
     app = open_app(env)
-    path, asked = Path(document), Path(questions)
-    kb_id = app.kbs.add(path.name, path.read_bytes()).kb_id if path.is_file() else document
+    asked = Path(questions)
+    kb_id = kb_of(app, document)
     with ProgressLine() as progress:
         if SET_ID.fullmatch(questions) and not asked.is_file():
             run = app.kb_evaluation.evaluate_set(kb_id, questions, progress)
@@ -146,8 +145,7 @@ def kb_questions(
 ) -> None:
     """Propose questions to evaluate a document. A person should review them before use."""
     app = open_app(env)
-    path = Path(document)
-    kb_id = app.kbs.add(path.name, path.read_bytes()).kb_id if path.is_file() else document
+    kb_id = kb_of(app, document)
     with ProgressLine() as progress:
         made = app.kb_evaluation.propose_now(kb_id, count, use_model, progress)
     try:

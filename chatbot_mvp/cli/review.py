@@ -13,7 +13,7 @@ import typer
 
 from chatbot_mvp.app import App
 from chatbot_mvp.chat.records import source_json
-from chatbot_mvp.cli.common import EnvOption, JsonOption, open_app, print_json
+from chatbot_mvp.cli.common import EnvOption, JsonOption, kb_of, open_app, print_json
 from chatbot_mvp.errors import DatasetFileMissing, DatasetFileUnreadable, VerdictNotPossible
 from chatbot_mvp.evaluation.kb.review import VERDICTS, ReviewItem, Verdict, verdict_of
 from chatbot_mvp.evaluation.reviews import Order, ReviewSummary
@@ -44,8 +44,7 @@ def kb_review(
 ) -> None:
     """Review the chat's answers: list what waits, or label with single keys or from a file."""
     app = open_app(env)
-    path = Path(document)
-    kb_id = app.kbs.add(path.name, path.read_bytes()).kb_id if path.is_file() else document
+    kb_id = kb_of(app, document)
     name = reviewer if reviewer is not None else getpass.getuser()
     order: Order = "random" if random else "doubtful"
     if file is not None:

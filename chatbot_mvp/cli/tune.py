@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from chatbot_mvp.app import App
-from chatbot_mvp.cli.common import EnvOption, JsonOption, VerboseOption, open_app, print_json
+from chatbot_mvp.cli.common import EnvOption, JsonOption, VerboseOption, kb_of, open_app, print_json
 from chatbot_mvp.cli.limits import finite_option
 from chatbot_mvp.cli.progress import ProgressLine
 from chatbot_mvp.errors import TuneNotFound
@@ -67,9 +67,7 @@ def tune_run(
 ) -> None:
     """Find the best configuration for a knowledge base or a data set. Ctrl-C stops it safely; ``resume`` continues."""
     app = open_app(env, verbose)
-    path = Path(target)
-    if path.is_file():
-        target = app.kbs.add(path.name, path.read_bytes()).kb_id
+    target = kb_of(app, target)
     options = TuneOptions(metric, min_effect, most, seed, with_model, budget, space)
     with ProgressLine() as progress:
         made = app.tuner.plan(target, questions, options, pilot, progress)

@@ -22,6 +22,7 @@ from filelock import FileLock, Timeout
 from chatbot_mvp.errors import ChatbotError, FileOfLaterVersion, RunBusy, RunStopped
 from chatbot_mvp.jobs.states import StateFiles
 from chatbot_mvp.storage.clock import utc_now
+from chatbot_mvp.storage.files import is_held
 from chatbot_mvp.storage.json_object import known_version
 from chatbot_mvp.types import Progress, ProgressCallback
 
@@ -143,7 +144,7 @@ class JobManager:
             status = self._stored(job_id)
             if not status.active:
                 return status
-            if not self._is_held(job_id):
+            if not is_held(self._path(job_id, "lock")):
                 # Read again: the job may have ended between reading its file and checking its lock.
                 again = self._stored(job_id)
                 return replace(status, state="interrupted") if again.active else again
@@ -160,15 +161,6 @@ class JobManager:
     def _stored(self, job_id: str) -> JobStatus:
         path = self._path(job_id, "json")
         return JobStatus(**known_version(self._states.read(path), path))
-
-    def _is_held(self, job_id: str) -> bool:
-        probe = FileLock(self._path(job_id, "lock"), timeout=0)
-        try:
-            probe.acquire()
-        except Timeout:
-            return True
-        probe.release()
-        return False
 
     def _work(self) -> None:
         while True:

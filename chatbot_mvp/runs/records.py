@@ -24,7 +24,7 @@ from chatbot_mvp.errors import FileOfLaterVersion, RunBusy, RunNotBegun, RunNotF
 from chatbot_mvp.runs.manifest import RunManifest, parse_manifest
 from chatbot_mvp.runs.result import RunResult, read_result, result_json
 from chatbot_mvp.storage.clock import utc_now
-from chatbot_mvp.storage.files import write_json
+from chatbot_mvp.storage.files import is_held, write_json
 from chatbot_mvp.storage.json_object import VERSION, known_version, parse_json
 from chatbot_mvp.storage.jsonl import append_lines, read_lines
 
@@ -140,13 +140,7 @@ class RunFolder:
         """Return whether the run is finished, being worked on, or neither."""
         if self.finished:
             return "finished"
-        probe = FileLock(self.path / ".lock", timeout=0)
-        try:
-            probe.acquire()
-        except Timeout:
-            return "running"
-        probe.release()
-        return "unfinished"
+        return "running" if is_held(self.path / ".lock") else "unfinished"
 
     def records(self, phase: str) -> tuple[dict[str, QueryRecord], int]:
         """Return (query_id -> its last record of a phase, number of damaged lines, incomplete ones included)."""

@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from filelock import FileLock
+from filelock import FileLock, Timeout
 
 from chatbot_mvp.errors import FileNotWritten
 
@@ -45,6 +45,17 @@ def lock_beside(path: Path) -> Iterator[None]:
     lock = FileLock(path.with_name(f".{path.name}.lock"), timeout=_LOCK_S)
     with lock.acquire(poll_interval=_POLL_S):
         yield
+
+
+def is_held(lock: Path) -> bool:
+    """Return whether a process holds the lock of this file. The system frees a lock when its process dies."""
+    probe = FileLock(lock, timeout=0)
+    try:
+        probe.acquire()
+    except Timeout:
+        return True
+    probe.release()
+    return False
 
 
 @contextmanager

@@ -30,7 +30,6 @@ from chatbot_mvp.storage.files import write_json
 from chatbot_mvp.storage.jsonl import append_lines
 from chatbot_mvp.storage.sqlite_cache import SqliteCache
 from tests.conftest import Command
-from tests.waiting import wait_until
 
 DATA = {
     "kb/manual-1/kb.json": "{}",
@@ -402,7 +401,6 @@ def test_what_is_written_last_is_copied_first(tmp_path: Path) -> None:
         assert archive.namelist() == [*(f"data/{name}" for name in order), "manifest.json"]
 
 
-@pytest.mark.slow
 def test_files_that_are_written_one_after_the_other_are_copied_as_they_were_at_one_moment(tmp_path: Path) -> None:
     """First the text, then the record; lines that grow; a list to which a run is added before its result."""
     root, done = tmp_path / "data", threading.Event()
@@ -427,8 +425,6 @@ def test_files_that_are_written_one_after_the_other_are_copied_as_they_were_at_o
     writer = threading.Thread(target=work)
     writer.start()
     try:
-        # A list that does not exist yet when the files are listed is not in the backup, and its first run may be.
-        wait_until(lambda: (root / "submissions.jsonl").is_file())
         for trial in range(10):
             archive = tmp_path / f"{trial}.zip"
             save_backup(archive, DataFolder(root), "1")

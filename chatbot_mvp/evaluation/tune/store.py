@@ -25,7 +25,7 @@ from chatbot_mvp.errors import FileOfLaterVersion, RunBusy, TuneNotFinished, Tun
 from chatbot_mvp.evaluation.tune.types import TunePlan, TuneResult
 from chatbot_mvp.runs.result import first_problem
 from chatbot_mvp.storage.clock import utc_now
-from chatbot_mvp.storage.files import naming, write_json
+from chatbot_mvp.storage.files import is_held, naming, write_json
 from chatbot_mvp.storage.json_object import VERSION, known_version, parse_json
 from chatbot_mvp.storage.jsonl import append_lines, read_lines
 
@@ -105,13 +105,7 @@ class TuneFolder:
     @property
     def busy(self) -> bool:
         """Whether a process works on the tune."""
-        probe = FileLock(self.path / ".lock", timeout=0)
-        try:
-            probe.acquire()
-        except Timeout:
-            return True
-        probe.release()
-        return False
+        return is_held(self.path / ".lock")
 
     @contextmanager
     def held(self) -> Iterator[None]:

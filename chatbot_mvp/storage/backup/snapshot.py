@@ -72,7 +72,8 @@ class Snapshot:
         Raises:
             BackupNotMade: a file cannot be read, or the files of a group do not stop being replaced.
         """
-        names = [name for name in names_in(self._root) if name not in self._without]
+        # What has a place in the order is looked for in its turn, because it may appear while others are copied.
+        names = {*names_in(self._root), *_FIRST, *_LAST} - self._without
         for top in sorted(names, key=_rank):
             parts = [top]
             if top in _TOGETHER and (self._root / top).is_dir():
