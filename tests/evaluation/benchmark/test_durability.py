@@ -32,6 +32,7 @@ from chatbot_mvp.jobs.manager import JobManager
 from chatbot_mvp.runs import task_loop
 from chatbot_mvp.runs.result import RunResult
 from chatbot_mvp.settings.model import Settings
+from chatbot_mvp.storage.files import is_held
 from chatbot_mvp.storage.jsonl import read_lines
 from chatbot_mvp.types import Progress, ignore_progress
 from tests.evaluation.benchmark.judge_stub import EMBED, GENERATE, JUDGE, OTHER, Asked, ModelStub
@@ -528,7 +529,7 @@ def test_jobs_go_on_after_one_whose_end_could_not_be_written(tmp_path: Path) -> 
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     with room_of(10):
         gate.set()
-        wait_until(lambda: not manager._is_held("uno"))
+        wait_until(lambda: not is_held(tmp_path / "uno.lock"))
     assert resource.getrlimit(resource.RLIMIT_FSIZE) == before
     manager.submit("tres", "tres", lambda progress: None)
     wait_until(lambda: (status := manager.status("tres")) and status.state == "done")
