@@ -35,6 +35,10 @@ from chatbot_mvp.types import Progress, last
 
 Numbers = NDArray[np.int64]
 
+_IN_MEMORY = "resident in memory only, MB"
+_PEAK_IN_MEMORY = "peak in memory only, MB"
+"""Sampled ten times a second."""
+
 WORDS = 40
 """Number of words of a text before mentions are put in."""
 _ROWS = 20_000
@@ -273,18 +277,42 @@ def _peak_mb() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1_024 / 1e6
 
 
-def _resident() -> dict[str, float]:
-    """Return the resident memory by kind. Pages of files can be dropped at any time; they are read again if needed."""
-    status = Path("/proc/self/status")
-    if not status.is_file():
+def _resident(process: int | str = "self") -> dict[str, float]:
+    """Return the resident memory by kind. Pages of files can be dropped at any time; they are read again if needed.
+
+    Empty for a process that has ended, and on systems without /proc.
+    """
+    try:
+        status = Path(f"/proc/{process}/status").read_text("ascii", "replace")
+    except OSError:
         return {}
-    lines = (line.split() for line in status.read_text("ascii", "replace").splitlines())
-    sizes = {line[0]: int(line[1]) * 1_024 / 1e6 for line in lines if line[0].startswith("Rss")}
-    return {"resident in memory only, MB": sizes["RssAnon:"], "resident pages of files, MB": sizes["RssFile:"]}
+    lines = (line.split() for line in status.splitlines())
+    sizes = {line[0]: int(line[1]) * 1_024 / 1e6 for line in lines if line[0] in ("RssAnon:", "RssFile:")}
+    if not sizes:
+        return {}
+    return {_IN_MEMORY: sizes["RssAnon:"], "resident pages of files, MB": sizes["RssFile:"]}
 
 
 def _bytes_below(folder: Path, pattern: str) -> int:
     return sum(path.stat().st_size for path in folder.rglob(pattern) if path.is_file())
+
+
+def _watched(command: list[str]) -> dict[str, float]:
+    """Run a process that prints its figures; return them with the peak of its memory that is no page of a file."""
+    peak: dict[str, float] = {}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        while True:
+            if now := _resident(process.pid):
+                peak[_PEAK_IN_MEMORY] = max(now[_IN_MEMORY], peak.get(_PEAK_IN_MEMORY, 0.0))
+            try:
+                printed, _ = process.communicate(timeout=0.1)
+                break
+            except subprocess.TimeoutExpired:
+                continue
+    if process.returncode:
+        raise subprocess.CalledProcessError(process.returncode, command)
+    figures: dict[str, float] = json.loads(printed)
+    return {**figures, **peak}
 
 
 def measure(folder: Path, size: int, questions: int) -> Iterator[tuple[str, dict[str, float]]]:
@@ -294,8 +322,7 @@ def measure(folder: Path, size: int, questions: int) -> Iterator[tuple[str, dict
         if step == "make" and (place / "dataset" / "qrels.parquet").is_file():
             continue
         command = [sys.executable, __file__, str(place), "--step", step, "--sizes", str(size)]
-        done = subprocess.run([*command, "--questions", str(questions)], check=True, stdout=subprocess.PIPE, text=True)
-        figures = json.loads(done.stdout)
+        figures = _watched([*command, "--questions", str(questions)])
         if step == "ingest":
             figures["data set, bytes per document"] = _bytes_below(place / "dataset", "*") / size
             figures["cache, bytes per document"] = _bytes_below(place / "cache", "*") / size

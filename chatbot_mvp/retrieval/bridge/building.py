@@ -206,14 +206,16 @@ class _Builder:
         return self._files.view("group")
 
     def _write_names(self, group: Array) -> Names:
-        files, own = self._files, ("key", "row", "kind", "form", "usual")
+        files = self._files
         for of in self._names.ranges():
-            built = build_names(*self._names.read(of, *own), group)
+            key, row, kind, form, usual = self._names.read(of, "key", "row", "kind", "form", "usual")
+            built = build_names(key, row, kind, form, usual, group)
             files.append_offsets("names.start", np.diff(built.pop("start")))
             for name, values in built.items():
                 files.append(f"names.{name}", values)
         for of in self._heads.ranges():
-            for name, values in build_heads(*self._heads.read(of, "key", "length")).items():
+            head, length = self._heads.read(of, "key", "length")
+            for name, values in build_heads(head, length).items():
                 files.append(f"names.{name}", values)
         self._names.forget()
         self._heads.forget()
