@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -77,27 +78,23 @@ class _Builder:
 
     def add(self, part: Part) -> None:
         """First pass: store the words of a part, its terms and its names."""
-        tokens, rows, stems = part.tokens, len(part.sentences), len(part.tokens.stem_key)
+        stored = {**part._asdict(), **part.tokens._asdict()}
+        del stored["tokens"], stored["names"], stored["title_key"]
+        rows, stems, words = len(part.sentences), len(part.tokens.stem_key), _content_words(stored)
+        pairs = _pairs(stems, words.row, words.stem, words.title_row, words.title_stem)
         row_of = np.arange(rows).repeat(np.diff(offsets(part.sentence_words)[offsets(part.sentences)]))
-        content = (~tokens.is_stop).take(part.words).nonzero()[0]
-        text_rows, title_rows = row_of.take(content), np.arange(rows).repeat(part.title_lengths)
-        lengths = np.bincount(text_rows, minlength=rows)
-        text_stems, title_stems = tokens.stem.take(part.words.take(content)), tokens.stem.take(part.title_words)
-        pairs = _pairs(stems, text_rows, text_stems, title_rows, title_stems)
-        lower = _pairs_of(row_of, part, tokens.is_lower)
-        upper = _pairs_of(row_of, part, tokens.is_upper)
+        lower = _pairs_of(row_of, part, part.tokens.is_lower)
+        upper = _pairs_of(row_of, part, part.tokens.is_upper)
         uses = [np.bincount(which, minlength=stems) for which in (pairs.term, pairs.term[pairs.title > 0])]
         cases = [np.bincount(pairs_of_case % max(1, stems), minlength=stems) for pairs_of_case in (lower, upper)]
-        used = _in_order_of_use(stems, text_stems, title_stems, lengths, part.title_lengths)
-        self._terms.add(tokens.stem_key, used, np.stack(uses), np.stack(cases))
+        used = _in_order_of_use(stems, words)
+        self._terms.add(part.tokens.stem_key, used, np.stack(uses), np.stack(cases))
         self._titles.add(part.title_key)
         self._add_names(part, lower)
-        stored = part._asdict()
-        del stored["tokens"], stored["names"], stored["title_key"]
-        self._files.set_aside({**stored, **tokens._asdict()})
+        self._files.set_aside(stored)
         self._rows += rows
-        self._words += len(content)
-        self._title_words += len(title_stems)
+        self._words += len(words.stem)
+        self._title_words += len(words.title_stem)
 
     def finish(self, progress: ProgressCallback) -> Corpus:
         """Second pass: find the mentions, and write what depends on the whole corpus."""
@@ -110,7 +107,7 @@ class _Builder:
         files.append("words", np.full(REACH, -1, np.int32))
         for number, arrays in enumerate(files.set_aside_before()):
             linker.add(begin, arrays)
-            terms = self._terms.of_part(number, len(arrays["stem_key"]))
+            terms = self._terms.of_part(number, arrays["proper"])
             self._finish_part(begin, arrays, terms, postings, unseen_idf)
             begin += len(arrays["sentences"])
             progress(Progress("link", count + begin, 2 * count))
@@ -127,6 +124,7 @@ class _Builder:
             files.append("mark_weight", idf)
         files.forget("title_words", "title_lengths", "title_marks", "title_mark_counts")
         linker.finish()
+        del linker  # and the maps of the names with it
         postings.finish()
         return Corpus.of(files.finish({"documents": count, "unseen_idf": unseen_idf}))
 
@@ -134,46 +132,36 @@ class _Builder:
         self, begin: int, arrays: dict[str, Array], terms: PartTerms, postings: PostingsWriter, unseen_idf: float
     ) -> None:
         """Write what does not depend on other documents of the part, given the terms of the whole corpus."""
-        files, count, rows = self._files, self._rows, len(arrays["sentences"])
-        tokens = Tokens(*(arrays[name] for name in Tokens._fields))
-        sentence_of = np.arange(len(arrays["sentence_words"])).repeat(arrays["sentence_words"])
-        row_of = np.arange(rows).repeat(np.diff(offsets(arrays["sentence_words"])[offsets(arrays["sentences"])]))
-        content = (~tokens.is_stop).take(arrays["words"]).nonzero()[0]
-        text_rows, title_rows = row_of.take(content), np.arange(rows).repeat(arrays["title_lengths"])
-        lengths = np.bincount(text_rows, minlength=rows)
-        text_terms = terms.of_stem.take(tokens.stem.take(arrays["words"].take(content)))
-        title_terms = terms.of_stem.take(tokens.stem.take(arrays["title_words"]))
+        files, count, rows, words = self._files, self._rows, len(arrays["sentences"]), _content_words(arrays)
+        text_terms, title_terms = terms.of_stem.take(words.stem), terms.of_stem.take(words.title_stem)
         padded = np.full(len(text_terms) + REACH * rows, -1, np.int32)
-        padded[np.arange(len(text_terms)) + REACH * text_rows] = terms.number.take(text_terms)
+        padded[np.arange(len(text_terms)) + REACH * words.row] = terms.number.take(text_terms)
         idf = np.log(1 + (count - terms.documents + 0.5) / (terms.documents + 0.5)).astype(np.float32)
         new_idf = idf[len(idf) - terms.new :]
-        pairs = _pairs(len(terms.number), text_rows, text_terms, title_rows, title_terms)
-        may_be_proper = np.zeros(len(terms.number), bool)
-        used = (terms.of_stem >= 0).nonzero()[0]
-        may_be_proper[terms.of_stem.take(used)] = arrays["proper"].take(used)
-        kept = (terms.rarely_lower & may_be_proper).take(pairs.term).nonzero()[0]
-        title_marks, title_counts = _distinct_of_rows(terms.number.take(title_terms), title_rows, rows)
+        pairs = _pairs(len(terms.number), words.row, text_terms, words.title_row, title_terms)
+        kept = terms.is_proper.take(pairs.term).nonzero()[0]
+        title_marks, title_counts = _distinct_of_rows(terms.number.take(title_terms), words.title_row, rows)
         mean_length = max(1.0, self._words / max(1, count))
         for name, values in (
             ("words", padded),
-            ("word_sentence", (sentence_of.take(content) + self._sentences).astype(np.int32)),
-            ("body_norm", 1.2 * (0.25 + 0.75 * lengths / mean_length)),
+            ("word_sentence", (words.sentence + self._sentences).astype(np.int32)),
+            ("body_norm", 1.2 * (0.25 + 0.75 * words.lengths / mean_length)),
             ("title_norm", 1 + 0.25 * arrays["title_lengths"].astype(np.int64)),
-            ("length", np.log1p(lengths / mean_length).astype(np.float32)),
+            ("length", np.log1p(words.lengths / mean_length).astype(np.float32)),
             ("idf", new_idf),
             ("mark_weight", (new_idf / unseen_idf) ** 2),
             ("marks", terms.number.take(pairs.term.take(kept))),
-            ("title_weight", np.bincount(title_rows, idf.take(title_terms), rows).astype(np.float32)),
+            ("title_weight", np.bincount(words.title_row, idf.take(title_terms), rows).astype(np.float32)),
             ("title_words", terms.number.take(title_terms)),
             ("title_lengths", arrays["title_lengths"]),
             ("title_marks", title_marks),
             ("title_mark_counts", title_counts),
         ):
             files.append(name, values)
-        files.append_offsets("start", lengths + REACH, first=REACH)
+        files.append_offsets("start", words.lengths + REACH, first=REACH)
         files.append_offsets("sentence_start", arrays["sentences"])
         files.append_offsets("mark_start", np.bincount(pairs.row.take(kept), minlength=rows))
-        postings.add(begin, terms, pairs, lengths, arrays["title_lengths"])
+        postings.add(begin, terms, pairs, words.lengths, arrays["title_lengths"])
         self._sentences += len(arrays["sentence_words"])
 
     def _add_names(self, part: Part, lower: Array) -> None:
@@ -222,24 +210,57 @@ class _Builder:
         return Names(*(files.view(f"names.{name}") for name in Names._fields))
 
 
-def _in_order_of_use(stems: int, text_stems: Array, title_stems: Array, lengths: Array, title_lengths: Array) -> Ints:
+class _ContentWords(NamedTuple):
+    """The content words of the texts and titles of a part, document by document."""
+
+    row: Ints
+    """Row of the document of each word of a text, counted from the first document of the part."""
+    sentence: Ints
+    """Sentence of each word of a text, counted from the first one of the part."""
+    stem: Array
+    """Stem of each word of a text."""
+    lengths: Ints
+    """Number of content words of each text."""
+    title_row: Ints
+    """Row of the document of each word of a title."""
+    title_stem: Array
+    """Stem of each word of a title."""
+    title_lengths: Array
+    """Number of content words of each title."""
+
+
+def _content_words(arrays: dict[str, Array]) -> _ContentWords:
+    """List the content words of a part, given the arrays of ``Part`` and ``Tokens``."""
+    tokens = Tokens(*(arrays[name] for name in Tokens._fields))
+    sentences, sentence_words, words = arrays["sentences"], arrays["sentence_words"], arrays["words"]
+    content = (~tokens.is_stop).take(words).nonzero()[0]
+    sentence = np.arange(len(sentence_words)).repeat(sentence_words).take(content)
+    row = np.arange(len(sentences)).repeat(sentences).take(sentence)
+    return _ContentWords(
+        row,
+        sentence,
+        tokens.stem.take(words.take(content)),
+        np.bincount(row, minlength=len(sentences)),
+        np.arange(len(sentences)).repeat(arrays["title_lengths"]),
+        tokens.stem.take(arrays["title_words"]),
+        arrays["title_lengths"],
+    )
+
+
+def _in_order_of_use(stems: int, words: _ContentWords) -> Ints:
     """Return the distinct stems of the content words of a part, in the order of their first use.
 
     In each document, the words of the text come before those of the title.
 
     Args:
         stems: number of stems of the part, those of stop words included.
-        text_stems, title_stems: stems of all texts, and of all titles.
-        lengths, title_lengths: number of stems of each document there.
     """
-    never = len(text_stems) + len(title_stems)
-    text_rows = np.arange(len(lengths)).repeat(lengths)
-    title_rows = np.arange(len(lengths)).repeat(title_lengths)
-    of_text = np.arange(len(text_stems)) + offsets(title_lengths)[text_rows]
-    of_title = np.arange(len(title_stems)) + offsets(lengths)[title_rows + 1]
+    never = len(words.stem) + len(words.title_stem)
+    of_text = np.arange(len(words.stem)) + offsets(words.title_lengths)[words.row]
+    of_title = np.arange(len(words.title_stem)) + offsets(words.lengths)[words.title_row + 1]
     first, in_titles = np.full(stems, never), np.full(stems, never)
-    first[text_stems[::-1]] = of_text[::-1]
-    in_titles[title_stems[::-1]] = of_title[::-1]
+    first[words.stem[::-1]] = of_text[::-1]
+    in_titles[words.title_stem[::-1]] = of_title[::-1]
     np.minimum(first, in_titles, out=first)
     return first.argsort(kind="stable")[: np.count_nonzero(first < never)]
 

@@ -47,8 +47,8 @@ class PartTerms(NamedTuple):
     """Documents with the term in text or title."""
     titles: Array
     """Documents with the term in the title."""
-    rarely_lower: Flags
-    """Whether the term is hardly ever written in lower case."""
+    is_proper: Flags
+    """Whether the term is hardly ever written in lower case, is no number and has at least 3 letters."""
     new: int
     """Number of terms that no earlier part has. They come last."""
 
@@ -111,19 +111,20 @@ class TermTable:
             self._files.append("vocabulary.number", number.take(order[at]))
         stop_words.forget()
 
-    def of_part(self, part: int, stems: int) -> PartTerms:
+    def of_part(self, part: int, may_be_proper: Flags) -> PartTerms:
         """Return the terms of a part, after ``finish``.
 
         Args:
-            stems: number of stems of the part.
+            may_be_proper: whether each of S stems of the part may be a proper word by its letters, shape (S,).
         """
         columns = ("number", "stem", "documents", "titles", "rarely_lower", "first")
         number, *others, first = self._terms.runs.piece(part, *columns)
         order = number.argsort()
         stem, documents, titles, rarely_lower = (each.take(order) for each in others)
-        of_stem = np.full(stems, -1, np.int32)
+        of_stem = np.full(len(may_be_proper), -1, np.int32)
         of_stem[stem] = np.arange(len(stem))
-        return PartTerms(of_stem, number.take(order), documents, titles, rarely_lower, int(np.count_nonzero(first)))
+        is_proper = rarely_lower & may_be_proper.take(stem)
+        return PartTerms(of_stem, number.take(order), documents, titles, is_proper, int(np.count_nonzero(first)))
 
     def forget(self) -> None:
         """Delete the files that only the build needs."""
