@@ -40,7 +40,7 @@ def ask(path, body=None):
     headers = {"Authorization": "Bearer very-long", "Content-Type": "application/json"}
     request = urllib.request.Request("http://127.0.0.1:8600/v1/" + path, body, headers)
     return json.load(urllib.request.urlopen(request, timeout=60))
-[model] = ask("models")["data"]
+model = ask("models")["data"][0]  # the knowledge base in strict mode
 messages = [{"role": "user", "content": sys.argv[1]}]
 body = json.dumps({"model": model["id"], "messages": messages}).encode()
 print(ask("chat/completions", body)["choices"][0]["message"]["content"])
