@@ -27,6 +27,10 @@ set -euo pipefail
 
 : "${DATA_DIR:?set DATA_DIR to a folder that all nodes share}"
 : "${VENV:?set VENV to a virtual environment with chatbot-mvp[ray] that all nodes share}"
+if [[ ${1:-} == everything ]]; then
+    : "${MINIO_ACCESS_KEY:?choose the key of the object store}" "${MINIO_SECRET_KEY:?choose its secret}"
+    : "${SERVE_TOKEN:?choose a long random text, for programs that use the endpoint}"
+fi
 export DATA_DIR
 PATH="$VENV/bin:$PATH"
 
@@ -62,8 +66,6 @@ until_up() { # NAME COMMAND…: waits until the command succeeds, or ends the sc
 trap 'kill "${started[@]}" 2> /dev/null || true' EXIT
 
 if [[ ${1:-} == everything ]]; then
-    : "${MINIO_ACCESS_KEY:?choose the key of the object store}" "${MINIO_SECRET_KEY:?choose its secret}"
-    : "${SERVE_TOKEN:?choose a long random text, for programs that use the endpoint}"
     objects=${OBJECTS_PORT:-8333} index=${INDEX_PORT:-19530} pages=${PAGES_PORT:-8501} endpoint=${ENDPOINT_PORT:-8600}
     mkdir -p "$DATA_DIR/objects" "$DATA_DIR/index"
 

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import re
 import subprocess
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -19,7 +18,7 @@ import pytest
 
 from chatbot_mvp.settings.model import PROJECT_ROOT
 from tests.conftest import Command
-from tests.loopback import free_port
+from tests.loopback import LoopbackServer, free_port
 from tests.milvus_server import TOKEN, MilvusProcess
 from tests.s3_server import KEY, SECRET, S3Server, s3_server
 
@@ -80,10 +79,8 @@ def answering(status: int, body: str, listing: str = "") -> Iterator[str]:
         def log_message(self, *_: object) -> None:
             """Say nothing."""
 
-    with ThreadingHTTPServer(("127.0.0.1", 0), Answer) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+    with LoopbackServer(Answer) as server:
         yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
 
 
 @pytest.fixture
@@ -117,19 +114,25 @@ def test_the_addresses_of_no_server(sync: Sync) -> None:
     }.items():
         with answering(status, "<html>Sign in</html>") as other:
             expect(name, sync(other), s3=other)
+
+
+@pytest.mark.slow  # the client tries again first
+def test_a_gateway_without_its_server(sync: Sync) -> None:
     with answering(503, "<html>Bad gateway</html>") as gateway:
         expect("a proxy before the S3 server has lost it", sync(gateway), s3=gateway)
 
 
-def test_refusals_of_other_makers(sync: Sync) -> None:
-    refusal = "<Error><Code>{}</Code><Message>{}</Message></Error>"
-    with answering(400, refusal.format("ExpiredToken", "The provided token has expired.")) as server:
+REFUSAL = "<Error><Code>{}</Code><Message>{}</Message></Error>"
+
+
+def test_an_expired_key_of_another_maker(sync: Sync) -> None:
+    with answering(400, REFUSAL.format("ExpiredToken", "The provided token has expired.")) as server:
         expect("the key has expired, on AWS °", sync(server), s3=server)
-    full = refusal.format("XMinioStorageFull", "Storage backend has reached its minimum free drive threshold.")
+    full = REFUSAL.format("XMinioStorageFull", "Storage backend has reached its minimum free drive threshold.")
     listing = "<ListBucketResult><Name>team</Name></ListBucketResult>"
     with answering(507, full, listing) as server:
         expect("the disk of the S3 server is full, on MinIO °", sync(server), s3=server)
-    with answering(403, refusal.format("QuotaExceeded", "Bucket quota exceeded"), listing) as server:
+    with answering(403, REFUSAL.format("QuotaExceeded", "Bucket quota exceeded"), listing) as server:
         expect("the quota of the bucket is used up, on Ceph °", sync(server), s3=server)
 
 
