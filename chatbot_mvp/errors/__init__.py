@@ -54,7 +54,7 @@
     │   ├── StorageUnreachable
     │   │   └── StorageUnavailable  it answers with an error of its own, 5xx
     │   │       └── StorageWriteUnavailable
-    │   ├── StorageNotS3            another kind of server                     (exit code 2)
+    │   ├── StorageAddressWrong     another kind of server                     (exit code 2)
     │   └── StorageFailed           any other refusal, or a damaged transfer
     │       ├── StorageChanged      an object has another version
     │       └── StorageFull

@@ -242,8 +242,8 @@ class StorageWriteUnavailable(StorageUnavailable):
     )
 
 
-class StorageNotS3(StorageError):
-    code = "storage_not_s3"
+class StorageAddressWrong(StorageError):
+    code = "storage_address_wrong"
     template = (
         "The server at {endpoint!r} does not speak S3: {reason}. Check MINIO_ENDPOINT; it needs the port of the S3 "
         "API, which with MinIO is 9000, not that of its console."

@@ -13,6 +13,7 @@ from typing import Any, BinaryIO
 
 from chatbot_mvp.errors import (
     MissingPackage,
+    StorageAddressWrong,
     StorageBucketMissing,
     StorageChanged,
     StorageDenied,
@@ -20,7 +21,6 @@ from chatbot_mvp.errors import (
     StorageFull,
     StorageKeyExpired,
     StorageKeyUnknown,
-    StorageNotS3,
     StorageSecretWrong,
     StorageUnavailable,
     StorageUnreachable,
@@ -204,7 +204,7 @@ class Storage:
     def _require_listing(self, page: Mapping[str, Any]) -> None:
         """Refuse a page of HTML, which would pass for a listing without objects."""
         if "Name" not in page:
-            raise StorageNotS3(endpoint=self.endpoint, reason="its answer is no listing of a bucket")
+            raise StorageAddressWrong(endpoint=self.endpoint, reason="its answer is no listing of a bucket")
 
     @contextmanager
     def _told(self, action: str, url: S3Url) -> Iterator[None]:
@@ -257,7 +257,7 @@ class Storage:
         if status >= 500:
             return StorageUnavailable(endpoint=self.endpoint, status=status, reason=reason)
         if not code:
-            return StorageNotS3(endpoint=self.endpoint, reason=f"it answered {status} without an error of S3")
+            return StorageAddressWrong(endpoint=self.endpoint, reason=f"it answered {status} without an error of S3")
         if code in ("PreconditionFailed", "412", "NoSuchKey", "ConditionalRequestConflict"):
             reason = "the object has changed since it was listed"
             return StorageChanged(endpoint=self.endpoint, action=action, place=place, reason=reason)

@@ -100,7 +100,8 @@ def test_the_compose_file_keeps_to_its_schema(tmp_path: Path) -> None:
 def test_profiles_add_what_a_team_may_not_need() -> None:
     services = COMPOSE["services"]
     assert {name: found["profiles"] for name, found in services.items() if "profiles" in found} == {
-        "objects": ["objects"], "index": ["index"],
+        "objects": ["objects"],
+        "index": ["index"],
         **{name: ["ray"] for name in RAY},
     }
     for name in ("objects", "index"):
