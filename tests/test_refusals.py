@@ -5,8 +5,10 @@ Every row of the page is printed here by a command, against a real server unless
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -20,6 +22,7 @@ from chatbot_mvp.settings.model import PROJECT_ROOT
 from tests.conftest import Command
 from tests.loopback import LoopbackServer, free_port
 from tests.milvus_server import TOKEN, MilvusProcess
+from tests.ray_nodes import RayNodes
 from tests.s3_server import KEY, SECRET, S3Server, s3_server
 
 pytestmark = pytest.mark.xdist_group("s3")
@@ -222,6 +225,12 @@ def test_ray(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     away = f"127.0.0.1:{free_port()}"
     expect("nobody listens at RAY_ADDRESS", run(away), ray=away)
     expect("RAY_ADDRESS has no port", run("ray.example.org"))
+    # In a process of its own, because Ray reads its token once.
+    program = [sys.executable, "-m", "chatbot_mvp.cli", "benchmark", "run", "--no-generation"]
+    with RayNodes(nodes=1) as nodes:
+        environment = {**os.environ, **nodes.environment, "RAY_AUTH_TOKEN": "0" * 64, "RAY_ADDRESS": nodes.address}
+        done = subprocess.run(program, env=environment, capture_output=True, text=True, check=False)
+        expect("the token of the cluster is wrong", (done.returncode, done.stdout, done.stderr), ray=nodes.address)
 
 
 def test_every_row_of_the_page_is_proven_here() -> None:
