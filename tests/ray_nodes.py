@@ -78,17 +78,14 @@ class RayNodes:
         """Kill the newest node with SIGKILL: its raylet and its workers."""
         _kill(self._running.pop())
 
-    def processor_seconds(self) -> dict[str, float]:
-        """Return the processor time of the nodes so far, in seconds: "workers" and "ray", all its other processes."""
-        found = {"workers": 0.0, "ray": 0.0}
+    def processor_seconds(self) -> dict[int, float]:
+        """Return the processor time so far of each process of the nodes, in seconds: process id -> seconds."""
+        found: dict[int, float] = {}
         for node in self._running:
             for pid in [*_descendants(node.pid), node.pid]:
-                with suppress(OSError, ValueError):
-                    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-                    title = Path(f"/proc/{pid}/cmdline").read_bytes()
-                    kind = "workers" if title.startswith(b"ray::RemoteWorker") else "ray"
-                    # User and system time; of a raylet also that of its workers that ended.
-                    found[kind] += sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
+                with suppress(OSError):
+                    user, system = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:13]
+                    found[pid] = (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
         return found
 
     def _start(self, *arguments: str) -> None:

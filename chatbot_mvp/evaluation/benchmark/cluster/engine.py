@@ -12,6 +12,7 @@ from chatbot_mvp.evaluation.benchmark.cluster.connection import connected
 from chatbot_mvp.evaluation.benchmark.cluster.limits import forget_worker, start_limits
 from chatbot_mvp.evaluation.benchmark.cluster.pool import Pool
 from chatbot_mvp.evaluation.benchmark.cluster.remote import BuildWorker, RemoteWorker, Returned
+from chatbot_mvp.evaluation.benchmark.engine import cut
 from chatbot_mvp.evaluation.benchmark.models import RunModels
 from chatbot_mvp.evaluation.benchmark.searching import Searched
 from chatbot_mvp.evaluation.benchmark.worker import OnReply, RunWorker, Task
@@ -29,6 +30,9 @@ _COMPUTE = "compute"
 """Concurrency group of the methods that compute, one at a time in each worker."""
 _AHEAD = 2
 """Shards that each worker has: one under way and one waiting."""
+_MOST_QUERIES = 128
+"""Queries in a shard: a second of search. More of them are not faster, and a death would lose more."""
+_SHARDS_PER_WORKER = 8
 
 
 class RayEngine:
@@ -42,7 +46,7 @@ class RayEngine:
         """
         self._worker = worker
         self._pool = pool
-        self._shards_at_once = 1 if one_at_a_time else _AHEAD * pool.size
+        self._one_at_a_time = one_at_a_time
         self._parts = Parts(worker.run.folder, worker.run.manifest)
         self._on_reply: OnReply = ignore_reply
 
@@ -64,8 +68,16 @@ class RayEngine:
             self._embed([text_of[query_id] for query_id in query_ids], "query", "embed_queries", progress)
         return questions
 
+    def shards(self, query_ids: Sequence[str]) -> list[Sequence[str]]:
+        settings, least = self._worker.run.settings, self._worker.run.corpus.batch
+        if self._one_at_a_time or settings.query_expansion_llm or settings.reranker_enabled:
+            return cut(query_ids, least)
+        # Large shards cost less time for each query. A worker has several, so that all end at about the same time.
+        return cut(query_ids, max(least, min(_MOST_QUERIES, len(query_ids) // (_SHARDS_PER_WORKER * self._pool.size))))
+
     def search(self, shards: Sequence[Sequence[str]]) -> Iterator[Searched]:
-        for returned in self._pool.map("search", zip(shards), self._shards_at_once, _COMPUTE):
+        at_once = 1 if self._one_at_a_time else _AHEAD * self._pool.size
+        for returned in self._pool.map("search", zip(shards), at_once, _COMPUTE):
             yield self._value(returned, self._on_reply)
 
     def do(self, task: Task, on_reply: OnReply) -> Done:

@@ -30,7 +30,7 @@ class Granted:
 
 
 class Limits:
-    """The limiters of a run. Runs as a threaded actor: ``acquire`` waits in one of its threads while the cap is reached.
+    """The limiters of a run. Runs as a threaded actor, whose threads wait in ``acquire`` while the cap is reached.
 
     The worker waits until the request may start, so that a slow delivery of the slot delays it less.
     """
