@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from chatbot_mvp.embedding.base import InputType
 from chatbot_mvp.embedding.cache import PART_CHARS, VectorCache, parts
+from chatbot_mvp.evaluation.benchmark.chunk_texts import missing_chunk_texts, texts_to_embed
 from chatbot_mvp.evaluation.benchmark.cluster.connection import connected
 from chatbot_mvp.evaluation.benchmark.cluster.limits import forget_worker, start_limits
 from chatbot_mvp.evaluation.benchmark.cluster.pool import Pool
@@ -58,8 +60,11 @@ class RayEngine:
         self._on_reply = on_reply
         run = self._worker.run
         strategy = get_strategy(run.settings.retrieval_strategy)
-        if strategy.needs_vectors and not strategy.needs_language_model:
-            self._embed([chunk.index_text for chunk in run.corpus.chunks()], "passage", "embed_corpus", progress)
+        chunks = run.corpus.chunks()
+        for phase, prompts in missing_chunk_texts(chunks, run.language, run.settings).items():
+            self._write_texts(phase, prompts, progress)
+        if strategy.needs_vectors:
+            self._embed(texts_to_embed(chunks, run.language, run.settings), "passage", "embed_corpus", progress)
         # Every index is now built in one place, and the workers load it.
         questions = self._worker.open(progress, on_reply)
         self._worker.close()
@@ -86,6 +91,15 @@ class RayEngine:
 
     def recorded(self, phase: str, query_ids: Sequence[str]) -> None:
         self._parts.forget([self._parts.path(phase, query_ids)])
+
+    def _write_texts(self, phase: str, prompts: Sequence[str], progress: ProgressCallback) -> None:
+        shards = [(phase, shard) for shard in cut(prompts, self._worker.run.settings.retrieval_context_batch_size)]
+        at_once = 1 if self._one_at_a_time else self._pool.size
+        done, started = 0, time.monotonic()
+        progress(Progress(phase, 0, len(prompts)))
+        for returned in self._pool.map("write_texts", shards, at_once, _COMPUTE):
+            done += self._value(returned, self._on_reply)
+            progress(Progress(phase, done, len(prompts), time.monotonic() - started))
 
     def _embed(self, texts: Sequence[str], input_type: InputType, phase: str, progress: ProgressCallback) -> None:
         embedder = self._worker.embedder()
