@@ -1,12 +1,12 @@
 """Compare the seconds of a run: the local engine, and Ray with one and with two workers.
 
     python benchmarks/ray_speed.py [--dataset DIR] [--full [--documents 66576] [--queries 7405]] [--workers 0 1 2]
-        [--strategy BRIDGE_HYBRID] [--embed] [--rounds 1] [--folder DIR] [--json]
+        [--strategy BRIDGE_HYBRID] [--embed] [--corpus N] [--rounds 1] [--folder DIR] [--json]
 
 The nodes are ``ray start`` of one CPU each on this machine, up before the measurement. A first local run fills the
-caches, so that the figures are of the search; with --embed each run begins without vectors. --full takes a synthetic
-data set of HotpotQA's size, 7,405 questions over 66,576 documents (see ``full_scale``). --folder keeps data set and
-caches for the next time.
+caches, so that the figures are of the search. With --embed each run begins without vectors, and --corpus takes a part
+of the documents. --full takes a synthetic data set of HotpotQA's size, 7,405 questions over 66,576 documents (see
+``full_scale``). --folder keeps data set and caches for the next time.
 
 Each engine carries out a run of 32 questions, whose time is mostly that of the start, and then the whole run. Figures
 are those of the command from its start to its end, and the processor time of all processes of the run, in which
@@ -65,36 +65,40 @@ class Measured:
         return (self.processor["whole"] - self.processor["start"]) / max(1, self.queries - FEW)
 
 
-def measure(data_dir: Path, dataset: Path, strategy: str, workers: int) -> Measured:
-    """Run the command twice on one engine.
+def measure(data_dir: Path, dataset: Path, changes: dict[str, str], workers: int, embed: bool) -> Measured:
+    """Run the command twice on one engine. Arguments are those of ``compare``.
 
     Raises:
         RuntimeError: it failed; with its last output.
     """
     kept = {name: value for name, value in os.environ.items() if name in ("PATH", "HOME", "TMPDIR")}
-    environment = {**kept, "DATA_DIR": str(data_dir), "PYTHONPATH": str(ROOT), "RETRIEVAL_STRATEGY": strategy}
+    environment = {**kept, "DATA_DIR": str(data_dir), "PYTHONPATH": str(ROOT), **changes}
     if not workers:
-        return _measured(environment, dataset, None, data_dir)
+        return _measured(environment, dataset, None, data_dir, embed)
     with RayNodes(workers) as nodes:
         time.sleep(SETTLE_S)
         environment |= {**nodes.environment, "EVAL_ENGINE": "ray", "RAY_ADDRESS": nodes.address}
-        return replace(_measured(environment, dataset, nodes, data_dir), workers=workers)
+        return replace(_measured(environment, dataset, nodes, data_dir, embed), workers=workers)
 
 
-def _measured(environment: dict[str, str], dataset: Path, nodes: RayNodes | None, folder: Path) -> Measured:
+def _measured(
+    environment: dict[str, str], dataset: Path, nodes: RayNodes | None, folder: Path, embed: bool
+) -> Measured:
     few = {**environment, "EVAL_MAX_QUERIES": str(FEW)}
-    start_s, start_cpu, _ = _run(few, dataset, nodes, folder)
-    whole_s, whole_cpu, result = _run(environment, dataset, nodes, folder)
+    start_s, start_cpu, _ = _run(few, dataset, nodes, folder, embed)
+    whole_s, whole_cpu, result = _run(environment, dataset, nodes, folder, embed)
     seconds = {phase: result["seconds"].get(phase, 0.0) for phase in PHASES} | {"start": start_s, "whole": whole_s}
     processor = {"start": start_cpu, "whole": whole_cpu}
     return Measured(0, seconds, processor, result["queries"], round(os.getloadavg()[0], 1), result["metrics"])
 
 
 def _run(
-    environment: dict[str, str], dataset: Path, nodes: RayNodes | None, folder: Path
+    environment: dict[str, str], dataset: Path, nodes: RayNodes | None, folder: Path, embed: bool
 ) -> tuple[float, float, dict[str, Any]]:
     """Return the seconds of the command, the processor time of all its processes, and its result."""
     command = [sys.executable, "-m", "chatbot_mvp.cli", "benchmark", "run", "--no-generation", "--json"]
+    for path in (folder / "cache").glob("vectors.sqlite*") if embed else ():
+        path.unlink()
     before: dict[int, float] = nodes.processor_seconds() if nodes else {}
     latest: dict[int, float] = dict(before)
     began, own = time.monotonic(), _of_children()
@@ -129,21 +133,19 @@ def _of_children() -> float:
 
 
 def compare(
-    data_dir: Path, dataset: Path, strategy: str, workers: Sequence[int], rounds: int, embed: bool
+    data_dir: Path, dataset: Path, changes: dict[str, str], workers: Sequence[int], rounds: int, embed: bool
 ) -> list[Measured]:
     """Measure every number of workers ``rounds`` times; return the medians.
 
     Args:
+        changes: settings of the runs, as environment variables.
         embed: True to delete the cached vectors before each run.
     """
-    measure(data_dir, dataset, strategy, 0)
+    measure(data_dir, dataset, changes, 0, False)
     found: dict[int, list[Measured]] = {count: [] for count in workers}
     for _ in range(rounds):
         for count in workers:
-            if embed:
-                for path in (data_dir / "cache").glob("vectors.sqlite*"):
-                    path.unlink()
-            found[count].append(measure(data_dir, dataset, strategy, count))
+            found[count].append(measure(data_dir, dataset, changes, count, embed))
     return [_median(runs) for runs in found.values()]
 
 
@@ -190,14 +192,16 @@ def main() -> int:
     parser.add_argument("--embed", action="store_true")
     parser.add_argument("--workers", type=int, nargs="+", default=[0, 1, 2], help="of Ray; 0: the local engine")
     parser.add_argument("--folder", type=Path, help="keeps data set and caches")
+    parser.add_argument("--corpus", type=int, default=0, help="documents of the data set; 0: all")
     parser.add_argument("--rounds", type=int, default=1)
     parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args()
+    changes = {"RETRIEVAL_STRATEGY": arguments.strategy, "EVAL_MAX_CORPUS": str(arguments.corpus)}
     with tempfile.TemporaryDirectory() as name:
         folder, dataset = (arguments.folder or Path(name)).resolve(), arguments.dataset.resolve()
         if arguments.full:
             dataset = full_scale.prepare(folder, 7, arguments.documents, arguments.queries)
-        found = compare(folder, dataset, arguments.strategy, arguments.workers, arguments.rounds, arguments.embed)
+        found = compare(folder, dataset, changes, arguments.workers, arguments.rounds, arguments.embed)
     same = all(run.metrics == found[0].metrics for run in found)
     if arguments.json:
         print(json.dumps([asdict(run) for run in found]))
