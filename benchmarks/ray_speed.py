@@ -141,7 +141,8 @@ def compare(
         changes: settings of the runs, as environment variables.
         embed: True to delete the cached vectors before each run.
     """
-    measure(data_dir, dataset, changes, 0, False)
+    if not embed:
+        measure(data_dir, dataset, changes, 0, False)
     found: dict[int, list[Measured]] = {count: [] for count in workers}
     for _ in range(rounds):
         for count in workers:
