@@ -61,7 +61,7 @@ class Measured:
 
     @property
     def per_query(self) -> float:
-        """Processor time of a question beyond the start, in seconds."""
+        """Processor time of a question beyond the start, in seconds. Means nothing with --embed, as both runs embed."""
         return (self.processor["whole"] - self.processor["start"]) / max(1, self.queries - FEW)
 
 
