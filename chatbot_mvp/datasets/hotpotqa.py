@@ -187,7 +187,7 @@ def _rows(sources: list[Path]) -> Iterator[tuple[Path, dict[str, Any]]]:
 
     for path in sources:
         try:
-            with pq.ParquetFile(path) as file:
+            with pq.ParquetFile(path, pre_buffer=False) as file:  # or Arrow keeps all of it
                 names = file.schema_arrow.names
                 for column in _COLUMNS:
                     if column not in names:

@@ -120,7 +120,8 @@ def _parquet(path: Path, needed: Columns, optional: Iterable[str]) -> Iterator[R
     import pyarrow.parquet as pq
 
     try:
-        with pq.ParquetFile(path) as file:
+        # With its default, Arrow keeps every row group that was read.
+        with pq.ParquetFile(path, pre_buffer=False) as file:
             names = file.schema_arrow.names
             found = _resolved(path, needed, names)
             columns = [*found.values(), *(name for name in optional if name in names and name not in found.values())]

@@ -18,7 +18,8 @@ from chatbot_mvp.types import Document
 
 _BATCH = 2_048
 _RELEASED = 64
-"""Number of batches after which a pass over a mapped file releases the pages that it has read."""
+"""Number of batches or single documents after which the pages of a mapped file that were read are released. Otherwise
+the whole file would count as memory of this process, because reading a few bytes maps 64 KB and more."""
 _IN_MEMORY = 64_000_000
 """Bytes up to which the documents stay in memory. A larger table is a file in the system's folder for temporary files;
 it has no name, so the system deletes it with the process, also after a crash."""
@@ -60,7 +61,12 @@ class DocumentTable(Sequence[Document]):
             content = file.read() if in_memory else mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
         self._mapped = None if isinstance(content, bytes) else content
         reader = pa.ipc.open_file(pa.py_buffer(content))
-        self._batches = [reader.get_batch(number) for number in range(reader.num_record_batches)]
+        self._single = 0
+        """Number of documents that were read one by one."""
+        self._batches = []
+        for number in range(reader.num_record_batches):
+            self._batches.append(reader.get_batch(number))
+            self._release(number)
         self._ends = list(accumulate(batch.num_rows for batch in self._batches))
         # Reading a document from these takes half the time of asking Arrow for it.
         self._columns = [[_Column.of(column) for column in batch.columns] for batch in self._batches]
@@ -85,14 +91,20 @@ class DocumentTable(Sequence[Document]):
         at = bisect_right(self._ends, number)
         place = number - (self._ends[at] - self._batches[at].num_rows)
         doc_id, title, text = (column.text(place) for column in self._columns[at])
+        self._single += 1
+        self._release(self._single)
         return Document(doc_id, title, text, self._source)
 
     def __iter__(self) -> Iterator[Document]:
         for number, batch in enumerate(self._batches):
-            if self._mapped is not None and number % _RELEASED == 0 and hasattr(mmap, "MADV_DONTNEED"):
-                self._mapped.madvise(mmap.MADV_DONTNEED)  # else the whole file counts as memory of this process
+            self._release(number)
             for doc_id, title, text in zip(*(column.to_pylist() for column in batch.columns), strict=True):
                 yield Document(doc_id.decode("utf-8", "surrogatepass"), title, text, self._source)
+
+    def _release(self, read: int) -> None:
+        """Release the pages of a mapped file if ``read``, a number of batches or documents, is a multiple of 64."""
+        if self._mapped is not None and read % _RELEASED == 0 and hasattr(mmap, "MADV_DONTNEED"):
+            self._mapped.madvise(mmap.MADV_DONTNEED)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Sequence) or len(self) != len(other):

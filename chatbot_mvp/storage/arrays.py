@@ -14,6 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 _INDEX = "arrays.json"
+_PIECE = 1 << 20
+"""Number of values that ``ArrayFiles.pieces`` reads at a time."""
 
 
 class ArrayFiles:
@@ -28,6 +30,7 @@ class ArrayFiles:
         self._files: dict[str, BinaryIO] = {}
         self._types: dict[str, np.dtype[Any]] = {}
         self._lengths: dict[str, int] = {}
+        self._ends: dict[str, int] = {}
         self._aside: list[Path | dict[str, NDArray[Any]]] = []
 
     def append(self, name: str, values: NDArray[Any]) -> None:
@@ -35,18 +38,59 @@ class ArrayFiles:
         if name not in self._files:
             self._types[name], self._lengths[name] = values.dtype, 0
             self._files[name] = BytesIO() if self._folder is None else (self._folder / name).open("w+b")
+        self._write(name, values)
+        self._lengths[name] += len(values)
+
+    def append_offsets(self, name: str, counts: NDArray[Any], first: int = 0) -> None:
+        """Add the offsets of rows of a flat array.
+
+        Args:
+            counts: length of each row.
+            first: offset of the first row, which is the first value of a new array.
+        """
+        if name not in self._files:
+            self._ends[name] = first
+            self.append(name, np.array([first], np.int64))
+        ends = self._ends[name] + np.cumsum(counts, dtype=np.int64)
+        self.append(name, ends)
+        self._ends[name] = int(ends[-1]) if len(ends) else self._ends[name]
+
+    def write(self, name: str, at: int, values: NDArray[Any]) -> None:
+        """Write values at a position of an array, whose length must not change; a missing array is created."""
+        if name not in self._files:
+            self.append(name, values[:0])
+        file = self._files[name]
+        file.seek(at * self._types[name].itemsize)
+        self._write(name, values)
+        file.seek(0, os.SEEK_END)
+        self._lengths[name] = max(self._lengths[name], at + len(values))
+
+    def read(self, name: str, begin: int = 0, end: int | None = None) -> NDArray[Any]:
+        """Return a copy of an array, which must exist, or of the slice ``begin:end``."""
+        file, kind = self._files[name], self._types[name]
+        file.seek(begin * kind.itemsize)
+        values = np.frombuffer(file.read(-1 if end is None else (end - begin) * kind.itemsize), kind)
+        file.seek(0, os.SEEK_END)
+        return values
+
+    def pieces(self, name: str) -> Iterator[NDArray[Any]]:
+        """Yield copies of the slices of an array, which must exist."""
+        for begin in range(0, self._lengths[name], _PIECE):
+            yield self.read(name, begin, min(begin + _PIECE, self._lengths[name]))
+
+    def view(self, name: str) -> NDArray[Any]:
+        """Return an array, which must exist, for reading. It is mapped if it is in a file, and must not grow."""
+        file = self._files[name]
+        if isinstance(file, BytesIO):
+            return np.frombuffer(file.getbuffer(), self._types[name])
+        assert self._folder is not None
+        file.flush()
+        return _mapped(self._folder / name, self._types[name].str, self._lengths[name])
+
+    def _write(self, name: str, values: NDArray[Any]) -> None:
         if values.dtype != self._types[name]:
             raise TypeError(f"array {name!r} is {self._types[name]}, not {values.dtype}")
         self._files[name].write(np.ascontiguousarray(values).data.cast("B") if values.size else b"")
-        self._lengths[name] += len(values)
-
-    def read(self, name: str) -> NDArray[Any]:
-        """Return a copy of a whole array, which must exist."""
-        file = self._files[name]
-        file.seek(0)
-        values = np.frombuffer(file.read(), self._types[name])
-        file.seek(0, os.SEEK_END)
-        return values
 
     def set_aside(self, arrays: dict[str, NDArray[Any]]) -> None:
         """Store some arrays together, for ``set_aside_before``."""
@@ -86,12 +130,7 @@ class ArrayFiles:
             OSError: the disk is full or not writable.
         """
         if self._folder is None:
-            values = {
-                name: np.frombuffer(file.getbuffer(), self._types[name])
-                for name, file in self._files.items()
-                if isinstance(file, BytesIO)
-            }
-            return Arrays(values, facts)
+            return Arrays({name: self.view(name) for name in self._files}, facts)
         for file in self._files.values():
             file.flush()
             os.fsync(file.fileno())

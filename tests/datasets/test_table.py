@@ -14,6 +14,7 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from chatbot_mvp.datasets import load_dataset, table
+from chatbot_mvp.datasets.reading import DOC_ID, read_rows
 from chatbot_mvp.datasets.table import DocumentTable
 from chatbot_mvp.errors import DuplicateId, FileNotWritten
 from chatbot_mvp.types import Document
@@ -67,6 +68,37 @@ def test_the_file_has_no_name_and_is_gone_with_the_table(tmp_path: Path, monkeyp
     del made
     gc.collect()
     assert list(tmp_path.iterdir()) == []
+
+
+def test_reading_a_mapped_table_keeps_few_of_its_pages_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without releasing pages, a single document of each batch would map the whole file."""
+    if not Path("/proc/self/status").is_file():
+        pytest.skip("needs /proc")
+    monkeypatch.setattr(table, "_IN_MEMORY", 0)
+    monkeypatch.setattr(table, "_BATCH", 8)
+    assert DocumentTable([Document("first", "", "")])[0].doc_id == "first"  # loads the code of Arrow
+    before = resident_pages_of_files()
+    made = DocumentTable(Document(str(n), "title", "text " * 2_000) for n in range(4_000))  # 40 MB
+    assert resident_pages_of_files() - before < 12_000_000, "after building"
+    for row in range(0, len(made), 3):
+        assert made[row].doc_id == str(row)
+    assert resident_pages_of_files() - before < 12_000_000, "after single documents"
+
+
+def resident_pages_of_files() -> int:
+    status = Path("/proc/self/status").read_text("utf-8")
+    return next(int(line.split()[1]) * 1_024 for line in status.splitlines() if line.startswith("RssFile"))
+
+
+def test_reading_a_parquet_file_keeps_no_row_group_that_was_read(tmp_path: Path) -> None:
+    path = tmp_path / "corpus.parquet"
+    columns = pa.schema([("doc_id", pa.string())])
+    with pq.ParquetWriter(path, columns, compression="none", use_dictionary=False) as writer:
+        for group in range(20):
+            writer.write_table(pa.table({"doc_id": [f"{group:05}{row:0395}" for row in range(500)]}))
+    before = pa.total_allocated_bytes()
+    most = max(pa.total_allocated_bytes() for _ in read_rows(path, DOC_ID)) - before
+    assert most < path.stat().st_size / 2
 
 
 def test_a_full_folder_for_temporary_files_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,25 +1,27 @@
 """Build the arrays of the walk from the documents of a corpus, part by part.
 
 A part is some tens of thousands of documents. The first pass reads the documents in Python and stores their words as
-numbers. The second pass goes over these numbers and finds the mentions of the names. Only the names, the terms and a
-few numbers per document are in memory as a whole; everything else is in files, sorted by parts and then merged.
+numbers. Between the passes, terms and names are sorted by ranges of their keys. The second pass goes over the words
+and finds the mentions of the names. A part or a range is in memory at a time; everything else is in files.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
 from chatbot_mvp.retrieval.bridge.arrays import REACH, Array, Ints, distinct, offsets
 from chatbot_mvp.retrieval.bridge.corpus import Corpus
-from chatbot_mvp.retrieval.bridge.keys import first_flags, joined, keys_of_rows
+from chatbot_mvp.retrieval.bridge.keys import joined, keys_of_rows
 from chatbot_mvp.retrieval.bridge.linking import Linker
 from chatbot_mvp.retrieval.bridge.mentions import Names, build_heads, build_names
-from chatbot_mvp.retrieval.bridge.postings import PostingsWriter
-from chatbot_mvp.retrieval.bridge.reading import Part, PartReader
-from chatbot_mvp.retrieval.bridge.terms import TermTable
+from chatbot_mvp.retrieval.bridge.postings import Pairs, PostingsWriter
+from chatbot_mvp.retrieval.bridge.reading import Part, PartReader, Tokens
+from chatbot_mvp.retrieval.bridge.runs import FirstUses, Runs
+from chatbot_mvp.retrieval.bridge.terms import PartTerms, TermTable
 from chatbot_mvp.storage.arrays import ArrayFiles
 from chatbot_mvp.text import Analyzer
 from chatbot_mvp.types import Chunk, Progress, ProgressCallback, ignore_progress
@@ -68,141 +70,102 @@ class _Builder:
 
     def __init__(self, files: ArrayFiles) -> None:
         self._files = files
-        self._terms = TermTable()
-        self._rows = self._sentences = 0
-        files.append("words", np.full(REACH, -1, np.int32))
+        self._terms = TermTable(files)
+        self._titles = FirstUses(files, "titles")
+        self._names = Runs(files, "own")
+        self._heads = Runs(files, "heads")
+        self._rows = self._sentences = self._words = self._title_words = 0
 
     def add(self, part: Part) -> None:
-        """First pass: write the words of a part as term numbers, and set aside what the second pass needs."""
-        files, tokens, rows = self._files, part.tokens, len(part.sentences)
-        sentence_of = np.arange(len(part.sentence_words)).repeat(part.sentence_words)
+        """First pass: store the words of a part, its terms and its names."""
+        stored = {**part._asdict(), **part.tokens._asdict()}
+        del stored["tokens"], stored["names"], stored["title_key"]
+        rows, stems, words = len(part.sentences), len(part.tokens.stem_key), _content_words(stored)
+        pairs = _pairs(stems, words.row, words.stem, words.title_row, words.title_stem)
         row_of = np.arange(rows).repeat(np.diff(offsets(part.sentence_words)[offsets(part.sentences)]))
-        content = (~tokens.is_stop).take(part.words).nonzero()[0]
-        row_of_content = row_of.take(content)
-        lengths = np.bincount(row_of_content, minlength=rows)
-        stems, title_stems = tokens.stem.take(part.words.take(content)), tokens.stem.take(part.title_words)
-        title_rows = np.arange(rows).repeat(part.title_lengths)
-        of_stem = self._numbered(part, stems, title_stems, lengths)
-        terms, title_terms = of_stem.take(stems), of_stem.take(title_stems)
-        padded = np.full(len(terms) + REACH * rows, -1, np.int32)
-        padded[np.arange(len(terms)) + REACH * row_of_content] = terms
-        files.append("words", padded)
-        files.append("word_sentence", (sentence_of.take(content) + self._sentences).astype(np.int32))
-        for name, values in (
-            ("sentence_counts", part.sentences),
-            ("text_lengths", lengths.astype(np.int32)),
-            ("title_lengths", part.title_lengths),
-            ("title_words", title_terms),
-            ("title_keys", part.title_key),
-        ):
-            files.append(name, values)
-        pairs = _pairs(len(self._terms), row_of_content, terms, title_rows, title_terms)
-        lower = _pairs_of(row_of, part, tokens.is_lower)
-        upper = _pairs_of(row_of, part, tokens.is_upper)
-        self._count(tokens.stem_key, of_stem, pairs, lower, upper)
-        self._write_names(part, lower)
-        files.set_aside(
-            {
-                "words": part.words,
-                "sentence_words": part.sentence_words,
-                "sentences": part.sentences,
-                "lengths": lengths,
-                "title_terms": title_terms,
-                "title_lengths": part.title_lengths,
-                **pairs,
-                **tokens._asdict(),
-            }
-        )
+        lower = _pairs_of(row_of, part, part.tokens.is_lower)
+        upper = _pairs_of(row_of, part, part.tokens.is_upper)
+        uses = [np.bincount(which, minlength=stems) for which in (pairs.term, pairs.term[pairs.title > 0])]
+        cases = [np.bincount(pairs_of_case % max(1, stems), minlength=stems) for pairs_of_case in (lower, upper)]
+        used = _in_order_of_use(stems, words)
+        self._terms.add(part.tokens.stem_key, used, np.stack(uses), np.stack(cases))
+        self._titles.add(part.title_key)
+        self._add_names(part, lower)
+        self._files.set_aside(stored)
         self._rows += rows
-        self._sentences += len(part.sentence_words)
+        self._words += len(words.stem)
+        self._title_words += len(words.title_stem)
 
     def finish(self, progress: ProgressCallback) -> Corpus:
         """Second pass: find the mentions, and write what depends on the whole corpus."""
-        files, terms, count = self._files, self._terms, self._rows
-        counts = terms.counts()
-        idf = np.log(1 + (count - counts.documents + 0.5) / (counts.documents + 0.5)).astype(np.float32)
+        files, count, begin = self._files, self._rows, 0
+        self._terms.finish()
         unseen_idf = float(np.log(1 + (count + 0.5) / 0.5))
-        proper = terms.is_proper(counts)
-        lengths, title_lengths = files.read("text_lengths"), files.read("title_lengths")
-        group = _numbered_groups(files.read("title_keys"))
-        names = self._names(group)
-        linker = Linker(files, names, group)
-        postings = PostingsWriter(files, counts, lengths, title_lengths)
-        begin = 0
-        title_marks: list[Array] = []
-        title_weight: list[Array] = []
-        mark_counts: tuple[list[Array], list[Array]] = ([], [])
-        files.append("marks", np.zeros(0, np.int32))
-        for part in files.set_aside_before():
-            rows = len(part["lengths"])
-            linker.add(begin, part)
-            postings.add(begin, part)
-            row = part["pair_row"]
-            kept = proper.take(part["pair_term"]).nonzero()[0]
-            files.append("marks", part["pair_term"].take(kept))
-            mark_counts[0].append(np.bincount(row.take(kept), minlength=rows))
-            title_row = np.arange(rows).repeat(part["title_lengths"])
-            title_weight.append(np.bincount(title_row, idf.take(part["title_terms"]), rows).astype(np.float32))
-            distinct_terms, title_counts = _distinct_of_rows(part["title_terms"], title_row, rows)
-            title_marks.append(distinct_terms)
-            mark_counts[1].append(title_counts)
-            begin += rows
+        group = self._write_groups()
+        linker = Linker(files, self._write_names(group), group)
+        postings = PostingsWriter(files, count, self._words, self._title_words)
+        files.append("words", np.full(REACH, -1, np.int32))
+        for number, arrays in enumerate(files.set_aside_before()):
+            linker.add(begin, arrays)
+            terms = self._terms.of_part(number, arrays["proper"])
+            self._finish_part(begin, arrays, terms, postings, unseen_idf)
+            begin += len(arrays["sentences"])
             progress(Progress("link", count + begin, 2 * count))
-        for terms_of_titles in title_marks:
-            files.append("marks", terms_of_titles + np.int32(len(terms)))
-        mean_length = max(1.0, int(lengths.sum(dtype=np.int64)) / max(1, count))
-        text_begin = offsets(lengths + REACH) + REACH
-        for name, values in (
-            ("words", files.read("title_words")),
-            ("start", np.concatenate((text_begin, text_begin[-1] + offsets(title_lengths)[1:]))),
-            ("sentence_start", offsets(files.read("sentence_counts"))),
-            ("body_norm", 1.2 * (0.25 + 0.75 * lengths.astype(np.int64) / mean_length)),
-            ("title_norm", 1 + 0.25 * title_lengths.astype(np.int64)),
-            ("length", np.log1p(lengths.astype(np.int64) / mean_length).astype(np.float32)),
-            ("idf", idf),
-            ("mark_start", offsets(np.concatenate((*mark_counts[0], *mark_counts[1])))),
-            ("mark_weight", np.concatenate(((idf / unseen_idf) ** 2, idf)).astype(np.float32)),
-            ("title_weight", np.concatenate(title_weight)),
-            ("group", group),
-            ("vocabulary.key", terms.keys),
-            ("vocabulary.number", terms.numbers),
-        ):
-            files.append(name, values)
+        self._terms.forget()
+        for terms_of_titles in files.pieces("title_words"):
+            files.append("words", terms_of_titles)
+        for title_lengths in files.pieces("title_lengths"):
+            files.append_offsets("start", title_lengths)
+        for terms_of_titles in files.pieces("title_marks"):
+            files.append("marks", terms_of_titles + np.int32(len(self._terms)))
+        for counts in files.pieces("title_mark_counts"):
+            files.append_offsets("mark_start", counts)
+        for idf in files.pieces("idf"):
+            files.append("mark_weight", idf)
+        files.forget("title_words", "title_lengths", "title_marks", "title_mark_counts")
         linker.finish()
+        del linker  # and the maps of the names with it
         postings.finish()
-        files.forget("sentence_counts", "text_lengths", "title_lengths", "title_words", "title_keys")
         return Corpus.of(files.finish({"documents": count, "unseen_idf": unseen_idf}))
 
-    def _numbered(self, part: Part, stems: Array, title_stems: Array, lengths: Array) -> Array:
-        """Return the term number of each stem of a part; -1 for stems that it has as stop words only."""
-        never = len(stems) + len(title_stems)
-        first = np.full(len(part.tokens.stem_key), never)
-        # In each document, the words of the text come before those of the title.
-        text_rows = np.arange(len(lengths)).repeat(lengths)
-        title_rows = np.arange(len(lengths)).repeat(part.title_lengths)
-        place = np.arange(len(stems)) + offsets(part.title_lengths)[text_rows]
-        of_title = np.arange(len(title_stems)) + offsets(lengths)[title_rows + 1]
-        first[title_stems[::-1]] = of_title[::-1]
-        in_texts = np.full(len(first), never)
-        in_texts[stems[::-1]] = place[::-1]
-        np.minimum(first, in_texts, out=first)
-        order = first.argsort(kind="stable")[: np.count_nonzero(first < never)]
-        of_stem = np.full(len(first), -1, np.int32)
-        of_stem[order] = self._terms.number(part.tokens.stem_key.take(order), part.proper.take(order))
-        return of_stem
+    def _finish_part(
+        self, begin: int, arrays: dict[str, Array], terms: PartTerms, postings: PostingsWriter, unseen_idf: float
+    ) -> None:
+        """Write what does not depend on other documents of the part, given the terms of the whole corpus."""
+        files, count, rows, words = self._files, self._rows, len(arrays["sentences"]), _content_words(arrays)
+        text_terms, title_terms = terms.of_stem.take(words.stem), terms.of_stem.take(words.title_stem)
+        padded = np.full(len(text_terms) + REACH * rows, -1, np.int32)
+        padded[np.arange(len(text_terms)) + REACH * words.row] = terms.number.take(text_terms)
+        idf = np.log(1 + (count - terms.documents + 0.5) / (terms.documents + 0.5)).astype(np.float32)
+        new_idf = idf[len(idf) - terms.new :]
+        pairs = _pairs(len(terms.number), words.row, text_terms, words.title_row, title_terms)
+        kept = terms.is_proper.take(pairs.term).nonzero()[0]
+        title_marks, title_counts = _distinct_of_rows(terms.number.take(title_terms), words.title_row, rows)
+        mean_length = max(1.0, self._words / max(1, count))
+        for name, values in (
+            ("words", padded),
+            ("word_sentence", (words.sentence + self._sentences).astype(np.int32)),
+            ("body_norm", 1.2 * (0.25 + 0.75 * words.lengths / mean_length)),
+            ("title_norm", 1 + 0.25 * arrays["title_lengths"].astype(np.int64)),
+            ("length", np.log1p(words.lengths / mean_length).astype(np.float32)),
+            ("idf", new_idf),
+            ("mark_weight", (new_idf / unseen_idf) ** 2),
+            ("marks", terms.number.take(pairs.term.take(kept))),
+            ("title_weight", np.bincount(words.title_row, idf.take(title_terms), rows).astype(np.float32)),
+            ("title_words", terms.number.take(title_terms)),
+            ("title_lengths", arrays["title_lengths"]),
+            ("title_marks", title_marks),
+            ("title_mark_counts", title_counts),
+        ):
+            files.append(name, values)
+        files.append_offsets("start", words.lengths + REACH, first=REACH)
+        files.append_offsets("sentence_start", arrays["sentences"])
+        files.append_offsets("mark_start", np.bincount(pairs.row.take(kept), minlength=rows))
+        postings.add(begin, terms, pairs, words.lengths, arrays["title_lengths"])
+        self._sentences += len(arrays["sentence_words"])
 
-    def _count(self, stem_key: Array, of_stem: Array, pairs: dict[str, Array], lower: Array, upper: Array) -> None:
-        stems = len(of_stem)
-        known = (of_stem >= 0).nonzero()[0]
-        stem_of = np.zeros(len(self._terms), np.int64)
-        stem_of[of_stem.take(known)] = known
-        stem = stem_of.take(pairs["pair_term"])
-        uses = [np.bincount(which, minlength=stems) for which in (stem, stem[pairs["pair_title"] > 0])]
-        cases = [np.bincount(pairs_of_case % max(1, stems), minlength=stems) for pairs_of_case in (lower, upper)]
-        self._terms.count(of_stem, stem_key, np.stack(uses), np.stack(cases))
-
-    def _write_names(self, part: Part, lower: Array) -> None:
-        """Write the keys of the names that the documents of a part give themselves."""
+    def _add_names(self, part: Part, lower: Array) -> None:
+        """Store the names that the documents of a part give themselves."""
         names, tokens = part.names, part.tokens
         stems = tokens.stem_key.take(names.stems)
         length = np.diff(names.start)
@@ -210,68 +173,117 @@ class _Builder:
         at = lower.searchsorted(pair)
         in_lower_case = lower.take(at, mode="clip") == pair if len(lower) else np.zeros(len(pair), bool)
         usual = np.logical_and.reduceat(in_lower_case, names.start[:-1]) if len(length) else np.zeros(0, bool)
+        self._names.add(
+            keys_of_rows(stems, names.start),
+            row=(names.row + self._rows).astype(np.int32),
+            kind=names.kind,
+            form=keys_of_rows(tokens.form_key.take(names.forms), names.start),
+            usual=usual,
+        )
         longer = (length > 1).nonzero()[0]
         first = names.start.take(longer)
-        for name, values in (
-            ("own.key", keys_of_rows(stems, names.start)),
-            ("own.row", (names.row + self._rows).astype(np.int32)),
-            ("own.kind", names.kind),
-            ("own.form", keys_of_rows(tokens.form_key.take(names.forms), names.start)),
-            ("own.usual", usual),
-            ("own.head", joined(stems.take(first), stems.take(first + 1))),
-            ("own.length", length.take(longer).astype(np.uint8)),
-        ):
-            self._files.append(name, values)
+        heads = joined(stems.take(first), stems.take(first + 1))
+        self._heads.add(heads, length=length.take(longer).astype(np.uint8))
 
-    def _names(self, group: Array) -> Names:
+    def _write_groups(self) -> Array:
+        """Number the distinct titles in the order of their first use; return the number of each document's title."""
+        self._titles.finish()
+        for part in range(len(self._titles.runs)):
+            self._files.append("group", self._titles.numbers(part))
+        self._titles.runs.forget()
+        return self._files.view("group")
+
+    def _write_names(self, group: Array) -> Names:
         files = self._files
-        own = {name: files.read(f"own.{name}") for name in ("key", "row", "kind", "form", "usual")}
-        files.forget(*(f"own.{name}" for name in own))
-        built = build_names(**own, group=group)
-        del own
-        built |= build_heads(files.read("own.head"), files.read("own.length"))
-        files.forget("own.head", "own.length")
-        for name, values in built.items():
-            files.append(f"names.{name}", values)
-        return Names(**built)
+        for of in self._names.ranges():
+            key, row, kind, form, usual = self._names.read(of, "key", "row", "kind", "form", "usual")
+            built = build_names(key, row, kind, form, usual, group)
+            files.append_offsets("names.start", np.diff(built.pop("start")))
+            for name, values in built.items():
+                files.append(f"names.{name}", values)
+        for of in self._heads.ranges():
+            head, length = self._heads.read(of, "key", "length")
+            for name, values in build_heads(head, length).items():
+                files.append(f"names.{name}", values)
+        self._names.forget()
+        self._heads.forget()
+        return Names(*(files.view(f"names.{name}") for name in Names._fields))
 
 
-def _pairs(terms: int, rows: Ints, numbers: Array, title_rows: Ints, title_numbers: Array) -> dict[str, Array]:
+class _ContentWords(NamedTuple):
+    """The content words of the texts and titles of a part, document by document."""
+
+    row: Ints
+    """Row of the document of each word of a text, counted from the first document of the part."""
+    sentence: Ints
+    """Sentence of each word of a text, counted from the first one of the part."""
+    stem: Array
+    """Stem of each word of a text."""
+    lengths: Ints
+    """Number of content words of each text."""
+    title_row: Ints
+    """Row of the document of each word of a title."""
+    title_stem: Array
+    """Stem of each word of a title."""
+    title_lengths: Array
+    """Number of content words of each title."""
+
+
+def _content_words(arrays: dict[str, Array]) -> _ContentWords:
+    """List the content words of a part, given the arrays of ``Part`` and ``Tokens``."""
+    tokens = Tokens(*(arrays[name] for name in Tokens._fields))
+    sentences, sentence_words, words = arrays["sentences"], arrays["sentence_words"], arrays["words"]
+    content = (~tokens.is_stop).take(words).nonzero()[0]
+    sentence = np.arange(len(sentence_words)).repeat(sentence_words).take(content)
+    row = np.arange(len(sentences)).repeat(sentences).take(sentence)
+    return _ContentWords(
+        row,
+        sentence,
+        tokens.stem.take(words.take(content)),
+        np.bincount(row, minlength=len(sentences)),
+        np.arange(len(sentences)).repeat(arrays["title_lengths"]),
+        tokens.stem.take(arrays["title_words"]),
+        arrays["title_lengths"],
+    )
+
+
+def _in_order_of_use(stems: int, words: _ContentWords) -> Ints:
+    """Return the distinct stems of the content words of a part, in the order of their first use.
+
+    In each document, the words of the text come before those of the title.
+
+    Args:
+        stems: number of stems of the part, those of stop words included.
+    """
+    never = len(words.stem) + len(words.title_stem)
+    of_text = np.arange(len(words.stem)) + offsets(words.title_lengths)[words.row]
+    of_title = np.arange(len(words.title_stem)) + offsets(words.lengths)[words.title_row + 1]
+    first, in_titles = np.full(stems, never), np.full(stems, never)
+    first[words.stem[::-1]] = of_text[::-1]
+    in_titles[words.title_stem[::-1]] = of_title[::-1]
+    np.minimum(first, in_titles, out=first)
+    return first.argsort(kind="stable")[: np.count_nonzero(first < never)]
+
+
+def _pairs(terms: int, rows: Ints, numbers: Array, title_rows: Ints, title_numbers: Array) -> Pairs:
     """Return the distinct pairs of document and term, ordered by both, with the counts of the term.
 
-    Returns:
-        ``pair_row``, counted from the first document of the part; ``pair_term``; ``pair_count``, in text and title;
-        ``pair_title``.
+    Args:
+        terms: number of terms.
+        rows, numbers: document and term of each word of the texts. ``title_rows``, ``title_numbers``: of the titles.
     """
     title_key = title_rows * terms + title_numbers
     keys, count = distinct(np.concatenate((rows * terms + numbers, title_key)))
     title_keys, title_count = distinct(title_key)
     in_title = np.zeros(len(keys), np.int32)
     in_title[keys.searchsorted(title_keys)] = title_count
-    return {
-        "pair_row": (keys // max(1, terms)).astype(np.int32),
-        "pair_term": (keys % max(1, terms)).astype(np.int32),
-        "pair_count": count.astype(np.int32),
-        "pair_title": in_title,
-    }
+    return Pairs(keys // max(1, terms), (keys % max(1, terms)).astype(np.int32), count.astype(np.int32), in_title)
 
 
 def _pairs_of(row_of: Ints, part: Part, chosen: Array) -> Ints:
     """Return the distinct pairs of document and stem, as row * stems + stem, of the words of the chosen tokens."""
     at = chosen.take(part.words).nonzero()[0]
     return distinct(row_of.take(at) * len(part.tokens.stem_key) + part.tokens.stem.take(part.words.take(at)))[0]
-
-
-def _numbered_groups(keys: Array) -> Array:
-    """Number the distinct keys in the order of their first use."""
-    order = keys.argsort(kind="stable")
-    first = first_flags(keys.take(order))
-    first_row = order[first].argsort(kind="stable")
-    number = np.empty(len(first_row), np.int32)
-    number[first_row] = np.arange(len(first_row))
-    groups = np.empty(len(keys), np.int32)
-    groups[order] = number.take(first.cumsum() - 1)
-    return groups
 
 
 def _distinct_of_rows(values: Array, row: Ints, rows: int) -> tuple[Array, Ints]:

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from chatbot_mvp.retrieval.bridge.arrays import REACH, Array, Ints, offsets
+from chatbot_mvp.retrieval.bridge.arrays import REACH, Array, Ints, distinct, offsets
 from chatbot_mvp.retrieval.bridge.keys import first_flags
 from chatbot_mvp.retrieval.bridge.mentions import Names
 from chatbot_mvp.retrieval.bridge.reading import Tokens
@@ -36,9 +36,7 @@ class Linker:
         self._names = names
         self._sieve = names.sieve()
         self._group = group
-        self._degree = np.zeros(len(group), np.int64)
         self._sentences = self._content = self._mentions = 0
-        self._counts: list[Ints] = []
         for name in ("mentions.other", "mentions.sentence", "mention_begin"):
             files.append(name, np.zeros(0, np.int32))
         files.append("mentions.width", np.zeros(0, np.uint8))
@@ -51,7 +49,7 @@ class Linker:
             begin: row of its first document.
         """
         tokens = Tokens(*(part[name] for name in Tokens._fields))
-        rows, files = len(part["lengths"]), self._files
+        rows, files = len(part["sentences"]), self._files
         sentence_end = offsets(part["sentence_words"])[1:]
         sentence_of = np.arange(len(sentence_end)).repeat(part["sentence_words"])
         row_of_sentence = np.arange(rows).repeat(part["sentences"])
@@ -80,10 +78,8 @@ class Linker:
             ("mention_weight", np.sqrt(weight)),
         ):
             files.append(name, values)
-        self._counts.append(np.bincount(source, minlength=rows))
+        files.append_offsets("mentions.start", np.bincount(source, minlength=rows))
         forward = (weight.astype(np.float64) > _WEAK_LINK).nonzero()[0]
-        pair, _ = np.unique(source * np.int64(len(self._group)) + target, return_index=True)
-        np.add.at(self._degree, pair % max(1, len(self._group)), 1)
         self._spread(source + begin, target, weight, place)
         files.append("forward", target.take(forward).astype(np.int32))
         files.append("forward_counts", np.bincount(source.take(forward), minlength=rows).astype(np.int32))
@@ -93,12 +89,11 @@ class Linker:
 
     def finish(self) -> None:
         """Write what depends on the incoming mentions of each document."""
-        files, count = self._files, len(self._group)
-        forward, forward_start = files.read("forward"), offsets(files.read("forward_counts"))
-        files.forget("forward", "forward_counts")
+        files, count, first_forward = self._files, len(self._group), 0
         weak: list[Array] = []
-        lengths: list[Array] = []
         files.append("neighbours", np.zeros(0, np.int32))
+        files.append_offsets("neighbours_start", np.zeros(0, np.int64))
+        files.append("rarity", np.zeros(0, np.float32))
         for begin in range(0, count, _BUCKET_ROWS):
             end = min(count, begin + _BUCKET_ROWS)
             incoming = self._incoming(begin // _BUCKET_ROWS)
@@ -108,17 +103,17 @@ class Linker:
             rank = np.arange(len(target)) - (at[first.cumsum() - 1] if len(at) else 0)
             weak.append(incoming["index"][rank >= _BACKWARD_LOOKED_AT])
             back = (incoming["weight"].astype(np.float64) > _WEAK_LINK) & (rank < _BACKWARD_OF_A_HUB)
-            own = slice(forward_start[begin], forward_start[end])
-            owner = np.concatenate(
-                (np.arange(begin, end).repeat(np.diff(forward_start[begin : end + 1])), target[back])
-            )
-            other = np.concatenate((forward[own], incoming["source"][back]))
+            forward_counts = files.read("forward_counts", begin, end)
+            last_forward = first_forward + int(forward_counts.sum(dtype=np.int64))
+            owner = np.concatenate((np.arange(begin, end).repeat(forward_counts), target[back]))
+            other = np.concatenate((files.read("forward", first_forward, last_forward), incoming["source"][back]))
+            first_forward = last_forward
             files.append("neighbours", other[owner.argsort(kind="stable")])
-            lengths.append(np.bincount(owner - begin, minlength=end - begin))
-        files.append("neighbours_start", offsets(np.concatenate((np.zeros(0, np.int64), *lengths))))
-        files.append("mentions.start", offsets(np.concatenate((np.zeros(0, np.int64), *self._counts))))
-        rarity = np.log((count + 1) / (1 + self._degree)) / np.log(count + 1)
-        files.append("rarity", rarity.astype(np.float32))
+            files.append_offsets("neighbours_start", np.bincount(owner - begin, minlength=end - begin))
+            pair, _ = distinct(target * count + incoming["source"])
+            degree = np.bincount(pair // count - begin, minlength=end - begin)
+            files.append("rarity", (np.log((count + 1) / (1 + degree)) / np.log(count + 1)).astype(np.float32))
+        files.forget("forward", "forward_counts")
         if any(map(len, weak)):
             is_strong = np.ones(self._mentions, bool)
             is_strong[np.concatenate(weak)] = False

@@ -23,6 +23,8 @@ _LOWER_CASE, _LOWER_CASE_USUAL = 0.6, 0.7
 """Factor for a mention in lower case; the second value if a bearer writes the name in lower case itself."""
 _SIEVE_BITS = 26
 """A sieve has 2^26 places at most, and eight for each name otherwise."""
+_TOGETHER = 1 << 20
+"""Number of names that are put into a sieve at a time, which decides the memory that this takes."""
 
 
 class Words(NamedTuple):
@@ -80,7 +82,8 @@ class Names(NamedTuple):
         """Return a table that rules out most words before they are looked up, for ``mentions``."""
         table = np.zeros(1 << min(_SIEVE_BITS, (8 * len(self.key)).bit_length()), bool)
         for keys in (self.key, self.head):
-            table[_place(table, keys)] = True
+            for begin in range(0, len(keys), _TOGETHER):
+                table[_place(table, keys[begin : begin + _TOGETHER])] = True
         return table
 
     def mentions(self, words: Words, sieve: Flags | None = None) -> Found:

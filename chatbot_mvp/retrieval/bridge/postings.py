@@ -14,7 +14,7 @@ import numpy as np
 
 from chatbot_mvp.retrieval.bridge.arrays import Array, Floats, Ints, offsets
 from chatbot_mvp.retrieval.bridge.keys import first_flags
-from chatbot_mvp.retrieval.bridge.terms import TermCounts
+from chatbot_mvp.retrieval.bridge.terms import PartTerms
 from chatbot_mvp.storage.arrays import ArrayFiles
 
 _K1, _B = 1.2, 0.75
@@ -41,62 +41,97 @@ class Postings(NamedTuple):
     """Highest score of each term in a document."""
 
 
+class Pairs(NamedTuple):
+    """The distinct pairs of document and term of a part, ordered by both. All arrays have shape (P,)."""
+
+    row: Ints
+    """Row of the document, counted from the first document of the part."""
+    term: Array
+    """Index of the term among those of the part."""
+    uses: Array
+    """How often it occurs in text and title."""
+    title: Array
+    """How often it occurs in the title."""
+
+
 class PostingsWriter:
     """Computes the score of every term in every document that has it, part by part.
 
     Args:
-        lengths, title_lengths: number of content words of each document's text and title.
+        documents: number of documents of the corpus.
+        words, title_words: number of content words of all texts and of all titles.
     """
 
-    def __init__(self, files: ArrayFiles, counts: TermCounts, lengths: Array, title_lengths: Array) -> None:
+    def __init__(self, files: ArrayFiles, documents: int, words: int, title_words: int) -> None:
         self._files = files
-        self._counts = counts
-        self._lengths = lengths + title_lengths  # the title counts as part of the text, as in the other indexes
-        self._title_lengths = title_lengths
-        documents = len(lengths)
-        self._means = [int(of.sum(dtype=np.int64)) / max(1, documents) for of in (self._lengths, title_lengths)]
-        self._idf = [_idf(documents, holders) for holders in (counts.documents, counts.titles)]
-        self._start = offsets(counts.documents)
+        self._documents = documents
+        # The title counts as part of the text, as in the other indexes.
+        self._means = [of / max(1, documents) for of in (words + title_words, title_words)]
         # The postings of a bucket of terms are sorted together.
-        self._bucket_of = (self._start[:-1] // _BUCKET).astype(np.int32)
-        self._buckets = int(self._bucket_of.max(initial=-1)) + 1
+        self._first_terms: list[int] = []
+        self._terms = self._postings = 0
+        files.append_offsets("postings.start", np.zeros(0, np.int64))
 
-    def add(self, begin: int, part: dict[str, Array]) -> None:
+    def add(self, begin: int, terms: PartTerms, pairs: Pairs, lengths: Array, title_lengths: Array) -> None:
         """Append the postings of a part to the files of their buckets.
 
         Args:
             begin: row of its first document.
+            terms: terms of the part. Those that no earlier part has come last.
+            pairs: the documents and terms of the part.
+            lengths, title_lengths: number of content words of each document's text and title.
         """
-        row, term = part["pair_row"].astype(np.int64) + begin, part["pair_term"]
-        text = _bm25(self._idf[0].take(term), part["pair_count"], self._lengths.take(row), self._means[0])
-        of_title = self._title_lengths.take(row)
-        title = _TITLE_BOOST * _bm25(self._idf[1].take(term), part["pair_title"], of_title, self._means[1])
-        posting = np.empty(len(term), _POSTING)
-        posting["term"], posting["row"] = term, row
+        self._add_terms(terms.documents[len(terms.documents) - terms.new :])
+        number = terms.number.take(pairs.term)
+        text = _bm25(
+            _idf(self._documents, terms.documents).take(pairs.term),
+            pairs.uses,
+            (lengths + title_lengths).take(pairs.row),
+            self._means[0],
+        )
+        title = _TITLE_BOOST * _bm25(
+            _idf(self._documents, terms.titles).take(pairs.term),
+            pairs.title,
+            title_lengths.take(pairs.row),
+            self._means[1],
+        )
+        posting = np.empty(len(number), _POSTING)
+        posting["term"], posting["row"] = number, pairs.row + begin
         posting["impact"] = np.maximum(text, title) + _OTHER_FIELD * np.minimum(text, title)
-        bucket = self._bucket_of.take(term)
+        bucket = np.searchsorted(self._first_terms, terms.number, "right").astype(np.int32).take(pairs.term)
         order = bucket.argsort(kind="stable")
-        ends = offsets(np.bincount(bucket, minlength=self._buckets)).tolist()
-        for number, (first, last) in enumerate(pairwise(ends)):
-            self._files.append(f"postings-{number}", posting[order[first:last]])
+        ends = offsets(np.bincount(bucket, minlength=len(self._first_terms) + 1)).tolist()
+        for number_of_bucket, (first, last) in enumerate(pairwise(ends)):
+            if first < last:
+                self._files.append(f"postings-{number_of_bucket}", posting[order[first:last]])
+
+    def _add_terms(self, documents: Array) -> None:
+        """Note in how many documents each new term occurs, and where a bucket ends."""
+        self._files.append_offsets("postings.start", documents)
+        ends = self._postings + np.cumsum(documents, dtype=np.int64)
+        bucket = (offsets(documents)[:-1] + self._postings) // _BUCKET
+        after = np.arange(len(self._first_terms) + 1, int(bucket[-1]) + 1) if len(bucket) else ()
+        self._first_terms += (self._terms + np.searchsorted(bucket, after)).tolist()
+        self._terms += len(documents)
+        self._postings = int(ends[-1]) if len(ends) else self._postings
 
     def finish(self) -> None:
         """Sort the buckets, and write the arrays of ``Postings``."""
         files = self._files
-        files.append("postings.start", self._start)
         files.append("postings.row", np.zeros(0, np.int32))
         files.append("postings.impact", np.zeros(0, np.float32))
-        highest = np.zeros(len(self._start) - 1, np.float32)
-        for number in range(self._buckets):
-            found = files.read(f"postings-{number}")
-            files.forget(f"postings-{number}")
-            order = found["term"].argsort(kind="stable")  # parts come in the order of their rows
-            term, impact = found["term"].take(order), found["impact"].take(order)
-            files.append("postings.row", found["row"].take(order))
-            files.append("postings.impact", impact)
-            at = first_flags(term).nonzero()[0]
-            highest[term.take(at)] = np.maximum.reduceat(impact, at) if len(at) else 0
-        files.append("postings.highest", highest)
+        for number, (first, last) in enumerate(pairwise([0, *self._first_terms, self._terms])):
+            highest = np.zeros(last - first, np.float32)
+            if first < last:
+                found = files.read(f"postings-{number}")
+                files.forget(f"postings-{number}")
+                order = found["term"].argsort(kind="stable")  # parts come in the order of their rows
+                term, impact = found["term"].take(order), found["impact"].take(order)
+                files.append("postings.row", found["row"].take(order))
+                files.append("postings.impact", impact)
+                at = first_flags(term).nonzero()[0]
+                highest[term.take(at) - first] = np.maximum.reduceat(impact, at)
+            files.append("postings.highest", highest)
 
 
 def _idf(documents: int, holders: Array) -> Array:

@@ -8,8 +8,10 @@ from typing import NamedTuple
 import numpy as np
 
 from chatbot_mvp.retrieval.bridge.arrays import Array, Ints
-from chatbot_mvp.retrieval.bridge.keys import Keys, find, key_of
+from chatbot_mvp.retrieval.bridge.keys import Keys, find, first_flags, key_of
 from chatbot_mvp.retrieval.bridge.mentions import Flags
+from chatbot_mvp.retrieval.bridge.runs import FirstUses, Runs
+from chatbot_mvp.storage.arrays import ArrayFiles
 
 
 class Vocabulary:
@@ -34,72 +36,101 @@ class Vocabulary:
         return int(self._numbers[at]) if at >= 0 else -1
 
 
-class TermCounts(NamedTuple):
-    """In how many documents each of D terms occurs. All arrays have shape (D,)."""
+class PartTerms(NamedTuple):
+    """The U terms of a part in the order of their numbers. Arrays have shape (U,), with counts of the whole corpus."""
 
+    of_stem: Array
+    """For each stem of the part, the index of its term in the other arrays; -1 for stems of stop words only."""
+    number: Array
+    """Number of the term, rising."""
     documents: Array
     """Documents with the term in text or title."""
     titles: Array
     """Documents with the term in the title."""
-    lower: Array
-    """Documents whose text has a word of this stem that begins with a small letter."""
-    upper: Array
-    """Documents whose text has a word of this stem that begins with a capital letter."""
+    is_proper: Flags
+    """Whether the term is hardly ever written in lower case, is no number and has at least 3 letters."""
+    new: int
+    """Number of terms that no earlier part has. They come last."""
 
 
 class TermTable:
-    """Collects the terms of a corpus part by part. Memory grows with the number of distinct terms only."""
+    """Collects the terms of a corpus part by part, in files."""
 
-    def __init__(self) -> None:
-        self.keys, self.numbers = np.zeros(0, np.uint64), np.zeros(0, np.int32)
-        self._proper = np.zeros(0, bool)
-        self._counts = np.zeros((len(TermCounts._fields), 0), np.int32)
-        self._of_others: list[tuple[Keys, Ints, Ints]] = []
+    def __init__(self, files: ArrayFiles) -> None:
+        self._files = files
+        self._terms = FirstUses(files, "terms")
+        # What is a stop word in one text can have the stem of a term in another one.
+        self._stop_words = Runs(files, "stop_words")
 
     def __len__(self) -> int:
-        return len(self.numbers)
+        """Return the number of distinct terms, after ``finish``."""
+        return self._terms.total
 
-    def number(self, keys: Keys, proper: Flags) -> Array:
-        """Return the numbers of distinct terms, in the order of their first use; new terms get the next numbers."""
-        at = find(self.keys, keys)
-        numbers = np.empty(len(keys), np.int32)
-        old, new = (at >= 0).nonzero()[0], (at < 0).nonzero()[0]
-        numbers[old] = self.numbers.take(at.take(old))
-        numbers[new] = len(self) + np.arange(len(new))
-        merged = np.concatenate((self.keys, keys.take(new)))
-        order = merged.argsort(kind="stable")
-        self.keys = merged.take(order)
-        self.numbers = np.concatenate((self.numbers, numbers.take(new))).take(order)
-        self._proper = np.concatenate((self._proper, proper.take(new)))
-        if len(self) > self._counts.shape[1]:
-            room = np.zeros((len(self._counts), len(self) + len(self) // 4 - self._counts.shape[1]), np.int32)
-            self._counts = np.concatenate((self._counts, room), axis=1)
-        return numbers
-
-    def count(self, of_stem: Array, stem_key: Keys, uses: Array, cases: Array) -> None:
+    def add(self, stem_key: Keys, used: Ints, uses: Array, cases: Array) -> None:
         """Add the counts of a part.
 
         Args:
-            of_stem: term number of each of S stems of the part; -1 if it has them as stop words only.
-            stem_key: key of each stem.
+            stem_key: key of each of S stems of the part.
+            used: the stems that are terms, in the order of their first use; the others are of stop words only.
             uses: number of documents, and of titles, with each stem, shape (2, S).
             cases: number of documents with the stem in small letters, and with a capital letter, shape (2, S).
         """
-        terms = (of_stem >= 0).nonzero()[0]
-        self._counts[:, of_stem.take(terms)] += np.concatenate((uses, cases)).take(terms, axis=1)
-        others = (of_stem < 0).nonzero()[0]
-        self._of_others.append((stem_key.take(others), *cases.take(others, axis=1)))
+        (documents, titles), (lower, upper) = uses.astype(np.int32), cases.astype(np.int32)
+        self._terms.add(
+            stem_key.take(used),
+            stem=used.astype(np.int32),
+            documents=documents.take(used),
+            titles=titles.take(used),
+            lower=lower.take(used),
+            upper=upper.take(used),
+        )
+        others = np.ones(len(stem_key), bool)
+        others[used] = False
+        self._stop_words.add(stem_key.compress(others), lower=lower.compress(others), upper=upper.compress(others))
 
-    def counts(self) -> TermCounts:
-        """Return the counts of the whole corpus."""
-        # What is a stop word in one text ("other") may have the stem of a term in another one ("others").
-        for keys, lower, upper in self._of_others:
-            at = find(self.keys, keys)
-            known = (at >= 0).nonzero()[0]
-            self._counts[2:, self.numbers.take(at.take(known))] += np.stack((lower, upper)).take(known, axis=1)
-        self._of_others = []
-        return TermCounts(*self._counts[:, : len(self)])
+    def finish(self) -> None:
+        """Number the terms, add up their counts, and write the arrays of ``Vocabulary``."""
+        self._terms.finish()
+        table, stop_words = self._terms.runs, self._stop_words
+        for of in table.ranges():
+            key, number, *counts = table.read(of, "key", "number", "documents", "titles", "lower", "upper")
+            order = key.argsort(kind="stable")
+            first = first_flags(key.take(order))
+            at, which = first.nonzero()[0], np.empty(len(key), np.int64)
+            which[order] = first.cumsum() - 1
+            known = key.take(order[at])
+            documents, titles, lower, upper = (_sums(each.take(order), at) for each in counts)
+            others, *cases = stop_words.read(of, "key", "lower", "upper")
+            found = find(known, others)
+            for counted, case in zip((lower, upper), cases, strict=True):
+                np.add.at(counted, found[found >= 0], case[found >= 0])
+            table.write(of, "documents", documents.take(which))
+            table.write(of, "titles", titles.take(which))
+            table.write(of, "rarely_lower", (lower <= 0.1 * upper).take(which))
+            self._files.append("vocabulary.key", known)
+            self._files.append("vocabulary.number", number.take(order[at]))
+        stop_words.forget()
 
-    def is_proper(self, counts: TermCounts) -> Flags:
-        """Return whether each term is hardly ever written in lower case, is no number and has at least 3 letters."""
-        return (counts.lower <= 0.1 * counts.upper) & self._proper
+    def of_part(self, part: int, may_be_proper: Flags) -> PartTerms:
+        """Return the terms of a part, after ``finish``.
+
+        Args:
+            may_be_proper: whether each of S stems of the part may be a proper word by its letters, shape (S,).
+        """
+        columns = ("number", "stem", "documents", "titles", "rarely_lower", "first")
+        number, *others, first = self._terms.runs.piece(part, *columns)
+        order = number.argsort()
+        stem, documents, titles, rarely_lower = (each.take(order) for each in others)
+        of_stem = np.full(len(may_be_proper), -1, np.int32)
+        of_stem[stem] = np.arange(len(stem))
+        is_proper = rarely_lower & may_be_proper.take(stem)
+        return PartTerms(of_stem, number.take(order), documents, titles, is_proper, int(np.count_nonzero(first)))
+
+    def forget(self) -> None:
+        """Delete the files that only the build needs."""
+        self._terms.runs.forget()
+
+
+def _sums(values: Array, at: Ints) -> Array:
+    """Add up the values from each of some indices to the next one."""
+    return np.add.reduceat(values, at, dtype=np.int32) if len(at) else values

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+import tracemalloc
+from collections.abc import Iterator
 from dataclasses import fields
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -14,10 +17,14 @@ from hypothesis import strategies as st
 
 from chatbot_mvp.datasets import load_dataset
 from chatbot_mvp.documents.chunking import passage_chunk
+from chatbot_mvp.retrieval.bridge import linking, mentions, postings, runs
 from chatbot_mvp.retrieval.bridge.building import build_corpus
 from chatbot_mvp.retrieval.bridge.corpus import GRAPH_VERSION, Corpus
+from chatbot_mvp.retrieval.bridge.runs import FirstUses
 from chatbot_mvp.retrieval.indexes.corpus import growing_index
 from chatbot_mvp.settings.model import PROJECT_ROOT
+from chatbot_mvp.storage import arrays
+from chatbot_mvp.storage.arrays import ArrayFiles
 from chatbot_mvp.text import Analyzer
 from chatbot_mvp.types import Chunk, Progress, last
 from tests.file_sizes import files_of_at_most
@@ -144,6 +151,73 @@ def test_parts_of_a_real_corpus_in_files_give_the_arrays_of_one_part_in_memory(t
     assert_equal(in_files, built(chunks))
     assert_equal(Corpus.open(tmp_path), in_files)
     assert not list(tmp_path.glob("part-*"))
+
+
+@pytest.mark.parametrize("in_files", [False, True])
+def test_the_arrays_do_not_depend_on_how_keys_and_rows_are_divided(
+    in_files: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A real corpus, with some hundred ranges of keys, buckets of postings and buckets of documents."""
+    dataset = load_dataset(PROJECT_ROOT / "data" / "samples" / "valle_multihop")
+    chunks = [passage_chunk(document) for document in dataset.documents]
+    whole = built(chunks)
+    divide(monkeypatch, rows=50, bucket=100, documents=7, piece=13)
+    assert_equal(built(chunks, folder=tmp_path if in_files else None, part_words=500), whole)
+
+
+def divide(
+    monkeypatch: pytest.MonkeyPatch, rows: int, bucket: int, documents: int, piece: int, sieve_bits: int = 26
+) -> None:
+    """Set what is in memory at a time to less, as if the corpus were a thousand times larger."""
+    for module, name, value in (
+        (runs, "_TOGETHER", rows),
+        (postings, "_BUCKET", bucket),
+        (linking, "_BUCKET_ROWS", documents),
+        (arrays, "_PIECE", piece),
+        (mentions, "_TOGETHER", piece),
+        (mentions, "_SIEVE_BITS", sieve_bits),
+    ):
+        monkeypatch.setattr(module, name, value)
+
+
+@hypothesis_settings(max_examples=60, deadline=None)
+@given(pieces=st.lists(st.lists(st.sampled_from([0, 3, 1 << 60, 1 << 63, (1 << 64) - 1])), min_size=1))
+def test_keys_get_numbers_in_the_order_of_their_first_use(pieces: list[list[int]]) -> None:
+    keys = FirstUses(ArrayFiles(None), "keys")
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(runs, "_TOGETHER", 3)
+        for piece in pieces:
+            keys.add(np.array(piece, np.uint64))
+        keys.finish()
+    numbers = {key: number for number, key in enumerate(dict.fromkeys(chain.from_iterable(pieces)))}
+    assert [keys.numbers(n).tolist() for n in range(len(pieces))] == [[numbers[k] for k in piece] for piece in pieces]
+    assert keys.total == len(numbers)
+
+
+def test_memory_does_not_grow_with_names_and_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each document brings five new words and a new name. With tables in memory, it took 490 bytes."""
+
+    def documents(count: int) -> Iterator[Chunk]:
+        for row in range(count):
+            one, two, *others = (f"{chr(97 + n)}{row:x}x" for n in range(5))
+            yield Chunk(f"d{row}", f"d{row}", f"{one} {two}".title(), " ".join(others), 0, 9)
+
+    def peak(count: int, folder: str) -> int:
+        (tmp_path / folder).mkdir()
+        tracemalloc.reset_peak()
+        build_corpus(documents(count), count, ENGLISH, folder=tmp_path / folder, part_words=1_000)
+        return tracemalloc.get_traced_memory()[1]
+
+    divide(monkeypatch, rows=2_000, bucket=4_000, documents=500, piece=1_000, sieve_bits=10)
+    small, large = 1_000, 3_000
+    for chunk in documents(large):  # fills the analyzer's cache of words, which has a limit of its own
+        ENGLISH.words(f"{chunk.section} {chunk.text}")
+    tracemalloc.start()
+    try:
+        growth = (peak(large, "large") - peak(small, "small")) / (large - small)
+    finally:
+        tracemalloc.stop()
+    assert growth < 150, f"{growth:.0f} bytes per document"
 
 
 def links_of(cache: Path) -> list[Path]:
