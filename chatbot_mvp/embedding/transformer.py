@@ -17,7 +17,7 @@ Pooling = Literal["mean", "cls"]
 
 _BATCH_TOKENS = 512
 """Tokens per call of the encoder. The activations of larger batches leave the processor's cache: at 16,384 tokens the
-local model is three times as slow (docs/research/speed.md)."""
+local model is three times as slow (docs/research/embedding.md)."""
 
 
 _SPECIAL_TOKENS = 2  # in each window; they do not count as its text

@@ -53,6 +53,8 @@
     │   ├── StorageBucketMissing                                               (exit code 2)
     │   ├── StorageUnreachable
     │   │   └── StorageUnavailable  it answers with an error of its own, 5xx
+    │   │       └── StorageWriteUnavailable
+    │   ├── StorageAddressWrong     another kind of server                     (exit code 2)
     │   └── StorageFailed           any other refusal, or a damaged transfer
     │       ├── StorageChanged      an object has another version
     │       └── StorageFull

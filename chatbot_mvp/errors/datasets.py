@@ -185,7 +185,10 @@ class StorageNotConfigured(StorageError):
 
 class StorageKeyUnknown(StorageError):
     code = "storage_key_unknown"
-    template = "The S3 server at {endpoint!r} does not know the access key. Check MINIO_ACCESS_KEY."
+    template = (
+        "The S3 server at {endpoint!r} does not know the access key. Check MINIO_ACCESS_KEY. If it worked before, it "
+        "was deleted or has expired: set a new MINIO_ACCESS_KEY and MINIO_SECRET_KEY."
+    )
     exit_code = 2
 
 
@@ -199,7 +202,7 @@ class StorageDenied(StorageError):
     code = "storage_denied"
     template = (
         "The S3 server at {endpoint!r} does not allow this access key to {action} {place!r}. Grant the permission, or "
-        "use another MINIO_ACCESS_KEY."
+        "use another MINIO_ACCESS_KEY. If it worked before, it may have expired."
     )
     exit_code = 2
 
@@ -226,6 +229,26 @@ class StorageUnavailable(StorageUnreachable):
         "The S3 server at {endpoint!r} answered {status}: {reason}. Try again later, or check the server and what "
         "stands before it."
     )
+
+
+class StorageWriteUnavailable(StorageUnavailable):
+    """The server failed to write, which SeaweedFS also says if its disk or the bucket's quota is full."""
+
+    code = "storage_write_unavailable"
+    template = (
+        "The S3 server at {endpoint!r} answered {status} when {place!r} was written: {reason}. If it can be read, the "
+        "server's disk or the bucket's quota may be full: free space or raise the quota, and try again. Nothing is "
+        "lost on this machine."
+    )
+
+
+class StorageAddressWrong(StorageError):
+    code = "storage_address_wrong"
+    template = (
+        "The server at {endpoint!r} does not speak S3: {reason}. Check MINIO_ENDPOINT; it needs the port of the S3 "
+        "API, which with MinIO is 9000, not that of its console."
+    )
+    exit_code = 2
 
 
 class StorageFailed(StorageError):

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import threading
 import zipfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from operator import attrgetter
 from pathlib import Path
 
 from chatbot_mvp.datasets import Dataset
@@ -73,9 +74,13 @@ class RunArchive:
         runs, damaged = self._lists.get(path, lambda: read_submissions(path))
         return list(runs), list(damaged)
 
-    def search(self, asked: RunFilter) -> list[RunLine]:
-        """Return the finished runs that match the filter, newest first."""
-        return search(self.runs()[0], self._notes.all(), asked)
+    def search(self, asked: RunFilter, data_name: Callable[[RunLine], str] = attrgetter("dataset")) -> list[RunLine]:
+        """Return the finished runs that match the filter, newest first.
+
+        Args:
+            data_name: name under which the data of a run is shown; its words are searched, too.
+        """
+        return search(self.runs()[0], self._notes.all(), asked, data_name)
 
     def notes(self) -> Mapping[str, RunNote]:
         """Return run_id -> tags and note, for the runs that have any."""

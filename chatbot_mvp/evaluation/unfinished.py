@@ -20,6 +20,8 @@ class UnfinishedRun:
     """A run that can be resumed."""
 
     run_id: str
+    kind: str
+    """"benchmark", "kb" or "ragas"."""
     dataset: str
     strategy: str
     recorded: int
@@ -40,7 +42,13 @@ def unfinished_run(folder: RunFolder, counts: FileCache[int]) -> UnfinishedRun |
     except (ChatbotError, KeyError, TypeError, ValueError):  # a manifest without what its kind of run needs
         return None
     return UnfinishedRun(
-        manifest.run_id, manifest.dataset, manifest.strategy, recorded, manifest.queries, manifest.started_at
+        manifest.run_id,
+        manifest.kind,
+        manifest.dataset,
+        manifest.strategy,
+        recorded,
+        manifest.queries,
+        manifest.started_at,
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import logging
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +13,7 @@ from typing import Any, BinaryIO
 
 from chatbot_mvp.errors import (
     MissingPackage,
+    StorageAddressWrong,
     StorageBucketMissing,
     StorageChanged,
     StorageDenied,
@@ -23,6 +24,7 @@ from chatbot_mvp.errors import (
     StorageSecretWrong,
     StorageUnavailable,
     StorageUnreachable,
+    StorageWriteUnavailable,
 )
 from chatbot_mvp.settings.model import Settings
 
@@ -93,6 +95,7 @@ class Storage:
                 Bucket=url.bucket, Prefix=prefix, Delimiter="/"
             )
             for page in pages:
+                self._require_listing(page)
                 names += [item["Prefix"][len(prefix) :].strip("/") for item in page.get("CommonPrefixes", [])]
         return sorted(names)
 
@@ -106,6 +109,7 @@ class Storage:
         prefix = f"{url.prefix}/" if url.prefix else ""
         with self._told("list", url):
             for page in self._client.get_paginator("list_objects_v2").paginate(Bucket=url.bucket, Prefix=prefix):
+                self._require_listing(page)
                 for item in page.get("Contents", []):
                     path = item["Key"][len(prefix) :]
                     if path and not path.endswith("/"):
@@ -197,6 +201,11 @@ class Storage:
         with self._told("delete", url):
             self._client.delete_object(Bucket=url.bucket, Key=url.prefix)
 
+    def _require_listing(self, page: Mapping[str, Any]) -> None:
+        """Refuse a page of HTML, which would pass for a listing without objects."""
+        if "Name" not in page:
+            raise StorageAddressWrong(endpoint=self.endpoint, reason="its answer is no listing of a bucket")
+
     @contextmanager
     def _told(self, action: str, url: S3Url) -> Iterator[None]:
         """Convert exceptions of boto3 to a StorageError. boto3's messages never contain the secret key."""
@@ -204,15 +213,17 @@ class Storage:
         from botocore import exceptions
         from urllib3.exceptions import HTTPError
 
+        # An object's name has no slash at its end.
+        place = str(url) if action == "list" else str(url).rstrip("/")
         try:
             yield
         except S3UploadFailedError as error:
             cause = error.__cause__ or error.__context__
             if isinstance(cause, exceptions.ClientError):
-                raise self._refusal(cause, action, url) from error
-            raise StorageFailed(endpoint=self.endpoint, action=action, place=str(url), reason=str(error)) from error
+                raise self._refusal(cause, action, url.bucket, place) from error
+            raise StorageFailed(endpoint=self.endpoint, action=action, place=place, reason=str(error)) from error
         except exceptions.ClientError as error:
-            raise self._refusal(error, action, url) from error
+            raise self._refusal(error, action, url.bucket, place) from error
         except (exceptions.ConnectionError, exceptions.HTTPClientError) as error:
             reason = "no answer in time" if "Timeout" in type(error).__name__ else "no connection"
             if isinstance(error, exceptions.SSLError):
@@ -220,32 +231,37 @@ class Storage:
             raise StorageUnreachable(endpoint=self.endpoint, reason=reason) from error
         except (exceptions.BotoCoreError, HTTPError) as error:
             reason = "the connection broke" if isinstance(error, HTTPError) else str(error)
-            raise StorageFailed(endpoint=self.endpoint, action=action, place=str(url), reason=reason) from error
+            raise StorageFailed(endpoint=self.endpoint, action=action, place=place, reason=reason) from error
 
-    def _refusal(self, error: Any, action: str, url: S3Url) -> Exception:
+    def _refusal(self, error: Any, action: str, bucket: str, place: str) -> Exception:
         said = error.response.get("Error", {})
         code = str(said.get("Code", ""))
-        _log.debug("%s of %s: %s", action, url, code)
+        _log.debug("%s of %s: %s", action, place, code)
         if code == "InvalidAccessKeyId":
             return StorageKeyUnknown(endpoint=self.endpoint)
         if code == "SignatureDoesNotMatch":
             return StorageSecretWrong(endpoint=self.endpoint)
         if code == "NoSuchBucket":
-            return StorageBucketMissing(endpoint=self.endpoint, bucket=url.bucket)
+            return StorageBucketMissing(endpoint=self.endpoint, bucket=bucket)
         if code in ("AccessDenied", "403", "AllAccessDisabled"):
-            return StorageDenied(endpoint=self.endpoint, action=action, place=str(url))
-        reason = f"{code}: {said.get('Message', '')}".strip(": ")
+            return StorageDenied(endpoint=self.endpoint, action=action, place=place)
+        # A reply without an error of S3 has the status in place of the code.
+        reason = f"{'' if code.isdigit() else code}: {said.get('Message', '')}".strip(":. ")
         if code in ("ExpiredToken", "TokenRefreshRequired", "XMinioAccessKeyDisabled"):
             return StorageKeyExpired(endpoint=self.endpoint)
         status = int(error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0))
         if code in _NO_ROOM or status == 507:
-            return StorageFull(endpoint=self.endpoint, action=action, place=str(url), reason=reason)
+            return StorageFull(endpoint=self.endpoint, action=action, place=place, reason=reason)
+        if code == "InternalError" and action == "write":
+            return StorageWriteUnavailable(endpoint=self.endpoint, status=status, place=place, reason=reason)
         if status >= 500:
             return StorageUnavailable(endpoint=self.endpoint, status=status, reason=reason)
+        if not code:
+            return StorageAddressWrong(endpoint=self.endpoint, reason=f"it answered {status} without an error of S3")
         if code in ("PreconditionFailed", "412", "NoSuchKey", "ConditionalRequestConflict"):
             reason = "the object has changed since it was listed"
-            return StorageChanged(endpoint=self.endpoint, action=action, place=str(url), reason=reason)
-        return StorageFailed(endpoint=self.endpoint, action=action, place=str(url), reason=reason)
+            return StorageChanged(endpoint=self.endpoint, action=action, place=place, reason=reason)
+        return StorageFailed(endpoint=self.endpoint, action=action, place=place, reason=reason)
 
 
 def open_storage(settings: Settings) -> Storage | None:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from chatbot_mvp.embedding.base import Embedder
 from chatbot_mvp.embedding.registry import Embedders
 from chatbot_mvp.llm.base import Completion, ignore_reply
+from chatbot_mvp.llm.language_model import LanguageModel
 from chatbot_mvp.llm.providers import Providers
 from chatbot_mvp.retrieval.pipeline import Pipeline, growing_pipeline
 from chatbot_mvp.retrieval.shared_work import SharedWork
@@ -29,6 +30,10 @@ class PipelineFactory:
     def embedder(self, settings: Settings) -> Embedder:
         """Return the embedding model of ``settings``, which is loaded once. Raises as ``create_embedder``."""
         return self._embedders.of(settings)
+
+    def language_model(self, settings: Settings, on_reply: Callable[[Completion], None]) -> LanguageModel | None:
+        """Return the provider's model; None if it has none. ``on_reply`` is called with every reply."""
+        return self._providers.language_model(settings, on_reply)
 
     def grow(
         self,
@@ -58,6 +63,6 @@ class PipelineFactory:
             lambda: self.embedder(settings),
             progress,
             kb_id=kb_id,
-            language_model=self._providers.language_model(settings, on_reply),
+            language_model=self.language_model(settings, on_reply),
             shared=self._shared,
         )

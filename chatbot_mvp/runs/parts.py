@@ -45,6 +45,7 @@ class Parts:
     """The parts of one run. Its workers write them; the process that holds the run's lock reads and deletes them."""
 
     def __init__(self, folder: RunFolder, manifest: RunManifest) -> None:
+        self._folder = folder
         self._path = folder.path / "parts"
         identity = (manifest.fingerprint, manifest.generator_fingerprint, manifest.judge_fingerprint)
         self._identity = [manifest.run_id, manifest.code_version, manifest.dataset_sha256, *identity]
@@ -55,11 +56,15 @@ class Parts:
         return self._path / f"{hashlib.sha256(content).hexdigest()[:32]}.json"
 
     def write(self, path: Path, part: Part) -> None:
-        """Write a part. When this returns, it survives a crash.
+        """Write a part, unless the run is finished. When this returns, the part survives a crash.
+
+        A worker that was taken for dead may end its work after the run, which then has these records from another one.
 
         Raises:
             RunNotWritten: the disk is full or not writable.
         """
+        if self._folder.finished:
+            return
         content = {
             "records": [vars(record) for record in part.records],
             "calls": part.calls,

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Literal
 
 from chatbot_mvp.runs.known_metrics import METRICS
@@ -54,8 +55,17 @@ def main_metric(run: RunLine) -> str:
     return next(iter(scored or (name for name in ordered if name in metrics)), "")
 
 
-def search(runs: Sequence[RunLine], notes: Mapping[str, RunNote], asked: RunFilter) -> list[RunLine]:
-    """Return the runs that match the filter, in their order."""
+def search(
+    runs: Sequence[RunLine],
+    notes: Mapping[str, RunNote],
+    asked: RunFilter,
+    data_name: Callable[[RunLine], str] = attrgetter("dataset"),
+) -> list[RunLine]:
+    """Return the runs that match the filter, in their order.
+
+    Args:
+        data_name: name under which the data of a run is shown; its words are searched, too.
+    """
     words = fold(asked.text).split()
     tags = {fold(tag) for tag in asked.tags}
     return [
@@ -64,11 +74,11 @@ def search(runs: Sequence[RunLine], notes: Mapping[str, RunNote], asked: RunFilt
         if (not asked.datasets or run.dataset in asked.datasets)
         and (not asked.kinds or kind_of(run) in asked.kinds)
         and tags <= {fold(tag) for tag in notes.get(run.run_id, NO_NOTE).tags}
-        and _has(run, notes.get(run.run_id, NO_NOTE), words)
+        and _has(run, notes.get(run.run_id, NO_NOTE), data_name(run), words)
     ]
 
 
-def _has(run: RunLine, note: RunNote, words: Iterable[str]) -> bool:
+def _has(run: RunLine, note: RunNote, data: str, words: Iterable[str]) -> bool:
     of_run = (run.run_id, run.dataset, run.strategy, run.generator, run.judge, run.fingerprint, run.started_at)
-    text = fold(" ".join([*of_run, *note.tags, note.note]))
+    text = fold(" ".join([*of_run, data, *note.tags, note.note]))
     return all(word in text for word in words)

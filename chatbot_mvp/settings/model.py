@@ -286,7 +286,8 @@ def _validated(build: Any) -> Settings:
         field = str(first["loc"][0]).lower()
         info = Settings.model_fields.get(field)
         legal = legal_values(info.annotation, info.metadata) if info else ""
-        reason = f"{first['msg']}; legal: {legal}" if legal and "legal:" not in first["msg"] else first["msg"]
+        said = first["msg"].removeprefix("Value error, ")  # pydantic's words
+        reason = f"{said}; legal: {legal}" if legal and "legal:" not in said else said
         if field in (*SECRETS, *ADDRESSES):
             # Not chained: pydantic's own error would show the value.
             raise InvalidSetting(name=field.upper(), found=MASK, reason=reason) from None

@@ -13,7 +13,7 @@ from streamlit_app.evaluation.forest import SIGNIFICANT, show_forest
 from streamlit_app.shared.configuration import value_text
 from streamlit_app.shared.i18n import number, plain, score, t
 from streamlit_app.shared.metrics import interval_text, metric_label
-from streamlit_app.shared.runs import RAGAS, run_names
+from streamlit_app.shared.runs import RAGAS, data_namer, run_names
 from streamlit_app.shared.state import get_app, show_error
 
 OTHERS = 4  # maximum runs besides the base; more lines would be hard to tell apart
@@ -126,7 +126,8 @@ def _settle_base(by_id: Mapping[str, RunLine], shown: str, first: Sequence[str])
 def _names(runs: Sequence[RunLine]) -> dict[str, str]:
     benchmarks = [run for run in runs if run.kind != RAGAS]
     answers = [run for run in runs if run.kind == RAGAS]
-    return run_names(benchmarks, lambda run: (run.dataset, run.strategy, run.fingerprint)) | run_names(
+    data_name = data_namer()
+    return run_names(benchmarks, lambda run: (data_name(run), run.strategy, run.fingerprint)) | run_names(
         answers, lambda run: (run.dataset, run.judge, run.fingerprint)
     )
 

@@ -14,6 +14,7 @@ from streamlit_app.shared import links
 from streamlit_app.shared.charts import ink, show_chart
 from streamlit_app.shared.i18n import bare, moment, number, score, t
 from streamlit_app.shared.metrics import interval_text, metric_help, metric_label
+from streamlit_app.shared.runs import data_namer
 from streamlit_app.shared.state import get_app
 
 _IN_CHART = 100  # maximum runs in the chart
@@ -23,11 +24,12 @@ def show_history() -> None:
     """Draw the choice of data and metric, the sentence on the first run out of the band, and the chart."""
     past = get_app().archive
     every = past.series()
+    data_name = data_namer()
     left, right = st.columns(2)
     position = left.selectbox(
         t("runs.history.series"),
         range(len(every)),
-        format_func=lambda at: _series_text(every[at]),
+        format_func=lambda at: _series_text(every[at], data_name(every[at])),
         key="runs-history-series",
         help=t("runs.history.series_help"),
     )
@@ -50,9 +52,9 @@ def show_history() -> None:
     st.caption(t("runs.history.legend"))
 
 
-def _series_text(series: Series) -> str:
+def _series_text(series: Series, data: str) -> str:
     kind = bare("runs.kind.kb") if series.kind == "kb" else "Ragas" if series.kind == "ragas" else ""
-    name = f"{series.dataset} ({kind})" if kind else series.dataset
+    name = f"{data} ({kind})" if kind else data
     return bare("runs.history.a_series", dataset=name, runs=number(len(series.runs)))
 
 

@@ -15,7 +15,7 @@ from streamlit_app.shared.charts import show_chart
 from streamlit_app.shared.i18n import MOMENT_FORMAT, bare, current_language, local_time, number, score, t
 from streamlit_app.shared.metrics import interval_text, metric_help, metric_label
 from streamlit_app.shared.row_choice import choose_row
-from streamlit_app.shared.runs import RAGAS, run_names
+from streamlit_app.shared.runs import RAGAS, data_namer, run_names
 from streamlit_app.shared.state import get_app
 
 _IN_CHART = 15  # maximum runs in the chart
@@ -25,11 +25,12 @@ def show_leaderboard() -> None:
     """Draw the choice of data and metric, the ranked runs, and a button to open one."""
     past = get_app().archive
     fields = past.fields()
+    data_name = data_namer()
     left, right = st.columns(2)
     position = left.selectbox(
         t("runs.board.field"),
         range(len(fields)),
-        format_func=lambda at: _field_text(fields[at]),
+        format_func=lambda at: _field_text(fields[at], data_name(fields[at])),
         key="runs-board-field",
         help=t("runs.board.field_help"),
     )
@@ -41,7 +42,7 @@ def show_leaderboard() -> None:
         st.info(t("runs.board.nothing"), icon=":material/info:")
         return
     st.caption(metric_help(metric))
-    _tell_others(field, fields)
+    _tell_others(field, fields, data_name(field))
     places = past.leaderboard(field, metric)
     names = list(run_names([place.run for place in places], lambda run: (run.strategy,)).values())
     _show_chart(places, names, metric)
@@ -62,17 +63,17 @@ def show_leaderboard() -> None:
     )
 
 
-def _field_text(field: Field) -> str:
+def _field_text(field: Field, data: str) -> str:
     return bare(
         "runs.board.ragas_field" if field.kind == RAGAS else "runs.board.a_field",
-        dataset=field.dataset,
+        dataset=data,
         queries=number(field.queries or 0),
         documents=number(field.documents or 0),
         runs=number(len(field.runs)),
     )
 
 
-def _tell_others(field: Field, fields: Sequence[Field]) -> None:
+def _tell_others(field: Field, fields: Sequence[Field], data: str) -> None:
     """Say how many runs on a data set of the same name are not listed, and why."""
     others = sum(
         len(other.runs)
@@ -80,7 +81,7 @@ def _tell_others(field: Field, fields: Sequence[Field]) -> None:
         if other is not field and (other.dataset, other.kind) == (field.dataset, field.kind)
     )
     if others:
-        st.info(t("runs.board.others", count=number(others), dataset=field.dataset), icon=":material/difference:")
+        st.info(t("runs.board.others", count=number(others), dataset=data), icon=":material/difference:")
 
 
 def _show_chart(places: Sequence[Place], names: Sequence[str], metric: str) -> None:

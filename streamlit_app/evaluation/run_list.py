@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
@@ -14,7 +14,7 @@ from streamlit_app.shared import links
 from streamlit_app.shared.i18n import MOMENT_FORMAT, current_language, local_time, number, score, t
 from streamlit_app.shared.metrics import metric_label
 from streamlit_app.shared.row_choice import choose_row
-from streamlit_app.shared.runs import run_names
+from streamlit_app.shared.runs import data_namer, run_names
 from streamlit_app.shared.state import get_app
 
 _FILTERS = ("runs-search", "runs-datasets", "runs-kinds", "runs-with-tags")
@@ -30,21 +30,22 @@ def keep_filters() -> None:
 
 def show_list(runs: Sequence[RunLine]) -> None:
     """Draw the search, the table, and the chosen run below it."""
-    asked = _filter(runs)
-    found = get_app().archive.search(asked)
+    data_name = data_namer()
+    asked = _filter(runs, data_name)
+    found = get_app().archive.search(asked, data_name)
     if not found:
         st.info(t("runs.no_match"), icon=":material/search_off:")
         st.button(t("runs.clear"), icon=":material/filter_alt_off:", on_click=_clear)
         return
     if len(found) < len(runs):
         st.caption(t("runs.found", count=number(len(found)), total=number(len(runs))))
-    names = list(run_names(found, lambda run: (run.dataset, run.strategy)).values())
-    table = pd.DataFrame(_table(found))
+    names = list(run_names(found, lambda run: (data_name(run), run.strategy)).values())
+    table = pd.DataFrame(_table(found, data_name))
     position = choose_row(table, names.__getitem__, f"runs-table-{asked}", title=t("runs.choose"), columns=_columns())
     _show_chosen(found[position])
 
 
-def _filter(runs: Sequence[RunLine]) -> RunFilter:
+def _filter(runs: Sequence[RunLine], data_name: Callable[[RunLine], str]) -> RunFilter:
     search, more = st.columns([4, 1], vertical_alignment="bottom")
     text = search.text_input(
         t("runs.search"),
@@ -55,9 +56,14 @@ def _filter(runs: Sequence[RunLine]) -> RunFilter:
     active = sum(bool(st.session_state.get(key)) for key in _FILTERS[1:])
     label = t("runs.filters_on", count=number(active)) if active else t("runs.filters")
     with more.popover(label, icon=":material/filter_list:", width="stretch"):
-        names = sorted({run.dataset for run in runs if run.dataset})
+        names = {run.dataset: data_name(run) for run in runs if run.dataset}
         datasets = st.multiselect(
-            t("eval.col.dataset"), names, key="runs-datasets", placeholder=t("runs.any"), width=320
+            t("eval.col.dataset"),
+            sorted(names, key=names.__getitem__),
+            format_func=names.__getitem__,
+            key="runs-datasets",
+            placeholder=t("runs.any"),
+            width=320,
         )
         kinds = st.multiselect(
             t("runs.kind"),
@@ -78,12 +84,12 @@ def _clear() -> None:
         st.session_state[key] = "" if key == "runs-search" else []
 
 
-def _table(runs: Sequence[RunLine]) -> dict[str, list[Any]]:
+def _table(runs: Sequence[RunLine], data_name: Callable[[RunLine], str]) -> dict[str, list[Any]]:
     """Return the table by columns, so that each heading is looked up once, not once per run."""
     notes = get_app().archive.notes()
     table: dict[str, list[Any]] = {
         t("eval.col.when"): [local_time(run.started_at) for run in runs],
-        t("eval.col.dataset"): [run.dataset for run in runs],
+        t("eval.col.dataset"): [data_name(run) for run in runs],
         **_kinds(runs),
         t("eval.col.strategy"): [run.strategy for run in runs],
         t("eval.col.queries"): [run.queries for run in runs],

@@ -11,7 +11,7 @@ from streamlit_app.shared.grid import card_grid
 from streamlit_app.shared.i18n import moment, number, plain, score, t
 from streamlit_app.shared.links import open_run
 from streamlit_app.shared.metrics import interval_text, metric_help, metric_label
-from streamlit_app.shared.runs import RAGAS, run_names
+from streamlit_app.shared.runs import RAGAS, data_namer, run_names
 from streamlit_app.shared.state import PAGES, get_app
 
 _GROUPS, _RUNS = 4, 10  # maximum shown: data sets, and runs of each
@@ -27,10 +27,11 @@ def show_last_runs() -> None:
     if not groups:
         st.info(t("home.no_runs"), icon=":material/info:")
         return
+    data_name = data_namer()
     with card_grid("home-runs", narrowest=320):
-        for position, ((kind, dataset), found) in enumerate(list(groups.items())[:_GROUPS]):
+        for position, ((kind, _), found) in enumerate(list(groups.items())[:_GROUPS]):
             with st.container(border=True, height="stretch", key=f"runs-{position}"):
-                _show_group(kind, dataset, found, position)
+                _show_group(kind, data_name(found[0]), found, position)
     st.page_link(PAGES["evaluation"][0], label=t("home.all_runs"), icon=PAGES["evaluation"][1])
 
 
@@ -40,10 +41,10 @@ def metric_of_group(runs: Sequence[RunLine]) -> str:
     return _USUAL if newest.metrics.get(_USUAL) is not None else main_metric(newest)
 
 
-def _show_group(kind: str, dataset: str, runs: Sequence[RunLine], position: int) -> None:
+def _show_group(kind: str, data: str, runs: Sequence[RunLine], position: int) -> None:
     name = metric_of_group(runs)
     shown = [run for run in runs if run.metrics.get(name) is not None][:_RUNS]
-    title = t("home.group_ragas", name=plain(dataset)) if kind == RAGAS else plain(dataset)
+    title = t("home.group_ragas", name=plain(data)) if kind == RAGAS else plain(data)
     st.markdown(f"**{title}**")
     newest = runs[0]
     value = newest.metrics.get(name)
@@ -60,7 +61,7 @@ def _show_group(kind: str, dataset: str, runs: Sequence[RunLine], position: int)
         st.caption(t("home.chart_help", count=number(len(shown))))
     names = {run_id: text.rstrip(" ·") for run_id, text in run_names(runs[:_RUNS], lambda run: (run.strategy,)).items()}
     chosen = st.selectbox(
-        t("home.run_of", name=dataset),
+        t("home.run_of", name=data),
         list(names),
         format_func=names.__getitem__,
         key=f"run-choice-{position}",

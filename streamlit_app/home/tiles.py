@@ -48,7 +48,7 @@ def _show_tiles(was_busy: bool) -> None:
     states = get_app().health.states()
     if _busy(states) != was_busy:
         st.rerun()  # redraw with or without the refresh timer
-    with card_grid("home-tiles"):
+    with card_grid("home-tiles", narrowest=340):  # four tiles: two rows of two
         for tile in [*(_tried(health) for health in states), _kbs(), _datasets()]:
             with st.container(border=True, height="stretch", key=f"tile-{tile.name}"):
                 _show_tile(tile)

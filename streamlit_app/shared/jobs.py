@@ -11,6 +11,7 @@ from chatbot_mvp.errors import ChatbotError
 from streamlit_app.shared.i18n import Markdown, duration, moment, number, plain, score, t
 from streamlit_app.shared.links import open_run
 from streamlit_app.shared.metrics import metric_label
+from streamlit_app.shared.runs import data_namer
 from streamlit_app.shared.state import get_app, show_error, show_failed_job
 
 
@@ -135,9 +136,10 @@ def _show_last(jobs: list[JobStatus], place: str) -> None:
 
 
 def _show_unfinished(place: str) -> None:
+    data_name = data_namer()
     for run in get_app().archive.unfinished():
         with st.container(border=True):
-            st.markdown(f"**{plain(run.dataset)} · {plain(run.strategy)}**")
+            st.markdown(f"**{plain(data_name(run))} · {plain(run.strategy)}**")
             st.caption(
                 t(
                     "job.unfinished",

@@ -1,15 +1,45 @@
-"""Names of runs in lists of choices."""
+"""Names of runs and of the data that they measured."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Protocol
 
 from chatbot_mvp.api import RunLine
 from streamlit_app.shared.i18n import moment
+from streamlit_app.shared.state import get_app, kb_names
 
 KB = "kb"  # the kind of a run over a knowledge base
 RAGAS = "ragas"  # the kind of an evaluation of answers
+
+
+class Measured(Protocol):
+    """A run, or a group of runs on the same data."""
+
+    @property
+    def kind(self) -> str: ...
+
+    @property
+    def dataset(self) -> str: ...
+
+
+def data_namer() -> Callable[[Measured], str]:
+    """Return a function that returns the name of the data that a run measured.
+
+    A run over a knowledge base records the id of the base; people know it by its name. The records of the knowledge
+    bases are read at most once. A deleted one keeps its id.
+    """
+    names = cache(lambda: kb_names(get_app().kbs.records()))
+
+    def name(run: Measured) -> str:
+        if run.kind != KB:
+            return run.dataset
+        kb_id, _, questions = run.dataset.partition("/")
+        return f"{names().get(kb_id, kb_id)} · {questions}"
+
+    return name
 
 
 def run_names(runs: Sequence[RunLine], parts: Callable[[RunLine], Sequence[str]]) -> dict[str, str]:

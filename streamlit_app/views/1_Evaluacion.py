@@ -22,7 +22,7 @@ from streamlit_app.shared import links
 from streamlit_app.shared.configuration import show_configuration
 from streamlit_app.shared.i18n import number, plain, t
 from streamlit_app.shared.jobs import progress_panel
-from streamlit_app.shared.runs import RAGAS, run_names
+from streamlit_app.shared.runs import RAGAS, data_namer, run_names
 from streamlit_app.shared.state import PAGES, get_app, show_error
 
 _FAULTS_SHOWN, _IDS_SHOWN = 5, 5
@@ -117,7 +117,8 @@ def _go(run_ids: Sequence[str]) -> None:
 
 def show_run(runs: Sequence[RunLine], run_id: str) -> None:
     """Draw one run in full."""
-    names = run_names(runs, lambda run: (run.dataset, run.strategy))
+    data_name = data_namer()
+    names = run_names(runs, lambda run: (data_name(run), run.strategy))
     st.session_state["run_id"] = st.session_state["runs-run"] = run_id
     st.selectbox(
         t("eval.choose"),

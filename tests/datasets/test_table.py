@@ -18,6 +18,7 @@ from chatbot_mvp.datasets.reading import DOC_ID, read_rows
 from chatbot_mvp.datasets.table import DocumentTable
 from chatbot_mvp.errors import DuplicateId, FileNotWritten
 from chatbot_mvp.types import Document
+from tests.file_sizes import files_of_at_most
 
 IN_MEMORY = pytest.mark.parametrize("limit", [table._IN_MEMORY, 0], ids=["in memory", "in a file"])
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
@@ -101,15 +102,10 @@ def test_reading_a_parquet_file_keeps_no_row_group_that_was_read(tmp_path: Path)
 
 
 def test_a_full_folder_for_temporary_files_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    resource = pytest.importorskip("resource")
-    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    try:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, limits[1]))
-        with mock.patch.object(table, "_IN_MEMORY", 10_000), pytest.raises(FileNotWritten, match=str(tmp_path)):
-            DocumentTable(Document(str(n), "title", "text " * 100) for n in range(5_000))
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    refused = pytest.raises(FileNotWritten, match=str(tmp_path))
+    with files_of_at_most(50_000), mock.patch.object(table, "_IN_MEMORY", 10_000), refused:
+        DocumentTable(Document(str(n), "title", "text " * 100) for n in range(5_000))
 
 
 def test_a_data_set_of_several_row_groups_is_loaded_as_one_and_a_repeated_id_is_refused(tmp_path: Path) -> None:

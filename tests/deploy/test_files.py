@@ -23,6 +23,8 @@ UNITS = sorted(DEPLOY.glob("*.service"))
 IMAGE = (DEPLOY / "Containerfile").read_text()
 COMPOSE: dict[str, Any] = yaml.safe_load((DEPLOY / "compose.yaml").read_text())
 OURS = ("pages", "endpoint")
+RAY = ("ray", "ray-worker")
+PROFILES = ("objects", "index", "ray")
 MOST_EXPOSED = 2.0
 """Of 10, by ``systemd-analyze security``. What is left is the network, and machine code that a library writes."""
 
@@ -38,7 +40,8 @@ def test_every_command_that_is_started_exists_with_its_options() -> None:
 
 def test_every_setting_that_is_set_exists() -> None:
     known = {name.upper() for name in Settings.model_fields}
-    named = {name for service in OURS for name in COMPOSE["services"][service]["environment"]}
+    named = {name for service in (*OURS, *RAY) for name in COMPOSE["services"][service]["environment"]}
+    named -= {"RAY_AUTH_MODE", "RAY_AUTH_TOKEN", "RAY_USAGE_STATS_ENABLED"}  # Ray's own
     named |= set(re.findall(r"\b([A-Z]+_[A-Z_]+)=", IMAGE)) - {"PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE"}
     for unit in UNITS:
         named |= set(re.findall(r"Environment=(\w+)", unit.read_text()))
@@ -67,7 +70,7 @@ def test_both_units_are_restricted_alike() -> None:
     assert one == two
 
 
-@pytest.mark.parametrize("name", OURS)
+@pytest.mark.parametrize("name", [*OURS, *RAY])
 def test_a_container_writes_its_volume_and_nothing_else(name: str) -> None:
     service = COMPOSE["services"][name]
     assert service["read_only"] is True
@@ -83,13 +86,58 @@ def test_the_compose_file_keeps_to_its_schema(tmp_path: Path) -> None:
     copy.parent.mkdir()
     copy.write_text((DEPLOY / "compose.yaml").read_text())
     (copy.parent / ".env").write_text("SITE=chat.example.org\nSERVE_TOKEN=t\n")
-    command = ["docker-compose", "--project-directory", str(copy.parent), "-f", str(copy), "config"]
+    profiles = [f"--profile={name}" for name in PROFILES]
+    command = ["docker-compose", "--project-directory", str(copy.parent), "-f", str(copy), *profiles, "config"]
     checked = subprocess.run(command, capture_output=True, text=True, cwd=copy.parent, check=False)
     assert checked.returncode == 0, checked.stderr
     told = yaml.safe_load(checked.stdout)["services"]
     assert told["pages"]["environment"]["ALLOWED_HOSTS"] == "chat.example.org"
     assert told["endpoint"]["environment"]["SERVE_TOKEN"] == "t"
+    assert set(told) == {*OURS, *RAY, "proxy", "objects", "index"}
     assert told["proxy"]["networks"]["inside"]["ipv4_address"] == told["pages"]["environment"]["TRUSTED_PROXIES"]
+
+
+def test_profiles_add_what_a_team_may_not_need() -> None:
+    services = COMPOSE["services"]
+    assert {name: found["profiles"] for name, found in services.items() if "profiles" in found} == {
+        "objects": ["objects"],
+        "index": ["index"],
+        **{name: ["ray"] for name in RAY},
+    }
+    for name in ("objects", "index"):
+        assert (services[name]["read_only"], services[name]["cap_drop"]) == (True, ["ALL"])
+        assert "ports" not in services[name], "reachable for the other containers only"
+
+
+def test_object_store_and_index_are_those_of_the_kubernetes_manifests() -> None:
+    """One of the two is started in a test, so the other must be the same program with the same options."""
+    folder = DEPLOY / "kubernetes"
+    for name in ("objects", "index"):
+        documents = yaml.safe_load_all((folder / f"{name}.yaml").read_text())
+        [pod] = [found["spec"]["template"]["spec"] for found in documents if found["kind"] == "StatefulSet"]
+        [there], here = pod["containers"], COMPOSE["services"][name]
+        assert here["image"] == there["image"]
+        assert set(here["environment"]) == {entry["name"] for entry in there["env"]}
+        if name == "index":
+            assert here["command"] == there["args"]
+            continue
+        weed = " ".join(there["command"]).replace("-dir=/data", "-dir=/objects")
+        assert here["command"][0].startswith(f"{weed} &")
+        script = re.sub(r"\s+", " ", there["lifecycle"]["postStart"]["exec"]["command"][2])
+        assert script in here["command"][0]
+
+
+def test_the_settings_of_the_profiles_lead_to_their_containers() -> None:
+    page = (PROJECT_ROOT / "docs" / "operate" / "deploy.md").read_text()
+    block = page.partition("### More than pages and endpoint")[2].partition("```ini")[2].partition("```")[0]
+    given = dict(line.split("=", 1) for line in block.splitlines() if "=" in line and not line.startswith("#"))
+    assert given["MINIO_ENDPOINT"] == "http://objects:8333"
+    assert given["MILVUS_ADDRESS"] == "http://index:19530"
+    assert given["MILVUS_TOKEN"] == f"root:{given['INDEX_PASSWORD']}"
+    known = {name.upper() for name in Settings.model_fields}
+    used = set(re.findall(r"\$\{(\w+)", (DEPLOY / "compose.yaml").read_text()))
+    assert set(given) - known <= used
+    assert {"EXTRAS", "RAY_AUTH_TOKEN"} <= set(given)
 
 
 def test_the_image_is_built_from_files_that_the_build_is_given() -> None:

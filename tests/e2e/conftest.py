@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.loopback import free_port
+from tests.models import share_converted_models
 from tests.waiting import wait_until
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -32,6 +33,7 @@ class Server:
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
+        share_converted_models(self.data_dir)
         environment = {**os.environ, "DATA_DIR": str(self.data_dir), "OMP_NUM_THREADS": "1", **self._environment}
         command = [sys.executable, *self._start, "run", "streamlit_app/Inicio.py"]
         with self.log.open("ab") as log:

@@ -15,6 +15,7 @@ from chatbot_mvp.documents.reading import sandbox
 from chatbot_mvp.errors import KbNotWritten, UploadQueueFull
 from chatbot_mvp.knowledge_base import intake, uploads
 from chatbot_mvp.settings.model import Settings
+from tests.file_sizes import files_of_at_most
 from tests.knowledge_base.test_service import wait
 
 
@@ -131,18 +132,14 @@ def test_a_folder_that_cannot_be_made_is_said_before_anything_is_queued(tmp_path
 
 def test_a_file_that_cannot_be_written_to_its_end_leaves_no_part_of_it(app: App) -> None:
     """The system itself refuses to write more than 100 kB here, after a part has been written."""
-    resource = pytest.importorskip("resource")
     wait(app, app.uploads.take(texts("a", 1)))
 
     def contents() -> dict[str, bytes]:
         return {str(path): path.read_bytes() for path in app.settings.kb_dir.rglob("*") if path.is_file()}
 
-    before, (soft, hard) = contents(), resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, hard))
-    try:
+    before = contents()
+    with files_of_at_most(100_000):
         upload = wait(app, app.uploads.take([("largo.txt", b"palabra " * 14_000)]))
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     assert (upload.job.state, upload.job.error_code) == ("failed", "kb_not_written")
     assert "File too large" in (upload.job.error or "")
     assert contents() == before

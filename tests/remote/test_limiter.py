@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import random
 import threading
 import time
+from bisect import bisect_left
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
+
+import pytest
 
 from chatbot_mvp.remote.limiter import Limiter, Limiters
 
@@ -141,3 +145,29 @@ def test_callers_with_the_same_bound_share_it_and_take_no_place_while_they_wait(
             slot.release()
         second.result(2).release()
     assert limiter.running == 0
+
+
+@pytest.mark.parametrize(("rate", "most", "span"), [(40, 40, 1.0), (1.5, 3, 2.0), (0.5, 1, 2.0), (7, 7, 1.0)])
+def test_a_configured_rate_holds_in_any_span_also_where_requests_arrive_late(
+    rate: float, most: int, span: float
+) -> None:
+    limiter, source = Limiter(1_000), random.Random(1)
+    limiter.set_rate(rate)
+    starts = [limiter.reserve()[0].started for _ in range(400)]
+    arrivals = sorted(start + source.choice([0.0, 0.1499]) for start in starts)
+    assert max(bisect_left(arrivals, at + span) - place for place, at in enumerate(arrivals)) <= most
+    assert 400 / (starts[-1] - starts[0]) > 0.8 * rate
+
+
+def test_a_rate_below_one_request_in_two_minutes_spreads_the_starts() -> None:
+    limiter = Limiter(10)
+    limiter.set_rate(0.001)
+    assert limiter.reserve()[1] == 0
+    assert limiter.reserve()[1] == pytest.approx(1_052.6, abs=0.1)
+
+
+def test_without_a_configured_rate_many_requests_start_at_once() -> None:
+    limiter = Limiter(100)
+    for rate in (40, 0):
+        limiter.set_rate(rate)
+    assert [limiter.reserve()[1] for _ in range(100)] == [0.0] * 100

@@ -55,6 +55,18 @@ def test_a_query_with_a_record_keeps_it_and_is_not_paid_twice(folder: RunFolder,
     assert Spending(folder).total.calls == 0
 
 
+def test_a_worker_that_ends_its_work_after_the_run_leaves_no_part_until_a_retry_begins(
+    folder: RunFolder, parts: Parts
+) -> None:
+    folder.result_path.write_text("{}", "utf-8")
+    path, part = parts.path("generate", ["a"]), Part([record("a")], "generate", [REPLY])
+    parts.write(path, part)
+    assert not path.exists()
+    folder.renew()
+    parts.write(path, part)
+    assert path.exists()
+
+
 def test_a_part_is_named_by_the_shard_and_by_what_the_run_measures(folder: RunFolder, parts: Parts) -> None:
     path = parts.path("retrieve", ["a", "b"])
     assert path == Parts(folder, MANIFEST).path("retrieve", ["a", "b"])

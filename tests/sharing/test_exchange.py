@@ -219,7 +219,7 @@ def test_what_fails_is_said_and_nothing_changes_here(
 def test_an_expired_key_and_a_full_bucket_have_errors_of_their_own(
     settings: Settings, code: str, status: int, error: type[Exception]
 ) -> None:
-    """SeaweedFS has no quotas and keys without end, so this server only speaks the refusals."""
+    """SeaweedFS refuses in other words (see test_refusals.py), so this server only speaks the refusals."""
 
     class Refusal(BaseHTTPRequestHandler):
         def do_PUT(self) -> None:

@@ -46,7 +46,11 @@ def test_a_run_over_a_knowledge_base_has_a_badge_in_the_list_and_on_its_page(
     page = open_page("evaluation", language)
     assert not page.exception
     [listed] = [each.value for each in page.dataframe if any(badge in str(cell) for cell in each.value.iloc[0])]
-    assert f"{kb.kb_id}/mías" in [str(cell) for cell in listed.iloc[0]]
+    assert f"{kb.kb_name} · mías" in [str(cell) for cell in listed.iloc[0]]
+    page = page.text_input(key="runs-search").set_value(f"{kb.kb_name} {language}").run()
+    assert page.info, "a word that is nowhere"
+    page = page.text_input(key="runs-search").set_value(kb.kb_name).run()
+    assert not page.info, "the name that is shown finds the run"
     assert badge in texts(page)
     page = page.button(key="runs-open").click().run()
     assert not page.exception

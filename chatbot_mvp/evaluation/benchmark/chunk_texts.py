@@ -26,6 +26,16 @@ def missing_chunk_texts(chunks: Sequence[Chunk], language: str, settings: Settin
     return found
 
 
+def texts_to_embed(chunks: Sequence[Chunk], language: str, settings: Settings) -> list[str]:
+    """Return what a run embeds of each chunk: its text, after its context if the strategy has one in the cache."""
+    if get_strategy(settings.retrieval_strategy).needs_language_model:
+        prompts = list(enrichment.enrichment_prompts(chunks, language))
+        most = enrichment.CHARS_PER_TOKEN * settings.retrieval_context_max_tokens
+        cache = enrichment.ContextCache(settings.contexts_path)
+        chunks = enrichment.with_contexts(chunks, cache.cached(settings.language_model, prompts, most))
+    return [chunk.index_text for chunk in chunks]
+
+
 def write_chunk_texts(
     phase: str, model: LanguageModel, prompts: Sequence[str], settings: Settings, progress: ProgressCallback
 ) -> None:

@@ -27,6 +27,9 @@ class Engine(Protocol):
             on_reply: called with every reply of a language model, here and in ``search``.
         """
 
+    def shards(self, query_ids: Sequence[str]) -> list[Sequence[str]]:
+        """Cut queries into the shards of ``search``. What came of a shard is recorded at once."""
+
     def search(self, shards: Sequence[Sequence[str]]) -> Iterator[Searched]:
         """Yield what came of each shard of queries, in any order. Raises as ``RunWorker.search``."""
 
@@ -35,6 +38,11 @@ class Engine(Protocol):
 
     def recorded(self, phase: str, query_ids: Sequence[str]) -> None:
         """Note that the records of a shard are on disk."""
+
+
+def cut(query_ids: Sequence[str], size: int) -> list[Sequence[str]]:
+    """Cut queries into shards of ``size``, the last one maybe smaller."""
+    return [query_ids[begin : begin + size] for begin in range(0, len(query_ids), size)]
 
 
 class LocalEngine:
@@ -52,6 +60,9 @@ class LocalEngine:
         if self._worker.run.corpus.batch > 1:
             self._worker.embed_queries(query_ids, progress)
         return questions
+
+    def shards(self, query_ids: Sequence[str]) -> list[Sequence[str]]:
+        return cut(query_ids, self._worker.run.corpus.batch)
 
     def search(self, shards: Sequence[Sequence[str]]) -> Iterator[Searched]:
         return map(self._worker.search, shards)

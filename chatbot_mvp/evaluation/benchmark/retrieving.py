@@ -42,10 +42,10 @@ def retrieve(
     if questions is not None:
         run.folder.event(QUESTIONS_CHECKED, **asdict(questions))
     total, before = len(run.queries), len(run.queries) - len(missing)
-    size, done = run.corpus.batch, before
+    done = before
     started = time.monotonic()
     progress(Progress(PHASE, before, total, 0.0, before))
-    for found in engine.search([missing[begin : begin + size] for begin in range(0, len(missing), size)]):
+    for found in engine.search(engine.shards(missing)):
         journal.add(found.records)
         engine.recorded(PHASE, [record.query_id for record in found.records])
         done += len(found.records)

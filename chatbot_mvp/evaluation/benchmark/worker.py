@@ -16,10 +16,12 @@ from chatbot_mvp.embedding.base import Embedder, InputType
 from chatbot_mvp.embedding.cache import VectorCache
 from chatbot_mvp.errors import ChatbotError
 from chatbot_mvp.evaluation.benchmark import generation, judgement
+from chatbot_mvp.evaluation.benchmark.chunk_texts import write_chunk_texts
 from chatbot_mvp.evaluation.benchmark.models import RunModels
 from chatbot_mvp.evaluation.benchmark.preparation import PreparedRun
 from chatbot_mvp.evaluation.benchmark.searching import Searched, search
 from chatbot_mvp.llm.base import Completion
+from chatbot_mvp.llm.language_model import needed
 from chatbot_mvp.llm.wrapped import TellingModel
 from chatbot_mvp.retrieval.factory import PipelineFactory
 from chatbot_mvp.retrieval.indexes.corpus import vector_cache_path
@@ -29,7 +31,7 @@ from chatbot_mvp.runs.records import QueryRecord
 from chatbot_mvp.runs.task_loop import Done, failed_task
 from chatbot_mvp.runs.usage import Spent
 from chatbot_mvp.settings.model import Settings
-from chatbot_mvp.types import ProgressCallback
+from chatbot_mvp.types import ProgressCallback, ignore_progress
 
 GENERATE, JUDGE = generation.PHASE, judgement.PHASE
 
@@ -83,6 +85,21 @@ class RunWorker:
     def embedder(self) -> Embedder:
         """Return the embedding model of the run."""
         return self._factory.embedder(self.run.settings)
+
+    def write_texts(self, phase: str, prompts: Sequence[str], on_reply: OnReply) -> None:
+        """Ask for contexts or questions of documents and cache them. Does not need ``open``.
+
+        Args:
+            phase: of ``missing_chunk_texts``.
+
+        Raises:
+            NeedsLanguageModel: the provider has no model.
+            ChatbotError, OSError: as ``write_chunk_texts``.
+        """
+        settings = self.run.settings
+        model = self._factory.language_model(settings, on_reply)
+        asked = needed(model, settings.retrieval_strategy, settings.chosen_provider)
+        write_chunk_texts(phase, asked, prompts, settings, ignore_progress)
 
     def embed(self, texts: Sequence[str], input_type: InputType) -> None:
         """Put the vectors of some texts into the cache. Does not need ``open``. Raises as ``VectorCache.embed``."""

@@ -95,6 +95,12 @@ class ContextCache:
         known = self._known(keys)
         return [prompt for key, prompt in keys.items() if key not in known]
 
+    def cached(self, model_name: str, prompt_texts: Sequence[str], max_chars: int = CONTEXT_CHARS) -> list[str]:
+        """Return the cached reply to each prompt, in order; "" where there is none."""
+        keys = [_key(model_name, prompt, max_chars) for prompt in prompt_texts]
+        known = self._known(keys)
+        return [known.get(key, "") for key in keys]
+
     def remembered(self, name: str, compute: Callable[[], str]) -> str:
         """Return the text cached under ``name``; compute and cache it if there is none.
 
@@ -166,6 +172,11 @@ def enrich(
     """
     texts = list(enrichment_prompts(chunks, language))
     contexts = cache.contexts(model, texts, batch_size, progress, CHARS_PER_TOKEN * max_tokens)
+    return with_contexts(chunks, contexts)
+
+
+def with_contexts(chunks: Sequence[Chunk], contexts: Sequence[str]) -> list[Chunk]:
+    """Return a copy of each chunk with its context in front of its text; "" adds nothing."""
     return [
         replace(chunk, text=f"{context}\n{chunk.text}") if context else chunk
         for chunk, context in zip(chunks, contexts, strict=True)

@@ -90,6 +90,8 @@ class ModelStub(LoopbackServer):
         """HTTP status -> how many; 0 for a cut connection."""
         self.by_second: Counter[int] = Counter()
         """Second on the monotonic clock -> requests that began in it."""
+        self.arrivals: list[float] = []
+        """When each request began to be read, in seconds on the monotonic clock."""
         self.embedded: Counter[str] = Counter()
         """Text -> how often it was embedded."""
         self.last: dict[str, float] = {}
@@ -200,7 +202,7 @@ def serve(pipe: Connection, latency: float, faults: Faults, limit: float) -> Non
             statuses = {str(status): count for status, count in stub.statuses.items()}
             most = max(stub.attempts.values(), default=0)
             counts = {"most_attempts": most, "most_at_once": stub.most_at_once, "by_second": dict(stub.by_second)}
-            pipe.send({"statuses": statuses, **counts})
+            pipe.send({"statuses": statuses, **counts, "arrivals": sorted(stub.arrivals)})
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -214,6 +216,7 @@ class _Handler(BaseHTTPRequestHandler):
         self._send(200, {"object": "list", "data": [{"id": "stub", "object": "model"}]})
 
     def do_POST(self) -> None:
+        self.server.arrivals.append(time.monotonic())
         body = json.loads(self.rfile.read(int(self.headers.get("Content-Length", 0))))
         asked = _asked(self.path, body)
         server = self.server

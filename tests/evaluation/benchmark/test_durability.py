@@ -8,7 +8,6 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +36,7 @@ from chatbot_mvp.storage.jsonl import read_lines
 from chatbot_mvp.types import Progress, ignore_progress
 from tests.evaluation.benchmark.judge_stub import EMBED, GENERATE, JUDGE, OTHER, Asked, ModelStub
 from tests.fakes import FakeEmbedder, fake_app
+from tests.file_sizes import files_of_at_most
 from tests.test_benchmarks import script
 from tests.waiting import wait_until
 
@@ -466,17 +466,6 @@ def test_a_budget_without_prices_is_an_error_after_the_first_answer(asking: Sett
 # --- a full disk
 
 
-@contextmanager
-def room_of(size: int) -> Iterator[None]:
-    """No file may grow beyond so many bytes; a write that would raises EFBIG."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-
-
 @pytest.mark.parametrize(
     "size", [9_000, 20_000, *(pytest.param(n, marks=pytest.mark.slow) for n in (6_000, 14_000, 26_000))]
 )
@@ -486,7 +475,7 @@ def test_a_disk_that_is_full_ends_a_run_that_goes_on_when_there_is_room(
     """Records, events, the cache of vectors, tables and result: whichever does not fit."""
     expected = unbroken(asking, tmp_path)
     app_of(asking.with_changes(generation_enabled=False)).runs.run_now()  # the index is there
-    with room_of(size):
+    with files_of_at_most(size):
         run_id, error = ends_with(RunNotWritten, asking)
     assert error.exit_code == 1
     assert f"benchmark resume {run_id}" in str(error)
@@ -494,7 +483,7 @@ def test_a_disk_that_is_full_ends_a_run_that_goes_on_when_there_is_room(
 
 
 def test_a_disk_that_is_full_from_the_start_lets_no_run_begin(asking: Settings) -> None:
-    with room_of(200), pytest.raises(RunNotBegun):
+    with files_of_at_most(200), pytest.raises(RunNotBegun):
         app_of(asking).runs.run_now()
     assert list(asking.results_dir.iterdir()) == []
 
@@ -502,7 +491,7 @@ def test_a_disk_that_is_full_from_the_start_lets_no_run_begin(asking: Settings) 
 @pytest.mark.parametrize("strategy", ["LEXICAL", "SIMPLE_VECTOR", "CONTEXTUAL_HYBRID"])
 def test_an_index_or_cache_that_does_not_fit_is_told_as_a_full_disk(asking: Settings, strategy: str) -> None:
     settings = asking.with_changes(retrieval_strategy=strategy, generation_enabled=False)
-    with room_of(5_000):
+    with files_of_at_most(5_000):
         run_id, error = ends_with(RunNotWritten, settings)
     assert str(settings.cache_dir) in str(error.params["path"])
     assert app_of(settings).runs.resume_now(run_id).queries == QUERIES
@@ -527,7 +516,7 @@ def test_jobs_go_on_after_one_whose_end_could_not_be_written(tmp_path: Path) -> 
     manager.submit("dos", "dos", lambda progress: None)
     wait_until(lambda: (status := manager.status("uno")) and status.state == "running")
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    with room_of(10):
+    with files_of_at_most(10):
         gate.set()
         wait_until(lambda: not is_held(tmp_path / "uno.lock"))
     assert resource.getrlimit(resource.RLIMIT_FSIZE) == before
@@ -541,6 +530,7 @@ def test_jobs_go_on_after_one_whose_end_could_not_be_written(tmp_path: Path) -> 
 def test_a_full_disk_is_exit_code_1_and_one_line(tmp_path: Path, stub: ModelStub) -> None:
     line = script("chaos").CommandLine(tmp_path, stub, "LEXICAL", QUERIES, 4)
     assert line.start("run", "--no-generation").wait(60) == 0
+    line.environment["PYTHONDONTWRITEBYTECODE"] = "1"  # a compiled module that was cut would stay
     process = line.start("run", before=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (9_000, 9_000)))
     assert process.wait(60) == 1
     said = line.stderr.read_text("utf-8").splitlines()

@@ -6,6 +6,7 @@ import gzip
 import hashlib
 import io
 import json
+import shutil
 import stat
 import zipfile
 from collections.abc import Callable
@@ -53,13 +54,17 @@ def machine(settings: Settings, tmp_path: Path) -> Make:
 
 
 @pytest.fixture
-def bundle(machine: Make, tmp_path: Path) -> Path:
-    """The zip of a run of machine "a" over five queries."""
-    app = machine("a")
-    run_id = app.runs.run_now(eval_max_queries=5).run_id
-    path = tmp_path / "bundle.zip"
-    path.write_bytes(app.archive.export(run_id, "zip").files[f"{run_id}.zip"])
-    return path
+def bundle(machine: Make, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The zip of a run of machine "a" over five queries. The run is made once; each test gets a copy of the machine."""
+    kept = tmp_path_factory.getbasetemp() / "machine-with-a-run"
+    if not kept.exists():
+        app = machine("a")
+        run_id = app.runs.run_now(eval_max_queries=5).run_id
+        (tmp_path / "bundle.zip").write_bytes(app.archive.export(run_id, "zip").files[f"{run_id}.zip"])
+        shutil.copytree(tmp_path, kept)
+    else:
+        shutil.copytree(kept, tmp_path, dirs_exist_ok=True)
+    return tmp_path / "bundle.zip"
 
 
 def test_an_exported_run_is_the_same_run_on_another_machine(machine: Make, bundle: Path) -> None:

@@ -27,6 +27,7 @@ from chatbot_mvp.storage import arrays
 from chatbot_mvp.storage.arrays import ArrayFiles
 from chatbot_mvp.text import Analyzer
 from chatbot_mvp.types import Chunk, Progress, last
+from tests.file_sizes import files_of_at_most
 
 TEXTS = {
     "Kestrel Bridge": "The Kestrel Bridge was designed by Ada Vidarte in 1931. It crosses the Orzama.",
@@ -263,15 +264,9 @@ def test_damaged_arrays_are_built_again(tmp_path: Path, damage: str) -> None:
 
 
 def test_a_full_disk_is_reported_and_leaves_no_links(tmp_path: Path) -> None:
-    resource = pytest.importorskip("resource")
-    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     chunks = chunks_of({f"Title {n}": "word " * 50 for n in range(60)})
     work = tmp_path / "work"
     last(growing_index(chunks, "en", work, None))
-    try:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (8_000, limits[1]))
-        with pytest.raises(OSError, match=f"File too large: .*links-{GRAPH_VERSION}"):
-            last(growing_index(chunks, "en", work, None, with_links=True))
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    with files_of_at_most(8_000), pytest.raises(OSError, match=f"File too large: .*links-{GRAPH_VERSION}"):
+        last(growing_index(chunks, "en", work, None, with_links=True))
     assert links_of(work) == []

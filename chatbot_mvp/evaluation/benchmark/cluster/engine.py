@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from chatbot_mvp.embedding.base import InputType
 from chatbot_mvp.embedding.cache import PART_CHARS, VectorCache, parts
+from chatbot_mvp.evaluation.benchmark.chunk_texts import missing_chunk_texts, texts_to_embed
 from chatbot_mvp.evaluation.benchmark.cluster.connection import connected
 from chatbot_mvp.evaluation.benchmark.cluster.limits import forget_worker, start_limits
 from chatbot_mvp.evaluation.benchmark.cluster.pool import Pool
 from chatbot_mvp.evaluation.benchmark.cluster.remote import BuildWorker, RemoteWorker, Returned
+from chatbot_mvp.evaluation.benchmark.engine import cut
 from chatbot_mvp.evaluation.benchmark.models import RunModels
 from chatbot_mvp.evaluation.benchmark.searching import Searched
 from chatbot_mvp.evaluation.benchmark.worker import OnReply, RunWorker, Task
@@ -29,6 +32,9 @@ _COMPUTE = "compute"
 """Concurrency group of the methods that compute, one at a time in each worker."""
 _AHEAD = 2
 """Shards that each worker has: one under way and one waiting."""
+_MOST_QUERIES = 128
+"""Queries in a shard: a second of search. More of them are not faster, and a death would lose more."""
+_SHARDS_PER_WORKER = 8
 
 
 class RayEngine:
@@ -42,7 +48,7 @@ class RayEngine:
         """
         self._worker = worker
         self._pool = pool
-        self._shards_at_once = 1 if one_at_a_time else _AHEAD * pool.size
+        self._one_at_a_time = one_at_a_time
         self._parts = Parts(worker.run.folder, worker.run.manifest)
         self._on_reply: OnReply = ignore_reply
 
@@ -54,8 +60,11 @@ class RayEngine:
         self._on_reply = on_reply
         run = self._worker.run
         strategy = get_strategy(run.settings.retrieval_strategy)
-        if strategy.needs_vectors and not strategy.needs_language_model:
-            self._embed([chunk.index_text for chunk in run.corpus.chunks()], "passage", "embed_corpus", progress)
+        chunks = run.corpus.chunks()
+        for phase, prompts in missing_chunk_texts(chunks, run.language, run.settings).items():
+            self._write_texts(phase, prompts, progress)
+        if strategy.needs_vectors:
+            self._embed(texts_to_embed(chunks, run.language, run.settings), "passage", "embed_corpus", progress)
         # Every index is now built in one place, and the workers load it.
         questions = self._worker.open(progress, on_reply)
         self._worker.close()
@@ -64,8 +73,16 @@ class RayEngine:
             self._embed([text_of[query_id] for query_id in query_ids], "query", "embed_queries", progress)
         return questions
 
+    def shards(self, query_ids: Sequence[str]) -> list[Sequence[str]]:
+        settings, least = self._worker.run.settings, self._worker.run.corpus.batch
+        if self._one_at_a_time or settings.query_expansion_llm or settings.reranker_enabled:
+            return cut(query_ids, least)
+        # Large shards cost less time for each query. A worker has several, so that all end at about the same time.
+        return cut(query_ids, max(least, min(_MOST_QUERIES, len(query_ids) // (_SHARDS_PER_WORKER * self._pool.size))))
+
     def search(self, shards: Sequence[Sequence[str]]) -> Iterator[Searched]:
-        for returned in self._pool.map("search", zip(shards), self._shards_at_once, _COMPUTE):
+        at_once = 1 if self._one_at_a_time else _AHEAD * self._pool.size
+        for returned in self._pool.map("search", zip(shards), at_once, _COMPUTE):
             yield self._value(returned, self._on_reply)
 
     def do(self, task: Task, on_reply: OnReply) -> Done:
@@ -74,6 +91,15 @@ class RayEngine:
 
     def recorded(self, phase: str, query_ids: Sequence[str]) -> None:
         self._parts.forget([self._parts.path(phase, query_ids)])
+
+    def _write_texts(self, phase: str, prompts: Sequence[str], progress: ProgressCallback) -> None:
+        shards = [(phase, shard) for shard in cut(prompts, self._worker.run.settings.retrieval_context_batch_size)]
+        at_once = 1 if self._one_at_a_time else self._pool.size
+        done, started = 0, time.monotonic()
+        progress(Progress(phase, 0, len(prompts)))
+        for returned in self._pool.map("write_texts", shards, at_once, _COMPUTE):
+            done += self._value(returned, self._on_reply)
+            progress(Progress(phase, done, len(prompts), time.monotonic() - started))
 
     def _embed(self, texts: Sequence[str], input_type: InputType, phase: str, progress: ProgressCallback) -> None:
         embedder = self._worker.embedder()

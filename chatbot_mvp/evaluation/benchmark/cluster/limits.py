@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from dataclasses import dataclass
 from itertools import count
 from typing import Any
 
@@ -13,8 +14,26 @@ _TELL = "tell"
 """Concurrency group of the calls that never wait, so that those that wait for a slot cannot hold them up."""
 
 
+@dataclass(frozen=True, slots=True)
+class Granted:
+    """A slot as the actor gives it to a worker."""
+
+    ticket: str
+    started: float
+    """Start of the request on the monotonic clock of the actor."""
+    wait: float
+    """Seconds from the grant to the start."""
+    clock: float
+    """The start in seconds since the epoch."""
+    interval: float
+    """Seconds between the starts of two requests of all workers."""
+
+
 class Limits:
-    """The limiters of a run. Runs as a threaded actor: ``acquire`` waits in one of its threads."""
+    """The limiters of a run. Runs as a threaded actor, whose threads wait in ``acquire`` while the cap is reached.
+
+    The worker waits until the request may start, so that a slow delivery of the slot delays it less.
+    """
 
     def __init__(self, cap: int, rate: float) -> None:
         """
@@ -30,22 +49,17 @@ class Limits:
         self._gone: set[str] = set()
         self._lock = threading.Lock()
 
-    def acquire(
-        self, worker: str, provider: str, base_url: str, served: int, at_once: int | None
-    ) -> tuple[str, float, float]:
-        """Wait as ``Limiter.acquire`` does.
-
-        Returns:
-            A ticket for the slot, its start on this process' clock, and the seconds between the starts of requests.
-        """
-        slot = self._limiters.of(provider, base_url, served).acquire(at_once)
+    def acquire(self, worker: str, provider: str, base_url: str, served: int, at_once: int | None) -> Granted:
+        """Wait as ``Limiter.reserve`` does."""
+        slot, wait = self._limiters.of(provider, base_url, served).reserve(at_once)
+        clock = time.time() + wait
         with self._lock:
             ticket = f"{worker}-{next(self._numbers)}"
             self._slots[ticket] = (worker, slot)
             gone = worker in self._gone
         if gone:
             self.release(ticket)
-        return ticket, slot.started, slot.limiter.interval
+        return Granted(ticket, slot.started, wait, clock, slot.limiter.interval)
 
     def release(self, ticket: str) -> None:
         """Give a slot back. Ignores one that was given back."""
@@ -103,17 +117,19 @@ class SharedLimiter(Limiter):
         alone = not self._is_warm
         if not alone:
             self._cold.release()
+        asked = time.monotonic()
         try:
-            ticket, started, interval = ray.get(self._limits.acquire.remote(self._worker, *self._address, at_once))
+            granted: Granted = ray.get(self._limits.acquire.remote(self._worker, *self._address, at_once))
         except BaseException:
             if alone:
                 self._cold.release()
             raise
+        time.sleep(seconds_left(granted, time.monotonic() - asked, time.time()))
         with self._turn:
-            # Slots that arrive late on a busy machine arrive together. Their requests must not leave together.
-            time.sleep(max(0.0, self._sent + interval - time.monotonic()))
+            # Threads that wake up late on a busy machine wake up together. Their requests must not leave together.
+            time.sleep(max(0.0, self._sent + granted.interval - time.monotonic()))
             self._sent = time.monotonic()
-        return Slot(self, started, ticket=ticket)
+        return Slot(self, granted.started, ticket=granted.ticket)
 
     def throttled(self, slot: Slot, retry_after: float = 0.0) -> None:
         self._tell("replied", *self._address, slot.started, retry_after)
@@ -129,6 +145,19 @@ class SharedLimiter(Limiter):
 
     def _tell(self, method: str, *arguments: object) -> None:
         getattr(self._limits, method).options(concurrency_group=_TELL).remote(*arguments)
+
+
+def seconds_left(granted: Granted, asked_for: float, now: float) -> float:
+    """Return the seconds that a worker waits before its request, from when the slot arrived.
+
+    The clocks of two nodes differ. So the result is at most ``granted.wait``, as if the slot had arrived at once, and
+    less than that by at most the seconds that it can have been on its way.
+
+    Args:
+        asked_for: seconds from the worker's call to the arrival of the slot.
+        now: this node's clock, in seconds since the epoch.
+    """
+    return min(max(granted.clock - now, granted.wait - asked_for, 0.0), granted.wait)
 
 
 def start_limits(ray: Any, run_id: str, cap: int, rate: float, waiting: int) -> Any:

@@ -75,6 +75,16 @@ class RemoteWorker:
                 return Returned(None, error, [])
             return Returned(len(texts), None, [])
 
+    def write_texts(self, phase: str, prompts: Sequence[str]) -> Returned[int]:
+        """Write contexts or questions of documents into the cache; return the number of prompts."""
+        replies: list[Completion] = []
+        with self._lock:
+            try:
+                self._worker.write_texts(phase, prompts, replies.append)
+            except ChatbotError as error:
+                return Returned(None, error, replies)
+            return Returned(len(prompts), None, replies)
+
     def search(self, query_ids: Sequence[str]) -> Returned[Searched]:
         """Search some queries. The first call opens the indexes."""
         with self._lock:

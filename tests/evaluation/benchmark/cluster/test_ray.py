@@ -17,12 +17,14 @@ from typing import Any
 import pytest
 
 from chatbot_mvp.app import build_app
-from chatbot_mvp.errors import RayUnreachable, RayVersionMismatch
+from chatbot_mvp.errors import RayUnreachable, RayVersionMismatch, RunOverBudget
+from chatbot_mvp.retrieval.indexes.enrichment import ContextCache
 from chatbot_mvp.runs.records import RunFolder, run_folders
 from chatbot_mvp.runs.result import RunResult
 from chatbot_mvp.settings.model import PROJECT_ROOT, Settings
 from chatbot_mvp.storage.jsonl import read_lines
-from tests.evaluation.benchmark.judge_stub import ModelStub
+from tests.evaluation.benchmark.judge_stub import OTHER, ModelStub
+from tests.evaluation.benchmark.test_durability import priced
 from tests.ray_nodes import RayNodes
 from tests.waiting import wait_until
 
@@ -92,6 +94,48 @@ def test_both_engines_give_equal_ids_scores_answers_judgements_and_metrics(setti
     assert not (settings.results_dir / on_ray.run_id / "parts").exists()
 
 
+def enriched(asking_stub: Settings, **changes: Any) -> Settings:
+    """40 documents, each with a context and 3 questions; no answers."""
+    own = {"retrieval_strategy": "CONTEXTUAL_HYBRID", "retrieval_context_questions": 3, "eval_max_corpus": 40}
+    return asking_stub.with_changes(**{**own, "generation_enabled": False, **changes})
+
+
+def test_workers_write_contexts_and_questions_of_documents_and_the_run_equals_one_of_the_local_engine(
+    settings: Settings, nodes: RayNodes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with ModelStub() as stub:
+        of_run = enriched(asking(settings, stub))
+        local = run_on(of_run, "local")
+        asked = dict(stub.answered)
+        assert stub.asked(OTHER) == 80
+        stub.reset()
+        for path in settings.cache_dir.glob("*.sqlite*"):
+            path.unlink()
+
+        def refuse(*_: object) -> None:
+            raise AssertionError("the run's own process sends no prompt")
+
+        monkeypatch.setattr(ContextCache, "_asked", refuse)
+        on_ray = run_on(of_run, "ray", nodes.address)
+        assert dict(stub.answered) == asked
+    assert on_ray.metrics == pytest.approx(local.metrics, rel=0, abs=1e-12)
+    assert lines_of(settings, on_ray.run_id) == lines_of(settings, local.run_id)
+    assert on_ray.passage_questions == local.passage_questions
+    assert on_ray.usage is not None
+    assert local.usage is not None
+    assert on_ray.usage.calls == local.usage.calls == 80
+
+
+def test_contexts_written_by_workers_keep_the_budget(settings: Settings, nodes: RayNodes) -> None:
+    with ModelStub() as stub:
+        of_run = priced(enriched(asking(settings, stub), retrieval_context_questions=0, eval_max_corpus=0))
+        app = build_app(of_run.with_changes(eval_engine="ray", ray_address=nodes.address))
+        with pytest.raises(RunOverBudget) as raised:
+            app.runs.run_now(budget_usd=4.0)
+        assert 1.0 < float(raised.value.params["spent"]) <= 4.0
+        assert 0 < stub.asked(OTHER) < 80
+
+
 def test_four_workers_keep_a_configured_limit_of_forty_requests_a_second_and_use_most_of_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -99,9 +143,10 @@ def test_four_workers_keep_a_configured_limit_of_forty_requests_a_second_and_use
     limited = importlib.import_module("ray_limit").measure(tmp_path, 40, configured=True, queries=200)
     print(limited)
     assert limited.share >= 0.8
-    # Where processes wait for a core, requests whose starts keep their distance arrive together.
+    assert limited.most <= 40, "in any sliding window of one second"
+    # Where processes wait for a core, five requests that start apart may arrive together, and the provider takes four.
     if limited.load <= (os.cpu_count() or 1):
-        assert (limited.refused, limited.most <= 40) == (0, True)
+        assert limited.refused == 0
 
 
 def test_a_killed_node_and_a_killed_driver_lose_and_double_nothing(

@@ -6,7 +6,6 @@ import copy
 import pickle
 import socket
 import threading
-import time
 from importlib import util
 from itertools import pairwise
 
@@ -14,7 +13,7 @@ import pytest
 
 from chatbot_mvp.app import build_app
 from chatbot_mvp.errors import InvalidSetting, MissingPackage, RayUnreachable, RayWorkersLost
-from chatbot_mvp.evaluation.benchmark.cluster.limits import Limits
+from chatbot_mvp.evaluation.benchmark.cluster.limits import Granted, Limits, seconds_left
 from chatbot_mvp.remote.limiter import Limiter
 from chatbot_mvp.settings.model import Settings
 
@@ -91,28 +90,26 @@ def test_a_slot_that_a_dead_worker_still_waited_for_is_given_back() -> None:
 
 def test_a_429_slows_down_every_worker() -> None:
     limits = Limits(cap=8, rate=0)
-    ticket, granted, _ = limits.acquire("worker-1", *OPENAI, None)
-    limits.replied(*OPENAI, granted, 0.2)
-    limits.release(ticket)
-    limits.release(ticket)  # giving back twice is harmless
-    started = time.monotonic()
-    limits.acquire("worker-2", *OPENAI, None)
-    assert time.monotonic() - started > 0.15
+    slot = limits.acquire("worker-1", *OPENAI, None)
+    limits.replied(*OPENAI, slot.started, 0.2)
+    limits.release(slot.ticket)
+    limits.release(slot.ticket)  # giving back twice is harmless
+    assert limits.acquire("worker-2", *OPENAI, None).wait > 0.15
 
 
 def test_successes_that_are_reported_after_the_slot_was_given_back_speed_up_again() -> None:
     limits = Limits(cap=8, rate=0)
     for _ in range(4):
-        ticket, granted, _ = limits.acquire("worker-1", *OPENAI, None)
-        limits.release(ticket)
-        limits.replied(*OPENAI, granted, 0.0)
+        slot = limits.acquire("worker-1", *OPENAI, None)
+        limits.release(slot.ticket)
+        limits.replied(*OPENAI, slot.started, 0.0)
     limiter = limits._limiters.of(*OPENAI)
     slowest = limiter.interval
     assert slowest > 0
     for _ in range(45):
-        ticket, granted, _ = limits.acquire("worker-1", *OPENAI, None)
-        limits.release(ticket)  # ``Calls`` gives the slot back first
-        limits.replied(*OPENAI, granted, None)
+        slot = limits.acquire("worker-1", *OPENAI, None)
+        limits.release(slot.ticket)  # ``Calls`` gives the slot back first
+        limits.replied(*OPENAI, slot.started, None)
     assert limiter.interval < slowest
 
 
@@ -122,9 +119,9 @@ def test_the_starts_of_all_workers_together_keep_the_distance_of_a_configured_ra
 
     def work(worker: str) -> None:
         for _ in range(5):
-            ticket, started, _ = limits.acquire(worker, *OPENAI[:2], 32, None)
-            starts.append(started)
-            limits.release(ticket)
+            slot = limits.acquire(worker, *OPENAI[:2], 32, None)
+            starts.append(slot.started)
+            limits.release(slot.ticket)
 
     threads = [threading.Thread(target=work, args=(f"worker-{number % 4}",)) for number in range(8)]
     for thread in threads:
@@ -134,6 +131,18 @@ def test_the_starts_of_all_workers_together_keep_the_distance_of_a_configured_ra
     ordered = sorted(starts)
     assert len(ordered) == 40
     assert min(late - early for early, late in pairwise(ordered)) >= 1 / 200
+
+
+def test_the_time_that_a_slot_is_on_its_way_is_taken_from_the_wait() -> None:
+    granted = Granted("t", started=5.0, wait=0.5, clock=1_000.5, interval=0.025)
+    assert seconds_left(granted, asked_for=0.3, now=1_000.2) == pytest.approx(0.3)
+    assert seconds_left(granted, asked_for=0.8, now=1_000.7) == 0
+
+
+@pytest.mark.parametrize(("now", "left"), [(400.0, 0.5), (9_000.0, 0.4)], ids=["slow", "fast"])
+def test_a_node_with_a_wrong_clock_waits_no_longer_than_the_slot_says_and_hardly_less(now: float, left: float) -> None:
+    granted = Granted("t", started=5.0, wait=0.5, clock=1_000.5, interval=0.025)
+    assert seconds_left(granted, asked_for=0.1, now=now) == pytest.approx(left)
 
 
 def test_a_configured_rate_spreads_the_starts() -> None:
