@@ -17,19 +17,19 @@ from dataclasses import asdict, dataclass
 from chatbot_mvp.llm.base import Usage
 from chatbot_mvp.llm.prices import load_prices
 
-LEXICAL_S, LINKS_S, LOAD_S = 94e-6, 170e-6, 7e-6
-"""CPU seconds per document of 40 words, at 10⁶ documents (docs/research/growth.md)."""
+LEXICAL_S, LINKS_S, LOAD_S = 85e-6, 140e-6, 5e-6
+"""CPU seconds per document of 40 words, at 5 × 10⁶ documents (docs/research/growth.md)."""
 EMBED_S = 2 / 81.6
 """CPU seconds per passage of 144 tokens: 81.6 passages a second on two cores (docs/research/speed.md)."""
-INDEX_BYTES = 908
+INDEX_BYTES = 879
 """Inverted index and links on disk, per document of 40 words."""
 VECTOR_BYTES = 4 * 384 * 1.3
 """A vector of single precision, with 30 % for the graph of its neighbours."""
-BUILD_BYTES = 490
-"""Growth of the peak memory of ingestion per document, on top of a fixed part."""
-BUILD_FIXED = 0.61e9
-SEARCH_S, EMBED_QUESTION_S = 3e-3, 15e-3
-"""CPU seconds of a question: ``BRIDGE`` at 10⁶ documents; embedding the question and late interaction."""
+BUILD_BYTES = 110
+"""Growth of the peak memory of ingestion per document from 10⁶ to 5 × 10⁶, pages of mapped files included."""
+BUILD_FIXED = 0.823e9
+SEARCH_S, EMBED_QUESTION_S = 5.6e-3, 15e-3
+"""CPU seconds of a question: ``BRIDGE`` at 5 × 10⁶ documents; embedding the question and late interaction."""
 PROMPT_TOKENS, ANSWER_TOKENS = 1_500, 150
 """Of an answer in Chat with the default context of 4,000 characters."""
 PEAK = 5
