@@ -120,7 +120,7 @@ def measure(counts: list[int], document: Path, folder: Path) -> list[Measured]:
             while len(sessions) < count:
                 opened = connect(
                     f"ws://127.0.0.1:{port}/_stcore/stream",
-                    subprotocols=["streamlit"],  # type: ignore[list-item]
+                    subprotocols=["streamlit"],  # type: ignore[list-item]  # the server compares plain text
                     max_size=None,
                 )
                 session = Session(stack.enter_context(opened))

@@ -111,7 +111,7 @@ class DocumentTable(Sequence[Document]):
             return False
         return all(one == two for one, two in zip(self, other, strict=True))
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None  # type: ignore[assignment]  # equal tables may be in memory and in a file, so none has a hash
 
     @property
     def in_memory(self) -> bool:

@@ -44,6 +44,7 @@ class BoundedConnection(H11Protocol):
         """True until the request is there in full."""
         return self.conn.their_state in (h11.IDLE, h11.SEND_BODY)
 
+    # Narrower than asyncio's method, as in uvicorn: a connection of TCP is a Transport.
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
         self.waiting_since = self.loop.time()

@@ -10,13 +10,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
+from chatbot_mvp.storage.file_locks import lock, unlock
 from chatbot_mvp.storage.files import in_utf8
 from chatbot_mvp.storage.json_object import InvalidJson, parse_json
-
-try:
-    import fcntl
-except ImportError:  # Windows
-    fcntl = None  # type: ignore[assignment]
 
 _writing = threading.Lock()
 
@@ -104,15 +100,10 @@ def _encoded(rows: Iterable[Mapping[str, Any]]) -> bytes:
 def _alone(file: IO[bytes]) -> Iterator[None]:
     """Keep other threads and processes from appending to a file. The system frees the lock when the process dies."""
     with _writing:
-        locked = False
-        if fcntl is not None:
-            # Some network file systems have no locks. Without one, lines of two processes are whole, but a failed
-            # write may remove a line that another process appended meanwhile.
-            with suppress(OSError):
-                fcntl.flock(file, fcntl.LOCK_EX)
-                locked = True
+        # Without a lock, lines of two processes are whole, but a failed write may remove a line that another process
+        # appended meanwhile.
+        lock(file)
         try:
             yield
         finally:
-            if locked:
-                fcntl.flock(file, fcntl.LOCK_UN)
+            unlock(file)

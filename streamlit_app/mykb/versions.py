@@ -85,5 +85,6 @@ def save(base: QuestionSet, mine: QuestionSet) -> QuestionSet | None:
 def _edited() -> QuestionSet | None:
     """Return the version that the last drawing showed; None if there was none, or if this session may not edit."""
     edited: QuestionSet | None = st.session_state.get("mykb_edited")
+    # Its keys are typed as str or int, while all of ours are str.
     state: Mapping[str, object] = st.session_state  # type: ignore[assignment]
     return edited if edited and may(Action.CHANGE_QUESTIONS) and table_key(edited) in state else None

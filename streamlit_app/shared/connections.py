@@ -34,4 +34,5 @@ class PageConnection(BoundedConnection):
 
 def bound_connections() -> None:
     """Let uvicorn, which Streamlit starts without a choice of its own, use ``PageConnection``."""
+    # Typed as names of modules; uvicorn takes a class as well.
     uvicorn.config.HTTP_PROTOCOLS["auto"] = PageConnection  # type: ignore[assignment]

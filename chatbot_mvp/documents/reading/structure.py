@@ -62,7 +62,7 @@ def check_html(name: str, markup: str) -> None:
     Raises:
         UploadTooDeep, UploadTooManyRows, UploadTooManyElements
     """
-    from lxml import etree  # type: ignore[import-untyped]
+    from lxml import etree  # type: ignore[import-untyped]  # lxml has no types
 
     count = _Count("tr")
     parser = etree.HTMLParser(target=count)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from chatbot_mvp.chat.citations import Source
@@ -65,7 +66,7 @@ class LiveAnswers:
         left = _MOST_ANSWERS
         for path in sorted(paths, key=lambda one: one.stem, reverse=True)[:_MOST_CONVERSATIONS]:
             if left > 0 and _is_about(path, kb_id):
-                found = self._read.get(path, lambda path=path: self._load(path))[:left]  # type: ignore[misc]
+                found = self._read.get(path, partial(self._load, path))[:left]
                 left -= len(found)
                 yield from found
 

@@ -9,11 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from chatbot_mvp.errors import DataFolderInUse, DataFolderUnusable
-
-try:
-    import fcntl
-except ImportError:  # Windows
-    fcntl = None  # type: ignore[assignment]
+from chatbot_mvp.storage.file_locks import HAS_LOCKS, lock
 
 IN_USE = ".in-use"
 """File in the data folder that programs lock while they use the folder."""
@@ -61,14 +57,13 @@ class DataFolder:
         Returns:
             None if the folder does not exist or has no locks.
         """
-        if fcntl is None or not self.root.is_dir():
+        if not HAS_LOCKS or not self.root.is_dir():
             return None
         try:
             handle = os.open(self.root / IN_USE, os.O_RDWR | os.O_CREAT, 0o600)
         except OSError:  # a folder that can only be read
             return None
-        with suppress(OSError):  # a network file system without locks
-            fcntl.flock(handle, fcntl.LOCK_SH)
+        lock(handle, shared=True)
         return handle
 
     @contextmanager
@@ -81,14 +76,12 @@ class DataFolder:
         Raises:
             DataFolderInUse: a server or a command uses the folder.
         """
-        if fcntl is None:
+        if not HAS_LOCKS:
             yield
             return
         with (self.root / IN_USE).open("ab") as file:
             try:
-                fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+                lock(file, wait=wait)
             except BlockingIOError as error:
                 raise DataFolderInUse(path=str(self.root)) from error
-            except OSError:  # a network file system without locks
-                pass
             yield

@@ -20,11 +20,7 @@ from typing import BinaryIO
 
 from chatbot_mvp.errors import BackupNotMade
 from chatbot_mvp.storage.backup.folder import names_in
-
-try:
-    import fcntl
-except ImportError:  # Windows
-    fcntl = None  # type: ignore[assignment]
+from chatbot_mvp.storage.file_locks import lock, unlock
 
 _FIRST = ("jobs", "kb_jobs", "data_jobs", "kb_evaluation_jobs", "conversations", "results", "submissions.jsonl")
 _LAST = ("datasets", "kb", "cache")
@@ -156,14 +152,11 @@ def _open(path: Path, name: str) -> Iterator[Opened]:
     except OSError as error:
         raise BackupNotMade(path=str(path), reason=error.strerror or str(error)) from error
     with file:
-        if fcntl is not None and path.suffix == ".jsonl":
-            # Whoever appends a line holds this lock, so the file ends with a whole line now.
-            with suppress(OSError):
-                fcntl.flock(file, fcntl.LOCK_SH)
+        if path.suffix == ".jsonl":
+            # A program that appends a line holds this lock, so the file ends with a whole line now.
+            lock(file, shared=True)
         size = os.fstat(file.fileno()).st_size
-        if fcntl is not None:
-            with suppress(OSError):
-                fcntl.flock(file, fcntl.LOCK_UN)
+        unlock(file)
         yield Opened(name, path, file, size)
 
 
