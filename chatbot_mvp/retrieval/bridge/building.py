@@ -15,12 +15,12 @@ import numpy as np
 
 from chatbot_mvp.retrieval.bridge.arrays import REACH, Array, Ints, distinct, offsets
 from chatbot_mvp.retrieval.bridge.corpus import Corpus
+from chatbot_mvp.retrieval.bridge.key_tables import FirstUses, KeyTable
 from chatbot_mvp.retrieval.bridge.keys import joined, keys_of_rows
 from chatbot_mvp.retrieval.bridge.linking import Linker
 from chatbot_mvp.retrieval.bridge.mentions import Names, build_heads, build_names
 from chatbot_mvp.retrieval.bridge.postings import Pairs, PostingsWriter
 from chatbot_mvp.retrieval.bridge.reading import Part, PartReader, Tokens
-from chatbot_mvp.retrieval.bridge.runs import FirstUses, Runs
 from chatbot_mvp.retrieval.bridge.terms import PartTerms, TermTable
 from chatbot_mvp.storage.arrays import ArrayFiles
 from chatbot_mvp.text import Analyzer
@@ -72,8 +72,8 @@ class _Builder:
         self._files = files
         self._terms = TermTable(files)
         self._titles = FirstUses(files, "titles")
-        self._names = Runs(files, "own")
-        self._heads = Runs(files, "heads")
+        self._names = KeyTable(files, "own")
+        self._heads = KeyTable(files, "heads")
         self._rows = self._sentences = self._words = self._title_words = 0
 
     def add(self, part: Part) -> None:
@@ -188,9 +188,9 @@ class _Builder:
     def _write_groups(self) -> Array:
         """Number the distinct titles in the order of their first use; return the number of each document's title."""
         self._titles.finish()
-        for part in range(len(self._titles.runs)):
+        for part in range(len(self._titles.table)):
             self._files.append("group", self._titles.numbers(part))
-        self._titles.runs.forget()
+        self._titles.table.forget()
         return self._files.view("group")
 
     def _write_names(self, group: Array) -> Names:

@@ -8,9 +8,9 @@ from typing import NamedTuple
 import numpy as np
 
 from chatbot_mvp.retrieval.bridge.arrays import Array, Ints
+from chatbot_mvp.retrieval.bridge.key_tables import FirstUses, KeyTable
 from chatbot_mvp.retrieval.bridge.keys import Keys, find, first_flags, key_of
 from chatbot_mvp.retrieval.bridge.mentions import Flags
-from chatbot_mvp.retrieval.bridge.runs import FirstUses, Runs
 from chatbot_mvp.storage.arrays import ArrayFiles
 
 
@@ -60,7 +60,7 @@ class TermTable:
         self._files = files
         self._terms = FirstUses(files, "terms")
         # What is a stop word in one text can have the stem of a term in another one.
-        self._stop_words = Runs(files, "stop_words")
+        self._stop_words = KeyTable(files, "stop_words")
 
     def __len__(self) -> int:
         """Return the number of distinct terms, after ``finish``."""
@@ -91,7 +91,7 @@ class TermTable:
     def finish(self) -> None:
         """Number the terms, add up their counts, and write the arrays of ``Vocabulary``."""
         self._terms.finish()
-        table, stop_words = self._terms.runs, self._stop_words
+        table, stop_words = self._terms.table, self._stop_words
         for of in table.ranges():
             key, number, *counts = table.read(of, "key", "number", "documents", "titles", "lower", "upper")
             order = key.argsort(kind="stable")
@@ -118,7 +118,7 @@ class TermTable:
             may_be_proper: whether each of S stems of the part may be a proper word by its letters, shape (S,).
         """
         columns = ("number", "stem", "documents", "titles", "rarely_lower", "first")
-        number, *others, first = self._terms.runs.piece(part, *columns)
+        number, *others, first = self._terms.table.piece(part, *columns)
         order = number.argsort()
         stem, documents, titles, rarely_lower = (each.take(order) for each in others)
         of_stem = np.full(len(may_be_proper), -1, np.int32)
@@ -128,7 +128,7 @@ class TermTable:
 
     def forget(self) -> None:
         """Delete the files that only the build needs."""
-        self._terms.runs.forget()
+        self._terms.table.forget()
 
 
 def _sums(values: Array, at: Ints) -> Array:

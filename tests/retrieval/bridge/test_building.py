@@ -17,10 +17,10 @@ from hypothesis import strategies as st
 
 from chatbot_mvp.datasets import load_dataset
 from chatbot_mvp.documents.chunking import passage_chunk
-from chatbot_mvp.retrieval.bridge import linking, mentions, postings, runs
+from chatbot_mvp.retrieval.bridge import key_tables, linking, mentions, postings
 from chatbot_mvp.retrieval.bridge.building import build_corpus
 from chatbot_mvp.retrieval.bridge.corpus import GRAPH_VERSION, Corpus
-from chatbot_mvp.retrieval.bridge.runs import FirstUses
+from chatbot_mvp.retrieval.bridge.key_tables import FirstUses
 from chatbot_mvp.retrieval.indexes.corpus import growing_index
 from chatbot_mvp.settings.model import PROJECT_ROOT
 from chatbot_mvp.storage import arrays
@@ -170,7 +170,7 @@ def divide(
 ) -> None:
     """Set what is in memory at a time to less, as if the corpus were a thousand times larger."""
     for module, name, value in (
-        (runs, "_TOGETHER", rows),
+        (key_tables, "_TOGETHER", rows),
         (postings, "_BUCKET", bucket),
         (linking, "_BUCKET_ROWS", documents),
         (arrays, "_PIECE", piece),
@@ -185,7 +185,7 @@ def divide(
 def test_keys_get_numbers_in_the_order_of_their_first_use(pieces: list[list[int]]) -> None:
     keys = FirstUses(ArrayFiles(None), "keys")
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(runs, "_TOGETHER", 3)
+        patched.setattr(key_tables, "_TOGETHER", 3)
         for piece in pieces:
             keys.add(np.array(piece, np.uint64))
         keys.finish()

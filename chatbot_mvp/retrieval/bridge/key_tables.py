@@ -22,7 +22,7 @@ Range = tuple[int, int]
 """First leading bits of the keys of a range, and the first ones behind it."""
 
 
-class Runs:
+class KeyTable:
     """A table with the column ``key`` and others. Each piece of it is ordered by the leading bits of its keys, so that
     a range of keys is a slice of each piece. Rows of a range are in the order of the pieces, and equal keys of a piece
     in their order there.
@@ -103,40 +103,40 @@ class FirstUses:
     """
 
     def __init__(self, files: ArrayFiles, name: str) -> None:
-        self.runs = Runs(files, name)
+        self.table = KeyTable(files, name)
         self.total = 0
         """Number of distinct keys, after ``finish``."""
 
     def add(self, keys: Keys, **columns: Array) -> None:
         """Add some keys in the order of their use, and other columns for them in the table."""
-        self.runs.add(keys, place=np.arange(len(keys), dtype=np.int32), **columns)
+        self.table.add(keys, place=np.arange(len(keys), dtype=np.int32), **columns)
 
     def finish(self) -> None:
         """Number all keys."""
-        runs = self.runs
-        for of in runs.ranges():
-            (key,) = runs.read(of, "key")
+        table = self.table
+        for of in table.ranges():
+            (key,) = table.read(of, "key")
             order = key.argsort(kind="stable")
             first = np.empty(len(key), bool)
             first[order] = first_flags(key.take(order))
-            runs.write(of, "first", first)
-        for piece in range(len(runs)):
-            first, place = runs.piece(piece, "first", "place")
+            table.write(of, "first", first)
+        for piece in range(len(table)):
+            first, place = table.piece(piece, "first", "place")
             in_order = np.empty(len(first), bool)
             in_order[place] = first
             number = (self.total + in_order.cumsum() - 1).astype(np.int32)
-            runs.write_piece(piece, "number", number.take(place))
+            table.write_piece(piece, "number", number.take(place))
             self.total += int(np.count_nonzero(first))
-        for of in runs.ranges():
-            key, number = runs.read(of, "key", "number")
+        for of in table.ranges():
+            key, number = table.read(of, "key", "number")
             order = key.argsort(kind="stable")
             first = first_flags(key.take(order))
             number[order] = number.take(order[first]).take(first.cumsum() - 1)
-            runs.write(of, "number", number)
+            table.write(of, "number", number)
 
     def numbers(self, piece: int) -> Array:
         """Return the numbers of the keys of a piece, in the order of their use."""
-        number, place = self.runs.piece(piece, "number", "place")
+        number, place = self.table.piece(piece, "number", "place")
         in_order = np.empty_like(number)
         in_order[place] = number
         return in_order
