@@ -24,6 +24,7 @@ from tests.loopback import LoopbackServer, free_port
 from tests.milvus_server import TOKEN, MilvusProcess
 from tests.ray_nodes import RayNodes
 from tests.s3_server import KEY, SECRET, S3Server, s3_server
+from tests.waiting import wait_until
 
 pytestmark = pytest.mark.xdist_group("s3")
 
@@ -151,15 +152,19 @@ def test_keys_that_end_while_they_are_used(s3: S3Server, sync: Sync) -> None:
         "s3.configure -user=app -access_key=app-key -secret_key=app-secret -actions=Admin -apply",
         "s3.bucket.create -name team",
     )
-    made = s3.shell("s3.serviceaccount.create -user app -expiry 4s")
+    made = s3.shell("s3.serviceaccount.create -user app -expiry 15s")
     key, secret = (re.search(rf"{name} Key: (\S+)", made)[1] for name in ("Access", "Secret"))  # type: ignore[index]
-    time.sleep(1)  # the servers exchange their users
-    assert sync(s3.endpoint, "app-key", "app-secret")[0] == sync(s3.endpoint, key, secret)[0] == 0
-    time.sleep(5)
-    expect("the key has expired, on SeaweedFS", sync(s3.endpoint, key, secret), s3=s3.endpoint)
+
+    def until(code: int, *keys: str) -> tuple[int, str, str]:
+        """Wait until the exchange ends with a code, and exchange again: the key may have ended during the first one."""
+        wait_until(lambda: sync(s3.endpoint, *keys)[0] == code)
+        return sync(s3.endpoint, *keys)
+
+    until(0, "app-key", "app-secret")
+    until(0, key, secret)
+    expect("the key has expired, on SeaweedFS", until(2, key, secret), s3=s3.endpoint)
     s3.shell("s3.configure -user=app -access_key=app-key -delete -apply")
-    time.sleep(1)
-    expect("the key was deleted while the server works", sync(s3.endpoint, "app-key", "app-secret"), s3=s3.endpoint)
+    expect("the key was deleted while the server works", until(2, "app-key", "app-secret"), s3=s3.endpoint)
 
 
 def document(folder: Path, size: int) -> None:
