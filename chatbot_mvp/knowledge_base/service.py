@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 
 from chatbot_mvp.documents.chunking import chunk_document
 from chatbot_mvp.documents.names import clean_name
@@ -14,6 +12,7 @@ from chatbot_mvp.documents.sources import KbFile, Place, place_of
 from chatbot_mvp.embedding.base import Embedder
 from chatbot_mvp.embedding.registry import Embedders
 from chatbot_mvp.errors import ConfigurationError, KbNotFound, KbUnreadable
+from chatbot_mvp.knowledge_base.contents import KbContents, contents_of
 from chatbot_mvp.knowledge_base.growth import GrowingPipeline
 from chatbot_mvp.knowledge_base.parsed_files import ParsedFiles
 from chatbot_mvp.knowledge_base.pipelines import Key, PipelinePool
@@ -31,7 +30,6 @@ from chatbot_mvp.retrieval.strategies import get_strategy
 from chatbot_mvp.settings.live import LiveSettings, Snapshot
 from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.storage.lru import BoundedCache
-from chatbot_mvp.text import fold
 from chatbot_mvp.types import Chunk, Document, ProgressCallback, ignore_progress, last
 
 _CHARS_KEPT = 6_000_000
@@ -39,26 +37,6 @@ _CHARS_KEPT = 6_000_000
 _CONTENTS_KEPT = 2
 _OF_SEARCH = ("retrieval_", "embedding_", "reranker_", "query_expansion_", "vector_store")
 """Prefixes of the settings that decide which passages a search finds."""
-
-
-@dataclass(frozen=True)
-class Repeated:
-    """A chunk whose text the knowledge base has more than once."""
-
-    chunk: Chunk
-    """The first of the equal chunks."""
-    times: int
-    """How many there are, from 2."""
-
-
-@dataclass(frozen=True)
-class KbContents:
-    """What a knowledge base consists of."""
-
-    files: tuple[KbFile, ...]
-    chunks: tuple[Chunk, ...]
-    repeated: tuple[Repeated, ...]
-    """The most frequent first."""
 
 
 class KnowledgeBases:
@@ -164,18 +142,9 @@ class KnowledgeBases:
             KbNotFound, KbUnreadable
         """
         record, size = self.store.record(kb_id), chars or self._live.current.retrieval_chunk_chars
-        return self._contents.get_or_build((kb_id, record.sha256, size), lambda: self._read_contents(kb_id, size))
-
-    def _read_contents(self, kb_id: str, chars: int) -> KbContents:
-        chunks = self.chunks(kb_id, chars)
-        first: dict[str, Chunk] = {}
-        count: Counter[str] = Counter()
-        for chunk in chunks:
-            key = " ".join(fold(chunk.text).split())
-            first.setdefault(key, chunk)
-            count[key] += 1
-        repeated = tuple(Repeated(first[key], times) for key, times in count.most_common() if times > 1)
-        return KbContents(self.store.files(kb_id), tuple(chunks), repeated)
+        return self._contents.get_or_build(
+            (kb_id, record.sha256, size), lambda: contents_of(self.store.files(kb_id), self.chunks(kb_id, size))
+        )
 
     def place(self, kb_id: str, offset: int) -> Place | None:
         """The file and page that the character at ``offset`` comes from; None if the knowledge base is gone."""

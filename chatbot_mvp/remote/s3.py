@@ -1,40 +1,23 @@
-"""List, read and write objects on S3 or MinIO. Every kind of refusal has its own error."""
+"""List, read and write objects on S3 or MinIO."""
 
 from __future__ import annotations
 
 import hashlib
-import logging
 import re
 from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from chatbot_mvp.errors import (
-    MissingPackage,
-    StorageAddressWrong,
-    StorageBucketMissing,
-    StorageChanged,
-    StorageDenied,
-    StorageFailed,
-    StorageFull,
-    StorageKeyExpired,
-    StorageKeyUnknown,
-    StorageSecretWrong,
-    StorageUnavailable,
-    StorageUnreachable,
-    StorageWriteUnavailable,
-)
+from chatbot_mvp.errors import MissingPackage, StorageAddressWrong
+from chatbot_mvp.remote.s3_failures import storage_errors
 from chatbot_mvp.settings.model import Settings
 
 _PART_BYTES = 8 * 1024 * 1024
 """Part size of multipart uploads; smaller files are sent in one request. ETags depend on it."""
 
 _READ_BYTES = 1024 * 1024
-_NO_ROOM = frozenset({"QuotaExceeded", "XMinioStorageFull", "XMinioAdminBucketQuotaExceeded", "InsufficientStorage"})
-
-_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,62 +189,10 @@ class Storage:
         if "Name" not in page:
             raise StorageAddressWrong(endpoint=self.endpoint, reason="its answer is no listing of a bucket")
 
-    @contextmanager
-    def _told(self, action: str, url: S3Url) -> Iterator[None]:
-        """Convert exceptions of boto3 to a StorageError. boto3's messages never contain the secret key."""
-        from boto3.exceptions import S3UploadFailedError
-        from botocore import exceptions
-        from urllib3.exceptions import HTTPError
-
+    def _told(self, action: str, url: S3Url) -> AbstractContextManager[None]:
         # An object's name has no slash at its end.
         place = str(url) if action == "list" else str(url).rstrip("/")
-        try:
-            yield
-        except S3UploadFailedError as error:
-            cause = error.__cause__ or error.__context__
-            if isinstance(cause, exceptions.ClientError):
-                raise self._refusal(cause, action, url.bucket, place) from error
-            raise StorageFailed(endpoint=self.endpoint, action=action, place=place, reason=str(error)) from error
-        except exceptions.ClientError as error:
-            raise self._refusal(error, action, url.bucket, place) from error
-        except (exceptions.ConnectionError, exceptions.HTTPClientError) as error:
-            reason = "no answer in time" if "Timeout" in type(error).__name__ else "no connection"
-            if isinstance(error, exceptions.SSLError):
-                reason = "its certificate cannot be checked, or it does not speak https"
-            raise StorageUnreachable(endpoint=self.endpoint, reason=reason) from error
-        except (exceptions.BotoCoreError, HTTPError) as error:
-            reason = "the connection broke" if isinstance(error, HTTPError) else str(error)
-            raise StorageFailed(endpoint=self.endpoint, action=action, place=place, reason=reason) from error
-
-    def _refusal(self, error: Any, action: str, bucket: str, place: str) -> Exception:
-        said = error.response.get("Error", {})
-        code = str(said.get("Code", ""))
-        _log.debug("%s of %s: %s", action, place, code)
-        if code == "InvalidAccessKeyId":
-            return StorageKeyUnknown(endpoint=self.endpoint)
-        if code == "SignatureDoesNotMatch":
-            return StorageSecretWrong(endpoint=self.endpoint)
-        if code == "NoSuchBucket":
-            return StorageBucketMissing(endpoint=self.endpoint, bucket=bucket)
-        if code in ("AccessDenied", "403", "AllAccessDisabled"):
-            return StorageDenied(endpoint=self.endpoint, action=action, place=place)
-        # A reply without an error of S3 has the status in place of the code.
-        reason = f"{'' if code.isdigit() else code}: {said.get('Message', '')}".strip(":. ")
-        if code in ("ExpiredToken", "TokenRefreshRequired", "XMinioAccessKeyDisabled"):
-            return StorageKeyExpired(endpoint=self.endpoint)
-        status = int(error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0))
-        if code in _NO_ROOM or status == 507:
-            return StorageFull(endpoint=self.endpoint, action=action, place=place, reason=reason)
-        if code == "InternalError" and action == "write":
-            return StorageWriteUnavailable(endpoint=self.endpoint, status=status, place=place, reason=reason)
-        if status >= 500:
-            return StorageUnavailable(endpoint=self.endpoint, status=status, reason=reason)
-        if not code:
-            return StorageAddressWrong(endpoint=self.endpoint, reason=f"it answered {status} without an error of S3")
-        if code in ("PreconditionFailed", "412", "NoSuchKey", "ConditionalRequestConflict"):
-            reason = "the object has changed since it was listed"
-            return StorageChanged(endpoint=self.endpoint, action=action, place=place, reason=reason)
-        return StorageFailed(endpoint=self.endpoint, action=action, place=place, reason=reason)
+        return storage_errors(self.endpoint, action, url.bucket, place)
 
 
 def open_storage(settings: Settings) -> Storage | None:
