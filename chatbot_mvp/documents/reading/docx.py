@@ -66,6 +66,7 @@ def _check(name: str, content: bytes) -> None:
             parts = archive.infolist()
             _require_small(name, parts)
             check_word(name, [archive.read(part) for part in parts if part.filename.lower().endswith(".xml")])
+    # zipfile raises NotImplementedError for an unknown compression and RuntimeError for a password.
     except (zipfile.BadZipFile, zlib.error, ValueError, OSError, EOFError, NotImplementedError, RuntimeError) as error:
         raise UploadDamaged(name=name, kind=".docx", reason=str(error)) from error
 

@@ -100,7 +100,7 @@ def soup_to_text(root: BeautifulSoup | Tag) -> str:
                 # markdownify has no types, so the type checker does not know the method of the base class.
                 return str(super().process_tag(node, parent_tags))  # type: ignore[misc]
             if "table" in inside or id(node) in layout or node.get("role") == "presentation":
-                cells = super().process_tag(node, parent_tags)  # type: ignore[misc]  # as above
+                cells = super().process_tag(node, parent_tags)  # type: ignore[misc]  # markdownify has no types
                 return f"\n\n{cells}\n\n"
             return f"\n\n{table_rows(node)}\n\n"
 
