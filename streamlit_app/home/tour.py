@@ -86,7 +86,7 @@ def show_tour() -> None:
         title.subheader(t("tour.title"), anchor=False)
         close.button(t("tour.dismiss"), key="tour-dismiss", icon=":material/close:", type="tertiary", on_click=_dismiss)
         st.progress(len(state.done) / len(STEPS), t("tour.done", done=len(state.done), total=len(STEPS)))
-        with card_grid("tour-steps", narrowest=190):
+        with card_grid("tour-steps", narrowest=340):
             for position, step in enumerate(STEPS):
                 with st.container(key=f"tour-step-{step}"):
                     _show_step(position, step, state)
