@@ -16,7 +16,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from docs.generator import commands, decisions, files, registries, settings
+from docs.generator import commands, decisions, files, registries, settings, statements
 
 ROOT = Path(__file__).resolve().parents[1]
 COMMAND = "python docs/generate_reference.py"
@@ -43,6 +43,8 @@ BLOCKS: Mapping[str, Callable[[], str]] = {
     "ragas-config": files.ragas_keys,
     "presets": files.run_presets,
     "decisions": decisions.decisions,
+    "statements": statements.statements,
+    "statements-summary": statements.summary,
 }
 """Name of a generated part -> the function that writes it."""
 _PART = re.compile(r"(<!-- generated: ([\w-]+) -->\n)(.*?)(<!-- /generated -->)", re.DOTALL)

@@ -102,6 +102,7 @@ def test_launch_from_admin_and_read_the_result(data_dir: Path) -> None:
     assert {metric.label for metric in evaluation.metric} >= {"Hit@1", "Recall@5", "NDCG@10", "MRR"}
     assert "40 de 40 puntuadas" in texts(evaluation)
     assert "Recuperados" in texts(evaluation)
+    assert "no son comparables con las publicadas" in texts(evaluation)
     # With answers, which are the default, by the provider that needs no model; nobody judges them.
     assert {metric.label for metric in evaluation.metric} >= {"Acierto", "Similitud semántica", "Coste"}
     assert "Fidelidad" not in {metric.label for metric in evaluation.metric}

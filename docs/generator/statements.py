@@ -1,0 +1,79 @@
+"""The table of every statement of the four systems, each with the tests that show it."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from dataclasses import dataclass
+from functools import cache
+
+from docs.generator.markdown import ROOT, table
+
+TABLE = ROOT / "tests" / "seeds" / "statements.toml"
+DIFFERENCES = ROOT / "docs" / "research" / "differences.md"
+NAMES = {
+    "card": "The card",
+    "kb_chat": "KB chat",
+    "rag_p": "RAG_P v3.2",
+    "rag_v2": "RAG pipeline v2",
+    "ragas": "Ragas evaluation",
+}
+"""System -> its name on the page, in the order of the page."""
+_DIFFERS = "differs:"
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """One statement about what a system does."""
+
+    system: str
+    """Key of NAMES."""
+    id: str
+    says: str
+    tests: tuple[str, ...]
+    """``path::function`` below tests/."""
+    differences: tuple[str, ...]
+    """Rows of differences.md that say what is otherwise on purpose."""
+
+
+@cache
+def read_statements() -> tuple[Statement, ...]:
+    """Return all statements in the order of the file."""
+    found = []
+    for system, rows in tomllib.loads(TABLE.read_text("utf-8")).items():
+        for id_, (says, *proofs) in rows.items():
+            tests = tuple(proof for proof in proofs if not proof.startswith(_DIFFERS))
+            differs = tuple(proof.removeprefix(_DIFFERS) for proof in proofs if proof.startswith(_DIFFERS))
+            found.append(Statement(system, id_, says, tests, differs))
+    return tuple(found)
+
+
+def statements() -> str:
+    """One table per system: id, statement, and what shows it."""
+    parts = []
+    for system, name in NAMES.items():
+        rows = [
+            (each.id, each.says, "<br>".join([*map(_test, each.tests), *map(_difference, each.differences)]))
+            for each in read_statements()
+            if each.system == system
+        ]
+        parts.append(f"## {name}\n\n{table(('id', 'statement', 'shown by'), rows)}")
+    return "\n\n".join(parts)
+
+
+def summary() -> str:
+    """How many statements there are, and how many differ on purpose."""
+    found = read_statements()
+    differing = sum(bool(each.differences) for each in found)
+    tests = len({test for each in found for test in each.tests})
+    return f"{len(found)} statements, shown by {tests} tests; in {differing} of them something differs on purpose."
+
+
+def _test(test: str) -> str:
+    path, _, name = test.partition("::")
+    words = re.sub(r"^test_", "", name).replace("_", " ")
+    return f"[{words}](../../tests/{path})"
+
+
+def _difference(title: str) -> str:
+    return f"[differs on purpose: {title}](differences.md)"
