@@ -48,6 +48,15 @@ def configuration_groups(recorded: Mapping[str, Any]) -> dict[str, list[RunSetti
     return {group: sorted(rows, key=lambda row: (not row.changed, row.name)) for group, rows in found.items() if rows}
 
 
+def changed_settings(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, tuple[str, str]]:
+    """Return the settings that two runs do not share -> (value before, value after); "-" where one has none."""
+    return {
+        name: (str(before.get(name, "-")), str(after.get(name, "-")))
+        for name in sorted(before.keys() | after.keys())
+        if before.get(name) != after.get(name) and name not in SECRETS and MASK not in (before.get(name), after.get(name))
+    }
+
+
 def _group(name: str) -> str:
     return next(group for group, starts in GROUPS.items() if name.startswith(starts))
 

@@ -17,7 +17,7 @@ from chatbot_mvp.errors import (
     BaselineUnreadable,
     NothingToGate,
 )
-from chatbot_mvp.evaluation.gate.scores import Measured
+from chatbot_mvp.evaluation.gate.scores import GATE_METRICS, Measured
 from chatbot_mvp.runs.result import first_problem
 from chatbot_mvp.runs.rows import STORED
 from chatbot_mvp.storage.files import naming, write_atomically
@@ -85,7 +85,9 @@ def read_baseline(path: Path) -> Baseline:
     try:
         content = path.read_bytes()
         _refuse_later(path, content)
-        return _adapter().validate_json(content)
+        baseline = _adapter().validate_json(content)
+        _refuse_impossible(path, baseline.measured)
+        return baseline
     except OSError as error:
         raise BaselineUnreadable(path=str(path), reason=error.strerror or str(error)) from error
     except ValidationError as error:
@@ -101,6 +103,23 @@ def _refuse_later(path: Path, content: bytes) -> None:
     if isinstance(found, int) and found > FORMAT_VERSION:
         reason = f"it has format {found}; this version reads up to {FORMAT_VERSION}"
         raise BaselineUnreadable(path=str(path), reason=reason)
+
+
+def _refuse_impossible(path: Path, measured: Measured) -> None:
+    """Raise BaselineUnreadable for a score outside its metric's range, or a noise below 0: no run gives them."""
+    for query_id, one in measured.questions.items():
+        for name, score in one.scores.items():
+            spec = GATE_METRICS.get(name)
+            if score is None or spec is None:
+                continue
+            if score < spec.low or (spec.high is not None and score > spec.high):
+                high = "any" if spec.high is None else f"{spec.high:g}"
+                reason = f"question {query_id!r} has {name} {score:g}; legal are {spec.low:g} to {high}"
+                raise BaselineUnreadable(path=str(path), reason=reason)
+        for name, noise in one.noise.items():
+            if noise < 0:
+                reason = f"question {query_id!r} has a noise of {noise:g} in {name}; legal is 0 or more"
+                raise BaselineUnreadable(path=str(path), reason=reason)
 
 
 def require_same(path: str, before: Measured, today: Measured, common_only: bool) -> list[str]:

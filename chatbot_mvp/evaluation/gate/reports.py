@@ -10,7 +10,7 @@ import json
 from collections.abc import Callable, Mapping
 from xml.etree import ElementTree  # nosec B405 -- it writes XML and parses none
 
-from chatbot_mvp.evaluation.gate.verdict import GateMetric, GateReport
+from chatbot_mvp.evaluation.gate.verdict import LOST_SHARE, GateMetric, GateReport
 from chatbot_mvp.metrics.statistics.noninferiority import POWER, Verdict
 from chatbot_mvp.runs.comparison import QueryChange
 
@@ -27,8 +27,8 @@ _SAYS: Mapping[Verdict, str] = {
 def text_report(report: GateReport) -> str:
     """Return the report as plain text."""
     lines = [headline(report), *_facts(report)]
-    for metric in report.metrics:
-        lines += ["", f"{metric.metric}: {metric_line(metric)}"]
+    for metric in (*report.metrics, *report.watched):
+        lines += ["", f"{_name(metric, report)}: {metric_line(metric)}"]
         lines += [f"  {line}" for line in explanation(metric, report.tolerance)]
         for word, changes in (("fell", metric.worsened), ("rose", metric.improved)):
             if changes:
@@ -41,14 +41,14 @@ def markdown_report(report: GateReport) -> str:
     """Return the report as Markdown, for a comment on a change."""
     lines = [f"### {headline(report, _code)}", "", "| metric | baseline | today | change, 90 % interval | verdict |"]
     lines.append("|---|---|---|---|---|")
-    for metric in report.metrics:
+    for metric in (*report.metrics, *report.watched):
         test = metric.test
-        cells = [metric.metric, _number(metric.base), _number(metric.today), _interval(metric), _SAYS[test.verdict]]
+        cells = [_name(metric, report), _number(metric.base), _number(metric.today), _interval(metric), _SAYS[test.verdict]]
         lines.append(f"| {' | '.join(cells)} |")
     lines += ["", *(f"- {fact}" for fact in _facts(report, _code))]
     for metric in report.metrics:
         lines += [f"- {metric.metric}: {line}" for line in explanation(metric, report.tolerance)]
-    for metric in report.metrics:
+    for metric in (*report.metrics, *report.watched):
         for word, changes in (("fell", metric.worsened), ("rose", metric.improved)):
             if changes:
                 lines += ["", f"<details><summary>{metric.metric}: {len(changes)} questions {word}</summary>", ""]
@@ -61,12 +61,17 @@ def markdown_report(report: GateReport) -> str:
 
 
 def junit_report(report: GateReport) -> str:
-    """Return the report as JUnit XML: one test case per metric, which fails if it is worse or unclear."""
+    """Return the report as JUnit XML: one test case per metric, which fails if it is worse or unclear.
+
+    A watched metric fails only if it is worse.
+    """
+    shown = (*report.metrics, *report.watched)
     failed = [metric for metric in report.metrics if metric.test.verdict in ("worse", "unclear")]
-    counts = {"tests": str(len(report.metrics)), "failures": str(len(failed)), "errors": "0"}
+    failed += [metric for metric in report.watched if metric.test.verdict == "worse"]
+    counts = {"tests": str(len(shown)), "failures": str(len(failed)), "errors": "0"}
     suites = ElementTree.Element("testsuites", counts)
     suite = ElementTree.SubElement(suites, "testsuite", {"name": _plain(f"gate {report.dataset}"), **counts})
-    for metric in report.metrics:
+    for metric in shown:
         case = ElementTree.SubElement(suite, "testcase", {"classname": "chatbot_mvp.gate", "name": metric.metric})
         body = "\n".join([*explanation(metric, report.tolerance), *map(_change, metric.worsened[:_SHOWN])])
         if metric in failed:
@@ -125,7 +130,11 @@ def explanation(metric: GateMetric, tolerance: float) -> list[str]:
         lines.append(f"about {test.needed_if_equal:,} questions would show that nothing got worse, if that is so")
     if test.needed_if_real is not None:
         lines.append(f"about {test.needed_if_real:,} questions would show the measured drop, if it is real")
-    if metric.lost:
+    if metric.loses_too_many:
+        lines.append(
+            f"{metric.lost} questions were scored by one side only, more than {LOST_SHARE:.0%}: the rest cannot tell"
+        )
+    elif metric.lost:
         lines.append(f"{metric.lost} questions were scored by one side only and are not tested")
     return lines
 
@@ -140,7 +149,12 @@ def _facts(report: GateReport, shown: Callable[[str], str] | None = None) -> lis
     if report.commit:
         lines.append(f"commit of the baseline: {form(report.commit)}")
     lines += [f"{name}: {form(one)} -> {form(two)}" for name, (one, two) in report.configuration.items()]
+    lines += [f"{name.upper()}: {form(one)} -> {form(two)}" for name, (one, two) in report.settings.items()]
     return lines
+
+
+def _name(metric: GateMetric, report: GateReport) -> str:
+    return f"{metric.metric} (watched)" if metric in report.watched else metric.metric
 
 
 def _interval(metric: GateMetric) -> str:

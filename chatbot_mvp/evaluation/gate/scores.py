@@ -11,10 +11,21 @@ from typing import ClassVar
 from pydantic import ConfigDict
 
 from chatbot_mvp.errors import NothingToCompare
+from chatbot_mvp.evaluation.benchmark.generation import is_abstention
+from chatbot_mvp.metrics.spec import MetricSpec
 from chatbot_mvp.runs.comparison import ComparedRun
 from chatbot_mvp.runs.known_metrics import METRICS
+from chatbot_mvp.runs.masking import masked_settings
 from chatbot_mvp.runs.result import RAGAS
-from chatbot_mvp.runs.rows import STORED, QueryRow
+from chatbot_mvp.runs.rows import STORED, QueryRow, Recorded
+from chatbot_mvp.text import LANGUAGES
+
+ANSWERED = "answered"
+"""1 for a question that got an answer, 0 for one that got none; not scored in runs without answers."""
+GATE_METRICS: dict[str, MetricSpec] = {**METRICS, ANSWERED: MetricSpec(ANSWERED, "row")}
+"""Name -> specification of what a gate can compare."""
+WATCHED = ("accepted", ANSWERED)
+"""What every gate compares besides its metrics: a system that answers less can look better in all others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,12 +66,14 @@ class Measured:
     """Question id -> its scores."""
     texts: Mapping[str, str] = field(default_factory=dict)
     """Question id -> its text, for reports."""
+    settings: Recorded = field(default_factory=dict)
+    """The settings of the first run, secrets masked; empty in a baseline that did not record them."""
 
     @property
     def metrics(self) -> tuple[str, ...]:
         """Names of the metrics that at least one question has, in the registry's order."""
         found = {name for one in self.questions.values() for name, value in one.scores.items() if value is not None}
-        return tuple(name for name in METRICS if name in found)
+        return tuple(name for name in GATE_METRICS if name in found)
 
     def only(self, metrics: Collection[str]) -> Measured:
         """Return the same scores without other metrics and without texts."""
@@ -100,6 +113,7 @@ def measured(runs: Sequence[ComparedRun]) -> Measured:
         failed=sum(any(_failed(row) for row in found) for found in repeats.values()),
         questions={query_id: _of_question(found, first.result.repeats) for query_id, found in repeats.items()},
         texts={query_id: found[0].question for query_id, found in repeats.items()},
+        settings=masked_settings(manifest.settings_masked),
     )
 
 
@@ -113,6 +127,14 @@ def score_of(row: QueryRow, metric: str) -> float | None:
 
 def _failed(row: QueryRow) -> bool:
     return row.failed or row.judge_failed or bool(row.failed_metrics)
+
+
+def answered(row: QueryRow) -> float | None:
+    """Return 1 if the question got an answer, 0 if the reply gives none; None in a run without answers."""
+    if row.response is None:
+        return None
+    nothing = row.abstained or any(is_abstention(row.response, language) for language in LANGUAGES)
+    return float(not nothing)
 
 
 def _of_question(rows: Sequence[QueryRow], judged: int) -> QuestionScores:
@@ -129,5 +151,7 @@ def _of_question(rows: Sequence[QueryRow], judged: int) -> QuestionScores:
             noise[name] = round(variance(values) / len(values), 9)
         elif (spread := one.spread.get(name)) and spread.deviation is not None:
             noise[name] = round(spread.deviation**2 / judged, 9)
+    if given := [value for row in rows if (value := answered(row)) is not None]:
+        scores[ANSWERED] = round(fmean(given), 6)
     text = "\0".join((one.question, one.answer, one.question_type))
     return QuestionScores(hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:16], scores, noise)

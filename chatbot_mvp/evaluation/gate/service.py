@@ -15,7 +15,7 @@ from chatbot_mvp.evaluation.gate.baseline import (
     require_same,
     save_baseline,
 )
-from chatbot_mvp.evaluation.gate.scores import Measured, measured
+from chatbot_mvp.evaluation.gate.scores import WATCHED, Measured, measured
 from chatbot_mvp.evaluation.gate.verdict import TOLERANCE, GateReport, judge
 from chatbot_mvp.evaluation.kb_service import KbEvaluationService
 from chatbot_mvp.evaluation.service import RunService
@@ -75,7 +75,7 @@ class Gate:
             if metric not in today.metrics:
                 raise UnknownChoice(kind="metric", found=metric, legal=", ".join(today.metrics) or "-")
         gated = tuple(dict.fromkeys(metrics)) or self._main(today)
-        kept = {*COMPARED, *gated}
+        kept = {*COMPARED, *gated, *WATCHED}
         baseline = Baseline(
             format_version=FORMAT_VERSION,
             created_at=utc_now(),

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from chatbot_mvp.errors import NothingToGate, UnknownChoice
-from chatbot_mvp.evaluation.gate.scores import Measured
+from chatbot_mvp.evaluation.gate.scores import GATE_METRICS, WATCHED, Measured
 from chatbot_mvp.metrics.statistics.noninferiority import GainTest, Verdict, gain_tests
 from chatbot_mvp.runs.comparison import QueryChange
-from chatbot_mvp.runs.known_metrics import METRICS
+from chatbot_mvp.runs.configuration import changed_settings
 
 TOLERANCE = 0.02
 """Default of the drop of a mean that is accepted."""
+LOST_SHARE = 0.05
+"""Share of the paired questions that one side alone may have scored. Above it, the rest shows nothing of the whole."""
 EXIT_CODES: Mapping[Verdict, int] = {"better": 0, "not_worse": 0, "worse": 3, "unclear": 4}
 _EQUAL = 1e-9
 
@@ -33,7 +35,13 @@ class GateMetric:
     """Questions that are worse than in the baseline, the largest change first."""
     improved: tuple[QueryChange, ...]
     lost: int
-    """Number of paired questions that only one side scored; they are not tested."""
+    """Number of paired questions that only one side scored; they are not tested. If they are more than LOST_SHARE, the
+    verdict is at best unclear."""
+
+    @property
+    def loses_too_many(self) -> bool:
+        """Whether so many questions were scored by one side only that the others cannot tell."""
+        return self.lost > LOST_SHARE * (self.test.pairs + self.lost)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,11 +65,20 @@ class GateReport:
     commit: str
     """Commit of the baseline; "" if it was not given."""
     metrics: tuple[GateMetric, ...]
+    watched: tuple[GateMetric, ...] = ()
+    """The metrics of WATCHED that both sides have and that were not asked for."""
+    settings: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    """Settings that differ -> (baseline, today); empty if the baseline did not record its settings."""
 
     @property
     def verdict(self) -> Verdict:
-        """worse if one metric is; else unclear if one is; else better if one is; else not_worse."""
+        """worse if a metric is, watched ones included; else unclear if one is; else better if one is; else not_worse.
+
+        A watched metric that is unclear or better does not count: it was not asked for.
+        """
         found = {metric.test.verdict for metric in self.metrics}
+        if any(metric.test.verdict == "worse" for metric in self.watched):
+            return "worse"
         order: tuple[Verdict, ...] = ("worse", "unclear", "better")
         return next((name for name in order if name in found), "not_worse")
 
@@ -100,8 +117,7 @@ def judge(
             raise UnknownChoice(kind="metric of both", found=metric, legal=", ".join(legal) or "-")
     if not metrics:
         raise NothingToGate(path=name, reason="they share no scored metric")
-    columns = [_Pairs.of(before, today, paired, metric) for metric in dict.fromkeys(metrics)]
-    tests = gain_tests([one.gains for one in columns], [one.noise for one in columns], tolerance)
+    watched = [metric for metric in WATCHED if metric in legal and metric not in metrics]
     return GateReport(
         baseline=name,
         dataset=today.dataset,
@@ -112,8 +128,19 @@ def judge(
         failed=today.failed,
         configuration=_configuration(before, today),
         commit=commit,
-        metrics=tuple(one.metric(test, today.texts) for one, test in zip(columns, tests, strict=True)),
+        metrics=_tested(before, today, paired, metrics, tolerance),
+        watched=_tested(before, today, paired, watched, tolerance),
+        settings=changed_settings(before.settings, today.settings) if before.settings else {},
     )
+
+
+def _tested(
+    before: Measured, today: Measured, paired: Sequence[str], metrics: Sequence[str], tolerance: float
+) -> tuple[GateMetric, ...]:
+    """Test some metrics together, so that Holm's correction holds over them and over no others."""
+    columns = [_Pairs.of(before, today, paired, metric) for metric in dict.fromkeys(metrics)]
+    tests = gain_tests([one.gains for one in columns], [one.noise for one in columns], tolerance)
+    return tuple(one.metric(test, today.texts) for one, test in zip(columns, tests, strict=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +169,7 @@ class _Pairs:
 
     @property
     def gains(self) -> np.ndarray[Any, np.dtype[np.float64]]:
-        sign = 1.0 if METRICS[self.name].higher_is_better else -1.0
+        sign = 1.0 if GATE_METRICS[self.name].higher_is_better else -1.0
         return np.array([sign * (now - base) for _, base, now in self.rows], dtype=np.float64)
 
     def metric(self, test: GainTest, texts: Mapping[str, str]) -> GateMetric:
@@ -151,7 +178,7 @@ class _Pairs:
         changes = {
             row: QueryChange(self.rows[row][0], texts.get(self.rows[row][0], ""), *self.rows[row][1:]) for row in order
         }
-        return GateMetric(
+        found = GateMetric(
             metric=self.name,
             base=float(np.mean([base for _, base, _ in self.rows])) if self.rows else None,
             today=float(np.mean([now for _, _, now in self.rows])) if self.rows else None,
@@ -160,6 +187,9 @@ class _Pairs:
             improved=tuple(changes[row] for row in order if gains[row] > _EQUAL),
             lost=self.lost,
         )
+        if found.loses_too_many and test.verdict in ("better", "not_worse"):
+            return replace(found, test=replace(test, verdict="unclear"))
+        return found
 
 
 def _configuration(before: Measured, today: Measured) -> dict[str, tuple[str, str]]:

@@ -21,6 +21,9 @@ ALPHA = 0.05
 POWER = 0.8
 """Probability with which the printed numbers of questions show what they are meant to show."""
 
+LEAST_PAIRS = 10
+"""Fewer questions than this never show "not worse": none of them need have been asked about what changed."""
+
 _Z = NormalDist().inv_cdf(1 - ALPHA)
 _REACH = _Z + NormalDist().inv_cdf(POWER)
 _TINY = 1e-9
@@ -62,8 +65,8 @@ def gain_tests(gains: Sequence[Floats], noises: Sequence[float], tolerance: floa
     """Test the metrics of one gate.
 
     *worse*: the drop is significant (sign-flip randomisation, equal sums counted in full, Holm over the metrics) and
-    larger than the tolerance. *not worse*: the lower bound is above -tolerance, or no question fell and nothing is
-    noisy. The rest is unclear.
+    larger than the tolerance. *not worse*: there are LEAST_PAIRS questions, and the lower bound is above -tolerance, or
+    no question fell and nothing is noisy. The rest is unclear.
 
     Args:
         gains: for each metric the gains of the questions that both sides scored.
@@ -152,7 +155,8 @@ def gain_test(gains: Floats, noise: float, tolerance: float, p_worse: float | No
     measured = float(gains.var(ddof=1)) if pairs > 1 else 0.0
     deviation = math.sqrt(max(measured, noise))
     verdict: Verdict = "unclear"
-    if low > -tolerance or (noise == 0 and gains.min() >= -_TINY):
+    held = low > -tolerance or (noise == 0 and gains.min() >= -_TINY)
+    if held and pairs >= LEAST_PAIRS:
         rose = one_sided_p(-gains)
         verdict = "better" if rose is not None and rose <= ALPHA else "not_worse"
     elif p_worse <= ALPHA and mean < -tolerance:
@@ -169,9 +173,14 @@ def gain_test(gains: Floats, noise: float, tolerance: float, p_worse: float | No
         noise=min(1.0, noise / deviation**2) if deviation > 0 else 0.0,
         pairs=pairs,
         detectable=detectable(pairs, deviation, tolerance, step) if deviation > 0 else None,
-        needed_if_equal=questions_needed(deviation, tolerance) if unclear else None,
+        needed_if_equal=_needed_if_equal(deviation, tolerance) if unclear else None,
         needed_if_real=questions_needed(deviation, -mean) if unclear and mean < -tolerance else None,
     )
+
+
+def _needed_if_equal(deviation: float, tolerance: float) -> int | None:
+    needed = questions_needed(deviation, tolerance)
+    return None if needed is None else max(LEAST_PAIRS, needed)
 
 
 def questions_needed(deviation: float, difference: float) -> int | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -11,7 +12,7 @@ import pytest
 from chatbot_mvp.errors import BaselineUnreadable, FileNotWritten, NothingToGate, UnknownChoice
 from chatbot_mvp.evaluation.gate.baseline import Baseline, Source, read_baseline, require_same, save_baseline
 from chatbot_mvp.evaluation.gate.reports import REPORTS
-from chatbot_mvp.evaluation.gate.scores import Measured, QuestionScores, score_of
+from chatbot_mvp.evaluation.gate.scores import Measured, QuestionScores, answered, score_of
 from chatbot_mvp.evaluation.gate.verdict import judge
 from chatbot_mvp.runs.rows import QueryRow
 
@@ -130,3 +131,85 @@ def test_texts_of_others_cannot_leave_their_place_in_a_report(form: str) -> None
             outside = "".join(line.split("`")[::2])
             assert "script" not in outside
             assert "javascript" not in outside
+
+
+def both(quality: dict[str, float | None], answers: dict[str, float]) -> Measured:
+    """Scores of faithfulness, and whether each question was answered."""
+    measured = of(quality, "faithfulness")
+    for name, answer in answers.items():
+        measured.questions[name].scores["answered"] = answer
+    return measured
+
+
+def test_replies_that_give_no_answer_any_more_are_worse_though_the_rest_is_as_faithful_as_before() -> None:
+    ids = [f"q{n}" for n in range(40)]
+    before = both(dict.fromkeys(ids, 0.9), dict.fromkeys(ids, 1.0))
+    silent = {name: n < 2 for n, name in enumerate(ids)}
+    today = both({name: 0.9 if kept else None for name, kept in silent.items()}, {n: float(k) for n, k in silent.items()})
+    report = judge("b", before, today, ids, ["faithfulness"], 0.02)
+    assert (report.verdict, report.exit_code) == ("worse", 3)
+    assert [metric.metric for metric in report.watched] == ["answered"]
+    assert report.metrics[0].test.verdict == "unclear"
+    for form in ("text", "markdown"):
+        assert "answered (watched)" in REPORTS[form](report)
+    assert 'name="answered"' in REPORTS["junit"](report)
+
+
+def test_a_system_that_accepts_nothing_any_more_is_worse_whatever_metric_was_asked_for() -> None:
+    before, today = many(0, 40, metric="useful"), many(0, 40, metric="useful")
+    for name in before.questions:
+        before.questions[name].scores["accepted"], today.questions[name].scores["accepted"] = 1.0, 0.0
+    report = judge("b", before, today, list(before.questions), ["useful"], 0.02)
+    assert (report.metrics[0].test.verdict, report.verdict, report.exit_code) == ("not_worse", "worse", 3)
+
+
+@pytest.mark.parametrize(("scored", "code"), [(1, 4), (284, 4), (285, 0), (300, 0)])
+def test_questions_that_lost_their_score_leave_the_gate_unable_to_tell_beyond_5_percent(scored: int, code: int) -> None:
+    before = many(0, 300)
+    today = of({name: 1.0 if n < scored else None for n, name in enumerate(before.questions)})
+    report = judge("b", before, today, list(before.questions), ["hit@1"], 0.02)
+    assert report.exit_code == code
+    assert report.metrics[0].lost == 300 - scored
+    assert ("the rest cannot tell" in REPORTS["text"](report)) == (300 - scored > 15)
+
+
+@pytest.mark.parametrize(("pairs", "code"), [(1, 4), (9, 4), (10, 0)])
+def test_fewer_than_ten_questions_never_show_that_nothing_got_worse(pairs: int, code: int) -> None:
+    before = many(0, pairs)
+    assert judge("b", before, many(0, pairs), list(before.questions), ["hit@1"], 0.02).exit_code == code
+
+
+def test_the_report_names_the_settings_that_changed_and_no_secret() -> None:
+    before, today = many(0, 30), many(0, 30)
+    before = replace(before, settings={"kb_min_evidence": 0.5, "kb_top_k": 5, "groq_api_key": "***"})
+    today = replace(today, settings={"kb_min_evidence": 0.99, "kb_top_k": 5, "groq_api_key": "gsk-1"})
+    report = judge("b", before, today, list(before.questions), ["hit@1"], 0.02)
+    assert report.settings == {"kb_min_evidence": ("0.5", "0.99")}
+    assert "KB_MIN_EVIDENCE: 0.5 -> 0.99" in REPORTS["text"](report)
+    assert judge("b", many(0, 30), today, list(before.questions), ["hit@1"], 0.02).settings == {}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ('"hit@1": 1.0', '"hit@1": 7.0', "'q0' has hit@1 7; legal are 0 to 1"),
+        ('"hit@1": 1.0', '"hit@1": -0.5', "'q0' has hit@1 -0.5; legal are 0 to 1"),
+        ('"hit@1": 1.0', '"hit@1": NaN', "finite"),
+        ('"hit@1": 0.01', '"hit@1": -0.01', "'q0' has a noise of -0.01 in hit@1; legal is 0 or more"),
+        ('"hit@1": 0.01', '"hit@1": Infinity', "finite"),
+    ],
+)
+def test_a_baseline_with_a_score_that_no_run_gives_is_refused(tmp_path: Path, old: str, new: str, said: str) -> None:
+    path = tmp_path / "baseline.json"
+    saved(path, many(0, 12, noise=0.01))
+    path.write_text(path.read_text("utf-8").replace(old, new, 1), "utf-8")
+    with pytest.raises(BaselineUnreadable, match=said):
+        read_baseline(path)
+
+
+@pytest.mark.parametrize(
+    ("response", "expected"),
+    [("El plazo es de 10 días.", 1.0), ("No lo sé.", 0.0), ("I don't know", 0.0), ("", 0.0), (None, None)],
+)
+def test_whether_a_question_was_answered_is_read_from_its_reply(response: str | None, expected: float | None) -> None:
+    assert answered(QueryRow(query_id="q", question="?", metrics={}, response=response)) == expected
