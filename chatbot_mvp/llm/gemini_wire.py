@@ -13,7 +13,7 @@ from pydantic import SecretStr
 
 from chatbot_mvp.llm.base import ChatRequest, FinishReason
 from chatbot_mvp.llm.wire import Delta, UnusableReply
-from chatbot_mvp.remote.failures import Failure, failure_of_status
+from chatbot_mvp.remote.failures import Failure, failure_of_status, redirected
 from chatbot_mvp.remote.lines import Lines
 from chatbot_mvp.remote.requests_adapter import requests_adapter
 from chatbot_mvp.remote.stop import Stop
@@ -63,6 +63,7 @@ class GeminiWire:
                 # The SDK has no public way to its session; without the adapter, a stop waits for the next piece.
                 made.transport._session.mount("https://", adapter)
                 made.transport._session.mount("http://", adapter)
+                made.transport._session.max_redirects = 0
             return clients
 
         self._lines = Lines(make, timeout, "gemini", requests_adapter)
@@ -112,6 +113,8 @@ class GeminiWire:
                 }
             }
             return failure_of_status(int(error.code), headers, body)
+        if isinstance(error, requests.TooManyRedirects):
+            return redirected(error.response.headers if error.response is not None else {})
         if isinstance(error, (requests.Timeout, exceptions.RetryError)):
             return Failure("unavailable", f"no answer within {self._timeout:g} s")
         if isinstance(error, (json.JSONDecodeError, requests.exceptions.InvalidJSONError)):

@@ -86,7 +86,9 @@ class Failure:
 
 
 def failure_of_status(status: int, headers: Mapping[str, str], body: Any) -> Failure:
-    """Classify an HTTP status of 400 or more. ``body`` is the decoded JSON, or text if it is not JSON."""
+    """Classify an HTTP status of 300 or more. ``body`` is the decoded JSON, or text if it is not JSON."""
+    if status < 400:
+        return redirected(headers)
     text = body if isinstance(body, str) else json.dumps(body, ensure_ascii=False)
     reason = f"{status}: {_said(body)}"
     kind: Kind = "request"
@@ -103,6 +105,14 @@ def failure_of_status(status: int, headers: Mapping[str, str], body: Any) -> Fai
     elif status == 413 or (status in (400, 422) and _TOO_LONG.search(text)):
         kind = "too_long"
     return Failure(kind, reason, retry_after_seconds(headers, text) if kind in ("rate", "unavailable") else None)
+
+
+def redirected(headers: Mapping[str, str]) -> Failure:
+    """Return the failure of a reply that names another address. It is not followed: it would get the passages."""
+    to = headers.get("location") or headers.get("Location") or "an address that it does not name"
+    return Failure(
+        "request", f"it redirects to {to}, and no redirect is followed; if that is the right address, set it"
+    )
 
 
 def _said(body: Any) -> str:

@@ -72,7 +72,7 @@ def _httpx_client(timeout: float) -> Connect:
             verify=context,
             timeout=httpx.Timeout(timeout, connect=min(timeout, _CONNECT_SECONDS)),
             limits=httpx.Limits(max_connections=1, max_keepalive_connections=1),
-            follow_redirects=True,
+            follow_redirects=False,  # question, passages and key go to the address of the settings alone
             event_hooks={"request": [trace]},
         )
 

@@ -53,7 +53,9 @@ def changed_settings(before: Mapping[str, Any], after: Mapping[str, Any]) -> dic
     return {
         name: (str(before.get(name, "-")), str(after.get(name, "-")))
         for name in sorted(before.keys() | after.keys())
-        if before.get(name) != after.get(name) and name not in SECRETS and MASK not in (before.get(name), after.get(name))
+        if before.get(name) != after.get(name)
+        and name not in SECRETS
+        and MASK not in (before.get(name), after.get(name))
     }
 
 

@@ -43,7 +43,13 @@ def markdown_report(report: GateReport) -> str:
     lines.append("|---|---|---|---|---|")
     for metric in (*report.metrics, *report.watched):
         test = metric.test
-        cells = [_name(metric, report), _number(metric.base), _number(metric.today), _interval(metric), _SAYS[test.verdict]]
+        cells = [
+            _name(metric, report),
+            _number(metric.base),
+            _number(metric.today),
+            _interval(metric),
+            _SAYS[test.verdict],
+        ]
         lines.append(f"| {' | '.join(cells)} |")
     lines += ["", *(f"- {fact}" for fact in _facts(report, _code))]
     for metric in report.metrics:

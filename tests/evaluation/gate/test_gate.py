@@ -145,7 +145,9 @@ def test_replies_that_give_no_answer_any_more_are_worse_though_the_rest_is_as_fa
     ids = [f"q{n}" for n in range(40)]
     before = both(dict.fromkeys(ids, 0.9), dict.fromkeys(ids, 1.0))
     silent = {name: n < 2 for n, name in enumerate(ids)}
-    today = both({name: 0.9 if kept else None for name, kept in silent.items()}, {n: float(k) for n, k in silent.items()})
+    today = both(
+        {name: 0.9 if kept else None for name, kept in silent.items()}, {n: float(k) for n, k in silent.items()}
+    )
     report = judge("b", before, today, ids, ["faithfulness"], 0.02)
     assert (report.verdict, report.exit_code) == ("worse", 3)
     assert [metric.metric for metric in report.watched] == ["answered"]
