@@ -5,7 +5,6 @@ Errors can also go to a file, where a user can look up the id of an error that a
 
 from __future__ import annotations
 
-import json
 import logging
 import sys
 from collections.abc import Sequence
@@ -15,6 +14,7 @@ from types import TracebackType
 from typing import Any, TextIO
 from urllib.parse import quote
 
+from chatbot_mvp import terminal
 from chatbot_mvp.settings.early import MASK
 
 _log = logging.getLogger(__name__)
@@ -66,7 +66,7 @@ def say(text: str, level: int = logging.INFO, **fields: Any) -> None:
     if is_jsonl():
         _log.log(level, "%s", text, extra={"event": fields})
     else:
-        print(text, file=sys.stderr, flush=True)
+        terminal.say(text, error=True)
 
 
 class _Stderr(logging.StreamHandler[TextIO]):
@@ -104,7 +104,7 @@ class _Text(logging.Formatter):
         self._mask = _Mask(secrets)
 
     def format(self, record: logging.LogRecord) -> str:
-        return self._mask.text(super().format(record))
+        return terminal.visible(self._mask.text(super().format(record)))
 
 
 class _JsonLines(logging.Formatter):
@@ -123,7 +123,7 @@ class _JsonLines(logging.Formatter):
             line["exception"] = self.formatException(record.exc_info)
         line |= getattr(record, "event", {})
         # Mask before encoding: JSON escapes quotes, so a secret containing one would no longer match.
-        return json.dumps(self._mask(line), ensure_ascii=False, default=str)
+        return terminal.json_line(self._mask(line), default=str)
 
 
 class _Mask:

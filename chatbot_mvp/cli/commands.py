@@ -8,13 +8,14 @@ import typer
 
 from chatbot_mvp import __version__
 from chatbot_mvp.cli.lazy import DefaultGroup, LazyGroup, lazy
+from chatbot_mvp.terminal import say
 
 PROGRAM = "chatbot-mvp"
 
 
 def _print_version(asked: bool) -> None:
     if asked:
-        print(f"{PROGRAM} {__version__}")
+        say(f"{PROGRAM} {__version__}")
         raise typer.Exit
 
 

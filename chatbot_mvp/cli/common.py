@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,6 +13,7 @@ from chatbot_mvp.datasets.layout import split_reference
 from chatbot_mvp.evaluation.sources import names_kb
 from chatbot_mvp.settings.early import log_format
 from chatbot_mvp.settings.model import load_settings
+from chatbot_mvp.terminal import json_line, say
 
 EnvOption = Annotated[Path | None, typer.Option("--env", help="Read this file instead of ./.env")]
 SplitOption = Annotated[
@@ -59,4 +59,4 @@ def kb_of(app: App, document: str) -> str:
 
 
 def print_json(value: dict[str, Any]) -> None:
-    print(json.dumps(value, ensure_ascii=False))
+    say(json_line(value))

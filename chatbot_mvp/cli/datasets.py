@@ -13,6 +13,7 @@ from chatbot_mvp.cli.common import EnvOption, JsonOption, VerboseOption, open_ap
 from chatbot_mvp.cli.progress import ProgressLine
 from chatbot_mvp.datasets import hotpotqa
 from chatbot_mvp.evaluation.sources import kb_reference
+from chatbot_mvp.terminal import say
 
 datasets = typer.Typer()
 
@@ -50,15 +51,13 @@ def datasets_fetch(
         told |= {"repeated_titles": fetched.repeated, "of_other_text": fetched.differing}
         print_json({**told, "qrels_without_document": fetched.unresolved})
         return
-    print(f"{fetched.folder}")
-    print(f"{_totals(counts)}; {fetched.labels:,} yes/no queries")
-    print(f"{fetched.repeated:,} passages left out: repeated titles ({fetched.differing:,} with another text)")
+    say(f"{fetched.folder}")
+    say(f"{_totals(counts)}; {fetched.labels:,} yes/no queries")
+    say(f"{fetched.repeated:,} passages left out: repeated titles ({fetched.differing:,} with another text)")
     if fetched.unresolved:
-        print(f"{fetched.unresolved:,} qrels left out: their document does not exist")
+        say(f"{fetched.unresolved:,} qrels left out: their document does not exist")
     if expected:
-        print(
-            f"expected of the public files: {_totals(expected)}{'' if counts == expected else ' - these files differ'}"
-        )
+        say(f"expected of the public files: {_totals(expected)}{'' if counts == expected else ' - these files differ'}")
 
 
 def _totals(counts: tuple[int, int, int]) -> str:
@@ -86,9 +85,9 @@ def datasets_list(env: EnvOption = None, as_json: JsonOption = False) -> None:
         state = (
             "" if found.place != "remote" else "  cached" if found.folder else f"  {found.download_bytes / 1e6:.1f} MB"
         )
-        print(f"{found.name:<20} {found.place:<8} {shown[0]:>7} queries {shown[1]:>9} documents  {where}{state}")
+        say(f"{found.name:<20} {found.place:<8} {shown[0]:>7} queries {shown[1]:>9} documents  {where}{state}")
     for reference, name in of_kbs.items():
-        print(f"{reference}  {name}")
+        say(f"{reference}  {name}")
 
 
 def _row(found: Found) -> dict[str, Any]:
@@ -116,11 +115,11 @@ def datasets_push(
     if as_json:
         print_json({"url": address, "sent": sent, "unchanged": kept})
         return
-    print(address)
+    say(address)
     for file in sent:
-        print(f"  sent       {file}")
+        say(f"  sent       {file}")
     for file in kept:
-        print(f"  unchanged  {file}")
+        say(f"  unchanged  {file}")
 
 
 @datasets.command("to-kb")
@@ -140,7 +139,7 @@ def datasets_to_kb(
         told |= {"questions": len(questions.kept), "with_paragraph": scored, "kb_truncated": record.kb_truncated}
         print_json({**told, "reference": kb_reference(record.kb_id, questions.set_id)})
         return
-    print(f"{record.kb_id}: {len(record.files):,} documents, {len(questions.kept):,} questions")
-    print(f"chatbot-mvp benchmark run --dataset {kb_reference(record.kb_id, questions.set_id)} --no-generation")
+    say(f"{record.kb_id}: {len(record.files):,} documents, {len(questions.kept):,} questions")
+    say(f"chatbot-mvp benchmark run --dataset {kb_reference(record.kb_id, questions.set_id)} --no-generation")
     if record.kb_truncated:
         logs.say("documents beyond KB_MAX_CHARS were cut off", logging.WARNING)

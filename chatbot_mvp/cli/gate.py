@@ -18,6 +18,7 @@ from chatbot_mvp.evaluation.gate.reports import REPORTS, headline
 from chatbot_mvp.evaluation.gate.scores import Measured
 from chatbot_mvp.evaluation.gate.verdict import TOLERANCE
 from chatbot_mvp.storage.files import naming
+from chatbot_mvp.terminal import say
 
 gate = typer.Typer()
 
@@ -79,13 +80,13 @@ def gate_command(
     found = app.gate.check(baseline, today, metric or (), tolerance, common_only)
     text = REPORTS["json" if as_json and output is None else report](found)
     if output is None:
-        print(text)
+        say(text)
     else:
         _write(output, text)
         if as_json:
             print_json(found.to_json())
         else:
-            print(headline(found))
+            say(headline(found))
     raise typer.Exit(found.exit_code)
 
 
@@ -121,8 +122,8 @@ def _print_saved(path: Path, saved: Baseline, as_json: bool) -> None:
             }
         )
         return
-    print(f"{path}: {len(today.questions)} questions, {', '.join(today.metrics)}")
-    print(f"tested by default: {', '.join(saved.gated)}")
+    say(f"{path}: {len(today.questions)} questions, {', '.join(today.metrics)}")
+    say(f"tested by default: {', '.join(saved.gated)}")
 
 
 def _print_power(before: Baseline, tolerance: float, as_json: bool) -> None:
@@ -130,7 +131,7 @@ def _print_power(before: Baseline, tolerance: float, as_json: bool) -> None:
     if as_json:
         print_json(table.to_json())
         return
-    print(table.text())
+    say(table.text())
 
 
 def _write(path: Path, text: str) -> None:

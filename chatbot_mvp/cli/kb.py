@@ -18,6 +18,7 @@ from chatbot_mvp.errors import ExportNotWritten
 from chatbot_mvp.evaluation.kb.calibration import UNITS
 from chatbot_mvp.evaluation.kb.promise import promise_text
 from chatbot_mvp.evaluation.kb.sets import SET_ID
+from chatbot_mvp.terminal import say
 
 kb = typer.Typer()
 
@@ -54,7 +55,7 @@ def kb_ask(
             }
         )
         return
-    print(answer_text(answered, record.language))
+    say(answer_text(answered, record.language))
 
 
 @kb.command("evaluate")
@@ -75,7 +76,7 @@ def kb_evaluate(
         print_json(result)
         return
     for name, value in result.items():
-        print(f"{name}: {'not scored' if value is None else value}")
+        say(f"{name}: {'not scored' if value is None else value}")
 
 
 @kb.command("promise")
@@ -113,7 +114,7 @@ def kb_promise(
         values = {name: value for name, value in asdict(state.promise).items() if name != "scores"}
         print_json({"promised": state.promise.made, "in_chat": state.in_chat, **values})
         return
-    print(promise_text(state.promise))
+    say(promise_text(state.promise))
 
 
 def _share(text: str) -> float:
@@ -157,6 +158,6 @@ def kb_questions(
     if as_json:
         print_json({"out": str(out), "questions": counts, "dropped": dict(made.dropped), "by": by or "rules"})
         return
-    print(f"{out}: {', '.join(f'{number} {kind}' for kind, number in counts.items())} (by {by or 'rules'})")
+    say(f"{out}: {', '.join(f'{number} {kind}' for kind, number in counts.items())} (by {by or 'rules'})")
     if made.dropped:
-        print(f"left out: {', '.join(f'{number} {reason}' for reason, number in made.dropped.items())}")
+        say(f"left out: {', '.join(f'{number} {reason}' for reason, number in made.dropped.items())}")

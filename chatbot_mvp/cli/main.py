@@ -6,7 +6,6 @@ With ``--json``, an error is also the one JSON object on stdout: {"error": {"cod
 
 from __future__ import annotations
 
-import json
 import logging
 import os
 import sys
@@ -18,6 +17,7 @@ from chatbot_mvp import logs
 from chatbot_mvp.cli.commands import PROGRAM, cli
 from chatbot_mvp.errors import ChatbotError, RunStopped
 from chatbot_mvp.settings.early import log_format
+from chatbot_mvp.terminal import json_line, say
 
 _UsageError: Any = typer.BadParameter.mro()[1]
 """Click's UsageError. Newer versions of Typer bundle their own Click, so it is not imported by name."""
@@ -64,7 +64,7 @@ def _report(text: str, code: str, hint: str, exit_code: int) -> None:
 def _print_error(text: str, code: str, hint: str, exit_code: int) -> None:
     if _wants_json():
         error = {"code": code, "message": text, "hint": hint, "exit_code": exit_code}
-        print(json.dumps({"error": error}, ensure_ascii=False))
+        say(json_line({"error": error}))
 
 
 def _wants_json() -> bool:

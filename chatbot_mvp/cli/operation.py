@@ -20,6 +20,7 @@ from chatbot_mvp.health import Check
 from chatbot_mvp.settings.model import Settings, load_settings, misnamed_settings
 from chatbot_mvp.settings.password import LEAST_CHARS, hash_password
 from chatbot_mvp.storage.backup.restoring import use_folder
+from chatbot_mvp.terminal import say
 
 operation = typer.Typer()
 
@@ -30,7 +31,7 @@ def hash_password_command() -> None:
     password = typer.prompt("Password", hide_input=True, confirmation_prompt=True, err=True)
     if len(password) < LEAST_CHARS:
         raise typer.BadParameter(f"{LEAST_CHARS} characters or more are needed", param_hint="password")
-    print(f"ADMIN_PASSWORD={hash_password(password)}")
+    say(f"ADMIN_PASSWORD={hash_password(password)}")
 
 
 @operation.command("ui")
@@ -73,11 +74,11 @@ def exchange_with_bucket(env: EnvOption = None, as_json: JsonOption = False) -> 
         print_json(asdict(report))
         return
     done = ", ".join(f"{count} {action}" for action, count in sorted(report.counts.items())) or "nothing to do"
-    print(f"{app.sharing.root}: {done} ({report.seconds:.1f} s)")
+    say(f"{app.sharing.root}: {done} ({report.seconds:.1f} s)")
     for path in report.conflicts:
-        print(f"changed on two machines; the version of this one: {path}")
+        say(f"changed on two machines; the version of this one: {path}")
     if report.later:
-        print(f"{report.later} files changed meanwhile; run the command again")
+        say(f"{report.later} files changed meanwhile; run the command again")
 
 
 def _prepare_data(settings: Settings) -> None:
@@ -130,11 +131,11 @@ def doctor(env: EnvOption = None, as_json: JsonOption = False) -> None:
         print_json({**told, "providers": rows})
         return
     for check in checks:
-        print(f"{'ok ' if check.ok else 'NO '} {check.name}: {check.detail}")
-    print(f"provider chosen: {app.settings.provider}, because {app.live.provider_reason}")
-    print("providers:")
+        say(f"{'ok ' if check.ok else 'NO '} {check.name}: {check.detail}")
+    say(f"provider chosen: {app.settings.provider}, because {app.live.provider_reason}")
+    say("providers:")
     for status in providers:
-        print(_provider_line(status))
+        say(_provider_line(status))
 
 
 def _provider_json(status: ProviderStatus, reason: str) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from chatbot_mvp.evaluation.benchmark.estimate import Amount, Estimate, PhaseEst
 from chatbot_mvp.metrics.registry import METRICS
 from chatbot_mvp.metrics.spec import Section
 from chatbot_mvp.runs.result import KB, RunResult, figures_json
+from chatbot_mvp.terminal import say
 
 _CONTRACT = (
     "run_id",
@@ -55,13 +56,13 @@ def print_plan(plan: RunPlan, hints: list[str], as_json: bool, provider_reason: 
     }
     for name, value in lines.items():
         if value:
-            print(f"{name:<11} {value}")
+            say(f"{name:<11} {value}")
     for text in [*plan.warnings, *hints]:
-        print(f"{'warning':<11} {text}")
+        say(f"{'warning':<11} {text}")
     for line in estimate_lines(plan.estimate):
-        print(line)
+        say(line)
     piloted = plan.estimate.pilot if plan.estimate else None
-    print("Only the pilot was run." if piloted else "Nothing was run.")
+    say("Only the pilot was run." if piloted else "Nothing was run.")
 
 
 def estimate_lines(estimate: Estimate | None) -> list[str]:
@@ -162,7 +163,7 @@ def print_result(result: RunResult, as_json: bool) -> None:
         print_json({name: values[name] for name in names if name in values})
         return
     for line in result_lines(result):
-        print(line)
+        say(line)
 
 
 _SECTIONS: tuple[Section, ...] = ("retrieval", "context", "decision", "answers", "judge")

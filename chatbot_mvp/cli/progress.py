@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Self
 
 from chatbot_mvp import logs
 from chatbot_mvp.errors import RunStopped
+from chatbot_mvp.terminal import say
 from chatbot_mvp.types import Progress
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ class ProgressLine:
         elif logs.is_jsonl():
             _log.info("progress", extra={"event": progress_event(progress)})
         else:
-            print(f"{progress.phase}: {progress.done}/{progress.total}{_figures(progress)}", file=sys.stderr)
+            say(f"{progress.phase}: {progress.done}/{progress.total}{_figures(progress)}", error=True)
 
 
 def progress_event(progress: Progress) -> dict[str, object]:

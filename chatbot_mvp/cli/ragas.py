@@ -12,6 +12,7 @@ from chatbot_mvp.cli.progress import ProgressLine
 from chatbot_mvp.evaluation.ragas.config import config_from, load_config
 from chatbot_mvp.judges.agreement import Estimate
 from chatbot_mvp.runs.result import RunResult, figures_json
+from chatbot_mvp.terminal import say
 
 ragas = typer.Typer()
 
@@ -75,23 +76,23 @@ def print_evaluation(result: RunResult, as_json: bool) -> None:
         values = figures_json(result)
         print_json({name: values[name] for name in (*_CONTRACT, *_MORE) if name in values})
         return
-    print(f"{result.run_id}  ({result.dataset}, {result.queries} rows, judge: {result.judge or 'none'})")
+    say(f"{result.run_id}  ({result.dataset}, {result.queries} rows, judge: {result.judge or 'none'})")
     for name, value in result.metrics.items():
         scored, total = result.scored.get(name, (0, 0))
         interval = result.intervals.get(name)
         spread = f"  [{interval[0]:.4f}, {interval[1]:.4f}]" if interval else ""
-        print(f"  {name:<46} {'not scored' if value is None else f'{value:.4f}'}{spread}  ({scored}/{total})")
+        say(f"  {name:<46} {'not scored' if value is None else f'{value:.4f}'}{spread}  ({scored}/{total})")
         for reason, count in result.not_scored.get(name, {}).items():
-            print(f"    not scored: {count} × {reason}")
+            say(f"    not scored: {count} × {reason}")
         if spread_of := result.spread.get(name):
-            print(f"    spread over {result.repeats} repeats: {spread_of.deviation:.4f}")
+            say(f"    spread over {result.repeats} repeats: {spread_of.deviation:.4f}")
     for name, agreement in result.agreement.items():
-        print(f"  {name} against people ({agreement.scored}/{agreement.rows} rows):")
-        print(f"    accuracy {_estimate(agreement.accuracy)}, Cohen's kappa {_estimate(agreement.kappa)}")
+        say(f"  {name} against people ({agreement.scored}/{agreement.rows} rows):")
+        say(f"    accuracy {_estimate(agreement.accuracy)}, Cohen's kappa {_estimate(agreement.kappa)}")
     usage = result.usage
-    print(f"  {usage.calls} requests, {usage.cached} from the cache, {usage.cost_usd:.4f} USD")
+    say(f"  {usage.calls} requests, {usage.cached} from the cache, {usage.cost_usd:.4f} USD")
     if result.failures:
-        print(f"  to retry the failed rows: chatbot-mvp benchmark retry {result.run_id}")
+        say(f"  to retry the failed rows: chatbot-mvp benchmark retry {result.run_id}")
 
 
 def _estimate(found: Estimate) -> str:

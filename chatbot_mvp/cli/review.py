@@ -18,6 +18,7 @@ from chatbot_mvp.errors import DatasetFileMissing, DatasetFileUnreadable, Verdic
 from chatbot_mvp.evaluation.kb.review import VERDICTS, ReviewItem, Verdict, verdict_of
 from chatbot_mvp.evaluation.reviews import Order, ReviewSummary
 from chatbot_mvp.storage.jsonl import parsed_lines
+from chatbot_mvp.terminal import say
 
 review = typer.Typer()
 
@@ -56,9 +57,9 @@ def kb_review(
         print_json({"kb_id": kb_id, "waiting": [_item_json(item) for item in waiting], **_summary_json(summary)})
         return
     for item in () if label or file else waiting:
-        print(f"{item.item_id}  {item.outcome:8}  {item.evidence:.2f}  {'-' if item.bad else ' '}  {item.question}")
-    print(f"waiting: {len(waiting)}; labelled: {summary.labelled}; skipped: {summary.skipped}")
-    print(_agreement_text(summary))
+        say(f"{item.item_id}  {item.outcome:8}  {item.evidence:.2f}  {'-' if item.bad else ' '}  {item.question}")
+    say(f"waiting: {len(waiting)}; labelled: {summary.labelled}; skipped: {summary.skipped}")
+    say(_agreement_text(summary))
 
 
 def _with_keys(app: App, kb_id: str, name: str, order: Order) -> None:
@@ -67,7 +68,7 @@ def _with_keys(app: App, kb_id: str, name: str, order: Order) -> None:
         waiting = app.reviews.waiting(kb_id, name, order)
         item = waiting[0] if waiting else None
         if item is None:
-            print(f"\nNothing waits. {_UNDO} undo, {_QUIT} quit", file=sys.stderr)
+            say(f"\nNothing waits. {_UNDO} undo, {_QUIT} quit", error=True)
         else:
             _show(item, len(waiting))
         if not _one_verdict(app, kb_id, name, item):
@@ -83,11 +84,11 @@ def _one_verdict(app: App, kb_id: str, name: str, item: ReviewItem | None) -> bo
             return False
         if key == _UNDO:
             undone = app.reviews.undo(kb_id, name)
-            print(f"  taken back: {undone.question if undone else 'nothing'}", file=sys.stderr)
+            say(f"  taken back: {undone.question if undone else 'nothing'}", error=True)
             return True
         if item is not None and key in "123456789":
             passage = int(key) - 1 if int(key) <= len(item.passages) else None
-            print(f"  passage: {'none' if passage is None else key}", file=sys.stderr)
+            say(f"  passage: {'none' if passage is None else key}", error=True)
         elif item is not None and KEYS.get(key) in item.legal:
             app.reviews.judge(kb_id, item, KEYS[key], name, passage)
             return True
@@ -108,7 +109,7 @@ def _show(item: ReviewItem, left: int) -> None:
         lines.append(f"  ({number}){cited} {source.chunk.section}\n{_indented(source.chunk.text)}")
     keys = [f"{key} {verdict.replace('_', ' ')}" for key, verdict in KEYS.items() if verdict in item.legal]
     lines.append(f"  {', '.join(keys)}, {_UNDO} undo, {_QUIT} quit; a digit chooses the right passage first")
-    print("\n".join(lines), file=sys.stderr)
+    say("\n".join(lines), error=True)
 
 
 def _indented(text: str) -> str:

@@ -31,6 +31,7 @@ from chatbot_mvp.runs.line import line_json
 from chatbot_mvp.runs.result import RAGAS, RunResult
 from chatbot_mvp.runs.search import main_metric
 from chatbot_mvp.settings.model import misnamed_settings
+from chatbot_mvp.terminal import say
 
 _FAULTS_SHOWN = 5
 
@@ -176,9 +177,9 @@ def benchmark_list(env: EnvOption = None, as_json: JsonOption = False) -> None:
         name = main_metric(run)
         value = run.metrics.get(name)
         shown = "-" if value is None else f"{value:.4f}"
-        print(f"{run.run_id}  queries={run.queries}  {name}={shown}")
+        say(f"{run.run_id}  queries={run.queries}  {name}={shown}")
     for begun in unfinished:
-        print(f"{begun.run_id}  unfinished: {begun.recorded}/{begun.queries}")
+        say(f"{begun.run_id}  unfinished: {begun.recorded}/{begun.queries}")
     if damaged:
         faults = "".join(f"\n  line {fault}" for fault in damaged[:_FAULTS_SHOWN])
         path = app.settings.submissions_path
@@ -202,7 +203,7 @@ def benchmark_compare(
     if as_json:
         print_json(comparison.to_json() | ({"drops": drops_json(drops)} if drops else {}))
     else:
-        print(comparison_text(comparison))
+        say(comparison_text(comparison))
     codes = [report_drops(drops), *(report_levels(app.archive.run(run_id), levels) for run_id in run_ids[1:])]
     if code := next((code for code in (3, 4) if code in codes), 0):
         raise typer.Exit(code)
@@ -223,7 +224,7 @@ def benchmark_history(
     if as_json:
         print_json(history.to_json())
     else:
-        print(history_text(history))
+        say(history_text(history))
 
 
 @benchmark.command("export")
@@ -241,7 +242,7 @@ def benchmark_export(
         print_json({"files": [str(path) for path in paths], **exported.notes})
         return
     for path in paths:
-        print(path)
+        say(path)
     if left_out := exported.notes.get("left_out"):
         logs.say(f"{left_out} queries without an answer were left out", logging.WARNING)
     if reordered := exported.notes.get("reordered"):
@@ -266,7 +267,7 @@ def benchmark_import(
     if as_json:
         print_json(asdict(imported))
         return
-    print(f"{imported.run_id}  ({imported.queries} queries)")
+    say(f"{imported.run_id}  ({imported.queries} queries)")
     if imported.without_ranking:
         text = f"{imported.without_ranking} queries have no line in the file: they count as having retrieved nothing"
         logs.say(text, logging.WARNING)

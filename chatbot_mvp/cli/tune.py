@@ -23,6 +23,7 @@ from chatbot_mvp.evaluation.tune.reports import (
 )
 from chatbot_mvp.evaluation.tune.space import MOST
 from chatbot_mvp.evaluation.tune.types import MIN_EFFECT, SEED, TuneOptions, TuneResult, TuneState
+from chatbot_mvp.terminal import say
 
 tune = typer.Typer()
 
@@ -75,10 +76,10 @@ def tune_run(
         if as_json:
             print_json({"plan": asdict(made)})
         else:
-            print(plan_text(made))
-            print("Nothing was started.")
+            say(plan_text(made))
+            say("Nothing was started.")
         return
-    print(plan_text(made), file=sys.stderr)
+    say(plan_text(made), error=True)
     if not (yes or as_json) and sys.stdin.isatty():
         typer.confirm("Start?", abort=True, err=True)
     _carry_out(app, app.tuner.create(made), as_json)
@@ -109,7 +110,7 @@ def tune_list(env: EnvOption = None, as_json: JsonOption = False) -> None:
         print_json({"tunes": [_state_json(state) for state in states]})
         return
     for state in states:
-        print(state_line(state))
+        say(state_line(state))
 
 
 @tune.command("show")
@@ -131,7 +132,7 @@ def tune_apply(
         changes = {name: {"before": before, "after": after} for name, (before, after) in made.changes.items()}
         print_json({"tune_id": tune_id, "config_id": made.configuration.config_id, "changes": changes})
         return
-    print(application_text(made))
+    say(application_text(made))
 
 
 @tune.command("undo")
@@ -141,7 +142,7 @@ def tune_undo(env: EnvOption = None, as_json: JsonOption = False) -> None:
     if as_json:
         print_json(asdict(undone))
         return
-    print(undone_text(undone))
+    say(undone_text(undone))
 
 
 def _carry_out(app: App, tune_id: str, as_json: bool) -> None:
@@ -154,7 +155,7 @@ def _print(result: TuneResult, as_json: bool) -> None:
     if as_json:
         print_json(asdict(result))
     else:
-        print(result_text(result))
+        say(result_text(result))
 
 
 def _state_json(state: TuneState) -> dict[str, object]:

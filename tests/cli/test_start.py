@@ -61,6 +61,7 @@ def test_help_imports_nothing_heavy(arguments: tuple[str, ...], more: set[str], 
     assert {name for name in found if name.startswith("chatbot_mvp.")} <= {
         *("chatbot_mvp.cli", "chatbot_mvp.cli.commands", "chatbot_mvp.cli.lazy", "chatbot_mvp.cli.main"),
         *("chatbot_mvp.errors", "chatbot_mvp.logs", "chatbot_mvp.settings", "chatbot_mvp.settings.early"),
+        "chatbot_mvp.terminal",
     } | {name for name in found if name.startswith("chatbot_mvp.errors.")}
 
 

@@ -30,7 +30,7 @@ def test_a_redirect_of_a_provider_is_told_and_not_followed(rig: Rig, way: str, s
     model = create_remote_model(rig.settings)
     with Elsewhere() as elsewhere:
         rig.front.faults.append(Fault(Response(status, (), {"Location": f"{elsewhere.url}/v1/chat/completions"})))
-        with pytest.raises(ProviderBadRequest, match="it redirects to http://127.0.0.1:") as raised:
+        with pytest.raises(ProviderBadRequest, match="it redirects to http://127") as raised:
             if way == "complete":
                 model.complete(REQUEST)
             elif way == "stream":

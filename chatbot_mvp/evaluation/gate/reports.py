@@ -6,13 +6,13 @@ written; in text and XML control characters become spaces.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from xml.etree import ElementTree  # nosec B405 -- it writes XML and parses none
 
 from chatbot_mvp.evaluation.gate.verdict import LOST_SHARE, GateMetric, GateReport
 from chatbot_mvp.metrics.statistics.noninferiority import POWER, Verdict
 from chatbot_mvp.runs.comparison import QueryChange
+from chatbot_mvp.terminal import json_line
 
 _SHOWN = 10  # changed questions shown per direction; the JSON has all of them
 _TEXT = 100  # characters shown of a question
@@ -91,7 +91,7 @@ def junit_report(report: GateReport) -> str:
 
 def json_report(report: GateReport) -> str:
     """Return the report as one JSON object on one line, with all changed questions."""
-    return json.dumps(report.to_json(), ensure_ascii=False)
+    return json_line(report.to_json())
 
 
 REPORTS: Mapping[str, Callable[[GateReport], str]] = {
