@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
+from typing import Any
 
 from chatbot_mvp.settings.kinds import names_of
 from chatbot_mvp.settings.model import Settings
@@ -120,7 +121,8 @@ class AdminAccess:
 
     def __init__(self, settings: Settings) -> None:
         self._gate = PasswordGate(settings.admin_password.get_secret_value())
-        self._emails = {name.casefold() for name in names_of(settings.admin_emails)}
+        self._identities = frozenset(names_of(settings.admin_emails))
+        self._addresses = frozenset(map(_ascii_lower, self._identities))
 
     @property
     def has_password(self) -> bool:
@@ -129,8 +131,8 @@ class AdminAccess:
 
     @property
     def has_emails(self) -> bool:
-        """Whether ADMIN_EMAILS contains an address."""
-        return bool(self._emails)
+        """Whether ADMIN_EMAILS names anybody."""
+        return bool(self._identities)
 
     def check_password(self, given: str, asker: str) -> None:
         """Return if ``given`` is the password. ``asker`` identifies the client, such as its address.
@@ -141,12 +143,26 @@ class AdminAccess:
         """
         self._gate.check(given, asker)
 
-    def allows(self, email: object, verified: object = None) -> bool:
+    def allows(self, claims: Mapping[str, Any]) -> bool:
         """Return whether a person who signed in with an identity provider may use Admin.
 
         Args:
-            email: the address that the provider reports.
-            verified: whether the provider has verified it; None if it does not say, which counts as verified.
+            claims: what the provider says of the person. An address counts only if ``email_verified`` is true: whoever
+                can write any address into a profile could be anybody. Otherwise ``identity_of`` must be named.
         """
-        vouched = verified is None or verified is True or verified == "true"
-        return isinstance(email, str) and vouched and email.strip().casefold() in self._emails
+        email, verified = claims.get("email"), claims.get("email_verified")
+        vouched = verified is True or verified == "true"
+        if isinstance(email, str) and vouched and _ascii_lower(email.strip()) in self._addresses:
+            return True
+        return bool(identity := identity_of(claims)) and identity in self._identities
+
+
+def identity_of(claims: Mapping[str, Any]) -> str:
+    """Return ``issuer#subject``, which names a person for good (OpenID Connect Core 1.0, 5.7); "" without both."""
+    issuer, subject = claims.get("iss"), claims.get("sub")
+    return f"{issuer}#{subject}" if isinstance(issuer, str) and isinstance(subject, str) and issuer and subject else ""
+
+
+def _ascii_lower(text: str) -> str:
+    """Lower the letters A to Z alone: other case rules make one address of two ("ß" and "ss", "ſ" and "s")."""
+    return "".join(char.lower() if char.isascii() else char for char in text)

@@ -11,7 +11,7 @@ from typing import TypedDict
 import streamlit as st
 
 from chatbot_mvp.errors import ChatbotError
-from chatbot_mvp.settings.access import ACTIONS, Action, Who
+from chatbot_mvp.settings.access import ACTIONS, Action, Who, identity_of
 from chatbot_mvp.settings.network import HostRule, client_of
 from streamlit_app.shared.i18n import plain, t
 from streamlit_app.shared.permissions import (
@@ -127,7 +127,8 @@ def _ask_provider() -> None:
     if not get_app().access.has_emails:
         st.warning(t("admin.guard.no_emails"), icon=":material/group_off:")
     if is_logged_in():
-        st.markdown(t("admin.guard.refused", email=plain(str(st.user.get("email") or "–"))))
+        identity = identity_of(st.user.to_dict()) or "–"
+        st.markdown(t("admin.guard.refused", email=plain(str(st.user.get("email") or "–")), identity=plain(identity)))
         st.button(t("admin.guard.other"), icon=":material/logout:", key="admin-oidc-out", on_click=st.logout)
         return
     for name in sign_in_providers():

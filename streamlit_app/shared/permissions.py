@@ -32,11 +32,7 @@ def is_administrator(access: AdminAccess) -> bool:
     """Return whether this session may do everything; on a server without protection, every session may."""
     if not is_protected(access) or st.session_state.get(SIGNED_IN, False):
         return True
-    return (
-        bool(sign_in_providers())
-        and is_logged_in()
-        and access.allows(st.user.get("email"), st.user.get("email_verified"))
-    )
+    return bool(sign_in_providers()) and is_logged_in() and access.allows(st.user.to_dict())
 
 
 def is_logged_in() -> bool:

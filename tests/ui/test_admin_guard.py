@@ -19,6 +19,7 @@ AUTH = {
     }
 }
 
+ANA = {"is_logged_in": True, "email": "ana@example.org"}
 
 pytestmark = pytest.mark.usefixtures("data_dir")
 
@@ -91,18 +92,37 @@ def test_guessing_is_slowed(monkeypatch: pytest.MonkeyPatch) -> None:
     ("user", "opens", "said"),
     [
         ({"is_logged_in": False}, False, ""),
-        ({"is_logged_in": True, "email": "ana@example.org"}, True, ""),
-        ({"is_logged_in": True, "email": "ANA@example.org", "email_verified": True}, True, ""),
-        ({"is_logged_in": True, "email": "ana@example.org", "email_verified": False}, False, "no está en ADMIN_EMAILS"),
-        ({"is_logged_in": True, "email": "eva@example.org"}, False, "no está en ADMIN_EMAILS"),
+        ({**ANA, "email_verified": True}, True, ""),
+        ({**ANA, "email": "ANA@example.org", "email_verified": "true"}, True, ""),
+        (ANA, False, "no está en ADMIN_EMAILS"),
+        ({**ANA, "email_verified": None}, False, "no está en ADMIN_EMAILS"),
+        ({**ANA, "email_verified": False}, False, "no está en ADMIN_EMAILS"),
+        ({**ANA, "email": "strasse@example.org", "email_verified": True}, False, "no está en ADMIN_EMAILS"),
+        ({**ANA, "email": "ana@example.org\u017f", "email_verified": True}, False, "no está en ADMIN_EMAILS"),
+        ({**ANA, "iss": "https://id.example", "sub": "00u1"}, True, ""),
+        ({**ANA, "iss": "https://id.example", "sub": "00U1"}, False, "id.example"),
+        ({**ANA, "iss": "https://other.example", "sub": "00u1"}, False, "no está en ADMIN_EMAILS"),
+        ({"is_logged_in": True, "email": "eva@example.org", "email_verified": True}, False, "no está en ADMIN_EMAILS"),
         ({"is_logged_in": True}, False, "no está en ADMIN_EMAILS"),
     ],
-    ids=["nobody", "listed", "other case", "not verified", "not listed", "no address"],
+    ids=[
+        *(
+            "nobody",
+            "listed",
+            "other case",
+            "verified not said",
+            "verified is null",
+            "not verified",
+            "sharp s",
+            "long s",
+        ),
+        *("identity", "another subject", "another issuer", "not listed", "no address"),
+    ],
 )
 def test_an_identity_provider_opens_for_the_people_named(
     monkeypatch: pytest.MonkeyPatch, user: dict[str, object], opens: bool, said: str
 ) -> None:
-    monkeypatch.setenv("ADMIN_EMAILS", "ana@example.org, luis@example.org")
+    monkeypatch.setenv("ADMIN_EMAILS", "ana@example.org, luis@example.org, straße@example.org, https://id.example#00u1")
     monkeypatch.setattr("streamlit_app.shared.guard.find_spec", lambda name: object())
     page = signed_in_as(user)
     assert is_open(page) == opens
@@ -134,7 +154,7 @@ def test_in_chat_a_conversation_is_deleted_only_by_who_signed_in(monkeypatch: py
 
 def test_who_signed_in_elsewhere_can_sign_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ADMIN_EMAILS", "ana@example.org")
-    page = signed_in_as({"is_logged_in": True, "email": "ana@example.org"})
+    page = signed_in_as({**ANA, "email_verified": True})
     assert is_open(page)
     page.button(key="admin-sign-out").click().run()
     assert not page.exception

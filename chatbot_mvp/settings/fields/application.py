@@ -35,8 +35,8 @@ class ApplicationFields(BaseSettings):
     )
     admin_emails: str = Field(
         "",
-        description="E-mail addresses, separated by commas, that may open Admin after signing in with OIDC (`[auth]` "
-        "in `.streamlit/secrets.toml`); empty: nobody that way.",
+        description="Who may open Admin after signing in with OIDC (`[auth]` in `.streamlit/secrets.toml`), separated "
+        "by commas: addresses that the provider calls verified, or `ISSUER#SUBJECT`; empty: nobody that way.",
     )
     kb_max_chars: int = Field(
         120_000,
