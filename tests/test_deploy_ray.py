@@ -104,7 +104,7 @@ def test_the_slurm_script_starts_a_cluster_carries_out_a_run_and_ends_the_cluste
 def test_the_slurm_script_starts_object_store_index_ray_pages_and_endpoint_and_ends_them(tmp_path: Path) -> None:
     names = ("OBJECTS_PORT", "INDEX_PORT", "PAGES_PORT", "ENDPOINT_PORT", "MASTER_PORT", "VOLUME_PORT", "FILER_PORT")
     ports = dict(zip(names, map(str, low_ports(len(names))), strict=True))
-    keys = {"MINIO_ACCESS_KEY": "team", "MINIO_SECRET_KEY": "very-secret", "SERVE_TOKEN": "t"}
+    keys = {"MINIO_ACCESS_KEY": "team", "MINIO_SECRET_KEY": "very-secret", "SERVE_TOKEN": "token-of-the-tests"}
     environment = slurm_environment(tmp_path) | ports | keys
     with (tmp_path / "log").open("w+") as log:
         job = subprocess.Popen(
@@ -137,7 +137,7 @@ def test_the_slurm_script_starts_object_store_index_ray_pages_and_endpoint_and_e
             assert "23 días" in asked.stdout
             assert any((tmp_path / "data" / "index").iterdir())
             url = f"http://{address}:{ports['ENDPOINT_PORT']}/v1/models"
-            request = urllib.request.Request(url, headers={"Authorization": "Bearer t"})
+            request = urllib.request.Request(url, headers={"Authorization": "Bearer token-of-the-tests"})
             with urllib.request.urlopen(request, timeout=20) as reply:
                 assert len(json.load(reply)["data"]) == 2  # the knowledge base in two modes
         finally:

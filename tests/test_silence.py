@@ -111,11 +111,11 @@ def test_a_question_on_the_command_line_stays_on_the_machine(tour: Tour, tmp_pat
 
 
 _SERVE = """
-SERVE_TOKEN=t $PY -m chatbot_mvp.cli serve --port 8699 2>serve.log & S=$!
+SERVE_TOKEN=token-of-the-tests $PY -m chatbot_mvp.cli serve --port 8699 2>serve.log & S=$!
 $PY - <<'END'
 import json, time, urllib.request
 def get(path, body=None):
-    headers = {"Authorization": "Bearer t", "Content-Type": "application/json"}
+    headers = {"Authorization": "Bearer token-of-the-tests", "Content-Type": "application/json"}
     request = urllib.request.Request("http://127.0.0.1:8699" + path, body and json.dumps(body).encode(), headers)
     return json.load(urllib.request.urlopen(request, timeout=60))
 for _ in range(300):

@@ -23,6 +23,10 @@ from chatbot_mvp.terminal import say
 kb = typer.Typer()
 
 
+_NO_PROMISE = 4
+"""Exit code where the labels cannot show what was asked for, as in a gate that cannot tell."""
+
+
 @kb.command("ask")
 def kb_ask(
     document: Annotated[Path, typer.Argument(help="A .txt, .md, .pdf, .docx or .html file")],
@@ -96,7 +100,7 @@ def kb_promise(
     env: EnvOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Promise a share of wrong answers from labelled questions, or say how many are missing."""
+    """Promise a share of wrong answers from labelled questions, or say how many are missing; then exit code 4."""
     level = _share(at_most)
     if by not in (None, *UNITS):
         raise typer.BadParameter(f"{by!r} is not one of {', '.join(UNITS)}", param_hint="--by")
@@ -113,8 +117,10 @@ def kb_promise(
     if as_json:
         values = {name: value for name, value in asdict(state.promise).items() if name != "scores"}
         print_json({"promised": state.promise.made, "in_chat": state.in_chat, **values})
-        return
-    say(promise_text(state.promise))
+    else:
+        say(promise_text(state.promise))
+    if not state.promise.made:
+        raise typer.Exit(_NO_PROMISE)
 
 
 def _share(text: str) -> float:

@@ -30,7 +30,7 @@ class HostGuard:
             if not self._rule.allows(host):
                 await self._refuse("host", host, "ALLOWED_HOSTS", scope, receive, send)
                 return
-            if origin is not None and origin not in self._origins and urlsplit(origin).netloc != host:
+            if origin is not None and origin not in self._origins and _host_of(origin) != host:
                 await self._refuse("origin", origin, "SERVE_CORS_ORIGINS", scope, receive, send)
                 return
         await self._app(scope, receive, send)
@@ -39,3 +39,11 @@ class HostGuard:
     async def _refuse(kind: str, found: str | None, setting: str, scope: Scope, receive: Receive, send: Send) -> None:
         told = f"The {kind} {found!r} is not allowed. If it is yours, add it to {setting}."
         await BadRequest(told, 403, code=f"{kind}_not_allowed").response()(scope, receive, send)
+
+
+def _host_of(origin: str) -> str | None:
+    """Return the host and port of an origin; None if it is none, as "http://[" is."""
+    try:
+        return urlsplit(origin).netloc
+    except ValueError:
+        return None

@@ -85,14 +85,14 @@ def test_the_compose_file_keeps_to_its_schema(tmp_path: Path) -> None:
     copy = tmp_path / "deploy" / "compose.yaml"
     copy.parent.mkdir()
     copy.write_text((DEPLOY / "compose.yaml").read_text())
-    (copy.parent / ".env").write_text("SITE=chat.example.org\nSERVE_TOKEN=t\n")
+    (copy.parent / ".env").write_text("SITE=chat.example.org\nSERVE_TOKEN=token-of-the-tests\n")
     profiles = [f"--profile={name}" for name in PROFILES]
     command = ["docker-compose", "--project-directory", str(copy.parent), "-f", str(copy), *profiles, "config"]
     checked = subprocess.run(command, capture_output=True, text=True, cwd=copy.parent, check=False)
     assert checked.returncode == 0, checked.stderr
     told = yaml.safe_load(checked.stdout)["services"]
     assert told["pages"]["environment"]["ALLOWED_HOSTS"] == "chat.example.org"
-    assert told["endpoint"]["environment"]["SERVE_TOKEN"] == "t"
+    assert told["endpoint"]["environment"]["SERVE_TOKEN"] == "token-of-the-tests"
     assert set(told) == {*OURS, *RAY, "proxy", "objects", "index"}
     assert told["proxy"]["networks"]["inside"]["ipv4_address"] == told["pages"]["environment"]["TRUSTED_PROXIES"]
 

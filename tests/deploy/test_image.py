@@ -37,7 +37,7 @@ QUESTION = "¿Cuántos días de vacaciones hay?"
 ASK = """
 import json, sys, urllib.request
 def ask(path, body=None):
-    headers = {"Authorization": "Bearer very-long", "Content-Type": "application/json"}
+    headers = {"Authorization": "Bearer token-of-the-tests", "Content-Type": "application/json"}
     request = urllib.request.Request("http://127.0.0.1:8600/v1/" + path, body, headers)
     return json.load(urllib.request.urlopen(request, timeout=60))
 model = ask("models")["data"][0]  # the knowledge base in strict mode
@@ -137,7 +137,12 @@ def engine(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[En
 def test_pages_and_endpoint_start_read_only_without_root_and_are_healthy(engine: Engine) -> None:
     for name, words in {"pages": ["ui"], "endpoint": ["serve"]}.items():
         engine.start(
-            name, "-v=data:/data", "-e=SERVE_TOKEN=very-long", "localhost/chatbot-mvp", *words, "--host=0.0.0.0"
+            name,
+            "-v=data:/data",
+            "-e=SERVE_TOKEN=token-of-the-tests",
+            "localhost/chatbot-mvp",
+            *words,
+            "--host=0.0.0.0",
         )
         wait_until(lambda name=name: engine.podman("healthcheck", "run", name, check=False).returncode == 0, 60, name)
         assert engine.inside(name, "id", "-u").strip() == "10001"
@@ -147,7 +152,9 @@ def test_pages_and_endpoint_start_read_only_without_root_and_are_healthy(engine:
 def test_a_container_answers_a_question_over_http_from_a_document_on_its_volume(engine: Engine) -> None:
     handbook = next((PROJECT_ROOT / "data" / "samples" / "kb").glob("*.md"))
     mounts = ["-v=asked:/data", f"-v={handbook}:/in/handbook.md:ro"]
-    engine.start("asked", *mounts, "-e=SERVE_TOKEN=very-long", "localhost/chatbot-mvp", "serve", "--host=0.0.0.0")
+    engine.start(
+        "asked", *mounts, "-e=SERVE_TOKEN=token-of-the-tests", "localhost/chatbot-mvp", "serve", "--host=0.0.0.0"
+    )
     saved = json.loads(engine.inside("asked", "chatbot-mvp", "kb", "ask", "/in/handbook.md", QUESTION, "--json"))
     assert "23 días" in saved["answer"]
     wait_until(lambda: engine.podman("healthcheck", "run", "asked", check=False).returncode == 0, 60, "the endpoint")

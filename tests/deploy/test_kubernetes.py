@@ -286,7 +286,7 @@ def test_the_probes_of_pages_and_endpoint_answer_the_address_of_a_pod(name: str,
     [container] = [container for found, container in containers() if found == name]
     [port] = free_ports(1)
     command = [sys.executable, "-m", "chatbot_mvp.cli", *container["args"], "--port", str(port)]
-    environment = {"SERVE_TOKEN": "t", "DATA_DIR": str(tmp_path), "ALLOWED_HOSTS": "chat.example.org"}
+    environment = {"SERVE_TOKEN": "token-of-the-tests", "DATA_DIR": str(tmp_path), "ALLOWED_HOSTS": "chat.example.org"}
     with running(command, environment, tmp_path):
         for kind in ("startupProbe", "readinessProbe", "livenessProbe"):
             path = container[kind]["httpGet"]["path"]

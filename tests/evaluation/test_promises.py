@@ -203,10 +203,10 @@ def test_the_command_prints_one_object_and_refuses_an_impossible_share(command: 
     asked.write_text(question.as_line() + "\n", "utf-8")
     status, out, _ = command("kb", "promise", str(kb), str(asked), "--json")
     printed = json.loads(out)
-    assert status == 0 and printed["promised"] is False and printed["level"] == 0.05
+    assert status == 4 and printed["promised"] is False and printed["level"] == 0.05
     assert printed["far"]["missing"] == 59 and "scores" not in printed
     status, out, _ = command("kb", "promise", str(kb), str(asked), "--at-most", "10%")
-    assert status == 0 and "no promise of 0.1 yet" in out
+    assert status == 4 and "no promise of 0.1 yet" in out
     for wrong in ("0", "5", "x%", "nan", "100%"):
         status, _, err = command("kb", "promise", str(kb), str(asked), "--at-most", wrong)
         assert status == 2 and "is not a share" in err

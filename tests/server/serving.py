@@ -12,7 +12,7 @@ from chatbot_mvp.server.run import server_for
 from tests.loopback import free_port
 from tests.waiting import wait_until
 
-TOKEN = "prueba-de-token"
+TOKEN = "prueba-de-un-token"
 
 
 @contextmanager

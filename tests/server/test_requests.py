@@ -220,7 +220,13 @@ ORIGIN = "https://chat.example.org"
 
 @pytest.mark.parametrize(
     ("origins", "origin", "status"),
-    [("", ORIGIN, 403), (ORIGIN, ORIGIN, 200), (ORIGIN, "https://evil.example", 403), ("", "null", 403)],
+    [
+        ("", ORIGIN, 403),
+        (ORIGIN, ORIGIN, 200),
+        (ORIGIN, "https://evil.example", 403),
+        ("", "null", 403),
+        ("", "http://[", 403),
+    ],
 )
 def test_a_web_page_may_call_only_from_an_origin_in_the_settings(
     settings: Settings, origins: str, origin: str, status: int

@@ -249,3 +249,15 @@ def test_a_name_that_was_nearly_meant_is_a_warning_and_no_error(
 def test_an_env_file_that_is_no_text_does_not_stop_the_search_for_misnamed_settings(clean_env: Path) -> None:
     (clean_env / "bad.env").write_bytes(b"\xff\xfe\x00=")
     assert misnamed_settings(clean_env / "bad.env") == []
+
+
+@pytest.mark.parametrize(("token", "legal"), [("", True), ("t", False), ("x" * 15, False), ("x" * 16, True)])
+def test_a_token_of_the_endpoint_is_long_or_made_up(
+    clean_env: Path, monkeypatch: pytest.MonkeyPatch, token: str, legal: bool
+) -> None:
+    monkeypatch.setenv("SERVE_TOKEN", token)
+    if legal:
+        assert load_settings().serve_token.get_secret_value() == token
+    else:
+        with pytest.raises(InvalidSetting, match="16 characters"):
+            load_settings()

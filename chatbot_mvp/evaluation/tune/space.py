@@ -221,6 +221,8 @@ def read_space(path: Path) -> tuple[Knob, ...]:
         raise TuneSpaceUnreadable(path=str(path), reason=error.strerror or str(error)) from error
     except ValueError as error:
         raise TuneSpaceUnreadable(path=str(path), reason=str(error)) from error
+    except RecursionError as error:
+        raise TuneSpaceUnreadable(path=str(path), reason="its lists are nested too deep") from error
     if not isinstance(found, dict) or not all(isinstance(values, list) for values in found.values()):
         raise TuneSpaceUnreadable(path=str(path), reason="it is not a table of setting = [value, …]")
     knobs = tuple(

@@ -13,6 +13,8 @@ from chatbot_mvp.settings.installation import INSTALLATION
 from chatbot_mvp.settings.kinds import LEAST_CONTEXT_CHARS, Key, Secret
 from chatbot_mvp.settings.password import reason_against
 
+_LEAST_TOKEN = 16
+
 
 class ApplicationFields(BaseSettings):
     """Settings of files, access, knowledge bases, chat and endpoint."""
@@ -90,7 +92,9 @@ class ApplicationFields(BaseSettings):
     )
     log_queries: bool = Field(False, description="Include the text of questions in logs/retrieval_metrics.jsonl.")
     serve_token: Key = Field(
-        SecretStr(""), description="Bearer token that `chatbot-mvp serve` requires; empty: a new one at each start."
+        SecretStr(""),
+        description="Bearer token that `chatbot-mvp serve` requires, of 16 characters or more; empty: a new one per "
+        "start.",
     )
     serve_cors_origins: str = Field(
         "",
@@ -126,6 +130,16 @@ class ApplicationFields(BaseSettings):
     def _usable_password(cls, value: SecretStr) -> SecretStr:
         if reason := reason_against(value.get_secret_value()):
             raise ValueError(reason)
+        return value
+
+    @field_validator("serve_token")
+    @classmethod
+    def _token_that_nobody_guesses(cls, value: SecretStr) -> SecretStr:
+        # Nothing slows down guessing at the endpoint, so the token alone has to be long enough.
+        if 0 < len(value.get_secret_value()) < _LEAST_TOKEN:
+            raise ValueError(
+                f"it must have {_LEAST_TOKEN} characters or more, as `openssl rand -hex 24` prints, or be empty"
+            )
         return value
 
     @model_validator(mode="before")

@@ -194,6 +194,10 @@ def test_errors_name_the_next_step(app: App, tmp_path: Path) -> None:
             plan(DATASET, options=TuneOptions(space=path))
     with pytest.raises(TuneSpaceUnreadable):
         plan(DATASET, options=TuneOptions(space=tmp_path / "missing.toml"))
+    for name, content in (("deep.toml", f"a = {'[' * 9_999}"), ("deep.json", "[" * 9_999)):
+        (tmp_path / name).write_text(content, "utf-8")
+        with pytest.raises(TuneSpaceUnreadable):
+            plan(DATASET, options=TuneOptions(space=tmp_path / name))
     with pytest.raises(TuneOptionInvalid, match="recall@5"):
         plan(DATASET, options=TuneOptions(metric="nonsense"))
     with pytest.raises(TuneNeedsBudget):
