@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from chatbot_mvp.chat.answer import Answer, Failure
 from chatbot_mvp.chat.citations import Source
-from chatbot_mvp.chat.context import MODES, Mode, UserContext
+from chatbot_mvp.chat.context import MAX_QUESTION_CHARS, MODES, Mode, UserContext
 from chatbot_mvp.chat.conversations import Conversation, Turn
 from chatbot_mvp.chat.feedback import KINDS
 from chatbot_mvp.chat.nearest import Nearest
@@ -93,6 +93,7 @@ __all__ = [
     "JUDGE",
     "JUDGE_METRICS",
     "KINDS",
+    "MAX_QUESTION_CHARS",
     "METRICS",
     "MODES",
     "NOTE_CHARS",

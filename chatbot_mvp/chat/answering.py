@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from chatbot_mvp.chat.answer import Answer, Finished
-from chatbot_mvp.chat.context import UserContext
+from chatbot_mvp.chat.context import MAX_QUESTION_CHARS, UserContext, require_short
 from chatbot_mvp.chat.metrics_log import MetricsLog
 from chatbot_mvp.chat.prompting import PastTurn
 from chatbot_mvp.chat.stream import AnswerStream
@@ -52,7 +53,7 @@ class Answering:
             history: the conversation so far, oldest first.
 
         Raises:
-            KbNotFound, KbUnreadable, InvalidSetting
+            KbNotFound, KbUnreadable, InvalidSetting, QuestionTooLong
         """
         return finished(self.stream(kb_id, question, context, history, streamed=False))
 
@@ -73,8 +74,10 @@ class Answering:
                 one of its sentences.
 
         Raises:
-            KbNotFound, KbUnreadable, InvalidSetting
+            KbNotFound, KbUnreadable, InvalidSetting, QuestionTooLong
         """
+        require_short(question)
+        history = [replace(turn, question=turn.question[:MAX_QUESTION_CHARS]) for turn in history]
         context = context or UserContext()
         pipeline = self._kbs.growing(kb_id, search=context.retrieval).best(_PATIENCE_S)
         return AnswerStream(

@@ -5,12 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+from chatbot_mvp.errors import QuestionTooLong
 from chatbot_mvp.retrieval.search import OtherSearch, with_search
 from chatbot_mvp.retrieval.stages.context import context_budget
 from chatbot_mvp.settings.model import Settings
 
 Mode = Literal["strict", "general"]
 MODES: tuple[Mode, ...] = ("strict", "general")
+MAX_QUESTION_CHARS = 4_000
+"""Most characters of a question. A search takes time for each word, and nobody waits for that of a whole book."""
 _KNOBS = (
     "kb_top_k",
     "kb_min_score",
@@ -80,3 +83,13 @@ class UserContext:
         changed = {name: value for name, value in given.items() if value != getattr(settings, name)}
         # An option equal to its setting changes nothing, so that large sources keep their larger budget.
         return settings.with_changes(**changed) if changed else settings
+
+
+def require_short(question: str) -> None:
+    """Return if a question can be asked.
+
+    Raises:
+        QuestionTooLong: it has more than ``MAX_QUESTION_CHARS``.
+    """
+    if len(question) > MAX_QUESTION_CHARS:
+        raise QuestionTooLong(length=len(question), limit=MAX_QUESTION_CHARS)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from chatbot_mvp.chat.answering import Answering
-from chatbot_mvp.chat.context import UserContext
+from chatbot_mvp.chat.context import UserContext, require_short
 from chatbot_mvp.chat.conversations import Conversation, ConversationStore, Turn, is_session, new_session
 from chatbot_mvp.chat.feedback import Kind, add_question
 from chatbot_mvp.chat.transcripts import as_json, as_markdown
@@ -47,9 +47,10 @@ class ChatSessions:
         """Ask a question. The answer is produced and saved in the background, even if the page is closed.
 
         Raises:
-            ConversationNotFound, FileOfLaterVersion
+            ConversationNotFound, FileOfLaterVersion, QuestionTooLong
             FileNotWritten: the question could not be saved, and is not asked.
         """
+        require_short(question)
         conversation = self._store.open(session, conversation_id)
         turn = LiveTurn(secrets.token_hex(6), question, context, conversation, self._answering)
         entry = {"type": "question", "turn": turn.turn_id, "question": question, "mode": context.mode, "at": utc_now()}

@@ -7,6 +7,7 @@
     │   ├── MissingPackage
     │   ├── RayUnreachable          the cluster of EVAL_ENGINE=ray
     │   ├── RayVersionMismatch      its nodes have other versions
+    │   ├── QuestionTooLong
     │   ├── NeedsLanguageModel
     │   ├── PromptsUnreadable       a judge's prompts, in a user's file
     │   ├── ChoiceNotKept           a choice made in Admin cannot be saved

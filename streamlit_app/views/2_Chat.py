@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from chatbot_mvp.api import MODES
+from chatbot_mvp.api import MAX_QUESTION_CHARS, MODES
 from chatbot_mvp.errors import ChatbotError
 from streamlit_app.chat.answers import show_turn, watch
 from streamlit_app.chat.conversation_menu import conversation_menu
@@ -49,7 +49,8 @@ vectors_line = st.container()
 history = st.container()
 if draft := st.session_state.pop("chat_draft", ""):
     st.session_state.chat_input = draft
-question = st.chat_input(t("chat.placeholder"), key="chat_input") or st.session_state.pop("chat_suggested", None)
+typed = st.chat_input(t("chat.placeholder"), key="chat_input", max_chars=MAX_QUESTION_CHARS)
+question = typed or st.session_state.pop("chat_suggested", None)
 with history:
     conversation, live = current_conversation(kb)
     if question:

@@ -8,10 +8,10 @@ import pytest
 
 from chatbot_mvp.app import App
 from chatbot_mvp.chat.answer import Answer, Event, Finished, Piece, Restarted, Retrieved
-from chatbot_mvp.chat.context import Mode, UserContext
+from chatbot_mvp.chat.context import MAX_QUESTION_CHARS, Mode, UserContext
 from chatbot_mvp.chat.prompting import no_evidence, no_model
 from chatbot_mvp.chat.stream import GROQ_KB_TOKENS
-from chatbot_mvp.errors import InvalidSetting
+from chatbot_mvp.errors import InvalidSetting, QuestionTooLong
 from chatbot_mvp.llm.base import ChatModel, Grounding
 from chatbot_mvp.llm.demo import DemoModel
 from chatbot_mvp.retrieval.pipeline import Pipeline, fingerprint
@@ -299,3 +299,13 @@ def test_a_consumer_that_leaves_closes_the_providers_stream(service_of, pipeline
         pass
     events.close()
     assert model.streams[0].closed.is_set()
+
+
+def test_a_question_over_the_limit_is_refused_before_anything_is_searched_and_one_at_the_limit_is_answered(
+    settings: Settings,
+) -> None:
+    app = fake_app(settings.with_changes(retrieval_strategy="LEXICAL"), chat_model=DemoModel)
+    kb = app.kbs.add_sample()
+    with pytest.raises(QuestionTooLong, match="4001 characters, and at most 4000"):
+        app.answering.ask(kb.kb_id, "a" * (MAX_QUESTION_CHARS + 1))
+    assert app.answering.ask(kb.kb_id, "¿vacaciones? ".ljust(MAX_QUESTION_CHARS, "[")).text

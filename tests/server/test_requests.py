@@ -244,3 +244,14 @@ def test_a_browser_may_ask_beforehand_from_an_origin_in_the_settings(settings: S
     assert reply.status_code == 200
     assert reply.headers["access-control-allow-origin"] == ORIGIN
     assert "authorization" in reply.headers["access-control-allow-headers"]
+
+
+def test_a_question_that_is_too_long_is_refused_by_name(shared: tuple[openai.OpenAI, str, FakeChatModel]) -> None:
+    client, model, _ = shared
+    long = "a" * 4_001
+    with pytest.raises(openai.BadRequestError) as raised:
+        client.chat.completions.create(model=model, messages=user(long))
+    assert raised.value.code == "question_too_long"
+    # An earlier one is read as far as the limit: it was answered, or refused, when it came.
+    earlier = [*user(long), {"role": "assistant", "content": "No lo sé."}, *user(INSIDE)]
+    assert client.chat.completions.create(model=model, messages=earlier).choices[0].message.content
