@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -60,7 +61,7 @@ def find(pipeline: Pipeline, question: str, history: Sequence[PastTurn], rewrite
     if rewriter is not None and (rewritten := _rewritten(question, history, rewriter, pipeline)):
         candidates.append((rewritten, "rewritten"))
     before = (history[-1].search_query or history[-1].question)[-_MAX_CHARS:]
-    candidates.append((f"{before} {question}", "previous"))
+    candidates.append((f"{without_rivals(before, question, pipeline)} {question}", "previous"))
     # One or two words reach high evidence as soon as any passage has them, so a question that points back may lose
     # some of it.
     wanted = (own.evidence or 0.0) + (_CLEARLY_MORE if cue == "short" else -_MAY_FALL)
@@ -87,9 +88,34 @@ def leaning(question: str, pipeline: Pipeline) -> Cue:
     return "short" if len(terms) <= _FEW_TERMS else ""
 
 
+def without_rivals(before: str, question: str, pipeline: Pipeline) -> str:
+    """Return the previous question without what ``question`` names in its place.
+
+    After "¿Qué horario tiene Finanzas?", "¿Y Ventas?" names another department and "¿Y los uniformes?" another topic of
+    the same one. Two words of headings are rivals if no section is under both: "Finanzas" and "Ventas", "horario" and
+    "uniformes", but not "Finanzas" and "uniformes".
+    """
+    kb, analyzer = pipeline.index.kb, pipeline.index.analyzer
+    if kb is None:  # the titles of a data set stand beside each other, not under one another
+        return before
+    sections = kb.sections_of_term
+    named = [sections[term] for term in set(analyzer.terms(question)) if term in sections]
+
+    def unless_rival(found: re.Match[str]) -> str:
+        under = frozenset[str]().union(*(sections.get(term, ()) for term in analyzer.terms(found[0])))
+        return "" if under and named and all(under.isdisjoint(other) for other in named) else found[0]
+
+    return " ".join(re.sub(r"\w+", unless_rival, before).split())
+
+
 def _about_it(question: str, cue: Cue, trace: RetrievalTrace, pipeline: Pipeline) -> bool:
     """Return whether the passages are about the question itself, and not only about the previous one."""
     terms = set(pipeline.index.analyzer.terms(question))
+    kb = pipeline.index.kb
+    first = set(pipeline.index.analyzer.terms(trace.chunks_final[0].chunk.index_text))
+    named = {term for term in terms if kb is not None and term in kb.sections_of_term}
+    if named and (cue == "pointing" or not named <= first):
+        return named <= first  # it names a section: the first passage is of that one, or of another
     share, _ = covered_share(question, trace.chunks_final, pipeline.index)
     known = all(pipeline.index.lexical.document_frequency(term) for term in terms)
     return share >= _OWN_SHARE or (cue == "pointing" and known)

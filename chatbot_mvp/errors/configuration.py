@@ -43,8 +43,8 @@ class RayVersionMismatch(ConfigurationError):
 class QuestionTooLong(ConfigurationError):
     code = "question_too_long"
     template = (
-        "The question has {length} characters, and at most {limit} are read. Ask about one thing, or upload the text as "
-        "a document and ask about it."
+        "The question has {length} characters, and at most {limit} are read. Ask about one thing, or upload the text "
+        "as a document and ask about it."
     )
 
 

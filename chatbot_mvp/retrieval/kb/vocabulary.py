@@ -111,6 +111,15 @@ class KbIndex:
                 rows[term].append(row)
         return titles, rows
 
+    @cached_property
+    def sections_of_term(self) -> Mapping[str, frozenset[str]]:
+        """Term of a heading -> the sections under it, as paths of headings."""
+        found: dict[str, set[str]] = defaultdict(set)
+        for section in {chunk.section for chunk in self.chunks}:
+            for term in self.analyzer.terms(section):
+                found[term].add(section)
+        return {term: frozenset(sections) for term, sections in found.items()}
+
     def titles_with(self, terms: Iterable[str]) -> list[str]:
         """Return the headings that have one of the terms, in the order of the text."""
         titles, rows = self._titles
