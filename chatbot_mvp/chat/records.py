@@ -13,9 +13,8 @@ from chatbot_mvp.chat.nearest import Nearest, Suggestion
 from chatbot_mvp.chat.record_check import require_types
 from chatbot_mvp.chat.relevance import Outcome
 from chatbot_mvp.chat.verification import Statement
-from chatbot_mvp.retrieval.stages.kb_score import KbScore, score_parts
-from chatbot_mvp.retrieval.stages.late_interaction import PART
-from chatbot_mvp.retrieval.trace import RetrievalTrace
+from chatbot_mvp.retrieval.score_parts import parts_of
+from chatbot_mvp.retrieval.trace import PART, Hit, RetrievalTrace
 from chatbot_mvp.types import Chunk
 
 _CANDIDATES_KEPT = 10
@@ -156,20 +155,13 @@ def record_of(answer: Answer) -> AnswerRecord:
 def debug_values(trace: RetrievalTrace) -> dict[str, Any]:
     """Extract from a trace how its chunks were found, for the debug panel, under the names of ``RetrievalTrace``."""
 
-    share = next(
-        (record.notes.get("vector_share", 0.0) for record in trace.records if record.stage == KbScore.name), 0.0
-    )
-
-    def shown(hit: Any) -> dict[str, Any]:
-        parts = {name.removeprefix(PART): value for name, value in hit.signals.items() if name.startswith(PART)}
-        if not parts:
-            parts = score_parts(hit.signals.get("before_rerank", hit.score), hit.signals, share)
+    def shown(hit: Hit) -> dict[str, Any]:
         return {
             "chunk_id": hit.chunk.chunk_id,
             "section": hit.chunk.section,
             "score": round(hit.score, 4),
             "signals": {name: round(value, 4) for name, value in hit.signals.items() if not name.startswith(PART)},
-            "parts": {name: round(value, 4) for name, value in parts.items()},
+            "parts": {name: round(value, 4) for name, value in parts_of(hit, trace).items()},
         }
 
     return {

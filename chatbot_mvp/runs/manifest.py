@@ -61,6 +61,9 @@ class RunManifest:
     """Identifies model, prompts and options of the answers; "" for a run of retrieval only."""
     judge_fingerprint: Name = ""
     """Identifies model, prompts and metrics of the judge; "" without a judge."""
+    preset: Name = ""
+    """The system (``retrieval.systems.SYSTEMS``) that the run was asked for; "" if it was not asked for any. Settings
+    that were given besides take precedence over its own: ``settings_masked`` has what ran."""
 
 
 def parse_manifest(content: bytes) -> RunManifest:

@@ -108,6 +108,8 @@ class RunResult:
     generator_fingerprint: Name = ""
     """As in ``RunManifest``; "" in files of earlier versions, as is ``judge_fingerprint``."""
     judge_fingerprint: Name = ""
+    preset: Name = ""
+    """As in ``RunManifest``."""
     imported: Name = ""
     """``records.BUNDLE`` or ``records.TREC``; "" for a run that was not imported."""
     seconds: dict[Name, Amount] = field(default_factory=dict)
@@ -125,7 +127,7 @@ _LEFT_OUT = frozenset(
     (
         *("reranker_rescue_count", "rerank_failures", "abstentions", "spread", "agreement", "imported"),
         *("auroc", "question_seconds", "passage_questions", "generator_fingerprint", "judge_fingerprint"),
-        "answer_rule",
+        *("answer_rule", "preset"),
     )
 )
 """Fields that are not written if they have their default value."""

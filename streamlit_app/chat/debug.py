@@ -14,7 +14,7 @@ from chatbot_mvp.api import AnswerRecord
 from streamlit_app.shared.charts import show_chart
 from streamlit_app.shared.i18n import number, plain, t
 
-# Distinguishable with colour blindness (Okabe and Ito) and legible in both themes.
+# Distinguishable with colour blindness (Okabe and Ito; Tol) and legible in both themes.
 _COLOURS = {
     "bm25_norm": "#0072b2",
     "overlap_norm": "#56b4e9",
@@ -23,6 +23,14 @@ _COLOURS = {
     "heading_bonus": "#d55e00",
     "link_bonus": "#999999",
     "vector_norm": "#cc79a7",
+    "late": "#332288",
+    "late_chunk": "#aa4499",
+    # Of other strategies, which have none of the signals above.
+    "bm25": "#0072b2",
+    "vector": "#cc79a7",
+    "walk": "#999933",
+    "score": "#888888",
+    "rerank": "#ddcc77",
 }
 
 
@@ -95,7 +103,7 @@ def _breakdown(debug: Mapping[str, Any]) -> None:
             "signal": name,
             "order": list(_COLOURS).index(name),
             "added": value,
-            "said": f"{number(value, 3)} / {number(chunk['signals'].get('before_rerank', chunk['score']), 3)}",
+            "said": f"{number(value, 3)} / {number(chunk['score'], 3)}",
         }
         for rank, chunk in enumerate(debug["candidates"], start=1)
         for name, value in chunk.get("parts", {}).items()  # answers of earlier versions have no parts
