@@ -10,6 +10,7 @@ from chatbot_mvp.retrieval.stages.bridge import Bridge
 from chatbot_mvp.retrieval.stages.expansion import Expansion
 from chatbot_mvp.retrieval.stages.kb_score import KbScore
 from chatbot_mvp.retrieval.stages.late_interaction import LateInteraction
+from chatbot_mvp.retrieval.stages.rag_v2 import AdaptiveFusion, ExpandedNearest, KeywordOverlap, ModelExpansion
 from chatbot_mvp.retrieval.stages.stitching import Stitching
 
 
@@ -73,6 +74,11 @@ STRATEGIES: dict[str, Strategy] = {
         ),
         Strategy("BRIDGE", "BM25 and a walk over who mentions whom", (Expansion, Bridge, KbScore, *_JUDGE)),
         Strategy("BRIDGE_HYBRID", "BRIDGE with vectors", (Expansion, Dense, Bridge, KbScore, LateInteraction, *_JUDGE)),
+        Strategy(
+            "RAG_V2",
+            "BM25 and vectors, fused by an alpha that follows the question's length; evidence by keywords",
+            (ModelExpansion, Lexical, ExpandedNearest, AdaptiveFusion, Selection, KeywordOverlap),
+        ),
     )
 }
 
