@@ -15,7 +15,7 @@ from chatbot_mvp.chat.relevance import MIN_TOPIC, decide, outcome_of
 from chatbot_mvp.chat.transcripts import UNSUPPORTED_MARK, answer_text
 from chatbot_mvp.llm.demo import DemoModel
 from chatbot_mvp.retrieval.pipeline import Pipeline
-from chatbot_mvp.retrieval.trace import RetrievalTrace
+from chatbot_mvp.retrieval.trace import RetrievalTrace, StageRecord
 from chatbot_mvp.settings.model import Settings
 from tests.chat.conftest import INSIDE, OUTSIDE, SOURCE, ChatService, pipeline_of
 from tests.fakes import FailingChatModel, FakeChatModel
@@ -314,6 +314,6 @@ def test_the_text_of_an_answer_marks_what_no_source_supports(settings: Settings)
     answer = service.ask(pipeline_of(SOURCE, settings), INSIDE, UserContext(kb_doubt_evidence=1.0))
     first, legend, source, quality = answer_text(record_of(answer), "es").splitlines()
     assert quality.startswith("Calidad: evidencia 0,")
-    assert "modelo fake · 0,0" in quality
+    assert "pregunta ampliada: no · pasajes reordenados: no · modelo fake · " in quality
     assert first == f"{reply[: reply.rindex(' [1]')]} {UNSUPPORTED_MARK} [1]."
     assert (legend, source[:3]) == (f"{UNSUPPORTED_MARK} Sin respaldo en la fuente citada", "[1]")
