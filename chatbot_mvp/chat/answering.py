@@ -96,6 +96,7 @@ class Answering:
             model=self._model,
             fallback=self._fallback,
             settings=self._live.current,
+            files=self._kbs.files(kb_id),
             streamed=streamed,
             hold=hold,
             done=lambda answer: self._metrics.append(kb_id, question, answer, self._model.name),

@@ -14,6 +14,7 @@ from chatbot_mvp.retrieval.stages.kb_chat.expansion import KbChatExpansion
 from chatbot_mvp.retrieval.stages.kb_chat.score import KbChatScore
 from chatbot_mvp.retrieval.stages.kb_score import KbScore
 from chatbot_mvp.retrieval.stages.late_interaction import LateInteraction
+from chatbot_mvp.retrieval.stages.rag_v2 import AdaptiveFusion, ExpandedNearest, KeywordOverlap, ModelExpansion
 from chatbot_mvp.retrieval.stages.stitching import Stitching
 
 
@@ -81,6 +82,11 @@ STRATEGIES: dict[str, Strategy] = {
             "KB_CHAT",
             "The KB chat: every question expanded by the text, five signals of words and headings; needs no vectors",
             (KbChatExpansion, KbChatScore, KbChatSelection, KbChatStitching, KbChatEvidence),
+        ),
+        Strategy(
+            "RAG_V2",
+            "BM25 and vectors, fused by an alpha that follows the question's length; evidence by keywords",
+            (ModelExpansion, Lexical, ExpandedNearest, AdaptiveFusion, Selection, KeywordOverlap),
         ),
     )
 }

@@ -144,9 +144,9 @@ def test_equal_settings_have_equal_fingerprints(settings: Settings) -> None:
     assert fingerprint(retrieval_config(settings)) == fingerprint(retrieval_config(other))
 
 
-WORDS = {"LEXICAL", "HYBRID", "CONTEXTUAL_HYBRID", "BRIDGE", "BRIDGE_HYBRID"}
+WORDS = {"LEXICAL", "HYBRID", "CONTEXTUAL_HYBRID", "BRIDGE", "BRIDGE_HYBRID", "RAG_V2"}
 FUSED = {"HYBRID", "CONTEXTUAL_HYBRID"}
-VECTORS = {"SIMPLE_VECTOR", "BRIDGE_HYBRID", *FUSED}
+VECTORS = {"SIMPLE_VECTOR", "BRIDGE_HYBRID", "RAG_V2", *FUSED}
 EVERY = set(STRATEGIES)
 RERANKED = {"reranker_enabled": True, "reranker_base_url": "http://127.0.0.1/v1"}
 
@@ -174,7 +174,7 @@ KNOBS: list[tuple[str, dict[str, Any], dict[str, Any], set[str]]] = [
     ("kb_max_context_chars", {"kb_max_context_chars": 4_001}, {}, EVERY),
     ("kb_large_context_chars", {"kb_large_context_chars": 6_001}, {}, EVERY),
     ("retrieval_chunk_chars", {"retrieval_chunk_chars": 600}, {}, EVERY),
-    ("retrieval_expansion", {"retrieval_expansion": False}, {}, EVERY - {"SIMPLE_VECTOR"}),
+    ("retrieval_expansion", {"retrieval_expansion": False}, {}, EVERY - {"SIMPLE_VECTOR", "RAG_V2"}),
     ("retrieval_stitching", {"retrieval_stitching": False}, {}, EVERY),
     ("reranker", RERANKED, {}, EVERY),
     ("reranker_candidates", {"reranker_candidates": 16}, {}, set()),

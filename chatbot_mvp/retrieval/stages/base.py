@@ -141,6 +141,10 @@ class Dense(Stage):
     def apply(self, trace: RetrievalTrace) -> tuple[RetrievalTrace, dict[str, Any]]:
         return self._search([trace])[0]
 
+    def searched(self, trace: RetrievalTrace) -> str:
+        """Return the text whose vector is compared with the chunks."""
+        return trace.query
+
     def run_batch(self, traces: Sequence[RetrievalTrace]) -> list[RetrievalTrace]:
         """Embed and search all queries together. Each record gets an equal share of the time."""
         started = time.perf_counter()
@@ -151,7 +155,7 @@ class Dense(Stage):
     def _search(self, traces: Sequence[RetrievalTrace]) -> list[tuple[RetrievalTrace, dict[str, Any]]]:
         side = self.index.dense
         assert side is not None, "a strategy with vectors is built with an embedder"
-        vectors = side.cache.embed(side.embedder, [trace.query for trace in traces], "query")
+        vectors = side.cache.embed(side.embedder, [self.searched(trace) for trace in traces], "query")
         if self.index.kb is not None and self.index.graph is None and not self.searches_kb:
             return [(replace(trace, query_vector=vector), {}) for trace, vector in zip(traces, vectors, strict=True)]
         found = side.vectors.search(vectors, self.config.retrieval_pre_fusion_k)
