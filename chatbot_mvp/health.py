@@ -16,6 +16,7 @@ from chatbot_mvp.errors import ChatbotError
 from chatbot_mvp.evaluation.benchmark.cluster.connection import describe
 from chatbot_mvp.llm.providers import Providers
 from chatbot_mvp.retrieval.indexes.milvus.client import milvus_server, try_server
+from chatbot_mvp.retrieval.indexes.words import describe as words
 from chatbot_mvp.settings.live import LiveSettings
 from chatbot_mvp.sharing.service import Sharing
 
@@ -110,7 +111,8 @@ class Check:
     """One configured part, and whether it works, as ``doctor`` prints it."""
 
     name: str
-    """"provider", "embedder", "data" or, where they are configured, "index", "storage", "engine" and "sharing"."""
+    """"provider", "embedder", "data", "words" (the local search for words) or, where they are configured, "index",
+    "storage", "engine" and "sharing"."""
     ok: bool
     detail: str
 
@@ -153,7 +155,7 @@ class ConfiguredParts:
             _check("provider", self._provider_detail),
             _check("embedder", self._embedder_detail),
             _check("data", self._data_detail),
-            *([_check("index", self._index_detail)] if self._live.current.index_engine != "local" else []),
+            _check("index", self._index_detail) if self._live.current.index_engine != "local" else _check("words", words),
             *([_check("storage", self._datasets.try_storage)] if self._datasets.uses_storage else []),
             *([_check("engine", self._engine_detail)] if self._live.current.eval_engine == "ray" else []),
             *([_check("sharing", self._sharing.try_root)] if self._sharing.root else []),

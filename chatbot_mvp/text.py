@@ -15,10 +15,13 @@ from typing import Literal, NamedTuple
 
 import Stemmer
 
+from chatbot_mvp import languages
+
 ANALYSIS_VERSION = 3
 """Part of every index's cache key. Raise it with every change that alters the terms of any text."""
 
 LANGUAGES = {"es": "spanish", "en": "english"}
+"""The languages that are detected and that prompts are in: code -> Snowball's algorithm."""
 
 STOP_WORDS: dict[str, frozenset[str]] = {
     "es": frozenset(
@@ -106,12 +109,13 @@ class Analyzer:
     """Turns text of one language into terms. Cheap to create; safe to share between threads.
 
     Args:
-        language: "es" or "en"; any other value is treated as "en".
+        language: "es", "en" or a key of ``languages.STEMMERS``; any other value is treated as "en".
     """
 
     def __init__(self, language: str) -> None:
-        self.language = language if language in LANGUAGES else "en"
+        self.language = language if language in LANGUAGES or language in languages.STEMMERS else "en"
         self._word_of = _word_function(self.language)
+        self._word = languages.word_pattern(self.language) or _WORD
 
     @property
     def key(self) -> str:
@@ -123,18 +127,18 @@ class Analyzer:
         word_of = self._word_of
         # The regular expression does not match a letter followed by a separate combining accent, so compose them.
         composed = normalize("NFC", text)
-        return [word.stem for found in _WORD.findall(composed) if not (word := word_of(found)).is_stop]
+        return [word.stem for found in self._word.findall(composed) if not (word := word_of(found)).is_stop]
 
     def words(self, text: str, limit: int | None = None) -> list[Word]:
         """Return the words of a text in order, stop words included; only the first ``limit`` if it is given."""
         if limit is not None:
-            matches = islice(_WORD.finditer(normalize("NFC", text)), limit)
+            matches = islice(self._word.finditer(normalize("NFC", text)), limit)
             return [self._word_of(match.group()) for match in matches]
         return [self._word_of(found) for found in self.found(text)]
 
     def found(self, text: str) -> list[str]:
         """Return all words of a text in order as they are written, for ``word``."""
-        return _WORD.findall(normalize("NFC", text))
+        return self._word.findall(normalize("NFC", text))
 
     def word(self, found: str) -> Word:
         """Analyse one word that ``found`` returned."""
@@ -144,14 +148,19 @@ class Analyzer:
         """Return (word as written, its term) for each word that is not a stop word, in order."""
         word_of = self._word_of
         composed = normalize("NFC", text)
-        return [(found, word.stem) for found in _WORD.findall(composed) if not (word := word_of(found)).is_stop]
+        return [(found, word.stem) for found in self._word.findall(composed) if not (word := word_of(found)).is_stop]
 
 
 @lru_cache(maxsize=8)
 def _word_function(language: str) -> Callable[[str], Word]:
-    stemmer = Stemmer.Stemmer(LANGUAGES[language], 0)  # without a cache of its own: each word is stemmed once
-    stop_words = STOP_WORDS[language]
+    algorithm = LANGUAGES.get(language) or languages.STEMMERS[language]
+    if algorithm in Stemmer.algorithms():
+        stem_word = Stemmer.Stemmer(algorithm, 0).stemWord  # without a cache of its own: each word is stemmed once
+    else:
+        stem_word = str
+    stop_words = STOP_WORDS.get(language) or languages.STOP_WORDS.get(language, frozenset())
     plural = language == "es"
+    elides = language in languages.ELISIONS
 
     # Large enough for the 360,000 distinct words of 100,000 encyclopaedia passages. A corpus is read more than once,
     # and an LRU cache that is slightly too small would have evicted every word before its second use.
@@ -159,14 +168,16 @@ def _word_function(language: str) -> Callable[[str], Word]:
     def word_of(found: str) -> Word:
         if not plural and found.isalpha() and found.isascii():  # the same result as below, in a third of the time
             lowered = found.lower()
-            stem = stemmer.stemWord(lowered)
+            stem = stem_word(lowered)
             return Word(found, stem, not stem or lowered in stop_words)
         # One character can become eighteen: cut again for the stemmer.
         plain = unicodedata.normalize("NFKC", found)[:1_000].replace("’", "'").replace(".", "")
         plain = plain.removesuffix("'s").removesuffix("'S")
         lowered = plain.lower()
+        if elides:
+            lowered = lowered.rpartition("'")[2] or lowered
         # Stem before removing accents: the Spanish suffix rules need them ("educación" and "educar").
-        stem = fold(stemmer.stemWord(lowered))
+        stem = fold(stem_word(lowered))
         if plural and len(stem) > 3 and stem[-1] == "s" and stem[-2] in "aeiou":
             stem = stem[:-1]  # the stemmer's own rules skip words as short as "días"
         stem = re.sub(r"[\s']", "", stem)

@@ -183,6 +183,9 @@ def result_lines(result: RunResult) -> list[str]:
     answered = bool(result.generator)
     if answered:
         lines.append(f"  answers by {result.generator}, judge: {result.judge or 'none'}")
+    if result.corpus_slice:
+        lost = f"; {result.gold_missing} relevant documents are not in it" if result.gold_missing else ""
+        lines.append(f"  corpus: {result.documents} documents, EVAL_CORPUS_SLICE={result.corpus_slice}{lost}")
     for section in _SECTIONS:
         names = [name for name in result.metrics if name in METRICS and METRICS[name].section == section]
         rows = [_metric_line(result, name) for name in names]

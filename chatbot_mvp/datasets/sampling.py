@@ -17,6 +17,9 @@ from chatbot_mvp.settings.model import Settings
 
 _T = TypeVar("_T")
 
+BLIND = "blind"
+"""Value of EVAL_CORPUS_SLICE."""
+
 
 @dataclass(frozen=True, slots=True)
 class Sample:
@@ -27,17 +30,25 @@ class Sample:
     gold: int
     """Number of distinct gold (relevant) documents of its queries before sampling."""
     gold_lost: int
-    """Number of gold documents left out of the corpus; their judgements are left out too."""
+    """Number of gold documents left out of the corpus. Their judgements are left out too, except in a blind slice."""
     unscored: int
-    """Number of queries that lost all their gold documents and are therefore not scored."""
+    """Number of queries that lost all their gold documents: not scored or, in a blind slice, scored as not found."""
     unjudged: int = 0
     """Number of queries of the data set without a judgement in its split. A run does not ask them."""
+    corpus_slice: str = ""
+    """EVAL_CORPUS_SLICE if EVAL_MAX_CORPUS left documents out, else ""."""
 
     @property
     def warning(self) -> str:
         """Warning for the user; "" if no gold document was lost."""
         if not self.gold_lost:
             return ""
+        if self.corpus_slice == BLIND:
+            return (
+                f"EVAL_CORPUS_SLICE=blind left {self.gold_lost} of {self.gold} gold documents out of the corpus: they "
+                f"count as not found, and {self.unscored} queries cannot find any. EVAL_CORPUS_SLICE=gold_first keeps "
+                "them."
+            )
         return (
             f"EVAL_MAX_CORPUS has no place for {self.gold_lost} of {self.gold} gold documents: they are left out of "
             f"the measure, and {self.unscored} queries are not scored. Raise it, or lower EVAL_MAX_QUERIES."
@@ -84,19 +95,24 @@ def _cut(dataset: Dataset, settings: Settings) -> Sample:
             f"legal: {len(gold)} or more, or fewer DEV_QUERIES"
         )
         raise InvalidSetting(name="DEV_CORPUS_SIZE", found=size, reason=reason)
-    documents = _picked(dataset.documents, size, lambda document: document.doc_id, seed, first=gold)
+    blind = not settings.dev_mode and settings.eval_corpus_slice == BLIND
+    first = () if blind else gold
+    documents = _picked(dataset.documents, size, lambda document: document.doc_id, seed, first=first)
     if len(documents) == len(dataset.documents) and queries == dataset.queries[: len(queries)]:
         return Sample(replace(dataset, queries=queries), len(gold), 0, 0)
     kept = {document.doc_id for document in documents}
-    qrels = {
-        query.query_id: {doc_id: score for doc_id, score in dataset.qrels[query.query_id].items() if doc_id in kept}
-        for query in queries
-        if query.query_id in dataset.qrels
+    whole = {query.query_id: dataset.qrels[query.query_id] for query in queries if query.query_id in dataset.qrels}
+    left = {
+        query_id: {doc_id: score for doc_id, score in judged.items() if doc_id in kept}
+        for query_id, judged in whole.items()
     }
-    identity = _identity(dataset.sha256, queries, kept)
-    cut = replace(dataset, documents=documents, queries=queries, qrels=qrels, sha256=identity)
-    unscored = sum(bool(_gold([query], dataset.qrels)) and not _gold([query], qrels) for query in queries)
-    return Sample(cut, len(gold), len(gold - kept), unscored)
+    lost = gold - kept
+    # The rows of a blind slice with losses are judged otherwise than the same documents in a slice by need.
+    identity = _identity(dataset.sha256, queries, kept, BLIND if blind and lost else "")
+    cut = replace(dataset, documents=documents, queries=queries, qrels=whole if blind else left, sha256=identity)
+    unscored = sum(bool(_gold([query], dataset.qrels)) and not _gold([query], left) for query in queries)
+    sliced = not settings.dev_mode and len(documents) < len(dataset.documents)
+    return Sample(cut, len(gold), len(lost), unscored, corpus_slice=settings.eval_corpus_slice if sliced else "")
 
 
 def _gold(queries: Iterable[Query], qrels: Mapping[str, Mapping[str, int]]) -> set[str]:
@@ -123,9 +139,13 @@ def _shuffled(seed: int, item: str) -> bytes:
     return hashlib.sha256(f"{seed}\x00{item}".encode("utf-8", "surrogatepass")).digest()
 
 
-def _identity(sha256: str, queries: Iterable[Query], documents: Iterable[str]) -> str:
-    """Return a hash that identifies the sample, independently of the settings that produced it."""
-    digest = hashlib.sha256(sha256.encode())
+def _identity(sha256: str, queries: Iterable[Query], documents: Iterable[str], judged: str) -> str:
+    """Return a hash that identifies the sample, independently of the settings that produced it.
+
+    Args:
+        judged: how documents that were left out are judged; "" if their judgements are left out too.
+    """
+    digest = hashlib.sha256((sha256 + judged).encode())
     for part in ([query.query_id for query in queries], sorted(documents)):
         digest.update("\x00".join(part).encode("utf-8", "surrogatepass") + b"\x01")
     return digest.hexdigest()

@@ -76,6 +76,7 @@ def _identity(run: FinishedRun) -> str:
         ("data set", f"{manifest.dataset}, SHA-256 {manifest.dataset_sha256}"),
         ("questions", manifest.queries),
         ("documents", manifest.documents),
+        *([("corpus slice", _slice(result))] if result.corpus_slice else []),
         ("fingerprint", manifest.fingerprint),
         ("version", manifest.code_version),
         ("started", manifest.started_at),
@@ -93,6 +94,11 @@ def _identity(run: FinishedRun) -> str:
     }
     rows += [(name, value) for name, value in counts.items() if value is not None]
     return _table(["what", "value"], rows)
+
+
+def _slice(result: RunResult) -> str:
+    lost = f", {result.gold_missing} relevant documents are not in it" if result.gold_missing else ""
+    return f"EVAL_CORPUS_SLICE={result.corpus_slice}{lost}"
 
 
 def _metrics(result: RunResult) -> str:

@@ -27,6 +27,8 @@ def write_summary_csv(folder: RunFolder, result: RunResult, dataset: Dataset) ->
         "queries": result.queries,
         "documents": result.documents,
     }
+    if result.corpus_slice:
+        row |= {"corpus_slice": result.corpus_slice, "gold_missing": result.gold_missing}
     for name, mean in result.metrics.items():
         row[name] = mean
         row[f"{name}_scored"] = result.scored.get(name, (0, 0))[0]

@@ -115,7 +115,8 @@ class Pipeline:
 
 def retrieval_config(settings: Settings) -> RetrievalConfig:
     """Extract the settings that a pipeline depends on."""
-    return RetrievalConfig(**{field.name: getattr(settings, field.name) for field in fields(RetrievalConfig)})
+    values = {field.name: getattr(settings, field.name) for field in fields(RetrievalConfig)}
+    return RetrievalConfig(**{**values, "reranker_candidates": settings.reranker_pool})
 
 
 def require_language_model(settings: Settings, model: LanguageModel | None) -> None:
@@ -169,7 +170,7 @@ def _ignored_knobs(config: RetrievalConfig) -> set[str]:
     ignored = set().union(*(other.knobs for other in STRATEGIES.values())) - strategy.knobs
     # A knowledge base is searched with the added words by every strategy that has the stage, not only by BM25.
     ignored = ignored - {"query_expansion_llm"} if expands else ignored | {"query_expansion_llm"}
-    if config.retrieval_fusion != "rrf":
+    if config.retrieval_fusion != "rrf" and "retrieval_fusion" in strategy.knobs:
         ignored |= {"retrieval_rrf_k", "retrieval_bm25_weight", "retrieval_vector_weight"}
     if not strategy.needs_vectors:
         ignored |= {"embedding_model_name", "embedding_kind", "vector_store"}

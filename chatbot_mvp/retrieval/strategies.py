@@ -5,7 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from chatbot_mvp.errors import UnknownChoice
-from chatbot_mvp.retrieval.stages.base import Dense, Evidence, Fusion, Lexical, NearestOnly, Selection, Stage
+from chatbot_mvp.retrieval.stages.base import (
+    Dense,
+    DenseInStore,
+    Evidence,
+    Fusion,
+    Lexical,
+    NearestOnly,
+    RankFusion,
+    Selection,
+    Stage,
+)
 from chatbot_mvp.retrieval.stages.bridge import Bridge
 from chatbot_mvp.retrieval.stages.expansion import Expansion
 from chatbot_mvp.retrieval.stages.kb_chat.context import KbChatSelection, KbChatStitching
@@ -52,7 +62,9 @@ class Strategy:
     def knobs(self) -> frozenset[str]:
         """Settings that have an effect in a run with this strategy, and none with some other strategy."""
         own = _CONTEXT_KNOBS if self.needs_language_model else frozenset()
-        return own.union(*(stage.knobs for stage in self.stages))
+        found = own.union(*(stage.knobs for stage in self.stages))
+        expands = any(issubclass(stage, Expansion) for stage in self.stages)
+        return found if expands else found - {"query_expansion_llm"}  # words are added by that stage's neighbour
 
 
 _CONTEXT_KNOBS = frozenset(
@@ -74,6 +86,12 @@ STRATEGIES: dict[str, Strategy] = {
             "CONTEXTUAL_HYBRID",
             "HYBRID over chunks with a context that a language model writes for each",
             (Expansion, Lexical, Dense, Fusion, KbScore, LateInteraction, *_JUDGE),
+            needs_language_model=True,
+        ),
+        Strategy(
+            "CONTEXTUAL_RRF",
+            "BM25 and vectors over chunks with a model's contexts, merged by rank; nothing reorders them",
+            (Lexical, DenseInStore, RankFusion, *_JUDGE),
             needs_language_model=True,
         ),
         Strategy("BRIDGE", "BM25 and a walk over who mentions whom", (Expansion, Bridge, KbScore, *_JUDGE)),

@@ -55,6 +55,8 @@ class RetrievalTrace:
     """The final ranking, best first. ``chunks_final`` is selected from it."""
     hits_before_rerank: tuple[Hit, ...] | None = None
     """``hits`` before reranking cut and reordered them; None if the pipeline has no reranker."""
+    pre_rerank_candidate_ids: tuple[str, ...] = ()
+    """Ids of the chunks that were sent to the reranker, in their order before reranking; empty if nothing was sent."""
     chunks_final: tuple[Hit, ...] = ()
     """The context of the answer: a selection of ``hits``, then the chunks that stitching added."""
     chunks_added_by_stitching: tuple[str, ...] = ()
@@ -74,11 +76,6 @@ class RetrievalTrace:
     def retrieved(self) -> tuple[Hit, ...]:
         """The hits of the retrievers before any reranking, best first. Ranking metrics score this list."""
         return self.hits if self.hits_before_rerank is None else self.hits_before_rerank
-
-    @property
-    def pre_rerank_candidate_ids(self) -> tuple[str, ...]:
-        """Chunk ids in their order before reranking; empty if the pipeline has no reranker."""
-        return tuple(hit.chunk.chunk_id for hit in self.hits_before_rerank or ())
 
     @property
     def stitching_added_count(self) -> int:

@@ -13,6 +13,7 @@ from chatbot_mvp.metrics.statistics.summary import Scores, Summary, split, summa
 from chatbot_mvp.runs.causes import Cause
 from chatbot_mvp.runs.known_metrics import METRICS
 from chatbot_mvp.runs.manifest import RunManifest
+from chatbot_mvp.runs.masking import masked_settings
 from chatbot_mvp.runs.result import FORMAT_VERSION, RunResult
 from chatbot_mvp.runs.rows import Interval, Metrics, QueryRow, SplitFigure
 
@@ -84,6 +85,8 @@ def result_of_rows(
         fingerprint=manifest.fingerprint,
         queries=manifest.queries,
         documents=manifest.documents,
+        corpus_slice=manifest.corpus_slice,
+        gold_missing=manifest.gold_missing,
         started_at=manifest.started_at,
         generator=manifest.generator,
         judge=manifest.judge,
@@ -100,6 +103,7 @@ def result_of_rows(
         damaged_records=damaged_records,
         failures=failures,
         imported=manifest.imported,
+        config=masked_settings(manifest.settings_masked),
         per_query=tuple(rows),
     )
 

@@ -61,6 +61,10 @@ class RunManifest:
     """Identifies model, prompts and options of the answers; "" for a run of retrieval only."""
     judge_fingerprint: Name = ""
     """Identifies model, prompts and metrics of the judge; "" without a judge."""
+    corpus_slice: Name = ""
+    """EVAL_CORPUS_SLICE, "gold_first" or "blind", if EVAL_MAX_CORPUS left documents out; else ""."""
+    gold_missing: Count = 0
+    """Number of relevant documents that a blind slice left out and that count as not found."""
     preset: Name = ""
     """The system (``retrieval.systems.SYSTEMS``) that the run was asked for; "" if it was not asked for any. Settings
     that were given besides take precedence over its own: ``settings_masked`` has what ran."""

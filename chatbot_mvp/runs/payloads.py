@@ -54,7 +54,8 @@ class Retrieved:
     """Whether the reranker succeeded; None if the run has no reranker."""
     rerank_error: str | None = None
     pre_rerank_candidate_ids: tuple[str, ...] = ()
-    """Ids of all documents that the reranker received; empty without a reranker."""
+    """Ids of the documents that were sent to the reranker, in their order before it; empty if nothing was sent. Runs of
+    earlier versions have all documents of that order."""
     passages: tuple[tuple[str, str, int, int], ...] = ()
     """(chunk id, section, start, end) of the context in the text of the knowledge base; only in a KB run."""
     places: tuple[Span, ...] = ()

@@ -17,6 +17,7 @@ from chatbot_mvp.runs.rows import (
     Metrics,
     MetricSpread,
     QueryRow,
+    Recorded,
     SplitFigure,
     row_json,
     stored,
@@ -58,6 +59,10 @@ class RunResult:
     queries: Count
     documents: Count = 0
     """Number of documents; 0 if the file does not contain it."""
+    corpus_slice: Name = ""
+    """As in ``RunManifest``; "" in files of earlier versions, as is ``config``."""
+    gold_missing: Count = 0
+    """As in ``RunManifest``."""
     started_at: Name = ""
     """ISO 8601, UTC; "" if the file does not contain it."""
     generator: Name = ""
@@ -119,6 +124,8 @@ class RunResult:
     peak_rss_mb: Amount | None = None
     """Highest resident memory in MB (10^6 bytes); None if the operating system does not report it."""
     finished_at: Name = ""
+    config: Recorded = field(default_factory=dict)
+    """The settings of the run, as ``settings_masked`` of its manifest: secrets as "***"."""
     per_query: tuple[QueryRow, ...]
     """One row per query, in the order of the data set."""
 
@@ -127,7 +134,7 @@ _LEFT_OUT = frozenset(
     (
         *("reranker_rescue_count", "rerank_failures", "abstentions", "spread", "agreement", "imported"),
         *("auroc", "question_seconds", "passage_questions", "generator_fingerprint", "judge_fingerprint"),
-        *("answer_rule", "preset"),
+        *("answer_rule", "corpus_slice", "gold_missing", "config", "preset"),
     )
 )
 """Fields that are not written if they have their default value."""

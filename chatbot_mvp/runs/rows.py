@@ -90,6 +90,8 @@ class QueryRow:
     """Ids of the documents in the context; None if the run has neither a reranker nor answers."""
     reranked: bool | None = None
     """Whether the reranker succeeded; None if the run has no reranker."""
+    pre_rerank_candidate_ids: tuple[Name, ...] = ()
+    """Ids of the documents that were sent to the reranker, in their order before it; empty if nothing was sent."""
     failed: bool = False
     """True if a phase failed, so that scores are missing."""
     error: Text | None = None

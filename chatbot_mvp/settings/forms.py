@@ -46,9 +46,11 @@ CHANGEABLE = frozenset(
         *("retrieval_chunk_chars", "retrieval_expansion", "retrieval_stitching"),
         *("query_expansion_llm", "vector_store"),
         *("reranker_enabled", "reranker_model_name", "reranker_candidates", "reranker_top_n"),
-        *("mteb_dataset_name", "eval_max_queries", "eval_max_corpus", "corpus_shuffle_seed"),
+        *("mteb_dataset_name", "eval_max_queries", "eval_max_corpus", "eval_corpus_slice"),
+        "corpus_shuffle_seed",
         *("dev_mode", "dev_queries", "dev_corpus_size"),
-        *("dataset_max_upload_mb", "generation_enabled", "generation_max_context_chars", "judge_metrics"),
+        *("dataset_max_upload_mb", "generation_enabled", "generation_max_context_chars"),
+        *("generation_context", "judge_metrics"),
         *("judge_provider", "judge_model_name"),
     }
 )

@@ -72,6 +72,15 @@ NoneOrSeveral = Annotated[int, AfterValidator(_none_or_several)]
 """A number of questions per chunk: 0, or 3 and more."""
 
 
+# fmt: off
+CorpusLanguage = Literal[
+    "", "es", "en", "ar", "ca", "cs", "da", "de", "el", "eo", "et", "eu", "fa", "fi", "fr", "ga", "hi", "hu",
+    "hy", "id", "it", "lt", "ne", "nl", "no", "pl", "pt", "ro", "ru", "sr", "st", "sv", "ta", "tr", "yi",
+]
+# fmt: on
+"""A language that words can be stemmed in: "es", "en" or a key of ``languages.STEMMERS``; "" to detect it."""
+
+
 @dataclass(frozen=True, slots=True)
 class OfProvider:
     """Marks a setting as belonging to one provider of language models."""

@@ -82,6 +82,10 @@ _OF_THE_MACHINE = (
 )  # they change no result, so a resumed run uses the current values
 
 
+_RATED_BY_A_MODEL = 15
+"""Chunks per question that a language model rates, because each is a request of its own."""
+
+
 class Settings(_Sources, SettingPaths):
     """Configuration shared by the chat and the benchmark: fields, paths and values derived from several fields."""
 
@@ -154,6 +158,13 @@ class Settings(_Sources, SettingPaths):
         if not self.reranker_enabled:
             return ""
         return f"nim:{self.reranker_model_name}" if self.reranker_base_url else f"llm:{self.language_model}"
+
+    @property
+    def reranker_pool(self) -> int:
+        """Chunks that the reranker scores per question: ``reranker_candidates``, with 0 resolved by the reranker."""
+        if self.reranker_candidates:
+            return self.reranker_candidates
+        return self.retrieval_pre_fusion_k if self.reranker_base_url else _RATED_BY_A_MODEL
 
     @property
     def secret_values(self) -> list[str]:

@@ -108,6 +108,7 @@ def counts(name: str) -> bool:
     needs = {
         "eval_max_queries": not sampled,
         "eval_max_corpus": not sampled,
+        "eval_corpus_slice": not sampled and value("eval_max_corpus") > 0,
         "corpus_shuffle_seed": sampled or value("eval_max_corpus") > 0,
         "dev_queries": sampled,
         "dev_corpus_size": sampled,
@@ -115,7 +116,7 @@ def counts(name: str) -> bool:
         "reranker_top_n": bool(value("reranker_enabled")),
     }
     needs |= {knob: knob in knobs for other in STRATEGIES.values() for knob in other.knobs}
-    by_rank = value("retrieval_fusion") == "rrf"
+    by_rank = "retrieval_fusion" not in knobs or value("retrieval_fusion") == "rrf"
     for knob in ("retrieval_rrf_k", "retrieval_bm25_weight", "retrieval_vector_weight"):
         needs[knob] = needs[knob] and by_rank
     answers = set(RUN_PARAMETERS["answers"]) - {"generation_enabled", "provider", "llm_cache_enabled"}

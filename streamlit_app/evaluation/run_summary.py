@@ -36,6 +36,9 @@ def show_tiles(result: RunResult) -> None:
     with place, st.container(border=True, height="stretch"):
         st.metric(t("eval.time"), duration(seconds))
         st.caption(t("eval.documents", count=number(result.documents)))
+        if result.corpus_slice:
+            name = word("eval.slice", result.corpus_slice)
+            st.caption(t("eval.sliced", name=plain(name), missing=number(result.gold_missing)))
     if result.generator:
         with _tile_row(result, _ANSWER_TILES), st.container(border=True, height="stretch"):
             show_usage(result)

@@ -364,7 +364,7 @@ def test_a_mode_that_does_not_exist_ends_with_2(cli: Cli, tmp_path: Path) -> Non
 
 def test_doctor_tells_what_answers(cli: Cli) -> None:
     checks = cli.json("doctor")
-    assert set(checks) == {"settings", "provider", "embedder", "data", "providers"}
+    assert set(checks) == {"settings", "provider", "embedder", "data", "words", "providers"}
     providers = checks.pop("providers")
     assert [name for name, check in checks.items() if not check["ok"]] == []
     assert {name for name, status in providers.items() if status["configured"]} == {"demo"}
@@ -403,7 +403,8 @@ def test_a_dry_run_prints_the_plan_and_writes_nothing(cli: Cli) -> None:
         True,
     )
     assert (plan["queries"], plan["documents"], plan["dataset_queries"], plan["dataset_documents"]) == (5, 70, 40, 80)
-    assert plan["sampling"] == {"EVAL_MAX_QUERIES": 5, "EVAL_MAX_CORPUS": 70, "CORPUS_SHUFFLE_SEED": 42}
+    sampling = {"EVAL_MAX_QUERIES": 5, "EVAL_MAX_CORPUS": 70, "CORPUS_SHUFFLE_SEED": 42}
+    assert plan["sampling"] == {**sampling, "EVAL_CORPUS_SLICE": "gold_first"}
     phases = ["load", "index", "retrieve", "generate", "similarity", "aggregate", "export"]
     assert plan["phases"] == phases
     assert (plan["index_cached"], plan["vectors"]) == (False, None)

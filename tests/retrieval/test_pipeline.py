@@ -144,9 +144,13 @@ def test_equal_settings_have_equal_fingerprints(settings: Settings) -> None:
     assert fingerprint(retrieval_config(settings)) == fingerprint(retrieval_config(other))
 
 
-WORDS = {"LEXICAL", "HYBRID", "CONTEXTUAL_HYBRID", "BRIDGE", "BRIDGE_HYBRID", "RAG_V2"}
+EXPANDED = {"LEXICAL", "HYBRID", "CONTEXTUAL_HYBRID", "BRIDGE", "BRIDGE_HYBRID", "RAG_V2"}
+WORDS = {*EXPANDED, "CONTEXTUAL_RRF"}
 FUSED = {"HYBRID", "CONTEXTUAL_HYBRID"}
-VECTORS = {"SIMPLE_VECTOR", "BRIDGE_HYBRID", "RAG_V2", *FUSED}
+BY_RANK = {"CONTEXTUAL_RRF"}
+"""Strategies that merge by rank whatever the setting says."""
+CONTEXTS = {"CONTEXTUAL_HYBRID", "CONTEXTUAL_RRF"}
+VECTORS = {"SIMPLE_VECTOR", "BRIDGE_HYBRID", "RAG_V2", *FUSED, *BY_RANK}
 EVERY = set(STRATEGIES)
 RERANKED = {"reranker_enabled": True, "reranker_base_url": "http://127.0.0.1/v1"}
 
@@ -154,12 +158,12 @@ KNOBS: list[tuple[str, dict[str, Any], dict[str, Any], set[str]]] = [
     ("retrieval_k", {"retrieval_k": 21}, {}, EVERY),
     ("retrieval_pre_fusion_k", {"retrieval_pre_fusion_k": 151}, {}, EVERY - {"BRIDGE"}),
     ("retrieval_fusion", {"retrieval_fusion": "rrf"}, {"retrieval_fusion": "weighted"}, FUSED),
-    ("retrieval_rrf_k", {"retrieval_rrf_k": 61}, {"retrieval_fusion": "rrf"}, FUSED),
-    ("retrieval_rrf_k", {"retrieval_rrf_k": 61}, {"retrieval_fusion": "weighted"}, set()),
-    ("retrieval_bm25_weight", {"retrieval_bm25_weight": 0.51}, {"retrieval_fusion": "rrf"}, FUSED),
-    ("retrieval_bm25_weight", {"retrieval_bm25_weight": 0.51}, {"retrieval_fusion": "weighted"}, set()),
-    ("retrieval_vector_weight", {"retrieval_vector_weight": 0.51}, {"retrieval_fusion": "rrf"}, FUSED),
-    ("retrieval_vector_weight", {"retrieval_vector_weight": 0.51}, {"retrieval_fusion": "weighted"}, set()),
+    ("retrieval_rrf_k", {"retrieval_rrf_k": 61}, {"retrieval_fusion": "rrf"}, FUSED | BY_RANK),
+    ("retrieval_rrf_k", {"retrieval_rrf_k": 61}, {"retrieval_fusion": "weighted"}, BY_RANK),
+    ("retrieval_bm25_weight", {"retrieval_bm25_weight": 0.51}, {"retrieval_fusion": "rrf"}, FUSED | BY_RANK),
+    ("retrieval_bm25_weight", {"retrieval_bm25_weight": 0.51}, {"retrieval_fusion": "weighted"}, BY_RANK),
+    ("retrieval_vector_weight", {"retrieval_vector_weight": 0.51}, {"retrieval_fusion": "rrf"}, FUSED | BY_RANK),
+    ("retrieval_vector_weight", {"retrieval_vector_weight": 0.51}, {"retrieval_fusion": "weighted"}, BY_RANK),
     ("embedding_model_name", {"embedding_model_name": "other/model"}, {}, VECTORS),
     (
         "embedding_kind",
@@ -174,24 +178,24 @@ KNOBS: list[tuple[str, dict[str, Any], dict[str, Any], set[str]]] = [
     ("kb_max_context_chars", {"kb_max_context_chars": 4_001}, {}, EVERY),
     ("kb_large_context_chars", {"kb_large_context_chars": 6_001}, {}, EVERY),
     ("retrieval_chunk_chars", {"retrieval_chunk_chars": 600}, {}, EVERY),
-    ("retrieval_expansion", {"retrieval_expansion": False}, {}, EVERY - {"SIMPLE_VECTOR", "RAG_V2"}),
+    ("retrieval_expansion", {"retrieval_expansion": False}, {}, EVERY - {"SIMPLE_VECTOR", "RAG_V2"} - BY_RANK),
     ("retrieval_stitching", {"retrieval_stitching": False}, {}, EVERY),
     ("reranker", RERANKED, {}, EVERY),
     ("reranker_candidates", {"reranker_candidates": 16}, {}, set()),
     ("reranker_candidates", {"reranker_candidates": 16}, RERANKED, EVERY),
     ("reranker_top_n", {"reranker_top_n": 6}, {}, set()),
     ("reranker_top_n", {"reranker_top_n": 6}, RERANKED, EVERY),
-    ("query_expansion_llm", {"query_expansion_llm": True}, {}, WORDS),
-    ("language_model", {"provider": "groq"}, {}, {"CONTEXTUAL_HYBRID"}),
+    ("query_expansion_llm", {"query_expansion_llm": True}, {}, EXPANDED),
+    ("language_model", {"provider": "groq"}, {}, CONTEXTS),
     ("language_model", {"provider": "groq"}, {"query_expansion_llm": True}, WORDS),
     ("reranker", {"provider": "groq"}, {"reranker_enabled": True}, EVERY),
-    ("retrieval_context_max_tokens", {"retrieval_context_max_tokens": 100}, {}, {"CONTEXTUAL_HYBRID"}),
-    ("retrieval_context_questions", {"retrieval_context_questions": 3}, {}, {"CONTEXTUAL_HYBRID"}),
+    ("retrieval_context_max_tokens", {"retrieval_context_max_tokens": 100}, {}, CONTEXTS),
+    ("retrieval_context_questions", {"retrieval_context_questions": 3}, {}, CONTEXTS),
     (
         "retrieval_context_questions",
         {"retrieval_context_questions": 3},
         {"retrieval_context_questions": 4},
-        {"CONTEXTUAL_HYBRID"},
+        CONTEXTS,
     ),
 ]
 """Knob, the settings that change it, settings beside it, and the strategies whose ranking it decides."""

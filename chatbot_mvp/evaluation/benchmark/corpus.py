@@ -107,11 +107,13 @@ class RunCorpus:
         specs = ranking_metrics(settings.retrieval_k)
         qrels = self.dataset.qrels.get(query.query_id, {})
         gold = tuple(doc_id for doc_id, score in qrels.items() if score > 0)
+        # Without a reranker, the context holds what the ranking metrics have scored already.
+        reranks = settings.reranker_enabled
         if retrieved is None:
-            has_context = settings.generation_enabled or settings.reranker_enabled
-            return Scored((), gold, dict.fromkeys([*specs, *(context_metrics([], {}) if has_context else ())]))
+            return Scored((), gold, dict.fromkeys([*specs, *(context_metrics([], {}) if reranks else ())]))
         metrics: Metrics = {name: spec.score(retrieved.doc_ids, qrels) for name, spec in specs.items()}
-        return Scored(retrieved.doc_ids, gold, metrics | context_metrics(retrieved.generation_doc_ids, qrels))
+        context = retrieved.generation_doc_ids if reranks else None
+        return Scored(retrieved.doc_ids, gold, metrics | context_metrics(context, qrels))
 
     def completed(self, result: RunResult, retrieved: Mapping[str, QueryRecord]) -> RunResult:
         """Add the figures that only this kind of run has, from its rows and its records of the retrieval phase."""

@@ -29,7 +29,8 @@ from chatbot_mvp.storage.files import write_atomically
 from chatbot_mvp.types import ProgressCallback
 
 _RECORDED = (
-    *("mteb_dataset_name", "eval_max_queries", "eval_max_corpus", "corpus_shuffle_seed"),
+    *("mteb_dataset_name", "eval_max_queries", "eval_max_corpus", "eval_corpus_slice"),
+    "corpus_shuffle_seed",
     *("dev_mode", "dev_queries", "dev_corpus_size", "retrieval_k", "kb_top_k"),
 )
 """Settings recorded for an imported ranking: those that decide how it is scored. The other program's are unknown."""

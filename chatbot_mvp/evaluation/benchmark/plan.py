@@ -181,7 +181,7 @@ def _sampling(settings: Settings) -> dict[str, Any]:
     else:
         names = [name for name in ("eval_max_queries", "eval_max_corpus") if getattr(settings, name)]
         if settings.eval_max_corpus:
-            names.append("corpus_shuffle_seed")
+            names += ["eval_corpus_slice", "corpus_shuffle_seed"]
     return {name.upper(): getattr(settings, name) for name in names}
 
 

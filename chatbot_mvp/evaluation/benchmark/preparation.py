@@ -14,6 +14,7 @@ from pathlib import Path
 
 from chatbot_mvp import __version__
 from chatbot_mvp.datasets import Dataset, Query
+from chatbot_mvp.datasets.sampling import BLIND, Sample
 from chatbot_mvp.errors import NothingToRetry, RunAlreadyFinished, RunMismatch
 from chatbot_mvp.evaluation.benchmark.corpus import RunCorpus
 from chatbot_mvp.evaluation.benchmark.generation import PROMPTS
@@ -24,6 +25,9 @@ from chatbot_mvp.settings.model import LEAST_CONTEXT_CHARS, Settings
 from chatbot_mvp.storage.clock import utc_now
 
 _log = logging.getLogger(__name__)
+
+_NO_LIMIT = 10_000_000
+"""Characters of a context whose length nothing limits."""
 
 FINGERPRINT_RULE = 1
 """How a manifest's fingerprints were computed. Manifests without it (0) have one fingerprint of everything, which
@@ -74,8 +78,10 @@ def prepare_run(
     """
     started = time.monotonic()
     run_fingerprint(settings)  # fails before the data set is loaded if the strategy is unknown
-    corpus = _cut(load(), settings)
-    folder, manifest = new_folder(results_dir, manifest_of("", reference, corpus, settings, preset))
+    corpus, cut = _cut(load(), settings)
+    made = manifest_of("", reference, corpus, settings, preset)
+    missing = cut.gold_lost if cut.corpus_slice == BLIND else 0
+    folder, manifest = new_folder(results_dir, replace(made, corpus_slice=cut.corpus_slice, gold_missing=missing))
     corpus.keep(folder)
     return PreparedRun(folder, manifest, corpus, settings, time.monotonic() - started)
 
@@ -136,7 +142,7 @@ def reopen_run(
     if folder.finished and not retry_failed:
         raise RunAlreadyFinished(run_id=manifest.run_id)
     settings = settings.with_recorded(manifest.settings_masked)
-    corpus = _cut(load(manifest), settings)
+    corpus, _ = _cut(load(manifest), settings)
     now = {
         "dataset_sha256": corpus.dataset.sha256,
         "code_version": __version__,
@@ -181,13 +187,21 @@ def _digest(identity: str) -> str:
 
 
 def run_settings(settings: Settings, readable_chars: Callable[[Settings], int | None]) -> Settings:
-    """Derive a run's settings: the chat's context, limited by GENERATION_MAX_CONTEXT_CHARS and the model's input.
+    """Derive a run's settings: its context, limited by GENERATION_MAX_CONTEXT_CHARS and the model's input.
 
-    As in RAG_P, everything that a reranker keeps reaches the context: KB_TOP_K is raised to RERANKER_TOP_N.
+    GENERATION_CONTEXT "chat" gives the chat's context. As in RAG_P, everything that a reranker keeps reaches it:
+    KB_TOP_K is raised to RERANKER_TOP_N. "retrieved" gives RAG_P's context: the first RETRIEVAL_K documents, or the
+    RERANKER_TOP_N that a reranker keeps, whatever their scores, in as many characters as the model reads.
 
     Args:
         readable_chars: returns the characters of context that the settings' generator can read; None if unknown.
     """
+    if settings.generation_context == "retrieved":
+        return settings.with_changes(
+            kb_top_k=settings.reranker_top_n if settings.reranker_enabled else settings.retrieval_k,
+            kb_min_score=0.0,
+            kb_max_context_chars=_chars_of_whole_documents(settings, readable_chars),
+        )
     changes: dict[str, int] = {}
     if settings.reranker_enabled and settings.reranker_top_n > settings.kb_top_k:
         changes["kb_top_k"] = settings.reranker_top_n
@@ -200,11 +214,19 @@ def run_settings(settings: Settings, readable_chars: Callable[[Settings], int | 
     return settings.with_changes(**changes) if changes else settings
 
 
-def _cut(whole: RunCorpus, settings: Settings) -> RunCorpus:
+def _chars_of_whole_documents(settings: Settings, readable_chars: Callable[[Settings], int | None]) -> int:
+    """Return the characters of the context of GENERATION_CONTEXT "retrieved"."""
+    if settings.generation_max_context_chars:
+        return settings.generation_max_context_chars
+    readable = readable_chars(settings) if settings.generation_enabled else None
+    return _NO_LIMIT if readable is None else max(LEAST_CONTEXT_CHARS, readable)
+
+
+def _cut(whole: RunCorpus, settings: Settings) -> tuple[RunCorpus, Sample]:
     corpus, cut = whole.sampled(settings)
     if cut.gold_lost:
         _log.warning("%s", cut.warning)
-    return corpus
+    return corpus, cut
 
 
 def new_folder(results_dir: Path, manifest: RunManifest) -> tuple[RunFolder, RunManifest]:

@@ -18,7 +18,7 @@ _log = logging.getLogger(__name__)
 RUN_PARAMETERS: Mapping[str, tuple[str, ...]] = {
     "data": (
         *("eval_max_queries", "dev_mode", "dev_queries", "dev_corpus_size"),
-        *("eval_max_corpus", "corpus_shuffle_seed"),
+        *("eval_max_corpus", "eval_corpus_slice", "corpus_shuffle_seed"),
     ),
     "retrieval": (
         *("retrieval_strategy", "retrieval_k", "retrieval_pre_fusion_k", "retrieval_fusion", "retrieval_rrf_k"),
@@ -28,8 +28,8 @@ RUN_PARAMETERS: Mapping[str, tuple[str, ...]] = {
     ),
     "reranking": ("reranker_enabled", "reranker_candidates", "reranker_top_n"),
     "answers": (
-        *("generation_enabled", "provider", "generation_max_context_chars", "llm_temperature", "llm_max_tokens"),
-        "llm_cache_enabled",
+        *("generation_enabled", "provider", "generation_context", "generation_max_context_chars"),
+        *("llm_temperature", "llm_max_tokens", "llm_cache_enabled"),
     ),
     "judge": ("judge_metrics", "judge_provider", "judge_model_name"),
     "limits": ("nim_max_concurrent_requests", "nim_request_timeout", "nim_max_retries"),

@@ -60,6 +60,7 @@ def _ranking_row(run: PreparedRun, query: Query, record: QueryRecord, retrieved:
         gold=scored.gold,
         generation_doc_ids=retrieved.generation_doc_ids,
         reranked=retrieved.reranked,
+        pre_rerank_candidate_ids=retrieved.pre_rerank_candidate_ids,
         failed=failed,
         error=record.error if failed else None,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from dataclasses import asdict
 from functools import partial
@@ -10,9 +11,12 @@ from chatbot_mvp.errors import RunOutOfQuota
 from chatbot_mvp.evaluation.benchmark.engine import Engine
 from chatbot_mvp.evaluation.benchmark.preparation import PreparedRun
 from chatbot_mvp.runs.journal import Journal
-from chatbot_mvp.runs.payloads import RETRIEVE
+from chatbot_mvp.runs.payloads import RETRIEVE, retrieved_of
+from chatbot_mvp.runs.records import QueryRecord
 from chatbot_mvp.runs.spending import Spending
 from chatbot_mvp.types import Progress, ProgressCallback
+
+_log = logging.getLogger(__name__)
 
 PHASE = RETRIEVE
 RETRIEVAL_CALLS = "retrieval"
@@ -47,8 +51,16 @@ def retrieve(
     progress(Progress(PHASE, before, total, 0.0, before))
     for found in engine.search(engine.shards(missing)):
         journal.add(found.records)
+        for record in found.records:
+            _warn(record)
         engine.recorded(PHASE, [record.query_id for record in found.records])
         done += len(found.records)
         if found.refused:
             raise RunOutOfQuota(run_id=run.manifest.run_id, done=done, total=total, reason=found.refused)
         progress(Progress(PHASE, done, total, time.monotonic() - started, before, failed=journal.failed(PHASE)))
+
+
+def _warn(record: QueryRecord) -> None:
+    """Name a query whose reranking failed: its context has the order that it had before."""
+    if reason := retrieved_of(record).rerank_error:
+        _log.warning("query %r was not reranked, and its passages keep their order: %s", record.query_id, reason)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from chatbot_mvp.text import Analyzer, Word
+from chatbot_mvp.text import LANGUAGES, Analyzer, Word
 
 
 class Reader:
     """Turns texts of one language into words and terms, and keeps the results. Make one for each answer.
 
     Args:
-        language: "es" or "en"; any other value is treated as "en".
+        language: as for ``Analyzer``.
     """
 
     def __init__(self, language: str) -> None:
@@ -19,8 +19,8 @@ class Reader:
 
     @property
     def language(self) -> str:
-        """The language that texts are read in, "es" or "en"."""
-        return self.analyzer.language
+        """The language whose question words are known, "es" or "en"; English for every other one."""
+        return self.analyzer.language if self.analyzer.language in LANGUAGES else "en"
 
     def words(self, text: str) -> list[Word]:
         """Return all words of a text in order, stop words included."""

@@ -1,4 +1,4 @@
-"""BM25 weights as Tantivy computes them, for an engine that only multiplies sparse vectors.
+"""BM25 weights as Tantivy computes them, for engines that only multiply sparse vectors.
 
 The score of a document is the inner product of the question's vector and the document's: sum over the terms of
 ``term_weight`` x ``DocumentWeights.of``. All numbers are 32-bit floats, as in Tantivy, so that rankings are equal.
@@ -48,6 +48,13 @@ class DocumentWeights:
         """Return term id -> f / (f + k1 (1 - b + b length / average)), f being the frequency of the term."""
         norm = self._norms[np.searchsorted(_LENGTHS, len(term_ids), side="right") - 1]
         return {term: float(np.float32(f) / (np.float32(f) + norm)) for term, f in Counter(term_ids).items()}
+
+    def of_postings(self, frequencies: NDArray[np.int32], lengths: NDArray[np.int64]) -> NDArray[np.float32]:
+        """Return the same weights for postings, shape (postings,), of frequencies and document lengths in terms."""
+        norms = self._norms[np.searchsorted(_LENGTHS, lengths, side="right") - 1]
+        counted = frequencies.astype(np.float32)
+        weights: NDArray[np.float32] = counted / (counted + norms)
+        return weights
 
 
 def term_weight(containing: int, documents: int) -> float:

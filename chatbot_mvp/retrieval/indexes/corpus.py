@@ -30,12 +30,13 @@ from chatbot_mvp.retrieval.indexes.dense_side import (
     passage_tokens,
     passages_read,
 )
-from chatbot_mvp.retrieval.indexes.lexical import INDEX_VERSION, LexicalIndex, LexicalSearch
+from chatbot_mvp.retrieval.indexes.lexical import INDEX_VERSION, LexicalSearch
 from chatbot_mvp.retrieval.indexes.links import links
 from chatbot_mvp.retrieval.indexes.milvus.client import connect
 from chatbot_mvp.retrieval.indexes.milvus.terms import MilvusTerms
 from chatbot_mvp.retrieval.indexes.questions import KeptQuestions, QuestionCounts
 from chatbot_mvp.retrieval.indexes.vector_store import CORPUS, VectorStoreChoice
+from chatbot_mvp.retrieval.indexes.words import engine
 from chatbot_mvp.retrieval.kb.vocabulary import KbIndex, build_bm25_index
 from chatbot_mvp.text import Analyzer
 from chatbot_mvp.types import Chunk, Progress, ProgressCallback, ignore_progress
@@ -223,7 +224,7 @@ def _index_words(
         if not owner:
             raise  # a run's index is too large for the memory
         _log.warning("the index of %s is kept in memory, because %s cannot be written: %s", owner, folder, error)
-        lexical = LexicalIndex.build(sources, analyzer, None, progress)
+        lexical = engine().build(sources, analyzer, None, progress)
     # Long documents have no graph: they are ranked by paragraphs, and their sections bear no names as documents do.
     linked = with_links and (kb is None or kb.is_corpus)
     graph = links(sources, analyzer, folder, progress, bool(owner)) if linked else None
@@ -237,11 +238,12 @@ def _lexical(
         key = _content_key(sources, analyzer)
         return MilvusTerms.build(connect(store.milvus), sources, analyzer, store.owner or CORPUS, key, progress)
     folder.parent.mkdir(parents=True, exist_ok=True)
-    if (lexical := LexicalIndex.open(folder, analyzer)) is not None:
+    index = engine()
+    if (lexical := index.open(folder, analyzer)) is not None:
         return lexical
     # If two processes build the same corpus, the second waits and then finds the index complete.
     with FileLock(f"{folder}.lock"):
-        return LexicalIndex.open(folder, analyzer) or LexicalIndex.build(sources, analyzer, folder, progress)
+        return index.open(folder, analyzer) or index.build(sources, analyzer, folder, progress)
 
 
 def forget_index(
@@ -283,7 +285,7 @@ def tokens_cache_path(cache_dir: Path) -> Path:
 def is_indexed(chunks: Sequence[Chunk], language: str, cache_dir: Path) -> bool:
     """Return whether the cache has the inverted index of a corpus of whole passages."""
     analyzer = Analyzer(language)
-    return LexicalIndex.is_complete(_folder(cache_dir, chunks, analyzer))
+    return engine().is_complete(_folder(cache_dir, chunks, analyzer))
 
 
 def _folder(cache_dir: Path, chunks: Sequence[Chunk], analyzer: Analyzer, owner: str = "") -> Path:

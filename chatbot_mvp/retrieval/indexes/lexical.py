@@ -5,12 +5,13 @@ from __future__ import annotations
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Protocol
-
-import tantivy
+from typing import TYPE_CHECKING, Any, Protocol
 
 from chatbot_mvp.text import Analyzer
 from chatbot_mvp.types import Chunk, Progress, ProgressCallback, ignore_progress
+
+if TYPE_CHECKING:
+    import tantivy  # imported where it is used: without it, ``words.engine`` is another one
 
 INDEX_VERSION = 3
 """Part of every index's cache key. Raise it with every change of the index layout."""
@@ -54,6 +55,8 @@ class LexicalIndex:
         progress: ProgressCallback = ignore_progress,
     ) -> LexicalIndex:
         """Index ``chunks``, in ``folder`` if given (``open`` loads it later), else in memory."""
+        import tantivy
+
         if folder is not None:
             # The folder may hold the remains of an interrupted build.
             shutil.rmtree(folder, ignore_errors=True)
@@ -79,6 +82,8 @@ class LexicalIndex:
         """Load the index in ``folder``; None if there is no complete and readable one."""
         if not cls.is_complete(folder):
             return None
+        import tantivy
+
         try:
             return cls(tantivy.Index.open(str(folder)), analyzer)
         except ValueError:  # damaged, or written by another version of Tantivy: the caller rebuilds it
@@ -91,6 +96,8 @@ class LexicalIndex:
 
     def search(self, query: str, limit: int) -> list[tuple[int, float]]:
         """Return (row, BM25 score) of the best ``limit`` chunks, ties by row; empty if the query has no terms."""
+        import tantivy
+
         should = tantivy.Occur.Should
         terms = dict.fromkeys(self.analyzer.terms(query))
         clauses = [(should, tantivy.Query.term_query(self._schema, "terms", term)) for term in terms]
@@ -109,6 +116,8 @@ class LexicalIndex:
 
 
 def _schema() -> tantivy.Schema:
+    import tantivy
+
     builder = tantivy.SchemaBuilder()
     builder.add_text_field("terms", tokenizer_name="whitespace", index_option="freq")
     builder.add_unsigned_field("row", stored=False, indexed=False, fast=True)

@@ -18,7 +18,10 @@ from chatbot_mvp.retrieval.trace import PART, Hit, RetrievalTrace, StageRecord
 
 @dataclass(frozen=True)
 class RetrievalConfig:
-    """All settings that a pipeline depends on. Each field is copied from the setting of the same name."""
+    """All settings that a pipeline depends on. Each field is copied from the setting of the same name.
+
+    Only ``reranker_candidates`` differs: it is ``Settings.reranker_pool``, so that 0 never occurs.
+    """
 
     retrieval_strategy: str
     retrieval_k: int
@@ -165,10 +168,14 @@ class Dense(Stage):
         ]
 
 
-class NearestOnly(Dense):
-    """Ranks by vectors alone, also in a knowledge base."""
+class DenseInStore(Dense):
+    """Finds the nearest chunks in the vector store, of a knowledge base too."""
 
     searches_kb = True
+
+
+class NearestOnly(DenseInStore):
+    """Ranks by vectors alone, also in a knowledge base."""
 
 
 class Fusion(Stage):
@@ -182,9 +189,13 @@ class Fusion(Stage):
     name = "fusion"
     knobs = frozenset({"retrieval_fusion", "retrieval_rrf_k", "retrieval_bm25_weight", "retrieval_vector_weight"})
 
+    @property
+    def _by_score(self) -> bool:
+        return self.config.retrieval_fusion == "weighted"
+
     def apply(self, trace: RetrievalTrace) -> tuple[RetrievalTrace, dict[str, Any]]:
         notes: dict[str, Any] = {}
-        if self.config.retrieval_fusion == "weighted":
+        if self._by_score:
             notes["alpha"] = round(adaptive_alpha(trace.query), 3)
         weights = {"bm25": self.config.retrieval_bm25_weight, "vector": self.config.retrieval_vector_weight}
         signals: dict[str, dict[str, float]] = defaultdict(dict)
@@ -195,7 +206,7 @@ class Fusion(Stage):
                 parts[hit.chunk.chunk_id][source] = weights[source] / (self.config.retrieval_rrf_k + rank)
                 signals[hit.chunk.chunk_id].update(hit.signals)
                 chunks[hit.chunk.chunk_id] = hit.chunk
-        if self.config.retrieval_fusion == "weighted":
+        if self._by_score:
             parts = weighted_parts(trace.candidates, adaptive_alpha(trace.query))
         scores = {chunk_id: sum(values.values()) for chunk_id, values in parts.items()}
         for chunk_id, values in parts.items():
@@ -203,6 +214,16 @@ class Fusion(Stage):
         ranked = sorted(scores, key=lambda chunk_id: (-scores[chunk_id], chunk_id))
         fused = tuple(Hit(chunks[chunk_id], scores[chunk_id], signals[chunk_id]) for chunk_id in ranked)
         return replace(trace, hits=fused), {"fused": len(fused), **notes}
+
+
+class RankFusion(Fusion):
+    """Merges by rank ("rrf" of ``Fusion``), whatever ``retrieval_fusion`` is."""
+
+    knobs = Fusion.knobs - {"retrieval_fusion"}
+
+    @property
+    def _by_score(self) -> bool:
+        return False
 
 
 class Selection(Stage):

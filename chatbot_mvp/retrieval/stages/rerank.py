@@ -39,7 +39,7 @@ class Reranker(Protocol):
         """Weight of the retrieval score in the final score, 0-1. Must be 0 if the reranker's scale is not fixed."""
 
     def rerank(self, query: str, hits: Sequence[Hit]) -> list[float | None]:
-        """Score each hit; higher is better, None for a hit that could not be scored.
+        """Score each hit; higher is better, None for a hit that could not be scored. No hit has an empty text.
 
         Scores are in 0-1 if ``original_weight`` is above 0.
 
@@ -54,7 +54,7 @@ class Rerank(Stage):
     Final score: w * original + (1 - w) * score, where w is the reranker's ``original_weight`` and ``original`` is the
     retrieval score divided by the best one (0-1). A hit without a reranker score keeps its original score; if w is 0,
     it is placed behind all scored hits. Ties break by chunk id. If the reranker fails, the order is kept, the note
-    ``reranked`` is False and ``failures`` is incremented.
+    ``reranked`` is False and ``failures`` is incremented. Empty texts are not sent: NIM refuses a request with one.
     """
 
     name = "rerank"
@@ -72,8 +72,10 @@ class Rerank(Stage):
         unchanged = replace(trace, hits=candidates[:kept], hits_before_rerank=trace.hits)
         if not candidates or not trace.query.strip():
             return unchanged, {"reranked": False, "candidates": len(candidates)}
+        sent = [hit for hit in candidates if hit.chunk.index_text.strip()]
+        unchanged = replace(unchanged, pre_rerank_candidate_ids=tuple(hit.chunk.chunk_id for hit in sent))
         try:
-            scores = self._reranker.rerank(trace.query, candidates)
+            scores = self._scores(trace.query, candidates, sent)
         except RerankFailed as error:
             with self._lock:
                 self.failures += 1
@@ -84,6 +86,12 @@ class Rerank(Stage):
         ranked = self._ranked(candidates, scores)
         notes = {"reranked": True, "candidates": len(candidates), "not_scored": scores.count(None)}
         return replace(unchanged, hits=tuple(ranked[:kept])), notes
+
+    def _scores(self, query: str, candidates: Sequence[Hit], sent: Sequence[Hit]) -> list[float | None]:
+        if not sent:
+            raise RerankFailed("all candidates are empty texts")
+        given = iter(self._reranker.rerank(query, sent))
+        return [next(given) if hit.chunk.index_text.strip() else None for hit in candidates]
 
     def _ranked(self, candidates: Sequence[Hit], scores: Sequence[float | None]) -> list[Hit]:
         weight = self._reranker.original_weight
@@ -119,16 +127,9 @@ class NimReranker:
         self._url = f"{v1(endpoint.calls.endpoint.base_url)}/ranking"
 
     def rerank(self, query: str, hits: Sequence[Hit]) -> list[float | None]:
-        # NIM rejects the whole request if one passage is empty.
-        rows = [row for row, hit in enumerate(hits) if hit.chunk.index_text.strip()]
-        if not rows:
-            raise RerankFailed("all candidates are empty texts")
-        scores: list[float | None] = [None] * len(hits)
-        for begin in range(0, len(rows), _NIM_PASSAGES):
-            part = rows[begin : begin + _NIM_PASSAGES]
-            logits = self._ranking(query, [hits[row].chunk.index_text for row in part])
-            for row, logit in zip(part, logits, strict=True):
-                scores[row] = logit
+        scores: list[float | None] = []
+        for begin in range(0, len(hits), _NIM_PASSAGES):
+            scores += self._ranking(query, [hit.chunk.index_text for hit in hits[begin : begin + _NIM_PASSAGES]])
         return scores
 
     def _ranking(self, query: str, passages: Sequence[str]) -> list[float]:

@@ -47,7 +47,7 @@ class ApplicationFields(BaseSettings):
     )
     kb_max_upload_mb: int = Field(10, ge=1, le=1_000, description="Maximum size of a file for a knowledge base (MB).")
     kb_max_pages: int = Field(500, ge=1, le=10_000, description="Maximum length of a PDF (pages).")
-    kb_top_k: int = Field(5, ge=1, le=50, description="Maximum number of chunks that reach an answer.")
+    kb_top_k: int = Field(5, ge=1, le=1_000, description="Maximum number of chunks that reach an answer.")
     kb_min_score: float = Field(
         0.0,
         ge=0.0,

@@ -7,7 +7,7 @@ from typing import Any, Literal
 from pydantic import Field, SecretStr, ValidationInfo, field_validator, model_validator
 from pydantic_settings import BaseSettings
 
-from chatbot_mvp.settings.kinds import LOCAL_EMBEDDER, Address, Key, NoneOrSeveral
+from chatbot_mvp.settings.kinds import LOCAL_EMBEDDER, Address, CorpusLanguage, Key, NoneOrSeveral
 
 
 class RetrievalFields(BaseSettings):
@@ -60,8 +60,10 @@ class RetrievalFields(BaseSettings):
         description="Questions that CONTEXTUAL_HYBRID asks a model to write for each chunk, 3 to 5, so that searches "
         "also find the chunk by their words; one more request per chunk. 0: none.",
     )
-    retrieval_bm25_language: Literal["", "es", "en"] = Field(
-        "", description="Language of the corpus of a run, for stemming and prompts; empty: detected."
+    retrieval_bm25_language: CorpusLanguage = Field(
+        "",
+        description="Language of the corpus of a run, for stems, stop words and prompts; prompts are in English if it "
+        "is not Spanish. Empty: Spanish or English, detected.",
     )
     retrieval_chunk_chars: int = Field(
         1_100,
@@ -101,11 +103,12 @@ class RetrievalFields(BaseSettings):
     )
     reranker_model_name: str = Field("nvidia/llama-3.2-nv-rerankqa-1b-v2", description="Reranking model of that NIM.")
     reranker_candidates: int = Field(
-        15,
-        ge=1,
+        0,
+        ge=0,
         le=1_000,
-        description="Chunks that the reranker scores per question, at least RERANKER_TOP_N; a language model gets one "
-        "request for each.",
+        description="Chunks that the reranker scores per question, at least RERANKER_TOP_N. 0: RETRIEVAL_PRE_FUSION_K "
+        "for the NIM of RERANKER_BASE_URL, which takes many in one request, and 15 for a language model, which gets "
+        "one request for each.",
     )
     reranker_top_n: int = Field(5, ge=1, le=1_000, description="Chunks kept after reranking.")
 

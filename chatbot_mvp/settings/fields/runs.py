@@ -27,7 +27,12 @@ class RunFields(BaseSettings):
     eval_max_corpus: int = Field(
         0,
         ge=0,
-        description="Maximum documents of a run: first those that its queries need, then random others; 0: all.",
+        description="Maximum documents of a run, chosen as EVAL_CORPUS_SLICE says; 0: all.",
+    )
+    eval_corpus_slice: Literal["gold_first", "blind"] = Field(
+        "gold_first",
+        description="Documents that EVAL_MAX_CORPUS keeps. `gold_first`: those that the queries need, then random "
+        "others; `blind`: random ones, so that gold documents are lost, which then count as not found.",
     )
     corpus_shuffle_seed: int = Field(
         42, ge=-1, description="Random seed for EVAL_MAX_CORPUS and DEV_MODE; -1: no shuffle, the files' order."
@@ -60,8 +65,13 @@ class RunFields(BaseSettings):
     generation_max_context_chars: NoneOrContextChars = Field(
         0,
         ge=0,
-        description="Maximum context of an answer in runs (characters); 0: as in the chat, but no more than the model "
-        "can read if its server reports it.",
+        description="Maximum context of an answer in runs (characters); 0: as GENERATION_CONTEXT says, but no more "
+        "than the model can read if its server reports it.",
+    )
+    generation_context: Literal["chat", "retrieved"] = Field(
+        "chat",
+        description="Context of an answer in runs. `chat`: KB_TOP_K documents within the chat's number of characters; "
+        "`retrieved`: RETRIEVAL_K documents, with a reranker RERANKER_TOP_N, as many characters as the model reads.",
     )
     judge_metrics: str = Field(
         DEFAULT_JUDGE_METRICS,
