@@ -21,8 +21,12 @@ _SEARCH = (
 """Settings that are taken over unchanged."""
 _RERANKER = ("reranker_enabled", "reranker_model_name", "reranker_candidates", "reranker_top_n")
 
-_OF_ANSWERS = ("kb_min_evidence", "kb_doubt_evidence", "llm_temperature")
-"""Settings of a system that decide a question after its search. A run's are not taken over: they are no search."""
+_OF_SYSTEMS = (
+    *("kb_min_evidence", "kb_doubt_evidence", "kb_sure_evidence", "llm_temperature"),
+    *("vector_store", "reranker_base_url"),
+)
+"""Further settings that are taken over from a system. Of a run they are not: thresholds and temperature are no search,
+and places belong to the machine that it ran on."""
 _OF_RUNS = ("eval_", "generation_")
 """Prefixes of settings that only runs read."""
 
@@ -110,11 +114,13 @@ def system_profile(name: str, settings: Settings, has_model: bool) -> ChatProfil
         UnknownChoice: there is no such system.
     """
     changes = get_system(name).changes
-    made = _Making({**settings.model_dump(), **changes}, settings, has_model)
+    # The address of a reranker is this machine's own, or none.
+    here = settings.with_changes(reranker_base_url=changes.get("reranker_base_url", settings.reranker_base_url))
+    made = _Making({**settings.model_dump(), **changes}, here, has_model)
     made.search()
     made.reranker()
     made.expansion()
-    made.answers()
+    made.of_system()
     made.only_of_runs(changes)
     # A knowledge base without links is no news: the settings in effect say nothing on it, either.
     left = tuple(item for item in made.left if item.reason != "links")
@@ -187,10 +193,9 @@ class _Making:
         if language := self._recorded.get("retrieval_bm25_language"):
             self.left.append(NotTaken("retrieval_bm25_language", str(language), "", "language"))
 
-    def answers(self) -> None:
-        if self.strategy in STRATEGIES:
-            for name in (*_OF_ANSWERS, "vector_store"):
-                self._take(name)
+    def of_system(self) -> None:
+        for name in _OF_SYSTEMS:
+            self._take(name)
 
     def only_of_runs(self, changes: Mapping[str, Any]) -> None:
         for name, value in changes.items():

@@ -35,6 +35,14 @@ class System:
         return get_strategy(str(self.changes["retrieval_strategy"])).needs_language_model
 
 
+_RAG_P: Mapping[str, Any] = {
+    "vector_store": "chroma",
+    "retrieval_k": 20,
+    "retrieval_pre_fusion_k": 150,
+    "eval_corpus_slice": "blind",
+    "generation_context": "retrieved",
+}
+
 SYSTEMS: Mapping[str, System] = {
     system.name: system
     for system in (
@@ -43,9 +51,15 @@ SYSTEMS: Mapping[str, System] = {
             "kb_chat",
             "The KB chat: words of the knowledge base added to every question, five signals, no model before an answer",
             {
-                "retrieval_strategy": "LEXICAL",
+                "retrieval_strategy": "KB_CHAT",
+                "retrieval_expansion": True,
+                "retrieval_stitching": True,
                 "query_expansion_llm": False,
                 "reranker_enabled": False,
+                "kb_top_k": 4,
+                "kb_min_score": 0.12,
+                "kb_max_context_chars": 3_200,
+                "kb_large_context_chars": 6_000,
                 "kb_min_evidence": 0.5,
                 "kb_doubt_evidence": 1.0,
             },
@@ -54,9 +68,10 @@ SYSTEMS: Mapping[str, System] = {
             "rag_v2",
             "RAG v2: expansion and reranking by a language model, adaptive alpha, a relevance check on two levels",
             {
-                "retrieval_strategy": "HYBRID",
+                "retrieval_strategy": "RAG_V2",
                 "query_expansion_llm": True,
                 "reranker_enabled": True,
+                "reranker_base_url": "",
                 "reranker_candidates": 15,
                 "reranker_top_n": 5,
                 "retrieval_pre_fusion_k": 15,
@@ -65,6 +80,7 @@ SYSTEMS: Mapping[str, System] = {
                 "kb_min_score": 0.0,
                 "kb_min_evidence": 0.15,
                 "kb_doubt_evidence": 0.05,
+                "kb_sure_evidence": 1.0,
                 "llm_temperature": 0.1,
             },
         ),
@@ -73,19 +89,15 @@ SYSTEMS: Mapping[str, System] = {
             "RAG_P with SIMPLE_VECTOR: nearest vectors of ChromaDB alone",
             {
                 "retrieval_strategy": "SIMPLE_VECTOR",
-                "vector_store": "chroma",
-                "retrieval_k": 20,
-                "retrieval_pre_fusion_k": 150,
+                **_RAG_P,
             },
         ),
         System(
             "rag_p_contextual_hybrid",
             "RAG_P with CONTEXTUAL_HYBRID: chunks with a context by a language model, BM25 and vectors fused by rank",
             {
-                "retrieval_strategy": "CONTEXTUAL_HYBRID",
-                "vector_store": "chroma",
-                "retrieval_k": 20,
-                "retrieval_pre_fusion_k": 150,
+                "retrieval_strategy": "CONTEXTUAL_RRF",
+                **_RAG_P,
                 "retrieval_fusion": "rrf",
                 "retrieval_rrf_k": 60,
                 "retrieval_bm25_weight": 0.5,

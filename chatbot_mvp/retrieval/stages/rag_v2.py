@@ -9,7 +9,7 @@ from typing import Any
 from chatbot_mvp.retrieval.indexes.corpus import CorpusIndex
 from chatbot_mvp.retrieval.stages.base import NearestOnly, Stage
 from chatbot_mvp.retrieval.stages.expansion import Expansion
-from chatbot_mvp.retrieval.trace import Hit, RetrievalTrace
+from chatbot_mvp.retrieval.trace import PART, Hit, RetrievalTrace
 
 KEYWORD_ALPHA, USUAL_ALPHA, VECTOR_ALPHA = 0.4, 0.6, 0.75
 REJECTED_BELOW = 0.05
@@ -59,7 +59,8 @@ class AdaptiveFusion(Stage):
             weight = alpha if source == "vector" else 1 - alpha
             for hit, value in zip(hits, _scaled(hits, whole=len(hits) >= complete), strict=True):
                 before = fused.get(hit.chunk.chunk_id, Hit(hit.chunk, 0.0))
-                signals = {**before.signals, **hit.signals, f"{source}_norm": value}
+                own = {f"{source}_norm": value, f"{PART}{source}_norm": weight * value}
+                signals = {**before.signals, **hit.signals, **own}
                 fused[hit.chunk.chunk_id] = Hit(hit.chunk, before.score + weight * value, signals)
         ranked = sorted(fused.values(), key=lambda hit: (-hit.score, hit.chunk.chunk_id))
         return replace(trace, hits=tuple(ranked[:most])), {"alpha": alpha, "fused": len(ranked)}

@@ -16,8 +16,7 @@ from chatbot_mvp.retrieval.kb.postings import Scores
 from chatbot_mvp.retrieval.stages.base import RetrievalConfig, Stage
 from chatbot_mvp.retrieval.stages.kb_chat.words import ChatWords, plain
 from chatbot_mvp.retrieval.stages.kb_score import MOST_HITS
-from chatbot_mvp.retrieval.stages.late_interaction import PART
-from chatbot_mvp.retrieval.trace import Hit, RetrievalTrace
+from chatbot_mvp.retrieval.trace import PART, Hit, RetrievalTrace
 
 WEIGHTS = {"bm25_norm": 0.5, "overlap_norm": 0.3, "exact_bonus": 1.0, "heading_bonus": 1.0, "fuzzy_bonus": 1.0}
 """Signal -> weight. The bonuses are given in units of the score."""
