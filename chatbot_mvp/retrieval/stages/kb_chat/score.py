@@ -42,8 +42,8 @@ class KbChatScore(Stage):
     - ``heading_bonus``: 0.28 x the share of the distinct expanded terms that the heading has, 0-0.28.
     - ``fuzzy_bonus``: 0.6 x (likeness of question and heading - 0.72), from 0.72 on, 0.24 at most.
 
-    The signal ``strong_match`` is 1 if a phrase stands literally in the chunk, its ``exact_bonus`` is at least 0.18, its
-    heading has two expanded terms or 40 % of them, or the likeness is at least 0.88; else 0. It has no part in the
+    The signal ``strong_match`` is 1 if a phrase stands literally in the chunk, its ``exact_bonus`` is at least 0.18,
+    its heading has two expanded terms or 40 % of them, or the likeness is at least 0.88; else 0. It has no part in the
     score. Ties break by the number of common terms, then by the order of the text. Chunks with the score 0 are no hits.
     """
 
@@ -121,3 +121,8 @@ class KbChatScore(Stage):
             for _, percent, row in like:
                 found[row] = percent / 100
         return found[self._words.heading_of] if len(found) else np.zeros(0)
+
+
+def own_score(hit: Hit) -> float:
+    """Return the score of the five signals of a hit, also where a reranker has put another one in its place."""
+    return hit.signals.get("before_rerank", hit.score)

@@ -1,4 +1,4 @@
-"""The words of whole chunks, as the KB chat counts them: one index over a knowledge base's chunks or a corpus' passages.
+"""The words of whole chunks, as the KB chat counts them, over the chunks of a knowledge base or a corpus' passages.
 
 Of a knowledge base, headings, frequent terms and co-occurring terms are those of its ``KbIndex``. A corpus of whole
 passages has none, so each passage is taken as a chunk under its title, and the same is derived from these.
@@ -100,7 +100,8 @@ class ChatWords:
             vocab_terms, cooc_map = dict(kb.vocab_terms), dict(kb.cooc_map)
         words = [name for name in vocab_terms if " " not in name][:_FREQUENT_WORDS]
         frequent = set(words)
-        phrases = [name for name in vocab_terms if " " in name and all(_says(spoken.get(one, "")) for one in name.split(" "))]
+        said = {term for term, word in spoken.items() if len(word) >= _LEAST_LETTERS and not word.isdigit()}
+        phrases = [name for name in vocab_terms if " " in name and said.issuperset(name.split(" "))]
         headings = list(heading_rows)
         return cls(
             analyzer=analyzer,
@@ -169,10 +170,6 @@ class ChatWords:
 def plain(text: str) -> str:
     """Return the words of ``text`` without case, accents and punctuation, separated by single spaces."""
     return " ".join(_WORD.findall(fold(text)))
-
-
-def _says(word: str) -> bool:
-    return len(word) >= _LEAST_LETTERS and not word.isdigit()
 
 
 def without_label(heading: str) -> str:
