@@ -15,7 +15,6 @@ from chatbot_mvp.retrieval.indexes.corpus import CorpusIndex
 from chatbot_mvp.retrieval.kb.postings import Scores
 from chatbot_mvp.retrieval.stages.base import RetrievalConfig, Stage
 from chatbot_mvp.retrieval.stages.kb_chat.words import ChatWords, plain
-from chatbot_mvp.retrieval.stages.kb_score import MOST_HITS
 from chatbot_mvp.retrieval.stages.late_interaction import PART
 from chatbot_mvp.retrieval.trace import Hit, RetrievalTrace
 
@@ -25,6 +24,7 @@ PHRASE, MOST_PHRASES, MANY_WORDS = 0.12, 0.36, 0.06
 """Bonus per literal phrase, its limit, and the bonus for a chunk with most words of the question."""
 MOST_HEADING = 0.28
 FUZZY_FROM, FUZZY_SLOPE, MOST_FUZZY = 0.72, 0.6, 0.24
+_KEPT = 200  # hits that a trace keeps at least; a ``Hit`` for each of many passages would cost more than the search
 _MANY = 0.6  # share of the question's terms that are most of them, at least two
 _STRONG = {"exact_bonus": 0.18, "heading_terms": 2, "heading_share": 0.4, "fuzzy_ratio": 0.88}
 
@@ -54,7 +54,7 @@ class KbChatScore(Stage):
     def __init__(self, index: CorpusIndex, config: RetrievalConfig) -> None:
         super().__init__(index, config)
         self._words = index.derived(ChatWords.of)
-        self._kept = max(MOST_HITS, config.hits_read)
+        self._kept = max(_KEPT, config.hits_read)
 
     def apply(self, trace: RetrievalTrace) -> tuple[RetrievalTrace, dict[str, Any]]:
         signals, overlap, strong = self._signals(trace)

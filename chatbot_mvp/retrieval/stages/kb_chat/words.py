@@ -72,6 +72,7 @@ class ChatWords:
         """Read the chunks of ``index``. Use ``index.derived(ChatWords.of)``, so that this happens once."""
         analyzer, kb = index.analyzer, index.kb
         numbers: dict[str, int] = {}
+        seen: dict[str, int] = {}  # a word as written -> the number of its term
         written: dict[str, str] = {}
         spoken: dict[str, str] = {}
         term_of: dict[str, str] = {}
@@ -81,11 +82,14 @@ class ChatWords:
             # A chunk of a knowledge base begins with its heading's line; a passage has its title apart.
             before = len(sequence)
             for word, term in analyzer.content_words(chunk.index_text if kb is None else chunk.text):
-                sequence.append(numbers.setdefault(term, len(numbers)))
-                folded = fold(word)
-                written.setdefault(folded, word)
-                term_of.setdefault(folded, term)
-                spoken.setdefault(term, word)
+                number = seen.get(word)
+                if number is None:
+                    number = seen[word] = numbers.setdefault(term, len(numbers))
+                    folded = fold(word)
+                    written.setdefault(folded, word)
+                    term_of.setdefault(folded, term)
+                    spoken.setdefault(term, word)
+                sequence.append(number)
             lengths.append(len(sequence) - before)
             own = chunk.section if kb is None else chunk.section.rpartition(" > ")[2]
             heading_of.append(heading_rows.setdefault(own, len(heading_rows)))
