@@ -52,7 +52,8 @@ class ApplicationFields(BaseSettings):
         0.0,
         ge=0.0,
         le=1.0,
-        description="Minimum score of a chunk relative to the best one (0-1); chunks with a lower score are dropped.",
+        description="Minimum score of a chunk relative to the best one (0-1); chunks with a lower score are dropped. "
+        "With RETRIEVAL_STRATEGY=KB_CHAT it is compared with the score itself.",
     )
     kb_max_context_chars: int = Field(
         4_000, ge=LEAST_CONTEXT_CHARS, description="Maximum context sent to the model (characters)."

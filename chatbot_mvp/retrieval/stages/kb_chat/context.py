@@ -9,6 +9,7 @@ from typing import Any
 from chatbot_mvp.retrieval.indexes.corpus import CorpusIndex
 from chatbot_mvp.retrieval.stages.base import RetrievalConfig, Selection, Stage
 from chatbot_mvp.retrieval.stages.context import ContextChars, context_budget
+from chatbot_mvp.retrieval.stages.kb_chat.score import own_score
 from chatbot_mvp.retrieval.stages.stitching import outwards, section_runs
 from chatbot_mvp.retrieval.trace import Hit, RetrievalTrace
 from chatbot_mvp.text import sentences
@@ -22,19 +23,18 @@ _LEAST_CUT = 120  # a chunk is cut between words rather than to a sentence short
 class KbChatSelection(Selection):
     """Selects the first ``kb_top_k`` hits with a score of at least ``kb_min_score``, each chunk once.
 
-    Here ``kb_min_score`` is a score of ``KbChatScore`` itself, not a share of the best hit's score. Of several hits for
-    one chunk, the best counts.
+    Here ``kb_min_score`` is a score of ``KbChatScore`` itself, not a share of the best hit's score; after a reranker it
+    is compared with the score before. Of several hits for one chunk, the first counts.
     """
 
     def apply(self, trace: RetrievalTrace) -> tuple[RetrievalTrace, dict[str, Any]]:
-        best: dict[str, Hit] = {}
+        chosen: dict[str, Hit] = {}
         for hit in trace.hits:
-            known = best.get(hit.chunk.chunk_id)
-            if known is None or hit.score > known.score:
-                best[hit.chunk.chunk_id] = hit
-        ranked = sorted(best.values(), key=lambda hit: -hit.score)
-        chosen = [hit for hit in ranked if hit.score >= self.config.kb_min_score][: self.config.kb_top_k]
-        return replace(trace, chunks_final=tuple(chosen)), {"kept": len(chosen)}
+            if len(chosen) == self.config.kb_top_k:
+                break
+            if own_score(hit) >= self.config.kb_min_score:
+                chosen.setdefault(hit.chunk.chunk_id, hit)
+        return replace(trace, chunks_final=tuple(chosen.values())), {"kept": len(chosen)}
 
 
 class KbChatStitching(Stage):
@@ -44,8 +44,8 @@ class KbChatStitching(Stage):
     at least 0.16. Its neighbours are the chunks of its section, nearest first and the following one before the
     preceding one. Each direction ends at the section's end or at the first chunk that does not fit, so what is added is
     contiguous. The context never exceeds its budget: hits that do not fit are left out, and a first hit that is longer
-    than the budget is cut behind a sentence. In ``chunks_final``, hits keep their order; added chunks follow, grouped by
-    hit, in reading order, with the signal ``stitched`` = 1.
+    than the budget is cut behind a sentence. In ``chunks_final``, hits keep their order; added chunks follow, grouped
+    by hit, in reading order, with the signal ``stitched`` = 1.
     """
 
     name = "stitching"
@@ -107,7 +107,7 @@ def is_strong(hit: Hit) -> bool:
     if hit.signals.get("strong_match", 0.0) > 0:
         return True
     bonus = max(hit.signals.get("heading_bonus", 0.0), hit.signals.get("exact_bonus", 0.0))
-    return bonus > 0 and hit.score >= ANCHOR_SCORE
+    return bonus > 0 and own_score(hit) >= ANCHOR_SCORE
 
 
 def cut(chunk: Chunk, limit: int) -> Chunk:

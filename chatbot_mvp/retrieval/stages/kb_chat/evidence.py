@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from chatbot_mvp.retrieval.stages.base import Stage
+from chatbot_mvp.retrieval.stages.kb_chat.score import own_score
 from chatbot_mvp.retrieval.trace import Hit, RetrievalTrace
 
 STRONG_TOP, SUM, TOP = 0.20, 0.85, 0.58
@@ -33,7 +34,7 @@ class KbChatEvidence(Stage):
 
 def criteria(hits: Sequence[Hit]) -> dict[str, float]:
     """Return how far each criterion is reached, as a multiple of its threshold: ``strong_match``, ``sum``, ``top``."""
-    scores = sorted((max(0.0, hit.score) for hit in hits), reverse=True)
+    scores = sorted((own_score(hit) for hit in hits), reverse=True)
     top = scores[0] if scores else 0.0
     strong = any(hit.signals.get("strong_match", 0.0) > 0 for hit in hits)
     return {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -29,8 +29,8 @@ class KbChatExpansion(Expansion):
     In this order, until 8 are added:
 
     1. ``heading_match``: headings that share a term with the question; those that share more come first.
-    2. ``fuzzy_heading``: for a word that no heading has, the most similar word of a heading (82 % or more); then the two
-       headings that are most similar to the whole question (55 % or more).
+    2. ``fuzzy_heading``: for a word that no heading has, the most similar word of a heading (82 % or more); then the
+       two headings that are most similar to the whole question (55 % or more).
     3. ``vocab``: for each word, the most similar one of the 140 most frequent (84 % or more); then those of the 60 most
        frequent bigrams and trigrams that share a term with the question.
     4. ``cooc``: the first two co-occurring terms of each term of the question and of what was added before.
@@ -78,7 +78,9 @@ class KbChatExpansion(Expansion):
     def _like_headings(self, query: str, _: list[str]) -> Iterator[tuple[str, str]]:
         words = self._words
         for word, term in words.analyzer.content_words(query):
-            if term not in words.title_terms and (found := _closest(fold(word), list(words.title_words), HEADING_WORD)):
+            if term not in words.title_terms and (
+                found := _closest(fold(word), words.title_words.keys(), HEADING_WORD)
+            ):
                 yield "fuzzy_heading", words.title_words[found]
         like = process.extract(
             plain(query), words.titles_plain, scorer=fuzz.ratio, score_cutoff=HEADING, limit=_LIKE_HEADINGS
@@ -90,7 +92,7 @@ class KbChatExpansion(Expansion):
         words = self._words
         asked = words.analyzer.content_words(query)
         for word, _term in asked:
-            if found := _closest(fold(word), list(words.frequent_words), FREQUENT_WORD):
+            if found := _closest(fold(word), words.frequent_words.keys(), FREQUENT_WORD):
                 yield "vocab", words.frequent_words[found]
         own = {term for _, term in asked}
         for phrase in words.frequent_phrases:
@@ -103,6 +105,6 @@ class KbChatExpansion(Expansion):
                 yield "cooc", self._words.spoken.get(related, related)
 
 
-def _closest(word: str, choices: list[str], least: float) -> str:
+def _closest(word: str, choices: Collection[str], least: float) -> str:
     found = process.extractOne(word, choices, scorer=fuzz.ratio, score_cutoff=least)
     return found[0] if found else ""

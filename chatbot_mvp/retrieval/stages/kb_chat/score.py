@@ -15,7 +15,6 @@ from chatbot_mvp.retrieval.indexes.corpus import CorpusIndex
 from chatbot_mvp.retrieval.kb.postings import Scores
 from chatbot_mvp.retrieval.stages.base import RetrievalConfig, Stage
 from chatbot_mvp.retrieval.stages.kb_chat.words import ChatWords, plain
-from chatbot_mvp.retrieval.stages.kb_score import MOST_HITS
 from chatbot_mvp.retrieval.trace import PART, Hit, RetrievalTrace
 
 WEIGHTS = {"bm25_norm": 0.5, "overlap_norm": 0.3, "exact_bonus": 1.0, "heading_bonus": 1.0, "fuzzy_bonus": 1.0}
@@ -24,6 +23,7 @@ PHRASE, MOST_PHRASES, MANY_WORDS = 0.12, 0.36, 0.06
 """Bonus per literal phrase, its limit, and the bonus for a chunk with most words of the question."""
 MOST_HEADING = 0.28
 FUZZY_FROM, FUZZY_SLOPE, MOST_FUZZY = 0.72, 0.6, 0.24
+_KEPT = 200  # hits that a trace keeps at least; a ``Hit`` for each of many passages would cost more than the search
 _MANY = 0.6  # share of the question's terms that are most of them, at least two
 _STRONG = {"exact_bonus": 0.18, "heading_terms": 2, "heading_share": 0.4, "fuzzy_ratio": 0.88}
 
@@ -41,8 +41,8 @@ class KbChatScore(Stage):
     - ``heading_bonus``: 0.28 x the share of the distinct expanded terms that the heading has, 0-0.28.
     - ``fuzzy_bonus``: 0.6 x (likeness of question and heading - 0.72), from 0.72 on, 0.24 at most.
 
-    The signal ``strong_match`` is 1 if a phrase stands literally in the chunk, its ``exact_bonus`` is at least 0.18, its
-    heading has two expanded terms or 40 % of them, or the likeness is at least 0.88; else 0. It has no part in the
+    The signal ``strong_match`` is 1 if a phrase stands literally in the chunk, its ``exact_bonus`` is at least 0.18,
+    its heading has two expanded terms or 40 % of them, or the likeness is at least 0.88; else 0. It has no part in the
     score. Ties break by the number of common terms, then by the order of the text. Chunks with the score 0 are no hits.
     """
 
@@ -53,7 +53,7 @@ class KbChatScore(Stage):
     def __init__(self, index: CorpusIndex, config: RetrievalConfig) -> None:
         super().__init__(index, config)
         self._words = index.derived(ChatWords.of)
-        self._kept = max(MOST_HITS, config.hits_read)
+        self._kept = max(_KEPT, config.hits_read)
 
     def apply(self, trace: RetrievalTrace) -> tuple[RetrievalTrace, dict[str, Any]]:
         signals, overlap, strong = self._signals(trace)
@@ -120,3 +120,8 @@ class KbChatScore(Stage):
             for _, percent, row in like:
                 found[row] = percent / 100
         return found[self._words.heading_of] if len(found) else np.zeros(0)
+
+
+def own_score(hit: Hit) -> float:
+    """Return the score of the five signals of a hit, also where a reranker has put another one in its place."""
+    return hit.signals.get("before_rerank", hit.score)

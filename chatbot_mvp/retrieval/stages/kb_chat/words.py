@@ -1,4 +1,4 @@
-"""The words of whole chunks, as the KB chat counts them: one index over a knowledge base's chunks or a corpus' passages.
+"""The words of whole chunks, as the KB chat counts them, over the chunks of a knowledge base or a corpus' passages.
 
 Of a knowledge base, headings, frequent terms and co-occurring terms are those of its ``KbIndex``. A corpus of whole
 passages has none, so each passage is taken as a chunk under its title, and the same is derived from these.
@@ -72,6 +72,7 @@ class ChatWords:
         """Read the chunks of ``index``. Use ``index.derived(ChatWords.of)``, so that this happens once."""
         analyzer, kb = index.analyzer, index.kb
         numbers: dict[str, int] = {}
+        seen: dict[str, int] = {}  # a word as written -> the number of its term
         written: dict[str, str] = {}
         spoken: dict[str, str] = {}
         term_of: dict[str, str] = {}
@@ -81,11 +82,14 @@ class ChatWords:
             # A chunk of a knowledge base begins with its heading's line; a passage has its title apart.
             before = len(sequence)
             for word, term in analyzer.content_words(chunk.index_text if kb is None else chunk.text):
-                sequence.append(numbers.setdefault(term, len(numbers)))
-                folded = fold(word)
-                written.setdefault(folded, word)
-                term_of.setdefault(folded, term)
-                spoken.setdefault(term, word)
+                number = seen.get(word)
+                if number is None:
+                    number = seen[word] = numbers.setdefault(term, len(numbers))
+                    folded = fold(word)
+                    written.setdefault(folded, word)
+                    term_of.setdefault(folded, term)
+                    spoken.setdefault(term, word)
+                sequence.append(number)
             lengths.append(len(sequence) - before)
             own = chunk.section if kb is None else chunk.section.rpartition(" > ")[2]
             heading_of.append(heading_rows.setdefault(own, len(heading_rows)))
@@ -100,7 +104,8 @@ class ChatWords:
             vocab_terms, cooc_map = dict(kb.vocab_terms), dict(kb.cooc_map)
         words = [name for name in vocab_terms if " " not in name][:_FREQUENT_WORDS]
         frequent = set(words)
-        phrases = [name for name in vocab_terms if " " in name and all(_says(spoken.get(one, "")) for one in name.split(" "))]
+        said = {term for term, word in spoken.items() if len(word) >= _LEAST_LETTERS and not word.isdigit()}
+        phrases = [name for name in vocab_terms if " " in name and said.issuperset(name.split(" "))]
         headings = list(heading_rows)
         return cls(
             analyzer=analyzer,
@@ -169,10 +174,6 @@ class ChatWords:
 def plain(text: str) -> str:
     """Return the words of ``text`` without case, accents and punctuation, separated by single spaces."""
     return " ".join(_WORD.findall(fold(text)))
-
-
-def _says(word: str) -> bool:
-    return len(word) >= _LEAST_LETTERS and not word.isdigit()
 
 
 def without_label(heading: str) -> str:
