@@ -149,7 +149,7 @@ def test_a_run_over_a_data_set_searches_and_rates_as_the_chat_does(app: App, stu
     folder = app.settings.results_dir / result.run_id
     records = [json.loads(line) for line in (folder / "records.jsonl").read_text("utf-8").splitlines()]
     found = [record["payload"] for record in records if record["phase"] == "retrieve"]
-    assert [len(payload["passages"]) for payload in found] == [5, 5]
+    assert [len(payload["generation_doc_ids"]) for payload in found] == [5, 5]
     assert all(0 < payload["evidence"] <= 1 and payload["topic"] == 1.0 for payload in found)
 
 
