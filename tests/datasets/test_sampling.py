@@ -76,6 +76,26 @@ def test_gold_without_a_place_is_left_out_of_the_measure_and_told(dataset: Datas
     assert "4 queries" in cut.warning
 
 
+def test_a_blind_slice_keeps_random_documents_and_all_judgements(dataset: Dataset, settings: Settings) -> None:
+    changes = {"eval_max_queries": 10, "eval_max_corpus": 30, "eval_corpus_slice": "blind"}
+    cut = sample(dataset, settings.with_changes(**changes))
+    kept = set(ids(cut.dataset))
+    gold = {f"d{n}" for n in (*range(10), *range(90, 100))}
+    assert (len(kept), cut.gold, cut.gold_lost, cut.corpus_slice) == (30, 20, len(gold - kept), "blind")
+    assert 0 < cut.gold_lost < 20
+    assert cut.unscored == sum(not {f"d{n}", f"d{99 - n}"} & kept for n in range(10))
+    assert cut.dataset.qrels == {f"q{n}": dataset.qrels[f"q{n}"] for n in range(10)}
+    assert f"{cut.gold_lost} of 20" in cut.warning
+    first = sample(dataset, settings.with_changes(**changes, corpus_shuffle_seed=-1))
+    assert ids(first.dataset) == [f"d{n}" for n in range(30)], "without a shuffle, the first documents of the files"
+    assert sample(dataset, settings.with_changes(eval_corpus_slice="blind")).dataset == dataset
+
+
+def test_development_mode_keeps_its_gold_documents_whatever_the_slice(dataset: Dataset, settings: Settings) -> None:
+    one, other = sample(dataset, dev(settings)), sample(dataset, dev(settings, eval_corpus_slice="blind"))
+    assert (one.dataset, one.corpus_slice) == (other.dataset, "")
+
+
 def dev(settings: Settings, **changes: Any) -> Settings:
     return settings.with_changes(**{"dev_mode": True, "dev_queries": 8, "dev_corpus_size": 25, **changes})
 

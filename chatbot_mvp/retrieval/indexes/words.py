@@ -17,7 +17,7 @@ def engine() -> type[LexicalIndex] | type[ArrayIndex]:
 def describe() -> str:
     """Return one line that says which engine searches for words, and why if it is not Tantivy."""
     if reason := _why_not_tantivy():
-        return f"BM25 by NumPy, slower than Tantivy on large corpora, because Tantivy is missing ({reason})"
+        return f"BM25 by NumPy, slower to build, because Tantivy is missing ({reason})"
     try:
         return f"BM25 by Tantivy {version('tantivy')}"
     except PackageNotFoundError:  # put on the path without its metadata
