@@ -9,8 +9,8 @@ from chatbot_mvp.retrieval.systems import SYSTEMS
 
 _HEAD = """# The systems beside the default
 
-Four systems live on in this one. Each is a *preset*: the settings that make it work as it did, chosen with `--preset`,
-in Admin's form for runs, or in the settings of the chat.
+The KB chat, RAG v2 and RAG_P live on in this project as *presets*: settings that make it work as they did, chosen with
+`--preset`, in Admin's form for runs, or in the settings of the chat. `default` changes nothing.
 
 | preset | what it is | needs a language model |
 |---|---|---|
