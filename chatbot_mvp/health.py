@@ -155,7 +155,9 @@ class ConfiguredParts:
             _check("provider", self._provider_detail),
             _check("embedder", self._embedder_detail),
             _check("data", self._data_detail),
-            _check("index", self._index_detail) if self._live.current.index_engine != "local" else _check("words", words),
+            _check("words", words)
+            if self._live.current.index_engine == "local"
+            else _check("index", self._index_detail),
             *([_check("storage", self._datasets.try_storage)] if self._datasets.uses_storage else []),
             *([_check("engine", self._engine_detail)] if self._live.current.eval_engine == "ray" else []),
             *([_check("sharing", self._sharing.try_root)] if self._sharing.root else []),

@@ -57,8 +57,9 @@ STOP_WORDS: dict[str, frozenset[str]] = {
         dies diese diesem diesen dieser dieses doch dort du durch ein eine einem einen einer eines er es euer fur hat
         hatte hatten hier hinter ich ihr ihre ihrem ihren ihrer im in ist ja jede jedem jeden jeder jedes jener kann
         kein keine keinem keinen keiner konnen man mein mit muss nach nicht noch nun nur ob oder ohne sehr sein seine
-        seinem seinen seiner seit sich sie sind so soll uber um und uns unser unter vom von vor war waren warum was weil
-        welche welchem welchen welcher welches wenn wer werden wie wieder wir wird wo wurde wurden zu zum zur zwischen""",
+        seinem seinen seiner seit sich sie sind so soll uber um und uns unser unter vom von vor war waren warum was
+        weil welche welchem welchen welcher welches wenn wer werden wie wieder wir wird wo wurde wurden zu zum zur
+        zwischen""",
         "fr": """a afin ai ainsi alors apres au aucun aussi autre aux avant avec avoir c ce cela ces cet cette ceux
         chaque comme comment d dans de depuis des donc dont du elle elles en entre est et etaient etait ete etre eu
         eux il ils j je l la le les leur leurs lors lui m ma mais me meme mes moi mon n ne ni nos notre nous on ont ou

@@ -154,10 +154,8 @@ class Analyzer:
 @lru_cache(maxsize=8)
 def _word_function(language: str) -> Callable[[str], Word]:
     algorithm = LANGUAGES.get(language) or languages.STEMMERS[language]
-    if algorithm in Stemmer.algorithms():
-        stem_word = Stemmer.Stemmer(algorithm, 0).stemWord  # without a cache of its own: each word is stemmed once
-    else:
-        stem_word = str
+    # Without a cache of its own: each word is stemmed once.
+    stem_word = Stemmer.Stemmer(algorithm, 0).stemWord if algorithm in Stemmer.algorithms() else str
     stop_words = STOP_WORDS.get(language) or languages.STOP_WORDS.get(language, frozenset())
     plural = language == "es"
     elides = language in languages.ELISIONS

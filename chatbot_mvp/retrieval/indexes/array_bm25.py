@@ -91,9 +91,7 @@ class ArrayIndex:
         try:
             terms = json.loads((place / _TERMS).read_text("utf-8"))
             with np.load(place / _POSTINGS) as found:
-                return cls(
-                    analyzer, int(found["count"]), terms, found["starts"], found["rows"], found["weights"]
-                )
+                return cls(analyzer, int(found["count"]), terms, found["starts"], found["rows"], found["weights"])
         except (OSError, ValueError, KeyError):  # damaged: the caller rebuilds it
             return None
 
@@ -126,8 +124,8 @@ class ArrayIndex:
         shutil.rmtree(place, ignore_errors=True)
         place.mkdir(parents=True)
         (place / _TERMS).write_text(json.dumps(list(self._place), ensure_ascii=False), "utf-8")
-        arrays = {"starts": self._starts, "rows": self._rows, "weights": self._weights}
-        np.savez(place / _POSTINGS, count=np.int64(self.count), **arrays)
+        count = np.int64(self.count)
+        np.savez(place / _POSTINGS, count=count, starts=self._starts, rows=self._rows, weights=self._weights)
         (place / _COMPLETE).touch()
 
 

@@ -53,8 +53,7 @@ class DocumentWeights:
         """Return the same weights for postings, shape (postings,), of frequencies and document lengths in terms."""
         norms = self._norms[np.searchsorted(_LENGTHS, lengths, side="right") - 1]
         counted = frequencies.astype(np.float32)
-        weights: NDArray[np.float32] = counted / (counted + norms)
-        return weights
+        return (counted / (counted + norms)).astype(np.float32)
 
 
 def term_weight(containing: int, documents: int) -> float:

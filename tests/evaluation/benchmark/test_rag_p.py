@@ -142,7 +142,7 @@ def test_a_failed_reranking_names_its_query_in_a_warning(
 
 
 @pytest.mark.parametrize("generation", [False, True])
-def test_without_a_reranker_the_fields_of_the_reranked_context_are_nowhere(settings: Settings, generation: bool) -> None:
+def test_without_a_reranker_the_fields_of_a_reranked_context_are_nowhere(settings: Settings, generation: bool) -> None:
     app = app_of(settings)
     result = app.runs.run_now(retrieval_strategy="LEXICAL", eval_max_queries=3, generation_enabled=generation)
     text = json.dumps({**written(app, result), "config": {}})
