@@ -45,7 +45,8 @@ class AdaptiveFusion(Stage):
 
     Both lists are scaled to 0-1, from the worst score that was found to the best one; the worst score is 0 if a list is
     shorter than it may be. A candidate that one list lacks has 0 there. Alpha follows the words of the question as it
-    was asked. The best ``retrieval_pre_fusion_k`` are kept; ties break by chunk id.
+    was asked. The best ``retrieval_pre_fusion_k`` are kept; ties break by chunk id. Signals: the scaled scores, and
+    with the prefix PART what each adds to the score.
     """
 
     name = "adaptive_fusion"
@@ -59,8 +60,8 @@ class AdaptiveFusion(Stage):
             weight = alpha if source == "vector" else 1 - alpha
             for hit, value in zip(hits, _scaled(hits, whole=len(hits) >= complete), strict=True):
                 before = fused.get(hit.chunk.chunk_id, Hit(hit.chunk, 0.0))
-                own = {f"{source}_norm": value, f"{PART}{source}_norm": weight * value}
-                signals = {**before.signals, **hit.signals, **own}
+                added = {f"{source}_norm": value, f"{PART}{source}_norm": weight * value}
+                signals = {**before.signals, **hit.signals, **added}
                 fused[hit.chunk.chunk_id] = Hit(hit.chunk, before.score + weight * value, signals)
         ranked = sorted(fused.values(), key=lambda hit: (-hit.score, hit.chunk.chunk_id))
         return replace(trace, hits=tuple(ranked[:most])), {"alpha": alpha, "fused": len(ranked)}

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from chatbot_mvp.chat.records import debug_values
 from chatbot_mvp.documents.chunking import chunk_document
 from chatbot_mvp.retrieval.pipeline import Pipeline, growing_pipeline
 from chatbot_mvp.retrieval.stages.rag_v2 import AdaptiveFusion, stepped_alpha
@@ -86,6 +87,13 @@ def test_alpha_decides_which_of_the_same_candidates_is_first(
     trace = stage.run(RetrievalTrace(question, candidates=found))
     assert trace.hits[0].chunk.chunk_id == best
     assert {hit.chunk.chunk_id: hit.score for hit in trace.hits} == pytest.approx(scores)
+
+
+def test_the_parts_of_a_score_are_the_two_searches_and_add_up_to_it(settings: Settings) -> None:
+    [trace] = pipeline_of(settings, KB, reranker_enabled=False)[0].retrieve([QUESTION])
+    for shown in debug_values(trace)["candidates"]:
+        assert shown["parts"].keys() <= {"bm25_norm", "vector_norm"}
+        assert sum(shown["parts"].values()) == pytest.approx(shown["score"], abs=2e-4)
 
 
 def test_a_list_shorter_than_it_may_be_is_scaled_from_zero(settings: Settings) -> None:
