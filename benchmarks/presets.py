@@ -148,9 +148,8 @@ def main() -> None:
         raw["sizes"] = {name: asdict(size) for name, size in sizes.items()}
         write(raw)
         for which in (LARGE, SMALL):
-            if given.small_only and which == LARGE or given.large_only and which == SMALL:
+            if (given.small_only and which == LARGE) or (given.large_only and which == SMALL):
                 continue
-            # All questions of a knowledge base are asked in the large sample: without a model they are quick.
             samples = make_samples(given.datasets, given.work / which, sizes[which])
             measure_all(samples, which, presets[which], apps)
     PAGE.write_text(page(read()), "utf-8")

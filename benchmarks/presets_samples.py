@@ -1,4 +1,4 @@
-"""Samples of the data sets on which ``presets.py`` compares the systems. Every system is measured on the same sample."""
+"""Samples of the data sets on which ``presets.py`` compares the systems: every system has the same sample."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The systems that this project unites, as presets: each is the settings that make retrieval and chat work as it did."""
+"""The systems that this project unites, as presets: each is the settings that make this one work as it did."""
 
 from __future__ import annotations
 

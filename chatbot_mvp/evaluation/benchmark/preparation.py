@@ -86,9 +86,7 @@ def prepare_run(
     return PreparedRun(folder, manifest, corpus, settings, time.monotonic() - started)
 
 
-def manifest_of(
-    run_id: str, reference: str, corpus: RunCorpus, settings: Settings, preset: str = ""
-) -> RunManifest:
+def manifest_of(run_id: str, reference: str, corpus: RunCorpus, settings: Settings, preset: str = "") -> RunManifest:
     """Return the manifest of a run that starts now.
 
     Args:

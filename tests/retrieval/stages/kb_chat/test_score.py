@@ -15,8 +15,7 @@ from rapidfuzz import fuzz
 from chatbot_mvp.chat.records import debug_values
 from chatbot_mvp.retrieval.pipeline import Pipeline
 from chatbot_mvp.retrieval.stages.kb_chat.score import WEIGHTS
-from chatbot_mvp.retrieval.stages.late_interaction import PART
-from chatbot_mvp.retrieval.trace import Hit
+from chatbot_mvp.retrieval.trace import PART, Hit
 from chatbot_mvp.settings.model import Settings, load_settings
 from chatbot_mvp.text import Analyzer, fold
 from tests.retrieval.stages.kb_chat.handbook import Piece, kb_chunks, passages, pipeline_over
