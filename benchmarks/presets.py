@@ -99,7 +99,7 @@ def measure_all(samples: list[Sample], which: str, presets: list[str], apps: Map
             raw = read()
             if raw["rows"].get(f"{which}/{sample.name}/{preset}", {}).get("key") == key:
                 continue
-            about = {"sample": which, "data": sample.name, "preset": preset, "key": key}
+            about: dict[str, Any] = {"sample": which, "data": sample.name, "preset": preset, "key": key}
             about |= {"queries": sample.queries, "size": sample.size, "kb": sample.folder is None}
             try:
                 row = {**about, **measure(app, preset, sample)}
