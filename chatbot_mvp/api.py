@@ -57,6 +57,7 @@ from chatbot_mvp.metrics.registry import JUDGE_METRICS
 from chatbot_mvp.metrics.spec import shown_in
 from chatbot_mvp.retrieval.search import OtherSearch
 from chatbot_mvp.retrieval.strategies import STRATEGIES
+from chatbot_mvp.retrieval.systems import SYSTEMS
 from chatbot_mvp.runs.causes import GoldPath
 from chatbot_mvp.runs.comparison import Comparison, MetricDelta, QueryChange, RunDelta
 from chatbot_mvp.runs.configuration import RunSetting
@@ -104,6 +105,7 @@ __all__ = [
     "RUN_PARAMETERS",
     "STRATEGIES",
     "SUFFIXES",
+    "SYSTEMS",
     "TAG_CHARS",
     "Answer",
     "AnswerRecord",

@@ -60,6 +60,8 @@ class Answer:
     """Why there is no answer; None if there is one."""
     nearest: Nearest | None
     """The passages that stand nearest to the question; None unless the outcome is "nearest" in strict mode."""
+    hint: str
+    """What to do after a fixed reply: rephrase the question. "" for an answer."""
     from_kb: bool
     """True if the passages support at least one sentence; False for a model's own answer and for a fixed reply."""
     failure: Failure | None

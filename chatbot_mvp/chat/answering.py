@@ -8,6 +8,7 @@ from dataclasses import replace
 from chatbot_mvp.chat.answer import Answer, Finished
 from chatbot_mvp.chat.context import MAX_QUESTION_CHARS, UserContext, require_short
 from chatbot_mvp.chat.metrics_log import MetricsLog
+from chatbot_mvp.chat.profile import ChatProfile, system_profile
 from chatbot_mvp.chat.prompting import PastTurn
 from chatbot_mvp.chat.stream import AnswerStream
 from chatbot_mvp.knowledge_base.service import KnowledgeBases
@@ -26,6 +27,7 @@ class Answering:
     def __init__(self, live: LiveSettings, kbs: KnowledgeBases, providers: Providers) -> None:
         self._live = live
         self._kbs = kbs
+        self._providers = providers
         self._model = providers.current()
         self._fallback = DemoModel()
         self._metrics = MetricsLog(live.current.metrics_log_path, live.current.log_queries)
@@ -42,6 +44,15 @@ class Answering:
             KbNotFound, KbUnreadable, InvalidSetting
         """
         return UserContext.defaults(with_search(self._live.current, search), self._kbs.store.record(kb_id).chars)
+
+    def system_profile(self, name: str) -> ChatProfile:
+        """Return the part of a system's settings that the chat can adopt.
+
+        Raises:
+            UnknownChoice: there is no such system.
+        """
+        settings = self._live.current
+        return system_profile(name, settings, self._providers.language_model(settings) is not None)
 
     def ask(
         self, kb_id: str, question: str, context: UserContext | None = None, history: Sequence[PastTurn] = ()
@@ -88,6 +99,7 @@ class Answering:
             model=self._model,
             fallback=self._fallback,
             settings=self._live.current,
+            files=self._kbs.files(kb_id),
             streamed=streamed,
             hold=hold,
             done=lambda answer: self._metrics.append(kb_id, question, answer, self._model.name),

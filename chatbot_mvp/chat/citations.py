@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from chatbot_mvp.documents.sources import KbFile, Place, place_of
 from chatbot_mvp.llm.base import Quote
 from chatbot_mvp.text import Analyzer, sentences
 from chatbot_mvp.types import Chunk
@@ -30,6 +31,18 @@ class Source:
     chunk: Chunk
     highlights: tuple[tuple[int, int], ...]
     """(start, end) of the cited sentences in the *source document*, in characters; sorted, without overlaps."""
+    place: Place | None = None
+    """File and page of the first highlight, or of the passage's start; None if the files are not known."""
+
+    @property
+    def offset(self) -> int:
+        """Where the source document is cited: the first highlight, or the passage's start, in characters."""
+        return self.highlights[0][0] if self.highlights else self.chunk.start
+
+
+def placed(sources: Sequence[Source], files: Sequence[KbFile]) -> tuple[Source, ...]:
+    """Return sources with their places in the files of their knowledge base."""
+    return tuple(replace(source, place=place_of(files, source.offset)) for source in sources)
 
 
 def clean_citations(text: str, count: int) -> str:

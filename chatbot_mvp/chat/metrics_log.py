@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from chatbot_mvp.chat.answer import Answer
-from chatbot_mvp.retrieval.trace import RetrievalTrace
+from chatbot_mvp.chat.quality import average_relevance, was_reranked
 from chatbot_mvp.storage.clock import utc_now
 from chatbot_mvp.storage.json_object import VERSION
 from chatbot_mvp.storage.jsonl import append_lines
@@ -38,7 +38,7 @@ class MetricsLog:
 
     def _entry(self, kb_id: str, question: str, answer: Answer, model_name: str) -> dict[str, Any]:
         trace, decision = answer.trace, answer.decision
-        reranked = trace.hits_before_rerank is not None
+        reranked = was_reranked(trace)
         entry = {
             VERSION: 1,
             "timestamp": utc_now(),
@@ -47,7 +47,7 @@ class MetricsLog:
             "mode": answer.mode,
             "outcome": answer.outcome,
             "why": answer.why,
-            "avg_similarity": avg_similarity(trace),
+            "avg_similarity": average_relevance(trace),
             "evidence": round(decision.evidence, 4),
             "topic": trace.topic,
             "relevance": decision.relevance,
@@ -66,11 +66,3 @@ class MetricsLog:
         if self._log_queries:
             entry |= {"query": question, "searched": trace.query_expanded or trace.query}
         return entry
-
-
-def avg_similarity(trace: RetrievalTrace) -> float | None:
-    """Return the mean cosine (-1 to 1) of the question and the selected chunks; None without vectors."""
-    cosines = {hit.chunk.chunk_id: hit.score for hit in trace.candidates.get("vector", ())}
-    of_hits = [hit.signals.get("cosine", cosines.get(hit.chunk.chunk_id)) for hit in trace.chunks_final]
-    found = [cosine for cosine in of_hits if cosine is not None]
-    return round(sum(found) / len(found), 4) if found else None

@@ -14,6 +14,7 @@ import numpy as np
 from rapidfuzz.distance import OSA
 
 from chatbot_mvp.chat.citations import Source
+from chatbot_mvp.chat.quality import was_reranked
 from chatbot_mvp.knowledge_base.suggestions import ABOUT, heading_topic, small
 from chatbot_mvp.retrieval.indexes.corpus import CorpusIndex
 from chatbot_mvp.retrieval.stages.expansion import CORRECTIONS, expansion_weights
@@ -89,7 +90,7 @@ def find_nearest(question: str, trace: RetrievalTrace, index: CorpusIndex, relev
         tuple(missing.values()),
         tuple(_suggestions(question, trace, index)),
         bool(trace.query_expanded),
-        trace.hits_before_rerank is not None,
+        was_reranked(trace),
         relevance,
     )
 

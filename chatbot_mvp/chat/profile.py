@@ -9,6 +9,7 @@ from typing import Any, Literal
 from chatbot_mvp.embedding.registry import is_configured
 from chatbot_mvp.errors import InvalidSetting
 from chatbot_mvp.retrieval.strategies import STRATEGIES
+from chatbot_mvp.retrieval.systems import get_system
 from chatbot_mvp.settings.model import SECRETS, Settings
 
 _SEARCH = (
@@ -20,18 +21,28 @@ _SEARCH = (
 """Settings that are taken over unchanged."""
 _RERANKER = ("reranker_enabled", "reranker_model_name", "reranker_candidates", "reranker_top_n")
 
+_OF_SYSTEMS = (
+    *("kb_min_evidence", "kb_doubt_evidence", "kb_sure_evidence", "llm_temperature"),
+    *("vector_store", "reranker_base_url"),
+)
+"""Further settings that are taken over from a system. Of a run they are not: thresholds and temperature are no search,
+and places belong to the machine that it ran on."""
+_OF_RUNS = ("eval_", "generation_")
+"""Prefixes of settings that only runs read."""
+
 TAKEN_OVER = (*_SEARCH, *_RERANKER, "query_expansion_llm", "embedding_model_name")
 """All settings that can be taken over."""
 
 Reason = Literal[
-    "strategy", "needs_model", "links", "embedder", "reranker", "expansion", "language", "model", "illegal"
+    "strategy", "needs_model", "links", "embedder", "reranker", "expansion", "language", "model", "illegal", "runs"
 ]
 """Why a setting is not taken over.
 
 strategy: the strategy does not exist here. needs_model: the strategy needs a language model, and the current provider
 has none. links: a knowledge base has no mention graph. embedder, reranker: the address differs, or a key is missing.
 expansion: there is no language model for query expansion. language: the chat uses the knowledge base's language.
-model: the answering model is set for all users in Admin. illegal: the value is no longer legal."""
+model: the answering model is set for all users in Admin. illegal: the value is no longer legal. runs: only a run reads
+the setting."""
 REFUSALS: tuple[Reason, ...] = ("strategy", "needs_model")
 
 
@@ -50,9 +61,10 @@ class NotTaken:
 
 @dataclass(frozen=True, slots=True)
 class ChatProfile:
-    """The search configuration of a run, for the chat of one session."""
+    """The search configuration of a run or of a system, for the chat of one session."""
 
     run_id: str
+    """"" for a system."""
     strategy: str
     retrieval: tuple[tuple[str, Any], ...]
     """All (setting, value) pairs that are taken over, by name, for ``UserContext``. Values equal to the chat's settings
@@ -60,6 +72,8 @@ class ChatProfile:
     changes: tuple[tuple[str, Any], ...]
     """The pairs of ``retrieval`` that differ from the chat's settings."""
     not_taken: tuple[NotTaken, ...] = ()
+    system: str = ""
+    """Name of the system (``retrieval.systems.SYSTEMS``); "" for a run."""
 
     @property
     def refused(self) -> NotTaken | None:
@@ -88,6 +102,31 @@ def chat_profile(
     taken = tuple(sorted(made.taken.items()))
     changes = tuple((name, value) for name, value in taken if value != getattr(settings, name))
     return ChatProfile(run_id, made.strategy, taken, changes, tuple(made.left))
+
+
+def system_profile(name: str, settings: Settings, has_model: bool) -> ChatProfile:
+    """Derive the chat profile of a system: what it changes of the chat's settings, as far as the chat can take it over.
+
+    Args:
+        settings, has_model: as in ``chat_profile``.
+
+    Raises:
+        UnknownChoice: there is no such system.
+    """
+    changes = get_system(name).changes
+    # The address of a reranker is this machine's own, or none.
+    here = settings.with_changes(reranker_base_url=changes.get("reranker_base_url", settings.reranker_base_url))
+    made = _Making({**settings.model_dump(), **changes}, here, has_model)
+    made.search()
+    made.reranker()
+    made.expansion()
+    made.of_system()
+    made.only_of_runs(changes)
+    # A knowledge base without links is no news: the settings in effect say nothing on it, either.
+    left = tuple(item for item in made.left if item.reason != "links")
+    taken = tuple(sorted((setting, value) for setting, value in made.taken.items() if setting in changes))
+    differ = tuple((setting, value) for setting, value in taken if value != getattr(settings, setting))
+    return ChatProfile("", made.strategy, taken, differ, left, name)
 
 
 class _Making:
@@ -153,6 +192,15 @@ class _Making:
             self.left.append(NotTaken("provider", generator, self._settings.language_model, "model"))
         if language := self._recorded.get("retrieval_bm25_language"):
             self.left.append(NotTaken("retrieval_bm25_language", str(language), "", "language"))
+
+    def of_system(self) -> None:
+        for name in _OF_SYSTEMS:
+            self._take(name)
+
+    def only_of_runs(self, changes: Mapping[str, Any]) -> None:
+        for name, value in changes.items():
+            if name.startswith(_OF_RUNS):
+                self.left.append(NotTaken(name, f"{name.upper()}={value}", "", "runs"))
 
     def _take(self, name: str) -> None:
         if name not in self._recorded or name in SECRETS:

@@ -10,12 +10,13 @@ from chatbot_mvp.chat.answer import Answer, Failure
 from chatbot_mvp.chat.citations import Source
 from chatbot_mvp.chat.context import Mode
 from chatbot_mvp.chat.nearest import Nearest, Suggestion
+from chatbot_mvp.chat.quality import Quality, average_relevance, was_reranked
 from chatbot_mvp.chat.record_check import require_types
 from chatbot_mvp.chat.relevance import Outcome
 from chatbot_mvp.chat.verification import Statement
-from chatbot_mvp.retrieval.stages.kb_score import KbScore, score_parts
-from chatbot_mvp.retrieval.stages.late_interaction import PART
-from chatbot_mvp.retrieval.trace import RetrievalTrace
+from chatbot_mvp.documents.sources import Place
+from chatbot_mvp.retrieval.score_parts import parts_of
+from chatbot_mvp.retrieval.trace import PART, Hit, RetrievalTrace
 from chatbot_mvp.types import Chunk
 
 _CANDIDATES_KEPT = 10
@@ -53,6 +54,22 @@ class AnswerRecord:
     """Also None for an answer of an earlier version."""
     nearest: Nearest | None = None
     """Also None for an answer of an earlier version."""
+    hint: str = ""
+    """Also "" for an answer of an earlier version."""
+    average_relevance: float | None = None
+    """As in ``Quality``; also None for an answer of an earlier version."""
+
+    @property
+    def quality(self) -> Quality:
+        return Quality(
+            self.average_relevance,
+            self.evidence,
+            self.relevance,
+            bool(self.debug.get("query_expanded")),
+            bool(self.debug.get("reranked")),
+            self.model or None,
+            self.seconds,
+        )
 
     @property
     def unsupported(self) -> int:
@@ -75,6 +92,7 @@ class AnswerRecord:
         return {
             "outcome": self.outcome,
             "why": self.why,
+            "hint": self.hint,
             "from_kb": self.from_kb,
             "abstained": self.abstained,
             "evidence": self.evidence,
@@ -87,6 +105,7 @@ class AnswerRecord:
             "fell_back": self.fell_back,
             "vectors_share": self.vectors_share,
             "seconds": self.seconds,
+            "quality": asdict(self.quality),
         }
 
     @classmethod
@@ -140,6 +159,8 @@ def record_of(answer: Answer) -> AnswerRecord:
         outcome=answer.outcome,
         why=answer.why,
         nearest=answer.nearest,
+        hint=answer.hint,
+        average_relevance=average_relevance(answer.trace),
         debug={
             **debug_values(answer.trace),
             "min_evidence": decision.min_evidence,
@@ -156,20 +177,13 @@ def record_of(answer: Answer) -> AnswerRecord:
 def debug_values(trace: RetrievalTrace) -> dict[str, Any]:
     """Extract from a trace how its chunks were found, for the debug panel, under the names of ``RetrievalTrace``."""
 
-    share = next(
-        (record.notes.get("vector_share", 0.0) for record in trace.records if record.stage == KbScore.name), 0.0
-    )
-
-    def shown(hit: Any) -> dict[str, Any]:
-        parts = {name.removeprefix(PART): value for name, value in hit.signals.items() if name.startswith(PART)}
-        if not parts:
-            parts = score_parts(hit.signals.get("before_rerank", hit.score), hit.signals, share)
+    def shown(hit: Hit) -> dict[str, Any]:
         return {
             "chunk_id": hit.chunk.chunk_id,
             "section": hit.chunk.section,
             "score": round(hit.score, 4),
             "signals": {name: round(value, 4) for name, value in hit.signals.items() if not name.startswith(PART)},
-            "parts": {name: round(value, 4) for name, value in parts.items()},
+            "parts": {name: round(value, 4) for name, value in parts_of(hit, trace).items()},
         }
 
     return {
@@ -184,7 +198,7 @@ def debug_values(trace: RetrievalTrace) -> dict[str, Any]:
         "context_chars_budget": trace.context_chars_budget,
         "evidence": trace.evidence,
         "topic": trace.topic,
-        "reranked": trace.hits_before_rerank is not None,
+        "reranked": was_reranked(trace),
         "stage_errors": [
             {"stage": record.stage, "error": str(record.notes["error"])}
             for record in trace.records
@@ -195,13 +209,18 @@ def debug_values(trace: RetrievalTrace) -> dict[str, Any]:
 
 
 def source_json(source: Source) -> dict[str, Any]:
-    """Convert a source to JSON values; offsets are in characters of the source document."""
+    """Convert a source to JSON values; offsets are in characters of the source document, pages are from 1.
+
+    ``file`` is None if the files of the knowledge base are not known, ``page`` also for formats without pages.
+    """
     chunk = source.chunk
     return {
         "number": source.number,
         "chunk_id": chunk.chunk_id,
         "doc_id": chunk.doc_id,
         "section": chunk.section,
+        "file": source.place.file if source.place else None,
+        "page": source.place.page if source.place else None,
         "start": chunk.start,
         "end": chunk.end,
         "text": chunk.text,
@@ -228,4 +247,5 @@ def _nearest(value: Mapping[str, Any]) -> Nearest:
 
 def _source(value: Mapping[str, Any]) -> Source:
     chunk = Chunk(value["chunk_id"], value["doc_id"], value["section"], value["text"], value["start"], value["end"])
-    return Source(value["number"], chunk, tuple((start, end) for start, end in value["highlights"]))
+    place = Place(value["file"], value["page"]) if value.get("file") is not None else None
+    return Source(value["number"], chunk, tuple((start, end) for start, end in value["highlights"]), place)

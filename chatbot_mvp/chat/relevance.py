@@ -55,20 +55,23 @@ def decide(
     doubt_evidence: float,
     model: ChatModel | None,
     language: str,
+    sure_evidence: float = 0.0,
 ) -> Decision:
     """Decide whether the evidence of a trace suffices to answer ``question``, and if not, whether to refuse it.
 
     Args:
         min_evidence: the evidence suffices from this score on, 0-1.
-        doubt_evidence: a model is asked if the score is at least this and below the midpoint of ``min_evidence`` and 1;
-            never if it is not lower than ``min_evidence``.
+        doubt_evidence: a model is asked if the score is at least this and below ``sure_evidence``; never if it is not
+            lower than ``min_evidence``.
         model: model to ask; None to decide by the score alone.
         language: language of the prompt, "es" or "en".
+        sure_evidence: from this score on no model is asked, 0-1; 0 means the midpoint of ``min_evidence`` and 1, and
+            with 1 a model is asked at the score 1 too.
     """
     evidence = trace.evidence or 0.0
     by_score = bool(trace.chunks_final) and evidence >= min_evidence
-    sure = (1 + min_evidence) / 2
-    in_doubt = doubt_evidence < min_evidence and doubt_evidence <= evidence < sure
+    sure = sure_evidence or (1 + min_evidence) / 2
+    in_doubt = doubt_evidence < min_evidence and doubt_evidence <= evidence and (evidence < sure or sure_evidence >= 1)
     if model is None or model.needs_evidence or not in_doubt or not trace.chunks_final:
         return Decision(outcome_of(by_score, trace), evidence, min_evidence, "evidence")
     passages = [hit.chunk for hit in trace.chunks_final]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from chatbot_mvp.chat.answer import Answer, Event, Failure, Finished, Piece, Restarted, Retrieved, Why
-from chatbot_mvp.chat.citations import Source, clean_citations, find_sources, quoted_sources
+from chatbot_mvp.chat.citations import Source, clean_citations, find_sources, placed, quoted_sources
 from chatbot_mvp.chat.code_blocks import with_closed_fences
 from chatbot_mvp.chat.context import UserContext
 from chatbot_mvp.chat.followup import Search, find
@@ -21,8 +21,10 @@ from chatbot_mvp.chat.prompting import (
     no_model,
     open_messages,
 )
+from chatbot_mvp.chat.quality import rephrase
 from chatbot_mvp.chat.relevance import Decision, Outcome, decide
 from chatbot_mvp.chat.verification import Statement, nearness_of, verify, with_citations
+from chatbot_mvp.documents.sources import KbFile
 from chatbot_mvp.errors import ConfigurationError, ProviderError
 from chatbot_mvp.llm.base import ChatModel, ChatOptions, ChatRequest, ChatStream, Completion, Grounding, Message
 from chatbot_mvp.llm.wrapped import StoppableModel
@@ -49,6 +51,8 @@ class _Case:
     history: Sequence[PastTurn]
     search: Search
     decision: Decision
+    files: Sequence[KbFile]
+    """Files of the knowledge base, in the order of its text."""
 
     @property
     def passages(self) -> tuple[Chunk, ...]:
@@ -77,6 +81,7 @@ class AnswerStream:
         model: ChatModel,
         fallback: ChatModel,
         settings: Settings,
+        files: Sequence[KbFile] = (),
         streamed: bool = False,
         hold: bool = False,
         done: Callable[[Answer], None] = lambda _: None,
@@ -87,6 +92,7 @@ class AnswerStream:
             fallback: answers from the evidence if ``model`` fails.
             context: the options of this question; None for the settings' values.
             history: the conversation so far, oldest first.
+            files: files of the knowledge base, in the order of its text; empty if sources need no file and page.
             streamed: whether the model is asked for its text piece by piece.
             hold: whether the pieces of a strict answer wait until the passages support one of its sentences.
             done: called with the answer just before the stream hands it out.
@@ -99,7 +105,7 @@ class AnswerStream:
         self._settings = context.over(settings)
         self._pipeline = pipeline.with_selection(self._settings)
         self._question, self._context, self._history = question, context, history
-        self._streamed, self._hold, self._done = streamed, hold, done
+        self._files, self._streamed, self._hold, self._done = files, streamed, hold, done
         self._stream: ChatStream | None = None
 
     def cancel(self) -> None:
@@ -122,8 +128,11 @@ class AnswerStream:
             settings.kb_doubt_evidence,
             model if strict else None,
             self._pipeline.index.analyzer.language,
+            settings.kb_sure_evidence,
         )
-        case = _Case(self._pipeline, self._question, self._context, settings, self._history, search, decision)
+        case = _Case(
+            self._pipeline, self._question, self._context, settings, self._history, search, decision, self._files
+        )
         request = _request(case, model)
         completion: Completion | None = None
         failure: Failure | None = None
@@ -203,9 +212,10 @@ def _answer(
     if outcome == "nearest" and case.context.mode == "strict":
         index, relevance = case.pipeline.index, case.decision.relevance
         nearest = find_nearest(case.question, case.search.trace, index, relevance)
+        nearest = replace(nearest, passages=placed(nearest.passages, case.files))
     return Answer(
         text=text,
-        sources=sources,
+        sources=placed(sources, case.files),
         statements=statements,
         mode=case.context.mode,
         search=case.search,
@@ -215,6 +225,7 @@ def _answer(
         outcome=outcome,
         why=why,
         nearest=nearest,
+        hint="" if why is None else rephrase(language),
         from_kb=bool(passages) and why is None and (not text or any(each.supported for each in statements)),
         failure=failure,
         fingerprint=chat_fingerprint(case.pipeline.config, model.name),

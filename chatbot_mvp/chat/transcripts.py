@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from chatbot_mvp.chat.citations import Source
 from chatbot_mvp.chat.conversations import Conversation, Turn
 from chatbot_mvp.chat.nearest import Nearest
+from chatbot_mvp.chat.quality import Quality, rephrase
 from chatbot_mvp.chat.records import AnswerRecord
 
 UNSUPPORTED_MARK = "(!)"
@@ -26,11 +28,16 @@ _WORDS = {
         "near": "Lo más cercano en el documento (no es una respuesta):",
         "missing": "La pregunta tiene, y estos pasajes no: {words}",
         "meant": "¿Quizá quiso decir…? {questions}",
-        "rephrase": "Reformule su pregunta con otras palabras.",
-        "searched": "Pregunta ampliada: {expanded} · pasajes reordenados: {reranked} · relevancia: {relevance}",
-        "yes": "sí",
-        "no": "no",
-        "unscored": "sin puntuar",
+        "quality": "Calidad",
+        "average": "relevancia media {value}",
+        "evidence": "evidencia {value}",
+        "relevance": "relevancia según el modelo {value}/10",
+        "expanded_yes": "pregunta ampliada: sí",
+        "expanded_no": "pregunta ampliada: no",
+        "reranked_yes": "pasajes reordenados: sí",
+        "reranked_no": "pasajes reordenados: no",
+        "model": "modelo {value}",
+        "page": "página {page}",
         "why_unsupported": "El modelo respondió, pero los pasajes no respaldan ninguna de sus frases.",
         "why_declined": "El modelo no encontró la respuesta en los pasajes.",
         "unsupported": "Sin respaldo en la fuente citada",
@@ -38,6 +45,8 @@ _WORDS = {
         "fallback": "El proveedor no respondió; contestó «demo».",
         "none": "(sin respuesta)",
         "place": "caracteres {start} a {end}",
+        "span": "{start}-{end}",
+        "seconds": "{value} s",
         "damaged": "Líneas del archivo que no se pueden leer y se han omitido: {count}.",
         "good": "Valoración: útil",
         "bad": "Valoración: no útil",
@@ -55,11 +64,16 @@ _WORDS = {
         "near": "Nearest in the document (not an answer):",
         "missing": "Words of the question that these passages lack: {words}",
         "meant": "Did you mean…? {questions}",
-        "rephrase": "Rephrase your question in other words.",
-        "searched": "Question expanded: {expanded} · passages reranked: {reranked} · relevance: {relevance}",
-        "yes": "yes",
-        "no": "no",
-        "unscored": "not scored",
+        "quality": "Quality",
+        "average": "average relevance {value}",
+        "evidence": "evidence {value}",
+        "relevance": "relevance according to the model {value}/10",
+        "expanded_yes": "question expanded: yes",
+        "expanded_no": "question expanded: no",
+        "reranked_yes": "passages reranked: yes",
+        "reranked_no": "passages reranked: no",
+        "model": "model {value}",
+        "page": "page {page}",
         "why_unsupported": "The model answered, but the passages support none of its sentences.",
         "why_declined": "The model found no answer in the passages.",
         "unsupported": "Not supported by the cited source",
@@ -67,6 +81,8 @@ _WORDS = {
         "fallback": "The provider did not answer; “demo” did.",
         "none": "(no answer)",
         "place": "characters {start} to {end}",
+        "span": "{start}-{end}",
+        "seconds": "{value} s",
         "damaged": "Lines of the file that cannot be read and were left out: {count}.",
         "good": "Rating: helpful",
         "bad": "Rating: not helpful",
@@ -75,7 +91,10 @@ _WORDS = {
 
 
 def answer_text(answer: AnswerRecord, language: str) -> str:
-    """Format an answer as plain text: unsupported sentences marked, then its sources or the nearest passages."""
+    """Format an answer as plain text: unsupported sentences marked, then its sources or the nearest passages.
+
+    A hint to rephrase follows every fixed reply, and the quality is the last line.
+    """
     words = _WORDS.get(language, _WORDS["en"])
     parts = [_marked(answer)]
     if answer.unsupported:
@@ -84,10 +103,35 @@ def answer_text(answer: AnswerRecord, language: str) -> str:
         parts.append(words["fallback"])
     if not answer.from_kb and not answer.abstained:
         parts.append(words["not_kb"])
-    parts.extend(f"[{s.number}] {s.chunk.section} ({s.chunk.start}-{s.chunk.end})" for s in answer.sources)
+    parts.extend(f"[{s.number}] {s.chunk.section} ({_place(s, words, 'span')})" for s in answer.sources)
     if answer.nearest is not None:
         parts.extend(["", *_nearest_lines(answer, answer.nearest, words)])
+    if answer.hint:
+        parts.append(rephrase(language))
+    parts.append(quality_line(answer.quality, language))
     return "\n".join(parts)
+
+
+def quality_line(quality: Quality, language: str) -> str:
+    """Format the quality of an answer as one line; what was not measured is left out."""
+    words = _WORDS.get(language, _WORDS["en"])
+
+    def said(name: str, value: float | None, digits: int) -> list[str]:
+        if value is None:
+            return []
+        text = f"{value:.{digits}f}" if digits else f"{value:g}"
+        return [words[name].format(value=text.replace(".", ",") if language == "es" else text)]
+
+    parts = [
+        *said("average", quality.average_relevance, 2),
+        *said("evidence", quality.evidence, 2),
+        *said("relevance", quality.relevance, 0),
+        words["expanded_yes" if quality.query_expanded else "expanded_no"],
+        words["reranked_yes" if quality.reranked else "reranked_no"],
+        *([words["model"].format(value=quality.model)] if quality.model else []),
+        *said("seconds", quality.seconds, 2),
+    ]
+    return f"{words['quality']}: {' · '.join(parts)}"
 
 
 def as_markdown(conversation: Conversation, language: str) -> str:
@@ -98,7 +142,7 @@ def as_markdown(conversation: Conversation, language: str) -> str:
     if conversation.damaged:
         parts.append(f"> {words['damaged'].format(count=conversation.damaged)}")
     for turn in conversation.turns:
-        parts.extend(_turn_lines(turn, words))
+        parts.extend(_turn_lines(turn, words, language))
     return "\n\n".join(parts) + "\n"
 
 
@@ -116,7 +160,7 @@ def as_json(conversation: Conversation) -> str:
     return json.dumps(value, ensure_ascii=False, indent=2) + "\n"
 
 
-def _turn_lines(turn: Turn, words: dict[str, str]) -> list[str]:
+def _turn_lines(turn: Turn, words: dict[str, str], language: str) -> list[str]:
     answer = turn.answer
     about = [turn.asked_at, f"{words['mode']} {words[turn.mode]}"]
     if answer is not None:
@@ -131,13 +175,13 @@ def _turn_lines(turn: Turn, words: dict[str, str]) -> list[str]:
         unsupported = [answer.text[s.start : s.end] for s in answer.statements if not s.supported]
         parts.extend(f"> {words['unsupported']}: {' '.join(text.split())}" for text in unsupported)
         if answer.sources:
-            lines = [
-                f"- [{s.number}] {s.chunk.section} ({words['place'].format(start=s.chunk.start, end=s.chunk.end)})"
-                for s in answer.sources
-            ]
+            lines = [f"- [{s.number}] {s.chunk.section} ({_place(s, words)})" for s in answer.sources]
             parts.append("\n".join([f"**{words['sources']}**", "", *lines]))
         if answer.nearest is not None:
             parts.extend(_nearest_lines(answer, answer.nearest, words))
+        if answer.hint:
+            parts.append(rephrase(language))
+        parts.append(f"*{quality_line(answer.quality, language)}*")
     if turn.feedback is not None:
         note = f" · {turn.feedback.note}" if turn.feedback.note else ""
         parts.append(f"*{words['good' if turn.feedback.good else 'bad']}{note}*")
@@ -175,15 +219,18 @@ def _nearest_lines(answer: AnswerRecord, nearest: Nearest, words: dict[str, str]
     lines = [words[f"why_{answer.why}"]] if f"why_{answer.why}" in words else []
     lines.append(words["near"])
     for source in nearest.passages:
-        place = words["place"].format(start=source.chunk.start, end=source.chunk.end)
-        lines.append(f"- {source.chunk.section} ({place}): {' '.join(source.chunk.text.split())}")
+        lines.append(f"- {source.chunk.section} ({_place(source, words)}): {' '.join(source.chunk.text.split())}")
     if nearest.missing:
         lines.append(words["missing"].format(words=", ".join(f"«{word}»" for word in nearest.missing)))
     if nearest.did_you_mean:
         lines.append(words["meant"].format(questions=" ".join(each.question for each in nearest.did_you_mean)))
-    lines.append(words["rephrase"])
-    relevance = words["unscored"] if nearest.relevance is None else f"{nearest.relevance:g}/10"
-    done = {"expanded": nearest.expanded, "reranked": nearest.reranked}
-    said = {name: words["yes" if value else "no"] for name, value in done.items()}
-    lines.append(words["searched"].format(**said, relevance=relevance))
     return lines
+
+
+def _place(source: Source, words: dict[str, str], span: str = "place") -> str:
+    """Return file, page and characters of a source; without the file if it is not known."""
+    place = source.place
+    parts = [place.file] if place else []
+    if place and place.page:
+        parts.append(words["page"].format(page=place.page))
+    return ", ".join([*parts, words[span].format(start=source.chunk.start, end=source.chunk.end)])

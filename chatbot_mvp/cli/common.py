@@ -11,6 +11,7 @@ from chatbot_mvp import logs
 from chatbot_mvp.app import App, build_app
 from chatbot_mvp.datasets.layout import split_reference
 from chatbot_mvp.evaluation.sources import names_kb
+from chatbot_mvp.retrieval.systems import SYSTEMS
 from chatbot_mvp.settings.early import log_format
 from chatbot_mvp.settings.model import load_settings
 from chatbot_mvp.terminal import json_line, say
@@ -20,6 +21,14 @@ SplitOption = Annotated[
     str | None, typer.Option(metavar="NAME", help="Split whose judgements are used; by default test, or the only one")
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout")]
+PresetOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help=f"System to work as, in place of the settings in effect: {', '.join(SYSTEMS)}; the command's other "
+        "options take precedence",
+    ),
+]
 VerboseOption = Annotated[bool, typer.Option("--verbose", "-v", help="More log lines on stderr")]
 
 

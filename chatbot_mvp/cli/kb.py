@@ -12,12 +12,13 @@ import typer
 from chatbot_mvp.chat.context import Mode, UserContext
 from chatbot_mvp.chat.records import record_of
 from chatbot_mvp.chat.transcripts import answer_text
-from chatbot_mvp.cli.common import EnvOption, JsonOption, kb_of, open_app, print_json
+from chatbot_mvp.cli.common import EnvOption, JsonOption, PresetOption, kb_of, open_app, print_json
 from chatbot_mvp.cli.progress import ProgressLine
 from chatbot_mvp.errors import ExportNotWritten
 from chatbot_mvp.evaluation.kb.calibration import UNITS
 from chatbot_mvp.evaluation.kb.promise import promise_text
 from chatbot_mvp.evaluation.kb.sets import SET_ID
+from chatbot_mvp.retrieval.systems import get_system
 from chatbot_mvp.terminal import say
 
 kb = typer.Typer()
@@ -32,6 +33,7 @@ def kb_ask(
     document: Annotated[Path, typer.Argument(help="A .txt, .md, .pdf, .docx or .html file")],
     question: str,
     mode: Annotated[str, typer.Option(help="strict or general")] = "strict",
+    preset: PresetOption = None,
     env: EnvOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -40,18 +42,20 @@ def kb_ask(
         raise typer.BadParameter(f"{mode!r} is not a mode; choose strict or general", param_hint="--mode")
     if not document.is_file():
         raise typer.BadParameter(f"there is no file {str(document)!r}", param_hint="document")
+    search = tuple(get_system(preset).changes.items()) if preset else ()
     app = open_app(env)
     record = app.kbs.add(document.name, document.read_bytes())
     with ProgressLine() as progress:
-        app.kbs.pipeline(record.kb_id, progress)
+        app.kbs.pipeline(record.kb_id, progress, search)
     chosen: Mode = "strict" if mode == "strict" else "general"
-    answer = app.answering.ask(record.kb_id, question, UserContext(chosen, record.language))
+    answer = app.answering.ask(record.kb_id, question, UserContext(chosen, record.language, retrieval=search))
     answered = record_of(answer)
     if as_json:
         reply = answered.as_reply()
         print_json(
             {
                 "answer": answer.text,
+                **({"preset": preset} if preset else {}),
                 **reply,
                 "sources": [{"n": source["number"], **source} for source in reply["sources"]],
                 "model": answer.completion.model if answer.completion else None,
@@ -66,6 +70,7 @@ def kb_ask(
 def kb_evaluate(
     document: Annotated[str, typer.Argument(help="Id of a stored knowledge base, or a file to create one from")],
     questions: Annotated[Path, typer.Argument(help="JSONL with id, question, kind, answers, heading, paragraph")],
+    preset: PresetOption = None,
     strategy: Annotated[str | None, typer.Option(help="Retrieval strategy")] = None,
     env: EnvOption = None,
     as_json: JsonOption = False,
@@ -75,7 +80,7 @@ def kb_evaluate(
     app = open_app(env, **overrides)
     kb_id = kb_of(app, document)
     with ProgressLine() as progress:
-        result = app.kb_evaluation.evaluate_file(kb_id, questions, progress)
+        result = app.kb_evaluation.evaluate_file(kb_id, questions, progress, preset=preset or "", **overrides)
     if as_json:
         print_json(result)
         return

@@ -14,9 +14,10 @@ import typer
 
 from chatbot_mvp import logs
 from chatbot_mvp.api import ProviderStatus
-from chatbot_mvp.cli.common import EnvOption, JsonOption, open_app, print_json
+from chatbot_mvp.cli.common import EnvOption, JsonOption, PresetOption, open_app, print_json
 from chatbot_mvp.errors import AddressUnavailable, DataFolderUnusable, MissingPackage
 from chatbot_mvp.health import Check
+from chatbot_mvp.retrieval.systems import get_system
 from chatbot_mvp.settings.model import Settings, load_settings, misnamed_settings
 from chatbot_mvp.settings.password import LEAST_CHARS, hash_password
 from chatbot_mvp.storage.backup.restoring import use_folder
@@ -53,12 +54,13 @@ def start_pages(
 def serve_chat(
     host: Annotated[str, typer.Option(help="Address to listen on; by default, only this machine")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=1, max=65_535)] = 8600,
+    preset: PresetOption = None,
     env: EnvOption = None,
 ) -> None:
     """Serve the chat to other programs as an OpenAI-compatible endpoint, protected by SERVE_TOKEN."""
     from chatbot_mvp.server.run import serve
 
-    app = open_app(env)
+    app = open_app(env, **(get_system(preset).changes if preset else {}))
     _require_free(host, port)
     _prepare_data(app.settings)
     app.sharing.start()

@@ -15,6 +15,7 @@ from chatbot_mvp.terminal import say
 _CONTRACT = (
     "run_id",
     "dataset",
+    "preset",  # only if the run was asked for one
     "strategy",
     "fingerprint",
     "queries",
@@ -30,10 +31,16 @@ _OF_KB = ("kind", "auroc", "question_seconds")
 """Further keys of the JSON object for a run over a knowledge base."""
 
 
-def print_plan(plan: RunPlan, hints: list[str], as_json: bool, provider_reason: str) -> None:
-    """Print what a run would do; ``provider_reason`` says why its provider is this one."""
+def print_plan(plan: RunPlan, hints: list[str], as_json: bool, provider_reason: str, preset: str = "") -> None:
+    """Print what a run would do.
+
+    Args:
+        provider_reason: why its provider is this one.
+        preset: the system that the run is asked for; "" for none.
+    """
     if as_json:
-        print_json({**plan.as_json(), "provider_reason": provider_reason, "hints": hints})
+        named = {"preset": preset} if preset else {}
+        print_json({**plan.as_json(), **named, "provider_reason": provider_reason, "hints": hints})
         return
     if plan.checked:
         state = f"checked, sha256 {(plan.dataset_sha256 or '')[:12]}"
@@ -46,6 +53,7 @@ def print_plan(plan: RunPlan, hints: list[str], as_json: bool, provider_reason: 
         "documents": _part(plan.documents, plan.dataset_documents),
         "qrels": _UNKNOWN if plan.qrels is None else f"{plan.qrels:,}",
         "sample": ", ".join(f"{name}={value}" for name, value in plan.sampling.items()) or "the whole data set",
+        "preset": preset,
         "strategy": f"{plan.strategy} (fingerprint {plan.fingerprint})",
         "provider": f"{plan.provider}, because {provider_reason}",
         "embeddings": plan.embedding_model or "none",
@@ -171,7 +179,8 @@ _SECTIONS: tuple[Section, ...] = ("retrieval", "context", "decision", "answers",
 
 def result_lines(result: RunResult) -> list[str]:
     """Return the lines of a finished run, by section. A run without answers has no section headings."""
-    lines = [f"{result.run_id}  ({result.dataset}, {result.strategy}, {result.queries} queries)"]
+    named = f"{result.preset}: {result.strategy}" if result.preset else result.strategy
+    lines = [f"{result.run_id}  ({result.dataset}, {named}, {result.queries} queries)"]
     answered = bool(result.generator)
     if answered:
         lines.append(f"  answers by {result.generator}, judge: {result.judge or 'none'}")

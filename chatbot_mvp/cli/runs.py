@@ -5,12 +5,21 @@ from __future__ import annotations
 import logging
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from chatbot_mvp import logs
-from chatbot_mvp.cli.common import EnvOption, JsonOption, SplitOption, VerboseOption, open_app, print_json, with_split
+from chatbot_mvp.cli.common import (
+    EnvOption,
+    JsonOption,
+    PresetOption,
+    SplitOption,
+    VerboseOption,
+    open_app,
+    print_json,
+    with_split,
+)
 from chatbot_mvp.cli.history import chosen_history, history_text
 from chatbot_mvp.cli.limits import (
     FailUnderOption,
@@ -65,6 +74,7 @@ def benchmark_run(
         str | None, typer.Option(help="Data set: a name, a folder, s3://bucket/…/name, or kb:KB/QUESTIONS")
     ] = None,
     split: SplitOption = None,
+    preset: PresetOption = None,
     strategy: Annotated[str | None, typer.Option(help="Retrieval strategy")] = None,
     env: EnvOption = None,
     max_queries: Annotated[int | None, typer.Option(min=0, help="Maximum queries; 0 = all")] = None,
@@ -98,19 +108,21 @@ def benchmark_run(
     if pilot and not dry_run:
         raise typer.BadParameter("a pilot is part of an estimate; add --dry-run", param_hint="--pilot")
     app = open_app(env, verbose, **overrides)
+    asked: dict[str, Any] = {"preset": preset or "", **overrides}
     if not app.settings.generation_enabled and (
         empty := [form for form in export or () if FORMATS[form].needs_answers]
     ):
         raise typer.BadParameter(f"{empty[0]!r} writes answers; add --generation", param_hint="--export")
     if dry_run:
-        plan = app.runs.plan_run()
+        plan = app.runs.plan_run(**asked)
         if pilot:
             with ProgressLine() as progress:
-                plan = replace(plan, estimate=app.runs.pilot(pilot, progress, budget_usd=budget))
-        print_plan(plan, [str(miss) for miss in misnamed_settings(env)], as_json, app.live.provider_reason)
+                plan = replace(plan, estimate=app.runs.pilot(pilot, progress, budget_usd=budget, **asked))
+        hints = [str(miss) for miss in misnamed_settings(env)]
+        print_plan(plan, hints, as_json, app.live.provider_reason, preset or "")
         return
     with ProgressLine() as progress:
-        result = app.runs.run_now(progress, budget_usd=budget)
+        result = app.runs.run_now(progress, budget_usd=budget, **asked)
     for form in export or ():
         folder = app.settings.results_dir / result.run_id
         for path in write_files(app.archive.export(result.run_id, form), folder):

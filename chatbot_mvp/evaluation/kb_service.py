@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -157,15 +157,24 @@ class KbEvaluationService(QuestionSets):
         return run.folder.run_id
 
     def evaluate_file(
-        self, kb_id: str, questions: Path, progress: ProgressCallback = ignore_progress
+        self,
+        kb_id: str,
+        questions: Path,
+        progress: ProgressCallback = ignore_progress,
+        *,
+        preset: str = "",
+        **changes: Any,
     ) -> dict[str, Any]:
         """Run a question file on a knowledge base in this thread; return ``run_id`` and the figures of ``kb_figures``.
+
+        Args:
+            preset, changes: as in ``RunService.start_run``; a preset is also in what is returned.
 
         Raises:
             KbNotFound, KbUnreadable, DatasetError
             RunStopped: the records stay for a resume.
         """
-        return self._evaluate(kb_reference(kb_id, str(questions.resolve())), progress)
+        return self._evaluate(kb_reference(kb_id, str(questions.resolve())), progress, preset, changes)
 
     def evaluate_set(self, kb_id: str, set_id: str, progress: ProgressCallback = ignore_progress) -> dict[str, Any]:
         """Run a question set in this thread; return and raise what ``evaluate_file`` does.
@@ -174,7 +183,7 @@ class KbEvaluationService(QuestionSets):
             QuestionSetNotFound, NoQuestionsKept
         """
         self._sets.load(kb_id, set_id)
-        return self._evaluate(kb_reference(kb_id, set_id), progress)
+        return self._evaluate(kb_reference(kb_id, set_id), progress, "", {})
 
     def results(self, kb_id: str) -> list[KbResult]:
         """Return the finished runs of a knowledge base and the results of earlier versions, newest first."""
@@ -230,9 +239,12 @@ class KbEvaluationService(QuestionSets):
 
     # --- the work itself
 
-    def _evaluate(self, reference: str, progress: ProgressCallback) -> dict[str, Any]:
-        result = self._runs.run_now(progress, **_as_chat(reference))
-        return {"run_id": result.run_id, **kb_figures(result)}
+    def _evaluate(
+        self, reference: str, progress: ProgressCallback, preset: str, changes: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        result = self._runs.run_now(progress, preset=preset, **{**changes, **_as_chat(reference)})
+        named = {"preset": result.preset} if result.preset else {}
+        return {"run_id": result.run_id, **named, **kb_figures(result)}
 
     def _make_set(
         self, kb_id: str, name: str, count: int, use_model: bool, set_id: str, progress: ProgressCallback

@@ -23,6 +23,7 @@ from chatbot_mvp.llm.language_model import LanguageModel
 from chatbot_mvp.retrieval.indexes.corpus import vector_cache_path
 from chatbot_mvp.retrieval.pipeline import require_language_model
 from chatbot_mvp.retrieval.strategies import STRATEGIES
+from chatbot_mvp.retrieval.systems import with_system
 from chatbot_mvp.runs.records import RunFolder
 from chatbot_mvp.runs.result import KB, RAGAS, RunResult
 from chatbot_mvp.settings.live import LiveSettings
@@ -56,13 +57,16 @@ class RunService:
         self._jobs = jobs
         self._kb_jobs = kb_jobs
 
-    def plan_run(self, **changes: Any) -> RunPlan:
-        """Plan a benchmark run; ``changes`` are settings by name. Executes and writes nothing.
+    def plan_run(self, *, preset: str = "", **changes: Any) -> RunPlan:
+        """Plan a benchmark run. Executes and writes nothing.
+
+        Args:
+            preset, changes: as in ``start_run``.
 
         Raises:
             ConfigurationError, DatasetError, StorageError: as the run would.
         """
-        settings = self.of_run(self._live.current.with_changes(**changes))
+        settings = self._asked_for(preset, changes)
         found = self._sources.find(settings.mteb_dataset_name)
         return plan_run(
             found,
@@ -87,6 +91,7 @@ class RunService:
         progress: ProgressCallback = ignore_progress,
         *,
         budget_usd: float | None = None,
+        preset: str = "",
         **changes: Any,
     ) -> Estimate:
         """Estimate a run by executing a few of its queries. The run itself then reuses the cached replies.
@@ -98,7 +103,7 @@ class RunService:
             PilotFailed: a budget or quota did not suffice, or the provider failed query after query.
             RunStopped
         """
-        settings = self.of_run(self._live.current.with_changes(**changes))
+        settings = self._asked_for(preset, changes)
         found = self._sources.find(settings.mteb_dataset_name)
         with pilot_folder(settings.cache_dir) as folder:
             whole = prepare_run(folder, found.reference, lambda: self._sources.load(found, progress), settings)
@@ -113,11 +118,13 @@ class RunService:
             if has_model or not strategy.needs_language_model
         }
 
-    def start_run(self, *, budget_usd: float | None = None, **changes: Any) -> str:
-        """Check and queue a benchmark run in the background; ``changes`` are settings by name.
+    def start_run(self, *, budget_usd: float | None = None, preset: str = "", **changes: Any) -> str:
+        """Check and queue a benchmark run in the background.
 
         Args:
             budget_usd: upper limit of the run's cost in US dollars; None for no limit.
+            preset: a system of ``SYSTEMS`` whose settings take the place of those in effect; "" for none.
+            changes: settings by name, which take precedence over those of the preset.
 
         Returns:
             The run's id, which is also the id of its job.
@@ -126,7 +133,7 @@ class RunService:
             ConfigurationError, DatasetError, StorageError, ProviderNotConfigured: at once, before any file of the
             run is written.
         """
-        run = self.prepare(changes)
+        run = self.prepare(changes, preset=preset)
         self._queue(run.folder.run_id, lambda progress: self.execute(run, progress, budget_usd))
         return run.folder.run_id
 
@@ -151,10 +158,15 @@ class RunService:
         self._queue_of(run_id).stop(run_id)
 
     def run_now(
-        self, progress: ProgressCallback = ignore_progress, *, budget_usd: float | None = None, **changes: Any
+        self,
+        progress: ProgressCallback = ignore_progress,
+        *,
+        budget_usd: float | None = None,
+        preset: str = "",
+        **changes: Any,
     ) -> RunResult:
-        """Execute a benchmark run in this thread and return its result."""
-        return self.execute(self.prepare(changes, progress), progress, budget_usd)
+        """Execute a benchmark run in this thread and return its result; arguments as in ``start_run``."""
+        return self.execute(self.prepare(changes, progress, preset), progress, budget_usd)
 
     def resume_now(
         self, run_id: str, progress: ProgressCallback = ignore_progress, *, budget_usd: float | None = None
@@ -172,16 +184,23 @@ class RunService:
             return self._ragas.resume(run_id, progress, retry_failed=True, budget_usd=budget_usd)
         return self.execute(self._reopen(run_id, progress, retry_failed=True), progress, budget_usd)
 
-    def prepare(self, changes: Mapping[str, Any], progress: ProgressCallback = ignore_progress) -> PreparedRun:
-        """Check a run and create its folder, for ``execute``; ``changes`` are settings by name.
+    def prepare(
+        self, changes: Mapping[str, Any], progress: ProgressCallback = ignore_progress, preset: str = ""
+    ) -> PreparedRun:
+        """Check a run and create its folder, for ``execute``.
+
+        Args:
+            changes, preset: as in ``start_run``.
 
         Raises:
             ConfigurationError, DatasetError, StorageError, ProviderNotConfigured, KbError: before anything is written.
         """
-        settings = self.of_run(self._live.current.with_changes(**changes))
+        settings = self._asked_for(preset, changes)
         # The resolved reference, because a resume from another working directory must find a relative folder again.
         found = self._sources.find(settings.mteb_dataset_name)
-        return prepare_run(settings.results_dir, found.reference, lambda: self._sources.load(found, progress), settings)
+        return prepare_run(
+            settings.results_dir, found.reference, lambda: self._sources.load(found, progress), settings, preset
+        )
 
     def execute(self, run: PreparedRun, progress: ProgressCallback, budget_usd: float | None = None) -> RunResult:
         """Execute what is missing of a prepared run in this thread, as ``runner.execute`` does."""
@@ -211,6 +230,9 @@ class RunService:
 
     def _asked(self, settings: Settings) -> LanguageModel | None:
         return self._parts.providers.language_model(settings)
+
+    def _asked_for(self, preset: str, changes: Mapping[str, Any]) -> Settings:
+        return self.of_run(with_system(self._live.current, preset).with_changes(**changes))
 
     def of_run(self, settings: Settings) -> Settings:
         """Return the settings of a run that is started with ``settings``, after checking that its models can be used.

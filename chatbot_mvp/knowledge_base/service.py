@@ -148,12 +148,16 @@ class KnowledgeBases:
 
     def place(self, kb_id: str, offset: int) -> Place | None:
         """The file and page that the character at ``offset`` comes from; None if the knowledge base is gone."""
+        return place_of(self.files(kb_id), offset)
+
+    def files(self, kb_id: str) -> tuple[KbFile, ...]:
+        """The files of a knowledge base, in the order of its text; none if it is gone or their list is unreadable."""
         if kb_id not in self._files:
             try:
                 self._files[kb_id] = self.store.files(kb_id)
             except (KbNotFound, KbUnreadable):
-                return None
-        return place_of(self._files[kb_id], offset)
+                return ()
+        return self._files[kb_id]
 
     def suggested_questions(self, kb_id: str, limit: int = 4) -> tuple[str, ...]:
         """Up to ``limit`` questions that the knowledge base should answer, made from its headings and definitions.

@@ -18,8 +18,13 @@ from chatbot_mvp.retrieval.stages.base import (
 )
 from chatbot_mvp.retrieval.stages.bridge import Bridge
 from chatbot_mvp.retrieval.stages.expansion import Expansion
+from chatbot_mvp.retrieval.stages.kb_chat.context import KbChatSelection, KbChatStitching
+from chatbot_mvp.retrieval.stages.kb_chat.evidence import KbChatEvidence
+from chatbot_mvp.retrieval.stages.kb_chat.expansion import KbChatExpansion
+from chatbot_mvp.retrieval.stages.kb_chat.score import KbChatScore
 from chatbot_mvp.retrieval.stages.kb_score import KbScore
 from chatbot_mvp.retrieval.stages.late_interaction import LateInteraction
+from chatbot_mvp.retrieval.stages.rag_v2 import AdaptiveFusion, ExpandedNearest, KeywordOverlap, ModelExpansion
 from chatbot_mvp.retrieval.stages.stitching import Stitching
 
 
@@ -91,6 +96,16 @@ STRATEGIES: dict[str, Strategy] = {
         ),
         Strategy("BRIDGE", "BM25 and a walk over who mentions whom", (Expansion, Bridge, KbScore, *_JUDGE)),
         Strategy("BRIDGE_HYBRID", "BRIDGE with vectors", (Expansion, Dense, Bridge, KbScore, LateInteraction, *_JUDGE)),
+        Strategy(
+            "KB_CHAT",
+            "The KB chat: every question expanded by the text, five signals of words and headings; needs no vectors",
+            (KbChatExpansion, KbChatScore, KbChatSelection, KbChatStitching, KbChatEvidence),
+        ),
+        Strategy(
+            "RAG_V2",
+            "BM25 and vectors, fused by an alpha that follows the question's length; evidence by keywords",
+            (ModelExpansion, Lexical, ExpandedNearest, AdaptiveFusion, Selection, KeywordOverlap),
+        ),
     )
 }
 

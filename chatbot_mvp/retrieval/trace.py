@@ -12,6 +12,9 @@ from typing import Any
 from chatbot_mvp.embedding.base import TokenStates, Vectors
 from chatbot_mvp.types import Chunk
 
+PART = "part_"
+"""Prefix of the signals that add up to a hit's score."""
+
 
 @dataclass(frozen=True, slots=True)
 class Hit:

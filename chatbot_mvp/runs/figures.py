@@ -92,6 +92,7 @@ def result_of_rows(
         judge=manifest.judge,
         generator_fingerprint=manifest.generator_fingerprint,
         judge_fingerprint=manifest.judge_fingerprint,
+        preset=manifest.preset,
         metrics=figures.metrics,
         scored=figures.scored,
         readings=figures.readings,

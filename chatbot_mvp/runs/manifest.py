@@ -65,6 +65,9 @@ class RunManifest:
     """EVAL_CORPUS_SLICE, "gold_first" or "blind", if EVAL_MAX_CORPUS left documents out; else ""."""
     gold_missing: Count = 0
     """Number of relevant documents that a blind slice left out and that count as not found."""
+    preset: Name = ""
+    """The system (``retrieval.systems.SYSTEMS``) that the run was asked for; "" if it was not asked for any. Settings
+    that were given besides take precedence over its own: ``settings_masked`` has what ran."""
 
 
 def parse_manifest(content: bytes) -> RunManifest:

@@ -113,6 +113,8 @@ class RunResult:
     generator_fingerprint: Name = ""
     """As in ``RunManifest``; "" in files of earlier versions, as is ``judge_fingerprint``."""
     judge_fingerprint: Name = ""
+    preset: Name = ""
+    """As in ``RunManifest``."""
     imported: Name = ""
     """``records.BUNDLE`` or ``records.TREC``; "" for a run that was not imported."""
     seconds: dict[Name, Amount] = field(default_factory=dict)
@@ -132,7 +134,7 @@ _LEFT_OUT = frozenset(
     (
         *("reranker_rescue_count", "rerank_failures", "abstentions", "spread", "agreement", "imported"),
         *("auroc", "question_seconds", "passage_questions", "generator_fingerprint", "judge_fingerprint"),
-        *("answer_rule", "corpus_slice", "gold_missing", "config"),
+        *("answer_rule", "corpus_slice", "gold_missing", "config", "preset"),
     )
 )
 """Fields that are not written if they have their default value."""

@@ -17,7 +17,7 @@ from chatbot_mvp.server.errors import refusal_of
 
 def completion(answer: Answer, model: str) -> dict[str, Any]:
     """Return the object of an answer that is not streamed."""
-    message = {"role": "assistant", "content": answer.text, "refusal": None}
+    message = {"role": "assistant", "content": "\n\n".join(_paragraphs(answer)), "refusal": None}
     return {
         **_head("chat.completion", model),
         "choices": [{"index": 0, "message": message, "logprobs": None, "finish_reason": _finish_reason(answer)}],
@@ -60,6 +60,8 @@ class Chunks:
             yield self._line({"content": f"\n\n{answer.text}"})
         elif not self._said:  # a fixed reply, or words that were held back
             yield self._line({"content": answer.text})
+        if answer.hint:
+            yield self._line({"content": f"\n\n{answer.hint}"})
         yield self._line({}, _finish_reason(answer), answer=answer.text, **_extra(answer))
         if self._with_usage:
             yield _sse({**self._head, "choices": [], "usage": _usage(answer)})
@@ -79,6 +81,11 @@ def _head(kind: str, model: str) -> dict[str, Any]:
 
 def _sse(value: Mapping[str, Any]) -> bytes:
     return f"data: {json.dumps(value, ensure_ascii=False)}\n\n".encode("utf-8", "replace")
+
+
+def _paragraphs(answer: Answer) -> list[str]:
+    # A client of this protocol shows the content alone, so the hint of a fixed reply is part of it.
+    return [answer.text, answer.hint] if answer.hint else [answer.text]
 
 
 def _extra(answer: Answer) -> dict[str, Any]:

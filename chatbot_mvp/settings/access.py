@@ -58,7 +58,7 @@ def _rule(who: Who, **methods: str) -> Rule:
 ACTIONS: Mapping[Action, Rule] = {
     Action.READ: _rule(
         Who.EVERYONE,
-        answering="defaults",
+        answering="defaults system_profile",
         archive="documents export fields files history leaderboard notes run runs search series unfinished",
         chat="conversation conversations export is_session questions_path watched",
         datasets="details here jobs names remote",

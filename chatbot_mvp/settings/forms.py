@@ -30,6 +30,7 @@ CHANGEABLE = frozenset(
     {
         *("ui_language", "kb_max_chars", "kb_max_upload_mb", "kb_max_pages", "kb_top_k", "kb_min_score"),
         *("kb_max_context_chars", "kb_large_context_chars", "kb_min_evidence", "kb_doubt_evidence"),
+        "kb_sure_evidence",
         *(
             "chat_max_tokens",
             "chat_rewrite_followups",

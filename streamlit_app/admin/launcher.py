@@ -9,8 +9,8 @@ import streamlit as st
 from chatbot_mvp.api import JUDGE_METRICS, RUN_PARAMETERS
 from chatbot_mvp.errors import ChatbotError
 from streamlit_app.admin.plan import show_plan
-from streamlit_app.admin.presets import preset_bar
-from streamlit_app.admin.run_fields import begin_fields, changed, field, value
+from streamlit_app.admin.presets import chosen_system, preset_bar
+from streamlit_app.admin.run_fields import begin_fields, changed, every_value, field, value
 from streamlit_app.shared.i18n import bare, t
 from streamlit_app.shared.state import get_app, show_error
 
@@ -57,7 +57,9 @@ def _group(group: str, names: list[str]) -> None:
 
 
 def _start(reference: str) -> bool:
-    changes: dict[str, Any] = {**changed(), "mteb_dataset_name": reference}
+    # With a system, every value is given: a field that was set back to the settings' value is not the system's.
+    named = chosen_system()
+    changes: dict[str, Any] = {**(every_value() if named else changed()), "mteb_dataset_name": reference}
     # Without a model nothing is spent, so no budget is needed.
     budget = st.session_state.run_budget if value("generation_enabled") else 0.0
     start, check, _ = st.columns([1.3, 1.6, 3])
@@ -71,11 +73,11 @@ def _start(reference: str) -> bool:
     try:
         if started:
             with st.spinner(t("admin.starting")):
-                get_app().runs.start_run(budget_usd=float(budget) or None, **changes)
+                get_app().runs.start_run(budget_usd=float(budget) or None, preset=named, **changes)
             return True
         if checked:
             with st.spinner(t("admin.estimating")):
-                show_plan(get_app().runs.plan_run(**changes))
+                show_plan(get_app().runs.plan_run(preset=named, **changes))
     except ChatbotError as error:
         show_error(error)
     return False

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import streamlit as st
 
-from chatbot_mvp.api import Preset
+from chatbot_mvp.api import SYSTEMS, Preset
 from chatbot_mvp.errors import ChatbotError
-from streamlit_app.admin.run_fields import changed, fill_fields
-from streamlit_app.shared.i18n import plain, t
+from streamlit_app.admin.run_fields import beyond, changed, fill_fields
+from streamlit_app.shared.i18n import code, plain, t
 from streamlit_app.shared.state import error_text, get_app, show_error
 
 _AS_IS = ""
@@ -44,6 +44,15 @@ def preset_bar() -> None:
     chosen = presets.get(st.session_state.run_preset)
     if chosen is not None and not chosen.own:
         st.caption(t(f"admin.preset.about.{chosen.name}"))
+    if more := beyond():
+        settings = ", ".join(code(f"{name.upper()}={found}") for name, found in sorted(more.items()))
+        st.caption(t("admin.preset.beyond", settings=settings))
+
+
+def chosen_system() -> str:
+    """Return the name of the system that was chosen as a preset; "" if none was."""
+    kind, _, name = str(st.session_state.get("run_preset", _AS_IS)).partition(":")
+    return name if kind == "built-in" and name in SYSTEMS else ""
 
 
 def _save() -> None:

@@ -19,6 +19,8 @@ _KEYS = {
     "generation_enabled": "run_generate",
 }
 
+_FIELDS = tuple(name for names in RUN_PARAMETERS.values() for name in names)
+
 
 def key_of(name: str) -> str:
     """Return the key of a parameter's widget."""
@@ -47,6 +49,7 @@ def fill_fields(changes: Mapping[str, Any]) -> None:
         InvalidSetting: a value in ``changes`` is no longer legal.
     """
     settings = get_app().settings.with_changes(**changes)
+    st.session_state.run_beyond = {name: found for name, found in changes.items() if name not in _FIELDS}
     for names in RUN_PARAMETERS.values():
         for name in names:
             st.session_state[key_of(name)] = _shown(name, getattr(settings, name))
@@ -56,10 +59,19 @@ def fill_fields(changes: Mapping[str, Any]) -> None:
 
 
 def changed() -> dict[str, Any]:
-    """Return the parameters that differ from the settings in effect."""
+    """Return the parameters that differ from the settings in effect, also those of the preset that have no widget."""
     settings = get_app().settings
-    values = {name: value(name) for names in RUN_PARAMETERS.values() for name in names}
-    return {name: found for name, found in values.items() if found != getattr(settings, name)}
+    return {name: found for name, found in every_value().items() if found != getattr(settings, name)}
+
+
+def every_value() -> dict[str, Any]:
+    """Return all parameters, also those that are as in the settings in effect."""
+    return beyond() | {name: value(name) for name in _FIELDS}
+
+
+def beyond() -> dict[str, Any]:
+    """Return the settings of the chosen preset that have no widget."""
+    return dict(st.session_state.get("run_beyond", {}))
 
 
 def value(name: str) -> Any:

@@ -11,7 +11,7 @@ from chatbot_mvp.api import AnswerRecord, Conversation, LiveTurn, Turn
 from streamlit_app.chat.answer_text import safe_markdown
 from streamlit_app.chat.debug import show_debug
 from streamlit_app.chat.feedback import ask_feedback
-from streamlit_app.chat.outcomes import show_nearest, show_outcome
+from streamlit_app.chat.outcomes import show_hint, show_nearest, show_outcome
 from streamlit_app.shared.i18n import number, t
 from streamlit_app.shared.sources import show_sources, source_link
 from streamlit_app.shared.state import failure_text, get_app
@@ -66,6 +66,7 @@ def show_answer(answer: AnswerRecord, anchor: str) -> None:
         show_sources(answer.sources, anchor)
     if answer.nearest is not None:
         show_nearest(answer.nearest, anchor)
+    show_hint(answer)
 
 
 def watch(conversation: Conversation, turn: Turn, live: LiveTurn, debug: bool) -> None:
@@ -134,21 +135,26 @@ def marked(answer: AnswerRecord) -> str:
 
 
 def _facts(answer: AnswerRecord) -> list[str]:
-    facts = []
+    """Return the quality of the answer and how it came about, in the words of the line below it."""
+    facts, quality = [], answer.quality
     if answer.model:
         facts.append(t("chat.model_demo") if answer.model == "demo" else t("chat.model", name=answer.model))
     if answer.cached:
         facts.append(t("chat.cached"))
-    facts.append(t("chat.evidence", score=number(answer.evidence, 2)))
-    if answer.decided_by == "relevance" and answer.relevance is not None:
-        facts.append(t("chat.relevance", score=number(answer.relevance, 0)))
+    if quality.average_relevance is not None:
+        facts.append(t("chat.average_relevance", score=number(quality.average_relevance, 2)))
+    facts.append(t("chat.evidence", score=number(quality.evidence, 2)))
+    if answer.decided_by == "relevance" and quality.relevance is not None:
+        facts.append(t("chat.relevance", score=number(quality.relevance, 0)))
     elif answer.decided_by == "undecided":
         facts.append(t("chat.undecided"))
+    facts.append(t("chat.expanded.yes" if quality.query_expanded else "chat.expanded.no"))
+    facts.append(t("chat.reranked.yes" if quality.reranked else "chat.reranked.no"))
     if answer.search_how:
         facts.append(t(f"chat.followup.{answer.search_how}"))
     if answer.vectors_share == 0:
         facts.append(t("chat.vectors_none"))
     elif answer.vectors_share is not None and answer.vectors_share < 1:
         facts.append(t("chat.vectors", percent=number(100 * answer.vectors_share, 0)))
-    facts.append(t("chat.seconds", seconds=number(answer.seconds, 2)))
+    facts.append(t("chat.seconds", seconds=number(quality.seconds, 2)))
     return facts

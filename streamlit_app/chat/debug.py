@@ -14,8 +14,8 @@ from chatbot_mvp.api import AnswerRecord
 from streamlit_app.shared.charts import show_chart
 from streamlit_app.shared.i18n import number, plain, t
 
-# Distinguishable with colour blindness (Okabe and Ito) and legible in both themes.
-_COLOURS = {
+# Summand of a score -> colour. Distinguishable with colour blindness (Okabe and Ito; Tol) and legible in both themes.
+COLOURS = {
     "bm25_norm": "#0072b2",
     "overlap_norm": "#56b4e9",
     "fuzzy_bonus": "#009e73",
@@ -23,6 +23,14 @@ _COLOURS = {
     "heading_bonus": "#d55e00",
     "link_bonus": "#999999",
     "vector_norm": "#cc79a7",
+    "late": "#332288",
+    "late_chunk": "#aa4499",
+    # Of other strategies, which have none of the signals above.
+    "bm25": "#0072b2",
+    "vector": "#cc79a7",
+    "walk": "#999933",
+    "score": "#888888",
+    "rerank": "#ddcc77",
 }
 
 
@@ -93,26 +101,26 @@ def _breakdown(debug: Mapping[str, Any]) -> None:
         {
             "chunk": f"{rank}. {chunk['section']}",
             "signal": name,
-            "order": list(_COLOURS).index(name),
+            "order": list(COLOURS).index(name),
             "added": value,
-            "said": f"{number(value, 3)} / {number(chunk['signals'].get('before_rerank', chunk['score']), 3)}",
+            "said": f"{number(value, 3)} / {number(chunk['score'], 3)}",
         }
         for rank, chunk in enumerate(debug["candidates"], start=1)
         for name, value in chunk.get("parts", {}).items()  # answers of earlier versions have no parts
-        if name in _COLOURS
+        if name in COLOURS
     ]
     if not rows:
         return
     st.markdown(f"**{t('debug.breakdown')}**")
     st.caption(t("debug.breakdown_reranked") if debug["reranked"] else t("debug.breakdown_help"))
-    names = [name for name in _COLOURS if any(row["signal"] == name for row in rows)]
+    names = [name for name in COLOURS if any(row["signal"] == name for row in rows)]
     bars = alt.Chart(pd.DataFrame(rows)).encode(
         x=alt.X("added:Q", title="score", stack="zero"),
         y=alt.Y("chunk:N", title=None, sort=None, axis=alt.Axis(labelLimit=130, labelOverlap=False)),
         color=alt.Color(
             "signal:N",
             title=None,
-            scale=alt.Scale(domain=names, range=[_COLOURS[name] for name in names]),
+            scale=alt.Scale(domain=names, range=[COLOURS[name] for name in names]),
             legend=None,
         ),
         order=alt.Order("order:Q"),
@@ -130,7 +138,7 @@ def _breakdown(debug: Mapping[str, Any]) -> None:
 def _legend(names: Sequence[str]) -> str:
     """Return a legend that wraps; Altair's own is cut off on narrow screens."""
     square = "display:inline-block;width:0.8rem;height:0.8rem;border-radius:2px;margin-right:0.35rem;background:"
-    items = "".join(f'<span><span style="{square}{_COLOURS[name]}"></span>{name}</span>' for name in names)
+    items = "".join(f'<span><span style="{square}{COLOURS[name]}"></span>{name}</span>' for name in names)
     return f'<div style="display:flex;flex-wrap:wrap;gap:0.2rem 1rem;font-size:0.875rem">{items}</div>'
 
 

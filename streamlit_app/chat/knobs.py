@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from chatbot_mvp.api import KbRecord, Mode, UserContext
-from streamlit_app.shared.chat_profile import chat_retrieval
+from streamlit_app.shared.chat_profile import chat_retrieval, system_choice
 from streamlit_app.shared.i18n import current_language, t
 from streamlit_app.shared.state import get_app
 
@@ -25,6 +25,7 @@ def ask_knobs(kb: KbRecord, mode: Mode) -> tuple[UserContext, bool]:
         st.session_state[key] = default if value == before else value
         st.session_state[f"{key}-default"] = default
     with st.popover(t("knobs.title"), icon=":material/tune:", width="stretch"):
+        system_choice()
         st.slider(t("knobs.top_k"), 1, 50, key=_key(kb, "kb_top_k"), help="kb_top_k")
         st.slider(t("knobs.min_score"), 0.0, 1.0, step=0.05, key=_key(kb, "kb_min_score"), help="kb_min_score")
         st.number_input(

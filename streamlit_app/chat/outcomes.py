@@ -32,7 +32,7 @@ def show_outcome(answer: AnswerRecord) -> None:
 
 
 def show_nearest(nearest: Nearest, key: str) -> None:
-    """Draw the nearest passages, the words that they lack, buttons for what may have been meant, and a hint.
+    """Draw the nearest passages, the words that they lack, and buttons for what may have been meant.
 
     Args:
         key: unique on the page.
@@ -55,14 +55,12 @@ def show_nearest(nearest: Nearest, key: str) -> None:
                     on_click=_ask,
                     args=(suggestion.question,),
                 )
-    relevance = t("nearest.unscored") if nearest.relevance is None else f"{number(nearest.relevance, 0)}/10"
-    quality = t(
-        "nearest.quality",
-        expanded=t("nearest.yes" if nearest.expanded else "nearest.no"),
-        reranked=t("nearest.yes" if nearest.reranked else "nearest.no"),
-        relevance=relevance,
-    )
-    st.caption(f":material/edit: {t('nearest.rephrase')}  \n{quality}")
+
+
+def show_hint(answer: AnswerRecord) -> None:
+    """Draw the hint to rephrase a question that got a fixed reply."""
+    if answer.abstained:
+        st.caption(f":material/edit: {t('nearest.rephrase')}")
 
 
 def show_counts(conversation: Conversation) -> None:

@@ -1,4 +1,4 @@
-"""Lets this session's chat search with the configuration of a run: the button, the notice, and the way back."""
+"""Lets this session's chat search as a run or a system does: the choice, the notice, and the way back."""
 
 from __future__ import annotations
 
@@ -6,13 +6,15 @@ from typing import Any
 
 import streamlit as st
 
-from chatbot_mvp.api import ChatProfile
+from chatbot_mvp.api import SYSTEMS, ChatProfile
 from chatbot_mvp.errors import ChatbotError
 from streamlit_app.shared.configuration import value_text
 from streamlit_app.shared.i18n import code, plain, t
 from streamlit_app.shared.state import PAGES, get_app, show_error
 
 _KEY = "chat_profile"
+_CHOICE, _PROBLEM = "chat_system", "chat_system_problem"
+_OWN, _RUN = "default", "run"
 
 
 def profile_button(run_id: str) -> None:
@@ -22,13 +24,12 @@ def profile_button(run_id: str) -> None:
     except ChatbotError as error:
         show_error(error)
         return
-    refused = profile.refused
-    why = t(f"detail.left.{refused.reason}", run=plain(refused.run), chat=plain(refused.chat)) if refused else None
+    why = _why_refused(profile)
     pressed = st.button(
         t("detail.use_in_chat"),
         icon=":material/forum:",
         key=f"use-in-chat-{run_id}",
-        disabled=refused is not None,
+        disabled=why is not None,
         help=why or t("detail.use_in_chat_help"),
     )
     if why:
@@ -38,22 +39,63 @@ def profile_button(run_id: str) -> None:
         st.switch_page(PAGES["chat"][0])
 
 
+def system_choice() -> None:
+    """Draw the list of the systems as which this session's chat can work, and why the last one chosen cannot be."""
+    profile: ChatProfile | None = st.session_state.get(_KEY)
+    # The profile decides: it can also change by the buttons of a run and of the notice.
+    st.session_state[_CHOICE] = _OWN if profile is None else profile.system or _RUN
+    st.selectbox(
+        t("knobs.system"),
+        [*SYSTEMS, *([_RUN] if profile is not None and not profile.system else [])],
+        format_func=_system_title,
+        key=_CHOICE,
+        help=t("knobs.system_help"),
+        on_change=_choose_system,
+    )
+    if problem := st.session_state.get(_PROBLEM):
+        st.warning(problem, icon=":material/block:")
+
+
+def _system_title(name: str) -> str:
+    return t("knobs.system_of_run") if name == _RUN else t(f"admin.preset.title.{name}")
+
+
+def _choose_system() -> None:
+    chosen = st.session_state[_CHOICE]
+    st.session_state.pop(_PROBLEM, None)
+    if chosen == _OWN:
+        _forget()
+    elif chosen != _RUN:
+        profile = get_app().answering.system_profile(chosen)
+        if why := _why_refused(profile):
+            st.session_state[_PROBLEM] = f"**{_system_title(chosen)}**: {why}"
+        else:
+            _use(profile)
+
+
+def _why_refused(profile: ChatProfile) -> str | None:
+    refused = profile.refused
+    return t(f"detail.left.{refused.reason}", run=plain(refused.run), chat=plain(refused.chat)) if refused else None
+
+
 def chat_retrieval() -> tuple[tuple[str, Any], ...]:
-    """Return the search taken from a run, for ``UserContext``; () if the chat uses the settings."""
+    """Return the search taken from a run or a system, for ``UserContext``; () if the chat uses the settings."""
     profile: ChatProfile | None = st.session_state.get(_KEY)
     return profile.retrieval if profile else ()
 
 
 def show_profile() -> None:
-    """Show which run's configuration the chat uses; nothing if it uses the settings."""
+    """Show which run's or system's configuration the chat uses; nothing if it uses the settings."""
     profile: ChatProfile | None = st.session_state.get(_KEY)
     if profile is None:
         return
     with st.container(border=True):
         text, more, back = st.columns([5, 2.4, 2.6], vertical_alignment="center")
-        text.markdown(
-            f":material/tune: {t('detail.in_use', strategy=plain(profile.strategy), run=plain(profile.run_id))}"
-        )
+        if profile.system:
+            said = t("detail.in_use_system", system=_system_title(profile.system), strategy=plain(profile.strategy))
+        else:
+            said = t("detail.in_use", strategy=plain(profile.strategy), run=plain(profile.run_id))
+        text.markdown(f":material/tune: {said}")
         with more.popover(t("detail.in_use_more"), icon=":material/difference:", width="stretch"):
             _show_taken(profile)
         back.button(
@@ -66,18 +108,21 @@ def show_profile() -> None:
 
 
 def _show_taken(profile: ChatProfile) -> None:
-    st.markdown(f"**{t('detail.taken')}**")
+    st.markdown(f"**{t('detail.taken_system' if profile.system else 'detail.taken')}**")
     if profile.changes:
         st.markdown("\n".join(f"- {code(name)} = {plain(value_text(value))}" for name, value in profile.changes))
     else:
         st.caption(t("detail.taken_nothing"))
-    st.markdown(f"**{t('detail.not_taken')}**")
     lines = [
         t(f"detail.left.{item.reason}", run=plain(item.run or item.name), chat=plain(item.chat or "–"))
         for item in profile.not_taken
     ]
     # The chat always keeps its own instructions: those of a run ask for one or two words.
-    st.markdown("\n".join(f"- {line}" for line in [*lines, t("detail.left_prompts")]))
+    if not profile.system:
+        lines.append(t("detail.left_prompts"))
+    if lines:
+        st.markdown(f"**{t('detail.not_taken')}**")
+        st.markdown("\n".join(f"- {line}" for line in lines))
 
 
 def _use(profile: ChatProfile) -> None:

@@ -59,7 +59,7 @@ def show_passage(chunk: Chunk, highlights: tuple[tuple[int, int], ...]) -> None:
 
 def place_text(chunk: Chunk, highlights: tuple[tuple[int, int], ...]) -> str:
     """Return, in Markdown, the file, page and characters of a passage or of its first highlight."""
-    file, said = _place(chunk, highlights)
+    file, said = _place(Source(0, chunk, highlights))
     return f":material/draft: {plain(file)} · {plain(said)}" if file else plain(said)
 
 
@@ -85,7 +85,7 @@ def passage_html(chunk: Chunk, highlights: Sequence[tuple[int, int]], name: str 
 def _source_html(source: Source, anchor: str) -> str:
     chunk = source.chunk
     name = f"{anchor}-{source.number}" if anchor else ""
-    place = " · ".join(part for part in _place(chunk, source.highlights) if part)
+    place = " · ".join(part for part in _place(source) if part)
     return (
         f'<details class="source"><summary>[{source.number}] {html.escape(chunk.section)}</summary>'
         f"{passage_html(chunk, source.highlights, name)}"
@@ -94,7 +94,7 @@ def _source_html(source: Source, anchor: str) -> str:
 
 
 def _near_html(source: Source) -> str:
-    place = " · ".join(part for part in _place(source.chunk, ()) if part)
+    place = " · ".join(part for part in _place(source) if part)
     return (
         f'<div class="near"><p class="heading">{html.escape(source.chunk.section)}</p>'
         f"{passage_html(source.chunk, source.highlights)}"
@@ -102,10 +102,12 @@ def _near_html(source: Source) -> str:
     )
 
 
-def _place(chunk: Chunk, highlights: tuple[tuple[int, int], ...]) -> tuple[str, str]:
-    """Return (file and page, characters); the first is "" if the knowledge base was deleted."""
+def _place(source: Source) -> tuple[str, str]:
+    """Return (file and page, characters); the first is "" if they are not known."""
+    chunk = source.chunk
     said = t("chat.source_place", start=number(chunk.start), end=number(chunk.end))
-    place = get_app().kbs.place(chunk.doc_id, highlights[0][0] if highlights else chunk.start)
+    # Passages that are shown before their answer, and those of earlier versions, carry no place.
+    place = source.place or get_app().kbs.place(chunk.doc_id, source.offset)
     if place is None:
         return "", said
     page = f", {t('chat.source_page', page=number(place.page))}" if place.page else ""

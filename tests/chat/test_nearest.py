@@ -15,7 +15,7 @@ from chatbot_mvp.chat.relevance import MIN_TOPIC, decide, outcome_of
 from chatbot_mvp.chat.transcripts import UNSUPPORTED_MARK, answer_text
 from chatbot_mvp.llm.demo import DemoModel
 from chatbot_mvp.retrieval.pipeline import Pipeline
-from chatbot_mvp.retrieval.trace import RetrievalTrace
+from chatbot_mvp.retrieval.trace import RetrievalTrace, StageRecord
 from chatbot_mvp.settings.model import Settings
 from tests.chat.conftest import INSIDE, OUTSIDE, SOURCE, ChatService, pipeline_of
 from tests.fakes import FailingChatModel, FakeChatModel
@@ -251,7 +251,8 @@ def test_it_says_how_the_question_was_searched(settings: Settings) -> None:
     pipeline, trace = searched(MANUAL, "¿Hay renovasión de becas?", settings)
     found = find_nearest("¿?", trace, pipeline.index, 2.0)
     assert (found.expanded, found.reranked, found.relevance) == (True, False, 2.0)
-    again = find_nearest("¿?", replace(trace, query_expanded="", hits_before_rerank=()), pipeline.index, None)
+    reordered = replace(trace, query_expanded="").with_record(StageRecord("rerank", 0.1, {"reranked": True}))
+    again = find_nearest("¿?", reordered, pipeline.index, None)
     assert (again.expanded, again.reranked, again.relevance) == (False, True, None)
 
 
@@ -311,6 +312,8 @@ def test_the_text_of_an_answer_marks_what_no_source_supports(settings: Settings)
     reply = "Cada persona dispone de 23 días laborables de vacaciones [1]. La empresa regala un yate [1]."
     service = ChatService(FakeChatModel(reply), settings, DemoModel())
     answer = service.ask(pipeline_of(SOURCE, settings), INSIDE, UserContext(kb_doubt_evidence=1.0))
-    first, legend, source = answer_text(record_of(answer), "es").splitlines()
+    first, legend, source, quality = answer_text(record_of(answer), "es").splitlines()
+    assert quality.startswith("Calidad: evidencia 0,")
+    assert "pregunta ampliada: no · pasajes reordenados: no · modelo fake · " in quality
     assert first == f"{reply[: reply.rindex(' [1]')]} {UNSUPPORTED_MARK} [1]."
     assert (legend, source[:3]) == (f"{UNSUPPORTED_MARK} Sin respaldo en la fuente citada", "[1]")

@@ -8,10 +8,11 @@ import pytest
 
 from chatbot_mvp.app import App
 from chatbot_mvp.chat.context import UserContext
-from chatbot_mvp.chat.profile import chat_profile
+from chatbot_mvp.chat.profile import chat_profile, system_profile
 from chatbot_mvp.chat.records import record_of
 from chatbot_mvp.embedding.registry import is_configured
-from chatbot_mvp.errors import InvalidSetting
+from chatbot_mvp.errors import InvalidSetting, UnknownChoice
+from chatbot_mvp.retrieval.systems import SYSTEMS
 from chatbot_mvp.settings.model import LOCAL_EMBEDDER, Settings
 
 QUESTION = "¿Cuántos días laborables de vacaciones hay por año?"
@@ -138,3 +139,51 @@ def test_a_setting_that_does_not_exist_is_refused(app: App) -> None:
     kb_id = app.kbs.add_sample().kb_id
     with pytest.raises(InvalidSetting):
         app.answering.ask(kb_id, QUESTION, UserContext(retrieval=(("retrieval_made_up", 1),)))
+
+
+@pytest.mark.parametrize("name", list(SYSTEMS))
+def test_a_system_is_taken_over_as_far_as_the_chat_can(settings: Settings, name: str) -> None:
+    profile = system_profile(name, settings, True)
+    changes = dict(SYSTEMS[name].changes)
+    of_runs = {setting for setting in changes if setting.startswith(("eval_", "generation_"))}
+    assert dict(profile.retrieval) == {setting: value for setting, value in changes.items() if setting not in of_runs}
+    assert {item.name for item in profile.not_taken if item.reason == "runs"} == of_runs
+    assert (profile.system, profile.run_id, profile.refused) == (name, "", None)
+    assert all(value != getattr(settings, setting) for setting, value in profile.changes)
+
+
+def test_without_a_model_a_system_says_what_it_cannot_do_or_is_refused(settings: Settings) -> None:
+    profile = system_profile("rag_v2", settings, False)
+    assert reasons(profile) == {"query_expansion_llm": "expansion", "reranker_enabled": "reranker"}
+    taken = dict(profile.retrieval)
+    assert (taken["retrieval_strategy"], taken["query_expansion_llm"], taken["reranker_enabled"]) == (
+        "RAG_V2",
+        False,
+        False,
+    )
+    refused = system_profile("rag_p_contextual_hybrid", settings, False).refused
+    assert refused is not None
+    assert (refused.reason, refused.run) == ("needs_model", "CONTEXTUAL_RRF")
+
+
+def test_a_system_without_a_ranking_endpoint_reranks_by_the_model_though_one_is_configured(settings: Settings) -> None:
+    """As RAG v2 did: 0.3 and 0.7 are of the model's scale."""
+    with_nim = settings.with_changes(reranker_base_url="http://127.0.0.1:9000/v1")
+    taken = dict(system_profile("rag_v2", with_nim, True).retrieval)
+    assert (taken["reranker_enabled"], taken["reranker_base_url"]) == (True, "")
+
+
+def test_a_systems_thresholds_decide_the_question(app: App) -> None:
+    """They are no search, but a system is more than its search."""
+    kb_id = app.kbs.add_sample().kb_id
+    retrieval = app.answering.system_profile("kb_chat").retrieval
+    context = UserContext(retrieval=retrieval)
+    assert context.over(app.settings).kb_doubt_evidence == 1.0
+    assert app.answering.defaults(kb_id, retrieval).kb_top_k == 4
+    record = record_of(app.answering.ask(kb_id, QUESTION, context))
+    assert (record.debug["strategy"], record.debug["min_evidence"]) == ("KB_CHAT", 0.5)
+
+
+def test_another_system_is_refused(app: App) -> None:
+    with pytest.raises(UnknownChoice):
+        app.answering.system_profile("rag_v9")

@@ -21,6 +21,8 @@ CONTEXT = {"retrieval_context_max_tokens", "retrieval_context_batch_size", "retr
         ("CONTEXTUAL_HYBRID", True, False, True, DEPTH | EXPANSION | WORDS | FUSION | CONTEXT),
         ("BRIDGE", False, True, False, WORDS),
         ("BRIDGE_HYBRID", True, True, False, DEPTH | WORDS),
+        ("RAG_V2", True, False, False, DEPTH | EXPANSION),
+        ("KB_CHAT", False, False, False, EXPANSION | WORDS),
     ],
 )
 def test_a_strategy_needs_what_its_stages_need(

@@ -16,6 +16,7 @@ import pytest
 
 from chatbot_mvp.app import App
 from chatbot_mvp.chat.prompting import no_evidence
+from chatbot_mvp.chat.quality import rephrase
 from chatbot_mvp.llm.base import ChatModel
 from chatbot_mvp.llm.demo import DemoModel
 from chatbot_mvp.server.openai import MAX_BODY_BYTES
@@ -27,6 +28,8 @@ from tests.server.serving import TOKEN, running, user
 from tests.waiting import wait_until
 
 WORDS = "Cada persona dispone de 23 días laborables de vacaciones."
+SHOWN = f"{no_evidence('es')}\n\n{rephrase('es')}"
+"""What a client shows for a question without an answer."""
 
 
 @pytest.fixture
@@ -66,7 +69,7 @@ def test_an_answer_with_its_sources(serving) -> None:  # type: ignore[no-untyped
     assert [SOURCE[start:end] for start, end in source["highlights"]] == [WORDS]
     assert reply.statements[0]["supported"] is True
     refused = client.chat.completions.create(model=f"{kb_id}:strict", messages=user(OUTSIDE))
-    assert refused.choices[0].message.content == no_evidence("es")
+    assert refused.choices[0].message.content == SHOWN
     assert (refused.sources, refused.abstained) == ([], True)
 
 
@@ -82,8 +85,9 @@ def test_a_streamed_answer_with_its_sources_in_the_last_piece(serving, question:
         )
     )
     text = "".join(chunk.choices[0].delta.content or "" for chunk in chunks if chunk.choices)
-    assert text == expected
     last = [chunk for chunk in chunks if chunk.choices][-1]
+    assert text == (expected if question == INSIDE else SHOWN)
+    assert last.hint == ("" if question == INSIDE else rephrase("es"))
     assert (last.choices[0].finish_reason, last.answer) == ("stop", expected)
     assert len(last.sources) == (1 if question == INSIDE else 0)
     assert chunks[-1].usage is not None
@@ -110,7 +114,7 @@ def test_each_outcome_is_in_the_reply_and_in_the_last_piece(  # type: ignore[no-
         reply = list(client.chat.completions.create(**asked, stream=True))[-1]
     else:
         reply = client.chat.completions.create(**asked)
-        assert (reply.choices[0].message.content == no_evidence("es")) is (outcome != "answered")
+        assert (reply.choices[0].message.content == SHOWN) is (outcome != "answered")
     assert (reply.outcome, reply.why) == (outcome, why)
     if outcome == "nearest":
         passage = reply.nearest["passages"][0]
@@ -141,7 +145,7 @@ def strict_stream(serving: Any, reply: str) -> tuple[list[str], Any]:
 )
 def test_a_strict_stream_never_shows_words_of_which_nothing_is_supported(serving, reply: str) -> None:  # type: ignore[no-untyped-def]
     pieces, last = strict_stream(serving, reply)
-    assert pieces == [no_evidence("es")]
+    assert "".join(pieces) == SHOWN
     assert (last.answer, last.why, last.from_kb) == (no_evidence("es"), "unsupported", False)
 
 

@@ -65,6 +65,39 @@ def test_a_preset_fills_the_form_and_the_run_goes_by_it() -> None:
     assert page.selectbox(key="run_strategy").value == "BRIDGE_HYBRID"
 
 
+def test_a_system_is_a_preset_whose_settings_without_a_field_are_shown_and_run() -> None:
+    page = open_page("admin")
+    page.selectbox(key="run_preset").set_value("built-in:kb_chat").run()
+    assert page.selectbox(key="run_strategy").value == "KB_CHAT"
+    assert "KB_DOUBT_EVIDENCE=1" in texts(page).replace("\\", "")
+    page.number_input(key="run_max_queries").set_value(3).run()
+    # Set back to the value of the settings: the field counts, not the preset.
+    page.number_input(key="run_kb_top_k").set_value(get_app().settings.kb_top_k).run()
+    page.toggle(key="run_generate").set_value(False).run()
+    clicked(page, "run_start")
+    assert not page.error
+    wait_for_jobs(get_app().runs.jobs)
+    [run], _ = get_app().archive.runs()
+    manifest = get_app().details.manifest(run.run_id)
+    assert (manifest.preset, manifest.strategy) == ("kb_chat", "KB_CHAT")
+    ran = manifest.settings_masked
+    assert (ran["kb_doubt_evidence"], ran["kb_min_score"], ran["kb_top_k"]) == (1.0, 0.12, 5)
+    page.selectbox(key="run_preset").set_value("").run()
+    assert "KB_DOUBT_EVIDENCE" not in texts(page).replace("\\", "")
+
+
+def test_a_preset_that_was_saved_from_a_system_keeps_what_has_no_field() -> None:
+    page = open_page("admin")
+    page.selectbox(key="run_preset").set_value("built-in:kb_chat").run()
+    page.text_input(key="run_preset_name").input("Como el chat").run()
+    clicked(page, "run_preset_save")
+    [own] = [preset for preset in get_app().presets.all() if preset.own]
+    assert dict(own.changes)["kb_doubt_evidence"] == 1.0
+    page = open_page("admin")
+    page.selectbox(key="run_preset").set_value("own:Como el chat").run()
+    assert "KB_DOUBT_EVIDENCE=1" in texts(page).replace("\\", "")
+
+
 def test_a_preset_of_ones_own_is_kept_used_and_deleted() -> None:
     page = open_page("admin")
     page.selectbox(key="run_strategy").set_value("LEXICAL").run()

@@ -257,7 +257,7 @@ def test_nearest_passages_are_no_sources_and_name_what_they_lack(start: Start) -
     assert sources(page) == []
     lacking, marked_words = "**dura**, **paternidad**", "Los <mark>permisos</mark> retribuidos"
     assert said(page, "Esto no es una respuesta", lacking, marked_words) == [True] * 3
-    assert said(page, "Reformule su pregunta", "pasajes reordenados: no · relevancia: sin puntuar") == [True] * 2
+    assert said(page, "Reformule su pregunta", "pregunta ampliada: no · pasajes reordenados: no") == [True] * 2
 
 
 def test_a_click_on_what_was_meant_asks_it(start: Start) -> None:

@@ -15,6 +15,7 @@ from streamlit.testing.v1 import AppTest
 from chatbot_mvp.api import UserContext
 from chatbot_mvp.app import App
 from chatbot_mvp.chat.prompting import no_evidence, no_model
+from chatbot_mvp.chat.quality import rephrase
 from chatbot_mvp.chat.transcripts import UNSUPPORTED_MARK
 from chatbot_mvp.cli import kb as kb_commands
 from chatbot_mvp.llm.base import ChatRequest
@@ -111,7 +112,9 @@ def checked(reply: Any, case: Case) -> dict[str, Any]:
     assert not reply["from_kb"] or any(each["supported"] for each in reply["statements"])
     same = {**reply, "sources": [{name: v for name, v in s.items() if name != "n"} for s in reply["sources"]]}
     names = ("outcome", "why", "from_kb", "abstained", "evidence", "relevance", "sources", "statements", "nearest")
-    return {name: same[name] for name in (*names, "fell_back", "vectors_share")}
+    assert reply["hint"] == (rephrase("es") if case.outcome != "answered" else "")
+    same["quality"] = {name: value for name, value in reply["quality"].items() if name != "seconds"}
+    return {name: same[name] for name in (*names, "hint", "quality", "fell_back", "vectors_share")}
 
 
 def on_record(told: Told, case: Case) -> tuple[str, dict[str, Any], str, str]:
@@ -136,11 +139,13 @@ def test_server_stream_command_and_export_tell_the_same(
     client = openai.OpenAI(base_url=told.url, api_key=TOKEN, max_retries=0, timeout=20)
     asked: Any = {"model": f"{told.kb_id}:{case.mode}", "messages": user(case.question)}
     plain = client.chat.completions.create(**asked)
-    assert plain.choices[0].message.content == text
+    # A client of this protocol shows the content alone, so it has the hint too.
+    content = "\n\n".join(part for part in (text, expected["hint"]) if part)
+    assert plain.choices[0].message.content == content
     assert checked(plain.model_dump(), case) == expected
 
     chunks = list(client.chat.completions.create(**asked, stream=True))
-    assert "".join(chunk.choices[0].delta.content or "" for chunk in chunks) == text
+    assert "".join(chunk.choices[0].delta.content or "" for chunk in chunks) == content
     assert chunks[-1].answer == text
     assert checked(chunks[-1].model_dump(), case) == expected
 
@@ -158,6 +163,11 @@ def test_server_stream_command_and_export_tell_the_same(
     legend = out.count(UNSUPPORTED_MARK) > 0
     assert out.count(UNSUPPORTED_MARK) - legend == case.supported.count(False)
     for said in (out, written):
+        assert ("Reformule su pregunta" in said) is (case.outcome != "answered")
+        for part in ("Calidad: evidencia", "pregunta ampliada: no · pasajes reordenados: no"):
+            assert part in said
+        shown = [*expected["sources"], *(expected["nearest"]["passages"] if expected["nearest"] else ())]
+        assert said.count("(manual.md, ") == len(shown)
         assert ("no es una respuesta" in said) is (expected["nearest"] is not None)
         assert ("no respaldan ninguna" in said) is (case.why == "unsupported")
         assert ("no encontró la respuesta" in said) is (case.why == "declined")
@@ -192,6 +202,9 @@ def test_the_page_tells_the_same(told: Told, name: str, monkeypatch: pytest.Monk
     assert ("no es una respuesta" in shown or "no son una respuesta" in shown) is (case.outcome == "nearest")
     assert ("respaldo suficiente" in shown) is (False in case.supported)
     assert bool(page.warning) is case.fell_back
+    assert ("Reformule su pregunta" in shown) is (case.outcome != "answered")
+    for part in ("evidencia", "pregunta ampliada: no", "pasajes reordenados: no"):
+        assert part in shown
 
 
 def test_the_records_of_a_run_have_the_evidence_and_the_passages_of_the_answer(told: Told, tmp_path: Path) -> None:

@@ -177,6 +177,30 @@ def test_the_chat_searches_as_a_run_did_until_it_is_told_not_to(data_dir: Path) 
     assert "El chat busca con la configuración" not in texts(other)
 
 
+@pytest.mark.usefixtures("known_vectors")
+def test_the_chat_works_as_a_system_until_another_is_chosen(data_dir: Path) -> None:
+    app = get_app()
+    app.kbs.add_sample()
+    page = open_page("chat")
+    assert page.selectbox(key="chat_system").value == "default"
+    page.selectbox(key="chat_system").set_value("kb_chat").run()
+    assert "El chat trabaja como el sistema" in texts(page)
+    assert "KB_CHAT" in texts(page).replace("\\", "")
+    [top_k] = [slider for slider in page.slider if "kb_top_k" in slider.key]
+    assert top_k.value == 4
+    page.chat_input[0].set_value(QUESTION).run()
+    assert searched_with(page) == ["KB_CHAT"]
+    # It needs a language model, and there is none: the chat stays as it is, and says why.
+    page.selectbox(key="chat_system").set_value("rag_p_contextual_hybrid").run()
+    assert "necesita un modelo de lenguaje" in " ".join(warning.value for warning in page.warning)
+    assert page.selectbox(key="chat_system").value == "kb_chat"
+    page.selectbox(key="chat_system").set_value("default").run()
+    assert not page.warning
+    assert "El chat trabaja como el sistema" not in texts(page)
+    page.chat_input[0].set_value(QUESTION).run()
+    assert searched_with(page) == ["KB_CHAT", "LEXICAL"]
+
+
 def searched_with(page: AppTest) -> list[str]:
     """The strategies of the answers of a session's only conversation."""
     session = page.session_state["chat_session"]

@@ -64,11 +64,14 @@ class PreparedRun:
         return [query.query_id for query in self.queries]
 
 
-def prepare_run(results_dir: Path, reference: str, load: Callable[[], RunCorpus], settings: Settings) -> PreparedRun:
+def prepare_run(
+    results_dir: Path, reference: str, load: Callable[[], RunCorpus], settings: Settings, preset: str = ""
+) -> PreparedRun:
     """Load and check the data set, then create the run's folder. An error leaves no files behind.
 
     Args:
         reference: identifies the data set, so that a resume can load it again.
+        preset: as in ``RunManifest``.
 
     Raises:
         DatasetError, StorageError, InvalidSetting
@@ -76,18 +79,19 @@ def prepare_run(results_dir: Path, reference: str, load: Callable[[], RunCorpus]
     started = time.monotonic()
     run_fingerprint(settings)  # fails before the data set is loaded if the strategy is unknown
     corpus, cut = _cut(load(), settings)
-    made = manifest_of("", reference, corpus, settings)
+    made = manifest_of("", reference, corpus, settings, preset)
     missing = cut.gold_lost if cut.corpus_slice == BLIND else 0
     folder, manifest = new_folder(results_dir, replace(made, corpus_slice=cut.corpus_slice, gold_missing=missing))
     corpus.keep(folder)
     return PreparedRun(folder, manifest, corpus, settings, time.monotonic() - started)
 
 
-def manifest_of(run_id: str, reference: str, corpus: RunCorpus, settings: Settings) -> RunManifest:
+def manifest_of(run_id: str, reference: str, corpus: RunCorpus, settings: Settings, preset: str = "") -> RunManifest:
     """Return the manifest of a run that starts now.
 
     Args:
         reference: identifies the data set, so that a resume can load it again.
+        preset: as in ``RunManifest``.
     """
     dataset = corpus.dataset
     return RunManifest(
@@ -110,6 +114,7 @@ def manifest_of(run_id: str, reference: str, corpus: RunCorpus, settings: Settin
         fingerprint_rule=FINGERPRINT_RULE,
         generator_fingerprint=generator_fingerprint(settings),
         judge_fingerprint=judge_fingerprint(settings),
+        preset=preset,
     )
 
 

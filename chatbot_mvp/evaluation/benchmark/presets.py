@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from chatbot_mvp.errors import UnknownChoice
+from chatbot_mvp.retrieval.systems import DEFAULT, SYSTEMS
 from chatbot_mvp.settings.fields.runs import DEFAULT_JUDGE_METRICS
 from chatbot_mvp.storage.json_object import InvalidJson, change_object, read_object
 
@@ -35,7 +36,10 @@ RUN_PARAMETERS: Mapping[str, tuple[str, ...]] = {
 }
 """Group -> settings in the form of a run. The data set and the budget have fields of their own."""
 
-_NAMES = frozenset(name for names in RUN_PARAMETERS.values() for name in names)
+_NAMES = frozenset(name for names in RUN_PARAMETERS.values() for name in names).union(
+    *(system.changes for system in SYSTEMS.values())
+)
+"""Settings that a preset may have: those of the form, and those that only a system changes."""
 
 _RETRIEVAL_ONLY = {"generation_enabled": False, "dev_mode": False, "eval_max_corpus": 0}
 
@@ -50,6 +54,7 @@ BUILT_IN: Mapping[str, Mapping[str, Any]] = {
         "eval_max_queries": 100,
         "judge_metrics": DEFAULT_JUDGE_METRICS,
     },
+    **{name: system.changes for name, system in SYSTEMS.items() if name != DEFAULT},
 }
 """Name -> the settings that the preset changes. All other settings keep their current values."""
 

@@ -9,10 +9,11 @@ import math
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
+from typing import Any, TypeVar
 
 from filelock import FileLock
 
@@ -42,6 +43,8 @@ from chatbot_mvp.types import Chunk, Progress, ProgressCallback, ignore_progress
 
 _log = logging.getLogger(__name__)
 
+T = TypeVar("T")
+
 
 @dataclass(frozen=True)
 class CorpusIndex:
@@ -56,6 +59,9 @@ class CorpusIndex:
     """Present if the chunks were cut from longer documents; None for a corpus of whole passages."""
     questions: QuestionCounts | None = None
     """Counts the questions whose words are indexed with the chunks; None without such questions."""
+    _derived: dict[Callable[[CorpusIndex], Any], Any] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
 
     @property
     def analyzer(self) -> Analyzer:
@@ -82,6 +88,13 @@ class CorpusIndex:
         if isinstance(self.chunks, Passages):
             return self.chunks.rows
         return {chunk.chunk_id: row for row, chunk in enumerate(self.chunks)}
+
+    def derived(self, make: Callable[[CorpusIndex], T]) -> T:
+        """Return what ``make`` makes of this index. It is made once for all stages and pipelines over the index."""
+        if make not in self._derived:
+            self._derived[make] = make(self)
+        found: T = self._derived[make]
+        return found
 
     def idf(self, term: str) -> float:
         """Return BM25's inverse document frequency, ln(1 + (N - n + 0.5) / (n + 0.5)).

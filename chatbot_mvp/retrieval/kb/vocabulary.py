@@ -156,8 +156,8 @@ def build_bm25_index(
     index = KbIndex(
         chunks=joined,
         section_titles_normalized=titles,
-        vocab_terms=_frequent(names, sequence, rows),
-        cooc_map=_neighbours(names, sequence, rows),
+        vocab_terms=frequent_terms(names, sequence, rows),
+        cooc_map=neighbouring_terms(names, sequence, rows),
         words=words,
         written={word: form for word, form in forms.items() if form.lower() != word},
         matcher=PassageMatcher(passages, analyzer, read),
@@ -169,8 +169,8 @@ def build_bm25_index(
     return index
 
 
-def _frequent(names: Sequence[str], terms: Numbers, rows: Numbers) -> dict[str, int]:
-    """Count terms, bigrams and trigrams.
+def frequent_terms(names: Sequence[str], terms: Numbers, rows: Numbers) -> dict[str, int]:
+    """Return term, bigram or trigram -> occurrences, as ``KbIndex.vocab_terms``.
 
     Args:
         names: term of each number.
@@ -202,8 +202,8 @@ def _frequent(names: Sequence[str], terms: Numbers, rows: Numbers) -> dict[str, 
     return dict(sorted(found, key=lambda item: (-item[1], item[0]))[:MAX_PHRASES])
 
 
-def _neighbours(names: Sequence[str], terms: Numbers, rows: Numbers) -> dict[str, tuple[str, ...]]:
-    """Return the terms that co-occur with each term. Arguments as for ``_frequent``."""
+def neighbouring_terms(names: Sequence[str], terms: Numbers, rows: Numbers) -> dict[str, tuple[str, ...]]:
+    """Return the terms that co-occur with each term, as ``KbIndex.cooc_map``. Arguments as for ``frequent_terms``."""
     codes = []
     wide = terms.astype(np.int64)
     for distance in range(1, COOC_WINDOW + 1):

@@ -12,8 +12,8 @@ from typing import Any, ClassVar
 from chatbot_mvp.retrieval.indexes.corpus import CorpusIndex
 from chatbot_mvp.retrieval.stages.context import ContextChars, context_budget
 from chatbot_mvp.retrieval.stages.evidence import judge
-from chatbot_mvp.retrieval.stages.fusion import adaptive_alpha, weighted_scores
-from chatbot_mvp.retrieval.trace import Hit, RetrievalTrace, StageRecord
+from chatbot_mvp.retrieval.stages.fusion import adaptive_alpha, weighted_parts
+from chatbot_mvp.retrieval.trace import PART, Hit, RetrievalTrace, StageRecord
 
 
 @dataclass(frozen=True)
@@ -144,6 +144,10 @@ class Dense(Stage):
     def apply(self, trace: RetrievalTrace) -> tuple[RetrievalTrace, dict[str, Any]]:
         return self._search([trace])[0]
 
+    def searched(self, trace: RetrievalTrace) -> str:
+        """Return the text whose vector is compared with the chunks."""
+        return trace.query
+
     def run_batch(self, traces: Sequence[RetrievalTrace]) -> list[RetrievalTrace]:
         """Embed and search all queries together. Each record gets an equal share of the time."""
         started = time.perf_counter()
@@ -154,7 +158,7 @@ class Dense(Stage):
     def _search(self, traces: Sequence[RetrievalTrace]) -> list[tuple[RetrievalTrace, dict[str, Any]]]:
         side = self.index.dense
         assert side is not None, "a strategy with vectors is built with an embedder"
-        vectors = side.cache.embed(side.embedder, [trace.query for trace in traces], "query")
+        vectors = side.cache.embed(side.embedder, [self.searched(trace) for trace in traces], "query")
         if self.index.kb is not None and self.index.graph is None and not self.searches_kb:
             return [(replace(trace, query_vector=vector), {}) for trace, vector in zip(traces, vectors, strict=True)]
         found = side.vectors.search(vectors, self.config.retrieval_pre_fusion_k)
@@ -193,18 +197,20 @@ class Fusion(Stage):
         notes: dict[str, Any] = {}
         if self._by_score:
             notes["alpha"] = round(adaptive_alpha(trace.query), 3)
-            weighted = weighted_scores(trace.candidates, adaptive_alpha(trace.query))
         weights = {"bm25": self.config.retrieval_bm25_weight, "vector": self.config.retrieval_vector_weight}
-        scores: dict[str, float] = defaultdict(float)
         signals: dict[str, dict[str, float]] = defaultdict(dict)
+        parts: dict[str, dict[str, float]] = defaultdict(dict)
         chunks = {}
         for source, hits in trace.candidates.items():
             for rank, hit in enumerate(hits, 1):
-                scores[hit.chunk.chunk_id] += weights[source] / (self.config.retrieval_rrf_k + rank)
+                parts[hit.chunk.chunk_id][source] = weights[source] / (self.config.retrieval_rrf_k + rank)
                 signals[hit.chunk.chunk_id].update(hit.signals)
                 chunks[hit.chunk.chunk_id] = hit.chunk
         if self._by_score:
-            scores = weighted
+            parts = weighted_parts(trace.candidates, adaptive_alpha(trace.query))
+        scores = {chunk_id: sum(values.values()) for chunk_id, values in parts.items()}
+        for chunk_id, values in parts.items():
+            signals[chunk_id] |= {f"{PART}{source}": value for source, value in values.items()}
         ranked = sorted(scores, key=lambda chunk_id: (-scores[chunk_id], chunk_id))
         fused = tuple(Hit(chunks[chunk_id], scores[chunk_id], signals[chunk_id]) for chunk_id in ranked)
         return replace(trace, hits=fused), {"fused": len(fused), **notes}

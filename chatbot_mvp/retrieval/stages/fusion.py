@@ -21,11 +21,16 @@ def adaptive_alpha(query: str) -> float:
 
 
 def weighted_scores(candidates: Mapping[str, Sequence[Hit]], alpha: float) -> dict[str, float]:
-    """Return chunk id -> (1 - alpha) x keyword score + alpha x vector score, in 0-1.
+    """Return chunk id -> the sum of its ``weighted_parts``, in 0-1."""
+    return {chunk_id: sum(parts.values()) for chunk_id, parts in weighted_parts(candidates, alpha).items()}
+
+
+def weighted_parts(candidates: Mapping[str, Sequence[Hit]], alpha: float) -> dict[str, dict[str, float]]:
+    """Return chunk id -> retriever -> (1 - alpha) x keyword score, or alpha x vector score; both scores in 0-1.
 
     BM25 scores are divided by the highest one; cosines are scaled so that the worst candidate is 0 and the best is 1.
     """
-    scores: dict[str, float] = defaultdict(float)
+    parts: dict[str, dict[str, float]] = defaultdict(dict)
     for source, hits in candidates.items():
         if not hits:
             continue
@@ -34,5 +39,5 @@ def weighted_scores(candidates: Mapping[str, Sequence[Hit]], alpha: float) -> di
         weight = alpha if source == "vector" else 1 - alpha
         for hit in hits:
             # Equal scores cannot be scaled (a single candidate, for example): all of them count as the best.
-            scores[hit.chunk.chunk_id] += weight * ((hit.score - low) / (high - low) if high > low else 1.0)
-    return scores
+            parts[hit.chunk.chunk_id][source] = weight * ((hit.score - low) / (high - low) if high > low else 1.0)
+    return parts

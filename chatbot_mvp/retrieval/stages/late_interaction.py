@@ -16,7 +16,7 @@ from chatbot_mvp.retrieval.late.matching import LENGTH_COST, closest_tokens, gro
 from chatbot_mvp.retrieval.late.passages import PassageTokens
 from chatbot_mvp.retrieval.stages.base import Stage
 from chatbot_mvp.retrieval.stages.kb_score import KbScore, scaled
-from chatbot_mvp.retrieval.trace import Hit, RetrievalTrace
+from chatbot_mvp.retrieval.trace import PART, Hit, RetrievalTrace
 
 CANDIDATES = {"score": 30, "vector_norm": 20, "words": 20}
 """How many of the best hits by each signal are compared with the question."""
@@ -26,8 +26,6 @@ words and vectors from 0 to 0.5 do about as well (docs/research/evidence.md)."""
 _FOLLOWED, _FIRST = 0.2, 5
 """The walk followed a link if one of its first five hits has this ``link_bonus``. Between 0.05 and 0.2, recall@5 of
 HotpotQA and MuSiQue stays that of the walk (docs/research/bridge.md)."""
-PART = "part_"
-"""Prefix of the signals that add up to a hit's score."""
 
 
 class LateInteraction(Stage):

@@ -17,7 +17,7 @@ from chatbot_mvp.remote.http import JsonEndpoint, calls_for, v1
 from chatbot_mvp.retrieval.indexes.corpus import CorpusIndex
 from chatbot_mvp.retrieval.prompting import filled
 from chatbot_mvp.retrieval.stages.base import RetrievalConfig, Stage
-from chatbot_mvp.retrieval.trace import Hit, RetrievalTrace
+from chatbot_mvp.retrieval.trace import PART, Hit, RetrievalTrace
 from chatbot_mvp.settings.model import Settings
 
 _NIM_PASSAGES = 500  # NIM takes at most 512 in one request
@@ -106,7 +106,9 @@ class Rerank(Stage):
                 # ``original`` is at most 1, so this is below every reranker score and keeps the original order.
                 final = original if weight > 0 else lowest - 2.0 + original
             signals = {**hit.signals, "before_rerank": hit.score}
-            ranked.append(Hit(hit.chunk, final, signals if score is None else {**signals, "rerank": score}))
+            if score is not None:
+                signals |= {"rerank": score, f"{PART}rerank": (1 - weight) * score}
+            ranked.append(Hit(hit.chunk, final, signals))
         return sorted(ranked, key=lambda hit: (-hit.score, hit.chunk.chunk_id))
 
 

@@ -47,16 +47,7 @@ class Stitching(Stage):
 
     def __init__(self, index: CorpusIndex, config: RetrievalConfig) -> None:
         super().__init__(index, config)
-        self._runs: dict[str, tuple[int, int, int]] = {}
-        """Chunk id -> (its row, first row, last row of its section), for sections of at least two chunks."""
-        chunks = index.chunks
-        first = 0
-        for row in range(1, len(chunks) + 1):
-            if row < len(chunks) and _same_section(chunks[row], chunks[first]):
-                continue
-            if row - first > 1:
-                self._runs.update({chunks[at].chunk_id: (at, first, row - 1) for at in range(first, row)})
-            first = row
+        self._runs = section_runs(index)
 
     def apply(self, trace: RetrievalTrace) -> tuple[RetrievalTrace, dict[str, Any]]:
         reasons: dict[str, str] = {}
@@ -69,7 +60,7 @@ class Stitching(Stage):
                 continue
             reasons[own] = reason
             blocked: set[int] = set()
-            for row, direction in _outwards(*self._runs[own]):
+            for row, direction in outwards(*self._runs[own]):
                 chunk = self.index.chunks[row]
                 if direction in blocked or chunk.chunk_id in taken:
                     continue
@@ -107,11 +98,24 @@ class Stitching(Stage):
         return replace(own, signals={**own.signals, "stitched": 1.0})
 
 
+def section_runs(index: CorpusIndex) -> dict[str, tuple[int, int, int]]:
+    """Return chunk id -> (its row, first row, last row of its section), for sections of at least two chunks."""
+    runs: dict[str, tuple[int, int, int]] = {}
+    chunks, first = index.chunks, 0
+    for row in range(1, len(chunks) + 1):
+        if row < len(chunks) and _same_section(chunks[row], chunks[first]):
+            continue
+        if row - first > 1:
+            runs.update({chunks[at].chunk_id: (at, first, row - 1) for at in range(first, row)})
+        first = row
+    return runs
+
+
 def _same_section(one: Chunk, other: Chunk) -> bool:
     return (one.doc_id, one.section) == (other.doc_id, other.section)
 
 
-def _outwards(row: int, first: int, last: int) -> Iterator[tuple[int, int]]:
+def outwards(row: int, first: int, last: int) -> Iterator[tuple[int, int]]:
     """Yield (row, direction) of the neighbours, nearest first; direction is 1 (following) or -1 (preceding)."""
     for distance in range(1, last - first + 1):
         if row + distance <= last:

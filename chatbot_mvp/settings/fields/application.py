@@ -54,7 +54,8 @@ class ApplicationFields(BaseSettings):
         0.0,
         ge=0.0,
         le=1.0,
-        description="Minimum score of a chunk relative to the best one (0-1); chunks with a lower score are dropped.",
+        description="Minimum score of a chunk relative to the best one (0-1); chunks with a lower score are dropped. "
+        "With RETRIEVAL_STRATEGY=KB_CHAT it is compared with the score itself.",
     )
     kb_max_context_chars: int = Field(
         4_000, ge=LEAST_CONTEXT_CHARS, description="Maximum context sent to the model (characters)."
@@ -78,8 +79,15 @@ class ApplicationFields(BaseSettings):
         0.05,
         ge=0.0,
         le=1.0,
-        description="From this evidence score up to halfway between KB_MIN_EVIDENCE and 1, strict mode asks the "
-        "provider's model whether the passages are relevant (0-1; if not below KB_MIN_EVIDENCE: never).",
+        description="From this evidence score up to KB_SURE_EVIDENCE, strict mode asks the provider's model whether "
+        "the passages are relevant (0-1; if not below KB_MIN_EVIDENCE: never).",
+    )
+    kb_sure_evidence: float = Field(
+        0.0,
+        ge=0.0,
+        le=1.0,
+        description="From this evidence score on, strict mode answers without asking the model whether the passages "
+        "are relevant (0-1; 0: halfway between KB_MIN_EVIDENCE and 1; 1: it always asks).",
     )
     chat_max_tokens: int = Field(
         0,

@@ -9,6 +9,7 @@ import pytest
 
 from chatbot_mvp.errors import ChoiceNotKept, UnknownChoice
 from chatbot_mvp.evaluation.benchmark.presets import BUILT_IN, RUN_PARAMETERS, Presets
+from chatbot_mvp.retrieval.systems import SYSTEMS
 from chatbot_mvp.settings.model import Settings
 
 
@@ -16,8 +17,8 @@ def test_every_parameter_is_a_setting_in_one_group_and_the_built_in_presets_are_
     names = [name for group in RUN_PARAMETERS.values() for name in group]
     assert sorted(names) == sorted(set(names))
     assert set(names) <= set(Settings.model_fields)
-    for changes in BUILT_IN.values():
-        assert set(changes) <= set(names)
+    for name, changes in BUILT_IN.items():
+        assert set(changes) <= set(names) or name in SYSTEMS  # a system also changes what has no field
         settings.with_changes(**changes)
 
 

@@ -116,7 +116,7 @@ def test_a_runs_figures_are_those_of_the_pipeline_that_the_chat_answers_with(
     assert 0 < figures["mrr"] < 1
 
 
-@pytest.mark.parametrize("strategy", ["SIMPLE_VECTOR", "HYBRID", "BRIDGE_HYBRID"])
+@pytest.mark.parametrize("strategy", ["SIMPLE_VECTOR", "HYBRID", "BRIDGE_HYBRID", "KB_CHAT"])
 def test_the_pipeline_of_a_run_is_the_object_that_answers_in_the_chat(settings: Settings, strategy: str) -> None:
     changed = settings.with_changes(retrieval_strategy=strategy, retrieval_bm25_language="en")
     app = fake_app(changed, lambda _: FakeEmbedder(), DemoModel)

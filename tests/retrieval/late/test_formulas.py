@@ -21,8 +21,8 @@ from chatbot_mvp.retrieval.pipeline import Pipeline, growing_pipeline
 from chatbot_mvp.retrieval.stages import late_interaction
 from chatbot_mvp.retrieval.stages.base import Selection
 from chatbot_mvp.retrieval.stages.late_evidence import LATE_FEATURES, late_features
-from chatbot_mvp.retrieval.stages.late_interaction import PART, WEIGHTS, LateInteraction
-from chatbot_mvp.retrieval.trace import Hit, RetrievalTrace
+from chatbot_mvp.retrieval.stages.late_interaction import WEIGHTS, LateInteraction
+from chatbot_mvp.retrieval.trace import PART, Hit, RetrievalTrace
 from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.types import Chunk, Document, last
 from tests.fakes import FakeEmbedder

@@ -17,8 +17,8 @@ from chatbot_mvp.retrieval.indexes.dense_side import passages_read
 from chatbot_mvp.retrieval.late.matching import LENGTH_COST, SCALE, closest_tokens, grouped, max_sim
 from chatbot_mvp.retrieval.late.passages import PassageText, PassageTokens
 from chatbot_mvp.retrieval.late.weights import late_weights
-from chatbot_mvp.retrieval.stages.late_interaction import PART, LateInteraction
-from chatbot_mvp.retrieval.trace import RetrievalTrace
+from chatbot_mvp.retrieval.stages.late_interaction import LateInteraction
+from chatbot_mvp.retrieval.trace import PART, RetrievalTrace
 from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.types import Progress, ignore_progress
 from tests.fakes import FakeEmbedder, fake_app

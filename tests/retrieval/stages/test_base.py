@@ -13,7 +13,7 @@ from chatbot_mvp.retrieval.indexes.corpus import CorpusIndex, growing_index
 from chatbot_mvp.retrieval.pipeline import retrieval_config
 from chatbot_mvp.retrieval.stages.base import Fusion, RetrievalConfig, Selection
 from chatbot_mvp.retrieval.stages.evidence import covered_share
-from chatbot_mvp.retrieval.trace import Hit, RetrievalTrace
+from chatbot_mvp.retrieval.trace import PART, Hit, RetrievalTrace
 from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.types import Chunk, last
 from tests.fakes import chunks_of
@@ -62,7 +62,10 @@ def test_weights_and_k_move_the_order(index: CorpusIndex, config: RetrievalConfi
 
 
 def test_a_fused_hit_keeps_the_signals_of_both_retrievers(index: CorpusIndex, config: RetrievalConfig) -> None:
-    signals = {hit.chunk.chunk_id: hit.signals for hit in fuse(index, config).hits}
+    signals = {
+        hit.chunk.chunk_id: {name: value for name, value in hit.signals.items() if not name.startswith(PART)}
+        for hit in fuse(index, config).hits
+    }
     assert signals == {"a": {"bm25": 9.0, "vector": 0.8}, "b": {"bm25": 5.0}, "c": {"bm25": 1.0, "vector": 0.9}}
 
 

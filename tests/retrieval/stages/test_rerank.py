@@ -70,7 +70,7 @@ def test_candidates_are_ordered_by_logit_and_the_first_are_kept(
     trace = stage.run(RetrievalTrace(QUERY, hits=HITS))
     assert ids(trace.hits) == ["c002", "c001", "c000"]
     assert [hit.score for hit in trace.hits] == [-0.5, -1.5, -3.5]
-    assert trace.hits[0].signals == {"before_rerank": 0.2, "rerank": -0.5}
+    assert trace.hits[0].signals == {"before_rerank": 0.2, "rerank": -0.5, "part_rerank": -0.5}
     assert trace.pre_rerank_candidate_ids == ("c000", "c001", "c002", "c003")
     assert trace.retrieved == HITS
     assert trace.records[-1].notes == {"reranked": True, "candidates": 4, "not_scored": 0}

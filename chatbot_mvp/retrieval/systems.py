@@ -1,0 +1,134 @@
+"""The systems that this project unites, as presets: each is the settings that make this one work as it did."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from chatbot_mvp.errors import UnknownChoice
+from chatbot_mvp.retrieval.strategies import get_strategy
+from chatbot_mvp.settings.model import Settings
+
+DEFAULT = "default"
+"""Name of the preset that changes nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class System:
+    """A named set of settings."""
+
+    name: str
+    summary: str
+    """One line without a full stop, in English; the pages have texts of their own."""
+    changes: Mapping[str, Any]
+    """Setting -> its value in this system. All other settings stay as they are."""
+
+    @property
+    def needs_language_model(self) -> bool:
+        """True if the provider must have a language model, whatever the other settings are."""
+        of_strategy = "retrieval_strategy" in self.changes and self._strategy_asks
+        return of_strategy or bool(self.changes.get("query_expansion_llm") or self.changes.get("reranker_enabled"))
+
+    @property
+    def _strategy_asks(self) -> bool:
+        return get_strategy(str(self.changes["retrieval_strategy"])).needs_language_model
+
+
+_RAG_P: Mapping[str, Any] = {
+    "vector_store": "chroma",
+    "retrieval_k": 20,
+    "retrieval_pre_fusion_k": 150,
+    "eval_corpus_slice": "blind",
+    "generation_context": "retrieved",
+}
+
+SYSTEMS: Mapping[str, System] = {
+    system.name: system
+    for system in (
+        System(DEFAULT, "The settings in effect", {}),
+        System(
+            "kb_chat",
+            "The KB chat: words of the knowledge base added to every question, five signals, no model before an answer",
+            {
+                "retrieval_strategy": "KB_CHAT",
+                "retrieval_expansion": True,
+                "retrieval_stitching": True,
+                "query_expansion_llm": False,
+                "reranker_enabled": False,
+                "kb_top_k": 4,
+                "kb_min_score": 0.12,
+                "kb_max_context_chars": 3_200,
+                "kb_large_context_chars": 6_000,
+                "kb_min_evidence": 0.5,
+                "kb_doubt_evidence": 1.0,
+            },
+        ),
+        System(
+            "rag_v2",
+            "RAG v2: expansion and reranking by a language model, adaptive alpha, a relevance check on two levels",
+            {
+                "retrieval_strategy": "RAG_V2",
+                "query_expansion_llm": True,
+                "reranker_enabled": True,
+                "reranker_base_url": "",
+                "reranker_candidates": 15,
+                "reranker_top_n": 5,
+                "retrieval_pre_fusion_k": 15,
+                "retrieval_fusion": "weighted",
+                "kb_top_k": 5,
+                "kb_min_score": 0.0,
+                "kb_min_evidence": 0.15,
+                "kb_doubt_evidence": 0.05,
+                "kb_sure_evidence": 1.0,
+                "llm_temperature": 0.1,
+            },
+        ),
+        System(
+            "rag_p_simple_vector",
+            "RAG_P with SIMPLE_VECTOR: nearest vectors of ChromaDB alone",
+            {
+                "retrieval_strategy": "SIMPLE_VECTOR",
+                **_RAG_P,
+            },
+        ),
+        System(
+            "rag_p_contextual_hybrid",
+            "RAG_P with CONTEXTUAL_HYBRID: chunks with a context by a language model, BM25 and vectors fused by rank",
+            {
+                "retrieval_strategy": "CONTEXTUAL_RRF",
+                **_RAG_P,
+                "retrieval_fusion": "rrf",
+                "retrieval_rrf_k": 60,
+                "retrieval_bm25_weight": 0.5,
+                "retrieval_vector_weight": 0.5,
+            },
+        ),
+    )
+}
+"""Name -> system. Whether a system needs an endpoint or a package is told when it is used, as for any settings."""
+
+
+def get_system(name: str) -> System:
+    """Look up a system by name.
+
+    Raises:
+        UnknownChoice: there is no such system.
+    """
+    if name not in SYSTEMS:
+        raise UnknownChoice(kind="preset", found=name, legal=", ".join(SYSTEMS))
+    return SYSTEMS[name]
+
+
+def with_system(settings: Settings, name: str) -> Settings:
+    """Return ``settings`` with those of a system in their place.
+
+    Args:
+        name: of a system; "" is the same as ``DEFAULT``.
+
+    Raises:
+        UnknownChoice: there is no such system.
+        InvalidSetting: a value of the system is not legal together with ``settings``.
+    """
+    changes = get_system(name or DEFAULT).changes
+    return settings.with_changes(**changes) if changes else settings
