@@ -254,7 +254,7 @@ def benchmark_export(
         print_json({"files": [str(path) for path in paths], **exported.notes})
         return
     for path in paths:
-        say(path)
+        say(str(path))
     if left_out := exported.notes.get("left_out"):
         logs.say(f"{left_out} queries without an answer were left out", logging.WARNING)
     if reordered := exported.notes.get("reordered"):
