@@ -38,9 +38,10 @@ def kb_ask(
     app = open_app(env)
     record = app.kbs.add(document.name, document.read_bytes())
     with ProgressLine() as progress:
-        app.kbs.pipeline(record.kb_id, progress)
+        pipeline = app.kbs.pipeline(record.kb_id, progress)
+    language = pipeline.index.analyzer.language_of(question)
     chosen: Mode = "strict" if mode == "strict" else "general"
-    answer = app.answering.ask(record.kb_id, question, UserContext(chosen, record.language))
+    answer = app.answering.ask(record.kb_id, question, UserContext(chosen, language))
     answered = record_of(answer)
     if as_json:
         reply = answered.as_reply()
@@ -54,7 +55,7 @@ def kb_ask(
             }
         )
         return
-    print(answer_text(answered, record.language))
+    print(answer_text(answered, language))
 
 
 @kb.command("evaluate")

@@ -9,18 +9,16 @@ class Reader:
     """Turns texts of one language into words and terms, and keeps the results. Make one for each answer.
 
     Args:
-        language: "es" or "en"; any other value is treated as "en".
+        language: of the question, "es" or "en"; any other value is treated as "en".
+        analyzer: analyses the texts; None for that of ``language``.
     """
 
-    def __init__(self, language: str) -> None:
-        self.analyzer = Analyzer(language)
+    def __init__(self, language: str, analyzer: Analyzer | None = None) -> None:
+        self.analyzer = analyzer or Analyzer(language)
+        self.language = language if language in self.analyzer.languages else self.analyzer.language
+        """The language of the question, "es" or "en"."""
         self._words: dict[str, list[Word]] = {}
         self._terms: dict[str, frozenset[str]] = {}
-
-    @property
-    def language(self) -> str:
-        """The language that texts are read in, "es" or "en"."""
-        return self.analyzer.language
 
     def words(self, text: str) -> list[Word]:
         """Return all words of a text in order, stop words included."""
