@@ -32,6 +32,8 @@ MIXED_SHARE = 0.05
 
 _WORD = re.compile(r"[^\W\d_]+")
 _BLANK_LINE = re.compile(r"\n[ \t]*\n")
+# Headings, and comments of programs, which are in English in texts of any language.
+_HEADING = re.compile(r"^[ \t]*#.*$", re.M)
 _SPANISH_MARKS = re.compile(r"[¿¡]")
 
 
@@ -84,7 +86,7 @@ def paragraph_languages(chunks: Iterable[Chunk], main: str) -> list[tuple[str, s
         main: language of paragraphs that do not tell it themselves, in files that do not either.
     """
     read = [
-        (text, tally(text), (chunk.doc_id, chunk.section.partition(" > ")[0]))
+        (text, tally(_HEADING.sub("", text)), (chunk.doc_id, chunk.section.partition(" > ")[0]))
         for chunk in chunks
         for text in split_paragraphs(chunk.text)
     ]
@@ -107,10 +109,11 @@ def languages_of(chunks: Sequence[Chunk], main: str) -> tuple[str, ...]:
     for chunk in chunks:
         of_file = files.setdefault((chunk.doc_id, chunk.section.partition(" > ")[0]), Counter())
         chars += len(chunk.text)
-        counts = tally(chunk.text)
+        body = _HEADING.sub("", chunk.text)
+        counts = tally(body)
         of_file.update(counts)
         if counts.total() - counts[main] >= FILE_WORDS:  # else no paragraph can be clearly of another language
-            for text in split_paragraphs(chunk.text):
+            for text in split_paragraphs(body):
                 if language := clear_language(tally(text), FILE_WORDS):
                     clear[language] += len(text)
     written = {clear_language(counts, FILE_WORDS) for counts in files.values()}
