@@ -114,6 +114,8 @@ class Analyzer:
 
     def __init__(self, language: str) -> None:
         self.language = language if language in LANGUAGES or language in languages.STEMMERS else "en"
+        self.languages: tuple[str, ...] = (self.language,)
+        """All languages of the texts, the main one first."""
         self._word_of = _word_function(self.language)
         self._word = languages.word_pattern(self.language) or _WORD
 
@@ -121,6 +123,10 @@ class Analyzer:
     def key(self) -> str:
         """Identifies the analysis: analyzers with equal keys produce equal terms."""
         return f"{self.language}-{ANALYSIS_VERSION}"
+
+    def language_of(self, text: str) -> str:
+        """Return which of ``languages`` a text is written in."""
+        return self.language
 
     def terms(self, text: str) -> list[str]:
         """Return the terms of a text in order, without stop words."""
@@ -149,6 +155,11 @@ class Analyzer:
         word_of = self._word_of
         composed = normalize("NFC", text)
         return [(found, word.stem) for found in self._word.findall(composed) if not (word := word_of(found)).is_stop]
+
+
+def analyzer_for(language: str | Analyzer) -> Analyzer:
+    """Return the analyzer of a language, or the given one: a knowledge base in several languages has its own."""
+    return Analyzer(language) if isinstance(language, str) else language
 
 
 @lru_cache(maxsize=8)

@@ -31,7 +31,7 @@ class UserContext:
 
     mode: Mode = "strict"
     language: str = "es"
-    """Language of the fixed replies, "es" or "en"."""
+    """Language of the fixed replies, "es" or "en"; "" for the question's, among those of the knowledge base."""
     kb_top_k: int | None = None
     """Maximum number of selected chunks, 1-50."""
     kb_min_score: float | None = None

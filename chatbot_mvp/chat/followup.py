@@ -123,7 +123,7 @@ def _about_it(question: str, cue: Cue, trace: RetrievalTrace, pipeline: Pipeline
 
 def _rewritten(question: str, history: Sequence[PastTurn], model: ChatModel, pipeline: Pipeline) -> str:
     """Ask the model to rewrite the question as one line; "" if it fails or returns nothing."""
-    messages = rewrite_messages(question, pipeline.index.analyzer.language, history)
+    messages = rewrite_messages(question, pipeline.index.analyzer.language_of(question), history)
     try:
         reply = model.complete(ChatRequest(messages, ChatOptions(max_tokens=_REPLY_TOKENS))).text
     except (ProviderError, ConfigurationError):

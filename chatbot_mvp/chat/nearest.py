@@ -175,7 +175,7 @@ def _occurrences(piece: Chunk, terms: Mapping[str, float], analyzer: Analyzer) -
 def _suggestions(question: str, trace: RetrievalTrace, index: CorpusIndex) -> Iterator[Suggestion]:
     if index.kb is None:
         return
-    analyzer, language = index.analyzer, index.analyzer.language
+    analyzer, language = index.analyzer, index.analyzer.language_of(question)
     notes = [note.partition(": ") for note in trace.expansion_notes]
     right = [word for source, _, word in notes if source in CORRECTIONS]
     typed = [word for word, term in analyzer.content_words(question) if term not in index.kb.matcher.terms]

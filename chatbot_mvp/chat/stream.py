@@ -61,8 +61,8 @@ class _Case:
 
     @property
     def language(self) -> str:
-        """Language of the knowledge base."""
-        return self.pipeline.index.analyzer.language
+        """Language of the question, among those of the knowledge base."""
+        return self.pipeline.index.analyzer.language_of(self.question)
 
 
 class AnswerStream:
@@ -127,7 +127,7 @@ class AnswerStream:
             settings.kb_min_evidence,
             settings.kb_doubt_evidence,
             model if strict else None,
-            self._pipeline.index.analyzer.language,
+            self._pipeline.index.analyzer.language_of(self._question),
             settings.kb_sure_evidence,
         )
         case = _Case(
@@ -189,7 +189,8 @@ def _request(case: _Case, model: ChatModel) -> ChatRequest:
     limit = settings.chat_max_tokens or (GROQ_KB_TOKENS if on_groq else settings.llm_max_tokens)
     options = ChatOptions(temperature=settings.llm_temperature, max_tokens=limit, seed=case.context.seed)
     closeness = sentence_closeness(case.search.trace, case.pipeline.index)
-    return ChatRequest(messages, options, Grounding(case.search.query, passages, language, closeness))
+    grounding = Grounding(case.search.query, passages, language, closeness, case.pipeline.index.analyzer)
+    return ChatRequest(messages, options, grounding)
 
 
 def _answer(
@@ -200,7 +201,7 @@ def _answer(
     failure: Failure | None,
     started: float,
 ) -> Answer:
-    passages, language = case.passages, case.context.language
+    passages, language = case.passages, case.context.language or case.language
     text, sources, statements = _checked(case, completion) if completion else ("", (), ())
     why = _why_none(case, completion, text, statements)
     if why is not None:
@@ -253,7 +254,7 @@ def _why_none(case: _Case, completion: Completion | None, text: str, statements:
 
 def _checked(case: _Case, completion: Completion) -> tuple[str, tuple[Source, ...], tuple[Statement, ...]]:
     """Return (the text with valid citations only, the cited passages, the support of each sentence)."""
-    passages, language = case.passages, case.language
+    passages = case.passages
     if completion.quotes is not None:  # verbatim from the passages, whose brackets are no citations
         return completion.text, quoted_sources(completion.quotes, passages), _quoted(completion, passages)
     text = with_closed_fences(clean_citations(from_data(completion.text), len(passages)))
@@ -262,12 +263,12 @@ def _checked(case: _Case, completion: Completion) -> tuple[str, tuple[Source, ..
     statements = _verified(case, text)
     if completion.finish_reason != "cancelled":
         text, statements = with_citations(text, statements)
-    return text, find_sources(text, passages, language), statements
+    return text, find_sources(text, passages, case.pipeline.index.analyzer), statements
 
 
 def _verified(case: _Case, text: str) -> tuple[Statement, ...]:
     index = case.pipeline.index
-    return verify(text, case.passages, case.language, index.idf, nearness_of(index))
+    return verify(text, case.passages, index.analyzer, index.idf, nearness_of(index))
 
 
 def _quoted(completion: Completion, passages: Sequence[Chunk]) -> tuple[Statement, ...]:

@@ -12,7 +12,7 @@ import numpy as np
 from chatbot_mvp.chat.code_blocks import code_blocks
 from chatbot_mvp.embedding.e5.embedder import E5_MODEL_IDS
 from chatbot_mvp.retrieval.indexes.corpus import CorpusIndex
-from chatbot_mvp.text import Analyzer, sentences
+from chatbot_mvp.text import Analyzer, analyzer_for, sentences
 from chatbot_mvp.types import Chunk
 
 MIN_SUPPORT = 0.56
@@ -57,7 +57,7 @@ class Statement:
 
 
 def verify(
-    answer: str, passages: Sequence[Chunk], language: str, idf: Idf, nearness: Nearness | None = None
+    answer: str, passages: Sequence[Chunk], language: str | Analyzer, idf: Idf, nearness: Nearness | None = None
 ) -> tuple[Statement, ...]:
     """Return the statements of ``answer`` in order, each with its support.
 
@@ -65,8 +65,11 @@ def verify(
     ``nearness`` it is 0.6 x that share + 0.4 x the similarity in meaning. It is halved if the passage lacks a number of
     the sentence. Sentences without a citation are compared with every passage. Headings, lines without a term, and the
     numbers of list items are ignored.
+
+    Args:
+        language: of the answer and the passages, or the analyzer of their knowledge base.
     """
-    analyzer = Analyzer(language)
+    analyzer = analyzer_for(language)
     found = [
         (start, end, numbers)
         for start, end, numbers in _cited_sentences(answer)

@@ -46,9 +46,10 @@ def kb_ask(
     app = open_app(env)
     record = app.kbs.add(document.name, document.read_bytes())
     with ProgressLine() as progress:
-        app.kbs.pipeline(record.kb_id, progress, search)
+        pipeline = app.kbs.pipeline(record.kb_id, progress, search)
+    language = pipeline.index.analyzer.language_of(question)
     chosen: Mode = "strict" if mode == "strict" else "general"
-    answer = app.answering.ask(record.kb_id, question, UserContext(chosen, record.language, retrieval=search))
+    answer = app.answering.ask(record.kb_id, question, UserContext(chosen, language, retrieval=search))
     answered = record_of(answer)
     if as_json:
         reply = answered.as_reply()
@@ -63,7 +64,7 @@ def kb_ask(
             }
         )
         return
-    say(answer_text(answered, record.language))
+    say(answer_text(answered, language))
 
 
 @kb.command("evaluate")

@@ -58,7 +58,7 @@ def parse_upload(
     content: bytes,
     max_chars: int,
     max_mb: int,
-    max_pages: int = 500,
+    max_pages: int = 3_000,
     check: Callable[[], None] = lambda: None,
 ) -> ParsedText:
     """Read the text of a file, and cut it at a paragraph if it is longer than ``max_chars`` characters.

@@ -16,21 +16,19 @@ dimensions. A third is added, because texts differ."""
 CHECKED_CHARS = 500_000
 """Smaller knowledge bases are not checked: they need less memory than the estimate is accurate to."""
 
-_UNPACKED = 4  # a PDF or Word file is compressed: at most this many characters per byte
-
 
 def needed_mb(chars: int) -> int:
     """Return the memory in MB that indexing and searching a text of ``chars`` characters needs."""
     return round(chars * MB_PER_MILLION / 1e6)
 
 
-def most_chars(files: Sequence[tuple[str, bytes]], max_chars: int) -> int:
-    """Return how many characters a knowledge base of these files can have at most, before the files are read."""
-    found = 0
-    for name, content in files:
-        plain = PurePath(name).suffix.lower() in (*TEXT_SUFFIXES, ".html", ".htm")
-        found += len(content) * (1 if plain else _UNPACKED)
-    return min(found, max_chars)
+def known_chars(files: Sequence[tuple[str, bytes]], max_chars: int) -> int:
+    """Return the characters of a knowledge base of these files, as far as that is known before the files are read.
+
+    Packed files (PDF, Word) tell nothing: most of a PDF can be pictures. They count as 0.
+    """
+    plain = (*TEXT_SUFFIXES, ".html", ".htm")
+    return min(sum(len(content) for name, content in files if PurePath(name).suffix.lower() in plain), max_chars)
 
 
 def available_mb(root: Path = Path("/")) -> int | None:
@@ -43,13 +41,12 @@ def available_mb(root: Path = Path("/")) -> int | None:
     return min(known) // 1_000_000 if known else None
 
 
-def require_memory(files: Sequence[tuple[str, bytes]], max_chars: int) -> None:
-    """Check, before an upload starts, that there is enough memory for its knowledge base.
+def require_memory(chars: int) -> None:
+    """Check that there is enough memory for a knowledge base of ``chars`` characters.
 
     Raises:
         UploadNeedsMemory: there is not.
     """
-    chars = most_chars(files, max_chars)
     free = available_mb() if chars > CHECKED_CHARS else None
     if free is not None and free < needed_mb(chars):
         raise UploadNeedsMemory(chars=chars, needed_mb=needed_mb(chars), available_mb=free)

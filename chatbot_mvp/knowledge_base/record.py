@@ -13,7 +13,7 @@ class KbRecord:
     kb_name: str
     """Name of the uploaded file, or the name that a user gave it."""
     language: str
-    """Detected language of the text, "es" or "en"."""
+    """Detected language of the text, "es" or "en"; of a text in both, that of its beginning."""
     chars: int
     """Number of characters kept."""
     original_chars: int
@@ -30,3 +30,10 @@ class KbRecord:
     """Names of its files in order; empty in records of earlier versions."""
     chunks: int = 0
     """Number of chunks of its text; 0 if they have not been counted."""
+    languages: tuple[str, ...] = ()
+    """All languages of its files, ``language`` first; empty in records of earlier versions."""
+
+    @property
+    def all_languages(self) -> tuple[str, ...]:
+        """``languages``, or the only one that is known."""
+        return self.languages or (self.language,)

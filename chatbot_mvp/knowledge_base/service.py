@@ -168,7 +168,9 @@ class KnowledgeBases:
         record = self.store.record(kb_id)
         key = (kb_id, record.sha256, limit)
         if key not in self._suggested:
-            self._suggested[key] = suggest_questions(self.store.document(kb_id), record.language, limit)
+            self._suggested[key] = suggest_questions(
+                self.store.document(kb_id), record.language, limit, record.languages
+            )
         return self._suggested[key]
 
     # --- the pipeline

@@ -13,6 +13,7 @@ from pathlib import Path
 from filelock import FileLock
 
 from chatbot_mvp.documents.chunking import chunk_document
+from chatbot_mvp.documents.languages import languages_of
 from chatbot_mvp.documents.names import clean_file_name, clean_name
 from chatbot_mvp.documents.parsing import ParsedText, parse_upload
 from chatbot_mvp.documents.sources import KbFile, join_sources, text_hash
@@ -38,7 +39,7 @@ class KbStore:
     def __init__(self, root: Path) -> None:
         self._root = root
 
-    def add(self, name: str, content: bytes, max_chars: int, max_mb: int, max_pages: int = 500) -> KbRecord:
+    def add(self, name: str, content: bytes, max_chars: int, max_mb: int, max_pages: int = 3_000) -> KbRecord:
         """Parse and store one uploaded file. It becomes the newest KB.
 
         Raises:
@@ -75,10 +76,12 @@ class KbStore:
         text, kept = join_sources(files, max_chars)
         if not kept:
             raise UploadEmpty(name=first)
+        language = detect_language(text)
+        chunks = chunk_document(Document("", Path(first).stem, text))
         record = KbRecord(
             kb_id="",
             kb_name=clean_name(kb_name) or (first if len(files) == 1 else f"{first} +{len(files) - 1}"),
-            language=detect_language(text),
+            language=language,
             chars=len(text),
             original_chars=max(len(text), sum(parsed.original_chars for _, parsed in files)),
             kb_truncated=len(kept) < len(files) or any(file.cut for file in kept),
@@ -86,7 +89,8 @@ class KbStore:
             sha256=text_hash(text),
             added_at=utc_now(),
             files=tuple(file.name for file in kept),
-            chunks=len(chunk_document(Document("", Path(first).stem, text))),
+            chunks=len(chunks),
+            languages=languages_of(chunks, language),
         )
         with self._writing(record.kb_name):
             record, before = self._write(record, text, kept)
@@ -159,14 +163,16 @@ class KbStore:
         return record
 
     def recount(self, kb_id: str) -> None:
-        """Count the chunks again, since the chunking may have changed since the upload.
+        """Count chunks and languages again, since an earlier version may have counted them.
 
         Raises:
             KbNotFound, KbUnreadable
         """
-        chunks = len(chunk_document(self.document(kb_id)))
+        chunks = chunk_document(self.document(kb_id))
         with self._writing(kb_id):
-            self._write_record(replace(self.record(kb_id), chunks=chunks))
+            record = self.record(kb_id)
+            languages = languages_of(chunks, record.language)
+            self._write_record(replace(record, chunks=len(chunks), languages=languages))
 
     def files(self, kb_id: str) -> tuple[KbFile, ...]:
         """Return the files of a KB in order; a single one for a KB stored by an earlier version.
@@ -209,7 +215,8 @@ class KbStore:
             raise KbNotFound(kb_id=kb_id, legal=known)
         try:
             read = known_version(parse_json(path.read_bytes()), path)
-            return KbRecord(**{**read, "kb_id": kb_id, "files": tuple(read.get("files", ()))})
+            lists = {name: tuple(read.get(name, ())) for name in ("files", "languages")}
+            return KbRecord(**{**read, "kb_id": kb_id, **lists})
         except (ValueError, TypeError, AttributeError, OSError, FileOfLaterVersion) as error:
             raise KbUnreadable(kb_id=kb_id, reason=str(error)) from error
 

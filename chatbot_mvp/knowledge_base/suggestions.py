@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 
 from chatbot_mvp.documents.chunking import Section, split_sections
+from chatbot_mvp.documents.languages import PARAGRAPH_WORDS, clear_language, tally
 from chatbot_mvp.text import STOP_WORDS, Analyzer, fold
 from chatbot_mvp.types import Document
 
@@ -46,13 +47,14 @@ _EMPTY = frozenset(
 )
 
 
-def suggest_questions(document: Document, language: str, limit: int) -> tuple[str, ...]:
+def suggest_questions(document: Document, language: str, limit: int, languages: Sequence[str] = ()) -> tuple[str, ...]:
     """Return up to ``limit`` questions about different sections, spread over the text and in its order.
 
     Questions with two or more topic words are preferred, because they are more likely to be answered.
 
     Args:
         language: "es" or "en"; any other value is treated as "en".
+        languages: all languages of the document, if it has several: each section is asked about in its own.
     """
     language = language if language in ABOUT else "en"
     sections = split_sections(document.text)
@@ -60,13 +62,20 @@ def suggest_questions(document: Document, language: str, limit: int) -> tuple[st
     for section in sections:
         # Skip the introduction below the document's title: the title is too general for a question.
         title = len(sections) > 2 and is_title(document.text, section.start)
-        if not title and (question := section_question(document.text, section, language)):
-            sure = len(Analyzer(language).terms(question)) > 1
+        own = _language_of(document.text[section.start : section.end], languages) or language
+        if not title and (question := section_question(document.text, section, own)):
+            sure = len(Analyzer(own).terms(question)) > 1
             asked.setdefault(fold(question), (question, sure))
     questions = list(asked.values())
     first = spread([row for row, (_, sure) in enumerate(questions) if sure], limit)
     others = spread([row for row, (_, sure) in enumerate(questions) if not sure], limit - len(first))
     return tuple(questions[row][0] for row in sorted(first + others))
+
+
+def _language_of(text: str, languages: Sequence[str]) -> str | None:
+    """Return the language of a section, if it is clear and one of several ``languages``."""
+    found = clear_language(tally(text), PARAGRAPH_WORDS) if len(languages) > 1 else None
+    return found if found in languages else None
 
 
 def is_title(text: str, start: int) -> bool:

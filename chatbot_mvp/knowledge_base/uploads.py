@@ -15,7 +15,7 @@ from chatbot_mvp.errors import ChatbotError, KbNotWritten, UploadQueueFull
 from chatbot_mvp.jobs.manager import UNFINISHED, JobManager, JobState, JobStatus
 from chatbot_mvp.jobs.states import StateFiles
 from chatbot_mvp.knowledge_base.intake import FileState, Intake
-from chatbot_mvp.knowledge_base.memory import require_memory
+from chatbot_mvp.knowledge_base.memory import known_chars, require_memory
 from chatbot_mvp.knowledge_base.service import KnowledgeBases
 from chatbot_mvp.settings.live import LiveSettings
 from chatbot_mvp.storage.clock import sortable_stamp
@@ -76,7 +76,7 @@ class Uploads:
         """
         settings = self._live.current
         self._require_room(files, owner)
-        require_memory(files, settings.kb_max_chars)
+        require_memory(known_chars(files, settings.kb_max_chars))
         files = [(clean_file_name(name), content) for name, content in files]
         limits = (settings.kb_max_chars, settings.kb_max_upload_mb, settings.kb_max_pages)
         intake = Intake(files, *limits, self._kbs.parsed)
@@ -97,6 +97,7 @@ class Uploads:
                 if parsed is None:
                     return UNFINISHED
                 if parsed:
+                    require_memory(min(settings.kb_max_chars, sum(len(each.text) for _, each in parsed)))
                     kb_id = self._keep(parsed, kb_name, intake, report, progress)
                     self._states.write(self._path(job_id), _entry(owner, intake.states, kb_id))
             except BaseException:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
 from chatbot_mvp.remote.stop import Stop
+from chatbot_mvp.text import Analyzer
 from chatbot_mvp.types import Chunk
 
 Role = Literal["system", "user", "assistant"]
@@ -41,9 +42,11 @@ class Grounding:
     passages: tuple[Chunk, ...]
     """Passages, best first; an answer cites them as [1], [2], …"""
     language: str
-    """Language of the evidence, "es" or "en"."""
+    """Language of the question, "es" or "en"."""
     closeness: Callable[[Sequence[str]], Sequence[float]] | None = field(default=None, compare=False)
     """Returns how similar in meaning each of some texts is to the question, 0-1; None to compare words alone."""
+    analyzer: Analyzer | None = field(default=None, compare=False)
+    """Analyses question and passages; None if all of them are in ``language``."""
 
 
 @dataclass(frozen=True, slots=True)

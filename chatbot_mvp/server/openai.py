@@ -120,7 +120,7 @@ class _Endpoint:
         record = next((kb for kb in records if kb.kb_id == asked.kb_id), None)
         if record is None:
             raise no_model(asked.model)
-        context = replace(asked.context, language=record.language)
+        context = replace(asked.context, language="")
         running = RunningAnswer(
             lambda: self._app.answering.stream(
                 asked.kb_id, asked.question, context, asked.history, streamed=asked.stream, hold=True

@@ -89,7 +89,7 @@ def show_added(record: KbRecord) -> None:
             "admin.kb_added",
             name=plain(record.kb_name),
             chars=number(record.chars),
-            language=t(f"lang.{record.language}"),
+            language=", ".join(t(f"lang.{language}") for language in record.all_languages),
         ),
         icon=":material/check_circle:",
     )

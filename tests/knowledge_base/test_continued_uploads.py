@@ -17,7 +17,7 @@ from chatbot_mvp.errors import RunStopped, UploadNeedsMemory
 from chatbot_mvp.knowledge_base import intake, memory, parsed_files
 from chatbot_mvp.knowledge_base.parsed_files import MOST_HOURS, ParsedFiles
 from chatbot_mvp.settings.model import Settings
-from tests.documents.made import docx_with, pdf
+from tests.documents.made import Line, docx_with, pdf
 from tests.knowledge_base.test_service import wait
 from tests.waiting import wait_until
 
@@ -195,8 +195,18 @@ def test_the_memory_of_a_container_is_its_limit_less_what_is_used_without_the_ca
     assert memory.available_mb(tmp_path) == 500
 
 
-def test_a_packed_file_counts_with_what_it_can_unpack_to() -> None:
+def test_a_packed_file_counts_once_it_is_read_and_then_with_its_text(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     files = [("a.md", b"x" * 10), ("b.html", b"x" * 10), ("c.pdf", b"x" * 10)]
-    assert memory.most_chars(files, 1_000) == 60
-    assert memory.most_chars(files, 50) == 50
+    assert memory.known_chars(files, 1_000) == 20
+    assert memory.known_chars(files, 15) == 15
     assert memory.needed_mb(1_000_000) == 200
+    app = build_app(Settings(data_dir=tmp_path, retrieval_strategy="LEXICAL", provider="demo"))
+    lines: list[Line] = [("Una palabra y otra más hasta el final de la línea.", 9)] * 60
+    monkeypatch.setattr(memory, "available_mb", lambda: 100)
+    long = wait(app, app.uploads.take([("largo.pdf", pdf([lines] * 190))]))
+    assert (long.job.state, long.job.error_code) == ("failed", "upload_needs_memory")
+    assert app.kbs.records() == []
+    pictures = pdf([lines[:1]]) + b"%" * 10_000_000
+    assert wait(app, app.uploads.take([("fotos.pdf", pictures)])).job.state == "done"

@@ -18,7 +18,8 @@ from tests.fakes import FakeEmbedder, fake_app
 
 def test_the_defaults_need_no_environment_and_no_file(clean_env: Path) -> None:
     settings = load_settings()
-    assert (settings.provider, settings.retrieval_strategy, settings.kb_max_chars) == ("auto", "BRIDGE_HYBRID", 120_000)
+    assert (settings.provider, settings.retrieval_strategy) == ("auto", "BRIDGE_HYBRID")
+    assert (settings.kb_max_chars, settings.kb_max_pages, settings.kb_max_upload_mb) == (5_000_000, 3_000, 50)
 
 
 @pytest.mark.parametrize(

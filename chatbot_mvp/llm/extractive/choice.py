@@ -43,7 +43,7 @@ _SUPPORTS = 12
 
 def choose(grounding: Grounding) -> list[Unit]:
     """Return one to three units that answer the question; empty if none resembles it (see ``_eligible``)."""
-    reader = Reader(grounding.language)
+    reader = Reader(grounding.language, grounding.analyzer)
     units = _new_ones(grounding, reader)
     if not units:
         return []

@@ -119,7 +119,7 @@ def asked(question: str, reader: Reader) -> Asked:
     """Return what a question asks for.
 
     Args:
-        reader: reads the passages' language, whose question words are tried.
+        reader: knows the question's language, whose question words are tried.
     """
     clause = question[question.rfind("¿") + 1 :] if "¿" in question else question
     plain = " ".join(re.sub(r"[^\w\s'-]", " ", fold(clause)).split())

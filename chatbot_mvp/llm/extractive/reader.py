@@ -9,18 +9,17 @@ class Reader:
     """Turns texts of one language into words and terms, and keeps the results. Make one for each answer.
 
     Args:
-        language: as for ``Analyzer``.
+        language: of the question.
+        analyzer: analyses the texts; None for that of ``language``.
     """
 
-    def __init__(self, language: str) -> None:
-        self.analyzer = Analyzer(language)
+    def __init__(self, language: str, analyzer: Analyzer | None = None) -> None:
+        self.analyzer = analyzer or Analyzer(language)
+        main = language if language in self.analyzer.languages else self.analyzer.language
+        self.language = main if main in LANGUAGES else "en"
+        """The language whose question words are known, "es" or "en"; English for every other one."""
         self._words: dict[str, list[Word]] = {}
         self._terms: dict[str, frozenset[str]] = {}
-
-    @property
-    def language(self) -> str:
-        """The language whose question words are known, "es" or "en"; English for every other one."""
-        return self.analyzer.language if self.analyzer.language in LANGUAGES else "en"
 
     def words(self, text: str) -> list[Word]:
         """Return all words of a text in order, stop words included."""

@@ -37,6 +37,7 @@ from chatbot_mvp.retrieval.indexes.milvus.terms import MilvusTerms
 from chatbot_mvp.retrieval.indexes.questions import KeptQuestions, QuestionCounts
 from chatbot_mvp.retrieval.indexes.vector_store import CORPUS, VectorStoreChoice
 from chatbot_mvp.retrieval.indexes.words import engine
+from chatbot_mvp.retrieval.kb.languages import analyzer_of
 from chatbot_mvp.retrieval.kb.vocabulary import KbIndex, build_bm25_index
 from chatbot_mvp.text import Analyzer
 from chatbot_mvp.types import Chunk, Progress, ProgressCallback, ignore_progress
@@ -142,7 +143,7 @@ def growing_index(
     """Build or load the indexes of ``chunks`` and yield them as they get better: of words, then with vectors.
 
     Args:
-        language: "es" or "en", the language of the chunks.
+        language: "es" or "en", the language of the chunks; the main one of a knowledge base in several.
         embedder: creates the embedding model; None for a strategy without vectors.
         progress: called in the phases "index", "link" and "embed_corpus"; may raise to stop, finished work stays
             cached.
@@ -203,7 +204,8 @@ def _index_words(
     kb = None
     sources = chunks if indexed is None else indexed
     if not isinstance(chunks, Passages) and any(chunk.chunk_id != chunk.doc_id for chunk in chunks):
-        kb = build_bm25_index(chunks, language, _contexts(chunks, sources), questions)
+        analyzer = analyzer_of(chunks, language)
+        kb = build_bm25_index(chunks, analyzer, _contexts(chunks, sources), questions)
         questions = kb.questions
         chunks = sources = kb.chunks
         if kb.is_corpus:
@@ -257,8 +259,8 @@ def forget_index(
         embedder: the model whose vectors are deleted; None for a strategy without vectors.
         owner: id of the knowledge base.
     """
-    analyzer = Analyzer(language)
-    kb = build_bm25_index(chunks, language)
+    analyzer = analyzer_of(chunks, language)
+    kb = build_bm25_index(chunks, analyzer)
     # Earlier versions kept the index outside the owner's folder.
     for folder in (cache_dir / "indexes" / owner, _folder(cache_dir, kb.chunks, analyzer)):
         if folder.is_dir():

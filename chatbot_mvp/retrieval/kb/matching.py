@@ -69,6 +69,10 @@ class PassageMatcher:
         # Each sentence begins one window, so windows and sentences have the same rows.
         self.window_passage = words.sentence_passage.astype(int)
         """Row of each window's paragraph, shape (windows,)."""
+        self._language: Numbers | None = None  # number of each paragraph's language
+        if len(analyzer.languages) > 1:
+            spoken = [analyzer.languages.index(analyzer.language_of(passage.text)) for passage in passages]
+            self._language = np.array(spoken, dtype=np.int64)
         self.first_window = np.searchsorted(self.window_passage, np.arange(count))
         self._spans = words.spans
         self.window_texts = Texts(len(self.window_passage), self._window_text)
@@ -172,6 +176,17 @@ class PassageMatcher:
         rows = np.flatnonzero(self.section_of == self.section_of[row])
         others: Numbers = rows[rows != row]
         return others
+
+    def of_language(self, scores: Scores, window: int) -> Scores:
+        """Return the scores, of shape (windows,), of the windows in the language of one of them; all if there is one.
+
+        The cosines of a question with texts in another language are lower, whatever they are about.
+        """
+        if self._language is None:
+            return scores
+        languages = self._language[self.window_passage]
+        found: Scores = scores[languages == languages[window]]
+        return found
 
     def _window_text(self, row: int) -> str:
         passage = self.passages[self.window_passage[row]]

@@ -83,6 +83,11 @@ class Spellings:
         A word of 4 letters needs an equal key, a word of up to 7 letters may have errors of 1 in total, a longer one
         of 2. The first letter must be right or swapped with the second.
         """
+        found = self.ranked(word)
+        return found[-1] if found else None
+
+    def ranked(self, word: str) -> tuple[int, int, int, str] | None:
+        """Return (errors, edits, minus frequency, known word) of the word that ``nearest`` returns: less is nearer."""
         if len(word) < MIN_LETTERS or not word.isalpha():
             return None
         key = sound_key(word, self._language)
@@ -100,7 +105,7 @@ class Spellings:
             ]
             found = [(errors, other) for errors, other in counted if errors <= limit]
         ranked = [(errors, OSA.distance(word, other), -self._frequency(other), other) for errors, other in found]
-        return min(ranked)[-1] if ranked else None
+        return min(ranked) if ranked else None
 
     def _near(self, key: str, limit: int) -> Iterator[str]:
         """Yield the keys that may be within the limit, one letter longer or shorter at most."""
@@ -141,3 +146,15 @@ class Spellings:
         """Return the weight of the letter at ``at`` as one too many: likely if it is a key beside a neighbour's."""
         near = typed[max(0, at - 1) : at] + typed[at + 1 : at + 2]
         return _LIKELY if any((typed[at], other) in _NEXT_KEYS for other in near) else _UNLIKELY
+
+
+class SeveralSpellings:
+    """The known words of several languages: each is compared by the sounds of its own."""
+
+    def __init__(self, spellings: Iterable[Spellings]) -> None:
+        self._spellings = tuple(spellings)
+
+    def nearest(self, word: str) -> str | None:
+        """Return the known word of any language that ``word`` most probably means, as ``Spellings.nearest``."""
+        found = [ranked for spellings in self._spellings if (ranked := spellings.ranked(word))]
+        return min(found)[-1] if found else None

@@ -13,14 +13,15 @@ from itertools import pairwise
 
 import numpy as np
 
+from chatbot_mvp.retrieval.kb.languages import MixedAnalyzer
 from chatbot_mvp.retrieval.kb.links import SectionLinks, named_sections
 from chatbot_mvp.retrieval.kb.matching import PassageMatcher
 from chatbot_mvp.retrieval.kb.passages import join_contexts, join_pieces, passages_of
 from chatbot_mvp.retrieval.kb.postings import Numbers, distinct
 from chatbot_mvp.retrieval.kb.ranking import ChunkParagraphs
-from chatbot_mvp.retrieval.kb.spelling import Spellings
+from chatbot_mvp.retrieval.kb.spelling import SeveralSpellings, Spellings
 from chatbot_mvp.retrieval.kb.words import PassageWords
-from chatbot_mvp.text import Analyzer, fold
+from chatbot_mvp.text import Analyzer, analyzer_for, fold
 from chatbot_mvp.types import Chunk
 
 MIN_COUNT = 2
@@ -91,10 +92,19 @@ class KbIndex:
         return {term: word for word, term in self.words.items()}
 
     @cached_property
-    def spellings(self) -> Spellings:
+    def spellings(self) -> Spellings | SeveralSpellings:
         """The words of the knowledge base."""
-        rows = self.matcher.searched.rows
-        return Spellings(self.words, self.analyzer.language, lambda word: len(rows(self.words[word])))
+        rows, analyzer = self.matcher.searched.rows, self.analyzer
+
+        def of(words: Iterable[str], language: str) -> Spellings:
+            return Spellings(words, language, lambda word: len(rows(self.words[word])))
+
+        if not isinstance(analyzer, MixedAnalyzer):
+            return of(self.words, analyzer.language)
+        words: dict[str, list[str]] = {language: [] for language in analyzer.languages}
+        for word in self.words:
+            words[analyzer.home_of(self.written.get(word, word))].append(word)
+        return SeveralSpellings(of(found, language) for language, found in words.items())
 
     @cached_property
     def heading_words(self) -> Mapping[str, str]:
@@ -127,17 +137,17 @@ class KbIndex:
 
 
 def build_bm25_index(
-    chunks: Sequence[Chunk], language: str, contexts: Sequence[str] = (), questions: Sequence[str] = ()
+    chunks: Sequence[Chunk], language: str | Analyzer, contexts: Sequence[str] = (), questions: Sequence[str] = ()
 ) -> KbIndex:
     """Index the chunks of a knowledge base.
 
     Args:
         chunks: in the order of their documents.
-        language: "es" or "en"; decides stop words and stems.
+        language: "es" or "en", or the analyzer of a knowledge base in both; decides stop words and stems.
         contexts: for each chunk, a description of its place in the document; empty if the chunks were not enriched.
         questions: for each chunk, questions that it answers; empty if there are none.
     """
-    analyzer = Analyzer(language)
+    analyzer = analyzer_for(language)
     joined = join_pieces(chunks)
     joined_contexts = join_contexts(joined, chunks, contexts) if contexts else []
     joined_questions = join_contexts(joined, chunks, questions) if questions else []

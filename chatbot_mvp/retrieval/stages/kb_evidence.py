@@ -57,7 +57,7 @@ def evidence_features(trace: RetrievalTrace, index: CorpusIndex) -> dict[str, fl
     With vectors only:
 
     - ``cosine``: of the paragraph's best window.
-    - ``cosine_z``: of the KB's best window, in standard deviations above the mean of all windows.
+    - ``cosine_z``: of the KB's best window, in standard deviations above the mean of all windows in its language.
     - ``sentence_cosine``: of the KB's best single sentence.
     - ``section_lead``: cosine of the paragraph's best sentence, minus that of the other paragraphs of its section.
       Low if the answering paragraph is missing, because its neighbours are then all alike.
@@ -106,11 +106,12 @@ def evidence_features(trace: RetrievalTrace, index: CorpusIndex) -> dict[str, fl
     }
     if cosines is None or trace.query_vector is None or index.dense is None or index.dense.sentences is None:
         return features
-    spread = float(cosines.std())
+    alike = matcher.of_language(cosines, int(cosines.argmax()))
+    spread = float(alike.std())
     by_sentence = index.dense.sentences.cosines(trace.query_vector).astype(float)
     sentences = matcher.best_of_sentences(by_sentence)
     features["cosine"] = float(dense[top])
-    features["cosine_z"] = float(cosines.max() - cosines.mean()) / spread if spread > 1e-6 else 0.0
+    features["cosine_z"] = float(cosines.max() - alike.mean()) / spread if spread > 1e-6 else 0.0
     features["sentence_cosine"] = float(sentences.max())
     features["section_lead"] = _lead(sentences, top, same_section, float(by_sentence.mean()))
     features["alone"] = float(1 / np.exp(_SHARPNESS * (sentences - sentences.max())).sum())

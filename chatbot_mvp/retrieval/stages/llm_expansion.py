@@ -59,7 +59,7 @@ class LlmExpansion(Stage):
         if not known or len(trace.query.split()) >= SHORT_QUESTION:
             return trace, {"asked": False, "added": 0, "failed": 0}
         try:
-            reply = self._expander.words(trace.query, analyzer.language)
+            reply = self._expander.words(trace.query, analyzer.language_of(trace.query))
         except (RunStopped, RunError):
             # What ends a run is no failure of the model.
             raise

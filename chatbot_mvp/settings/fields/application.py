@@ -41,14 +41,14 @@ class ApplicationFields(BaseSettings):
         "by commas: addresses that the provider calls verified, or `ISSUER#SUBJECT`; empty: nobody that way.",
     )
     kb_max_chars: int = Field(
-        120_000,
+        5_000_000,
         ge=1_000,
         le=20_000_000,
         description="Maximum length of a knowledge base; longer texts are cut at a paragraph (characters). 1 million "
         "characters need about 200 MB of memory and 2 s to index, without the time of an embedding model.",
     )
-    kb_max_upload_mb: int = Field(10, ge=1, le=1_000, description="Maximum size of a file for a knowledge base (MB).")
-    kb_max_pages: int = Field(500, ge=1, le=10_000, description="Maximum length of a PDF (pages).")
+    kb_max_upload_mb: int = Field(50, ge=1, le=1_000, description="Maximum size of a file for a knowledge base (MB).")
+    kb_max_pages: int = Field(3_000, ge=1, le=10_000, description="Maximum length of a PDF (pages).")
     kb_top_k: int = Field(5, ge=1, le=1_000, description="Maximum number of chunks that reach an answer.")
     kb_min_score: float = Field(
         0.0,
