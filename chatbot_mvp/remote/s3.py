@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, closing
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -60,19 +60,18 @@ class Storage:
     boto3 is imported by the first request, so that everything that sends none works without it.
     """
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, make_client: Callable[[], Any], endpoint: str) -> None:
         """
         Args:
-            settings: with the address of the server and both keys.
+            make_client: makes boto3's client for S3; called once, in a block of ``storage_errors``.
+            endpoint: address for error messages; contains no secret.
         """
-        self._settings = settings
-        self.endpoint = settings.minio_endpoint
-        """Address for error messages; contains no secret."""
+        self._make_client = make_client
+        self.endpoint = endpoint
 
     @cached_property
     def _client(self) -> Any:
-        """boto3's client; read only in a block of ``storage_errors``."""
-        return _make_client(self._settings)
+        return self._make_client()
 
     def folders(self, url: S3Url) -> list[str]:
         """List the names of the folders directly below ``url``, sorted.
@@ -207,7 +206,9 @@ class Storage:
 def open_storage(settings: Settings) -> Storage | None:
     """Return the configured S3 server; None if MINIO_ENDPOINT or a key is missing. Sends no request."""
     key, secret = settings.minio_access_key.get_secret_value(), settings.minio_secret_key.get_secret_value()
-    return Storage(settings) if settings.minio_endpoint and key and secret else None
+    if not (settings.minio_endpoint and key and secret):
+        return None
+    return Storage(partial(_make_client, settings), settings.minio_endpoint)
 
 
 def _make_client(settings: Settings) -> Any:
