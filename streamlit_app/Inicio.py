@@ -1,6 +1,12 @@
 """Entry point: draws the frame of every page (navigation, language), then the page."""
 
+import sys
 from pathlib import Path
+
+# `streamlit run` of a checkout puts only this script's folder on the path; the packages are one above. An installed
+# program has that folder on its path already.
+if (root := str(Path(__file__).resolve().parents[1])) not in sys.path:
+    sys.path.insert(0, root)
 
 import streamlit as st
 

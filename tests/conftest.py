@@ -7,7 +7,7 @@ import logging
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import certifi
@@ -36,6 +36,28 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 _EXAMPLES = int(os.environ.get("HYPOTHESIS_EXAMPLES", "40"))  # more of them under `make test-all`
 hypothesis.settings.register_profile("suite", deadline=None, max_examples=_EXAMPLES, derandomize=True, database=None)
 hypothesis.settings.load_profile("suite")
+
+
+_OF_DEV = ("docx", "ir_measures", "onnx", "playwright", "scipy")
+"""What test modules import that only the extra ``dev`` brings, not requirements.txt."""
+
+
+class _Module(pytest.Module):
+    """A module of tests; skipped as a whole where it imports a package of the extra ``dev`` that is not installed."""
+
+    def collect(self) -> Iterable[pytest.Item | pytest.Collector]:
+        try:
+            return super().collect()
+        except self.CollectError as error:
+            cause = error.__cause__
+            if isinstance(cause, ModuleNotFoundError) and str(cause.name).partition(".")[0] in _OF_DEV:
+                pytest.skip(f"needs {cause.name}: pip install -e '.[dev]'", allow_module_level=True)
+            raise
+
+
+def pytest_pycollect_makemodule(module_path: Path, parent: pytest.Collector) -> pytest.Module:
+    made: pytest.Module = _Module.from_parent(parent, path=module_path)
+    return made
 
 
 @pytest.fixture(scope="session", autouse=True)

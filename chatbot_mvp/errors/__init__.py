@@ -47,6 +47,7 @@
     │   └── DownloadFailed          from the public hub                        (exit code 1)
     ├── StorageError                S3 or MinIO                                (exit code 1)
     │   ├── StorageNotConfigured                                               (exit code 2)
+    │   ├── StoragePackageMissing   boto3 is not installed                     (exit code 2)
     │   ├── StorageKeyUnknown                                                  (exit code 2)
     │   ├── StorageKeyExpired                                                  (exit code 2)
     │   ├── StorageSecretWrong                                                 (exit code 2)

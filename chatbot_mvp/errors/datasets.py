@@ -183,6 +183,15 @@ class StorageNotConfigured(StorageError):
     exit_code = 2
 
 
+class StoragePackageMissing(StorageError):
+    code = "storage_package_missing"
+    template = (
+        "The S3 server at {endpoint!r} cannot be used, because the package {package!r} is not installed. Install it "
+        "with: {command}"
+    )
+    exit_code = 2
+
+
 class StorageKeyUnknown(StorageError):
     code = "storage_key_unknown"
     template = (

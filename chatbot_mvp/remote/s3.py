@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, closing
 from dataclasses import dataclass
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from chatbot_mvp.errors import MissingPackage, StorageAddressWrong
+from chatbot_mvp.errors import StorageAddressWrong
 from chatbot_mvp.remote.s3_failures import storage_errors
 from chatbot_mvp.settings.model import Settings
 
@@ -54,16 +55,23 @@ class RemoteFile:
 
 
 class Storage:
-    """One S3 server under one access key. Safe to share between threads."""
+    """One S3 server under one access key. Safe to share between threads.
 
-    def __init__(self, client: Any, endpoint: str) -> None:
+    boto3 is imported by the first request, so that everything that sends none works without it.
+    """
+
+    def __init__(self, make_client: Callable[[], Any], endpoint: str) -> None:
         """
         Args:
-            client: boto3's client for S3.
+            make_client: makes boto3's client for S3; called once, in a block of ``storage_errors``.
             endpoint: address for error messages; contains no secret.
         """
-        self._client = client
+        self._make_client = make_client
         self.endpoint = endpoint
+
+    @cached_property
+    def _client(self) -> Any:
+        return self._make_client()
 
     def folders(self, url: S3Url) -> list[str]:
         """List the names of the folders directly below ``url``, sorted.
@@ -147,14 +155,14 @@ class Storage:
         Raises:
             StorageError
         """
-        from boto3.s3.transfer import TransferConfig
-
         there = {file.path: file for file in self.files(url)}.get(name)
         if there and there.size == path.stat().st_size and there.etag == etag_of(path):
             return False
-        # boto3 aborts a failed multipart upload, so no incomplete object is left.
-        config = TransferConfig(multipart_threshold=_PART_BYTES, multipart_chunksize=_PART_BYTES, max_concurrency=4)
         with self._told("write", url / name):
+            from boto3.s3.transfer import TransferConfig
+
+            # boto3 aborts a failed multipart upload, so no incomplete object is left.
+            config = TransferConfig(multipart_threshold=_PART_BYTES, multipart_chunksize=_PART_BYTES, max_concurrency=4)
             self._client.upload_file(str(path), url.bucket, (url / name).prefix, Config=config)
         return True
 
@@ -196,20 +204,18 @@ class Storage:
 
 
 def open_storage(settings: Settings) -> Storage | None:
-    """Create the client of the configured S3 server; None if MINIO_ENDPOINT or a key is missing. Sends no request.
-
-    Raises:
-        MissingPackage: boto3 is not installed.
-    """
+    """Return the configured S3 server; None if MINIO_ENDPOINT or a key is missing. Sends no request."""
     key, secret = settings.minio_access_key.get_secret_value(), settings.minio_secret_key.get_secret_value()
     if not (settings.minio_endpoint and key and secret):
         return None
-    try:
-        import boto3
-        from botocore.config import Config
-    except ImportError as error:
-        command = "pip install 'chatbot-mvp[s3]'"
-        raise MissingPackage(feature="S3", package="boto3", command=command) from error
+    return Storage(partial(_make_client, settings), settings.minio_endpoint)
+
+
+def _make_client(settings: Settings) -> Any:
+    """Make boto3's client, for a block of ``storage_errors``."""
+    import boto3
+    from botocore.config import Config
+
     config = Config(
         # MinIO serves http://host/bucket; http://bucket.host would need an entry in DNS.
         s3={"addressing_style": "path"},
@@ -220,15 +226,14 @@ def open_storage(settings: Settings) -> Storage | None:
         connect_timeout=5,
         read_timeout=60,
     )
-    client = boto3.client(
+    return boto3.client(
         "s3",
         endpoint_url=settings.minio_endpoint,
-        aws_access_key_id=key,
-        aws_secret_access_key=secret,
+        aws_access_key_id=settings.minio_access_key.get_secret_value(),
+        aws_secret_access_key=settings.minio_secret_key.get_secret_value(),
         region_name=settings.minio_region,
         config=config,
     )
-    return Storage(client, settings.minio_endpoint)
 
 
 def md5_of(path: Path) -> str:

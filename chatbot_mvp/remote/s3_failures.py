@@ -16,6 +16,7 @@ from chatbot_mvp.errors import (
     StorageFull,
     StorageKeyExpired,
     StorageKeyUnknown,
+    StoragePackageMissing,
     StorageSecretWrong,
     StorageUnavailable,
     StorageUnreachable,
@@ -29,7 +30,7 @@ _log = logging.getLogger(__name__)
 
 @contextmanager
 def storage_errors(endpoint: str, action: str, bucket: str, place: str) -> Iterator[None]:
-    """Convert exceptions of boto3 in the block to a StorageError. boto3's messages never contain the secret key.
+    """Convert exceptions of boto3, and its absence, to a StorageError. boto3's messages never contain the secret key.
 
     Args:
         endpoint: address of the server, without a secret.
@@ -39,10 +40,12 @@ def storage_errors(endpoint: str, action: str, bucket: str, place: str) -> Itera
     Raises:
         StorageError
     """
-    from boto3.exceptions import S3UploadFailedError
-    from botocore import exceptions
-    from urllib3.exceptions import HTTPError
-
+    try:
+        from boto3.exceptions import S3UploadFailedError
+        from botocore import exceptions
+        from urllib3.exceptions import HTTPError
+    except ImportError as error:
+        raise StoragePackageMissing(endpoint=endpoint, package="boto3", command="pip install boto3") from error
     try:
         yield
     except S3UploadFailedError as error:
@@ -57,9 +60,18 @@ def storage_errors(endpoint: str, action: str, bucket: str, place: str) -> Itera
         if isinstance(error, exceptions.SSLError):
             reason = "its certificate cannot be checked, or it does not speak https"
         raise StorageUnreachable(endpoint=endpoint, reason=reason) from error
+    except (exceptions.InvalidEndpointConfigurationError, exceptions.EndpointProviderError, ValueError) as error:
+        raise StorageAddressWrong(endpoint=endpoint, reason=_one_line(error)) from error
+    except exceptions.ParamValidationError as error:
+        # A name of a bucket that no server accepts; the message of several lines ends with the pattern.
+        raise StorageFailed(endpoint=endpoint, action=action, place=place, reason=_one_line(error)) from error
     except (exceptions.BotoCoreError, HTTPError) as error:
         reason = "the connection broke" if isinstance(error, HTTPError) else str(error)
         raise StorageFailed(endpoint=endpoint, action=action, place=place, reason=reason) from error
+
+
+def _one_line(error: Exception) -> str:
+    return " ".join(str(error).split()).rstrip(".")
 
 
 def _refusal(error: Any, endpoint: str, action: str, bucket: str, place: str) -> Exception:

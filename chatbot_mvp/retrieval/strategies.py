@@ -37,6 +37,9 @@ class Strategy:
     stages: tuple[type[Stage], ...]
     needs_language_model: bool = False
     """True if a language model writes a context for each chunk before indexing (see ``indexes.enrichment``)."""
+    of_a_system: bool = False
+    """True if it repeats another system, to compare with. Its evidence has a scale of its own, so it is a choice of
+    presets and not one that a search for a better configuration proposes."""
 
     @property
     def needs_vectors(self) -> bool:
@@ -100,11 +103,13 @@ STRATEGIES: dict[str, Strategy] = {
             "KB_CHAT",
             "The KB chat: every question expanded by the text, five signals of words and headings; needs no vectors",
             (KbChatExpansion, KbChatScore, KbChatSelection, KbChatStitching, KbChatEvidence),
+            of_a_system=True,
         ),
         Strategy(
             "RAG_V2",
             "BM25 and vectors, fused by an alpha that follows the question's length; evidence by keywords",
             (ModelExpansion, Lexical, ExpandedNearest, AdaptiveFusion, Selection, KeywordOverlap),
+            of_a_system=True,
         ),
     )
 }

@@ -69,7 +69,7 @@ class Spy(Storage):
     def __init__(self, settings: Settings) -> None:
         real = open_storage(settings)
         assert real is not None
-        super().__init__(real._client, real.endpoint)
+        super().__init__(lambda: real._client, real.endpoint)
         self.read_from: list[tuple[str, int]] = []
         self.breaks_after: list[int] = []
 

@@ -39,3 +39,19 @@ def test_every_resource_that_the_settings_name_is_copied_into_the_package() -> N
     assert opened
     assert opened <= set(copies)
     assert {target.removeprefix("chatbot_mvp/") for target in copies.values()} == set(copies)
+
+
+def test_what_the_card_of_the_project_names_is_in_requirements_and_at_the_top_level() -> None:
+    pinned = set(
+        re.findall(r"^([A-Za-z0-9._-]+)(?:\[[^]]*\])?==", (PROJECT_ROOT / "requirements.txt").read_text(), re.M)
+    )
+    packages = "streamlit google-generativeai groq openai chromadb tantivy rapidfuzz boto3 pyarrow pandas httpx pytest"
+    assert set(packages.split()) <= pinned
+    top = "streamlit_app chatbot_mvp data tests .streamlit pyproject.toml requirements.txt DEV_NOTES.md"
+    assert all((PROJECT_ROOT / name).exists() for name in top.split())
+
+
+def test_the_configuration_of_the_pages_is_one_file_that_counts_in_every_folder() -> None:
+    beside = PROJECT_ROOT / "streamlit_app" / ".streamlit"
+    assert (beside / "config.toml").samefile(PROJECT_ROOT / ".streamlit" / "config.toml")
+    assert '".streamlit/config.toml": "streamlit_app/.streamlit/config.toml"' in (PROJECT_ROOT / "setup.py").read_text()

@@ -36,7 +36,10 @@ def test_samples_examples_and_pages_are_in_the_wheel(unpacked: Path) -> None:
         *("env.example", "ragas_config.example.yaml"),
     }
     pages = PROJECT_ROOT / "streamlit_app"
-    assert {name for name in files(pages) if "__pycache__" not in name} == files(unpacked / "streamlit_app")
+    beside = {name for name in files(pages) if "__pycache__" not in name and not name.startswith(".streamlit/")}
+    assert files(unpacked / "streamlit_app") == {*beside, ".streamlit/config.toml"}
+    packed = unpacked / "streamlit_app" / ".streamlit" / "config.toml"
+    assert packed.read_bytes() == (PROJECT_ROOT / ".streamlit" / "config.toml").read_bytes()
     assert {path.name for path in unpacked.iterdir() if not path.name.endswith(".dist-info")} == {
         *("chatbot_mvp", "streamlit_app"),
     }

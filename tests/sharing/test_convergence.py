@@ -27,7 +27,7 @@ class Bucket(Storage):
     """Objects in memory, with versions and conditional writes; may fail at a request, before or after its effect."""
 
     def __init__(self) -> None:
-        super().__init__(None, "memory")
+        super().__init__(lambda: None, "memory")
         self.objects: dict[str, bytes] = {}
         self.fails_in = -1
         """Number of requests until one fails; negative: none does."""

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+import streamlit
 from streamlit import net_util
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.Element_pb2 import Element
@@ -100,6 +101,21 @@ def first_page(port: int, host: str, origin: str = "") -> tuple[bool, str]:
 
 
 needs_proc = pytest.mark.skipif(not Path("/proc/net/tcp").exists(), reason="needs Linux's /proc")
+
+
+@needs_proc
+def test_pages_start_from_a_checkout_whose_packages_are_not_installed(tmp_path: Path) -> None:
+    """Without ``site`` no editable install is seen: the path has the other packages, and Inicio.py finds its own."""
+    packages = str(Path(streamlit.__file__).parents[1])
+    start = ("-S", "-m", "streamlit", "run", str(ENTRY), "--server.port", "PORT")
+    absent = [sys.executable, "-S", "-c", "import streamlit_app"]
+    environment = {**os.environ, "PYTHONPATH": packages}
+    assert subprocess.run(absent, cwd="/", env=environment, capture_output=True, check=False).returncode == 1
+    with pages(tmp_path, "/", *start, PYTHONPATH=packages, ADMIN_PASSWORD="") as started:
+        assert addresses(started.port) == {"0100007F"}
+        _, shown = first_page(started.port, f"127.0.0.1:{started.port}")
+        assert "Primera vez" in shown
+        assert "ModuleNotFoundError" not in started.log.read_text() + shown
 
 
 @needs_proc

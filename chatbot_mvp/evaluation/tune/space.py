@@ -49,7 +49,10 @@ def _values(setting: str, *values: Any, kinds: tuple[str, ...] = (BENCHMARK, KB)
 
 
 FREE: tuple[Knob, ...] = (
-    _values("retrieval_strategy", *(name for name, found in STRATEGIES.items() if not found.needs_language_model)),
+    _values(
+        "retrieval_strategy",
+        *(name for name, found in STRATEGIES.items() if not (found.needs_language_model or found.of_a_system)),
+    ),
     Knob(
         "fusion",
         (

@@ -1,0 +1,105 @@
+"""Every optional part that is missing × every command that could need it: one line where it is needed, else nothing."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import Command
+from tests.missing_parts import ANSWER, DATASET, PARTS, QUESTION, SAMPLE, STORAGE, Part
+from tests.s3_server import BUCKET, KEY, SECRET, S3Server
+
+COMMANDS = {
+    "doctor": ("doctor",),
+    "datasets": ("datasets", "list"),
+    "runs": ("benchmark", "list"),
+    "plan": ("benchmark", "run", "--dataset", DATASET, "--no-generation", "--dry-run"),
+    "run": ("benchmark", "run", "--dataset", DATASET, "--max-queries", "2", "--no-generation"),
+    "answers": ("benchmark", "run", "--dataset", DATASET, "--max-queries", "1"),
+    "ask": ("kb", "ask", str(SAMPLE), QUESTION),
+    "remote": ("benchmark", "run", "--dataset", "s3://lakehouse/sets/one", "--no-generation"),
+    "by name": ("benchmark", "run", "--dataset", "by_name_on_s3", "--no-generation"),
+    "sync": ("sync",),
+}
+"""Columns. What each prints is checked by its own tests; here, that it works or says why not."""
+FAST = {
+    *((part, command) for part in STORAGE for command in ("doctor", "datasets", "run", "ask")),
+    *((part, next(iter(row.needed))) for part, row in PARTS.items() if row.needed),
+}
+"""What ``make test`` tries; the rest of the matrix is slow."""
+
+
+def concerns(part: Part, command: str) -> bool:
+    """Whether a command says something about a part: those of S3 and of the shared root need theirs."""
+    return command not in ("remote", "by name", "sync") or command in part.needed
+
+
+MATRIX = [
+    pytest.param(part, command, marks=() if (part, command) in FAST else pytest.mark.slow)
+    for part, row in PARTS.items()
+    for command in COMMANDS
+    if concerns(row, command)
+]
+
+
+def carry_out(part: Part, name: str, command: Command) -> None:
+    """Run a command without a part; fail unless it works, or ends with the one line that is expected."""
+    code, out, err = command(*COMMANDS[name], "--json")
+    assert "Traceback" not in err
+    told = json.loads(out)
+    lines = [line for line in err.splitlines() if line.startswith("chatbot-mvp: ")]
+    if name in part.needed:
+        assert (told["error"]["code"], code > 0) == (part.needed[name], True), told
+        assert told["error"]["hint"]
+        assert len(lines) == 1
+        return
+    assert "error" not in told, told
+    assert code == 0
+    if name == "doctor":
+        failed = {check: row["detail"] for check, row in told.items() if check != "providers" and not row["ok"]}
+        # A provider that is configured and does not answer is in doctor's table of providers.
+        mute = {"provider" for row in told["providers"].values() if row["chosen"] and row["reachable"] is False}
+        assert {*failed, *mute} == set(part.checks)
+        assert all(detail.strip() and "\n" not in detail for detail in failed.values())
+    if name == "ask":
+        assert ANSWER in told["answer"]
+    if name in ("run", "answers"):
+        assert told["queries"] == (2 if name == "run" else 1)
+
+
+@pytest.mark.parametrize(("part", "name"), MATRIX)
+def test_a_command_works_without_a_part_or_says_in_one_line_what_is_missing(
+    part: str, name: str, command: Command, clean_env: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    PARTS[part].take_away(monkeypatch, clean_env)
+    carry_out(PARTS[part], name, command)
+
+
+WRONG = {
+    "S3 with a wrong key": ("MINIO_ACCESS_KEY", "nobody", "storage_key_unknown"),
+    "S3 with a wrong secret": ("MINIO_SECRET_KEY", "not-the-secret", "storage_secret_wrong"),
+    "S3 without the bucket": ("MINIO_BUCKET_NAME", "another", "storage_bucket_missing"),
+}
+FAST_WRONG = {(wrong, name) for wrong in WRONG for name in ("doctor", "by name")} | {("S3 with a wrong key", "run")}
+
+
+@pytest.mark.xdist_group("s3")
+@pytest.mark.parametrize(
+    ("wrong", "name"),
+    [
+        pytest.param(wrong, name, marks=() if (wrong, name) in FAST_WRONG else pytest.mark.slow)
+        for wrong in WRONG
+        for name in ("doctor", "datasets", "run", "ask", "by name")
+    ],
+)
+def test_an_s3_server_that_refuses_is_one_line_where_it_is_asked_and_nothing_elsewhere(
+    wrong: str, name: str, s3: S3Server, command: Command, clean_env: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    setting, value, code = WRONG[wrong]
+    right = {"MINIO_ENDPOINT": s3.endpoint, "MINIO_ACCESS_KEY": KEY, "MINIO_SECRET_KEY": SECRET}
+    settings = {**right, "MINIO_BUCKET_NAME": BUCKET, setting: value}
+    part = Part((), settings, ("storage",), {"by name": code})
+    part.take_away(monkeypatch, clean_env)
+    carry_out(part, name, command)
