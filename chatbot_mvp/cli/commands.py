@@ -107,8 +107,8 @@ cli = LazyGroup(
                 "ask": "Answer a question from a document. The document is saved as a knowledge base.",
                 "evaluate": "Measure the chat on a document: which passages it finds, which questions it accepts, "
                 "and how fast.",
-                "promise": "Promise a share of wrong answers from labelled questions, or say how many are missing; then "
-                "exit code 4.",
+                "promise": "Promise a share of wrong answers from labelled questions, or say how many are missing; "
+                "then exit code 4.",
                 "questions": "Propose questions to evaluate a document. A person should review them before use.",
             },
         ),
