@@ -161,7 +161,7 @@ class ChromaVectors:
         """Search as ``VectorStore.search`` describes, for at most 10,000 results per query.
 
         Raises:
-            VectorStoreUnavailable: ChromaDB does not answer, or its files cannot be used.
+            VectorStoreUnavailable: ChromaDB does not answer, its files cannot be used, or the collection was emptied.
         """
         limit = min(limit, self._count, _LARGEST_RESULT)
         if limit <= 0:
@@ -173,6 +173,8 @@ class ChromaVectors:
             with _reported(self._place):
                 answer = self._collection.query(query_embeddings=block, n_results=fetched, include=["distances"])
             for ids, distances in zip(answer["ids"], answer["distances"] or [], strict=True):
+                if not ids:
+                    raise self._incomplete(0, self._count)
                 hits = [(int(id_), round(1.0 - float(d), _DECIMALS)) for id_, d in zip(ids, distances, strict=True)]
                 found.append(sorted(hits, key=lambda hit: (-hit[1], hit[0]))[:limit])
         return found
@@ -185,17 +187,18 @@ class ChromaVectors:
         """
         if self._exact is not None:
             return self._exact.similarities(query, rows)
-        wanted = [str(row) for row in rows.tolist()]
+        distinct, place = np.unique(rows, return_inverse=True)
+        wanted = [str(row) for row in distinct.tolist()]
         if not wanted:
             return np.zeros(0, dtype=np.float32)
         with _reported(self._place):
             answer = self._collection.get(ids=wanted, include=["embeddings"])
         found = answer["embeddings"]
-        if found is None or len(answer["ids"]) < len(set(wanted)):
-            raise self._incomplete(len(answer["ids"]), len(set(wanted)))
-        at = {id_: place for place, id_ in enumerate(answer["ids"])}
+        if found is None or len(answer["ids"]) < len(wanted):
+            raise self._incomplete(len(answer["ids"]), len(wanted))
+        at = {id_: position for position, id_ in enumerate(answer["ids"])}
         matrix = np.asarray(found, dtype=np.float32)[[at[row] for row in wanted]]
-        return ExactVectors(matrix).similarities(query, np.arange(len(wanted)))
+        return ExactVectors(matrix).similarities(query, place)
 
     def cosines(self, query: Vectors) -> Vectors:
         """Return the cosine of one query with every row, shape (rows,).
@@ -205,10 +208,7 @@ class ChromaVectors:
         Raises:
             VectorStoreUnavailable: ChromaDB does not answer, or the collection does not have its rows any more.
         """
-        wanted = min(NEAREST, self._count)
-        [hits] = self.search(query[np.newaxis], wanted)
-        if not hits:
-            raise self._incomplete(0, wanted)
+        [hits] = self.search(query[np.newaxis], NEAREST)
         found = np.full(self._count, hits[-1][1], dtype=np.float32)
         found[[row for row, _ in hits]] = [cosine for _, cosine in hits]
         return found
