@@ -35,6 +35,8 @@ class OnnxEncoder:
         self._padding = padding
         self.dimensions: int = self.token_states([[0]]).shape[2]
 
+    equal_lengths = False
+
     def token_states(self, batch: Sequence[Sequence[int]]) -> Vectors:
         longest = max(map(len, batch))
         ids = np.full((len(batch), longest), self._padding, dtype=np.int64)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable, Sequence
 
 from chatbot_mvp.app import App
@@ -29,13 +28,11 @@ def test_a_part_that_hangs_is_checking_and_is_tried_once() -> None:
 
     def hang() -> None:
         tries.append(1)
-        gate.wait(5)
+        gate.wait(60)
 
     desk = HealthChecks(Given(lambda: [Probe("provider", "far", hang), Probe("embedder", "near", lambda: 0.25)]))
-    started = time.monotonic()
     for _ in range(20):
         desk.states()
-    assert time.monotonic() - started < 1
     assert desk.states()[0].state == "checking"
     gate.set()
     assert [(health.state, health.seconds) for health in settled(desk)] == [("ok", None), ("ok", 0.25)]

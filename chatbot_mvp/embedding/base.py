@@ -49,3 +49,20 @@ class TokenEmbedder(Embedder, Protocol):
 
     def token_counts(self, parts: Sequence[str]) -> list[int]:
         """Return how many tokens each part of a text has in it. The parts must be separated by white space."""
+
+
+@runtime_checkable
+class EngineEmbedder(Embedder, Protocol):
+    """An embedder whose numbers also depend on the processor."""
+
+    @property
+    def engine(self) -> str:
+        """Begins with "@" and tells engines apart whose vectors are close, but not equal; "" names no engine."""
+
+
+def vectors_id(embedder: Embedder) -> str:
+    """Return what names the exact numbers of an embedder: its model, and its engine where engines differ.
+
+    Caches use it. ``model_id`` alone says which vectors may be compared, and whose weights fit them.
+    """
+    return embedder.model_id + (embedder.engine if isinstance(embedder, EngineEmbedder) else "")

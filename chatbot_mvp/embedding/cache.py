@@ -10,7 +10,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from chatbot_mvp.embedding.base import Embedder, InputType, Vectors
+from chatbot_mvp.embedding.base import Embedder, InputType, Vectors, vectors_id
 from chatbot_mvp.storage.sqlite_cache import SqliteCache
 from chatbot_mvp.types import Progress, ProgressCallback, ignore_progress
 
@@ -56,7 +56,8 @@ class VectorCache:
             CacheUnusable: the file cannot be read or written; earlier parts are kept.
         """
         started = time.monotonic()
-        keys = [_key(embedder.model_id, input_type, text) for text in texts]
+        numbers = vectors_id(embedder)
+        keys = [_key(numbers, input_type, text) for text in texts]
         result = np.zeros((len(texts), embedder.dimensions), dtype=np.float32)
         row_of: dict[bytes, int] = {}  # each distinct text once
         for row, key in enumerate(keys):
@@ -80,21 +81,24 @@ class VectorCache:
             result = result[[row_of[key] for key in keys]]
         return result
 
-    def count(self, model_id: str, texts: Sequence[str], input_type: InputType) -> int:
+    def count(self, embedder: Embedder, texts: Sequence[str], input_type: InputType) -> int:
         """Return how many distinct texts are cached."""
-        return sum(map(len, self._cache.read({_key(model_id, input_type, text) for text in texts})))
+        numbers = vectors_id(embedder)
+        return sum(map(len, self._cache.read({_key(numbers, input_type, text) for text in texts})))
 
-    def missing(self, model_id: str, texts: Sequence[str], input_type: InputType) -> list[str]:
+    def missing(self, embedder: Embedder, texts: Sequence[str], input_type: InputType) -> list[str]:
         """Return the distinct texts that are not cached, in order."""
-        text_of = {_key(model_id, input_type, text): text for text in texts}
+        numbers = vectors_id(embedder)
+        text_of = {_key(numbers, input_type, text): text for text in texts}
         for rows in self._cache.read(text_of):
             for key, _ in rows:
                 del text_of[key]
         return list(text_of.values())
 
-    def forget(self, model_id: str, texts: Sequence[str], input_type: InputType) -> None:
+    def forget(self, embedder: Embedder, texts: Sequence[str], input_type: InputType) -> None:
         """Delete the vectors of ``texts``; the next ``embed`` computes them again."""
-        self._cache.delete(_key(model_id, input_type, text) for text in texts)
+        numbers = vectors_id(embedder)
+        self._cache.delete(_key(numbers, input_type, text) for text in texts)
 
 
 def parts(items: Iterable[T], chars: Callable[[T], int], part_chars: int, most: int | None = None) -> Iterator[list[T]]:
@@ -117,5 +121,5 @@ def parts(items: Iterable[T], chars: Callable[[T], int], part_chars: int, most: 
         yield part
 
 
-def _key(model_id: str, input_type: InputType, text: str) -> bytes:
-    return hashlib.sha256(f"{model_id}\x00{input_type}\x00{text}".encode("utf-8", "surrogatepass")).digest()
+def _key(numbers: str, input_type: InputType, text: str) -> bytes:
+    return hashlib.sha256(f"{numbers}\x00{input_type}\x00{text}".encode("utf-8", "surrogatepass")).digest()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,12 +11,19 @@ import numpy as np
 
 from chatbot_mvp.embedding.base import Vectors
 
+_TRIED_LENGTHS = (150, 61, 29, 13, 3)
+"""Tokens of the texts with which an engine is tried: the kernels for short and for long texts are not the same."""
+
 
 class CTranslate2Encoder:
     """An encoder in CTranslate2's format, on the processor.
 
     Batches run in threads of their own, each on one core: that is faster than sharing a batch between cores, and a
     core that is busy with something else delays only its own batch.
+
+    On some processors the attention of a text is summed in an order that depends on the longest text of its batch, and
+    weights of 8 bits turn the last bit of a sum into differences of 0.008. There, texts share a batch only if they have
+    equally many tokens. A few texts are tried when the model is loaded, which takes about 50 ms.
     """
 
     def __init__(self, folder: Path, threads: int, compute_type: str = "int8") -> None:
@@ -35,9 +43,40 @@ class CTranslate2Encoder:
             str(folder), device="cpu", compute_type=compute_type, intra_threads=1, inter_threads=threads + 1
         )
         self.dimensions: int = self.token_states([[0]]).shape[2]
+        self.equal_lengths = not self._is_batchable()
 
     def token_states(self, batch: Sequence[Sequence[int]]) -> Vectors:
+        """Return the state of every token, as in ``Encoder``."""
         return np.asarray(self._encoder.forward_batch(list(map(list, batch))).last_hidden_state)
+
+    def digest(self) -> str:
+        """Return 8 hex digits made from the states of a few texts, each alone: equal for engines of equal numbers."""
+        found = hashlib.sha256()
+        for ids in self._tried():
+            found.update(self.token_states([ids])[0, : len(ids)].tobytes())
+        return found.hexdigest()[:8]
+
+    def _is_batchable(self) -> bool:
+        """Return whether texts have the same states in a batch as alone, to the bit: the last bits of a few texts
+        become large differences of others."""
+        tried = self._tried()
+        together = self.token_states(tried)
+        return all(
+            np.array_equal(states[: len(ids)], self.token_states([ids])[0])
+            for ids, states in zip(tried, together, strict=True)
+        )
+
+    def _tried(self) -> list[list[int]]:
+        """Return the texts to try, without those that are too long for the model."""
+        found = [[_LONG[at % len(_LONG)] for at in range(length)] for length in _TRIED_LENGTHS]
+        while len(found) > 1:
+            try:
+                self.token_states(found[:1])
+            except (RuntimeError, ValueError):
+                found = found[1:]
+            else:
+                break
+        return found
 
 
 _IDS, _MASK, _TYPES = "input_ids", "attention_mask", "token_type_ids"
@@ -51,6 +90,8 @@ _SAME_STATE = 1e-3
 
 class OnnxEncoder:
     """A BERT-like encoder in ONNX format, run by onnxruntime on the processor, each call on one core."""
+
+    equal_lengths = False  # if texts cannot be read together, they are read one by one
 
     def __init__(self, path: Path) -> None:
         """

@@ -37,6 +37,10 @@ class Encoder(Protocol):
     def dimensions(self) -> int:
         """Number of dimensions of a token state."""
 
+    @property
+    def equal_lengths(self) -> bool:
+        """Whether texts may share a batch only if they have equally many tokens."""
+
     def token_states(self, batch: Sequence[Sequence[int]]) -> Vectors:
         """Return the state of every token, shape (texts, tokens of the longest text, dimensions).
 
@@ -75,9 +79,19 @@ class _WindowsEmbedder(ABC):
 
     batch_size = None
 
-    def __init__(self, model_id: str, dimensions: int, tokens: Tokens, threads: int) -> None:
+    def __init__(
+        self,
+        model_id: str,
+        dimensions: int,
+        tokens: Tokens,
+        threads: int,
+        engine: str = "",
+        equal_lengths: bool = False,
+    ) -> None:
         self.model_id = model_id
+        self.engine = engine
         self.dimensions = dimensions
+        self._equal_lengths = equal_lengths
         self._tokens = tokens
         self._pool = ThreadPoolExecutor(threads, "embed")
 
@@ -107,7 +121,8 @@ class _WindowsEmbedder(ABC):
         windows.sort(key=lambda window: (len(window.ids), window.row))
         batches: list[_Batch] = []
         for window in windows:
-            if not batches or (len(batches[-1]) + 1) * len(window.ids) > _BATCH_TOKENS:
+            apart = not batches or (self._equal_lengths and len(batches[-1][0].ids) != len(window.ids))
+            if apart or (len(batches[-1]) + 1) * len(window.ids) > _BATCH_TOKENS:
                 batches.append([])
             batches[-1].append(window)
         return batches
@@ -133,13 +148,20 @@ class TransformerEmbedder(_WindowsEmbedder):
     """An ``Embedder`` over a tokenizer and an encoder, whose token states it pools."""
 
     def __init__(
-        self, model_id: str, tokens: Tokens, encoder: Encoder, threads: int, pooling: Pooling = "mean"
+        self,
+        model_id: str,
+        tokens: Tokens,
+        encoder: Encoder,
+        threads: int,
+        pooling: Pooling = "mean",
+        engine: str = "",
     ) -> None:
         """
         Args:
             threads: batches that run at the same time.
+            engine: as in ``EngineEmbedder``.
         """
-        super().__init__(model_id, encoder.dimensions, tokens, threads)
+        super().__init__(model_id, encoder.dimensions, tokens, threads, engine, encoder.equal_lengths)
         self._encoder = encoder
         self._pooling = pooling
 

@@ -224,9 +224,9 @@ class RunService:
     # --- wiring
 
     def _cached_vectors(self, settings: Settings, texts: list[str]) -> int:
-        model_id = self._parts.embedders.of(settings).model_id
+        embedder = self._parts.embedders.of(settings)
         path = vector_cache_path(settings.cache_dir)
-        return VectorCache(path).count(model_id, texts, "passage") if path.is_file() else 0
+        return VectorCache(path).count(embedder, texts, "passage") if path.is_file() else 0
 
     def _asked(self, settings: Settings) -> LanguageModel | None:
         return self._parts.providers.language_model(settings)

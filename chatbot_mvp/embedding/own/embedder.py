@@ -49,7 +49,8 @@ def own_embedder(name: str, threads: int) -> Embedder:
     if isinstance(encoder, OnnxEncoder) and encoder.pooled:
         _check_not_pooled_twice(files, options)
         return PooledEmbedder(model_id, tokens, encoder, at_once)
-    return TransformerEmbedder(model_id, tokens, encoder, at_once, options.pooling or "mean")
+    engine = f"@{encoder.digest()}" if isinstance(encoder, CTranslate2Encoder) and encoder.equal_lengths else ""
+    return TransformerEmbedder(model_id, tokens, encoder, at_once, options.pooling or "mean", engine)
 
 
 def _load(files: ModelFiles, threads: int) -> OnnxEncoder | CTranslate2Encoder:

@@ -33,6 +33,8 @@ ADD_ROWS = 2_000
 _HNSW = {"space": "cosine", "ef_construction": 400, "max_neighbors": 48, "ef_search": 500}
 _QUERIES = 256  # per request
 _LARGEST_RESULT = 10_000  # results per query; ChromaDB fails with tens of thousands
+NEAREST = 1_000
+"""Rows whose cosines are read of a question; the others count as far as the furthest of these."""
 _TIE_MARGIN = 16  # rows fetched beyond the limit, so that ties at the cut can be broken by row
 _DECIMALS = 6  # as in exact search: equal vectors get equal scores
 
@@ -113,10 +115,10 @@ class ChromaVectors:
     The search is approximate (HNSW). A test checks its recall@20 against exact search.
     """
 
-    def __init__(self, collection: Collection, matrix: Vectors, place: str) -> None:
+    def __init__(self, collection: Collection, matrix: Vectors, place: str, keep: bool = True) -> None:
         self._collection = collection
         self._count = len(matrix)
-        self._exact = ExactVectors(matrix)
+        self._exact = ExactVectors(matrix) if keep else None
         self._place = place
 
     @classmethod
@@ -127,6 +129,7 @@ class ChromaVectors:
         owner: str,
         digest: str,
         progress: ProgressCallback = ignore_progress,
+        keep: bool = True,
     ) -> ChromaVectors:
         """Open the collection ``<owner>.<digest>``, and fill it with ``matrix`` unless it is complete already.
 
@@ -135,6 +138,7 @@ class ChromaVectors:
             owner: id of a knowledge base, as for ``delete_collections``.
             digest: identifies the content; equal digests must mean equal matrices.
             progress: called in the phase "index"; may raise to stop, then the next build starts again.
+            keep: keep ``matrix`` in memory too, which makes ``similarities`` of many rows fast.
 
         Raises:
             VectorStoreUnavailable: ChromaDB does not answer, or its files cannot be used.
@@ -151,13 +155,13 @@ class ChromaVectors:
                         _drop(client.api, name)
                 if collection is None:
                     collection = _fill(client, name, owner, matrix, progress)
-        return cls(collection, matrix, client.place)
+        return cls(collection, matrix, client.place, keep)
 
     def search(self, queries: Vectors, limit: int) -> list[list[tuple[int, float]]]:
         """Search as ``VectorStore.search`` describes, for at most 10,000 results per query.
 
         Raises:
-            VectorStoreUnavailable: ChromaDB does not answer, or its files cannot be used.
+            VectorStoreUnavailable: ChromaDB does not answer, its files cannot be used, or the collection was emptied.
         """
         limit = min(limit, self._count, _LARGEST_RESULT)
         if limit <= 0:
@@ -169,13 +173,49 @@ class ChromaVectors:
             with _reported(self._place):
                 answer = self._collection.query(query_embeddings=block, n_results=fetched, include=["distances"])
             for ids, distances in zip(answer["ids"], answer["distances"] or [], strict=True):
+                if not ids:
+                    raise self._incomplete(0, self._count)
                 hits = [(int(id_), round(1.0 - float(d), _DECIMALS)) for id_, d in zip(ids, distances, strict=True)]
                 found.append(sorted(hits, key=lambda hit: (-hit[1], hit[0]))[:limit])
         return found
 
     def similarities(self, query: Vectors, rows: NDArray[np.int64]) -> Vectors:
-        # The matrix is in memory since the collection was built; fetching hundreds of vectors back would be slower.
-        return self._exact.similarities(query, rows)
+        """Return exact cosines as ``VectorStore.similarities`` describes.
+
+        Raises:
+            VectorStoreUnavailable: ChromaDB does not answer, or the collection does not have the rows any more.
+        """
+        if self._exact is not None:
+            return self._exact.similarities(query, rows)
+        distinct, place = np.unique(rows, return_inverse=True)
+        wanted = [str(row) for row in distinct.tolist()]
+        if not wanted:
+            return np.zeros(0, dtype=np.float32)
+        with _reported(self._place):
+            answer = self._collection.get(ids=wanted, include=["embeddings"])
+        found = answer["embeddings"]
+        if found is None or len(answer["ids"]) < len(wanted):
+            raise self._incomplete(len(answer["ids"]), len(wanted))
+        at = {id_: position for position, id_ in enumerate(answer["ids"])}
+        matrix = np.asarray(found, dtype=np.float32)[[at[row] for row in wanted]]
+        return ExactVectors(matrix).similarities(query, place)
+
+    def cosines(self, query: Vectors) -> Vectors:
+        """Return the cosine of one query with every row, shape (rows,).
+
+        The collection is asked for the NEAREST rows. All others get the lowest cosine that was found.
+
+        Raises:
+            VectorStoreUnavailable: ChromaDB does not answer, or the collection does not have its rows any more.
+        """
+        [hits] = self.search(query[np.newaxis], NEAREST)
+        found = np.full(self._count, hits[-1][1], dtype=np.float32)
+        found[[row for row, _ in hits]] = [cosine for _, cosine in hits]
+        return found
+
+    def _incomplete(self, found: int, wanted: int) -> VectorStoreUnavailable:
+        reason = f"the collection {self._collection.name!r} has {found} of {wanted} rows; restart to build it again"
+        return VectorStoreUnavailable(place=self._place, reason=reason)
 
 
 def collection_name(owner: str, digest: str) -> str:

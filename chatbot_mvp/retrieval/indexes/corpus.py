@@ -269,7 +269,7 @@ def forget_index(
         Path(f"{folder}.lock").unlink(missing_ok=True)
     path = vector_cache_path(cache_dir)
     if embedder is not None and path.is_file():
-        VectorCache(path).forget(embedder.model_id, kb_texts(kb), "passage")
+        VectorCache(path).forget(embedder, kb_texts(kb), "passage")
         if tokens := passage_tokens(embedder, tokens_cache_path(cache_dir)):
             tokens.forget(passages_read(kb))
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from chatbot_mvp.embedding.base import Embedder, TokenEmbedder, Vectors
 from chatbot_mvp.embedding.cache import VectorCache
 from chatbot_mvp.retrieval.indexes.dense import ExactVectors
-from chatbot_mvp.retrieval.indexes.vector_store import VectorStore, VectorStoreChoice
+from chatbot_mvp.retrieval.indexes.vector_store import RowCosines, VectorStore, VectorStoreChoice
 from chatbot_mvp.retrieval.kb.passages import WINDOW_SENTENCES, Passage
 from chatbot_mvp.retrieval.kb.vocabulary import KbIndex
 from chatbot_mvp.retrieval.late.passages import PassageText, PassageTokens, joined
@@ -35,9 +35,9 @@ class DenseSide:
     """One row per chunk."""
     embedder: Embedder
     cache: VectorCache
-    windows: ExactVectors | None = None
+    windows: RowCosines | None = None
     """For a knowledge base: one row per sentence window, in the order of its matcher."""
-    sentences: ExactVectors | None = None
+    sentences: RowCosines | None = None
     """For a knowledge base: one row per sentence, in the order of its matcher."""
     tokens: PassageTokens | None = None
     """The tokens of a knowledge base's paragraphs, from the same pass as the windows, or of a data set's documents,
@@ -77,12 +77,13 @@ def kb_sides(
         sums = tokens.compute(passages_read(kb), progress, PHASE)
         windows, sentences = _unit(_window_sums(sums, matcher.window_passage)), _unit(sums)
         vectors = store.make(_whole(windows, kb, embedder, cache), embedder.model_id, progress)
-        yield DenseSide(vectors, embedder, cache, ExactVectors(windows), ExactVectors(sentences), tokens)
+        of_windows, of_sentences = (store.rows(of, embedder.model_id, progress) for of in (windows, sentences))
+        yield DenseSide(vectors, embedder, cache, of_windows, of_sentences, tokens)
         return
     texts = kb_texts(kb)
     total = len(set(texts))
     first_texts = [matcher.window_texts[row] for row in matcher.first_window]
-    if cache.count(embedder.model_id, texts, "passage") < total:
+    if cache.count(embedder, texts, "passage") < total:
         first = cache.embed(embedder, first_texts, "passage", _part_of(progress, total), PHASE)
         # A paragraph's other windows count as its first one until their vectors are there.
         windows = first[matcher.window_passage]
@@ -92,7 +93,8 @@ def kb_sides(
     matrix = cache.embed(embedder, texts, "passage", _part_of(progress, total), PHASE)
     windows, sentences = np.split(matrix, [len(matcher.window_texts)])
     vectors = store.make(_whole(windows, kb, embedder, cache), embedder.model_id, progress)
-    yield DenseSide(vectors, embedder, cache, ExactVectors(windows), ExactVectors(sentences))
+    of_windows, of_sentences = (store.rows(of, embedder.model_id, progress) for of in (windows, sentences))
+    yield DenseSide(vectors, embedder, cache, of_windows, of_sentences)
 
 
 def passage_tokens(embedder: Embedder, path: Path) -> PassageTokens | None:

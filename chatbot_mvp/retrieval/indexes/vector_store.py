@@ -35,6 +35,16 @@ class VectorStore(Protocol):
         """Return exact cosines, shape (len(rows),), of a query of shape (dimensions,) with the vectors of ``rows``."""
 
 
+class RowCosines(Protocol):
+    """The vectors of a knowledge base's windows or sentences, one per row."""
+
+    def cosines(self, query: Vectors) -> Vectors:
+        """Return the cosine of a query of shape (dimensions,) with every row, shape (rows,)."""
+
+    def similarities(self, query: Vectors, rows: NDArray[np.int64]) -> Vectors:
+        """Return exact cosines, shape (len(rows),), of a query of shape (dimensions,) with the vectors of ``rows``."""
+
+
 @dataclass(frozen=True, slots=True)
 class VectorStoreChoice:
     """Configures where the indexes of one corpus are stored."""
@@ -69,7 +79,7 @@ class VectorStoreChoice:
         uses_milvus = self.milvus is not None and self.kind == "auto"
         if len(matrix) == 0 or not (self.uses_chroma or uses_milvus):
             return ExactVectors(matrix)
-        digest = hashlib.sha256(f"{model_id} {matrix.shape} ".encode() + matrix.tobytes()).hexdigest()[:24]
+        digest = _digest(model_id, matrix)
         if self.milvus is not None and uses_milvus:
             from chatbot_mvp.retrieval.indexes.milvus.vectors import MilvusVectors
 
@@ -78,3 +88,23 @@ class VectorStoreChoice:
 
         client = chroma_client(self.folder, self.host)
         return ChromaVectors.build(client, matrix, self.owner or CORPUS, digest, progress)
+
+    def rows(self, matrix: Vectors, model_id: str, progress: ProgressCallback) -> RowCosines:
+        """Create the store for the vectors of windows or sentences: ChromaDB where it was chosen, else exact in memory.
+
+        Args:
+            matrix, model_id: as for ``make``.
+
+        Raises:
+            MissingPackage, InvalidSetting, VectorStoreUnavailable: ChromaDB cannot be used.
+        """
+        if len(matrix) == 0 or self.kind != "chroma":
+            return ExactVectors(matrix)
+        from chatbot_mvp.retrieval.indexes.chroma import ChromaVectors, chroma_client
+
+        client, digest = chroma_client(self.folder, self.host), _digest(model_id, matrix)
+        return ChromaVectors.build(client, matrix, self.owner or CORPUS, digest, progress, keep=False)
+
+
+def _digest(model_id: str, matrix: Vectors) -> str:
+    return hashlib.sha256(f"{model_id} {matrix.shape} ".encode() + matrix.tobytes()).hexdigest()[:24]

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from chatbot_mvp.embedding.base import TokenEmbedder, TokenStates, Vectors
+from chatbot_mvp.embedding.base import TokenEmbedder, TokenStates, Vectors, vectors_id
 from chatbot_mvp.embedding.cache import PART_CHARS, parts
 from chatbot_mvp.retrieval.late.matching import SCALE, Int8
 from chatbot_mvp.retrieval.late.weights import LateWeights
@@ -58,6 +58,7 @@ class PassageTokens:
             path: SQLite file; created by the first write.
         """
         self.embedder = embedder
+        self._numbers = vectors_id(embedder)
         self.weights = weights
         columns = "(key BLOB PRIMARY KEY, {} BLOB NOT NULL) WITHOUT ROWID"
         self._cache: SqliteCache[bytes] = SqliteCache(path, "tokens", columns.format("tokens"))
@@ -149,5 +150,5 @@ class PassageTokens:
         return self._key(f"{PASS_VERSION} {passage.sentences}\x00{passage.whole}")
 
     def _key(self, text: str) -> bytes:
-        name = f"{self.embedder.model_id}\x00{self.weights.key}\x00{text}"
+        name = f"{self._numbers}\x00{self.weights.key}\x00{text}"
         return hashlib.sha256(name.encode("utf-8", "surrogatepass")).digest()

@@ -10,8 +10,8 @@ import numpy as np
 
 from chatbot_mvp.embedding.base import Vectors
 from chatbot_mvp.retrieval.indexes.corpus import CorpusIndex
-from chatbot_mvp.retrieval.indexes.dense import ExactVectors
 from chatbot_mvp.retrieval.indexes.dense_side import DenseSide
+from chatbot_mvp.retrieval.indexes.vector_store import RowCosines
 from chatbot_mvp.retrieval.kb.postings import Scores
 from chatbot_mvp.retrieval.trace import RetrievalTrace
 
@@ -19,7 +19,7 @@ from chatbot_mvp.retrieval.trace import RetrievalTrace
 class _Last(threading.local):
     """The last result of a thread."""
 
-    windows: weakref.ref[ExactVectors] | None = None  # weak, so that a dropped index leaves the memory
+    windows: weakref.ref[RowCosines] | None = None  # weak, so that a dropped index leaves the memory
     query: Vectors | None = None
     cosines: Scores | None = None
 

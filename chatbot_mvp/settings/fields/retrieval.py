@@ -84,7 +84,8 @@ class RetrievalFields(BaseSettings):
     vector_store: Literal["auto", "exact", "chroma"] = Field(
         "auto",
         description="Where vectors are searched; `auto`: the server of INDEX_ENGINE, or with `local` ChromaDB for "
-        "knowledge bases and exact search for runs.",
+        "knowledge bases and exact search for runs; strategies that rank a knowledge base by its paragraphs compare "
+        "them exactly. `chroma`: always in ChromaDB, those of paragraphs too. `exact`: always in memory.",
     )
     index_engine: Literal["local", "milvus"] = Field(
         "local",

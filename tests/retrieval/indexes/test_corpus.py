@@ -125,10 +125,10 @@ def test_a_forgotten_knowledge_base_leaves_neither_files_nor_vectors_and_others_
     kept = last(growing_index(other, "es", tmp_path, None, store=VectorStoreChoice("exact", "kb-2")))
     assert index.kb is not None and kept.kb is not None
     model, cache = FakeEmbedder(), VectorCache(vector_cache_path(tmp_path))
-    assert cache.count(model.model_id, kb_texts(index.kb), "passage") == len(set(kb_texts(index.kb)))
+    assert cache.count(model, kb_texts(index.kb), "passage") == len(set(kb_texts(index.kb)))
     forget_index(KB, "es", tmp_path, model, "kb-1")
-    assert cache.count(model.model_id, kb_texts(index.kb), "passage") == 0
-    assert cache.count(model.model_id, kb_texts(kept.kb), "passage") == len(set(kb_texts(kept.kb)))
+    assert cache.count(model, kb_texts(index.kb), "passage") == 0
+    assert cache.count(model, kb_texts(kept.kb), "passage") == len(set(kb_texts(kept.kb)))
     assert [path.name for path in (tmp_path / "indexes").iterdir()] == ["kb-2"]
 
 

@@ -104,7 +104,7 @@ class RayEngine:
     def _embed(self, texts: Sequence[str], input_type: InputType, phase: str, progress: ProgressCallback) -> None:
         embedder = self._worker.embedder()
         cache = VectorCache(vector_cache_path(self._worker.run.settings.cache_dir))
-        missing = cache.missing(embedder.model_id, texts, input_type)
+        missing = cache.missing(embedder, texts, input_type)
         groups = [(group, input_type) for group in parts(missing, len, PART_CHARS, embedder.batch_size)]
         total = len(set(texts))
         before = done = total - len(missing)
