@@ -3,12 +3,16 @@
     ChatbotError
     ├── ConfigurationError          a setting or an argument is wrong          (exit code 2)
     │   ├── InvalidSetting
+    │   │   └── ConfigFileInvalid   a value of a YAML file
+    │   ├── ConfigFileUnreadable
     │   ├── UnknownChoice           strategy, provider, embedder, …
     │   ├── MissingPackage
     │   ├── RayUnreachable          the cluster of EVAL_ENGINE=ray
     │   ├── RayVersionMismatch      its nodes have other versions
     │   ├── NeedsLanguageModel
     │   ├── PromptsUnreadable       a judge's prompts, in a user's file
+    │   ├── PromptsNotWritten
+    │   ├── PromptsNotMade          by the judge, in a language without prompts
     │   ├── ChoiceNotKept           a choice made in Admin cannot be saved
     │   ├── VectorStoreUnavailable
     │   ├── IndexEngineUnavailable  the server of INDEX_ENGINE does not answer

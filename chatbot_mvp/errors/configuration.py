@@ -48,6 +48,29 @@ class NeedsLanguageModel(ConfigurationError):
     )
 
 
+class ConfigFileInvalid(InvalidSetting):
+    code = "config_file_invalid"
+    template = "{name}={found!r} in {file!r} is not valid: {reason}. Correct the file; the keys that are legal there: {legal}."
+
+
+class ConfigFileUnreadable(ConfigurationError):
+    code = "config_file_unreadable"
+    template = "The configuration file {file!r} cannot be read: {reason}. Correct the file, or give the path of another one."
+
+
+class PromptsNotWritten(ConfigurationError):
+    code = "prompts_not_written"
+    template = "The prompt {path!r} cannot be saved: {reason}. Nothing was overwritten; remove the file or choose another folder."
+
+
+class PromptsNotMade(ConfigurationError):
+    code = "prompts_not_made"
+    template = (
+        "The prompts in {language!r} could not be made by {judge!r}: {reason}. Try again with a stronger judge, or translate "
+        "the examples of the files in {folder!r} by hand."
+    )
+
+
 class PromptsUnreadable(ConfigurationError):
     code = "prompts_unreadable"
     template = (
