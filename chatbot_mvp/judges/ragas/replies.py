@@ -71,8 +71,8 @@ class JudgedStatement(_Reasoned):
 
 
 class JudgedStatements(BaseModel):
-    """Verdicts as the ragas package asks for them: each repeats its statement, and has no number."""
-
+    # Verdicts as the ragas package asks for them: each repeats its statement, and has no number. This is no docstring,
+    # because that would go to the judge with the schema.
     statements: list[JudgedStatement]
 
     def problem(self, statements: int) -> str:
