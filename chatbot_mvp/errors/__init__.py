@@ -3,7 +3,8 @@
     ChatbotError
     ├── ConfigurationError          a setting or an argument is wrong          (exit code 2)
     │   ├── InvalidSetting
-    │   │   └── ConfigFileInvalid   a value of a YAML file
+    │   │   ├── ConfigFileInvalid   a value of a YAML file
+    │   │   └── ConfigKeyUnknown
     │   ├── ConfigFileUnreadable
     │   ├── UnknownChoice           strategy, provider, embedder, …
     │   ├── MissingPackage

@@ -50,7 +50,12 @@ class NeedsLanguageModel(ConfigurationError):
 
 class ConfigFileInvalid(InvalidSetting):
     code = "config_file_invalid"
-    template = "{name}={found!r} in {file!r} is not valid: {reason}. Correct the file; the keys that are legal there: {legal}."
+    template = "{name}={found!r} is not valid: {reason}. Correct it in {file!r}."
+
+
+class ConfigKeyUnknown(InvalidSetting):
+    code = "config_key_unknown"
+    template = "There is no key {name!r} in {file!r}. Correct the file; legal there: {legal}."
 
 
 class ConfigFileUnreadable(ConfigurationError):

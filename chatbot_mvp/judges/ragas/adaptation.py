@@ -160,8 +160,8 @@ def _example(file: PackageFile, prompt: Prompt, index: int) -> tuple[dict[str, A
         given["statements"] = statements
         reply = {
             "statements": [
-                {"statement": statements[one["number"] - 1], "reason": one["reason"], "verdict": one["verdict"]}
-                for one in reply["verdicts"]
+                {"statement": statements[one.get("number", at) - 1], "reason": one["reason"], "verdict": one["verdict"]}
+                for at, one in enumerate(reply["verdicts"], 1)
             ]
         }
     return given, reply

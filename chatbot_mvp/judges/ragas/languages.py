@@ -49,6 +49,11 @@ _CODES = {name: code for code, name in _NAMES.items()}
 _WELL_FORMED = re.compile(r"\w[\w -]{0,39}")
 
 
+def is_language(text: str) -> bool:
+    """Return whether ``language_code`` takes a text."""
+    return _WELL_FORMED.fullmatch(text.strip().lower()) is not None
+
+
 def language_code(language: str) -> str:
     """Return the code of a language given by code or English name ("Spanish" -> "es").
 
@@ -58,7 +63,7 @@ def language_code(language: str) -> str:
         ValueError: the text cannot be part of a file name.
     """
     name = language.strip().lower()
-    if not _WELL_FORMED.fullmatch(name):
+    if not is_language(name):
         raise ValueError("a language has letters, digits, blanks and hyphens")
     return _CODES.get(name, name)
 

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ValidationError
 
 from chatbot_mvp.errors import PromptsNotWritten, PromptsUnreadable
 from chatbot_mvp.judges.asking import json_schema, wording
-from chatbot_mvp.judges.ragas.languages import language_code, language_name, spellings
+from chatbot_mvp.judges.ragas.languages import is_language, language_code, spellings
 from chatbot_mvp.judges.ragas.replies import Classifications, GeneratedQuestion, JudgedStatements, Statements, Usefulness
 from chatbot_mvp.llm.base import Message
 from chatbot_mvp.prompting.fence import as_data
@@ -177,11 +177,10 @@ def package_prompts(folder: Path, language: str) -> dict[tuple[str, str], Packag
 
 def package_languages(folder: Path) -> set[str]:
     """Return the codes of the languages of which a folder has at least one file of the package."""
-    return {
-        language_code(path.stem.removeprefix(file.stem))
-        for file in PACKAGE_FILES
-        for path in folder.glob(f"{file.stem}*.json")
+    endings = {
+        path.stem.removeprefix(file.stem) for file in PACKAGE_FILES for path in folder.glob(f"{file.stem}*.json")
     }
+    return {language_code(ending) for ending in endings if is_language(ending)}
 
 
 def read_package_prompt(path: Path, file: PackageFile) -> PackagePrompt:
@@ -214,11 +213,6 @@ def read_package_prompt(path: Path, file: PackageFile) -> PackagePrompt:
         raise PromptsUnreadable(path=str(path), reason=reason) from error
     except (ValueError, TypeError, AttributeError) as error:
         raise PromptsUnreadable(path=str(path), reason=str(error)) from error
-
-
-def named(language: str) -> str:
-    """Return the name under which files of a language are written."""
-    return language_name(language_code(language))
 
 
 def _escaped(value: Any) -> Any:

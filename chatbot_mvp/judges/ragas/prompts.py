@@ -75,14 +75,19 @@ class Prompts:
 
 
 _ALL = tuple((name, part) for name, replies in REPLIES.items() for part in replies)
-_BOTH = {"without_reference", "with_reference"}
+_BOTH = ("with_reference", "without_reference")
+_IN_ENGLISH = "context_relevance"
 
 
 def prompt_languages(folder: Path | None = None) -> list[str]:
     """List the codes of the languages with prompts, built-in or in a custom folder, sorted."""
-    places = [_FOLDER, *([folder] if folder is not None and folder.is_dir() else [])]
-    found = {path.parent.name for place in places for path in place.glob("*/*.toml")}
-    return sorted(found | (package_languages(folder) if folder is not None else set()))
+    built_in = {path.parent.name for path in _FOLDER.glob("*/*.toml")}
+    return sorted(built_in | (own_languages(folder) if folder is not None else set()))
+
+
+def own_languages(folder: Path) -> set[str]:
+    """Return the codes of the languages of which a custom folder has prompts, in either form; it need not exist."""
+    return {path.parent.name for path in folder.glob("*/*.toml")} | package_languages(folder)
 
 
 def load_prompts(
@@ -101,7 +106,9 @@ def load_prompts(
         PromptsUnreadable: a file is missing or invalid; the error names the file and the reason.
     """
     language = language_code(language)
-    if language not in (legal := prompt_languages(folder)):
+    # ContextRelevance is asked for in English if a language has no prompts: the package has no file to translate.
+    english = bool(needed) and all(name == _IN_ENGLISH for name, _ in needed or ())
+    if language not in (legal := prompt_languages(folder)) and not english:
         raise UnknownChoice(kind="prompt language", found=language, legal=", ".join(legal))
     digest = hashlib.sha256(correction(language).encode())
     package = package_prompts(folder, language) if folder is not None else {}
@@ -109,9 +116,8 @@ def load_prompts(
     found: dict[tuple[str, str], Prompt | PackagePrompt] = {}
     for name, replies in REPLIES.items():
         path = _path(language, name, folder)
-        if not path.is_file() and _is_optional(name, package, needed):
-            # The package has no file of this metric to translate: its texts are English in every language.
-            if name != "context_relevance":
+        if not path.is_file() and (english or _is_optional(name, package, needed)):
+            if name != _IN_ENGLISH:
                 continue
             path = _path("en", name, folder)
         try:
@@ -136,11 +142,11 @@ def _is_optional(
     name: str, package: Mapping[tuple[str, str], PackagePrompt], needed: Collection[tuple[str, str]] | None
 ) -> bool:
     """Return whether a language can do without our file ``name``, because of the package's files that it has."""
-    if name == "context_relevance" and package:
+    if name == _IN_ENGLISH and package:
         return True
     wanted = [key for key in (_ALL if needed is None else needed) if key[0] == name]
     if name == "context_precision" and needed is None:
-        wanted = [(name, variant) for variant in sorted(_BOTH)]
+        wanted = [(name, variant) for variant in _BOTH]
     return all(key in package for key in wanted)
 
 
