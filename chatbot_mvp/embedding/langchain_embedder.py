@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import threading
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, Protocol, cast
 
 import numpy as np
@@ -47,8 +49,7 @@ class LangChainEmbedder:
     def __init__(self, model: EmbedsDocuments) -> None:
         self._model = model
         self._lock = threading.Lock()
-        given = (getattr(model, name, None) for name in _NAMES)
-        self.model_id = f"langchain/{next((name for name in given if isinstance(name, str) and name), type(model).__name__)}"
+        self.model_id = _name(model)
         self.dimensions = len(model.embed_query("?"))
 
     def embed(self, texts: Sequence[str], input_type: InputType) -> Vectors:
@@ -62,3 +63,12 @@ class LangChainEmbedder:
         vectors = np.array(found, dtype=np.float32)
         normalized: Vectors = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-9)
         return normalized
+
+
+def _name(model: Any) -> str:
+    """Return a name of the model: of a folder its last part and a hash of its path, which tells two folders apart."""
+    given = (getattr(model, name, None) for name in _NAMES)
+    name = next((name for name in given if isinstance(name, str) and name), type(model).__name__)
+    if Path(name).is_absolute():
+        name = f"{Path(name).name}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
+    return f"langchain/{name}"

@@ -4,8 +4,8 @@
     ├── ConfigurationError          a setting or an argument is wrong          (exit code 2)
     │   ├── InvalidSetting
     │   │   ├── ConfigFileInvalid   a value of a YAML file
-    │   │   └── ConfigKeyUnknown
-    │   ├── ConfigFileUnreadable
+    │   │   ├── ConfigKeyUnknown
+    │   │   └── ConfigFileUnreadable
     │   ├── UnknownChoice           strategy, provider, embedder, …
     │   ├── MissingPackage
     │   ├── RayUnreachable          the cluster of EVAL_ENGINE=ray

@@ -58,7 +58,7 @@ class ConfigKeyUnknown(InvalidSetting):
     template = "There is no key {name!r} in {file!r}. Correct the file; legal there: {legal}."
 
 
-class ConfigFileUnreadable(ConfigurationError):
+class ConfigFileUnreadable(InvalidSetting):
     code = "config_file_unreadable"
     template = "The configuration file {file!r} cannot be read: {reason}. Correct the file, or give the path of another one."
 

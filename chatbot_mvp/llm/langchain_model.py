@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Mapping
 from contextlib import nullcontext
+from pathlib import Path
 from typing import Any, Protocol, cast
 
 from chatbot_mvp.errors import ProviderUnavailable
@@ -43,6 +44,13 @@ def as_chat_model(model: ChatModel | Invokable | Any) -> ChatModel:
     return LangChainModel(wrapped)
 
 
+def langchain_name(model: Any) -> str:
+    """Return the name of a LangChain object's model, of a folder only its last part; else the name of its class."""
+    given = (getattr(model, name, None) for name in _NAMES)
+    name = next((name for name in given if isinstance(name, str) and name), type(model).__name__)
+    return f"langchain/{Path(name).name if Path(name).is_absolute() else name}"
+
+
 class LangChainModel:
     """A ``ChatModel`` over an object with ``invoke``.
 
@@ -56,8 +64,7 @@ class LangChainModel:
         self._model = model
         self._takes_messages = any(parent.__name__ == _CHAT_CLASS for parent in type(model).__mro__)
         self._one_at_a_time = nullcontext() if self._takes_messages else threading.Lock()
-        given = (getattr(model, name, None) for name in _NAMES)
-        self.name = f"langchain/{next((name for name in given if isinstance(name, str) and name), type(model).__name__)}"
+        self.name = langchain_name(model)
 
     def complete(self, request: ChatRequest) -> Completion:
         """Answer a request.

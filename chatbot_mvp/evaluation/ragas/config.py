@@ -124,7 +124,8 @@ def load_config(path: Path | None) -> RagasConfig:
     try:
         found = yaml.safe_load(path.read_text("utf-8-sig")) or {}
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise ConfigFileUnreadable(file=str(path), reason=str(error).rstrip(".")) from error
+        reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
+        raise ConfigFileUnreadable(file=str(path), reason=reason.rstrip(".")) from error
     return _with_paths(config_from(found, path.name), path.parent)
 
 
