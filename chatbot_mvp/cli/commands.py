@@ -147,6 +147,18 @@ cli = LazyGroup(
                 "accuracy and Cohen's kappa on labelled rows.",
             },
         ),
+        LazyGroup(
+            "prompts",
+            "Save the judge's prompts as Ragas does, or make them in another language.",
+            *lazy(
+                "chatbot_mvp.cli.ragas:prompts",
+                {
+                    "save": "Write the prompts as Ragas' save_prompts() does: <metric>_<prompt>_<language>.json.",
+                    "adapt": "Make the prompts that a folder lacks in a language, with the judge, "
+                    "and keep them there for review.",
+                },
+            ),
+        ),
     ),
     options=typer.main.get_command(_program).params,
 )

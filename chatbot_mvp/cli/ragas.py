@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,6 +16,7 @@ from chatbot_mvp.runs.result import RunResult, figures_json
 from chatbot_mvp.terminal import say
 
 ragas = typer.Typer()
+prompts = typer.Typer()
 
 _CONTRACT = ("run_id", "dataset", "strategy", "fingerprint", "queries", "metrics", "scored", "seconds", "peak_rss_mb")
 _MORE = ("judge", "language", "repeats", "readings", "failures", "not_scored", "spread", "agreement", "usage")
@@ -26,21 +28,33 @@ RepeatsOption = Annotated[int | None, typer.Option(min=1, max=20, help="Times to
 
 @ragas.command("run")
 def ragas_run(
-    dataset: Annotated[Path, typer.Argument(metavar="DATASET", help="JSONL, CSV or Parquet with Ragas' columns")],
+    dataset: Annotated[
+        Path | None,
+        typer.Argument(metavar="DATASET", help="JSONL, CSV or Parquet with Ragas' columns; by default, config's"),
+    ] = None,
     config: ConfigOption = None,
     metric: MetricOption = None,
     repeats: RepeatsOption = None,
-    language: Annotated[str | None, typer.Option(help="Language of the prompts; detected by default")] = None,
+    language: Annotated[
+        str | None, typer.Option(help="Language of the prompts, as fr or french; detected by default")
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option(help="File, or folder, for the rows with one column per metric")
+    ] = None,
     budget: Annotated[float | None, typer.Option(min=0, metavar="USD", help="Stop before it costs more")] = None,
     env: EnvOption = None,
     as_json: JsonOption = False,
     verbose: VerboseOption = False,
 ) -> None:
     """Score a file of answers. To continue a stopped evaluation: chatbot-mvp benchmark resume RUN."""
+    loaded = load_config(config)
+    dataset = dataset or loaded.dataset
+    if dataset is None:
+        raise typer.BadParameter("name a file, here or as 'dataset' of the configuration", param_hint="DATASET")
     if not dataset.is_file():
         raise typer.BadParameter(f"there is no file {str(dataset)!r}", param_hint="DATASET")
-    loaded = load_config(config)
-    changes: dict[str, Any] = {"metrics": metric or None, "repeats": repeats, "language": language}
+    given = output.absolute() if output is not None else None
+    changes: dict[str, Any] = {"metrics": metric or None, "repeats": repeats, "language": language, "output": given}
     values = loaded.model_dump() | {name: value for name, value in changes.items() if value is not None}
     app = open_app(env, verbose)
     service = app.ragas
@@ -48,6 +62,49 @@ def ragas_run(
     with ProgressLine() as progress:
         result = service.run_now(dataset.stem, rows, config_from(values, "the command"), progress, budget_usd=budget)
     print_evaluation(result, as_json)
+    if unreviewed := service.prompts.unreviewed(result.run_id):
+        print("The judge made these prompts, and nobody has reviewed them:", ", ".join(unreviewed), file=sys.stderr)
+
+
+@prompts.command("save")
+def save_prompts(
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Where the files are written; none is overwritten")],
+    language: Annotated[str, typer.Option(help="Language of the prompts, as es or spanish")] = "en",
+    config: ConfigOption = None,
+    env: EnvOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Write the prompts as Ragas' save_prompts() does: <metric>_<prompt>_<language>.json."""
+    _print_files(open_app(env).ragas.prompts.save(folder, language, load_config(config)), as_json)
+
+
+@prompts.command("adapt")
+def adapt_prompts(
+    language: Annotated[str, typer.Argument(metavar="LANGUAGE", help="Any that the judge knows, as fr or french")],
+    folder: Annotated[Path | None, typer.Option(help="Folder of the prompts; by default, config's")] = None,
+    instructions: Annotated[bool, typer.Option("--instructions", help="Translate the instructions, too")] = False,
+    config: ConfigOption = None,
+    env: EnvOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Make the prompts that a folder lacks in a language, with the judge, and keep them there for review."""
+    loaded = load_config(config)
+    if folder is not None:
+        loaded = loaded.model_copy(update={"prompts": folder.absolute()})
+    made = open_app(env).ragas.prompts.adapt(language, loaded, instructions=instructions)
+    _print_files(made, as_json)
+    if made and not as_json:
+        print('Made by a model: review the files, then set "reviewed" to true in each.', file=sys.stderr)
+
+
+def _print_files(paths: list[Path], as_json: bool) -> None:
+    if as_json:
+        print_json({"files": [str(path) for path in paths]})
+        return
+    for path in paths:
+        print(path)
+    if not paths:
+        print("Nothing to do: the folder has all prompts of this language.")
 
 
 @ragas.command("agreement")

@@ -15,7 +15,14 @@ from chatbot_mvp.errors import EmbedderFileMissing, ProviderNotConfigured, Unkno
 from chatbot_mvp.remote.failures import Endpoint
 from chatbot_mvp.remote.http import JsonEndpoint, calls_for
 from chatbot_mvp.settings.live import LiveSettings
-from chatbot_mvp.settings.model import CT2_PREFIX, FASTEMBED_PREFIX, LOCAL_EMBEDDER, ONNX_PREFIX, Settings
+from chatbot_mvp.settings.model import (
+    CT2_PREFIX,
+    FASTEMBED_PREFIX,
+    HUGGINGFACE_PREFIX,
+    LOCAL_EMBEDDER,
+    ONNX_PREFIX,
+    Settings,
+)
 
 
 def _local_e5(settings: Settings) -> Embedder:
@@ -50,6 +57,12 @@ def _fastembed(name: str, settings: Settings) -> Embedder:
     return FastEmbedEmbedder(name, settings.models_dir / "fastembed", settings.embedding_threads)
 
 
+def _huggingface(name: str, settings: Settings) -> Embedder:
+    from chatbot_mvp.embedding.huggingface import HuggingFaceEmbedder
+
+    return HuggingFaceEmbedder(name, settings.models_dir / "huggingface")
+
+
 EMBEDDERS: dict[str, Callable[[Settings], Embedder]] = {LOCAL_EMBEDDER: _local_e5}
 """Value of ``EMBEDDING_MODEL_NAME`` -> factory. A factory imports its package when called."""
 
@@ -68,7 +81,10 @@ IN_PROCESS = (
     InProcess(ONNX_PREFIX, _own, _has_own),
     InProcess(CT2_PREFIX, _own, _has_own),
     InProcess(FASTEMBED_PREFIX, _fastembed, lambda _: find_spec("fastembed") is not None),
+    InProcess(HUGGINGFACE_PREFIX, _huggingface, lambda _: find_spec("sentence_transformers") is not None),
 )
+_BY_NAME = InProcess("sentence-transformers/", _huggingface, lambda _: find_spec("sentence_transformers") is not None)
+"""Models that run in this process unless a server at EMBEDDING_BASE_URL may have them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +117,7 @@ def create_embedder(name: str, settings: Settings) -> Embedder:
         UnknownChoice: the name is neither in the registry nor has a known prefix, and EMBEDDING_BASE_URL is empty.
         EmbedderFileMissing, EmbedderFileUnreadable, EmbedderOptionInvalid, EmbedderTokensMismatch: the files of a
             user's own model cannot be used.
-        EmbedderDownloadFailed: a model of fastembed cannot be downloaded.
+        EmbedderDownloadFailed: a model of fastembed or sentence-transformers cannot be downloaded.
         ProviderNotConfigured: the vendor's key is missing.
         MissingPackage: the model's package is not installed.
     """
@@ -115,6 +131,8 @@ def create_embedder(name: str, settings: Settings) -> Embedder:
             "nim", name, settings.embedding_base_url, settings.nvidia_api_key, "NVIDIA_API_KEY", "EMBEDDING_MODEL_NAME"
         )
         return _remote(endpoint, asymmetric, settings)
+    if name.startswith(_BY_NAME.prefix):
+        return _BY_NAME.create(name, settings)
     for vendor in HOSTED:
         if not name.startswith(vendor.prefix):
             continue
@@ -126,7 +144,7 @@ def create_embedder(name: str, settings: Settings) -> Embedder:
         variable = vendor.key.upper()
         endpoint = Endpoint(vendor.provider, model, base_url, key, variable, "EMBEDDING_MODEL_NAME")
         return _remote(endpoint, vendor.asymmetric, settings)
-    prefixes = [found.prefix for found in (*IN_PROCESS, *HOSTED)]
+    prefixes = [found.prefix for found in (*IN_PROCESS, _BY_NAME, *HOSTED)]
     legal = ", ".join([*EMBEDDERS, *(f"{prefix}…" for prefix in prefixes), "any with EMBEDDING_BASE_URL"])
     raise UnknownChoice(kind="embedding model", found=name, legal=legal)
 
@@ -169,6 +187,8 @@ def is_configured(name: str, settings: Settings, base_url: str = "") -> bool:
         return own.is_there(name)
     if base_url or settings.embedding_base_url:
         return base_url == settings.embedding_base_url
+    if name.startswith(_BY_NAME.prefix):
+        return _BY_NAME.is_there(name)
     vendor = next((vendor for vendor in HOSTED if name.startswith(vendor.prefix)), None)
     return vendor is not None and bool(getattr(settings, vendor.key).get_secret_value())
 

@@ -3,6 +3,9 @@
     ChatbotError
     ├── ConfigurationError          a setting or an argument is wrong          (exit code 2)
     │   ├── InvalidSetting
+    │   │   ├── ConfigFileInvalid   a value of a YAML file
+    │   │   ├── ConfigKeyUnknown
+    │   │   └── ConfigFileUnreadable
     │   ├── UnknownChoice           strategy, provider, embedder, …
     │   ├── MissingPackage
     │   ├── RayUnreachable          the cluster of EVAL_ENGINE=ray
@@ -10,6 +13,8 @@
     │   ├── QuestionTooLong
     │   ├── NeedsLanguageModel
     │   ├── PromptsUnreadable       a judge's prompts, in a user's file
+    │   ├── PromptsNotWritten
+    │   ├── PromptsNotMade          by the judge, in a language without prompts
     │   ├── ChoiceNotKept           a choice made in Admin cannot be saved
     │   ├── VectorStoreUnavailable
     │   ├── IndexEngineUnavailable  the server of INDEX_ENGINE does not answer

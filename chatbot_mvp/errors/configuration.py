@@ -56,6 +56,36 @@ class NeedsLanguageModel(ConfigurationError):
     )
 
 
+class ConfigFileInvalid(InvalidSetting):
+    code = "config_file_invalid"
+    template = "{name}={found!r} is not valid: {reason}. Correct it in {file!r}."
+
+
+class ConfigKeyUnknown(InvalidSetting):
+    code = "config_key_unknown"
+    template = "There is no key {name!r} in {file!r}. Correct the file; legal there: {legal}."
+
+
+class ConfigFileUnreadable(InvalidSetting):
+    code = "config_file_unreadable"
+    template = (
+        "The configuration file {file!r} cannot be read: {reason}. Correct the file, or give the path of another one."
+    )
+
+
+class PromptsNotWritten(ConfigurationError):
+    code = "prompts_not_written"
+    template = "The prompt {path!r} cannot be saved: {reason}. Nothing was overwritten; remove the file or choose another folder."
+
+
+class PromptsNotMade(ConfigurationError):
+    code = "prompts_not_made"
+    template = (
+        "The prompts in {language!r} could not be made by {judge!r}: {reason}. Try again with a stronger judge, or translate "
+        "the examples of the files in {folder!r} by hand."
+    )
+
+
 class PromptsUnreadable(ConfigurationError):
     code = "prompts_unreadable"
     template = (

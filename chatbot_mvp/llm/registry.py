@@ -155,6 +155,12 @@ def _local(endpoint: Endpoint, settings: Settings) -> Wire:
     return _openai_like()(replace(endpoint, base_url=server.base_url, key=server.key), settings)
 
 
+def _huggingface(endpoint: Endpoint, settings: Settings) -> Wire:
+    from chatbot_mvp.llm.huggingface_wire import HuggingFaceWire
+
+    return HuggingFaceWire(settings.huggingface_model_name, settings.huggingface_options)
+
+
 _ROWS = (
     Provider(
         "gemini",
@@ -201,6 +207,15 @@ _ROWS = (
         place="local_model_path",
         wire=_local,
         concurrency=PARALLEL,
+    ),
+    Provider(
+        "huggingface",
+        needs=("huggingface_model_name",),
+        package="transformers",
+        command="pip install 'chatbot-mvp[transformers]'",
+        place="huggingface_model_name",
+        wire=_huggingface,
+        concurrency=1,
     ),
     Provider("demo", always_shown=True, concurrency=1),
 )

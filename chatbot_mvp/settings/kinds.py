@@ -11,13 +11,13 @@ from pydantic.fields import FieldInfo
 from chatbot_mvp.settings.early import MASK
 
 LOCAL_EMBEDDER = "local/multilingual-e5-small"
-ONNX_PREFIX, CT2_PREFIX, FASTEMBED_PREFIX = "onnx:", "ct2:", "fastembed/"
+ONNX_PREFIX, CT2_PREFIX, FASTEMBED_PREFIX, HUGGINGFACE_PREFIX = "onnx:", "ct2:", "fastembed/", "huggingface:"
 """Beginnings of the names of other embedding models that run in this process."""
 
 
 def embeds_in_process(name: str) -> bool:
     """Return whether the embedding model ``name`` runs in this process, whatever EMBEDDING_BASE_URL is."""
-    return name == LOCAL_EMBEDDER or name.startswith((ONNX_PREFIX, CT2_PREFIX, FASTEMBED_PREFIX))
+    return name == LOCAL_EMBEDDER or name.startswith((ONNX_PREFIX, CT2_PREFIX, FASTEMBED_PREFIX, HUGGINGFACE_PREFIX))
 
 
 AUTO = "auto"

@@ -27,6 +27,7 @@ from chatbot_mvp.settings.kinds import (
     AUTO,
     CT2_PREFIX,
     FASTEMBED_PREFIX,
+    HUGGINGFACE_PREFIX,
     LEAST_CONTEXT_CHARS,
     LOCAL_EMBEDDER,
     ONNX_PREFIX,
@@ -39,6 +40,7 @@ __all__ = [
     "AUTO",
     "CT2_PREFIX",
     "FASTEMBED_PREFIX",
+    "HUGGINGFACE_PREFIX",
     "LEAST_CONTEXT_CHARS",
     "LOCAL_EMBEDDER",
     "MASK",
@@ -117,6 +119,8 @@ class Settings(_Sources, SettingPaths):
         """Return the name of the model configured for ``provider``; "" if it has none."""
         if provider == "local":
             return Path(self.local_model_path).stem
+        if provider == "huggingface" and Path(self.huggingface_model_name).is_absolute():
+            return Path(self.huggingface_model_name).name
         return str(getattr(self, MODEL_SETTINGS[provider])) if provider in MODEL_SETTINGS else ""
 
     @property

@@ -27,6 +27,7 @@ from chatbot_mvp.judges.ragas import (
     language_of,
     load_prompts,
     missing_columns,
+    prompts_of,
 )
 from chatbot_mvp.llm.base import ChatModel
 from chatbot_mvp.llm.providers import Providers
@@ -41,8 +42,8 @@ from chatbot_mvp.storage.files import write_atomically
 
 STRATEGY = "RAGAS"
 INPUT = "input.jsonl"
-_NOT_OF_THE_SCORE = ("concurrency", "prompts", "judge", "embedder")
-"""Configuration keys left out of the fingerprint. For all but "concurrency" it covers the resolved values instead."""
+_NOT_OF_THE_SCORE = ("project", "dataset", "output", "concurrency", "prompts", "judge", "embedder")
+"""Configuration keys left out of the fingerprint. For the last three it covers the resolved values instead."""
 
 
 @dataclass(frozen=True)
@@ -89,6 +90,26 @@ class Judges:
     """None if no metric needs an embedder."""
 
 
+@dataclass(frozen=True)
+class Handed:
+    """Models that a caller of the Python API made, in place of those of the settings."""
+
+    judge: ChatModel | None = None
+    embedder: Embedder | None = None
+
+    @property
+    def names(self) -> dict[str, str]:
+        """ "judge" and "embedder" -> name, of those that there are."""
+        found = {
+            "judge": self.judge.name if self.judge else "",
+            "embedder": self.embedder.model_id if self.embedder else "",
+        }
+        return {role: name for role, name in found.items() if name}
+
+
+NOTHING_HANDED = Handed()
+
+
 def judge_settings(settings: Settings, config: RagasConfig) -> Settings:
     """Return ``settings`` with the configuration's judge as the provider.
 
@@ -105,6 +126,8 @@ def judge_settings(settings: Settings, config: RagasConfig) -> Settings:
         )
     elif base.judge_model_name and provider == (settings.judge_provider or settings.chosen_provider) in MODEL_SETTINGS:
         changes[MODEL_SETTINGS[provider]] = base.judge_model_name
+    if judge.options:
+        changes["huggingface_options"] = json.dumps(judge.options, sort_keys=True)
     if judge.base_url and provider in ADDRESS_SETTINGS:
         changes[ADDRESS_SETTINGS[provider]] = judge.base_url
     if config.concurrency:
@@ -128,12 +151,18 @@ def chosen_metrics(config: RagasConfig, rows: Sequence[InputRow], has_judge: boo
 
 
 def prepare_evaluation(
-    results_dir: Path, name: str, rows: Sequence[InputRow], config: RagasConfig, settings: Settings
+    results_dir: Path,
+    name: str,
+    rows: Sequence[InputRow],
+    config: RagasConfig,
+    settings: Settings,
+    handed: Handed = NOTHING_HANDED,
 ) -> Evaluation:
     """Create the run's folder with a copy of the rows. An error leaves no files behind.
 
     Args:
         settings: the result of ``judge_settings``.
+        handed: models that the caller made; they are used in place of those of the settings.
 
     Raises:
         UnknownChoice: there are no prompts in the language, or no metric for the columns.
@@ -141,7 +170,7 @@ def prepare_evaluation(
         PromptsUnreadable
     """
     started = time.monotonic()
-    has_judge = settings.chosen_provider != "demo"
+    has_judge = can_judge(settings, handed)
     metrics = chosen_metrics(config, rows, has_judge)
     if not metrics:
         columns = ", ".join(sorted({column for row in rows for column in row.given}))
@@ -149,12 +178,16 @@ def prepare_evaluation(
     judged = [metric for metric in metrics if RAGAS_METRICS[metric].needs_judge]
     if judged and not has_judge:
         raise NeedsLanguageModel(feature=judged[0], provider=settings.chosen_provider)
-    prompts = _prompts(config, rows)
-    judge = settings.language_model if judged else ""
-    evaluation = {
+    prompts = _prompts(config, rows, metrics)
+    judge = (handed.judge.name if handed.judge else settings.language_model) if judged else ""
+    evaluation: dict[str, Any] = {
         "config": {**config.model_dump(mode="json"), "metrics": list(metrics), "language": prompts.language},
         "rows_sha256": content_key(rows),
     }
+    if judged and prompts.unreviewed:
+        evaluation["prompts_unreviewed"] = list(prompts.unreviewed)
+    if handed.names:
+        evaluation["handed"] = handed.names
     manifest = RunManifest(
         run_id="",
         dataset=name,
@@ -162,7 +195,7 @@ def prepare_evaluation(
         dataset_sha256=identity(rows),
         strategy=STRATEGY,
         settings_masked=settings.model_dump(mode="json", exclude={"data_dir"}),
-        fingerprint=_fingerprint(evaluation["config"], prompts, judge, settings),
+        fingerprint=_fingerprint(evaluation["config"], prompts, judge, settings, handed),
         code_version=__version__,
         queries=len(rows),
         documents=0,
@@ -177,14 +210,18 @@ def prepare_evaluation(
     return Evaluation(folder, manifest, tuple(rows), config, settings, metrics, prompts, time.monotonic() - started)
 
 
-def reopen_evaluation(folder: RunFolder, settings: Settings, *, retry_failed: bool = False) -> Evaluation:
+def reopen_evaluation(
+    folder: RunFolder, settings: Settings, *, retry_failed: bool = False, handed: Handed = NOTHING_HANDED
+) -> Evaluation:
     """Reopen an unfinished evaluation, or one with failed rows, with the configuration that it was started with.
 
     Args:
         settings: used for paths and the judge's API key. The judge itself comes from the manifest.
+        handed: the models that the run was started with, if it was started with models of the caller.
 
     Raises:
-        RunAlreadyFinished, NothingToRetry, RunMismatch
+        RunAlreadyFinished, NothingToRetry
+        RunMismatch: prompts, rows, version or the models handed are not those of the start.
         DatasetFileUnreadable: the copy of the rows is damaged.
     """
     started = time.monotonic()
@@ -196,15 +233,17 @@ def reopen_evaluation(folder: RunFolder, settings: Settings, *, retry_failed: bo
     settings = settings.with_recorded(manifest.settings_masked)
     config = config_from(manifest.evaluation["config"], "manifest.json")
     rows = read_rows(folder.path / INPUT)
-    prompts = _prompts(config, rows)
+    prompts = _prompts(config, rows, config.metrics)
     now = {
         "rows_sha256": content_key(rows),
         "code_version": __version__,
         "prompts": prompts.key,
-        "fingerprint": _fingerprint(manifest.evaluation["config"], prompts, manifest.judge, settings),
+        "handed": handed.names,
+        "fingerprint": _fingerprint(manifest.evaluation["config"], prompts, manifest.judge, settings, handed),
     }
+    before = {"handed": {}, **manifest.evaluation}
     for name, value in now.items():
-        then = manifest.evaluation["rows_sha256"] if name == "rows_sha256" else getattr(manifest, name)
+        then = before[name] if name in ("rows_sha256", "handed") else getattr(manifest, name)
         if then != value:
             raise RunMismatch(run_id=manifest.run_id, difference=f"{name} was {then!r} and is now {value!r}")
     seconds = time.monotonic() - started
@@ -215,26 +254,44 @@ def judges_of(
     evaluation: Evaluation,
     providers: Providers,
     embedders: Embedders,
+    handed: Handed = NOTHING_HANDED,
 ) -> Judges:
     """Return the judge and the embedder that the metrics of an evaluation need.
 
     Raises:
         ProviderNotConfigured, MissingPackage, InvalidSetting
     """
+    settings = evaluation.settings
     specs = [RAGAS_METRICS[name] for name in evaluation.metrics]
-    judge = providers.model(evaluation.settings) if any(spec.needs_judge for spec in specs) else None
-    embedder = embedders.of(evaluation.settings) if any(spec.needs_embedder for spec in specs) else None
-    return Judges(judge, requests_at_once(evaluation.settings) if judge else 2, embedder)
+    judge = embedder = None
+    if any(spec.needs_judge for spec in specs):
+        judge = handed.judge or providers.model(settings)
+    if any(spec.needs_embedder for spec in specs):
+        embedder = handed.embedder or embedders.of(settings)
+    calls = settings.nim_max_concurrent_requests if handed.judge else requests_at_once(settings)
+    return Judges(judge, calls if judge else 2, embedder)
 
 
-def _prompts(config: RagasConfig, rows: Sequence[InputRow]) -> Prompts:
-    language = language_of(row.row for row in rows) if config.language == "auto" else config.language
-    return load_prompts(language, config.prompts)
+def can_judge(settings: Settings, handed: Handed = NOTHING_HANDED) -> bool:
+    """Return whether there is a judge."""
+    return handed.judge is not None or settings.chosen_provider != "demo"
 
 
-def _fingerprint(config: Any, prompts: Prompts, judge: str, settings: Settings) -> str:
+def prompt_language(config: RagasConfig, rows: Sequence[InputRow]) -> str:
+    """Return the code of the language of an evaluation's prompts."""
+    return language_of(row.row for row in rows) if config.language == "auto" else config.language
+
+
+def _prompts(config: RagasConfig, rows: Sequence[InputRow], metrics: Sequence[str]) -> Prompts:
+    return load_prompts(prompt_language(config, rows), config.prompts, prompts_of(metrics))
+
+
+def _fingerprint(config: Any, prompts: Prompts, judge: str, settings: Settings, handed: Handed) -> str:
     """Return a hash of everything that affects how rows are scored, but not of the rows themselves."""
     counted = {name: value for name, value in config.items() if name not in _NOT_OF_THE_SCORE}
     counted["judge"] = {name: config["judge"][name] for name in ("temperature", "max_tokens", "attempts")}
-    counted |= {"by": judge, "prompts": prompts.key, "embedder": settings.embedding_model_name}
+    if options := config["judge"].get("options"):
+        counted["judge"]["options"] = options
+    embedder = handed.embedder.model_id if handed.embedder else settings.embedding_model_name
+    counted |= {"by": judge, "prompts": prompts.key, "embedder": embedder}
     return hashlib.sha256(json.dumps(counted, sort_keys=True).encode()).hexdigest()[:12]

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from statistics import fmean
 from typing import Any
 
 from chatbot_mvp.evaluation.ragas.preparation import Evaluation
 from chatbot_mvp.evaluation.ragas.rows import InputRow, to_csv, to_json_lines
 from chatbot_mvp.judges.agreement import Agreement, judge_agreement, labelled_row, spread
+from chatbot_mvp.judges.ragas import column_of
 from chatbot_mvp.runs.figures import result_of_rows
 from chatbot_mvp.runs.journal import Journal
 from chatbot_mvp.runs.records import QueryRecord
@@ -19,6 +22,8 @@ from chatbot_mvp.storage.files import write_atomically
 
 FAITHFULNESS_METRICS = ("ragas_faithfulness", "lexical_faithfulness")
 """Metrics that are compared with human labels if the rows have a column ``label``."""
+
+_UNSAFE = re.compile(r"[^\w.-]+")
 
 
 def phase_of(metric: str, repeat: int) -> str:
@@ -132,21 +137,45 @@ def _agreement(evaluation: Evaluation, rows: Sequence[QueryRow]) -> dict[str, Ag
     }
 
 
-def scored_rows(evaluation: Evaluation, result: RunResult) -> list[dict[str, Any]]:
-    """Return the input rows with the columns ``<metric>`` and ``<metric>_status`` added for each metric."""
+def columns_of(evaluation: Evaluation) -> dict[str, str]:
+    """Return metric -> name of its column: the package's name, or this project's if the rows have that column."""
+    given = {name for item in evaluation.rows for name in item.given}
+    return {metric: metric if (column := column_of(metric)) in given else column for metric in evaluation.metrics}
+
+
+def scored_rows(evaluation: Evaluation, result: RunResult, *, status: bool = True) -> list[dict[str, Any]]:
+    """Return the input rows with one column per metric added, and with ``<column>_status`` if asked for."""
+    names = columns_of(evaluation)
     rows = []
     for item, row in zip(evaluation.rows, result.per_query, strict=True):
         columns: dict[str, Any] = dict(item.given)
-        for metric in evaluation.metrics:
-            columns[metric] = row.metrics[metric]
-            columns[f"{metric}_status"] = row.status[metric]
+        for metric, name in names.items():
+            columns[name] = row.metrics[metric]
+            if status:
+                columns[f"{name}_status"] = row.status[metric]
         rows.append(columns)
     return rows
 
 
+def output_path(evaluation: Evaluation) -> Path | None:
+    """Return the file that the configuration asks for; None if it asks for none."""
+    output = evaluation.config.output
+    if output is None or output.suffix.lower() in (".jsonl", ".csv"):
+        return output
+    return output / f"eval_{_UNSAFE.sub('_', evaluation.manifest.dataset)}.jsonl"
+
+
 def write_outputs(evaluation: Evaluation, result: RunResult) -> None:
-    """Write ``<run_id>_scores.jsonl`` and ``<run_id>_scores.csv`` to the run's folder."""
+    """Write ``<run_id>_scores.jsonl`` and ``.csv`` to the run's folder, and the file that the configuration asks for.
+
+    Raises:
+        OSError: the file that is asked for cannot be written; those in the run's folder are there.
+    """
     rows = scored_rows(evaluation, result)
     stem = evaluation.folder.path / f"{evaluation.folder.run_id}_scores"
     write_atomically(stem.with_suffix(".jsonl"), to_json_lines(rows))
     write_atomically(stem.with_suffix(".csv"), to_csv(rows))
+    if (path := output_path(evaluation)) is not None:
+        plain = scored_rows(evaluation, result, status=False)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(path, to_csv(plain) if path.suffix.lower() == ".csv" else to_json_lines(plain))

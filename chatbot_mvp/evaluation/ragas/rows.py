@@ -25,8 +25,11 @@ _OLDER = {
     "contexts": "retrieved_contexts",
     "ground_truth": "reference",
     "ground_truths": "reference",
+    "user_inputs": "user_input",
+    "responses": "response",
+    "references": "reference",
 }
-"""Column name before Ragas 0.2 -> column name since."""
+"""Column name before Ragas 0.2, or in the plural -> column name since."""
 _LISTS = ("retrieved_contexts", "retrieved_context_ids", "reference_context_ids")
 _TEXTS = ("user_input", "response", "reference")
 _IDS = ("id", "query_id")

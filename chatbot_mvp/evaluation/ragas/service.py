@@ -11,13 +11,18 @@ from typing import Any
 from chatbot_mvp.chat.conversations import Conversation
 from chatbot_mvp.datasets import Dataset
 from chatbot_mvp.documents.chunking import passage_chunk
+from chatbot_mvp.embedding.langchain_embedder import as_embedder
 from chatbot_mvp.errors import NothingToEvaluate
 from chatbot_mvp.evaluation.benchmark.runner import RunParts
 from chatbot_mvp.evaluation.ragas.config import RagasConfig
+from chatbot_mvp.evaluation.ragas.making_prompts import PromptMaker
 from chatbot_mvp.evaluation.ragas.preparation import (
     INPUT,
+    NOTHING_HANDED,
     STRATEGY,
     Evaluation,
+    Handed,
+    can_judge,
     judge_settings,
     judges_of,
     prepare_evaluation,
@@ -28,6 +33,7 @@ from chatbot_mvp.evaluation.ragas.rows import InputRow, read_rows, rows_from
 from chatbot_mvp.evaluation.ragas.runner import execute
 from chatbot_mvp.jobs.manager import JobManager
 from chatbot_mvp.judges.ragas import JUDGED, UNJUDGED, prompt_languages
+from chatbot_mvp.llm.langchain_model import as_chat_model
 from chatbot_mvp.runs.records import RunFolder
 from chatbot_mvp.runs.result import RAGAS, RunResult
 from chatbot_mvp.settings.live import LiveSettings
@@ -48,6 +54,7 @@ class RagasService:
         self._live = live
         self._parts = parts
         self._jobs = jobs
+        self.prompts = PromptMaker(live, parts.providers)
 
     def judge(self, config: RagasConfig = _DEFAULTS) -> str:
         """Return the provider and model that would judge; "" if there is no judge.
@@ -70,16 +77,24 @@ class RagasService:
         progress: ProgressCallback = ignore_progress,
         *,
         budget_usd: float | None = None,
+        judge: Any = None,
+        embedder: Any = None,
     ) -> RunResult:
         """Evaluate rows in the calling thread and return the result.
 
         Args:
             name: name of the data set in lists.
+            judge: a model to use in place of the configured one: a ``ChatModel``, a LangChain model, or ragas'
+                ``LangchainLLMWrapper``.
+            embedder: likewise: an ``Embedder``, LangChain embeddings, or ragas' ``LangchainEmbeddingsWrapper``.
 
         Raises:
             UnknownChoice, PromptsUnreadable, InvalidSetting, ProviderNotConfigured: raised before the first request.
+            PromptsNotMade, PromptsNotWritten: the prompts of a new language could not be made.
+            TypeError: ``judge`` or ``embedder`` is nothing that can be used as such.
         """
-        return self._execute(self._prepare(name, rows, config), progress, budget_usd)
+        handed = _handed(judge, embedder)
+        return self._execute(self._prepare(name, rows, config, handed), progress, budget_usd, handed)
 
     def start(
         self,
@@ -104,15 +119,21 @@ class RagasService:
         *,
         retry_failed: bool = False,
         budget_usd: float | None = None,
+        judge: Any = None,
+        embedder: Any = None,
     ) -> RunResult:
         """Compute missing or failed scores in the calling thread and return the result.
+
+        Args:
+            judge, embedder: the models that ``run_now`` was given, if it was given any.
 
         Raises:
             RunAlreadyFinished, NothingToRetry, RunMismatch
         """
+        handed = _handed(judge, embedder)
         folder = RunFolder(self._live.current.results_dir, run_id)
-        evaluation = reopen_evaluation(folder, self._live.current, retry_failed=retry_failed)
-        return self._execute(evaluation, progress, budget_usd)
+        evaluation = reopen_evaluation(folder, self._live.current, retry_failed=retry_failed, handed=handed)
+        return self._execute(evaluation, progress, budget_usd, handed)
 
     def so_far(self, run_id: str) -> dict[str, tuple[float | None, int, int]]:
         """Return metric -> (mean of the scores so far, their number, expected number); empty for runs of another kind.
@@ -223,12 +244,27 @@ class RagasService:
             raise NothingToEvaluate(source="chat")
         return rows_from(given, "chat")
 
-    def _prepare(self, name: str, rows: Sequence[InputRow], config: RagasConfig) -> Evaluation:
+    def _prepare(
+        self, name: str, rows: Sequence[InputRow], config: RagasConfig, handed: Handed = NOTHING_HANDED
+    ) -> Evaluation:
         settings = judge_settings(self._live.current, config)
         # Raise an error for an unusable judge before the run's folder is created.
-        self._parts.providers.model(settings)
-        return prepare_evaluation(settings.results_dir, name, rows, config, settings)
+        judge = handed.judge or self._parts.providers.model(settings)
+        config = self.prompts.with_prompts(config, rows, judge if can_judge(settings, handed) else None)
+        return prepare_evaluation(settings.results_dir, name, rows, config, settings, handed)
 
-    def _execute(self, evaluation: Evaluation, progress: ProgressCallback, budget_usd: float | None) -> RunResult:
-        judges = judges_of(evaluation, self._parts.providers, self._parts.embedders)
+    def _execute(
+        self,
+        evaluation: Evaluation,
+        progress: ProgressCallback,
+        budget_usd: float | None,
+        handed: Handed = NOTHING_HANDED,
+    ) -> RunResult:
+        judges = judges_of(evaluation, self._parts.providers, self._parts.embedders, handed)
         return execute(evaluation, judges, progress, self._parts.finish, budget_usd)
+
+
+def _handed(judge: Any, embedder: Any) -> Handed:
+    return Handed(
+        as_chat_model(judge) if judge is not None else None, as_embedder(embedder) if embedder is not None else None
+    )

@@ -1,8 +1,19 @@
 """Ragas' metrics on this project's ChatModel and Embedder, in the language of the rows, never NaN."""
 
+from chatbot_mvp.judges.ragas.adaptation import adapt_prompts, own_prompts, save_prompts
+from chatbot_mvp.judges.ragas.languages import language_code
 from chatbot_mvp.judges.ragas.model import JudgeOptions, Reason, Row, Scored, Status, language_of
-from chatbot_mvp.judges.ragas.prompts import Prompts, load_prompts, prompt_languages
-from chatbot_mvp.judges.ragas.registry import JUDGED, RAGAS_METRICS, UNJUDGED, RagasMetric, missing_columns, score_row
+from chatbot_mvp.judges.ragas.prompts import Prompts, load_prompts, own_languages, prompt_languages
+from chatbot_mvp.judges.ragas.registry import (
+    JUDGED,
+    RAGAS_METRICS,
+    UNJUDGED,
+    RagasMetric,
+    column_of,
+    missing_columns,
+    prompts_of,
+    score_row,
+)
 
 __all__ = [
     "JUDGED",
@@ -15,9 +26,16 @@ __all__ = [
     "Row",
     "Scored",
     "Status",
+    "adapt_prompts",
+    "column_of",
+    "language_code",
     "language_of",
     "load_prompts",
     "missing_columns",
+    "own_languages",
+    "own_prompts",
     "prompt_languages",
+    "prompts_of",
+    "save_prompts",
     "score_row",
 ]

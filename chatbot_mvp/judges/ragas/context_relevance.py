@@ -6,6 +6,7 @@ from chatbot_mvp.judges.ragas.formulas import context_relevance, irrelevant_at_s
 from chatbot_mvp.judges.ragas.model import NotScored
 from chatbot_mvp.judges.ragas.replies import Rating
 from chatbot_mvp.judges.ragas.session import Session
+from chatbot_mvp.judges.ragas.templates import filled, rating_of
 
 _PROMPTS = ("first", "second")
 
@@ -23,17 +24,26 @@ def relevance(session: Session) -> float | None:
     failed: NotScored | None = None
     for prompt in _PROMPTS:
         try:
-            said = session.ask(
-                ("context_relevance", prompt),
-                Rating,
-                attempts=session.options.rating_attempts,
-                question=session.question,
-                context=session.context,
-            )
-            ratings.append(said.rating)
+            ratings.append(_rating(session, prompt))
         except NotScored as error:
             ratings.append(None)
             failed = error
     if failed is not None and ratings == [None, None]:
         raise failed
     return context_relevance(*ratings)
+
+
+def _rating(session: Session, prompt: str) -> int:
+    """Ask for one rating, 0-2."""
+    if template := session.prompts.templates.get(prompt):
+        # The package's way: one message, and a number anywhere in the reply.
+        text = filled(template, session.question.strip(), "\n".join(session.contexts))
+        return session.ask_text(text, rating_of, attempts=session.options.rating_attempts)
+    said = session.ask(
+        ("context_relevance", prompt),
+        Rating,
+        attempts=session.options.rating_attempts,
+        question=session.question,
+        context=session.context,
+    )
+    return said.rating

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from chatbot_mvp.judges.ragas.formulas import faithfulness
 from chatbot_mvp.judges.ragas.model import NotScored
-from chatbot_mvp.judges.ragas.replies import NumberedVerdicts, Statements
+from chatbot_mvp.judges.ragas.package_files import PackagePrompt
+from chatbot_mvp.judges.ragas.replies import JudgedStatements, NumberedVerdicts, Statements
 from chatbot_mvp.judges.ragas.session import Session
 from chatbot_mvp.prompting.fence import from_data
 
+_VERDICTS = ("faithfulness", "verdicts")
 _VERDICT_TOKENS = 80
 """Tokens allowed for one verdict with its reason."""
 
@@ -29,13 +31,15 @@ def faithful(session: Session) -> float | None:
     if not session.context.strip():
         session.detail["verdicts"] = [{"reason": "", "verdict": 0} for _ in statements]
         return 0.0
+    of_package = isinstance(session.prompts.of[_VERDICTS], PackagePrompt)
+    reply: type[JudgedStatements | NumberedVerdicts] = JudgedStatements if of_package else NumberedVerdicts
     judged = session.ask(
-        ("faithfulness", "verdicts"),
-        NumberedVerdicts,
+        _VERDICTS,
+        reply,
         check=lambda value: value.problem(len(statements)),
         max_tokens=_VERDICT_TOKENS * len(statements),
         context=session.context,
-        statements="\n".join(f"{number}. {statement}" for number, statement in enumerate(statements, 1)),
+        statements=statements,
     )
     verdicts = judged.in_order()
     session.detail["verdicts"] = [{"reason": one.reason, "verdict": one.verdict} for one in verdicts]

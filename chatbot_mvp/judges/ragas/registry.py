@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -144,7 +144,27 @@ JUDGED = tuple(name for name, metric in RAGAS_METRICS.items() if metric.needs_ju
 UNJUDGED = tuple(name for name, metric in RAGAS_METRICS.items() if not metric.needs_judge)
 """The metrics that need no judge."""
 
+PROMPTS_OF: dict[str, tuple[tuple[str, str], ...]] = {
+    "ragas_llm_context_precision_without_reference": (("context_precision", "without_reference"),),
+    "ragas_llm_context_precision_with_reference": (("context_precision", "with_reference"),),
+    "ragas_context_recall": (("context_recall", "classification"),),
+    "ragas_faithfulness": (("faithfulness", "statements"), ("faithfulness", "verdicts")),
+    "ragas_answer_relevancy": (("answer_relevancy", "question"),),
+    "ragas_nv_context_relevance": (("context_relevance", "first"), ("context_relevance", "second")),
+}
+"""Judged metric -> keys of its prompts."""
+
 _DEFAULTS = JudgeOptions()
+
+
+def prompts_of(metrics: Iterable[str]) -> set[tuple[str, str]]:
+    """Return the keys of the prompts that metrics use."""
+    return {key for metric in metrics for key in PROMPTS_OF.get(metric, ())}
+
+
+def column_of(metric: str) -> str:
+    """Return the name of a metric's column in results: the package's own, without the prefix "ragas_"."""
+    return metric.removeprefix("ragas_")
 
 
 def missing_columns(metric: RagasMetric, row: Row) -> list[Column]:

@@ -65,6 +65,26 @@ class NumberedVerdicts(BaseModel):
         return sorted(self.verdicts, key=lambda verdict: verdict.number)
 
 
+class JudgedStatement(_Reasoned):
+    statement: str
+    verdict: Binary
+
+
+class JudgedStatements(BaseModel):
+    # Verdicts as the ragas package asks for them: each repeats its statement, and has no number. This is no docstring,
+    # because that would go to the judge with the schema.
+    statements: list[JudgedStatement]
+
+    def problem(self, statements: int) -> str:
+        """Describe the fault of these verdicts for a given number of statements; "" if there is none."""
+        if len(self.statements) == statements:
+            return ""
+        return f"there must be one verdict for each of the {statements} statements, in the same order"
+
+    def in_order(self) -> list[JudgedStatement]:
+        return self.statements
+
+
 class GeneratedQuestion(BaseModel):
     question: str
     noncommittal: Binary

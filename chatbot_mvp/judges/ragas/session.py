@@ -11,10 +11,16 @@ from pydantic import BaseModel
 from chatbot_mvp.embedding.base import Embedder
 from chatbot_mvp.judges.asking import ask
 from chatbot_mvp.judges.ragas.model import JudgeOptions, NotScored, Row
+from chatbot_mvp.judges.ragas.package_files import Value
 from chatbot_mvp.judges.ragas.prompts import Prompts
-from chatbot_mvp.llm.base import ChatModel, Completion
+from chatbot_mvp.judges.reading import without_thoughts
+from chatbot_mvp.llm.base import ChatModel, ChatOptions, ChatRequest, Completion, Message
+from chatbot_mvp.remote.failures import OF_ONE_REQUEST
 
 T = TypeVar("T", bound=BaseModel)
+
+_TEXT_TEMPERATURE = 0.1
+"""Temperature that the ragas package uses for its ratings in plain text."""
 
 
 @dataclass(slots=True)
@@ -63,14 +69,14 @@ class Session:
         temperature: float | None = None,
         seed: int | None = None,
         max_tokens: int = 0,
-        **fields: str,
+        **fields: Value,
     ) -> T:
         """Ask the judge with a prompt, by default with the values of ``options``.
 
         Args:
             prompt: (file name, prompt name).
             max_tokens: raises the token limit of the first reply to at least this.
-            fields: values of the prompt's fields.
+            fields: values of the prompt's fields, a text or several.
 
         Raises:
             NotScored: no attempt gave a readable reply.
@@ -94,3 +100,32 @@ class Session:
         if asked.value is None:
             raise NotScored(asked.reason or "unusable_reply", asked.detail, asked.raw)
         return asked.value
+
+    def ask_text(self, text: str, read: Callable[[str], int | None], *, attempts: int) -> int:
+        """Ask the judge with one message, without a schema, and read a number from its reply.
+
+        Args:
+            read: returns the number, or None if the reply holds none.
+            attempts: maximum number of requests, from 1. Each has another seed.
+
+        Raises:
+            NotScored: no attempt gave a readable reply, or a request failed.
+        """
+        assert self.judge is not None, "score_row looks for it"
+        temperature = max(_TEXT_TEMPERATURE, self.options.temperature)
+        raw = ""
+        for attempt in range(attempts):
+            options = ChatOptions(
+                temperature, self.options.max_tokens, None, 1 + self.options.repeat * attempts + attempt
+            )
+            self.requests += 1
+            try:
+                completion = self.judge.complete(ChatRequest((Message("user", text),), options))
+            except OF_ONE_REQUEST as error:
+                raise NotScored("provider", str(error), raw) from error
+            self.completions.append(completion)
+            raw = completion.text
+            value = read(without_thoughts(raw))
+            if value is not None:
+                return value
+        raise NotScored("unusable_reply", "the reply has no number from 0 to 2", raw)

@@ -58,6 +58,15 @@ class ProviderFields(BaseSettings):
     local_threads: int = option_of(
         "local", 0, ge=0, le=1_024, description="Threads of `local`; 0: half the cores, so that pages stay responsive."
     )
+    huggingface_model_name: str = model_of(
+        "huggingface", "", "Model of `huggingface`: a folder of Hugging Face, or a name on its Hub."
+    )
+    huggingface_options: str = option_of(
+        "huggingface",
+        "",
+        description="Arguments of `transformers.pipeline` for `huggingface`, as a JSON object, e.g. "
+        '`{"device_map": "auto", "dtype": "auto", "repetition_penalty": 1.03}`.',
+    )
 
     llm_temperature: float = Field(
         0.0, ge=0.0, le=2.0, description="Temperature of answers; only replies at temperature 0 are cached."

@@ -16,7 +16,8 @@ class RetrievalFields(BaseSettings):
     embedding_model_name: str = Field(
         LOCAL_EMBEDDER,
         description="Embedding model; `openai/…` and `nvidia/…` use OpenAI and NVIDIA with their keys; `onnx:FOLDER` "
-        "and `ct2:FOLDER` run a model of your own, `fastembed/…` one of the package fastembed, on this machine.",
+        "and `ct2:FOLDER` run a model of your own, `fastembed/…` one of the package fastembed, "
+        "`huggingface:FOLDER` and `sentence-transformers/…` one of Hugging Face, on this machine.",
     )
     embedding_base_url: Address = Field(
         "", description="Address of a NIM or OpenAI-compatible endpoint that embeds with EMBEDDING_MODEL_NAME."

@@ -44,11 +44,17 @@ def test_the_example_that_is_documented_is_the_defaults() -> None:
 @pytest.mark.parametrize(
     ("text", "parts"),
     [
-        ("judge: {provider: chatgpt}", ("config.yaml: judge.provider", "'chatgpt'", "gemini, groq, nim, openai")),
+        ("judge: {provider: chatgpt}", ("config.yaml", "judge.provider", "'chatgpt'", "gemini, groq, nim, openai")),
         ("judge: {temperature: 3}", ("judge.temperature", "3", "less than or equal to 2")),
-        ("metrics: [faithfulness]", ("metrics", "'faithfulness'", "ragas_faithfulness", "lexical_faithfulness")),
+        ("metrics: [faithful]", ("metrics", "'faithful'", "ragas_faithfulness", "lexical_faithfulness")),
         ("repeats: 0", ("repeats", "0", "greater than or equal to 1")),
         ("strictnes: 3", ("strictnes", "strictness, concurrency, repeats")),
+        ("judge: {modell: x}", ("judge.modell", "provider, model, base_url")),
+        ("root: x\nragas: {promts: x}", ("ragas.promts", "prompts, language, metrics")),
+        ("llm: {tusk: x}", ("llm.tusk", "task, pipeline_kwargs")),
+        ("root: x\nroot-model: x", ("root-model", "root-models, MODEL_LLM_DIR", "repeats")),
+        ("llm: {pipeline_kwargs: {max_new_tokens: 1}}", ("llm.pipeline_kwargs.max_new_tokens", "16")),
+        ("language: ../es", ("language", "letters, digits")),
         ("judge: [", ("config.yaml", "cannot be read")),
         ("- a", ("config.yaml",)),
     ],
@@ -61,6 +67,7 @@ def test_a_wrong_value_is_told_with_its_place_and_what_is_legal(
     assert raised.value.exit_code == 2
     for part in parts:
         assert part in str(raised.value)
+    assert ".env" not in str(raised.value), "the keys of this file are in no other place"
 
 
 def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
@@ -68,9 +75,9 @@ def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
         load_config(tmp_path / "absent.yaml")
 
 
-def test_the_class_names_of_the_package_are_understood() -> None:
-    config = config_from({"metrics": ["Faithfulness", "LLMContextRecall", "ragas_faithfulness"]})
-    assert config.metrics == ("ragas_faithfulness", "ragas_context_recall")
+def test_the_names_of_the_package_and_of_projects_are_understood() -> None:
+    names = ["Faithfulness", "LLMContextRecall", "ragas_faithfulness", "faithfulness", "CONTEXT_RECALL"]
+    assert config_from({"metrics": names}).metrics == ("ragas_faithfulness", "ragas_context_recall")
 
 
 def test_a_folder_of_prompts_is_relative_to_the_file(tmp_path: Path) -> None:

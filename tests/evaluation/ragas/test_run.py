@@ -14,7 +14,7 @@ from chatbot_mvp.api import UserContext
 from chatbot_mvp.errors import CorporaDiffer, NeedsLanguageModel, NothingToEvaluate, UnknownChoice
 from chatbot_mvp.evaluation.ragas.config import RagasConfig, config_from
 from chatbot_mvp.evaluation.ragas.rows import InputRow, read_rows, rows_from
-from chatbot_mvp.judges.ragas import JUDGED, UNJUDGED
+from chatbot_mvp.judges.ragas import JUDGED, UNJUDGED, column_of
 from chatbot_mvp.runs.records import RunFolder
 from chatbot_mvp.runs.result import RAGAS
 from chatbot_mvp.runs.rows import MetricSpread
@@ -38,8 +38,9 @@ def test_six_metrics_over_http_have_no_nan_and_every_row_its_columns(asking: Set
         table = list(csv.DictReader(file))
     for line, cells, came in zip(lines, table, given(count=8), strict=True):
         assert {name: line[name] for name in came} == came
-        assert list(line) == list(cells) == [*came, *(part for n in JUDGED for part in (n, f"{n}_status"))]
-        for name in JUDGED:
+        columns = [column_of(name) for name in JUDGED]
+        assert list(line) == list(cells) == [*came, *(part for n in columns for part in (n, f"{n}_status"))]
+        for name in columns:
             assert math.isfinite(line[name])
             assert float(cells[name]) == line[name]
             assert line[f"{name}_status"] == cells[f"{name}_status"] == "ok"
@@ -171,9 +172,9 @@ def test_the_fingerprint_is_of_what_scores_and_not_of_how_fast(asking: Settings,
     assert len({base, *different}) == 7
 
 
-def test_a_language_without_prompts_says_which_there_are(asking: Settings, rows: Rows) -> None:
+def test_without_a_judge_a_language_without_prompts_says_which_there_are(settings: Settings, rows: Rows) -> None:
     with pytest.raises(UnknownChoice, match="en, es") as raised:
-        app_of(asking).ragas.run_now("x", rows(2), config_from({"language": "fr"}))
+        app_of(settings).ragas.run_now("x", rows(2), config_from({"language": "fr"}))
     assert raised.value.exit_code == 2
 
 

@@ -1,0 +1,107 @@
+"""Use a language model of LangChain, or one wrapped for ragas, as a ``ChatModel``. LangChain itself is not needed."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Mapping
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any, Protocol, cast
+
+from chatbot_mvp.errors import ProviderUnavailable
+from chatbot_mvp.llm.base import ChatModel, ChatRequest, ChatStream, Completion, Message, Usage
+from chatbot_mvp.llm.plain_prompt import plain_prompt
+from chatbot_mvp.llm.streams import FinishedStream
+
+_CHAT_CLASS = "BaseChatModel"
+"""LangChain's class of the models that take messages. All others take a text."""
+_ROLES = {"system": "system", "user": "human", "assistant": "ai"}
+_NAMES = ("model_name", "model_id", "model", "repo_id")
+
+
+class Invokable(Protocol):
+    """What is needed of a LangChain model: HuggingFacePipeline, ChatOpenAI, or anything else with ``invoke``."""
+
+    def invoke(self, input: Any, /) -> Any:
+        """Return the reply to a text or to messages: a text, or an object with ``content``."""
+
+
+def as_chat_model(model: ChatModel | Invokable | Any) -> ChatModel:
+    """Return a model as a ``ChatModel``.
+
+    Args:
+        model: a ``ChatModel``, which is returned as it is; a LangChain model; or ragas' ``LangchainLLMWrapper``.
+
+    Raises:
+        TypeError: it is none of these.
+    """
+    if hasattr(model, "complete") and hasattr(model, "needs_evidence"):
+        return cast("ChatModel", model)
+    wrapped = getattr(model, "langchain_llm", model)
+    if not callable(getattr(wrapped, "invoke", None)):
+        raise TypeError(f"{type(model).__name__} cannot judge: hand over a ChatModel or an object with 'invoke'")
+    return LangChainModel(wrapped)
+
+
+def langchain_name(model: Any) -> str:
+    """Return the name of a LangChain object's model, of a folder only its last part; else the name of its class."""
+    given = (getattr(model, name, None) for name in _NAMES)
+    name = next((name for name in given if isinstance(name, str) and name), type(model).__name__)
+    return f"langchain/{Path(name).name if Path(name).is_absolute() else name}"
+
+
+class LangChainModel:
+    """A ``ChatModel`` over an object with ``invoke``.
+
+    Temperature, token limit and seed are those of the object, not of the request. A model that takes a text, such as a
+    pipeline in this process, gets one request at a time.
+    """
+
+    needs_evidence = False
+
+    def __init__(self, model: Invokable) -> None:
+        self._model = model
+        self._takes_messages = any(parent.__name__ == _CHAT_CLASS for parent in type(model).__mro__)
+        self._one_at_a_time = nullcontext() if self._takes_messages else threading.Lock()
+        self.name = langchain_name(model)
+
+    def complete(self, request: ChatRequest) -> Completion:
+        """Answer a request.
+
+        Raises:
+            ProviderUnavailable: the object raised an exception.
+        """
+        started = time.perf_counter()
+        try:
+            with self._one_at_a_time:
+                reply = self._model.invoke(self._input(request.messages))
+        except Exception as error:
+            reason = f"{type(error).__name__}: {error}".rstrip(".")
+            raise ProviderUnavailable(
+                provider="langchain", model=self.name, address="this process", tries=1, reason=reason
+            ) from error
+        return Completion(_text(reply), self.name, time.perf_counter() - started, "stop", _usage(reply))
+
+    def stream(self, request: ChatRequest) -> ChatStream:
+        return FinishedStream(self.complete(request))
+
+    def _input(self, messages: tuple[Message, ...]) -> Any:
+        if self._takes_messages:
+            return [(_ROLES[message.role], message.content) for message in messages]
+        return plain_prompt(messages)
+
+
+def _text(reply: Any) -> str:
+    content = getattr(reply, "content", reply)
+    if isinstance(content, list):
+        parts = (part.get("text", "") if isinstance(part, Mapping) else str(part) for part in content)
+        return "".join(str(part) for part in parts)
+    return str(content)
+
+
+def _usage(reply: Any) -> Usage:
+    found = getattr(reply, "usage_metadata", None)
+    if not isinstance(found, Mapping):
+        return Usage()
+    return Usage(found.get("input_tokens"), found.get("output_tokens"))
