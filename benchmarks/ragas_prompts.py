@@ -1,6 +1,7 @@
 """Writes and loads prompts with the ragas package itself, to hold this project's files of prompts against it.
 
-Needs an interpreter with ragas 0.3 (``pip install 'ragas<0.4' 'langchain-community<0.4'``); this project is not imported.
+Needs an interpreter with ragas 0.3 (``pip install 'ragas<0.4' 'langchain-community<0.4'``). This project is not
+imported.
 
     RAGAS_PYTHON benchmarks/ragas_prompts.py write FOLDER            # prompts with texts of our own, in Spanish
     RAGAS_PYTHON benchmarks/ragas_prompts.py load FOLDER LANGUAGE    # prints one JSON object: file -> what was loaded

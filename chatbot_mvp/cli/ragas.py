@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -63,7 +62,7 @@ def ragas_run(
         result = service.run_now(dataset.stem, rows, config_from(values, "the command"), progress, budget_usd=budget)
     print_evaluation(result, as_json)
     if unreviewed := service.prompts.unreviewed(result.run_id):
-        print("The judge made these prompts, and nobody has reviewed them:", ", ".join(unreviewed), file=sys.stderr)
+        say(f"The judge made these prompts, and nobody has reviewed them: {', '.join(unreviewed)}", error=True)
 
 
 @prompts.command("save")
@@ -94,7 +93,7 @@ def adapt_prompts(
     made = open_app(env).ragas.prompts.adapt(language, loaded, instructions=instructions)
     _print_files(made, as_json)
     if made and not as_json:
-        print('Made by a model: review the files, then set "reviewed" to true in each.', file=sys.stderr)
+        say('Made by a model: review the files, then set "reviewed" to true in each.', error=True)
 
 
 def _print_files(paths: list[Path], as_json: bool) -> None:
@@ -102,9 +101,9 @@ def _print_files(paths: list[Path], as_json: bool) -> None:
         print_json({"files": [str(path) for path in paths]})
         return
     for path in paths:
-        print(path)
+        say(str(path))
     if not paths:
-        print("Nothing to do: the folder has all prompts of this language.")
+        say("Nothing to do: the folder has all prompts of this language.")
 
 
 @ragas.command("agreement")

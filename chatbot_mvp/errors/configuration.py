@@ -75,14 +75,17 @@ class ConfigFileUnreadable(InvalidSetting):
 
 class PromptsNotWritten(ConfigurationError):
     code = "prompts_not_written"
-    template = "The prompt {path!r} cannot be saved: {reason}. Nothing was overwritten; remove the file or choose another folder."
+    template = (
+        "The prompt {path!r} cannot be saved: {reason}. Nothing was overwritten; remove the file or choose another "
+        "folder."
+    )
 
 
 class PromptsNotMade(ConfigurationError):
     code = "prompts_not_made"
     template = (
-        "The prompts in {language!r} could not be made by {judge!r}: {reason}. Try again with a stronger judge, or translate "
-        "the examples of the files in {folder!r} by hand."
+        "The prompts in {language!r} could not be made by {judge!r}: {reason}. Try again with a stronger judge, or "
+        "translate the examples of the files in {folder!r} by hand."
     )
 
 

@@ -1,7 +1,7 @@
 """Prompts in the form of the ragas package: read, used, written, and made in another language.
 
-The files of ``tests/fixtures/ragas_prompts`` were written by ragas 0.3.9 (``benchmarks/ragas_prompts.py``). With the path
-of an interpreter that has ragas 0.3 in RAGAS_PYTHON, the package loads what is written here.
+The files of ``tests/fixtures/ragas_prompts`` were written by ragas 0.3.9 (``benchmarks/ragas_prompts.py``). With the
+path of an interpreter that has ragas 0.3 in RAGAS_PYTHON, the package loads what is written here.
 """
 
 from __future__ import annotations

@@ -97,7 +97,7 @@ class PromptMaker:
         return [str(name) for name in manifest.evaluation.get("prompts_unreviewed", ())]
 
     def _used(self, language: str, prompts: Path | None) -> Path | None:
-        """Return the folder whose files are used: that of the configuration, or the usual one if it has the language."""
+        """Return the folder whose files are used: that of the configuration, or the usual one with the language."""
         folder = self.folder()
         return folder if prompts is None and language_code(language) in own_languages(folder) else prompts
 

@@ -1,4 +1,4 @@
-"""Make prompts in the form of the ragas package: the built-in ones, and those of a new language with the judge's help."""
+"""Make prompts in the form of the ragas package: the built-in ones, and those of a new language with the judge."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ def _with(value: Any, translation: Mapping[str, str]) -> Any:
 
 
 def _as_package(file: PackageFile, prompts: Prompts) -> PackagePrompt:
-    name, part = file.key
+    name, _ = file.key
     prompt = prompts.of.get(file.key) or prompts.of[name, "verdict"]
     if isinstance(prompt, PackagePrompt):
         return prompt

@@ -1,4 +1,4 @@
-"""Texts of one's own for ContextRelevance: the files ``template_relevance1`` and ``template_relevance2`` of a folder."""
+"""A user's texts for ContextRelevance: the files ``template_relevance1`` and ``template_relevance2`` of a folder."""
 
 from __future__ import annotations
 
@@ -25,7 +25,9 @@ def relevance_templates(folder: Path | None, language: str) -> dict[str, str]:
         PromptsUnreadable: a file cannot be read, or lacks a gap.
     """
     found: dict[str, str] = {}
-    for prompt, name in TEMPLATES.items() if folder is not None else ():
+    if folder is None:
+        return found
+    for prompt, name in TEMPLATES.items():
         endings = (*(f"_{spelling}" for spelling in spellings(language)), "")
         paths = (folder / f"{name}{ending}.txt" for ending in endings)
         path = next((path for path in paths if path.is_file()), None)

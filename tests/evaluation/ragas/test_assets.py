@@ -1,4 +1,4 @@
-"""An evaluation with its author's assets: prompts of the package, a project's config.yaml, columns with Ragas' names."""
+"""An evaluation with its author's assets: the package's prompts, a project's config.yaml, columns with Ragas' names."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_a_project_is_scored_with_its_prompts_into_its_results(
 ) -> None:
     code, out, _ = command("ragas", "run", "--config", config_file(project), "--json")
     assert code == 0
-    assert {name: value for name, value in json.loads(out)["metrics"].items()} == {
+    assert json.loads(out)["metrics"] == {
         "ragas_faithfulness": 0.5,
         "ragas_nv_context_relevance": 0.5,
     }
@@ -102,7 +102,7 @@ def test_the_columns_are_those_of_the_package(
 ) -> None:
     config = config_file(project, ragas={"prompts": "prompts", "language": "spanish"})
     output = tmp_path / "scored.csv"
-    code, out, err = command("ragas", "run", "--config", config, "--output", str(output))
+    code, _, err = command("ragas", "run", "--config", config, "--output", str(output))
     assert code == 0, err
     with output.open(encoding="utf-8", newline="") as file:
         assert list(csv.DictReader(file).fieldnames or ()) == [*ROWS[0], *COLUMNS]
