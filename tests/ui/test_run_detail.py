@@ -76,6 +76,18 @@ def test_a_run_of_one_question_without_answers(data_dir: Path, language: str) ->
     assert ("1 de 1 preguntas" if language == "es" else "1 of 1 questions") in texts(page)
 
 
+@pytest.mark.parametrize(("language", "told"), [("es", "a ciegas; faltan"), ("en", "blind;")])
+def test_a_run_over_a_blind_slice_says_how_many_gold_documents_are_missing(
+    data_dir: Path, language: str, told: str
+) -> None:
+    own: dict[str, Any] = {"eval_max_queries": 5, "eval_max_corpus": 30, "generation_enabled": False}
+    result = get_app().runs.run_now(retrieval_strategy="LEXICAL", eval_corpus_slice="blind", **own)
+    page = open_newest(language)
+    assert not page.error
+    [caption] = [each.value for each in page.caption if told in each.value]
+    assert str(result.gold_missing) in caption
+
+
 def test_questions_are_filtered_and_the_chosen_one_is_shown(data_dir: Path) -> None:
     run_id = str(get_app().runs.run_now(kb_top_k=3, generation_enabled=False).run_id)
     rows = get_app().archive.run(run_id).per_query
