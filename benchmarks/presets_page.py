@@ -36,7 +36,8 @@ _SMALL = """
 
 At most {queries} queries and {documents} passages, or the first {characters:,} characters of a knowledge base. The
 language model is {model}, which is tiny, reads Spanish badly and cannot judge: with so few questions, the rows show
-that each preset works, and no more. A real model and a larger sample (`--small-queries`, `--small-documents`,
+that each preset works, and no more. Where it rated no passage at all, a question is *not reranked*, and its passages
+keep their order. A real model and a larger sample (`--small-queries`, `--small-documents`,
 `--small-characters`) give figures to choose by.
 """
 _READ = """
@@ -93,6 +94,8 @@ def _lines(rows: Iterable[Mapping[str, Any]], figures: Any) -> str:
         before = row["data"]
         shown = [f"not measured: {row['error']}"] if "error" in row else figures(row)
         preset = f"`{row['preset']}`"
+        if unranked := row.get("not_reranked"):
+            preset += f" ({unranked} not reranked)"
         text += f"| {' | '.join([name, preset, *shown])} |\n"
     return text
 
