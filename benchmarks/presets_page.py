@@ -27,9 +27,9 @@ It can be stopped and called again. Raw figures: [presets.json](presets.json).
 _LARGE = """
 ## Without a language model
 
-At most {queries:,} queries and {documents:,} passages of each set of passages, its relevant ones among them; of
-knowledge bases the whole text and all questions, at most {queries:,} if there are more. Every preset has the same
-questions and texts.
+At most {queries:,} queries and {documents:,} passages of each set of passages, its relevant ones among them; of each
+knowledge base the whole text and at most {queries:,} questions. Every preset has the same questions and texts. With so
+few passages a question is easier than over the whole data set.
 """
 _SMALL = """
 ## All presets, on a small sample
@@ -60,8 +60,16 @@ def page(raw: Mapping[str, Any]) -> str:
         rows = [row for row in raw["rows"].values() if row["sample"] == which]
         if rows:
             text += said.format(**raw["sizes"][which], model=raw.get("model") or "a local model")
-            text += _tables(rows)
+            text += _tables(rows) + _missing(raw["rows"], which)
     return text + _READ
+
+
+def _missing(rows: Mapping[str, Mapping[str, Any]], which: str) -> str:
+    """What a stopped call has left to the next one."""
+    data = dict.fromkeys(row["data"] for row in rows.values())
+    presets = [name for name in SYSTEMS if which == "small" or not SYSTEMS[name].needs_language_model]
+    left = [name for name in data if any(f"{which}/{name}/{preset}" not in rows for preset in presets)]
+    return f"\nNot measured yet with every preset: {', '.join(left)}.\n" if left else ""
 
 
 def _tables(rows: list[Mapping[str, Any]]) -> str:
