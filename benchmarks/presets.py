@@ -77,15 +77,17 @@ def measure(app: App, preset: str, sample: Sample) -> dict[str, Any]:
             preset=preset, mteb_dataset_name=str(sample.folder.resolve()), generation_enabled=False, eval_max_queries=0
         )
         figures: Mapping[str, Any] = result.metrics
+        unranked = result.rerank_failures
         accepted: Mapping[str, float] = {}
     else:
         assert sample.document is not None and sample.questions is not None
         record = app.kbs.add(sample.document.name, sample.document.read_bytes())
         figures = app.kb_evaluation.evaluate_file(record.kb_id, sample.questions, preset=preset)
-        accepted = figures["accepted"]
+        accepted, unranked = figures["accepted"], app.archive.run(figures["run_id"]).rerank_failures
     shown = {name: round(value, 4) for name in _FIGURES if (value := figures.get(name)) is not None}
     return {
         **shown,
+        "not_reranked": unranked or 0,
         "accepted": {kind: round(value, 4) for kind, value in accepted.items()},
         "seconds": round(time.monotonic() - started, 1),
     }
@@ -126,9 +128,9 @@ def main() -> None:
     parser.add_argument("--model", type=Path, help="GGUF of the language model")
     parser.add_argument("--queries", type=int, default=60, help="large sample: queries of each set of passages")
     parser.add_argument("--documents", type=int, default=400, help="large sample: passages of each set")
-    parser.add_argument("--small-queries", type=int, default=4, help="small sample: queries or questions of each set")
-    parser.add_argument("--small-documents", type=int, default=30, help="small sample: passages of each set")
-    parser.add_argument("--small-characters", type=int, default=6_000, help="small sample: characters of a KB")
+    parser.add_argument("--small-queries", type=int, default=2, help="small sample: queries or questions of each set")
+    parser.add_argument("--small-documents", type=int, default=12, help="small sample: passages of each set")
+    parser.add_argument("--small-characters", type=int, default=4_000, help="small sample: characters of a KB")
     only = parser.add_mutually_exclusive_group()
     only.add_argument("--large-only", action="store_true")
     only.add_argument("--small-only", action="store_true")
@@ -145,7 +147,11 @@ def main() -> None:
         presets = {LARGE: [name for name in SYSTEMS if not SYSTEMS[name].needs_language_model], SMALL: list(SYSTEMS)}
         raw = read()
         raw["version"], raw["model"] = __version__, model.stem if model else raw.get("model", "")
-        raw["sizes"] = {name: asdict(size) for name, size in sizes.items()}
+        now = {name: asdict(size) for name, size in sizes.items()}
+        # Figures of a sample of another size stand in no table together with these.
+        same = [name for name in now if raw.get("sizes", {}).get(name) == now[name]]
+        raw["rows"] = {name: row for name, row in raw["rows"].items() if row["sample"] in same}
+        raw["sizes"] = now
         write(raw)
         for which in (LARGE, SMALL):
             if (given.small_only and which == LARGE) or (given.large_only and which == SMALL):

@@ -27,16 +27,17 @@ It can be stopped and called again. Raw figures: [presets.json](presets.json).
 _LARGE = """
 ## Without a language model
 
-At most {queries:,} queries and {documents:,} passages of each set of passages, its relevant ones among them; of
-knowledge bases the whole text and all questions, at most {queries:,} if there are more. Every preset has the same
-questions and texts.
+At most {queries:,} queries and {documents:,} passages of each set of passages, its relevant ones among them; of each
+knowledge base the whole text and at most {queries:,} questions. Every preset has the same questions and texts. With so
+few passages a question is easier than over the whole data set.
 """
 _SMALL = """
 ## All presets, on a small sample
 
 At most {queries} queries and {documents} passages, or the first {characters:,} characters of a knowledge base. The
 language model is {model}, which is tiny, reads Spanish badly and cannot judge: with so few questions, the rows show
-that each preset works, and no more. A real model and a larger sample (`--small-queries`, `--small-documents`,
+that each preset works, and no more. Where it rated no passage at all, a question is *not reranked*, and its passages
+keep their order. A real model and a larger sample (`--small-queries`, `--small-documents`,
 `--small-characters`) give figures to choose by.
 """
 _READ = """
@@ -59,8 +60,16 @@ def page(raw: Mapping[str, Any]) -> str:
         rows = [row for row in raw["rows"].values() if row["sample"] == which]
         if rows:
             text += said.format(**raw["sizes"][which], model=raw.get("model") or "a local model")
-            text += _tables(rows)
+            text += _tables(rows) + _missing(raw["rows"], which)
     return text + _READ
+
+
+def _missing(rows: Mapping[str, Mapping[str, Any]], which: str) -> str:
+    """What a stopped call has left to the next one."""
+    data = dict.fromkeys(row["data"] for row in rows.values())
+    presets = [name for name in SYSTEMS if which == "small" or not SYSTEMS[name].needs_language_model]
+    left = [name for name in data if any(f"{which}/{name}/{preset}" not in rows for preset in presets)]
+    return f"\nNot measured yet with every preset: {', '.join(left)}.\n" if left else ""
 
 
 def _tables(rows: list[Mapping[str, Any]]) -> str:
@@ -93,6 +102,8 @@ def _lines(rows: Iterable[Mapping[str, Any]], figures: Any) -> str:
         before = row["data"]
         shown = [f"not measured: {row['error']}"] if "error" in row else figures(row)
         preset = f"`{row['preset']}`"
+        if unranked := row.get("not_reranked"):
+            preset += f" ({unranked} not reranked)"
         text += f"| {' | '.join([name, preset, *shown])} |\n"
     return text
 

@@ -7,7 +7,7 @@ import streamlit as st
 from chatbot_mvp.api import SYSTEMS, Preset
 from chatbot_mvp.errors import ChatbotError
 from streamlit_app.admin.run_fields import beyond, changed, fill_fields
-from streamlit_app.shared.i18n import code, plain, t
+from streamlit_app.shared.i18n import Markdown, code, plain, t
 from streamlit_app.shared.state import error_text, get_app, show_error
 
 _AS_IS = ""
@@ -46,7 +46,7 @@ def preset_bar() -> None:
         st.caption(t(f"admin.preset.about.{chosen.name}"))
     if more := beyond():
         settings = ", ".join(code(f"{name.upper()}={found}") for name, found in sorted(more.items()))
-        st.caption(t("admin.preset.beyond", settings=settings))
+        st.caption(t("admin.preset.beyond", settings=Markdown(settings)))
 
 
 def chosen_system() -> str:

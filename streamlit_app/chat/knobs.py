@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from chatbot_mvp.api import KbRecord, Mode, UserContext
-from streamlit_app.shared.chat_profile import chat_retrieval, system_choice
+from streamlit_app.shared.chat_profile import chat_retrieval, profile_changes, system_choice
 from streamlit_app.shared.i18n import current_language, t
 from streamlit_app.shared.state import get_app
 
@@ -55,7 +55,8 @@ def ask_knobs(kb: KbRecord, mode: Mode) -> tuple[UserContext, bool]:
 
 
 def _key(kb: KbRecord, name: str) -> str:
-    return f"knob-{name}-{kb.kb_id}"
+    changes = profile_changes()
+    return f"knob-{name}-{kb.kb_id}" + (f"-{changes}" if changes else "")
 
 
 def _reset(kb: KbRecord) -> None:

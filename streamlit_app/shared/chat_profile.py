@@ -13,7 +13,8 @@ from streamlit_app.shared.i18n import code, plain, t
 from streamlit_app.shared.state import PAGES, get_app, show_error
 
 _KEY = "chat_profile"
-_CHOICE, _PROBLEM = "chat_system", "chat_system_problem"
+_PROBLEM = "chat_system_problem"
+_CHANGES = "chat_profile_changes"
 _OWN, _RUN = "default", "run"
 
 
@@ -43,14 +44,18 @@ def system_choice() -> None:
     """Draw the list of the systems as which this session's chat can work, and why the last one chosen cannot be."""
     profile: ChatProfile | None = st.session_state.get(_KEY)
     # The profile decides: it can also change by the buttons of a run and of the notice.
-    st.session_state[_CHOICE] = _OWN if profile is None else profile.system or _RUN
+    key = f"chat_system-{profile_changes()}"
+    st.session_state[key] = _OWN if profile is None else profile.system or _RUN
+    names = [*SYSTEMS, *([_RUN] if profile is not None and not profile.system else [])]
+    titles = {name: _system_title(name) for name in names}
     st.selectbox(
         t("knobs.system"),
-        [*SYSTEMS, *([_RUN] if profile is not None and not profile.system else [])],
-        format_func=_system_title,
-        key=_CHOICE,
+        names,
+        format_func=titles.__getitem__,
+        key=key,
         help=t("knobs.system_help"),
         on_change=_choose_system,
+        args=(key,),
     )
     if problem := st.session_state.get(_PROBLEM):
         st.warning(problem, icon=":material/block:")
@@ -60,14 +65,23 @@ def _system_title(name: str) -> str:
     return t("knobs.system_of_run") if name == _RUN else t(f"admin.preset.title.{name}")
 
 
-def _choose_system() -> None:
-    chosen = st.session_state[_CHOICE]
+def profile_changes() -> int:
+    """Return how often this session's search was changed; a part of the keys of widgets that follow the search.
+
+    A widget in a closed popover does not hear of a value that the page sets, and would send its former one again.
+    """
+    return int(st.session_state.get(_CHANGES, 0))
+
+
+def _choose_system(key: str) -> None:
+    chosen = st.session_state[key]
     st.session_state.pop(_PROBLEM, None)
     if chosen == _OWN:
         _forget()
     elif chosen != _RUN:
         profile = get_app().answering.system_profile(chosen)
         if why := _why_refused(profile):
+            st.session_state[_CHANGES] = profile_changes() + 1
             st.session_state[_PROBLEM] = f"**{_system_title(chosen)}**: {why}"
         else:
             _use(profile)
@@ -132,10 +146,12 @@ def _use(profile: ChatProfile) -> None:
 
 def _forget() -> None:
     st.session_state.pop(_KEY, None)
+    st.session_state.pop(_PROBLEM, None)
     _forget_knobs()
 
 
 def _forget_knobs() -> None:
     """Reset the knobs: values chosen before belong to the previous search."""
+    st.session_state[_CHANGES] = profile_changes() + 1
     for key in [key for key in st.session_state if str(key).startswith("knob-")]:
         del st.session_state[key]

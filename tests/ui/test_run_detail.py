@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
+from streamlit.testing.v1.element_tree import Selectbox
 
 from chatbot_mvp.settings.model import MASK
 from streamlit_app.shared.state import get_app
@@ -182,8 +183,8 @@ def test_the_chat_works_as_a_system_until_another_is_chosen(data_dir: Path) -> N
     app = get_app()
     app.kbs.add_sample()
     page = open_page("chat")
-    assert page.selectbox(key="chat_system").value == "default"
-    page.selectbox(key="chat_system").set_value("kb_chat").run()
+    assert system_box(page).value == "default"
+    system_box(page).set_value("kb_chat").run()
     assert "El chat trabaja como el sistema" in texts(page)
     assert "KB_CHAT" in texts(page).replace("\\", "")
     [top_k] = [slider for slider in page.slider if "kb_top_k" in slider.key]
@@ -191,14 +192,19 @@ def test_the_chat_works_as_a_system_until_another_is_chosen(data_dir: Path) -> N
     page.chat_input[0].set_value(QUESTION).run()
     assert searched_with(page) == ["KB_CHAT"]
     # It needs a language model, and there is none: the chat stays as it is, and says why.
-    page.selectbox(key="chat_system").set_value("rag_p_contextual_hybrid").run()
+    system_box(page).set_value("rag_p_contextual_hybrid").run()
     assert "necesita un modelo de lenguaje" in " ".join(warning.value for warning in page.warning)
-    assert page.selectbox(key="chat_system").value == "kb_chat"
-    page.selectbox(key="chat_system").set_value("default").run()
+    assert system_box(page).value == "kb_chat"
+    system_box(page).set_value("default").run()
     assert not page.warning
     assert "El chat trabaja como el sistema" not in texts(page)
     page.chat_input[0].set_value(QUESTION).run()
     assert searched_with(page) == ["KB_CHAT", "LEXICAL"]
+
+
+def system_box(page: AppTest) -> Selectbox[str]:
+    [found] = [box for box in page.selectbox if str(box.key).startswith("chat_system-")]
+    return found
 
 
 def searched_with(page: AppTest) -> list[str]:

@@ -64,8 +64,8 @@ class ProviderFields(BaseSettings):
     huggingface_options: str = option_of(
         "huggingface",
         "",
-        description="Arguments of `transformers.pipeline` for `huggingface`, as a JSON object, e.g. "
-        '`{"device_map": "auto", "dtype": "auto", "repetition_penalty": 1.03}`.',
+        description="Arguments of `transformers.pipeline` for `huggingface`, as a JSON object, e.g. with "
+        "`device_map`, `dtype` and `repetition_penalty`.",
     )
 
     llm_temperature: float = Field(
