@@ -41,7 +41,18 @@ _RAG_P: Mapping[str, Any] = {
     "retrieval_pre_fusion_k": 150,
     "eval_corpus_slice": "blind",
     "generation_context": "retrieved",
+    "generation_max_context_chars": 0,
+    "retrieval_expansion": False,
+    "retrieval_stitching": False,
+    "query_expansion_llm": False,
+    "retrieval_context_questions": 0,
+    "kb_top_k": 20,
+    "kb_min_score": 0.0,
+    # RAG_P has no chat; 20 chunks of the usual length are as many passages as its runs give the generator.
+    "kb_max_context_chars": 24_000,
+    "kb_large_context_chars": 24_000,
 }
+"""The reranker stays as it is set: RAG_P leaves it to the user."""
 
 SYSTEMS: Mapping[str, System] = {
     system.name: system
@@ -78,6 +89,8 @@ SYSTEMS: Mapping[str, System] = {
                 "retrieval_fusion": "weighted",
                 "kb_top_k": 5,
                 "kb_min_score": 0.0,
+                "kb_max_context_chars": 6_000,  # five chunks of the usual length
+                "kb_large_context_chars": 6_000,
                 "kb_min_evidence": 0.15,
                 "kb_doubt_evidence": 0.05,
                 "kb_sure_evidence": 1.0,
@@ -102,6 +115,7 @@ SYSTEMS: Mapping[str, System] = {
                 "retrieval_rrf_k": 60,
                 "retrieval_bm25_weight": 0.5,
                 "retrieval_vector_weight": 0.5,
+                "retrieval_context_max_tokens": 150,
             },
         ),
     )

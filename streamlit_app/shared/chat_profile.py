@@ -13,7 +13,8 @@ from streamlit_app.shared.i18n import code, plain, t
 from streamlit_app.shared.state import PAGES, get_app, show_error
 
 _KEY = "chat_profile"
-_PROBLEM = "chat_system_problem"
+_PROBLEM = "chat_system_refused"
+"""Key of the session's state: name of the system that was chosen last and cannot be used."""
 _CHANGES = "chat_profile_changes"
 _OWN, _RUN = "default", "run"
 
@@ -57,8 +58,9 @@ def system_choice() -> None:
         on_change=_choose_system,
         args=(key,),
     )
-    if problem := st.session_state.get(_PROBLEM):
-        st.warning(problem, icon=":material/block:")
+    if refused := st.session_state.get(_PROBLEM):
+        why = _why_refused(get_app().answering.system_profile(refused)) or ""
+        st.warning(f"**{_system_title(refused)}**: {why}", icon=":material/block:")
 
 
 def _system_title(name: str) -> str:
@@ -80,9 +82,9 @@ def _choose_system(key: str) -> None:
         _forget()
     elif chosen != _RUN:
         profile = get_app().answering.system_profile(chosen)
-        if why := _why_refused(profile):
+        if _why_refused(profile):
             st.session_state[_CHANGES] = profile_changes() + 1
-            st.session_state[_PROBLEM] = f"**{_system_title(chosen)}**: {why}"
+            st.session_state[_PROBLEM] = chosen
         else:
             _use(profile)
 

@@ -90,8 +90,8 @@ def test_the_files_of_one_session_that_wait_are_bounded_and_others_are_not_held_
     with pytest.raises(UploadQueueFull, match=r"4 files of 0\.0 MB"):
         app.uploads.take(texts("a", 2), owner="a")
     with pytest.raises(UploadQueueFull) as refused:
-        app.uploads.take([("a.txt", b"palabra " * 1_300_000)], owner="a")
-    assert refused.value.params == {"files": 3, "mb": 10.4, "most_files": 3, "most_mb": 10}
+        app.uploads.take([("a.txt", b"palabra " * 6_300_000)], owner="a")
+    assert refused.value.params == {"files": 3, "mb": 50.4, "most_files": 3, "most_mb": 50}
     other = app.uploads.take(texts("b", 3), owner="b")
     reader()
     assert [len(wait(app, job).files) for job in (first, other)] == [2, 3]
