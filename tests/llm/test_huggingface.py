@@ -5,6 +5,7 @@ Needs the extra ``transformers``; without it, only the error of the absent packa
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,7 @@ from chatbot_mvp.llm.creation import create_chat_model
 from chatbot_mvp.llm.providers import Providers
 from chatbot_mvp.settings.live import LiveSettings
 from chatbot_mvp.settings.model import Settings
+from tests.docs.pages import blocks
 from tests.evaluation.ragas.conftest import app_of, given
 
 WORDS = "<unk> <s> </s> <pad> el museo abre los martes ¿ ? . : { } reason verdict 0 1 System Input Output user".split()
@@ -249,3 +251,22 @@ def test_langchains_pipeline_and_embeddings_judge_as_they_are(settings: Settings
     reference = embeddings.embed_query(given(count=1)[0]["reference"])
     cosine = np.dot(expected, reference) / np.linalg.norm(expected) / np.linalg.norm(reference)
     assert result.per_query[0].metrics["embedding_answer_similarity"] == pytest.approx(float(cosine), abs=1e-5)
+
+
+@pytest.mark.slow
+def test_the_example_of_the_guide_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("langchain_huggingface", reason="needs langchain-huggingface")
+    language_model(tmp_path / "models" / "llm", positions=4_096)
+    encoder(tmp_path / "models" / "encoder")
+    columns = ("response", "reference", "retrieved_contexts")
+    row = {"user_input": "¿abre el museo?", **{name: given(count=1)[0][name] for name in columns}}
+    (tmp_path / "data.jsonl").write_text(json.dumps(row), "utf-8")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("DATA_DIR", str(tmp_path / "data"))
+    [block] = [block for block in blocks("docs/guide/ragas.md") if block.language == "python"]
+    names: dict[str, Any] = {}
+    exec(block.text, names)
+    result = names["result"]
+    assert result.judge == "langchain/models/llm"
+    assert len(result.metrics) == 6
+    assert result.usage.calls >= 6
