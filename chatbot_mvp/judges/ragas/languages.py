@@ -4,47 +4,26 @@ from __future__ import annotations
 
 import re
 
+from chatbot_mvp.languages import STEMMERS
+from chatbot_mvp.text import LANGUAGES
+
 _NAMES = {
-    "ar": "arabic",
+    **LANGUAGES,
+    **STEMMERS,
     "bg": "bulgarian",
-    "ca": "catalan",
-    "cs": "czech",
-    "da": "danish",
-    "de": "german",
-    "el": "greek",
-    "en": "english",
-    "es": "spanish",
-    "et": "estonian",
-    "eu": "basque",
-    "fi": "finnish",
-    "fr": "french",
-    "ga": "irish",
     "gl": "galician",
     "he": "hebrew",
-    "hi": "hindi",
     "hr": "croatian",
-    "hu": "hungarian",
-    "it": "italian",
     "ja": "japanese",
     "ko": "korean",
-    "lt": "lithuanian",
     "lv": "latvian",
-    "nl": "dutch",
-    "no": "norwegian",
-    "pl": "polish",
-    "pt": "portuguese",
-    "ro": "romanian",
-    "ru": "russian",
     "sk": "slovak",
     "sl": "slovenian",
-    "sr": "serbian",
-    "sv": "swedish",
-    "tr": "turkish",
     "uk": "ukrainian",
     "vi": "vietnamese",
     "zh": "chinese",
 }
-"""ISO 639-1 code -> English name."""
+"""ISO 639-1 code -> English name, which is also that of its stemming algorithm."""
 _CODES = {name: code for code, name in _NAMES.items()}
 _WELL_FORMED = re.compile(r"\w[\w -]{0,39}")
 
