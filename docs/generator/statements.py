@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 import tomllib
 from dataclasses import dataclass
 from functools import cache
@@ -77,3 +78,13 @@ def _test(test: str) -> str:
 
 def _difference(title: str) -> str:
     return f"[differs on purpose: {title}](differences.md)"
+
+
+def main(ids: list[str]) -> None:
+    """Print the tests of some statements, or of all, for the command line of pytest."""
+    chosen = [each for each in read_statements() if not ids or each.id in ids]
+    print(*dict.fromkeys(f"tests/{test}" for each in chosen for test in each.tests))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
