@@ -10,8 +10,9 @@ from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
 from chatbot_mvp.runs.manifest import RunManifest
-from chatbot_mvp.settings.model import MASK, SECRETS
+from chatbot_mvp.settings.model import CT2_PREFIX, HUGGINGFACE_PREFIX, MASK, ONNX_PREFIX, SECRETS
 
+_FOLDER_PREFIXES = (ONNX_PREFIX, CT2_PREFIX, HUGGINGFACE_PREFIX)
 _SECRET_NAME = re.compile(r"(?:^|_)(?:api_?key|access_?key|secret\w*|token|password|credential\w*)$", re.IGNORECASE)
 
 
@@ -24,7 +25,18 @@ def configuration(manifest: RunManifest) -> dict[str, Any]:
     """Return a masked manifest without ``dataset_ref``, which may be a local folder. The data set's hash stays."""
     values = asdict(manifest)
     del values["dataset_ref"]
-    return {**values, "settings_masked": masked_settings(manifest.settings_masked)}
+    evaluation = dict(manifest.evaluation)
+    if isinstance(evaluation.get("config"), Mapping):
+        evaluation["config"] = _masked_parts(evaluation["config"])
+    return {**values, "settings_masked": masked_settings(manifest.settings_masked), "evaluation": evaluation}
+
+
+def _masked_parts(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Mask the values of a configuration with parts, which names the folders of an evaluation."""
+    return {
+        name: _masked_parts(value) if isinstance(value, Mapping) else _masked(name, value)
+        for name, value in values.items()
+    }
 
 
 def _masked(name: str, value: Any) -> Any:
@@ -37,6 +49,9 @@ def _masked(name: str, value: Any) -> Any:
         return f"{kb_id}/{PureWindowsPath(questions).name}"  # Windows' rules split at both kinds of slash
     if "://" in value:
         return _address(value)
+    prefix, _, folder = value.partition(":")
+    if f"{prefix}:" in _FOLDER_PREFIXES:
+        return f"{prefix}:{_masked(name, folder)}"
     if value.startswith(("/", "~")):
         return PurePosixPath(value).name
     return PureWindowsPath(value).name if re.match(r"[A-Za-z]:\\", value) else value

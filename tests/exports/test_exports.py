@@ -21,7 +21,7 @@ from chatbot_mvp.errors import DatasetChanged, ExportNotWritten, NothingToExport
 from chatbot_mvp.exports.base import Exported, ExportFormat, FinishedRun, write_files
 from chatbot_mvp.exports.formats import FORMATS, zip_of
 from chatbot_mvp.runs.manifest import RunManifest
-from chatbot_mvp.runs.masking import masked_settings
+from chatbot_mvp.runs.masking import configuration, masked_settings
 from chatbot_mvp.settings.model import PROJECT_ROOT
 from chatbot_mvp.types import Document
 from tests.made_results import made_result
@@ -33,6 +33,8 @@ SECRETS = {
     "serve_token": "token-very-secret",
     "llm_base_url": "https://user:url-very-secret@host:8000/v1?key=query-very-secret",
     "local_model_path": "/home/somebody-very-secret/models/m.gguf",
+    "huggingface_model_name": "/home/somebody-very-secret/models/judge",
+    "embedding_model_name": "huggingface:/home/somebody-very-secret/models/encoder",
 }
 FOLDER = "/srv/folder-very-secret/d"
 
@@ -238,11 +240,24 @@ def test_masking_keeps_what_tells_the_configuration() -> None:
     masked = masked_settings({**SECRETS, "reranker_base_url": "http://h:9000/v1", "n": 3, "corpus_shuffle_seed": "42"})
     assert masked["llm_base_url"] == "https://host:8000/v1"
     assert masked["local_model_path"] == "m.gguf"
+    assert masked["huggingface_model_name"] == "judge"
+    assert masked["embedding_model_name"] == "huggingface:encoder"
+    assert (
+        masked_settings({"embedding_model_name": "huggingface:maker/m"})["embedding_model_name"]
+        == "huggingface:maker/m"
+    )
     assert (masked["reranker_base_url"], masked["n"], masked["corpus_shuffle_seed"]) == ("http://h:9000/v1", 3, "42")
     assert {masked[name] for name in SECRETS if name.endswith(("key", "token"))} == {"***"}
     assert masked_settings({"groq_api_key": ""}) == {"groq_api_key": ""}
     for questions in ("/home/ana/q.jsonl", "C:\\ana\\q.jsonl", "q.jsonl"):
         assert masked_settings({"mteb_dataset_name": f"kb:x-1/{questions}"}) == {"mteb_dataset_name": "kb:x-1/q.jsonl"}
+
+
+def test_folders_of_an_evaluation_stay_at_home() -> None:
+    config = {"prompts": f"{FOLDER}/prompts", "judge": {"model": f"{FOLDER}/llm", "temperature": 0.0}, "metrics": ["m"]}
+    manifest = RunManifest("r", "d", FOLDER, "0", "RAGAS", {}, "f", "1", 1, 0, "2030", evaluation={"config": config})
+    kept = configuration(manifest)["evaluation"]["config"]
+    assert kept == {"prompts": "prompts", "judge": {"model": "llm", "temperature": 0.0}, "metrics": ["m"]}
 
 
 # --- of a real run
