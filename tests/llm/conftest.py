@@ -72,6 +72,8 @@ def llama() -> LocalServer:
 def rig(request: pytest.FixtureRequest, settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Iterator[Rig]:
     """The provider that the test is parametrised with, its requests going to loopback."""
     provider: str = request.param
+    if provider == "huggingface":
+        pytest.skip("runs in the process on an extra that is not installed by default: tests/llm/test_huggingface.py")
     monkeypatch.setattr(limiter, "_LIMITERS", limiter.Limiters())
     monkeypatch.setattr(calls, "_BACKOFF", wait_random_exponential(multiplier=0.05, max=1))
     usual = settings.with_changes(
