@@ -73,7 +73,7 @@ def rig(request: pytest.FixtureRequest, settings: Settings, monkeypatch: pytest.
     """The provider that the test is parametrised with, its requests going to loopback."""
     provider: str = request.param
     if provider == "huggingface":
-        pytest.skip("runs in the process on an extra that is not installed by default: tests/llm/test_huggingface.py")
+        pytest.skip("runs in the process, on an extra: tests/llm/test_huggingface.py")
     monkeypatch.setattr(limiter, "_LIMITERS", limiter.Limiters())
     monkeypatch.setattr(calls, "_BACKOFF", wait_random_exponential(multiplier=0.05, max=1))
     usual = settings.with_changes(
