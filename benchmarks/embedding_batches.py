@@ -129,7 +129,7 @@ def _run(
         for at, row in enumerate(batch):
             ids[at, : lengths[at]] = texts[row]
         view = ctranslate2.StorageView.from_array
-        output = encoder.forward_batch(view(ids), view(np.array(lengths, dtype=np.int32)))  # type: ignore[attr-defined]
+        output = encoder.forward_batch(view(ids), view(np.array(lengths, dtype=np.int32)))  # type: ignore[attr-defined]  # ctranslate2 has no types
         for at, (row, states) in enumerate(zip(batch, np.asarray(output.last_hidden_state), strict=True)):
             found[row] = np.array(states[: lengths[at]])
     return [found[row] for row in range(len(texts))]

@@ -26,7 +26,7 @@ from chatbot_mvp.app import App, build_app
 from chatbot_mvp.documents.parsing import parse_upload
 from chatbot_mvp.retrieval.indexes import corpus
 from chatbot_mvp.retrieval.trace import RetrievalTrace
-from chatbot_mvp.settings.model import PROJECT_ROOT, load_settings
+from chatbot_mvp.settings.model import PROJECT_ROOT, Settings, load_settings
 from chatbot_mvp.text import STOP_WORDS, Analyzer, fold
 
 ENOUGH = 0.5
@@ -133,7 +133,9 @@ def main() -> None:
         for strategy in given.strategy.split(","):
             settings = load_settings(data_dir=given.data or Path(folder), retrieval_strategy=strategy, provider="demo")
 
-            def say(how: str, sources: Sequence[Source], settings=settings, strategy=strategy) -> None:  # type: ignore[no-untyped-def]
+            def say(
+                how: str, sources: Sequence[Source], settings: Settings = settings, strategy: str = strategy
+            ) -> None:
                 for name, figures in measure(build_app(settings), sources).items():
                     print(json.dumps({"strategy": strategy, "base": how, "questions": name, **figures}), flush=True)
 
