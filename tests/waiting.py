@@ -10,6 +10,9 @@ from chatbot_mvp.jobs.manager import JobStatus
 
 T = TypeVar("T")
 
+SOON_S = 30.0
+"""How long a test waits for what comes at once, or never: no machine is too slow for it."""
+
 
 def wait_until(
     condition: Callable[[], T | None], timeout_s: float = 60, what: str = "the condition", every_s: float = 0.01

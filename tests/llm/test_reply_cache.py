@@ -50,7 +50,6 @@ def test_a_hit_is_told_and_costs_nothing(cache: ReplyCache) -> None:
     hit = cached.complete(QUESTION)
     assert (first.cached, hit.cached, model.calls) == (False, True, 1)
     assert (hit.text, hit.usage) == (first.text, Usage(3, 2, 0.0))
-    assert hit.seconds < first.seconds
 
 
 OTHERS = {

@@ -22,7 +22,7 @@ from tests.llm.gemini_stub import GeminiStub
 from tests.llm.openai_stub import OpenAiStub
 from tests.server.silent_provider import SilentProvider
 from tests.tls import own_certificate, speak_tls
-from tests.waiting import wait_until
+from tests.waiting import SOON_S, wait_until
 
 PROVIDERS = {
     "openai": {"openai_api_key": "k", "openai_base_url": "URL"},
@@ -66,12 +66,10 @@ def stopped_while_waiting(settings: Settings, silent: SilentProvider, streamed: 
     thread = threading.Thread(target=ask)
     thread.start()
     wait_until(lambda: silent.came == 1, 10, "the request")
-    started = time.monotonic()
     stop.set()
-    thread.join(5)
-    assert time.monotonic() - started < 1
+    thread.join(SOON_S)  # the provider stays silent for longer
     assert len(raised) == 1
-    wait_until(lambda: silent.left == 1, 5, "the provider to hear of the stop")
+    wait_until(lambda: silent.left == 1, SOON_S, "the provider to hear of the stop")
     assert silent.came == 1, "a stopped request is not repeated"
 
 
@@ -98,7 +96,7 @@ def test_a_request_that_is_stopped_already_is_not_sent(settings: Settings, silen
 
 
 def test_after_a_stop_the_same_model_answers_the_next_request(settings: Settings) -> None:
-    with OpenAiStub(seconds=0.3) as provider:
+    with OpenAiStub(seconds=3) as provider:
         model = create_chat_model(configured(settings, "openai", provider.url))
         stop = Stop()
         threading.Timer(0.1, stop.set).start()
@@ -113,7 +111,7 @@ def test_a_stop_of_gemini_between_two_pieces_ends_the_stream_and_the_next_reques
     settings: Settings,
 ) -> None:
     with GeminiStub("k") as provider:
-        provider.piece_delay = 2.0
+        provider.piece_delay = 5.0
         model = create_chat_model(configured(settings, "gemini", provider.url))
         stop = Stop()
         pieces = iter(model.stream(ChatRequest((Message("user", "tres dos uno"),), stop=stop)))
@@ -122,7 +120,7 @@ def test_a_stop_of_gemini_between_two_pieces_ends_the_stream_and_the_next_reques
         started = time.monotonic()
         with pytest.raises(RequestStopped):
             _ = list(pieces)
-        assert time.monotonic() - started < 1
+        assert time.monotonic() - started < 5, "it did not wait for the next piece"
         provider.piece_delay = 0.0
         assert model.complete(ChatRequest((Message("user", "dos uno"),))).text == "uno dos"
         with pytest.raises(RequestStopped):
@@ -130,7 +128,7 @@ def test_a_stop_of_gemini_between_two_pieces_ends_the_stream_and_the_next_reques
 
 
 def test_a_stop_of_one_request_leaves_the_others_alone(settings: Settings) -> None:
-    with OpenAiStub(seconds=0.3) as provider:
+    with OpenAiStub(seconds=2) as provider:
         model = create_chat_model(configured(settings, "openai", provider.url))
         stops = [Stop() for _ in range(6)]
         texts: dict[int, str] = {}
@@ -148,7 +146,7 @@ def test_a_stop_of_one_request_leaves_the_others_alone(settings: Settings) -> No
         for stop in stops[::2]:
             stop.set()
         for thread in threads:
-            thread.join(5)
+            thread.join(SOON_S)
     assert [texts[row] == "stopped" for row in range(6)] == [True, False] * 3
 
 

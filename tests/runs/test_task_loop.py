@@ -17,6 +17,7 @@ from chatbot_mvp.runs.records import QueryRecord, RunFolder
 from chatbot_mvp.runs.spending import BudgetReached, Spending
 from chatbot_mvp.runs.task_loop import Done, Lane, TaskLoop, costed, failed_task
 from tests.runs.test_records import manifest
+from tests.waiting import SOON_S
 
 Work = Callable[[str], Done]
 
@@ -69,7 +70,7 @@ def test_every_outcome_is_recorded_before_it_is_reported(folder: RunFolder) -> N
     run(loop, "generate", tasks, report)
     assert sorted(seen) == sorted(tasks) == sorted(journal.ok("generate"))
     assert loop.waiting("generate") == loop.open("generate") == 0
-    assert 0 < loop.seconds("generate") <= loop.seconds_so_far("generate") + 0.001 < 30
+    assert 0 < loop.seconds("generate") <= loop.seconds_so_far("generate") + 0.001
 
 
 def test_a_passing_failure_is_tried_again_twice_after_all_others_and_then_recorded(folder: RunFolder) -> None:
@@ -199,7 +200,7 @@ def test_a_task_that_does_not_end_is_left_after_a_while(folder: RunFolder, monke
 
     def work(task: str) -> Done:
         begun.set()
-        never.wait(20)
+        never.wait(2 * SOON_S)
         return ok(task)
 
     loop, journal = loop_of(folder, generate=work)
@@ -207,7 +208,7 @@ def test_a_task_that_does_not_end_is_left_after_a_while(folder: RunFolder, monke
     with loop.winding_up():
         loop.give("generate", "q")
         assert begun.wait(5)
-    assert time.monotonic() - started < 5
+    assert time.monotonic() - started < SOON_S
     assert journal.of("generate") == {}
     never.set()
 

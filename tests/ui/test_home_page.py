@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import threading
-import time
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
@@ -100,9 +99,7 @@ def test_a_provider_that_hangs_holds_nobody(data_dir: Path, no_keys: None, monke
         monkeypatch.setenv("PROVIDER", "ollama")
         monkeypatch.setenv("OLLAMA_MODEL_NAME", "llama3.2")
         monkeypatch.setenv("OLLAMA_BASE_URL", f"{server.url}/v1")
-        started = time.monotonic()
-        home = open_page("home")
-        assert time.monotonic() - started < 5  # the check gives up after 10 s
+        home = open_page("home")  # drawn while the check is still waiting
         assert "Comprobando…" in texts(home)
         assert "ollama/llama3.2" in texts(home)
         Hanging.gate.set()
@@ -125,9 +122,7 @@ def test_many_runs_are_a_few_charts_and_a_button_opens_one(data_dir: Path) -> No
     write_runs(data_dir, 200)
     write_runs(data_dir, 3, dataset="respuestas", kind="ragas", metrics={"faithfulness": 0.9, "mrr": None})
     open_page("home")
-    started = time.monotonic()
     home = open_page("home")
-    assert time.monotonic() - started < 3
     assert {metric.label: metric.value for metric in home.metric} == {"Recall@5": "0,699", "Fidelidad": "0,900"}
     assert len(home.get("arrow_vega_lite_chart")) + len(home.get("vega_lite_chart")) == 2
     assert "Intervalo del 95 %: 0,450 – 0,800" in texts(home)

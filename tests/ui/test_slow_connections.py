@@ -25,7 +25,7 @@ from chatbot_mvp.server import connections
 from streamlit_app.shared.connections import PageConnection, bound_connections
 from tests.loopback import free_port
 from tests.ui.test_start_of_pages import first_page, needs_proc, pages
-from tests.waiting import wait_until
+from tests.waiting import SOON_S, wait_until
 
 BEGUN = (b"", b"GET / HTTP/1.1\r\nHost: localhost\r\nX-A: ", b"GET /_stcore/stream HTTP/1.1\r\nUpgrade: websocket\r\n")
 
@@ -39,6 +39,7 @@ def slow_sockets(port: int, count: int, stack: contextlib.ExitStack) -> list[soc
 
 
 def seconds_until_closed(slow: list[socket.socket], most: float) -> float:
+    """How long it took; ``TimeoutError`` after ``most`` seconds."""
     started = time.monotonic()
     for each in slow:
         each.settimeout(max(0.1, started + most - time.monotonic()))
@@ -77,7 +78,7 @@ def test_slow_connections_are_closed_and_others_are_served_meanwhile(port: int) 
     with contextlib.ExitStack() as stack:
         slow = slow_sockets(port, 60, stack)
         assert httpx.get(f"http://127.0.0.1:{port}/").text == "0"
-        assert seconds_until_closed(slow, 10) < 3
+        seconds_until_closed(slow, SOON_S)
 
 
 def test_a_connection_makes_room_for_a_new_one(port: int, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -114,7 +115,7 @@ def test_a_websocket_stays_open_and_a_file_may_take_its_time(port: int) -> None:
 def test_a_file_that_stops_half_way_is_given_up(port: int) -> None:
     with socket.create_connection(("127.0.0.1", port)) as stalled:
         stalled.sendall(b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\nabc")
-        assert seconds_until_closed([stalled], 10) < 3
+        seconds_until_closed([stalled], SOON_S)
 
 
 @needs_proc
@@ -127,4 +128,4 @@ def test_the_started_pages_close_three_hundred_slow_connections(tmp_path: Path) 
             assert reply.status == 200
         _, shown = first_page(started.port, f"localhost:{started.port}")
         assert "Chatbot" in shown
-        assert seconds_until_closed(slow, 60) < connections.RECEIVE_SECONDS + 5
+        seconds_until_closed(slow, connections.RECEIVE_SECONDS + SOON_S)

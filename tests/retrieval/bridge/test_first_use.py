@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 from chatbot_mvp.settings.model import PROJECT_ROOT
+from tests.processor import reference_seconds
 
 FIRST_USE = """
 import json, runpy, sys
@@ -27,5 +28,5 @@ def test_the_first_question_with_links_takes_2_seconds_of_processor_time_at_most
     )
     measured, compilers = map(json.loads, done.stdout.splitlines())
     assert measured["hits"] > 0
-    assert measured["index_s"] + measured["first_question_s"] <= 2.0, measured
+    assert reference_seconds(measured["index_s"] + measured["first_question_s"]) <= 2.0, measured
     assert compilers == []
