@@ -79,7 +79,7 @@ class LiveTurn:
             stream.cancel()
 
     def run(self, earlier: Sequence[LiveTurn] = ()) -> None:
-        """Produce the answer and write it down; never raises.
+        """Produce the answer and write it down; never raises. ``end`` has to follow.
 
         Args:
             earlier: turns of the same conversation that must end first, since this one reads their answers.
@@ -94,8 +94,10 @@ class LiveTurn:
         except Exception as error:
             log.exception("turn %s failed", self.turn_id)
             self._fail(Failure("", repr(error)))
-        finally:
-            self._set(done=True)
+
+    def end(self) -> None:
+        """Tell all who wait that the answer, or its failure, can be read from now on."""
+        self._set(done=True)
 
     def _produce(self) -> None:
         kb_id, history = self._conversation.kb_id, self._conversation.history()
@@ -179,6 +181,7 @@ class TurnRegistry:
         finally:
             if turn.unsaved is not None:
                 self._unsaved.put(turn.turn_id, (turn.unsaved, turn.wait(-1, 0.0).text))
+            turn.end()
             with self._lock:
                 self._live[conversation].remove(turn)
                 if not self._live[conversation]:

@@ -12,6 +12,7 @@ from itertools import pairwise
 import pytest
 
 from chatbot_mvp.remote.limiter import Limiter, Limiters
+from tests.waiting import SOON_S
 
 
 class Clock:
@@ -132,7 +133,7 @@ def test_a_wider_cap_lets_those_in_who_wait() -> None:
         time.sleep(0.05)
         assert not waiting.done()
         limiter.set_concurrency(2)
-        assert waiting.result(2)
+        assert waiting.result(SOON_S)
 
 
 def test_there_is_one_limiter_per_provider_and_address() -> None:
@@ -163,7 +164,7 @@ def test_callers_with_the_same_bound_share_it_and_take_no_place_while_they_wait(
         others = [limiter.acquire() for _ in range(2)]
         for slot in (*others, first):
             slot.release()
-        second.result(2).release()
+        second.result(SOON_S).release()
     assert limiter.running == 0
 
 
