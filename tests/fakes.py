@@ -133,19 +133,23 @@ class SlowChatModel(FakeChatModel):
         super().__init__(reply)
         self.seconds = seconds
         self.streams: list[_SlowStream] = []
+        self.may_begin = threading.Event()
+        """No stream gives its first word before; set unless a test clears it."""
+        self.may_begin.set()
 
     def stream(self, request: ChatRequest) -> ChatStream:
-        self.streams.append(_SlowStream(self.complete(request), self.seconds))
+        self.streams.append(_SlowStream(self.complete(request), self.seconds, self.may_begin))
         return self.streams[-1]
 
 
 class _SlowStream(FinishedStream):
-    def __init__(self, completion: Completion, seconds: float) -> None:
+    def __init__(self, completion: Completion, seconds: float, may_begin: threading.Event) -> None:
         super().__init__(completion)
-        self._seconds = seconds
+        self._seconds, self._may_begin = seconds, may_begin
         self.closed = threading.Event()
 
     def __iter__(self) -> Iterator[str]:
+        self._may_begin.wait(60)
         for piece in super().__iter__():
             if self.closed.wait(self._seconds):
                 return

@@ -58,15 +58,17 @@ def test_a_question_is_answered_in_the_background_and_found_again_on_disk(settin
 
 def test_what_was_found_is_there_before_the_text_and_the_text_is_saved_as_it_comes(settings: Settings) -> None:
     """Whoever comes back while it runs sees what has arrived; a crash would leave it on disk."""
-    model = SlowChatModel(WORDS * 4, 0.05)
+    model = SlowChatModel(WORDS * 100, 0.05)
+    model.may_begin.clear()
     desk, conversation_id = begun(app_of(settings, model))
     [live] = desk.under_way(SESSION, conversation_id)
-    seen, versions = live.wait(0, 10.0), []
+    seen, versions = live.wait(0, 30.0), []
     assert seen.found is not None
     assert seen.text == ""
     assert seen.found[0].chunk.section == "Vacaciones"
+    model.may_begin.set()
     while len(versions) < 8:
-        seen = live.wait(seen.version, 10.0)
+        seen = live.wait(seen.version, 30.0)
         versions.append(seen.text)
     assert versions == sorted(versions, key=len)
     after_crash = ConversationStore(settings.conversations_dir).load(SESSION, conversation_id).turns[0]
