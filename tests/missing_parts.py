@@ -15,6 +15,7 @@ import pytest
 
 from chatbot_mvp.settings.model import PROJECT_ROOT, Settings
 from tests.loopback import free_port
+from tests.s3_server import BUCKET, KEY, SECRET, S3Server
 
 SAMPLE = next((PROJECT_ROOT / "data" / "samples" / "kb").glob("*.md"))
 QUESTION = "¿Cuántos días laborables de vacaciones hay por año?"
@@ -128,7 +129,22 @@ STORAGE = {
         {"sync": "storage_unreachable"},
     ),
 }
-"""What a RAG_P ``.env`` brings. SeaweedFS, which knows keys, is in the tests of commands."""
+"""What a RAG_P ``.env`` brings."""
+
+REFUSED = {
+    "S3 with a wrong key": ("MINIO_ACCESS_KEY", "nobody", "storage_key_unknown"),
+    "S3 with a wrong secret": ("MINIO_SECRET_KEY", "not-the-secret", "storage_secret_wrong"),
+    "S3 without the bucket": ("MINIO_BUCKET_NAME", "another", "storage_bucket_missing"),
+}
+"""What is wrong -> setting, its wrong value, code of the error."""
+
+
+def refused_by(server: S3Server, wrong: str) -> Part:
+    """A real S3 server that answers, and refuses: ``wrong`` is a key of ``REFUSED``."""
+    setting, value, code = REFUSED[wrong]
+    right = {"MINIO_ENDPOINT": server.endpoint, "MINIO_ACCESS_KEY": KEY, "MINIO_SECRET_KEY": SECRET}
+    return Part((), {**right, "MINIO_BUCKET_NAME": BUCKET, setting: value}, ("storage",), {"by name": code})
+
 
 PARTS = {
     **STORAGE,

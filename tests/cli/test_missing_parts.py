@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import Command
-from tests.missing_parts import ANSWER, DATASET, PARTS, QUESTION, SAMPLE, STORAGE, Part
-from tests.s3_server import BUCKET, KEY, SECRET, S3Server
+from tests.missing_parts import ANSWER, DATASET, PARTS, QUESTION, REFUSED, SAMPLE, STORAGE, Part, refused_by
+from tests.s3_server import S3Server
 
 COMMANDS = {
     "doctor": ("doctor",),
@@ -77,12 +77,7 @@ def test_a_command_works_without_a_part_or_says_in_one_line_what_is_missing(
     carry_out(PARTS[part], name, command)
 
 
-WRONG = {
-    "S3 with a wrong key": ("MINIO_ACCESS_KEY", "nobody", "storage_key_unknown"),
-    "S3 with a wrong secret": ("MINIO_SECRET_KEY", "not-the-secret", "storage_secret_wrong"),
-    "S3 without the bucket": ("MINIO_BUCKET_NAME", "another", "storage_bucket_missing"),
-}
-FAST_WRONG = {(wrong, name) for wrong in WRONG for name in ("doctor", "by name")} | {("S3 with a wrong key", "run")}
+FAST_WRONG = {(wrong, name) for wrong in REFUSED for name in ("doctor", "by name")} | {("S3 with a wrong key", "run")}
 
 
 @pytest.mark.xdist_group("s3")
@@ -90,16 +85,13 @@ FAST_WRONG = {(wrong, name) for wrong in WRONG for name in ("doctor", "by name")
     ("wrong", "name"),
     [
         pytest.param(wrong, name, marks=() if (wrong, name) in FAST_WRONG else pytest.mark.slow)
-        for wrong in WRONG
+        for wrong in REFUSED
         for name in ("doctor", "datasets", "run", "ask", "by name")
     ],
 )
 def test_an_s3_server_that_refuses_is_one_line_where_it_is_asked_and_nothing_elsewhere(
     wrong: str, name: str, s3: S3Server, command: Command, clean_env: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    setting, value, code = WRONG[wrong]
-    right = {"MINIO_ENDPOINT": s3.endpoint, "MINIO_ACCESS_KEY": KEY, "MINIO_SECRET_KEY": SECRET}
-    settings = {**right, "MINIO_BUCKET_NAME": BUCKET, setting: value}
-    part = Part((), settings, ("storage",), {"by name": code})
+    part = refused_by(s3, wrong)
     part.take_away(monkeypatch, clean_env)
     carry_out(part, name, command)

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from streamlit_app.shared.state import get_app
-from tests.missing_parts import ANSWER, PARTS, QUESTION, SAMPLE, STORAGE
+from tests.missing_parts import ANSWER, PARTS, QUESTION, REFUSED, SAMPLE, STORAGE, Part, refused_by
+from tests.s3_server import S3Server
 from tests.ui.test_home_page import settle_health
 from tests.ui.test_pages import PAGES, open_page, texts
 from tests.waiting import wait_for_jobs
@@ -16,8 +17,6 @@ FAST = {*(("boto3 absent", page) for page in PAGES), ("S3 out of reach", "home")
     (part, "home") for part in ("shared root without boto3", "groq absent")
 }
 """What ``make test`` tries; the rest of the matrix is slow."""
-WITHOUT_EVIDENCE = {part for part, row in PARTS.items() if "ask" in row.needed}
-"""Parts without which no passage is found, and so no answer."""
 
 
 @pytest.fixture
@@ -41,8 +40,29 @@ def test_a_page_is_drawn_without_a_part_and_says_in_one_line_what_is_missing(
     part: str, page: str, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """That nothing unexpected was logged, which would be a page error, is checked for every test of pages."""
-    row = PARTS[part]
-    row.take_away(monkeypatch, folder)
+    PARTS[part].take_away(monkeypatch, folder)
+    look_at(page, PARTS[part])
+
+
+@pytest.mark.xdist_group("s3")
+@pytest.mark.parametrize(
+    ("wrong", "page"),
+    [
+        pytest.param(wrong, page, marks=() if page in ("home", "admin") else pytest.mark.slow)
+        for wrong in REFUSED
+        for page in PAGES
+    ],
+)
+def test_a_page_is_drawn_where_s3_refuses_and_says_so_in_one_line(
+    wrong: str, page: str, s3: S3Server, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    part = refused_by(s3, wrong)
+    part.take_away(monkeypatch, folder)
+    look_at(page, part)
+
+
+def look_at(page: str, row: Part) -> None:
+    """Open a page, on Chat ask a question, and check that what the part takes away is told once."""
     app = get_app()
     app.kbs.add(SAMPLE.name, SAMPLE.read_bytes())
     shown = open_page(page)
@@ -57,7 +77,7 @@ def test_a_page_is_drawn_without_a_part_and_says_in_one_line_what_is_missing(
         assert not shown.error
     elif page == "chat":
         shown.chat_input[0].set_value(QUESTION).run()
-        if part in WITHOUT_EVIDENCE:
+        if "ask" in row.needed:
             assert len(shown.error) == 1, [error.value for error in shown.error]
         else:
             assert ANSWER in texts(shown)
