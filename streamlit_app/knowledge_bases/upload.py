@@ -107,7 +107,7 @@ def upload_panel(everyone: bool = False) -> None:
         everyone: show the active jobs of other sessions to administrators too.
     """
     jobs = get_app().uploads
-    name = session_name(begin=False)
+    name = session_name()
     job_id = st.session_state.get("kb_job", "")
     own = jobs.upload(job_id) if job_id else None
     if own is None and name:
@@ -150,7 +150,7 @@ def _panel(job_id: str, was_active: bool, place: str) -> None:
 
 def _may_see(upload: Upload) -> bool:
     """Return whether this session may see the names of an upload, and stop it."""
-    return upload.owner == session_name(begin=False) or is_admin()
+    return upload.owner == session_name() or is_admin()
 
 
 def _under_way(upload: Upload, place: str) -> None:

@@ -1,0 +1,81 @@
+"""Stands between browsers and Streamlit: gives the visitor's cookie and the security headers with every page."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from http.cookies import CookieError, SimpleCookie
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from chatbot_mvp.settings.kinds import names_of
+from chatbot_mvp.settings.model import Settings, load_settings
+from streamlit_app.web.headers import security_headers
+from streamlit_app.web.visitor import VisitorCookie, new_visitor, visitor_cookie
+
+
+class PageGuard:
+    """ASGI middleware around the whole server of the pages."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+
+        async def guarded(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in security_headers():
+                    headers[name] = value
+                if self._is_page(scope, message["status"], headers):
+                    headers.append("Set-Cookie", self._set_cookie(scope))
+            await send(message)
+
+        await self._app(scope, receive, guarded)
+
+    @cached_property
+    def _settings(self) -> Settings:
+        """Read with the first page, so that the server starts without them."""
+        return load_settings()
+
+    @cached_property
+    def _cookie(self) -> VisitorCookie:
+        return visitor_cookie(self._settings.visitor_key_path)
+
+    @staticmethod
+    def _is_page(scope: Scope, status: int, headers: Headers) -> bool:
+        """Return whether this is a page and not one of its many files.
+
+        Each reply to a new browser names a new visitor, so only one of those that a page causes may do so.
+        """
+        if scope["method"] != "GET":
+            return False
+        # A page that the browser has already is confirmed without its type.
+        asked = Headers(scope=scope).get("sec-fetch-dest")
+        return asked == "document" if status == 304 else headers.get("content-type", "").startswith("text/html")
+
+    def _set_cookie(self, scope: Scope) -> str:
+        visitor = self._cookie.visitor(cookies_of(Headers(scope=scope).getlist("cookie"))) or new_visitor()
+        return self._cookie.header(visitor, self._is_secure(scope))
+
+    def _is_secure(self, scope: Scope) -> bool:
+        """Return whether the browser asked by https, here or at a proxy that TRUSTED_PROXIES names."""
+        peer = (scope.get("client") or ("",))[0]
+        told = Headers(scope=scope).get("x-forwarded-proto", "").partition(",")[0].strip().lower()
+        return scope["scheme"] == "https" or (told == "https" and peer in names_of(self._settings.trusted_proxies))
+
+
+def cookies_of(headers: Sequence[str]) -> dict[str, str]:
+    """Return name -> value of the headers ``Cookie``; an unreadable header counts as none."""
+    found: dict[str, str] = {}
+    for header in headers:
+        for part in header.split(";"):
+            try:
+                found |= {name: morsel.value for name, morsel in SimpleCookie(part.strip()).items()}
+            except CookieError:
+                continue
+    return found
