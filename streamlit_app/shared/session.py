@@ -1,4 +1,4 @@
-"""The visitor's name and conversations. The name comes from a signed cookie, or from a sign-in, and from nowhere else."""
+"""The visitor's name, which comes from a signed cookie or from a sign-in alone, and the visitor's conversations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The headers with which a browser guards the pages: against frames of other sites, foreign scripts and guessed types."""
+"""The headers by which a browser guards the pages: against frames of other sites, and foreign scripts."""
 
 from __future__ import annotations
 
