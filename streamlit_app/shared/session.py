@@ -29,7 +29,7 @@ def _visitor() -> str:
     """Return the name that the sign-in or the cookie vouches for; "" for none."""
     cookie = visitor_cookie(get_app().settings.visitor_key_path)
     identity = identity_of(st.user.to_dict()) if is_logged_in() else ""
-    return cookie.person(identity) if identity else cookie.visitor(st.context.cookies)
+    return cookie.person(identity) if identity else cookie.visitor(dict(st.context.cookies))
 
 
 def session_name() -> str:

@@ -58,10 +58,7 @@ def test_no_page_does_what_the_policy_forbids(page: Any, worked_in: Server) -> N
 
 
 def test_a_page_of_another_site_cannot_show_ours_in_a_frame(page: Any, worked_in: Server) -> None:
-    framed: list[str] = []
-    page.on("console", lambda message: framed.append(message.text))
     page.goto("about:blank")  # of no origin, as a file that somebody opens
     page.set_content(f"<iframe src='{worked_in.url}/Chat'></iframe>")
     page.wait_for_timeout(3_000)
-    assert any("frame-ancestors" in text for text in framed), framed
-    assert all(frame.locator("h1").count() == 0 for frame in page.frames[1:])
+    assert [frame.url for frame in page.frames[1:]] == ["chrome-error://chromewebdata/"]
