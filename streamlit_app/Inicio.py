@@ -16,9 +16,10 @@ if __name__ != "__main__":
 
     from streamlit_app.web.guard import PageGuard
     from streamlit_app.web.outside import stay_on_this_machine
+    from streamlit_app.web.presence import swept
 
     stay_on_this_machine()
-    app = st.App(__file__, middleware=[Middleware(PageGuard)])
+    app = st.App(__file__, middleware=[Middleware(PageGuard)], lifespan=swept)
 else:
     from streamlit_app.frame import draw_page
 

@@ -12,6 +12,7 @@ from streamlit_app.shared.i18n import LANGUAGE_NAMES, choose_language, t
 from streamlit_app.shared.session import keep_session
 from streamlit_app.shared.state import PAGES, get_app
 from streamlit_app.web.outside import stay_on_this_machine
+from streamlit_app.web.uploaded import release_all
 
 
 def draw_page() -> None:
@@ -49,4 +50,7 @@ def draw_page() -> None:
         st.caption(t("nav.tagline"))
         sign_out_button()
 
+    if st.session_state.get("page_drawn", page.url_path) != page.url_path:
+        release_all()
+    st.session_state.page_drawn = page.url_path
     page.run()

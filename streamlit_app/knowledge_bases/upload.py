@@ -11,6 +11,7 @@ from streamlit_app.shared.i18n import duration, number, plain, t
 from streamlit_app.shared.session import session_name
 from streamlit_app.shared.state import failure_text, get_app, prepare_kb, show_error, show_failed_job
 from streamlit_app.shared.uploader import translate_uploader
+from streamlit_app.web.uploaded import release
 
 _ICONS = {
     "waiting": ":gray[:material/schedule:]",
@@ -57,6 +58,8 @@ def upload_box(place: str) -> None:
         except ChatbotError as error:
             show_error(error)
             return
+        finally:
+            release(*files)
         st.rerun()
 
 

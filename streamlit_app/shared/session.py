@@ -9,6 +9,7 @@ from chatbot_mvp.errors import ChatbotError
 from chatbot_mvp.settings.access import identity_of
 from streamlit_app.shared.permissions import is_logged_in
 from streamlit_app.shared.state import get_app
+from streamlit_app.web.presence import PRESENCE
 from streamlit_app.web.visitor import new_visitor, visitor_cookie
 
 
@@ -23,6 +24,7 @@ def keep_session() -> None:
         for key in ("chat_conversations", "kb_job"):
             st.session_state.pop(key, None)
     st.session_state.chat_session = known
+    PRESENCE.note(known)
 
 
 def _visitor() -> str:

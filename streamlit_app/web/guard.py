@@ -1,18 +1,25 @@
-"""Stands between browsers and Streamlit: gives the visitor's cookie and the security headers with every page."""
+"""Stands between browsers and Streamlit: cookie and headers with every page, and a place for every file."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from functools import cached_property
 from http.cookies import CookieError, SimpleCookie
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from streamlit import get_option
 
 from chatbot_mvp.settings.kinds import names_of
 from chatbot_mvp.settings.model import Settings, load_settings
 from streamlit_app.web.headers import security_headers
+from streamlit_app.web.uploaded import Uploaded
 from streamlit_app.web.visitor import VisitorCookie, new_visitor, visitor_cookie
+
+_UPLOAD = re.compile(r"/_stcore/upload_file/([^/]+)/[^/]+/?$")
+"""Where Streamlit takes a file; the group is its id of the page's session."""
 
 
 class PageGuard:
@@ -20,6 +27,7 @@ class PageGuard:
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
+        self._uploaded = Uploaded()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -35,6 +43,11 @@ class PageGuard:
                     headers.append("Set-Cookie", self._set_cookie(scope))
             await send(message)
 
+        if (upload := _UPLOAD.search(scope["path"])) and scope["method"] == "PUT":
+            with self._uploaded.place(upload[1], _announced(scope)) as refusal:
+                app = PlainTextResponse(refusal, 413) if refusal else self._app
+                await app(scope, receive, guarded)
+            return
         await self._app(scope, receive, guarded)
 
     @cached_property
@@ -67,6 +80,12 @@ class PageGuard:
         peer = (scope.get("client") or ("",))[0]
         told = Headers(scope=scope).get("x-forwarded-proto", "").partition(",")[0].strip().lower()
         return scope["scheme"] == "https" or (told == "https" and peer in names_of(self._settings.trusted_proxies))
+
+
+def _announced(scope: Scope) -> int:
+    """Return the bytes that a request will send: as it says, else as many as one file may have."""
+    said = Headers(scope=scope).get("content-length", "")
+    return int(said) if said.isascii() and said.isdigit() else get_option("server.maxUploadSize") * 2**20
 
 
 def cookies_of(headers: Sequence[str]) -> dict[str, str]:
