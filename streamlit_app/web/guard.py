@@ -1,4 +1,4 @@
-"""Stands between browsers and Streamlit: cookie and headers with every page, and a place for every file."""
+"""Stands between browsers and Streamlit: cookie and headers of pages, and places for pages and files."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ from streamlit import get_option
 
 from chatbot_mvp.settings.kinds import names_of
 from chatbot_mvp.settings.model import Settings, load_settings
+from chatbot_mvp.settings.network import client_of
 from streamlit_app.web.headers import security_headers
+from streamlit_app.web.places import Places
 from streamlit_app.web.uploaded import Uploaded
 from streamlit_app.web.visitor import VisitorCookie, new_visitor, visitor_cookie
 
@@ -28,8 +30,12 @@ class PageGuard:
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
         self._uploaded = Uploaded()
+        self._places = Places()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "websocket":
+            await self._websocket(scope, receive, send)
+            return
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -48,7 +54,28 @@ class PageGuard:
                 app = PlainTextResponse(refusal, 413) if refusal else self._app
                 await app(scope, receive, guarded)
             return
+        # The refusal of its connection alone would leave the page blank, so the page itself says it.
+        if Headers(scope=scope).get("sec-fetch-dest") == "document" and (
+            refusal := self._places.refusal(*self._asker(scope))
+        ):
+            await PlainTextResponse(refusal, 429, {"Retry-After": "60"})(scope, receive, guarded)
+            return
         await self._app(scope, receive, guarded)
+
+    async def _websocket(self, scope: Scope, receive: Receive, send: Send) -> None:
+        asker = self._asker(scope)
+        if self._places.refusal(*asker):
+            await send({"type": "websocket.close", "code": 1013})  # before it is accepted: status 403
+            return
+        with self._places.taken(*asker):
+            await self._app(scope, receive, send)
+
+    def _asker(self, scope: Scope) -> tuple[str, str]:
+        """Return the visitor ("" for none) and the client's address."""
+        headers = Headers(scope=scope)
+        peer = (scope.get("client") or ("",))[0]
+        client = client_of(peer, headers.getlist("x-forwarded-for"), self._settings.trusted_proxies)
+        return self._cookie.visitor(cookies_of(headers.getlist("cookie"))), client
 
     @cached_property
     def _settings(self) -> Settings:
@@ -72,8 +99,7 @@ class PageGuard:
         return asked == "document" if status == 304 else headers.get("content-type", "").startswith("text/html")
 
     def _set_cookie(self, scope: Scope) -> str:
-        visitor = self._cookie.visitor(cookies_of(Headers(scope=scope).getlist("cookie"))) or new_visitor()
-        return self._cookie.header(visitor, self._is_secure(scope))
+        return self._cookie.header(self._asker(scope)[0] or new_visitor(), self._is_secure(scope))
 
     def _is_secure(self, scope: Scope) -> bool:
         """Return whether the browser asked by https, here or at a proxy that TRUSTED_PROXIES names."""
