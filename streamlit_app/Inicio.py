@@ -1,4 +1,4 @@
-"""Entry point: draws the frame of every page (navigation, language), then the page."""
+"""Entry point: serves the pages, and is the script of every page: it draws the frame, then the page."""
 
 import sys
 from pathlib import Path
@@ -10,46 +10,17 @@ if (root := str(Path(__file__).resolve().parents[1])) not in sys.path:
 
 import streamlit as st
 
-from streamlit_app.home.tour import keep_tour
-from streamlit_app.shared.errors import begin_log, watch_errors
-from streamlit_app.shared.frame_style import frame_style
-from streamlit_app.shared.guard import require_known_host, sign_out_button
-from streamlit_app.shared.i18n import LANGUAGE_NAMES, choose_language, t
-from streamlit_app.shared.outside import stay_on_this_machine
-from streamlit_app.shared.session import keep_session
-from streamlit_app.shared.state import PAGES, get_app
+if __name__ != "__main__":
+    # `streamlit run` finds this assignment, imports the file once to serve it, and runs it as a script for each page.
+    from starlette.middleware import Middleware
 
-stay_on_this_machine()
-st.set_page_config(page_title="Chatbot MVP", page_icon="📚", layout="wide")
-watch_errors()
-begin_log(get_app().settings, str(get_app().settings.errors_log_path))
-language = choose_language(get_app().settings.ui_language)
-require_known_host()
-keep_session()
-keep_tour()
-frame_style()
+    from streamlit_app.web.guard import PageGuard
+    from streamlit_app.web.outside import stay_on_this_machine
+    from streamlit_app.web.presence import swept
 
-page = st.navigation(
-    [
-        st.Page(
-            path,
-            title=t(f"nav.{name}"),
-            icon=icon,
-            default=name == "home",
-            url_path=Path(path).stem.partition("_")[2],
-        )
-        for name, (path, icon) in PAGES.items()
-    ]
-)
+    stay_on_this_machine()
+    app = st.App(__file__, middleware=[Middleware(PageGuard)], lifespan=swept)
+else:
+    from streamlit_app.frame import draw_page
 
-with st.sidebar:
-    st.selectbox(
-        t("nav.language"),
-        list(LANGUAGE_NAMES),
-        format_func=LANGUAGE_NAMES.__getitem__,
-        key="language",
-    )
-    st.caption(t("nav.tagline"))
-    sign_out_button()
-
-page.run()
+    draw_page()

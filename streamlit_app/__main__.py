@@ -7,8 +7,8 @@ from pathlib import Path
 
 from streamlit.web import cli
 
-from streamlit_app.shared.connections import bound_connections
-from streamlit_app.shared.outside import stay_on_this_machine
+from streamlit_app.web.connections import bound_connections
+from streamlit_app.web.outside import stay_on_this_machine
 
 if __name__ == "__main__":
     stay_on_this_machine()

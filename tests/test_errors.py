@@ -26,7 +26,7 @@ EXIT_CODES |= {"CacheUnusable": 1, "RunError": 1, "RunNotFound": 2, "NotComparab
 EXIT_CODES |= {"GateError": 2, "TuneError": 2, "TuneStoppedEarly": 1, "SharingError": 2, "StorageKeyExpired": 2}
 EXIT_CODES |= {"NothingToScore": 5, "NothingScored": 5, "AddressUnavailable": 1, "FileError": 1, "DataFolderError": 1}
 EXIT_CODES |= {"DataFolderUnusable": 2, "DataFolderNotEmpty": 2, "StorageAddressWrong": 2, "StoragePackageMissing": 2}
-EXIT_CODES |= {"RunStopped": 130, "NothingToEvaluate": 2, "SignInError": 1, "KbEvaluationError": 2}
+EXIT_CODES |= {"LimitError": 1, "RunStopped": 130, "NothingToEvaluate": 2, "SignInError": 1, "KbEvaluationError": 2}
 """As the tree in the module's docstring states them; the nearest ancestor in it counts."""
 
 by_name = pytest.mark.parametrize("cls", all_errors(), ids=lambda cls: cls.__name__)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import secrets
+import threading
+from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path
 
 from chatbot_mvp.chat.answering import Answering
 from chatbot_mvp.chat.context import UserContext, require_short
-from chatbot_mvp.chat.conversations import Conversation, ConversationStore, Turn, is_session, new_session
+from chatbot_mvp.chat.conversations import Conversation, ConversationStore, Turn, new_session
 from chatbot_mvp.chat.feedback import Kind, add_question
 from chatbot_mvp.chat.transcripts import as_json, as_markdown
 from chatbot_mvp.chat.turns import LiveTurn, TurnRegistry
@@ -24,39 +26,50 @@ class ChatSessions:
     def __init__(self, live: LiveSettings, answering: Answering) -> None:
         self._store = ConversationStore(live.current.conversations_dir)
         self._turns = TurnRegistry()
+        self._beginning = threading.Lock()
         self._kb_dir = live.current.kb_dir
         self._answering = answering
 
     def new_session(self) -> str:
-        """Create a session name. Everyone who knows it can read the session's conversations."""
+        """Create a session name. The conversations of a session are its own: pages name it to nobody."""
         return new_session()
-
-    def is_session(self, name: str) -> bool:
-        """Return whether ``name`` has the form of a session name."""
-        return is_session(name)
 
     def start(self, session: str, kb_id: str, kb_name: str) -> str:
         """Start a conversation with a knowledge base and return its id.
 
         Raises:
-            FileNotWritten
+            FileNotWritten, TooManyConversations
         """
         return self._store.start(session, kb_id, kb_name)
 
     def begin(self, session: str, conversation_id: str, question: str, context: UserContext) -> LiveTurn:
-        """Ask a question. The answer is produced and saved in the background, even if the page is closed.
+        """Ask a question. The answer is produced and saved in the background, also while the page is reloaded.
 
         Raises:
             ConversationNotFound, FileOfLaterVersion, QuestionTooLong
+            TooManyAnswers, ServerHasNoPlace: the question is not asked.
             FileNotWritten: the question could not be saved, and is not asked.
         """
         require_short(question)
         conversation = self._store.open(session, conversation_id)
-        turn = LiveTurn(secrets.token_hex(6), question, context, conversation, self._answering)
+        turn = LiveTurn(secrets.token_hex(6), question, context, conversation, self._answering, session)
         entry = {"type": "question", "turn": turn.turn_id, "question": question, "mode": context.mode, "at": utc_now()}
-        conversation.append(entry, durable=False)
-        self._turns.begin(conversation_id, turn)
+        with self._beginning:  # two questions at once count as two
+            self._turns.require_place(session)
+            conversation.append(entry, durable=False)
+            self._turns.begin(conversation_id, turn)
         return turn
+
+    def end_unattended(self, present: Collection[str]) -> None:
+        """Stop the answers of sessions that have had no page open for ``limits.GRACE_S`` seconds.
+
+        Text received so far stays. Called every few seconds by whoever knows which pages are open; without such calls
+        every answer is made to its end.
+
+        Args:
+            present: sessions with an open page.
+        """
+        self._turns.end_unattended(present)
 
     def under_way(self, session: str, conversation_id: str) -> tuple[LiveTurn, ...]:
         """Return the running answers, in order."""

@@ -5,10 +5,11 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from chatbot_mvp.chat import limits
 from chatbot_mvp.chat.answer import Failure, Finished, Piece, Restarted, Retrieved
 from chatbot_mvp.chat.answering import Answering
 from chatbot_mvp.chat.citations import Source
@@ -16,7 +17,7 @@ from chatbot_mvp.chat.context import UserContext
 from chatbot_mvp.chat.conversations import OpenConversation
 from chatbot_mvp.chat.records import record_of
 from chatbot_mvp.chat.stream import AnswerStream
-from chatbot_mvp.errors import ChatbotError, FileNotWritten
+from chatbot_mvp.errors import AnswerNotAwaited, ChatbotError, FileNotWritten, ServerHasNoPlace, TooManyAnswers
 from chatbot_mvp.storage.lru import BoundedCache
 
 log = logging.getLogger(__name__)
@@ -46,9 +47,17 @@ class LiveTurn:
     """One answer that is being made, in a thread of its own. It is written to the conversation as it comes."""
 
     def __init__(
-        self, turn_id: str, question: str, context: UserContext, conversation: OpenConversation, answering: Answering
+        self,
+        turn_id: str,
+        question: str,
+        context: UserContext,
+        conversation: OpenConversation,
+        answering: Answering,
+        session: str,
     ) -> None:
         self.turn_id = turn_id
+        self.session = session
+        """The session that asked."""
         self._question, self._context = question, context
         self._conversation = conversation
         self._answering = answering
@@ -56,6 +65,8 @@ class LiveTurn:
         self._changed = threading.Condition()
         self._stream: AnswerStream | None = None
         self._cancelled = False
+        self._attended_at = time.monotonic()
+        self._abandoned = False
         self.unsaved: Failure | None = None
         """Why the end of the turn could not be written to the conversation; None if it is there."""
 
@@ -78,6 +89,15 @@ class LiveTurn:
         if stream is not None:
             stream.cancel()
 
+    def attend(self, present: bool) -> None:
+        """Note whether the session has a page open; stop the answer if it has had none for ``limits.GRACE_S``."""
+        now = time.monotonic()
+        if present:
+            self._attended_at = now
+        elif now - self._attended_at > limits.GRACE_S:
+            self._abandoned = True
+            self.cancel()
+
     def run(self, earlier: Sequence[LiveTurn] = ()) -> None:
         """Produce the answer and write it down; never raises. ``end`` has to follow.
 
@@ -88,6 +108,8 @@ class LiveTurn:
             while not turn.join(60.0):
                 pass
         try:
+            if self._abandoned:
+                raise AnswerNotAwaited(seconds=round(limits.GRACE_S))
             self._produce()
         except ChatbotError as error:
             self._fail(Failure.of(error))
@@ -186,6 +208,27 @@ class TurnRegistry:
                 self._live[conversation].remove(turn)
                 if not self._live[conversation]:
                     del self._live[conversation]
+
+    def require_place(self, session: str) -> None:
+        """Return if the session may have one more answer under way.
+
+        Raises:
+            TooManyAnswers, ServerHasNoPlace
+        """
+        live = self._all()
+        if sum(turn.session == session for turn in live) >= limits.MOST_ANSWERS:
+            raise TooManyAnswers(limit=limits.MOST_ANSWERS)
+        if len(live) >= limits.MOST_ANSWERS_OF_ALL:
+            raise ServerHasNoPlace(limit=limits.MOST_ANSWERS_OF_ALL)
+
+    def end_unattended(self, present: Collection[str]) -> None:
+        """Stop the answers of sessions that have had no page open for ``limits.GRACE_S`` seconds."""
+        for turn in self._all():
+            turn.attend(turn.session in present)
+
+    def _all(self) -> list[LiveTurn]:
+        with self._lock:
+            return [turn for turns in self._live.values() for turn in turns]
 
     def live(self, conversation: str) -> tuple[LiveTurn, ...]:
         """Return the conversation's running answers, in order."""

@@ -174,6 +174,11 @@
     │   ├── ProviderUnavailable     time-out, lost connection, 5xx; after retries
     │   ├── ProviderReplyUnusable   it replied, but the reply cannot be used
     │   └── RequestStopped          nobody waits for the answer any more
+    ├── LimitError                  more than one visitor, or the server, may have (exit code 1)
+    │   ├── TooManyAnswers          running or waiting, of one visitor
+    │   ├── ServerHasNoPlace        too many answers of all visitors
+    │   ├── AnswerNotAwaited        its visitor had left before its turn came
+    │   └── TooManyConversations
     ├── SignInError                 signing in to Admin failed                 (exit code 1)
     │   ├── PasswordWrong
     │   ├── PasswordTriesExhausted  too many wrong passwords
@@ -201,6 +206,7 @@ from __future__ import annotations
 # ruff: noqa: F403 - each module holds errors only, and all of them are public
 from chatbot_mvp.errors.backups import *
 from chatbot_mvp.errors.base import *
+from chatbot_mvp.errors.chat import *
 from chatbot_mvp.errors.configuration import *
 from chatbot_mvp.errors.datasets import *
 from chatbot_mvp.errors.documents import *

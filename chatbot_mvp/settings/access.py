@@ -60,7 +60,7 @@ ACTIONS: Mapping[Action, Rule] = {
         Who.EVERYONE,
         answering="defaults system_profile",
         archive="documents export fields files history leaderboard notes run runs search series unfinished",
-        chat="conversation conversations export is_session questions_path watched",
+        chat="conversation conversations export questions_path watched",
         datasets="details here jobs names remote",
         details="chat_profile compare configuration gold_paths latencies manifest metric_distribution records row table"
         " version why_not_comparable word_difference",

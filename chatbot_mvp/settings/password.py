@@ -13,6 +13,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from ipaddress import IPv6Address, ip_network
 
 from chatbot_mvp.errors import PasswordTriesExhausted, PasswordWrong
 
@@ -30,6 +31,8 @@ _FREE_TRIES = 5
 _LONGEST_WAIT_S = 300.0
 _FORGOTTEN_AFTER_S = 3_600.0
 _MOST_ASKERS = 10_000
+_AT_ONCE = 4
+"""Askers whose passwords are compared at the same time. Each has one place at most, and keeps it during the pause."""
 
 
 def hash_password(password: str) -> str:
@@ -57,13 +60,16 @@ class PasswordGate:
         Args:
             configured: the password or its hash; "" for no password, in which case no input matches.
             clock: returns seconds that never decrease.
-            pause: seconds that every check waits after a wrong password.
+            pause: seconds that an asker waits after a wrong password.
         """
         # A plain password is hashed too, so that every comparison takes the same time.
         self._hash = hash_password(configured) if configured and not configured.startswith(_PREFIX) else configured
         self._clock = clock
         self._pause = pause
         self._misses: dict[str, _Misses] = {}
+        self._checking: set[str] = set()
+        """Askers whose check has not ended."""
+        self._places = threading.BoundedSemaphore(_AT_ONCE)
         self._lock = threading.Lock()
 
     @property
@@ -75,28 +81,36 @@ class PasswordGate:
         """Return if ``given`` is the password.
 
         From the fifth wrong try on, each one makes its asker wait: 1 second at first, then twice as long each time,
-        up to 300 seconds.
+        up to 300 seconds. Other askers do not wait for it, unless four guess at the same moment.
 
         Args:
-            asker: identifies the client to slow down, such as its address.
+            asker: identifies the client to slow down, such as its address. Addresses of one IPv6 network (64 bits)
+                are one asker.
 
         Raises:
             PasswordWrong: it is not the password.
-            PasswordTriesExhausted: the asker must still wait; the password was not compared.
+            PasswordTriesExhausted: the asker must still wait, or another try of the asker's is being checked; the
+                password was not compared.
         """
-        # One check at a time, with a pause after a wrong one: this also limits an attacker with many addresses.
+        asker = _network_of(asker)
         with self._lock:
-            now = self._clock()
             misses = self._misses.get(asker)
-            if misses is not None and now - misses.at > _FORGOTTEN_AFTER_S:
-                misses = None
-            if misses is not None and now < misses.wait_until:
-                raise PasswordTriesExhausted(seconds=math.ceil(misses.wait_until - now))
-            if self._matches(given):
-                self._misses.pop(asker, None)
-                return
-            self._remember(asker, (misses.count if misses else 0) + 1, now)
-            time.sleep(self._pause)
+            wait_s = 1.0 if asker in self._checking else misses.wait_until - self._clock() if misses else 0.0
+            if wait_s > 0:
+                raise PasswordTriesExhausted(seconds=math.ceil(wait_s))
+            self._checking.add(asker)
+        try:
+            # A place is kept during the pause, which limits an attacker with many addresses.
+            with self._places:
+                if self._matches(given):
+                    with self._lock:
+                        self._misses.pop(asker, None)
+                    return
+                self._remember(asker)
+                time.sleep(self._pause)
+        finally:
+            with self._lock:
+                self._checking.discard(asker)
         raise PasswordWrong(variable="ADMIN_PASSWORD")
 
     def _matches(self, given: str) -> bool:
@@ -106,12 +120,25 @@ class PasswordGate:
         cost, block, parallel, salt, digest = parts
         return hmac.compare_digest(_scrypt(given, salt, cost, block, parallel, len(digest)), digest)
 
-    def _remember(self, asker: str, count: int, now: float) -> None:
-        if len(self._misses) >= _MOST_ASKERS:
-            del self._misses[min(self._misses, key=lambda key: self._misses[key].at)]
-        beyond = count - _FREE_TRIES
-        wait = min(2.0**beyond, _LONGEST_WAIT_S) if beyond >= 0 else 0.0
-        self._misses[asker] = _Misses(count, now, now + wait)
+    def _remember(self, asker: str) -> None:
+        with self._lock:
+            now, misses = self._clock(), self._misses.get(asker)
+            if misses is None and len(self._misses) >= _MOST_ASKERS:
+                del self._misses[min(self._misses, key=lambda key: self._misses[key].at)]
+            recent = misses is not None and now - misses.at <= _FORGOTTEN_AFTER_S
+            count = (misses.count if misses is not None and recent else 0) + 1
+            beyond = count - _FREE_TRIES
+            wait = min(2.0**beyond, _LONGEST_WAIT_S) if beyond >= 0 else 0.0
+            self._misses[asker] = _Misses(count, now, now + wait)
+
+
+def _network_of(asker: str) -> str:
+    """Return the network of an IPv6 address: its owner can choose any address in it. Other names are unchanged."""
+    try:
+        address = IPv6Address(asker.partition("%")[0])
+    except ValueError:
+        return asker
+    return str(address.ipv4_mapped or ip_network((address, 64), strict=False))
 
 
 @dataclass(frozen=True, slots=True)

@@ -115,6 +115,11 @@ class SettingPaths(SettingFields):
         return self.data_dir / "conversations"
 
     @property
+    def visitor_key_path(self) -> Path:
+        """Key that signs the visitors' cookies; readable by the server alone."""
+        return self.data_dir / "visitor.key"
+
+    @property
     def metrics_log_path(self) -> Path:
         return self.data_dir / "logs" / "retrieval_metrics.jsonl"
 

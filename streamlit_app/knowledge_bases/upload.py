@@ -11,6 +11,7 @@ from streamlit_app.shared.i18n import duration, number, plain, t
 from streamlit_app.shared.session import session_name
 from streamlit_app.shared.state import failure_text, get_app, prepare_kb, show_error, show_failed_job
 from streamlit_app.shared.uploader import translate_uploader
+from streamlit_app.web.uploaded import release
 
 _ICONS = {
     "waiting": ":gray[:material/schedule:]",
@@ -57,6 +58,8 @@ def upload_box(place: str) -> None:
         except ChatbotError as error:
             show_error(error)
             return
+        finally:
+            release(*files)
         st.rerun()
 
 
@@ -107,7 +110,7 @@ def upload_panel(everyone: bool = False) -> None:
         everyone: show the active jobs of other sessions to administrators too.
     """
     jobs = get_app().uploads
-    name = session_name(begin=False)
+    name = session_name()
     job_id = st.session_state.get("kb_job", "")
     own = jobs.upload(job_id) if job_id else None
     if own is None and name:
@@ -150,7 +153,7 @@ def _panel(job_id: str, was_active: bool, place: str) -> None:
 
 def _may_see(upload: Upload) -> bool:
     """Return whether this session may see the names of an upload, and stop it."""
-    return upload.owner == session_name(begin=False) or is_admin()
+    return upload.owner == session_name() or is_admin()
 
 
 def _under_way(upload: Upload, place: str) -> None:

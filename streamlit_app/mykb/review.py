@@ -86,7 +86,7 @@ def _queue(kb: KbRecord, reviewer: str) -> None:
     if (failed := st.session_state.pop("review_failed", None)) is not None:
         show_error(failed)
     # Without a sign-in everybody may review, and nobody may read the conversations of others.
-    session = None if is_protected(get_app().access) else session_name(begin=False)
+    session = None if is_protected(get_app().access) else session_name()
     try:
         waiting = reviews.waiting(kb.kb_id, reviewer, order or "doubtful", session)
         summary = reviews.summary(kb.kb_id, session)

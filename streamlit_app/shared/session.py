@@ -1,4 +1,4 @@
-"""The session's name and its conversations. The name is kept in the URL, so that a reload finds them."""
+"""The visitor's name, which comes from a signed cookie or from a sign-in alone, and the visitor's conversations."""
 
 from __future__ import annotations
 
@@ -6,36 +6,42 @@ import streamlit as st
 
 from chatbot_mvp.api import Conversation, KbRecord, LiveTurn
 from chatbot_mvp.errors import ChatbotError
+from chatbot_mvp.settings.access import identity_of
+from streamlit_app.shared.permissions import is_logged_in
 from streamlit_app.shared.state import get_app
+from streamlit_app.web.presence import PRESENCE
+from streamlit_app.web.visitor import new_visitor, visitor_cookie
 
 
 def keep_session() -> None:
-    """Restore the session's name from the URL after a reload, and keep it there. Called on every page."""
-    given = st.query_params.get("s", "")
-    if "chat_session" not in st.session_state and get_app().chat.is_session(given):
-        st.session_state.chat_session = given
-    if "chat_session" in st.session_state:
-        st.query_params["s"] = st.session_state.chat_session
-    elif given:
-        del st.query_params["s"]
+    """Find out who the visitor is, and take the name of a link of earlier versions out of the URL.
 
-
-def session_name(begin: bool = True) -> str:
-    """Return the session's name, which its conversations and uploads belong to.
-
-    Args:
-        begin: name the session if it has no name yet; otherwise the result is "".
+    Called on every page. A browser that keeps no cookie gets a name for as long as its page is open.
     """
-    if begin and "chat_session" not in st.session_state:
-        st.session_state.chat_session = get_app().chat.new_session()
-        keep_session()
-    return str(st.session_state.get("chat_session", ""))
+    st.query_params.pop("s", None)
+    known = _visitor() or st.session_state.get("chat_session") or new_visitor()
+    if st.session_state.get("chat_session", known) != known:  # signed in or out, in this page or in another
+        for key in ("chat_conversations", "kb_job"):
+            st.session_state.pop(key, None)
+    st.session_state.chat_session = known
+    PRESENCE.note(known)
+
+
+def _visitor() -> str:
+    """Return the name that the sign-in or the cookie vouches for; "" for none."""
+    cookie = visitor_cookie(get_app().settings.visitor_key_path)
+    identity = identity_of(st.user.to_dict()) if is_logged_in() else ""
+    return cookie.person(identity) if identity else cookie.visitor(dict(st.context.cookies))
+
+
+def session_name() -> str:
+    """Return the visitor's name, which conversations and uploads belong to."""
+    return str(st.session_state.chat_session)
 
 
 def conversations(kb: KbRecord) -> list[Conversation]:
     """Return the session's conversations with a knowledge base, newest first."""
-    session = st.session_state.get("chat_session", "")
-    return get_app().chat.conversations(session, kb.kb_id) if session else []
+    return get_app().chat.conversations(session_name(), kb.kb_id)
 
 
 def current_conversation(kb: KbRecord) -> tuple[Conversation | None, dict[str, LiveTurn]]:
@@ -60,7 +66,7 @@ def choose(kb: KbRecord, conversation_id: str) -> None:
 
 
 def begin_conversation(kb: KbRecord) -> str:
-    """Create a conversation and return its id. Names the session if it has no name yet."""
+    """Create a conversation and return its id."""
     conversation_id = get_app().chat.start(session_name(), kb.kb_id, kb.kb_name)
     choose(kb, conversation_id)
     return conversation_id

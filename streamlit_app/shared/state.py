@@ -16,6 +16,7 @@ from chatbot_mvp.settings.model import load_settings
 from chatbot_mvp.types import Progress
 from streamlit_app.shared.i18n import catalogue, current_language, duration, moment, number, plain, t
 from streamlit_app.shared.permissions import gated
+from streamlit_app.web.presence import PRESENCE
 
 _FOLDER = Path(__file__).resolve().parent.parent
 
@@ -36,6 +37,7 @@ def get_app() -> App:
     """
     app = build_app(load_settings())
     app.sharing.start()
+    PRESENCE.tell(app.chat.end_unattended)
     return gated(app)
 
 

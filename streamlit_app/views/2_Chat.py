@@ -3,7 +3,7 @@
 import streamlit as st
 
 from chatbot_mvp.api import MAX_QUESTION_CHARS, MODES
-from chatbot_mvp.errors import ChatbotError
+from chatbot_mvp.errors import ChatbotError, LimitError
 from streamlit_app.chat.answers import show_turn, watch
 from streamlit_app.chat.conversation_menu import conversation_menu
 from streamlit_app.chat.knobs import ask_knobs
@@ -15,7 +15,7 @@ from streamlit_app.knowledge_bases.upload import upload_box, upload_panel
 from streamlit_app.knowledge_bases.vectors import vectors_status
 from streamlit_app.shared.chat_profile import show_profile
 from streamlit_app.shared.i18n import number, t
-from streamlit_app.shared.session import begin_conversation, current_conversation
+from streamlit_app.shared.session import begin_conversation, current_conversation, session_name
 from streamlit_app.shared.state import get_app, prepare_kb, show_error
 
 st.title(t("nav.chat"))
@@ -47,6 +47,8 @@ upload_panel()
 vectors_line = st.container()
 
 history = st.container()
+if (refused := st.session_state.pop("chat_refused", None)) is not None:
+    show_error(refused)
 if draft := st.session_state.pop("chat_draft", ""):
     st.session_state.chat_input = draft
 typed = st.chat_input(t("chat.placeholder"), key="chat_input", max_chars=MAX_QUESTION_CHARS)
@@ -57,8 +59,12 @@ with history:
         try:
             prepare_kb(kb, context.retrieval)
             conversation_id = conversation.conversation_id if conversation else begin_conversation(kb)
-            get_app().chat.begin(st.session_state.chat_session, conversation_id, question, context)
+            get_app().chat.begin(session_name(), conversation_id, question, context)
             conversation, live = current_conversation(kb)
+        except LimitError as error:
+            # The question returns to its box, whose text can only be set before it is drawn.
+            st.session_state.chat_refused, st.session_state.chat_draft = error, question
+            st.rerun()
         except ChatbotError as error:
             show_error(error)
     with menu:

@@ -68,6 +68,10 @@ def test_a_proxy_passes_the_host_and_the_true_address_and_holds_back_no_word(nam
         seen = json.loads(reply.read())
         assert (seen["path"], seen["host"], seen["x-forwarded-for"]) == ("/Chat", host, "127.0.0.1")
         assert "max-age" in str(reply.getheader("Strict-Transport-Security"))
+        assert reply.getheader("X-Frame-Options") == "SAMEORIGIN"
+        assert reply.getheader("X-Content-Type-Options") == "nosniff"
+        assert reply.getheader("Referrer-Policy") == "same-origin"
+        assert "frame-ancestors 'self'" in str(reply.getheader("Content-Security-Policy"))
 
         _Stub.first_was_read.clear()
         site.request("GET", "/v1/chat", headers={"Host": host})
@@ -75,6 +79,24 @@ def test_a_proxy_passes_the_host_and_the_true_address_and_holds_back_no_word(nam
         assert stream.read(len("data: first\n\n")) == b"data: first\n\n"
         _Stub.first_was_read.set()
         assert b"second" in stream.read()
+
+
+@pytest.mark.parametrize("name", PROXIES)
+def test_behind_a_proxy_each_header_comes_once_and_the_cookie_is_for_https_alone(name: str, tmp_path: Path) -> None:
+    settings = {"ALLOWED_HOSTS": SITE, "TRUSTED_PROXIES": "127.0.0.1"}
+    data, work = tmp_path / "data", tmp_path / "proxy"
+    data.mkdir()
+    work.mkdir()
+    with pages(data, "/", **settings) as started, proxy(name, work, started.port, started.port) as port:
+        site = connection(port, work)
+        site.request("GET", "/Chat", headers={"Host": f"{SITE}:{port}"})
+        reply = site.getresponse()
+        headers = [(name.lower(), value) for name, value in reply.getheaders()]
+        for once in ("x-frame-options", "x-content-type-options", "referrer-policy"):
+            assert [name for name, _ in headers].count(once) == 1
+        assert any("script-src" in value for name, value in headers if name == "content-security-policy")
+        [cookie] = [value for name, value in headers if name == "set-cookie" and "chatbot_visitor" in value]
+        assert cookie.endswith("; HttpOnly; SameSite=Lax; Secure")
 
 
 @pytest.mark.slow

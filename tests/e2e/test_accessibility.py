@@ -12,6 +12,7 @@ from chatbot_mvp.app import build_app
 from chatbot_mvp.settings.model import load_settings
 from tests.e2e.conftest import Server
 from tests.e2e.test_tour import ask, settle, visit
+from tests.e2e.visitors import become
 
 pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("e2e")]
 
@@ -63,7 +64,8 @@ def test_no_page_has_a_serious_finding(browser, worked_in, scheme, whole) -> Non
             settle(page)
             found += serious(page, f"{path} {tab.inner_text()}")
         if whole and path == "Evaluar_mi_KB":
-            visit(page, worked_in, f"{path}?s={SESSION}")
+            become(page, worked_in, SESSION)
+            visit(page, worked_in, path)
             page.get_by_text("3. Revisar el chat").click()
             page.get_by_role("textbox", name="Su nombre").fill("Ana")
             page.get_by_role("button", name="Empezar a revisar").click()

@@ -13,6 +13,7 @@ from chatbot_mvp.app import build_app
 from chatbot_mvp.settings.model import load_settings
 from tests.e2e.conftest import Server
 from tests.e2e.test_tour import ask, settle, upload
+from tests.e2e.visitors import become
 from tests.loopback import LoopbackServer
 from tests.ui.planted import Planted, attempts, plant
 
@@ -84,7 +85,7 @@ def addresses(planted: Planted, foreign: str) -> list[str]:
         f"Evaluacion?run={planted.ragas}",
         "Evaluacion?view=leaderboard",
         f"Evaluacion?view={given}&s={given}&tour={given}",
-        f"Chat?s={planted.session}",
+        "Chat",
         "Admin",
         "Evaluar_mi_KB",
     ]
@@ -113,6 +114,7 @@ def test_no_text_of_others_loads_runs_or_links_anything(page, hostile, canary: C
     foreign = attempts(canary.url)
     alerts: list[str] = []
     page.on("dialog", lambda dialog: (alerts.append(dialog.message), dialog.dismiss()))
+    become(page, server, planted.session)
     seen = 0
     for address in addresses(planted, foreign):
         mark = "&" if "?" in address else "?"
@@ -121,7 +123,7 @@ def test_no_text_of_others_loads_runs_or_links_anything(page, hostile, canary: C
         look(page, canary)
         seen += page.get_by_text("leak.png").count()
 
-    page.goto(f"{server.url}/Chat?s={planted.session}&lang={language}")
+    page.goto(f"{server.url}/Chat?lang={language}")
     page.wait_for_selector("h1")
     for question in (f"¿De cuánto es la dieta {foreign}?", "¿De cuánto es la dieta con avería?"):
         ask(page, question)

@@ -11,6 +11,7 @@ from chatbot_mvp.api import UserContext
 from chatbot_mvp.app import build_app
 from chatbot_mvp.settings.model import load_settings
 from tests.e2e.test_tour import settle, visit
+from tests.e2e.visitors import become
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.xdist_group("e2e")]
 
@@ -33,7 +34,8 @@ def test_twenty_answers_are_labelled_by_keyboard_and_the_promise_comes_and_goes(
         question = f"¿Cuánto cuesta la revisión de la {tool}?"
         assert app.chat.begin(SESSION, conversation, question, UserContext()).join(20)
 
-    visit(page, server, f"Evaluar_mi_KB?s={SESSION}")
+    become(page, server, SESSION)
+    visit(page, server, "Evaluar_mi_KB")
     page.get_by_text("3. Revisar el chat").click()
     name = page.get_by_role("textbox", name="Su nombre")
     name.fill("Ana")  # its first letter is a shortcut, which must not act while somebody types

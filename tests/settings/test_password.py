@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -72,6 +74,52 @@ def test_guessing_is_slowed_for_who_guesses_and_for_nobody_else() -> None:
     gate.check(PASSWORD, "guesser")
     with pytest.raises(PasswordWrong):  # the count begins anew
         gate.check("no", "guesser")
+
+
+def tries(gate: PasswordGate, askers: list[str]) -> list[threading.Thread]:
+    """Wrong tries at the same time, one by each asker of the list."""
+
+    def wrong(asker: str) -> None:
+        with pytest.raises((PasswordWrong, PasswordTriesExhausted)):
+            gate.check("no", asker)
+
+    started = [threading.Thread(target=wrong, args=(asker,)) for asker in askers]
+    for thread in started:
+        thread.start()
+    time.sleep(0.05)
+    return started
+
+
+@pytest.mark.parametrize("guessers", [1, 2])
+def test_forty_wrong_tries_of_one_client_hold_up_no_other(guessers: int) -> None:
+    """Nor do those of two, and the guessers' threads are not kept waiting for each other."""
+    gate = PasswordGate(PASSWORD)
+    begun = time.monotonic()
+    started = tries(gate, [f"203.0.113.{number % guessers}" for number in range(40)])
+    gate.check(PASSWORD, "someone else")
+    assert time.monotonic() - begun < 2
+    for thread in started:
+        thread.join(30)
+    assert time.monotonic() - begun < 5
+
+
+def test_many_clients_together_guess_no_faster_than_a_few() -> None:
+    """Twelve addresses, four places, a pause in each: three pauses one after the other."""
+    gate = PasswordGate(PASSWORD, pause=0.4)
+    begun = time.monotonic()
+    for thread in tries(gate, [f"203.0.113.{number}" for number in range(12)]):
+        thread.join(30)
+    assert time.monotonic() - begun >= 3 * 0.4
+
+
+def test_addresses_that_one_client_has_at_will_count_as_one() -> None:
+    gate = PasswordGate(PASSWORD, Clock(), pause=0)
+    for number in range(5):
+        with pytest.raises(PasswordWrong):
+            gate.check("no", f"2001:db8:1:2::{number:x}")
+    with pytest.raises(PasswordTriesExhausted):
+        gate.check("no", "2001:db8:1:2:ffff::1")
+    gate.check(PASSWORD, "2001:db8:1:3::1")
 
 
 @pytest.mark.parametrize(

@@ -128,27 +128,23 @@ def test_knobs_reach_the_search(start: Start) -> None:
     assert len(answer.debug["chunks_final"]) - answer.debug["stitching_added_count"] <= 1
 
 
-def test_a_reload_finds_the_conversation_again_by_its_address(start: Start) -> None:
+def test_the_same_visitor_finds_the_conversation_again(start: Start) -> None:
     start(DemoModel())
     first = asked(open_page("chat"), QUESTION)
-    name = first.query_params["s"]
-    again = AppTest.from_file(str(Path("streamlit_app/Inicio.py").resolve()), default_timeout=30)
-    again.query_params["s"] = name[0] if isinstance(name, list) else name
-    again.run()
-    again.switch_page("views/2_Chat.py").run()
+    assert "s" not in first.query_params
+    again = open_page("chat", visitor=first.session_state["chat_session"])
     assert QUESTION in texts(again)
     assert "23 días laborables" in texts(again)
 
 
-@pytest.mark.parametrize("name", ["../../etc", "x", "<script>", "0" * 500])
-def test_an_address_with_a_name_that_is_none_shows_an_empty_chat(start: Start, name: str) -> None:
-    start(DemoModel())
-    page = AppTest.from_file(str(Path("streamlit_app/Inicio.py").resolve()), default_timeout=30)
-    page.query_params["s"] = name
-    page.run()
-    page.switch_page("views/2_Chat.py").run()
-    page = asked(page, QUESTION)
+@pytest.mark.parametrize("name", ["a" * 32, "../../etc", "x", "<script>", "0" * 500])
+def test_an_address_names_no_visitor(start: Start, name: str) -> None:
+    app = start(DemoModel())
+    page = asked(open_page("chat", s=name), QUESTION)
     assert "23 días laborables" in texts(page)
+    assert "s" not in page.query_params
+    [folder] = app.settings.conversations_dir.iterdir()
+    assert folder.name == page.session_state["chat_session"] != name
 
 
 def test_a_turn_that_a_dead_server_left_is_told(start: Start) -> None:

@@ -149,7 +149,7 @@ def views(planted: Planted) -> dict[str, tuple[str, dict[str, str]]]:
         "evaluation": ("evaluation", {"run": planted.ragas}),
         "leaderboard": ("evaluation", {"view": "leaderboard"}),
         "unknown view": ("evaluation", {"view": FOREIGN, "lang": FOREIGN, "s": FOREIGN, "tour": FOREIGN}),
-        "chat": ("chat", {"s": planted.session}),
+        "chat": ("chat", {}),
         "admin": ("admin", {}),
         "questions": ("mykb", {}),
     }

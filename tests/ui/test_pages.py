@@ -26,10 +26,12 @@ PAGES = {
 }
 
 
-def open_page(name: str, language: str = "es", **address: str) -> AppTest:
-    """A page under an address: ``run=…``, ``compare=…``."""
+def open_page(name: str, language: str = "es", visitor: str = "", **address: str) -> AppTest:
+    """A page under an address (``run=…``, ``compare=…``), in the browser of a visitor if one is named."""
     app = AppTest.from_file(str(ROOT / "streamlit_app" / "Inicio.py"), default_timeout=30)
     app.session_state["language"] = language
+    if visitor:
+        app.session_state["chat_session"] = visitor  # AppTest has no cookies
     app.run()
     if PAGES[name]:
         app.switch_page(PAGES[name])

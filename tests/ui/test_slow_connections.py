@@ -22,7 +22,7 @@ from starlette.websockets import WebSocket
 from websockets.sync.client import connect
 
 from chatbot_mvp.server import connections
-from streamlit_app.shared.connections import PageConnection, bound_connections
+from streamlit_app.web.connections import PageConnection, bound_connections
 from tests.loopback import free_port
 from tests.ui.test_start_of_pages import first_page, needs_proc, pages
 from tests.waiting import SOON_S, wait_until

@@ -22,7 +22,7 @@ from streamlit.web.server import server_util
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import ClientConnection, connect
 
-from streamlit_app.shared.outside import stay_on_this_machine
+from streamlit_app.web.outside import stay_on_this_machine
 from tests.loopback import free_port
 from tests.waiting import wait_until
 

@@ -49,7 +49,7 @@ def test_a_stranger_sees_no_name_of_an_upload_and_cannot_stop_it_and_an_administ
     own = dropped(open_page("chat"), SECRET)
     assert SECRET in texts(own)
     assert stops(own) == ["kb_stop"]
-    reloaded = open_page("chat", s=own.session_state["chat_session"])
+    reloaded = open_page("chat", visitor=own.session_state["chat_session"])
     assert SECRET in texts(reloaded)
     stranger = open_page("chat")
     assert SECRET not in texts(stranger)
@@ -93,7 +93,7 @@ def test_after_a_reload_a_session_can_still_stop_its_upload(
 ) -> None:
     monkeypatch.setenv("ADMIN_PASSWORD", PASSWORD)
     own = dropped(open_page("chat"), SECRET)
-    reloaded = open_page("chat", s=own.session_state["chat_session"])
+    reloaded = open_page("chat", visitor=own.session_state["chat_session"])
     reloaded.button(key="kb_stop").click().run()
     assert not reloaded.error, [error.value for error in reloaded.error]
     assert get_app().uploads.uploads()[0].job.state == "stopping"

@@ -1,0 +1,56 @@
+"""Draws the frame of every page (navigation, language), then the page."""
+
+from pathlib import Path
+
+import streamlit as st
+
+from streamlit_app.home.tour import keep_tour
+from streamlit_app.shared.errors import begin_log, watch_errors
+from streamlit_app.shared.frame_style import frame_style
+from streamlit_app.shared.guard import require_known_host, sign_out_button
+from streamlit_app.shared.i18n import LANGUAGE_NAMES, choose_language, t
+from streamlit_app.shared.session import keep_session
+from streamlit_app.shared.state import PAGES, get_app
+from streamlit_app.web.outside import stay_on_this_machine
+from streamlit_app.web.uploaded import release_all
+
+
+def draw_page() -> None:
+    """Draw the page that the address asks for, with what all pages have around it."""
+    stay_on_this_machine()
+    st.set_page_config(page_title="Chatbot MVP", page_icon="📚", layout="wide")
+    watch_errors()
+    begin_log(get_app().settings, str(get_app().settings.errors_log_path))
+    choose_language(get_app().settings.ui_language)
+    require_known_host()
+    keep_session()
+    keep_tour()
+    frame_style()
+
+    page = st.navigation(
+        [
+            st.Page(
+                path,
+                title=t(f"nav.{name}"),
+                icon=icon,
+                default=name == "home",
+                url_path=Path(path).stem.partition("_")[2],
+            )
+            for name, (path, icon) in PAGES.items()
+        ]
+    )
+
+    with st.sidebar:
+        st.selectbox(
+            t("nav.language"),
+            list(LANGUAGE_NAMES),
+            format_func=LANGUAGE_NAMES.__getitem__,
+            key="language",
+        )
+        st.caption(t("nav.tagline"))
+        sign_out_button()
+
+    if st.session_state.get("page_drawn", page.url_path) != page.url_path:
+        release_all()
+    st.session_state.page_drawn = page.url_path
+    page.run()

@@ -1,0 +1,126 @@
+"""Stands between browsers and Streamlit: cookie and headers of pages, and places for pages and files."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import cached_property
+from http.cookies import CookieError, SimpleCookie
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from streamlit import get_option
+
+from chatbot_mvp.settings.kinds import names_of
+from chatbot_mvp.settings.model import Settings, load_settings
+from chatbot_mvp.settings.network import client_of
+from streamlit_app.web.headers import security_headers
+from streamlit_app.web.places import Places
+from streamlit_app.web.uploaded import Uploaded
+from streamlit_app.web.visitor import VisitorCookie, new_visitor, visitor_cookie
+
+_UPLOAD = re.compile(r"/_stcore/upload_file/([^/]+)/[^/]+/?$")
+"""Where Streamlit takes a file; the group is its id of the page's session."""
+
+
+class PageGuard:
+    """ASGI middleware around the whole server of the pages."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+        self._uploaded = Uploaded()
+        self._places = Places()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "websocket":
+            await self._websocket(scope, receive, send)
+            return
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+
+        async def guarded(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in security_headers():
+                    headers[name] = value
+                if self._is_page(scope, message["status"], headers):
+                    headers.append("Set-Cookie", self._set_cookie(scope))
+            await send(message)
+
+        if (upload := _UPLOAD.search(scope["path"])) and scope["method"] == "PUT":
+            with self._uploaded.place(upload[1], _announced(scope)) as refusal:
+                app = PlainTextResponse(refusal, 413) if refusal else self._app
+                await app(scope, receive, guarded)
+            return
+        # The refusal of its connection alone would leave the page blank, so the page itself says it.
+        if Headers(scope=scope).get("sec-fetch-dest") == "document" and (
+            refusal := self._places.refusal(*self._asker(scope))
+        ):
+            await PlainTextResponse(refusal, 429, {"Retry-After": "60"})(scope, receive, guarded)
+            return
+        await self._app(scope, receive, guarded)
+
+    async def _websocket(self, scope: Scope, receive: Receive, send: Send) -> None:
+        asker = self._asker(scope)
+        if self._places.refusal(*asker):
+            await send({"type": "websocket.close", "code": 1013})  # before it is accepted: status 403
+            return
+        with self._places.taken(*asker):
+            await self._app(scope, receive, send)
+
+    def _asker(self, scope: Scope) -> tuple[str, str]:
+        """Return the visitor ("" for none) and the client's address."""
+        headers = Headers(scope=scope)
+        peer = (scope.get("client") or ("",))[0]
+        client = client_of(peer, headers.getlist("x-forwarded-for"), self._settings.trusted_proxies)
+        return self._cookie.visitor(cookies_of(headers.getlist("cookie"))), client
+
+    @cached_property
+    def _settings(self) -> Settings:
+        """Read with the first page, so that the server starts without them."""
+        return load_settings()
+
+    @cached_property
+    def _cookie(self) -> VisitorCookie:
+        return visitor_cookie(self._settings.visitor_key_path)
+
+    @staticmethod
+    def _is_page(scope: Scope, status: int, headers: Headers) -> bool:
+        """Return whether this is a page and not one of its many files.
+
+        Each reply to a new browser names a new visitor, so only one of those that a page causes may do so.
+        """
+        if scope["method"] != "GET":
+            return False
+        # A page that the browser has already is confirmed without its type.
+        asked = Headers(scope=scope).get("sec-fetch-dest")
+        return asked == "document" if status == 304 else headers.get("content-type", "").startswith("text/html")
+
+    def _set_cookie(self, scope: Scope) -> str:
+        return self._cookie.header(self._asker(scope)[0] or new_visitor(), self._is_secure(scope))
+
+    def _is_secure(self, scope: Scope) -> bool:
+        """Return whether the browser asked by https, here or at a proxy that TRUSTED_PROXIES names."""
+        peer = (scope.get("client") or ("",))[0]
+        told = Headers(scope=scope).get("x-forwarded-proto", "").partition(",")[0].strip().lower()
+        return scope["scheme"] == "https" or (told == "https" and peer in names_of(self._settings.trusted_proxies))
+
+
+def _announced(scope: Scope) -> int:
+    """Return the bytes that a request will send: as it says, else as many as one file may have."""
+    said = Headers(scope=scope).get("content-length", "")
+    return int(said) if said.isascii() and said.isdigit() else get_option("server.maxUploadSize") * 2**20
+
+
+def cookies_of(headers: Sequence[str]) -> dict[str, str]:
+    """Return name -> value of the headers ``Cookie``; an unreadable header counts as none."""
+    found: dict[str, str] = {}
+    for header in headers:
+        for part in header.split(";"):
+            try:
+                found |= {name: morsel.value for name, morsel in SimpleCookie(part.strip()).items()}
+            except CookieError:
+                continue
+    return found
