@@ -20,6 +20,7 @@ from chatbot_mvp.errors import StorageChanged
 from chatbot_mvp.llm.demo import DemoModel
 from chatbot_mvp.remote.s3 import RemoteFile, S3Url, Storage, open_storage
 from chatbot_mvp.settings.model import Settings
+from chatbot_mvp.sharing import exchange
 from chatbot_mvp.sharing.copying import CONFLICTS
 from chatbot_mvp.sharing.exchange import LEDGER, MARKER
 from chatbot_mvp.storage.jsonl import append_lines, read_lines
@@ -138,7 +139,7 @@ def test_a_label_made_elsewhere_between_list_and_delete_is_kept(server: Server) 
         assert [row["label"] for row in read_lines(path)[0]] == ["first", "second"]
 
 
-def test_a_label_made_here_between_list_and_delete_is_kept(server: Server) -> None:
+def test_a_label_made_here_between_list_and_delete_is_kept(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     one, other = server("one"), server("other")
     [kb_id] = add(one, "manual")
     label = other.settings.kb_dir / kb_id / "labels.jsonl"
@@ -146,8 +147,17 @@ def test_a_label_made_here_between_list_and_delete_is_kept(server: Server) -> No
         app.sharing.exchange()
     one.kbs.delete(kb_id)
     one.sharing.exchange()
-    after_listing(other, lambda: append_lines(label, [{"label": "new"}]))
-    for app in (other, other, one):
+    planned = exchange.plan
+
+    def plan_and_label(*given: Any) -> Any:
+        made = planned(*given)
+        append_lines(label, [{"label": "new"}])
+        return made
+
+    with monkeypatch.context() as patch:
+        patch.setattr(exchange, "plan", plan_and_label)
+        other.sharing.exchange()
+    for app in (other, one):
         app.sharing.exchange()
     assert ids(one) == ids(other) == {kb_id}
     assert read_lines(label)[0] == [{"label": "new"}]
