@@ -23,7 +23,7 @@ from chatbot_mvp.sharing.places import MOST_BYTES, Kind, kb_of, place_of, record
 from chatbot_mvp.sharing.plan import Action, Known, Stamp
 from chatbot_mvp.sharing.reading import json_of, object_of, sha256_of, stamp_of, version_of
 from chatbot_mvp.sharing.tombstones import Tombstones
-from chatbot_mvp.storage.files import replaced_file
+from chatbot_mvp.storage.files import make_folder, replaced_file
 from chatbot_mvp.storage.jsonl import append_chosen, parsed_lines
 
 CONFLICTS = "conflicts"
@@ -129,7 +129,7 @@ class Copier:
         _require_size(path, remote.size)
         target, before, digest = self.data_dir / path, self._stamp(path), hashlib.sha256()
         with self._alone(path):
-            target.parent.mkdir(parents=True, exist_ok=True)
+            make_folder(target.parent)
             with replaced_file(target) as file:
                 for piece in self.storage.read(self.root, remote, 0):
                     digest.update(piece)
@@ -158,7 +158,7 @@ class Copier:
             return [row for row in rows if _key(row) not in have]
 
         target = self.data_dir / path
-        target.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(target.parent)
         append_chosen(target, missing_here)
         if missing_there:
             return self._push(path, remote)
@@ -216,7 +216,7 @@ class Copier:
         """Copy this machine's version of a file to the folder of conflicts; return its new path."""
         name = f"{CONFLICTS}/{path}.{time.strftime('%Y%m%dT%H%M%S')}"
         target = self.data_dir / name
-        target.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(target.parent)
         shutil.copy2(self.data_dir / path, target)
         return name
 
@@ -225,7 +225,7 @@ class Copier:
         """Keep the application from writing to the knowledge bases meanwhile, with the lock of ``KbStore``."""
         root = self.data_dir / "kb"
         if kb_of(path):
-            root.mkdir(parents=True, exist_ok=True)
+            make_folder(root)
         with FileLock(root / ".lock") if kb_of(path) else nullcontext():
             yield
 

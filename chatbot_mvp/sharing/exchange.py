@@ -21,6 +21,7 @@ from chatbot_mvp.sharing.places import RETRIED, is_odd, kb_of, place_of, record_
 from chatbot_mvp.sharing.plan import OPPOSITE, Action, Deletions, Known, Stamp, plan
 from chatbot_mvp.sharing.reading import json_of, sha256_of, stamp_of
 from chatbot_mvp.sharing.tombstones import Tombstones
+from chatbot_mvp.storage.files import make_folder, recover_folders
 from chatbot_mvp.storage.json_object import VERSION
 
 MARKER = "chatbot-mvp.json"
@@ -91,8 +92,9 @@ class Exchange:
             OSError: the data folder cannot be written.
         """
         started = time.perf_counter()
-        self._dir.mkdir(parents=True, exist_ok=True)
+        make_folder(self._dir)
         with FileLock(self._dir / f".{LEDGER}.lock"):
+            recover_folders(self._dir / "kb")
             remote = {file.path: file for file in self._storage.files(self._root)}
             ledger = self._identified(read_ledger(self._ledger_path), remote)
             there = {path: file for path, file in remote.items() if place_of(path) and not self._is_busy(path)}
