@@ -19,6 +19,7 @@ from chatbot_mvp.retrieval.indexes.milvus.client import milvus_server, try_serve
 from chatbot_mvp.retrieval.indexes.words import describe as words
 from chatbot_mvp.settings.live import LiveSettings
 from chatbot_mvp.sharing.service import Sharing
+from chatbot_mvp.storage.files import make_folder
 
 _log = logging.getLogger(__name__)
 
@@ -172,7 +173,7 @@ class ConfiguredParts:
 
     def _data_detail(self) -> str:
         folder = self._live.current.data_dir
-        folder.mkdir(parents=True, exist_ok=True)
+        make_folder(folder)
         with tempfile.TemporaryFile(dir=folder):
             return str(folder)
 

@@ -16,6 +16,7 @@ from urllib.parse import quote
 
 from chatbot_mvp import terminal
 from chatbot_mvp.settings.early import MASK
+from chatbot_mvp.storage.files import make_folder, private
 
 _log = logging.getLogger(__name__)
 
@@ -89,10 +90,10 @@ class _ErrorFile(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         try:
-            self._path.parent.mkdir(parents=True, exist_ok=True)
+            make_folder(self._path.parent)
             if self._path.is_file() and self._path.stat().st_size > _LARGEST_FILE:
                 self._path.replace(self._path.with_suffix(".1.jsonl"))
-            with self._path.open("a", encoding="utf-8") as file:
+            with open(self._path, "a", encoding="utf-8", opener=private) as file:
                 file.write(self.format(record) + "\n")
         except OSError:
             pass  # the line is on stderr; a full disk must not turn one error into two

@@ -9,6 +9,7 @@ child then reads the files. EVERY tries only each so many-th trial.
 
 from __future__ import annotations
 
+import builtins
 import errno
 import gc
 import io
@@ -43,7 +44,7 @@ class Faults:
 
     def install(self) -> None:
         """Replace the functions of this process that change files."""
-        io.open = self._opened  # type: ignore[assignment]
+        builtins.open = io.open = self._opened  # type: ignore[assignment]
         for name in ("replace", "rename", "fsync", "mkdir", "unlink", "rmdir"):
             setattr(os, name, self._around(getattr(os, name), name))
 

@@ -24,7 +24,7 @@ from chatbot_mvp.chat.records import AnswerRecord
 from chatbot_mvp.chat.relevance import OUTCOMES
 from chatbot_mvp.errors import ConversationNotFound, FileOfLaterVersion, TooManyConversations
 from chatbot_mvp.storage.clock import now, utc_now
-from chatbot_mvp.storage.files import naming
+from chatbot_mvp.storage.files import make_folder, naming
 from chatbot_mvp.storage.json_object import VERSION, known_version
 from chatbot_mvp.storage.jsonl import append_lines, parsed_lines
 from chatbot_mvp.storage.lru import BoundedCache
@@ -152,7 +152,7 @@ class ConversationStore:
         """
         path = self._path(session, conversation_id)
         with naming(path):
-            path.parent.mkdir(parents=True, exist_ok=True)
+            make_folder(path.parent)
             append_lines(path, [entry], sync=durable)
 
     def load(self, session: str, conversation_id: str) -> Conversation:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Literal
 
 from chatbot_mvp.chat.conversations import Turn
-from chatbot_mvp.storage.files import naming
+from chatbot_mvp.storage.files import make_folder, naming
 from chatbot_mvp.storage.jsonl import Rows, append_chosen
 
 Kind = Literal["answerable", "near", "far"]
@@ -47,6 +47,6 @@ def add_question(path: Path, turn: Turn, kind: Kind | None, answer: str = "") ->
         return [entry] if added else []
 
     with naming(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(path.parent)
         append_chosen(path, choose)
     return added

@@ -10,6 +10,7 @@ from typing import Any
 from chatbot_mvp.chat.answer import Answer
 from chatbot_mvp.chat.quality import average_relevance, was_reranked
 from chatbot_mvp.storage.clock import utc_now
+from chatbot_mvp.storage.files import make_folder
 from chatbot_mvp.storage.json_object import VERSION
 from chatbot_mvp.storage.jsonl import append_lines
 from chatbot_mvp.text import fold
@@ -31,7 +32,7 @@ class MetricsLog:
     def append(self, kb_id: str, question: str, answer: Answer, model_name: str) -> None:
         entry = self._entry(kb_id, question, answer, model_name)
         try:
-            self._path.parent.mkdir(parents=True, exist_ok=True)
+            make_folder(self._path.parent)
             append_lines(self._path, [entry], sync=False)
         except (OSError, ValueError) as error:
             log.warning("the metrics of a question could not be written to %s: %s", self._path, error)

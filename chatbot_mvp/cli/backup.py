@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -60,12 +61,13 @@ def make_backup(
 
 def _report(file: Path, written: Written, as_json: bool) -> None:
     if as_json:
-        counted = {"file": str(file), "files": len(written.files), "bytes": written.size}
+        counted = {"file": str(file), "files": len(written.files), "bytes": written.size, "sha256": written.sha256}
         print_json({**counted, "left_out": written.left_out})
         return
     for name, why in written.left_out.items():
         logs.say(f"left out: {name}, {why}")
     logs.say(f"{len(written.files)} files, {written.size:,} bytes: {file}")
+    logs.say(f"SHA-256 of the archive, to be kept in another place: {written.sha256}")
 
 
 @backups.command("restore")
@@ -75,13 +77,20 @@ def restore_backup(
     with_secrets: Annotated[
         bool, typer.Option("--with-secrets", help="Also write .env and .streamlit/secrets.toml to this folder")
     ] = False,
+    sha256: Annotated[
+        str, typer.Option(metavar="HEX", help="SHA-256 that `backup` printed; another archive is refused")
+    ] = "",
     check: Annotated[bool, typer.Option("--check", help="Check the archive and change nothing")] = False,
     env: EnvOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Restore DATA_DIR from an archive, as a whole or not at all. Stop servers and runs first."""
     folder = load_settings(env).data_folder
-    with open_backup(file) as backup:
+    if sha256 and not re.fullmatch("[0-9a-fA-F]{64}", sha256):
+        raise typer.BadParameter(
+            f"64 hexadecimal digits are needed, and {sha256!r} is something else", param_hint="--sha256"
+        )
+    with open_backup(file, sha256) as backup:
         if check:
             for entry in (*backup.data, *backup.secrets):
                 backup.copy(entry)

@@ -15,11 +15,13 @@ import typer
 from chatbot_mvp import logs
 from chatbot_mvp.api import ProviderStatus
 from chatbot_mvp.cli.common import EnvOption, JsonOption, PresetOption, open_app, print_json
-from chatbot_mvp.errors import AddressUnavailable, DataFolderUnusable, MissingPackage
+from chatbot_mvp.errors import AddressUnavailable, DataFolderUnusable, MissingPackage, SharedDeletionsWait
 from chatbot_mvp.health import Check
 from chatbot_mvp.retrieval.systems import get_system
 from chatbot_mvp.settings.model import Settings, load_settings, misnamed_settings
 from chatbot_mvp.settings.password import LEAST_CHARS, hash_password
+from chatbot_mvp.sharing.plan import Deletions
+from chatbot_mvp.sharing.service import skipped_lines
 from chatbot_mvp.storage.backup.restoring import use_folder
 from chatbot_mvp.terminal import say
 
@@ -68,10 +70,17 @@ def serve_chat(
 
 
 @operation.command("sync")
-def exchange_with_bucket(env: EnvOption = None, as_json: JsonOption = False) -> None:
+def exchange_with_bucket(
+    deletions: Annotated[
+        Deletions,
+        typer.Option(help="Many deletions at once: wait, apply them, or undo them so that both sides have all files"),
+    ] = Deletions.WAIT,
+    env: EnvOption = None,
+    as_json: JsonOption = False,
+) -> None:
     """Exchange knowledge bases and finished runs with the bucket of DATA_ROOT once."""
     app = open_app(env)
-    report = app.sharing.exchange()
+    report = app.sharing.exchange(deletions.value)
     if as_json:
         print_json(asdict(report))
         return
@@ -79,6 +88,10 @@ def exchange_with_bucket(env: EnvOption = None, as_json: JsonOption = False) -> 
     say(f"{app.sharing.root}: {done} ({report.seconds:.1f} s)")
     for path in report.conflicts:
         say(f"changed on two machines; the version of this one: {path}")
+    for line in skipped_lines(report.skipped):
+        say(f"not shared: {line}")
+    if report.waiting:
+        say(str(SharedDeletionsWait(count=len(report.waiting), root=app.sharing.root, example=report.waiting[0])))
     if report.later:
         say(f"{report.later} files changed meanwhile; run the command again")
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import httpx
 
 from chatbot_mvp.errors import DownloadFailed
+from chatbot_mvp.storage.files import make_folder
 from chatbot_mvp.types import Progress, ProgressCallback, ignore_progress
 
 _TRIES = 4
@@ -27,7 +28,7 @@ def download(url: str, target: Path, progress: ProgressCallback = ignore_progres
     Raises:
         DownloadFailed: four attempts failed, or one failed in a way that a retry cannot help.
     """
-    target.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(target.parent)
     timeout = httpx.Timeout(60, connect=10)
     # A compressed transfer cannot be resumed, and its size cannot be checked.
     headers = {"Accept-Encoding": "identity"}

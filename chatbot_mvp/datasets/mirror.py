@@ -19,6 +19,7 @@ from filelock import FileLock
 
 from chatbot_mvp.errors import StorageFailed, StorageUnreachable
 from chatbot_mvp.remote.s3 import RemoteFile, S3Url, Storage, md5_of
+from chatbot_mvp.storage.files import make_folder
 from chatbot_mvp.storage.json_object import InvalidJson, read_object
 from chatbot_mvp.types import Progress, ProgressCallback, ignore_progress
 
@@ -54,7 +55,7 @@ class Mirror:
             StorageError: the download failed; an incomplete download is never used as a copy.
         """
         home, version = self._home(url), _version(files)
-        home.mkdir(parents=True, exist_ok=True)
+        make_folder(home)
         with FileLock(home / ".lock"):
             if folder := self.cached(url, files):
                 return folder
@@ -66,7 +67,7 @@ class Mirror:
             total, done, started = sum(file.size for file in files), 0, time.monotonic()
             for file in files:
                 path = work / _name(url) / file.path
-                path.parent.mkdir(parents=True, exist_ok=True)
+                make_folder(path.parent)
                 if not path.is_file():
                     # If ``progress`` raises, ``closing`` flushes the bytes received so far to disk at once.
                     with closing(self._download(url, file, path)) as sizes:
@@ -92,7 +93,7 @@ class Mirror:
         for file in files:
             path = work / _name(url) / file.path
             if known.get(file.path) == file.etag and not path.is_file():
-                path.parent.mkdir(parents=True, exist_ok=True)
+                make_folder(path.parent)
                 part = _part(path)
                 shutil.copyfile(before / file.path, part)
                 part.replace(path)

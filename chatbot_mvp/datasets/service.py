@@ -18,7 +18,7 @@ from chatbot_mvp.jobs.manager import JobManager, JobStatus
 from chatbot_mvp.remote.s3 import S3Url, open_storage
 from chatbot_mvp.settings.live import LiveSettings
 from chatbot_mvp.storage.clock import utc_now
-from chatbot_mvp.storage.files import recover_folders
+from chatbot_mvp.storage.files import make_folder, recover_folders
 from chatbot_mvp.storage.lru import BoundedCache
 from chatbot_mvp.types import Progress, ProgressCallback, ignore_progress
 
@@ -147,7 +147,7 @@ class DatasetService:
         name = usable_name(name)
         self._refuse_name(name, replaceable=True)
         settings = self._live.current
-        settings.datasets_dir.mkdir(parents=True, exist_ok=True)
+        make_folder(settings.datasets_dir)
         take_upload(files, settings.datasets_dir / name, settings.dataset_max_upload_mb)
         return name
 
@@ -164,7 +164,7 @@ class DatasetService:
         name = usable_name(folder.name)
         self._refuse_name(name, replaceable=False)
         place = self._live.current.datasets_dir / name
-        place.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(place.parent)
         place.symlink_to(folder, target_is_directory=True)
         return name
 

@@ -23,7 +23,7 @@ from chatbot_mvp.errors import (
     DatasetUploadTooSteep,
     DatasetUploadUnsafe,
 )
-from chatbot_mvp.storage.files import replaced_folder
+from chatbot_mvp.storage.files import make_folder, replaced_folder
 
 UploadedFile = tuple[str, IO[bytes]]
 """(file name, content)"""
@@ -86,7 +86,7 @@ def _unpack(name: str, content: IO[bytes], work: Path, limit_mb: int) -> None:
         with zipfile.ZipFile(content) as archive:
             for path, info in _parts(name, archive, limit_mb).items():
                 target = work / path
-                target.parent.mkdir(parents=True, exist_ok=True)
+                make_folder(target.parent)
                 with archive.open(info) as source, target.open("wb") as file:
                     # zipfile never unpacks more than the declared size, whose sum was checked.
                     shutil.copyfileobj(source, file)

@@ -64,11 +64,13 @@
     │   ├── StorageAddressWrong     another kind of server                     (exit code 2)
     │   └── StorageFailed           any other refusal, or a damaged transfer
     │       ├── StorageChanged      an object has another version
+    │       ├── StorageDamaged      its content is not what was sent
     │       └── StorageFull
     ├── SharingError                DATA_ROOT                                  (exit code 2)
     │   ├── SharedRootUnusable
     │   ├── SharedRootEmptied
-    │   └── SharedRootOfLaterVersion
+    │   ├── SharedRootOfLaterVersion
+    │   └── SharedDeletionsWait     many deletions, until somebody confirms them
     ├── UploadError                 a file for a knowledge base                (exit code 2)
     │   ├── UploadEmpty
     │   ├── UploadBinary

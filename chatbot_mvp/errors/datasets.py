@@ -271,6 +271,17 @@ class StorageChanged(StorageFailed):
     code = "storage_changed"
 
 
+class StorageDamaged(StorageFailed):
+    """The content of an object is not what was sent."""
+
+    code = "storage_damaged"
+    template = (
+        "{place!r} on the S3 server at {endpoint!r} is damaged: its content does not have the SHA-256 that was stored "
+        "with it, or not its size. Nothing of it was taken. Restore the object from a backup of the bucket, or delete "
+        "it there: a server that has the file sends it again."
+    )
+
+
 class StorageKeyExpired(StorageError):
     code = "storage_key_expired"
     template = (

@@ -28,6 +28,15 @@ class SharedRootEmptied(SharingError):
     )
 
 
+class SharedDeletionsWait(SharingError):
+    code = "shared_deletions_wait"
+    template = (
+        "{count} deletions in {root!r} wait for a yes, because they are many at once; the first is of {example!r}. All "
+        "else is shared. Run `chatbot-mvp sync --deletions apply` if they are meant, or `chatbot-mvp sync --deletions "
+        "undo` to have these files on both sides again."
+    )
+
+
 class SharedRootOfLaterVersion(SharingError):
     code = "shared_root_of_later_version"
     template = (

@@ -31,6 +31,7 @@ from chatbot_mvp.llm.providers import Providers
 from chatbot_mvp.runs.records import RunFolder
 from chatbot_mvp.settings.live import LiveSettings
 from chatbot_mvp.storage.clock import sortable_stamp
+from chatbot_mvp.storage.files import make_folder
 from chatbot_mvp.types import ProgressCallback, ignore_progress
 
 PROPOSE, RUN = "propose", "run"
@@ -268,7 +269,7 @@ class KbEvaluationService(QuestionSets):
         Raises:
             RunBusy: a job of this knowledge base is active.
         """
-        self._folder.mkdir(parents=True, exist_ok=True)
+        make_folder(self._folder)
         # Checking for an active job and queueing must be one step, also across processes.
         with FileLock(self._folder / ".submit.lock"):
             active = next((job for job in self.jobs(kb_id) if job.status.active), None)

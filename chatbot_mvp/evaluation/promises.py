@@ -27,7 +27,7 @@ from chatbot_mvp.metrics.decisions import ANSWERABLE, UNANSWERABLE
 from chatbot_mvp.retrieval.pipeline import fingerprint, retrieval_config
 from chatbot_mvp.settings.live import LiveSettings
 from chatbot_mvp.storage.clock import utc_now
-from chatbot_mvp.storage.files import naming, write_json
+from chatbot_mvp.storage.files import make_folder, naming, write_json
 from chatbot_mvp.storage.json_object import VERSION, InvalidJson, read_object
 
 _FORMAT = 2
@@ -103,7 +103,7 @@ class Promises:
         with naming(path):
             with suppress(InvalidJson):
                 read_object(path, _FORMAT)  # a file of a later version must not be replaced
-            path.parent.mkdir(parents=True, exist_ok=True)
+            make_folder(path.parent)
             write_json(path, {VERSION: _FORMAT, **asdict(made)})
         return self._state(kb_id, made)
 

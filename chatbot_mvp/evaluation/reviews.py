@@ -36,7 +36,7 @@ from chatbot_mvp.knowledge_base.service import KnowledgeBases
 from chatbot_mvp.metrics.decisions import ANSWERABLE
 from chatbot_mvp.settings.live import LiveSettings
 from chatbot_mvp.storage.clock import utc_now
-from chatbot_mvp.storage.files import lock_beside, naming
+from chatbot_mvp.storage.files import lock_beside, make_folder, naming
 from chatbot_mvp.storage.json_object import VERSION, known_version
 from chatbot_mvp.storage.jsonl import append_lines, read_lines
 
@@ -240,7 +240,7 @@ class Reviews:
         self._kbs.store.record(kb_id)
         path = self._path(kb_id)
         with naming(path):
-            path.parent.mkdir(parents=True, exist_ok=True)
+            make_folder(path.parent)
             with lock_beside(path):
                 state = self._state(kb_id)  # a file of a later version gets no line
                 append_lines(path, [{VERSION: _FORMAT, **row}])

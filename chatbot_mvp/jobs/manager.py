@@ -22,7 +22,7 @@ from filelock import FileLock, Timeout
 from chatbot_mvp.errors import ChatbotError, FileOfLaterVersion, RunBusy, RunStopped
 from chatbot_mvp.jobs.states import StateFiles
 from chatbot_mvp.storage.clock import utc_now
-from chatbot_mvp.storage.files import is_held
+from chatbot_mvp.storage.files import is_held, make_folder
 from chatbot_mvp.storage.json_object import known_version
 from chatbot_mvp.types import Progress, ProgressCallback
 
@@ -108,7 +108,7 @@ class JobManager:
             RunBusy: a job with this id is queued or running, in this or another process.
             OSError: the disk is full or not writable.
         """
-        self._folder.mkdir(parents=True, exist_ok=True)
+        make_folder(self._folder)
         lock = FileLock(self._path(job_id, "lock"), timeout=1, thread_local=False)
         try:
             lock.acquire()

@@ -11,7 +11,7 @@ from dataclasses import asdict
 from pathlib import Path, PurePath
 
 from chatbot_mvp.documents.parsing import ParsedText
-from chatbot_mvp.storage.files import write_atomically
+from chatbot_mvp.storage.files import make_folder, write_atomically
 from chatbot_mvp.storage.json_object import parse_json
 
 MOST_HOURS = 24
@@ -49,7 +49,7 @@ class ParsedFiles:
     def put(self, key: str, parsed: ParsedText) -> None:
         """Keep the parsed text of a file. On a full disk it is not kept, and the upload goes on."""
         with suppress(OSError):
-            self._folder.mkdir(parents=True, exist_ok=True)
+            make_folder(self._folder)
             write_atomically(self._path(key), json.dumps(asdict(parsed), ensure_ascii=False), durable=False)
 
     def drop(self, keys: Iterable[str]) -> None:

@@ -21,7 +21,7 @@ from chatbot_mvp.errors import FileOfLaterVersion, KbNotFound, KbNotWritten, KbU
 from chatbot_mvp.knowledge_base.identity import possible_ids
 from chatbot_mvp.knowledge_base.record import KbRecord
 from chatbot_mvp.storage.clock import utc_now
-from chatbot_mvp.storage.files import write_atomically, write_json
+from chatbot_mvp.storage.files import make_folder, write_atomically, write_json
 from chatbot_mvp.storage.json_object import VERSION, known_version, parse_json
 from chatbot_mvp.text import detect_language
 from chatbot_mvp.types import Document
@@ -119,7 +119,7 @@ class KbStore:
         record = replace(record, kb_id=kb_id)
         before = _contents(folder) if folder.is_dir() else None
         try:
-            folder.mkdir(parents=True, exist_ok=True)
+            make_folder(folder)
             if known is None or self._text_hash(kb_id) != record.sha256:
                 # Write kb.json last: a folder without it is not listed, so a crash leaves no incomplete KB in the list.
                 write_atomically(folder / "source.txt", text)
@@ -257,7 +257,7 @@ class KbStore:
             KbNotWritten: the folder cannot be written.
         """
         try:
-            self._root.mkdir(parents=True, exist_ok=True)
+            make_folder(self._root)
             with FileLock(self._root / ".lock"):
                 yield
         except OSError as error:

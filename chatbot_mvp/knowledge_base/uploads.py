@@ -19,6 +19,7 @@ from chatbot_mvp.knowledge_base.memory import known_chars, require_memory
 from chatbot_mvp.knowledge_base.service import KnowledgeBases
 from chatbot_mvp.settings.live import LiveSettings
 from chatbot_mvp.storage.clock import sortable_stamp
+from chatbot_mvp.storage.files import make_folder
 from chatbot_mvp.types import Progress, ProgressCallback
 
 MOST_FILES = 200
@@ -193,7 +194,7 @@ class Uploads:
                 return work(job_id, progress)
 
         with self._reported(title):
-            self._folder.mkdir(parents=True, exist_ok=True)
+            make_folder(self._folder)
             self._prune()
             self._states.create(self._path(job_id), _entry(owner, states))
             self._jobs.submit(job_id, title, writing, owner)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import hashlib
+import io
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, closing
@@ -11,7 +13,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from chatbot_mvp.errors import StorageAddressWrong
+from chatbot_mvp.errors import StorageAddressWrong, StorageChanged, StorageDamaged
 from chatbot_mvp.remote.s3_failures import storage_errors
 from chatbot_mvp.settings.model import Settings
 
@@ -19,6 +21,8 @@ _PART_BYTES = 8 * 1024 * 1024
 """Part size of multipart uploads; smaller files are sent in one request. ETags depend on it."""
 
 _READ_BYTES = 1024 * 1024
+_SHA256 = "sha256"
+"""Name under which ``Storage.put`` stores the hash of the content, in hex, with an object."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +127,10 @@ class Storage:
     def read(self, url: S3Url, file: RemoteFile, begin: int) -> Iterator[bytes]:
         """Yield the content from byte ``begin`` on, in pieces of up to 1 MiB, of exactly the listed version.
 
+        What is read from the beginning of an object that ``put`` wrote is compared with the SHA-256 stored with it.
+
         Raises:
+            StorageDamaged: after the last piece: the content has another SHA-256, or more bytes than listed.
             StorageError: the request failed, or the object has changed since it was listed.
         """
         if begin >= file.size:
@@ -135,9 +142,15 @@ class Storage:
                 Range=f"bytes={begin}-",
                 IfMatch=f'"{file.etag}"',
             )
+            digest, left = hashlib.sha256(), file.size - begin
             with closing(reply["Body"]) as body:
-                while piece := body.read(_READ_BYTES):
+                while left >= 0 and (piece := body.read(_READ_BYTES)):
+                    digest.update(piece)
+                    left -= len(piece)
                     yield piece
+            stored = reply.get("Metadata", {}).get(_SHA256)
+            if left or (begin == 0 and stored not in (None, digest.hexdigest())):
+                raise StorageDamaged(endpoint=self.endpoint, place=str(url / file.path).rstrip("/"))
 
     def is_encrypted(self, url: S3Url, file: RemoteFile) -> bool:
         """Return whether the server encrypts an object. Its ETag is then not the MD5 of the content.
@@ -169,6 +182,7 @@ class Storage:
     def put(self, content: BinaryIO | bytes, url: S3Url, expected: str | None) -> str:
         """Write one object in one request (up to 5 GB), if its present version is ``expected``; return its new version.
 
+        The server checks on arrival that it got these bytes, and stores their SHA-256 with the object.
         Servers that do not know conditional writes ignore the condition.
 
         Args:
@@ -179,18 +193,41 @@ class Storage:
             StorageError
         """
         condition = {"IfNoneMatch": "*"} if expected is None else {"IfMatch": f'"{expected}"'}
+        md5, sha256 = _hashes(content)
+        proof = {"ContentMD5": base64.b64encode(md5).decode(), "Metadata": {_SHA256: sha256}}
         with self._told("write", url):
-            reply = self._client.put_object(Bucket=url.bucket, Key=url.prefix, Body=content, **condition)
+            reply = self._client.put_object(Bucket=url.bucket, Key=url.prefix, Body=content, **proof, **condition)
         return str(reply["ETag"]).strip('"')
 
-    def delete(self, url: S3Url) -> None:
-        """Delete one object; nothing happens if there is none.
+    def delete(self, url: S3Url, expected: str) -> None:
+        """Delete one object if its present version is ``expected``; nothing happens if there is none.
+
+        Servers that know no conditional deletion ignore the condition, or refuse it. The version is compared before
+        the request, so with them a change within the milliseconds between both requests is deleted, too.
+
+        Args:
+            expected: ETag of the version to delete.
 
         Raises:
+            StorageChanged: the object has another version.
             StorageError
         """
         with self._told("delete", url):
-            self._client.delete_object(Bucket=url.bucket, Key=url.prefix)
+            from botocore.exceptions import ClientError
+
+            place = {"Bucket": url.bucket, "Key": url.prefix}
+            try:
+                found = str(self._client.head_object(**place)["ETag"]).strip('"')
+                if found != expected:
+                    reason = "the object has changed since it was listed"
+                    raise StorageChanged(endpoint=self.endpoint, action="delete", place=str(url), reason=reason)
+                self._client.delete_object(**place, IfMatch=f'"{expected}"')
+            except ClientError as error:
+                code = error.response.get("Error", {}).get("Code")
+                if code == "NotImplemented":
+                    self._client.delete_object(**place)
+                elif code not in ("404", "NoSuchKey"):
+                    raise
 
     def _require_listing(self, page: Mapping[str, Any]) -> None:
         """Refuse a page of HTML, which would pass for a listing without objects."""
@@ -234,6 +271,17 @@ def _make_client(settings: Settings) -> Any:
         region_name=settings.minio_region,
         config=config,
     )
+
+
+def _hashes(content: BinaryIO | bytes) -> tuple[bytes, str]:
+    """Return MD5 and SHA-256 (in hex) of a content; a file is read to its end and set to its beginning again."""
+    md5, sha256 = hashlib.md5(usedforsecurity=False), hashlib.sha256()
+    file = io.BytesIO(content) if isinstance(content, bytes) else content
+    while piece := file.read(_READ_BYTES):
+        md5.update(piece)
+        sha256.update(piece)
+    file.seek(0)
+    return md5.digest(), sha256.hexdigest()
 
 
 def md5_of(path: Path) -> str:

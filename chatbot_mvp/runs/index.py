@@ -8,6 +8,7 @@ from pathlib import Path
 from chatbot_mvp.errors import RunNotWritten
 from chatbot_mvp.runs.line import RunLine, line_json, line_of, parse_line
 from chatbot_mvp.runs.result import RunResult
+from chatbot_mvp.storage.files import make_folder
 from chatbot_mvp.storage.jsonl import append_lines
 
 _log = logging.getLogger(__name__)
@@ -20,7 +21,7 @@ def append_submission(path: Path, result: RunResult) -> None:
         RunNotWritten: a figure is NaN or infinite, or the disk is full or not writable; nothing is written.
     """
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(path.parent)
         append_lines(path, [line_json(line_of(result))])
     except (ValueError, OSError) as error:
         reason = getattr(error, "strerror", None) or str(error)

@@ -15,7 +15,7 @@ from typing import Any
 from chatbot_mvp.errors import FileOfLaterVersion, NoteChanged, NoteNotWritten
 from chatbot_mvp.storage.clock import utc_now
 from chatbot_mvp.storage.file_cache import FileCache
-from chatbot_mvp.storage.files import lock_beside
+from chatbot_mvp.storage.files import lock_beside, make_folder
 from chatbot_mvp.storage.json_object import VERSION, known_version
 from chatbot_mvp.storage.jsonl import append_lines, read_lines
 from chatbot_mvp.text import fold
@@ -77,7 +77,7 @@ class RunNotes:
     def _append(self, run_id: str, line: Callable[[RunNote], Mapping[str, Any]]) -> RunNote:
         path = self._path
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
+            make_folder(path.parent)
             with lock_beside(path):
                 # Read again inside the lock: another process may have changed the file just now.
                 now = _read(path).get(run_id, NO_NOTE)

@@ -22,7 +22,7 @@ from chatbot_mvp.runs.journal import Journal
 from chatbot_mvp.runs.manifest import RunManifest
 from chatbot_mvp.runs.records import QueryRecord, RunFolder
 from chatbot_mvp.runs.spending import Spending
-from chatbot_mvp.storage.files import write_json
+from chatbot_mvp.storage.files import make_folder, write_json
 from chatbot_mvp.storage.json_object import VERSION, known_version, parse_json
 
 _log = logging.getLogger(__name__)
@@ -71,7 +71,7 @@ class Parts:
             "replies": [_reply(completion) for completion in part.replies],
         }
         try:
-            self._path.mkdir(exist_ok=True)
+            make_folder(self._path)
             write_json(path, {VERSION: PART_FORMAT, **content}, indent=None)
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or str(error)

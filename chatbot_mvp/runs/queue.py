@@ -8,6 +8,7 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
+from chatbot_mvp.storage.files import make_folder
 from chatbot_mvp.types import Progress, ProgressCallback
 
 PHASE = "queued"
@@ -21,7 +22,7 @@ def my_turn(lock_path: Path, progress: ProgressCallback) -> Iterator[None]:
     Args:
         progress: called in the phase "queued" while waiting; may raise to give up.
     """
-    lock_path.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(lock_path.parent)
     lock = FileLock(lock_path, thread_local=False)
     while True:
         try:

@@ -24,7 +24,7 @@ from chatbot_mvp.errors import FileOfLaterVersion, RunBusy, RunNotBegun, RunNotF
 from chatbot_mvp.runs.manifest import RunManifest, parse_manifest
 from chatbot_mvp.runs.result import RunResult, read_result, result_json
 from chatbot_mvp.storage.clock import utc_now
-from chatbot_mvp.storage.files import is_held, write_json
+from chatbot_mvp.storage.files import is_held, make_new_folder, write_json
 from chatbot_mvp.storage.json_object import VERSION, known_version, parse_json
 from chatbot_mvp.storage.jsonl import append_lines, read_lines
 
@@ -69,7 +69,7 @@ class RunFolder:
             RunNotBegun: the disk is full or not writable; nothing is left behind.
         """
         try:
-            self.path.mkdir(parents=True)
+            make_new_folder(self.path)
             write_json(self.path / "manifest.json", {VERSION: MANIFEST_FORMAT, **asdict(manifest)})
         except FileExistsError:
             raise

@@ -2,40 +2,33 @@
 
 from __future__ import annotations
 
-import filecmp
 import json
-import os
-import shutil
 import time
 import uuid
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from filelock import FileLock
 
-from chatbot_mvp.errors import SharedRootEmptied, SharedRootOfLaterVersion, StorageChanged
+from chatbot_mvp.errors import SharedRootEmptied, SharedRootOfLaterVersion
 from chatbot_mvp.remote.s3 import RemoteFile, S3Url, Storage
+from chatbot_mvp.sharing.copying import Copier, Later, Outcome, Skipped
 from chatbot_mvp.sharing.ledger import Ledger, read_ledger, write_ledger
-from chatbot_mvp.sharing.places import RETRIED, Kind, kb_of, place_of, record_of, shared_files
-from chatbot_mvp.sharing.plan import Action, Known, Stamp, plan
-from chatbot_mvp.storage.files import replaced_file
-from chatbot_mvp.storage.json_object import VERSION, InvalidJson, parse_json
-from chatbot_mvp.storage.jsonl import append_chosen, parsed_lines
+from chatbot_mvp.sharing.places import RETRIED, is_odd, kb_of, place_of, record_of, shared_files
+from chatbot_mvp.sharing.plan import OPPOSITE, Action, Deletions, Known, Stamp, plan
+from chatbot_mvp.sharing.reading import json_of, sha256_of, stamp_of
+from chatbot_mvp.sharing.tombstones import Tombstones
+from chatbot_mvp.storage.files import make_folder, recover_folders
+from chatbot_mvp.storage.json_object import VERSION
 
 MARKER = "chatbot-mvp.json"
 """Object that marks a shared root and names it."""
 LEDGER = "shared.json"
-CONFLICTS = "conflicts"
-"""Folder of DATA_DIR for this machine's versions of files that were changed on two machines at the same time."""
 _THREADS = 8
 _FORMAT = 1
-_LATER = "later"
-"""Outcome of a file that changed while it was exchanged."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +41,37 @@ class Report:
     """Paths, relative to DATA_DIR, of this machine's versions that were set aside."""
     later: int
     """Files that changed while they were exchanged; the next exchange handles them."""
+    skipped: Mapping[str, str]
+    """Path of a file or an object that cannot be exchanged -> why. All others were."""
+    waiting: tuple[str, ...]
+    """Deletions that wait for a yes, as in ``Plan``."""
     seconds: float
+
+
+@dataclass
+class _Tally:
+    """What has been done so far."""
+
+    entries: dict[str, Known]
+    counts: Counter[str] = field(default_factory=Counter)
+    later: int = 0
+    skipped: dict[str, str] = field(default_factory=dict)
+    stay: set[str] = field(default_factory=set)
+    """Ids of knowledge bases whose record changed before it could be deleted, so that the rest stays, too."""
+
+    def add(self, path: str, action: Action, outcome: Outcome) -> None:
+        if isinstance(outcome, Later):
+            self.later += 1
+            if action in OPPOSITE and path == record_of(kb_of(path)):
+                self.stay.add(kb_of(path))
+        elif isinstance(outcome, Skipped):
+            self.skipped[path] = outcome.reason
+        else:
+            self.counts[action.value] += 1
+            if outcome is None:
+                self.entries.pop(path, None)
+            else:
+                self.entries[path] = outcome
 
 
 class Exchange:
@@ -60,7 +83,7 @@ class Exchange:
         self._root = root
         self._ledger_path = data_dir / LEDGER
 
-    def once(self) -> Report:
+    def once(self, deletions: Deletions = Deletions.WAIT) -> Report:
         """Exchange all files that differ. What was done before an error stays valid, and is not done again.
 
         Raises:
@@ -69,29 +92,32 @@ class Exchange:
             OSError: the data folder cannot be written.
         """
         started = time.perf_counter()
-        self._dir.mkdir(parents=True, exist_ok=True)
+        make_folder(self._dir)
         with FileLock(self._dir / f".{LEDGER}.lock"):
+            recover_folders(self._dir / "kb")
             remote = {file.path: file for file in self._storage.files(self._root)}
             ledger = self._identified(read_ledger(self._ledger_path), remote)
             there = {path: file for path, file in remote.items() if place_of(path) and not self._is_busy(path)}
-            here = {path: stamp for path in shared_files(self._dir) if (stamp := self._stamp(path))}
-            known = {path: entry for path, entry in ledger.files.items() if not self._is_busy(path)}
-            entries = dict(ledger.files)
-            counts: Counter[str] = Counter()
-            conflicts: list[str] = []
+            here = {path: stamp for path in shared_files(self._dir) if (stamp := stamp_of(self._dir / path))}
+            entries = {path: self._refreshed(path, entry, here.get(path)) for path, entry in ledger.files.items()}
+            known = {path: entry for path, entry in entries.items() if not self._is_busy(path)}
             settled = {path: entry for path, entry in known.items() if self._has_folder(path)}
-            for batch in plan(here, {path: file.etag for path, file in there.items()}, settled):
+            tombstones = Tombstones(self._storage, self._root, remote)
+            dead = self._dead(here, there, settled, tombstones)
+            copier = Copier(self._dir, self._storage, self._root, here, there, known, tombstones, dead)
+            etags = {path: file.etag for path, file in there.items()}
+            planned = plan(here, etags, settled, dead.keys(), deletions)
+            tally = _Tally(entries, skipped={path: "it is no shared file" for path in remote if is_odd(path)})
+            for batch in planned.batches:
+                able = [item for item in batch if not (item[1] in OPPOSITE and kb_of(item[0]) in tally.stay)]
+                tally.later += len(batch) - len(able)
                 with ThreadPoolExecutor(_THREADS) as pool:
-                    done = list(pool.map(partial(self._do, there, conflicts), batch))
-                for (path, action), outcome in zip(batch, done, strict=True):
-                    counts[_LATER if outcome == _LATER else action.value] += 1
-                    if isinstance(outcome, Known):
-                        entries[path] = outcome
-                    elif outcome is None:
-                        entries.pop(path, None)
-                write_ledger(self._ledger_path, Ledger(ledger.root, entries))
-        later = counts.pop(_LATER, 0)
-        return Report(dict(counts), tuple(sorted(conflicts)), later, time.perf_counter() - started)
+                    done = list(pool.map(copier.carry_out, able))
+                for (path, action), outcome in zip(able, done, strict=True):
+                    tally.add(path, action, outcome)
+                write_ledger(self._ledger_path, Ledger(ledger.root, tally.entries))
+        conflicts, seconds = tuple(sorted(copier.conflicts)), time.perf_counter() - started
+        return Report(dict(tally.counts), conflicts, tally.later, tally.skipped, planned.waiting, seconds)
 
     def count(self) -> int:
         """Return the number of shared files in the bucket.
@@ -111,22 +137,20 @@ class Exchange:
             root = uuid.uuid4().hex
             self._storage.put(json.dumps({VERSION: _FORMAT, "root": root}).encode(), self._root / MARKER, None)
             return Ledger(root)
-        content = b"".join(self._storage.read(self._root, remote[MARKER], 0))
+        marker = json_of(self._storage, self._root, remote[MARKER])
         try:
-            marker = parse_json(content)
             found, root = int(marker[VERSION]), str(marker["root"])
-        except (InvalidJson, TypeError, KeyError, ValueError) as error:
+        except (TypeError, KeyError, ValueError) as error:
             raise SharedRootOfLaterVersion(root=str(self._root), found="unknown", known=_FORMAT) from error
         if found > _FORMAT:
             raise SharedRootOfLaterVersion(root=str(self._root), found=found, known=_FORMAT)
         return ledger if ledger.root == root else Ledger(root)
 
-    def _stamp(self, path: str) -> Stamp | None:
-        try:
-            found = (self._dir / path).stat()
-        except FileNotFoundError:
-            return None
-        return Stamp(found.st_size, found.st_mtime_ns)
+    def _refreshed(self, path: str, entry: Known, here: Stamp | None) -> Known:
+        """Return the ledger's entry with the present stamp if the content is unchanged, as after a restored backup."""
+        if here is None or here == entry.here or here.size != entry.here.size or not entry.sha256:
+            return entry
+        return replace(entry, here=here) if sha256_of(self._dir / path) == entry.sha256 else entry
 
     def _is_busy(self, path: str) -> bool:
         """Return whether a file belongs to a run that is being retried, and is left alone until that has ended."""
@@ -138,95 +162,25 @@ class Exchange:
         accident and no wish to delete them: their files are fetched again."""
         return not kb_of(path) or (self._dir / "kb").is_dir()
 
-    def _do(
-        self, there: Mapping[str, RemoteFile], conflicts: list[str], item: tuple[str, Action]
-    ) -> Known | str | None:
-        """Carry out one action; return the new entry of the ledger, None if the file is gone, or _LATER."""
-        path, action = item
-        remote = there.get(path)
-        place = place_of(path)
-        try:
-            if action is Action.PUSH:
-                return self._push(path, remote, lines=place is not None and place.kind is Kind.LINES)
-            if action is Action.DELETE_THERE:
-                self._storage.delete(self._root / path)
-            elif action is Action.DELETE_HERE:
-                self._delete_here(path)
-            elif remote is not None:
-                if action is Action.MERGE:
-                    return self._merge(path, remote)
-                return self._pull(path, remote, conflicts if action is Action.COMPARE else None)
-        except (StorageChanged, FileNotFoundError):
-            return _LATER
-        return None
+    def _dead(
+        self,
+        here: Mapping[str, Stamp],
+        there: Mapping[str, RemoteFile],
+        known: Mapping[str, Known],
+        tombstones: Tombstones,
+    ) -> dict[str, Mapping[str, str]]:
+        """Return the knowledge bases of this machine that were deleted elsewhere, and that the ledger does not have.
 
-    def _push(self, path: str, remote: RemoteFile | None, lines: bool) -> Known:
-        with (self._dir / path).open("rb") as file:
-            found = os.fstat(file.fileno())
-            # A file of lines may grow while it is sent. Others are replaced as a whole, so this one stays as it is.
-            content = file.read(found.st_size) if lines else file
-            etag = self._storage.put(content, self._root / path, remote.etag if remote else None)
-        return Known(Stamp(found.st_size, found.st_mtime_ns), etag)
-
-    def _pull(self, path: str, remote: RemoteFile, conflicts: list[str] | None) -> Known | str:
-        """Fetch a file. With ``conflicts``, set this machine's version aside if it differs."""
-        target, before = self._dir / path, self._stamp(path)
-        with self._alone(path):
-            target.parent.mkdir(parents=True, exist_ok=True)
-            with replaced_file(target) as file:
-                for piece in self._storage.read(self._root, remote, 0):
-                    file.write(piece)
-                if self._stamp(path) != before:
-                    raise FileNotFoundError(path)  # changed meanwhile: the new version is compared next time
-                file.flush()
-                if conflicts is not None and before and not filecmp.cmp(file.name, target, shallow=False):
-                    conflicts.append(self._set_aside(path))
-        stamp = self._stamp(path)
-        return Known(stamp, remote.etag) if stamp else _LATER
-
-    def _merge(self, path: str, remote: RemoteFile) -> Known | str:
-        theirs = b"".join(self._storage.read(self._root, remote, 0))
-        rows, _ = parsed_lines(theirs)
-        keys = {_key(row) for row in rows}
-        missing_there = False
-
-        def missing_here(mine: list[dict[str, object]]) -> list[dict[str, object]]:
-            nonlocal missing_there
-            have = {_key(row) for row in mine}
-            missing_there = not have <= keys
-            return [row for row in rows if _key(row) not in have]
-
-        target = self._dir / path
-        target.parent.mkdir(parents=True, exist_ok=True)
-        append_chosen(target, missing_here)
-        if missing_there:
-            return self._push(path, remote, lines=True)
-        stamp = self._stamp(path)
-        return Known(stamp, remote.etag) if stamp else _LATER
-
-    def _delete_here(self, path: str) -> None:
-        with self._alone(path):
-            (self._dir / path).unlink(missing_ok=True)
-            if path == record_of(kb_of(path)):
-                shutil.rmtree((self._dir / path).parent, ignore_errors=True)
-
-    def _set_aside(self, path: str) -> str:
-        """Copy this machine's version of a file to the folder of conflicts; return its new path."""
-        name = f"{CONFLICTS}/{path}.{time.strftime('%Y%m%dT%H%M%S')}"
-        target = self._dir / name
-        target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy2(self._dir / path, target)
-        return name
-
-    @contextmanager
-    def _alone(self, path: str) -> Iterator[None]:
-        """Keep the application from writing to the knowledge bases meanwhile, with the lock of ``KbStore``."""
-        root = self._dir / "kb"
-        if kb_of(path):
-            root.mkdir(parents=True, exist_ok=True)
-        with FileLock(root / ".lock") if kb_of(path) else nullcontext():
-            yield
-
-
-def _key(row: Mapping[str, object]) -> str:
-    return json.dumps(row, sort_keys=True, ensure_ascii=False)
+        Returns:
+            Id -> path -> SHA-256 of the deleted version.
+        """
+        found: dict[str, Mapping[str, str]] = {}
+        for path in here:
+            kb_id = kb_of(path)
+            if kb_id and path == record_of(kb_id) and path not in there and path not in known:
+                tombstone = tombstones.find(kb_id, self._dir)
+                if tombstone is not None:
+                    # A file that the deleted version did not have has no hash, so that it is set aside.
+                    mine = [name for name in here if kb_of(name) == kb_id]
+                    found[kb_id] = {name: tombstone.files.get(name, "") for name in mine}
+        return found

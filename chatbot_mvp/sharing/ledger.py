@@ -11,6 +11,7 @@ from chatbot_mvp.sharing.plan import Known, Stamp
 from chatbot_mvp.storage.files import write_json
 from chatbot_mvp.storage.json_object import VERSION, known_version, parse_json
 
+_FORMAT = 2
 _log = logging.getLogger(__name__)
 
 
@@ -32,10 +33,11 @@ def read_ledger(path: Path) -> Ledger:
     if not path.is_file():
         return Ledger()
     try:
-        value = known_version(parse_json(path.read_bytes()), path)
+        value = known_version(parse_json(path.read_bytes()), path, _FORMAT)
+        # Rows of format 1 have no hash.
         files = {
-            str(name): Known(Stamp(int(size), int(mtime_ns)), str(etag))
-            for name, (size, mtime_ns, etag) in value["files"].items()
+            str(name): Known(Stamp(int(size), int(mtime_ns)), str(etag), str(sha256))
+            for name, (size, mtime_ns, etag, sha256) in ((name, (*row, "")[:4]) for name, row in value["files"].items())
         }
         return Ledger(str(value["root"]), files)
     except (ValueError, TypeError, KeyError, AttributeError) as error:
@@ -49,5 +51,8 @@ def write_ledger(path: Path, ledger: Ledger) -> None:
     Raises:
         OSError
     """
-    rows = {name: (known.here.size, known.here.mtime_ns, known.there) for name, known in sorted(ledger.files.items())}
-    write_json(path, {VERSION: 1, "root": ledger.root, "files": rows}, indent=None)
+    rows = {
+        name: (known.here.size, known.here.mtime_ns, known.there, known.sha256)
+        for name, known in sorted(ledger.files.items())
+    }
+    write_json(path, {VERSION: _FORMAT, "root": ledger.root, "files": rows}, indent=None)

@@ -29,6 +29,12 @@ class Place:
     """Files of a lower turn are copied first, so that what lists a folder comes after what the folder holds."""
 
 
+_LONGEST_NAME, _LONGEST_PATH = 200, 800
+"""Limits of a path and of each of its names, in characters. A file system allows 255 bytes, and a write needs some of
+them for the name of its unfinished file."""
+_MB = 1024 * 1024
+MOST_BYTES = {Kind.LINES: 64 * _MB, Kind.WHOLE: 1024 * _MB}
+"""Largest file that is exchanged. Lines are joined in memory."""
 _NAME = r"[A-Za-z0-9][A-Za-z0-9._-]*"
 _RECORD, _RESULT = "kb.json", "{id}.json"
 RETRIED = ".renewing"
@@ -47,7 +53,14 @@ _PLACES = (
 
 def place_of(path: str) -> Place | None:
     """Return the place of a path relative to DATA_DIR; None if the file is not shared."""
+    if len(path) > _LONGEST_PATH or any(len(name) > _LONGEST_NAME for name in path.split("/")):
+        return None
     return next((place for place in _PLACES if place.pattern.fullmatch(path)), None)
+
+
+def is_odd(path: str) -> bool:
+    """Return whether an object lies where only shared files should be, and is none."""
+    return path.startswith(("kb/", "results/")) and place_of(path) is None
 
 
 def kb_of(path: str) -> str:

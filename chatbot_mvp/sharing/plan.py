@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import dataclass
 from enum import Enum
 from itertools import groupby
 
 from chatbot_mvp.sharing.places import Kind, kb_of, place_of, record_of
+
+_FEW = 3
+"""So many deletions never wait for a yes."""
+_SHARE = 0.2
+"""Nor do more of them, up to this share of all knowledge bases."""
 
 
 @dataclass(frozen=True)
@@ -26,6 +31,8 @@ class Known:
     here: Stamp
     there: str
     """ETag in the bucket."""
+    sha256: str = ""
+    """SHA-256 of the file on this machine, in hex; "" if an earlier version of the program exchanged it."""
 
 
 class Action(Enum):
@@ -43,13 +50,38 @@ class Action(Enum):
     FORGET = "forgotten"
 
 
-_OPPOSITE = {Action.DELETE_HERE: Action.PUSH, Action.DELETE_THERE: Action.PULL}
+class Deletions(Enum):
+    """What to do with many deletions at once."""
+
+    WAIT = "wait"
+    """Leave them, and carry out everything else."""
+    APPLY = "apply"
+    UNDO = "undo"
+    """Send or fetch the files instead, so that both sides have them again."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What one exchange has to do."""
+
+    batches: list[list[tuple[str, Action]]]
+    """Pairs of path and action. A batch begins when the one before is done."""
+    waiting: tuple[str, ...]
+    """Paths of the deletions that wait for a yes: the record of each knowledge base, and single files of others."""
+
+
+OPPOSITE = {Action.DELETE_HERE: Action.PUSH, Action.DELETE_THERE: Action.PULL}
+"""Deletion -> what undoes it."""
 
 
 def plan(
-    here: Mapping[str, Stamp], there: Mapping[str, str], known: Mapping[str, Known]
-) -> list[list[tuple[str, Action]]]:
-    """Return the files that need an action as batches of (path, action). A batch begins when the one before is done.
+    here: Mapping[str, Stamp],
+    there: Mapping[str, str],
+    known: Mapping[str, Known],
+    dead: Set[str] = frozenset(),
+    deletions: Deletions = Deletions.WAIT,
+) -> Plan:
+    """Return the files that need an action.
 
     A knowledge base is deleted as a whole. If one of its files was changed on the other side meanwhile, it stays.
 
@@ -57,17 +89,30 @@ def plan(
         here: shared path -> version on this machine.
         there: shared path -> ETag in the bucket.
         known: the versions at the last exchange.
+        dead: ids of knowledge bases on this machine that were deleted elsewhere, though ``known`` does not have them.
+        deletions: what to do with more than ``_FEW`` deletions that are also more than ``_SHARE`` of all.
     """
     paths = here.keys() | there.keys() | known.keys()
     actions = {path: _action(path, here.get(path), there.get(path), known.get(path)) for path in paths}
-    for kb_id in {kb_of(path) for path in paths} - {""}:
+    actions |= {path: Action.DELETE_HERE for path in here if kb_of(path) in dead}
+    kb_ids = {kb_of(path) for path in paths} - {""}
+    for kb_id in kb_ids:
         deletion = actions.get(record_of(kb_id), Action.NOTHING)
         files = {path: action for path, action in actions.items() if kb_of(path) == kb_id}
-        if deletion in _OPPOSITE and any(action not in (deletion, Action.FORGET) for action in files.values()):
-            actions |= {path: _OPPOSITE[deletion] for path, action in files.items() if action is deletion}
+        if deletion in OPPOSITE and any(action not in (deletion, Action.FORGET) for action in files.values()):
+            actions |= {path: OPPOSITE[deletion] for path, action in files.items() if action is deletion}
+    deleted = {path: action for path, action in actions.items() if action in OPPOSITE}
+    units = {record_of(kb_of(path)) if record_of(kb_of(path)) in deleted else path for path in deleted}
+    waiting: tuple[str, ...] = ()
+    if len(units) > max(_FEW, _SHARE * len(kb_ids)) and deletions is not Deletions.APPLY:
+        if deletions is Deletions.WAIT:
+            waiting = tuple(sorted(units))
+            actions |= dict.fromkeys(deleted, Action.NOTHING)
+        else:
+            actions |= {path: OPPOSITE[action] for path, action in deleted.items()}
     needed = [(path, action) for path, action in actions.items() if action is not Action.NOTHING]
     ordered = sorted(needed, key=lambda item: (_turn(*item), item[0]))
-    return [list(batch) for _, batch in groupby(ordered, key=lambda item: _turn(*item))]
+    return Plan([list(batch) for _, batch in groupby(ordered, key=lambda item: _turn(*item))], waiting)
 
 
 def _action(path: str, here: Stamp | None, there: str | None, known: Known | None) -> Action:
@@ -97,4 +142,4 @@ def _turn(path: str, action: Action) -> int:
     """Return when a file is handled: what lists others is copied after them, and deleted before them."""
     place = place_of(path)
     turn = place.turn if place else 0
-    return -turn if action in _OPPOSITE else turn
+    return -turn if action in OPPOSITE else turn

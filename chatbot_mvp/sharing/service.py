@@ -5,18 +5,30 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from chatbot_mvp.errors import ChatbotError, FileNotWritten, SharedRootUnusable
+from chatbot_mvp.errors import ChatbotError, FileNotWritten, SharedDeletionsWait, SharedRootUnusable
 from chatbot_mvp.remote.s3 import S3Url, open_storage
 from chatbot_mvp.settings.live import LiveSettings
 from chatbot_mvp.sharing.exchange import Exchange, Report
+from chatbot_mvp.sharing.plan import Deletions
 
 _EVERY_S = 15.0
 """Time between two exchanges in the background. Listing a bucket of 10,000 objects takes ten requests."""
 
+_NAMED = 20
+"""How many files that cannot be shared are named."""
+
 _log = logging.getLogger(__name__)
+
+
+def skipped_lines(skipped: Mapping[str, str]) -> list[str]:
+    """Return one line for each of the first files that cannot be shared, and one for the number of the others."""
+    lines = [f"{path!r}: {reason}" for path, reason in sorted(skipped.items())]
+    more = len(lines) - _NAMED
+    return [*lines[:_NAMED], f"{more} more"] if more > 0 else lines
 
 
 @dataclass(frozen=True)
@@ -51,15 +63,18 @@ class Sharing:
         """The last exchange of this process; None before the first."""
         return self._state
 
-    def exchange(self) -> Report:
+    def exchange(self, deletions: str = "wait") -> Report:
         """Exchange once, in this thread.
+
+        Args:
+            deletions: what to do with many deletions at once, a value of ``Deletions``: "wait", "apply" or "undo".
 
         Raises:
             SharedRootUnusable: DATA_ROOT or a setting of the S3 server is missing.
             StorageError, SharedRootEmptied, SharedRootOfLaterVersion, FileNotWritten
         """
         try:
-            report = self._exchange.once()
+            report = self._exchange.once(Deletions(deletions))
         except OSError as error:
             raise FileNotWritten(
                 path=str(error.filename or self._live.current.data_dir), reason=error.strerror or str(error)
@@ -72,10 +87,13 @@ class Sharing:
 
         Raises:
             SharedRootUnusable, StorageError
+            SharedDeletionsWait: the last exchange in the background has left them.
             ChatbotError: the last exchange in the background failed with it.
         """
         if self._state is not None and self._state.error is not None:
             raise self._state.error
+        if self._state is not None and self._state.report is not None and (waiting := self._state.report.waiting):
+            raise SharedDeletionsWait(count=len(waiting), root=self.root, example=waiting[0])
         return f"{self.root}: {self._exchange.count()} files"
 
     def start(self) -> None:
@@ -88,9 +106,16 @@ class Sharing:
     def _keep_exchanging(self) -> None:
         while True:
             try:
+                before = self._state.report if self._state is not None else None
                 report = self.exchange()
                 for path in report.conflicts:
                     _log.warning("%s was changed on two machines; the version of this one is kept there", path)
+                # An exchange comes every few seconds; what stays as it was is said once.
+                if before is None or before.skipped != report.skipped:
+                    for line in skipped_lines(report.skipped):
+                        _log.warning("not shared: %s", line)
+                if report.waiting and (before is None or before.waiting != report.waiting):
+                    _log.warning("%d deletions wait for a yes: chatbot-mvp sync --deletions", len(report.waiting))
             except ChatbotError as error:
                 if self._state is None or str(self._state.error) != str(error):
                     _log.warning("exchange with %s failed: %s", self.root, error)

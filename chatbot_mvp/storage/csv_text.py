@@ -8,8 +8,9 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-_FORMULA = re.compile(r"\s*[=+\-@]|[\t\r\n]")
-"""Beginnings of a cell that a spreadsheet may read as a formula, or as the end of the cell."""
+_FORMULA = re.compile(r"\s*[=+\-@＝＋－＠]|[\t\r\n]")
+"""Beginnings of a cell that a spreadsheet may read as a formula, or as the end of the cell. Some spreadsheets
+take the full-width signs for the plain ones."""
 _LONGEST_CELL = 10_000_000
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.IGNORECASE)
 

@@ -8,6 +8,7 @@ import re
 import secrets
 import shutil
 import threading
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -19,6 +20,11 @@ from chatbot_mvp.errors import FileNotWritten
 
 _MOVED_AWAY = re.compile(r"\.(?P<name>.+)\.[0-9a-f]{12}\.old")
 """Name of a folder between the two renames of ``replaced_folder``."""
+_LEFT_BEHIND = re.compile(r"\..+\.\d+\.\d+")
+"""Name of the unfinished file of ``replaced_file``."""
+_OLD_S = 3_600
+"""An unfinished file that nobody has written to for so long belongs to a process that was killed."""
+_PRIVATE_FILE, _PRIVATE_FOLDER = 0o600, 0o700
 _LOCK_S, _POLL_S = 10, 0.01
 _LONE = re.compile("[\ud800-\udfff]")
 
@@ -30,6 +36,51 @@ def naming(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise FileNotWritten(path=str(path), reason=error.strerror or str(error)) from error
+
+
+def private(path: str, flags: int) -> int:
+    """Open a file that only its owner may read and write, if it is new: an ``opener`` for ``open``."""
+    return os.open(path, flags, _PRIVATE_FILE)
+
+
+def make_folder(folder: Path) -> None:
+    """Create a folder that only its owner may enter, and its missing parents likewise. One that exists stays as it is.
+
+    Raises:
+        OSError: it cannot be created, or is a file.
+    """
+    missing = [folder, *folder.parents]
+    for place in reversed(missing[: next((at for at, parent in enumerate(missing) if parent.exists()), None)]):
+        place.mkdir(_PRIVATE_FOLDER, exist_ok=True)
+    folder.mkdir(exist_ok=True)  # raises if it is a file
+
+
+def make_new_folder(folder: Path) -> None:
+    """Create a folder as ``make_folder`` does.
+
+    Raises:
+        FileExistsError: it exists.
+        OSError: it cannot be created.
+    """
+    make_folder(folder.parent)
+    folder.mkdir(_PRIVATE_FOLDER)
+
+
+def make_private(path: Path) -> None:
+    """Keep others from a file or folder of this user. Systems without such rights, and files of others, are ignored."""
+    with suppress(OSError):
+        if not path.is_symlink():
+            path.chmod(_PRIVATE_FOLDER if path.is_dir() else _PRIVATE_FILE)
+
+
+def remove_left_behind(folder: Path) -> None:
+    """Delete the unfinished files that killed processes left in a folder an hour ago or earlier. Not in subfolders."""
+    with suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
+            if _LEFT_BEHIND.fullmatch(entry.name) and entry.is_file(follow_symlinks=False):
+                with suppress(OSError):  # another process may delete it, too
+                    if time.time() - entry.stat(follow_symlinks=False).st_mtime > _OLD_S:
+                        Path(entry.path).unlink()
 
 
 @contextmanager
@@ -62,7 +113,8 @@ def is_held(lock: Path) -> bool:
 def replaced_file(path: Path, durable: bool = True) -> Iterator[BinaryIO]:
     """Open a new file that replaces ``path`` when the block ends without an error.
 
-    The new file is written to the same folder, because a rename is atomic only within one file system.
+    The new file is written to the same folder, because a rename is atomic only within one file system. Only its owner
+    may read it. What killed writes left in the folder is deleted first.
 
     Args:
         durable: wait until content and name are on the disk, so that they survive a power failure.
@@ -72,7 +124,8 @@ def replaced_file(path: Path, durable: bool = True) -> Iterator[BinaryIO]:
     """
     partial = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}")
     try:
-        with partial.open("wb") as file:
+        remove_left_behind(path.parent)
+        with open(partial, "wb", opener=private) as file:
             yield file
             file.flush()
             if durable:
@@ -136,7 +189,7 @@ def replaced_folder(folder: Path) -> Iterator[Path]:
     """
     work = folder.with_name(f".{folder.name}.{secrets.token_hex(6)}")
     old = work.with_name(f"{work.name}.old")
-    work.mkdir(parents=True)
+    make_folder(work)
     try:
         yield work
         if os.path.lexists(folder):

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from chatbot_mvp.errors import ChoiceNotKept, FileOfLaterVersion
-from chatbot_mvp.storage.files import lock_beside, write_json
+from chatbot_mvp.storage.files import lock_beside, make_folder, write_json
 
 VERSION = "format_version"
 """Key of the format's number in a file. A file without it was written before files had one: format 0."""
@@ -107,7 +107,7 @@ def change_object(path: Path, change: Callable[[dict[str, Any]], None], known: i
         FileOfLaterVersion
     """
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(path.parent)
         # Read inside the lock: another process may have changed the file since this one read it.
         with lock_beside(path):
             try:

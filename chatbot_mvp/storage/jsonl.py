@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from chatbot_mvp.storage.file_locks import lock, unlock
-from chatbot_mvp.storage.files import in_utf8
+from chatbot_mvp.storage.files import in_utf8, private
 from chatbot_mvp.storage.json_object import InvalidJson, parse_json
 
 _writing = threading.Lock()
@@ -46,7 +46,7 @@ def append_chosen(path: Path, choose: Callable[[Rows], Iterable[Mapping[str, Any
 
 
 def _append(path: Path, encoded: Callable[[IO[bytes]], bytes], sync: bool) -> None:
-    with path.open("ab+", buffering=0) as file:
+    with open(path, "ab+", buffering=0, opener=private) as file:
         with _alone(file):
             file.seek(0)
             data = encoded(file)

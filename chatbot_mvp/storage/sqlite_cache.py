@@ -12,6 +12,7 @@ from typing import Generic, TypeVar
 
 from chatbot_mvp.errors import CacheUnusable
 from chatbot_mvp.storage.file_system import is_on_network
+from chatbot_mvp.storage.files import make_folder
 
 V = TypeVar("V", bytes, str)
 _FORMAT = 1
@@ -89,7 +90,7 @@ class SqliteCache(Generic[V]):
     def _connected(self) -> sqlite3.Connection:
         if self._connection is not None and self._path.is_file():
             return self._connection
-        self._path.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(self._path.parent)
         # Keep one connection open: closing the last one copies the journal into the file and waits for the disk,
         # which takes longer than embedding a question.
         connection = sqlite3.connect(self._path, timeout=60, check_same_thread=False)

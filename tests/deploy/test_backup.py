@@ -8,6 +8,8 @@ import io
 import json
 import os
 import stat
+import subprocess
+import sys
 import threading
 import zipfile
 from collections.abc import Callable, Iterator
@@ -135,6 +137,48 @@ def test_check_changes_nothing(data: Path, command: Command, tmp_path: Path, mon
     new = to_empty(tmp_path, monkeypatch)
     assert command("restore", str(archive), "--check")[0] == 0
     assert not new.exists()
+
+
+@pytest.mark.parametrize("to_stdout", [False, True])
+def test_an_archive_with_another_hash_than_the_printed_one_is_refused(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, to_stdout: bool
+) -> None:
+    """Whoever changes the archive can change the hashes in it; the printed one is kept apart."""
+    archive = tmp_path / "b.zip"
+    made = [sys.executable, "-m", "chatbot_mvp.cli", "backup", "-" if to_stdout else str(archive)]
+    with (archive if to_stdout else tmp_path / "nothing").open("wb") as out:
+        done = subprocess.run(made, stdout=out, stderr=subprocess.PIPE, text=True, check=True, cwd=tmp_path)
+    printed = done.stderr.split()[-1]
+    assert printed == hashlib.sha256(archive.read_bytes()).hexdigest()
+    new = to_empty(tmp_path, monkeypatch)
+
+    def restored(sha256: str) -> tuple[int, str]:
+        command = [sys.executable, "-m", "chatbot_mvp.cli", "restore", str(archive), "--sha256", sha256]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
+        return done.returncode, done.stderr
+
+    assert restored("abc")[0] == 2
+    archive.write_bytes(forged(archive.read_bytes()))
+    code, said = restored(printed)
+    assert code == 1 and printed in said and not (new / "kb").exists()
+    assert restored(hashlib.sha256(archive.read_bytes()).hexdigest().upper())[0] == 0
+    assert (new / "kb" / "manual-1" / "source.txt").read_text() == "Falso"
+
+
+def forged(archive: bytes) -> bytes:
+    """The archive with another text in it, and with the hashes that fit."""
+    with zipfile.ZipFile(io.BytesIO(archive)) as found:
+        files = {name: found.read(name) for name in found.namelist()}
+    name = "data/kb/manual-1/source.txt"
+    files[name] = b"Falso"
+    manifest = json.loads(files["manifest.json"])
+    manifest["files"][name] = {"size": 5, "sha256": hashlib.sha256(b"Falso").hexdigest()}
+    files["manifest.json"] = json.dumps(manifest).encode()
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_STORED) as written:
+        for name, content in files.items():
+            written.writestr(name, content)
+    return out.getvalue()
 
 
 def test_nothing_is_restored_while_a_program_uses_the_folder(data: Path, command: Command, tmp_path: Path) -> None:

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 
 from chatbot_mvp.errors import StorageChanged, StorageFailed
 from chatbot_mvp.remote.s3 import RemoteFile, S3Url, Storage
-from chatbot_mvp.sharing.exchange import CONFLICTS, Exchange
+from chatbot_mvp.sharing.copying import CONFLICTS
+from chatbot_mvp.sharing.exchange import Exchange
 from chatbot_mvp.sharing.places import shared_files
 from chatbot_mvp.storage.files import write_atomically
 from chatbot_mvp.storage.jsonl import append_lines, read_lines
@@ -58,9 +59,12 @@ class Bucket(Storage):
         self._request()
         return _etag(self.objects[path])
 
-    def delete(self, url: S3Url) -> None:
+    def delete(self, url: S3Url, expected: str) -> None:
         self._request()
-        self.objects.pop(url.prefix.removeprefix(f"{ROOT.prefix}/"), None)
+        path = url.prefix.removeprefix(f"{ROOT.prefix}/")
+        if path in self.objects and _etag(self.objects[path]) != expected:
+            raise StorageChanged(endpoint="memory", action="delete", place=path, reason="changed")
+        self.objects.pop(path, None)
 
 
 def _etag(content: bytes) -> str:
@@ -80,10 +84,11 @@ class Machine:
         record = kb / "kb.json"
         if kind == "add" and not record.exists():
             kb.mkdir(parents=True, exist_ok=True)
-            for path in (kb / "source.txt", kb / "files.json", record):
+            for path in (kb / "source.txt", kb / "files.json"):
                 write_atomically(path, f"kb-{item}", durable=False)
+            write_atomically(record, json.dumps({"added_at": text.zfill(2)}), durable=False)
         elif kind == "rename" and record.exists():
-            write_atomically(record, f"kb-{item} {text}", durable=False)
+            write_atomically(record, json.dumps({**json.loads(record.read_bytes()), "kb_name": text}), durable=False)
         elif kind == "delete" and record.exists():
             record.unlink()
             shutil.rmtree(kb)

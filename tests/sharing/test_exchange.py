@@ -22,7 +22,8 @@ from chatbot_mvp.errors import (
 from chatbot_mvp.llm.demo import DemoModel
 from chatbot_mvp.remote.s3 import S3Url, open_storage
 from chatbot_mvp.settings.model import Settings
-from chatbot_mvp.sharing.exchange import CONFLICTS, LEDGER, MARKER
+from chatbot_mvp.sharing.copying import CONFLICTS
+from chatbot_mvp.sharing.exchange import LEDGER, MARKER
 from tests.conftest import Command
 from tests.fakes import FakeEmbedder, FakeLanguageModel, fake_app
 from tests.loopback import free_ports

@@ -21,6 +21,7 @@ from tests.made_results import made_result
 
 ROOT = Path(__file__).resolve().parents[2]
 FORMULAS = ["=1+1", "+1+1", "-1+1", "@SUM(A1)", "\t=1", "\r=1", " =1", "\n=1", '=HYPERLINK("http://x","y")', "-", "+a"]
+FORMULAS += ["＝1+1", "＋1", "－1+1", "＠SUM(A1)", "\u3000＝1", "\r\n=1"]
 KEPT = ["a=1", "a-b", "-1", "+1.5e3", "-.5", "", "3", 4, -4.5, None, True, "Sí, «= 1»"]
 
 

@@ -16,7 +16,7 @@ from filelock import FileLock
 
 from chatbot_mvp.embedding.e5.weights import E5File
 from chatbot_mvp.errors import CacheUnusable
-from chatbot_mvp.storage.files import replaced_folder, write_json
+from chatbot_mvp.storage.files import make_folder, replaced_folder, write_json
 from chatbot_mvp.storage.json_object import parse_json
 
 _VERSION = 1
@@ -38,7 +38,7 @@ def converted_model(source: Path, models_dir: Path) -> Path:
     """
     folder = models_dir / f"e5-small-int8-v{_VERSION}-{_sha256(source)[:16]}"
     try:
-        models_dir.mkdir(parents=True, exist_ok=True)
+        make_folder(models_dir)
         # If two processes need the model, the second waits and finds it complete.
         with FileLock(f"{folder}.lock"):
             if not _is_complete(folder):

@@ -25,7 +25,7 @@ from chatbot_mvp.runs.records import QueryRecord, RunFolder
 from chatbot_mvp.runs.result import RunResult
 from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.storage.clock import utc_now
-from chatbot_mvp.storage.files import write_atomically
+from chatbot_mvp.storage.files import make_folder, write_atomically
 from chatbot_mvp.types import ProgressCallback
 
 _RECORDED = (
@@ -149,7 +149,7 @@ def _staged(settings: Settings, run_id: str) -> Iterator[Path]:
     if place.exists():
         raise RunExists(run_id=run_id)
     try:
-        settings.results_dir.mkdir(parents=True, exist_ok=True)
+        make_folder(settings.results_dir)
         # In the same directory as the final place, so that the move is atomic. Runs are not searched for this deep.
         root = Path(tempfile.mkdtemp(prefix=".import-", dir=settings.results_dir))
         try:

@@ -33,6 +33,7 @@ from chatbot_mvp.llm.registry import requests_at_once
 from chatbot_mvp.llm.wrapped import WrappedModel
 from chatbot_mvp.runs.journal import Journal
 from chatbot_mvp.settings.model import Settings
+from chatbot_mvp.storage.files import make_folder
 from chatbot_mvp.types import ProgressCallback
 
 STAND_IN = "LEXICAL"
@@ -45,7 +46,7 @@ T = TypeVar("T")
 def pilot_folder(cache_dir: Path) -> Iterator[Path]:
     """Yield a temporary folder for the records of a pilot."""
     parent = cache_dir / "pilots"
-    parent.mkdir(parents=True, exist_ok=True)
+    make_folder(parent)
     folder = Path(tempfile.mkdtemp(dir=parent))
     try:
         yield folder

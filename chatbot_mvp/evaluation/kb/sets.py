@@ -13,7 +13,7 @@ from typing import Any, Literal
 from chatbot_mvp.errors import FileOfLaterVersion, QuestionSetChanged, QuestionSetNotFound
 from chatbot_mvp.evaluation.kb.questions import KINDS, KbQuestion, places_of
 from chatbot_mvp.storage.clock import sortable_stamp, utc_after
-from chatbot_mvp.storage.files import lock_beside, naming, write_json
+from chatbot_mvp.storage.files import lock_beside, make_folder, naming, write_json
 from chatbot_mvp.storage.json_object import VERSION, known_version, parse_json
 
 Origin = Literal["model", "rules", "person", "file", "chat", "review"]
@@ -155,7 +155,7 @@ class QuestionSetStore:
         folder = self._folder(questions.kb_id)
         path = folder / f"{set_id}.json"
         with naming(path):
-            folder.mkdir(parents=True, exist_ok=True)
+            make_folder(folder)
             with lock_beside(path):
                 # Inside the lock: another process may have saved the set since this one read it.
                 if path.is_file() and self.load(questions.kb_id, set_id).changed_at != questions.changed_at:

@@ -57,6 +57,18 @@ def read_rows(path: Path, name: str = "") -> list[InputRow]:
         DuplicateId, EmptyDataset: an id repeats, or there are no rows.
     """
     source = name or str(path)
+    return rows_from(given_rows(path, source), source)
+
+
+def given_rows(path: Path, source: str) -> list[dict[str, Any]]:
+    """Read the columns of all rows of a file, as JSON values that are not checked; NaN is None.
+
+    Args:
+        source: name of the file in errors.
+
+    Raises:
+        DatasetFileUnreadable: the file is missing or has another format.
+    """
     readers = {".jsonl": _json_lines, ".csv": _csv_rows, ".parquet": _parquet_rows}
     reader = readers.get(path.suffix.lower())
     if reader is None:
@@ -66,7 +78,8 @@ def read_rows(path: Path, name: str = "") -> list[InputRow]:
         given = list(reader(path, source))
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise DatasetFileUnreadable(path=source, reason=str(error)) from error
-    return rows_from(given, source)
+    # Ragas writes NaN for a missing score, but JSON has no NaN.
+    return [{name: None if _is_nan(value) else value for name, value in columns.items()} for columns in given]
 
 
 def rows_from(given: Sequence[Mapping[str, Any]], source: str) -> list[InputRow]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from statistics import fmean
@@ -28,6 +27,7 @@ from chatbot_mvp.evaluation.ragas.preparation import (
     prepare_evaluation,
     reopen_evaluation,
 )
+from chatbot_mvp.evaluation.ragas.reading_apart import rows_of_content
 from chatbot_mvp.evaluation.ragas.results import phases_of
 from chatbot_mvp.evaluation.ragas.rows import InputRow, read_rows, rows_from
 from chatbot_mvp.evaluation.ragas.runner import execute
@@ -186,15 +186,12 @@ class RagasService:
         return read_rows(path)
 
     def rows_of_upload(self, name: str, content: bytes) -> list[InputRow]:
-        """Read the rows of an uploaded file. The extension of ``name`` determines the format.
+        """Read the rows of an uploaded file apart. The extension of ``name`` determines the format.
 
         Raises:
-            DatasetError
+            DatasetError: also if the file needs too much time or memory.
         """
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder) / f"upload{Path(name).suffix}"
-            path.write_bytes(content)
-            return read_rows(path, name)
+        return rows_of_content(name, content)
 
     def rows_of_result(self, result: RunResult, dataset: Dataset) -> list[InputRow]:
         """Return the answered queries of a benchmark run with the passages given to the generator.

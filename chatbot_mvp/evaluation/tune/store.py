@@ -25,7 +25,7 @@ from chatbot_mvp.errors import FileOfLaterVersion, RunBusy, TuneNotFinished, Tun
 from chatbot_mvp.evaluation.tune.types import TunePlan, TuneResult
 from chatbot_mvp.runs.result import first_problem
 from chatbot_mvp.storage.clock import utc_now
-from chatbot_mvp.storage.files import is_held, naming, write_json
+from chatbot_mvp.storage.files import is_held, make_new_folder, naming, write_json
 from chatbot_mvp.storage.json_object import VERSION, known_version, parse_json
 from chatbot_mvp.storage.jsonl import append_lines, read_lines
 
@@ -48,7 +48,7 @@ class TuneFolder:
             FileNotWritten
         """
         with naming(self.path):
-            self.path.mkdir(parents=True)
+            make_new_folder(self.path)
             write_json(self.path / _PLAN, {VERSION: _FORMAT, **asdict(plan)})
 
     def plan(self) -> TunePlan:

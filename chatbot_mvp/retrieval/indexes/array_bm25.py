@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chatbot_mvp.retrieval.indexes.bm25 import DocumentWeights, in_order, term_weight
+from chatbot_mvp.storage.files import make_new_folder
 from chatbot_mvp.text import Analyzer
 from chatbot_mvp.types import Chunk, Progress, ProgressCallback, ignore_progress
 
@@ -122,7 +123,7 @@ class ArrayIndex:
     def _save(self, place: Path) -> None:
         # The folder may hold the remains of an interrupted build.
         shutil.rmtree(place, ignore_errors=True)
-        place.mkdir(parents=True)
+        make_new_folder(place)
         (place / _TERMS).write_text(json.dumps(list(self._place), ensure_ascii=False), "utf-8")
         count = np.int64(self.count)
         np.savez(place / _POSTINGS, count=count, starts=self._starts, rows=self._rows, weights=self._weights)

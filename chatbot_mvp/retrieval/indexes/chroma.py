@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from chatbot_mvp.embedding.base import Vectors
 from chatbot_mvp.errors import InvalidSetting, MissingPackage, VectorStoreUnavailable
 from chatbot_mvp.retrieval.indexes.dense import ExactVectors
+from chatbot_mvp.storage.files import make_folder
 from chatbot_mvp.types import Progress, ProgressCallback, ignore_progress
 
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ def _connect(folder: Path, host: str) -> ChromaClient:
             feature="The vector store ChromaDB", package="chromadb", command="pip install chromadb"
         ) from error
     options = ChromaSettings(anonymized_telemetry=False)
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
     place = host or str(folder)
     with _reported(place):
         if address is None:

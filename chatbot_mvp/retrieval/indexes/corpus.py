@@ -39,6 +39,7 @@ from chatbot_mvp.retrieval.indexes.vector_store import CORPUS, VectorStoreChoice
 from chatbot_mvp.retrieval.indexes.words import engine
 from chatbot_mvp.retrieval.kb.languages import analyzer_of
 from chatbot_mvp.retrieval.kb.vocabulary import KbIndex, build_bm25_index
+from chatbot_mvp.storage.files import make_folder
 from chatbot_mvp.text import Analyzer
 from chatbot_mvp.types import Chunk, Progress, ProgressCallback, ignore_progress
 
@@ -239,7 +240,7 @@ def _lexical(
     if store.milvus is not None:
         key = _content_key(sources, analyzer)
         return MilvusTerms.build(connect(store.milvus), sources, analyzer, store.owner or CORPUS, key, progress)
-    folder.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(folder.parent)
     index = engine()
     if (lexical := index.open(folder, analyzer)) is not None:
         return lexical

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+from chatbot_mvp.storage.files import make_new_folder
 from chatbot_mvp.text import Analyzer
 from chatbot_mvp.types import Chunk, Progress, ProgressCallback, ignore_progress
 
@@ -60,7 +61,7 @@ class LexicalIndex:
         if folder is not None:
             # The folder may hold the remains of an interrupted build.
             shutil.rmtree(folder, ignore_errors=True)
-            folder.mkdir(parents=True)
+            make_new_folder(folder)
         index = tantivy.Index(_schema(), path=str(folder) if folder else None)
         # One thread, so that two builds of the same chunks give identical indexes.
         writer = index.writer(_HEAP_BYTES, 1)

@@ -11,7 +11,7 @@ from filelock import FileLock
 
 from chatbot_mvp.retrieval.bridge.building import build_corpus
 from chatbot_mvp.retrieval.bridge.corpus import GRAPH_VERSION, Corpus
-from chatbot_mvp.storage.files import replaced_folder
+from chatbot_mvp.storage.files import make_folder, replaced_folder
 from chatbot_mvp.text import Analyzer
 from chatbot_mvp.types import Chunk, Progress, ProgressCallback
 
@@ -32,7 +32,7 @@ def links(chunks: Sequence[Chunk], analyzer: Analyzer, folder: Path, progress: P
     progress(Progress("link", 0, 2 * len(chunks)))  # first, so that the phase's time includes all its work
     place = folder / f"links-{GRAPH_VERSION}"
     try:
-        folder.mkdir(parents=True, exist_ok=True)  # there is none yet if the words are indexed on a server
+        make_folder(folder)  # there is none yet if the words are indexed on a server
         with FileLock(f"{folder}.lock"):
             try:
                 return Corpus.open(place)

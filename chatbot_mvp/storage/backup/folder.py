@@ -10,9 +10,12 @@ from pathlib import Path
 
 from chatbot_mvp.errors import DataFolderInUse, DataFolderUnusable
 from chatbot_mvp.storage.file_locks import HAS_LOCKS, lock
+from chatbot_mvp.storage.files import make_folder, make_private, remove_left_behind
 
 IN_USE = ".in-use"
 """File in the data folder that programs lock while they use the folder."""
+_LARGE = ("cache", "chroma", "datasets")
+"""Folders with very many files. What a killed write left in them is deleted by the next write to the same folder."""
 SECRETS = (".env", ".streamlit")
 """Files with keys. They are in the data folder if a program is started there."""
 
@@ -40,7 +43,7 @@ class DataFolder:
         """
         trial = self.root / f".writable.{os.getpid()}"
         try:
-            self.root.mkdir(parents=True, exist_ok=True)
+            make_folder(self.root)
             # A disk that is full accepts an empty file and no content.
             trial.write_bytes(b"\n" * 4096)
         except FileExistsError as error:
@@ -57,7 +60,10 @@ class DataFolder:
         Returns:
             None if the folder does not exist or has no locks.
         """
-        if not HAS_LOCKS or not self.root.is_dir():
+        if not self.root.is_dir():
+            return None
+        self._tidy()
+        if not HAS_LOCKS:
             return None
         try:
             handle = os.open(self.root / IN_USE, os.O_RDWR | os.O_CREAT, 0o600)
@@ -65,6 +71,22 @@ class DataFolder:
             return None
         lock(handle, shared=True)
         return handle
+
+    def _tidy(self) -> None:
+        """Keep other users of the system from all data, and delete the unfinished files of processes that were killed.
+
+        Earlier versions created files and folders that others may read. The folders at the top are enough: what is in
+        a folder that others cannot enter is out of their reach, whatever program wrote it.
+        """
+        with suppress(OSError):
+            tops = [self.root / name for name in names_in(self.root) if name not in self.not_data]
+            for path in (*tops, *self.beside.values()):
+                make_private(path)
+            for path in (self.root, *(top for top in tops if top.name not in _LARGE and not top.is_symlink())):
+                remove_left_behind(path)
+                for folder, names, _ in os.walk(path) if path != self.root else ():
+                    for name in names:
+                        remove_left_behind(Path(folder) / name)
 
     @contextmanager
     def alone(self, wait: bool = False) -> Iterator[None]:

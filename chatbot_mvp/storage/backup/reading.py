@@ -7,7 +7,7 @@ import re
 import stat
 import zipfile
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -138,16 +138,24 @@ class Backup:
 
 
 @contextmanager
-def open_backup(path: Path) -> Iterator[Backup]:
+def open_backup(path: Path, sha256: str = "") -> Iterator[Backup]:
     """Open a backup and check its list of files.
 
+    Args:
+        sha256: the hash that the whole archive must have, in hex; "" for any.
+
     Raises:
-        BackupUnusable: the file is missing, damaged, or no backup of this program.
+        BackupUnusable: the file is missing, damaged, another one than ``sha256`` says, or no backup of this program.
         FileOfLaterVersion
     """
-    with _reading(path):
-        archive = zipfile.ZipFile(path)
-    with archive:
+    with ExitStack() as stack:
+        with _reading(path):
+            file = stack.enter_context(path.open("rb"))
+            found = hashlib.file_digest(file, "sha256").hexdigest() if sha256 else ""
+        if found != sha256.lower():
+            raise BackupUnusable(path=str(path), reason=f"its SHA-256 is {found} and not {sha256.lower()}")
+        with _reading(path):
+            archive = stack.enter_context(zipfile.ZipFile(file))
         with _reading(path):
             if MANIFEST not in archive.namelist() or archive.getinfo(MANIFEST).compress_type != zipfile.ZIP_STORED:
                 raise BackupUnusable(path=str(path), reason=f"it is a zip without the {MANIFEST} of a backup")

@@ -22,7 +22,7 @@ from chatbot_mvp.errors import BackupUnusable, DataFolderInUse, DataFolderNotEmp
 from chatbot_mvp.storage.backup.folder import IN_USE, SECRETS, DataFolder, names_in
 from chatbot_mvp.storage.backup.reading import Backup
 from chatbot_mvp.storage.backup.writing import CACHE
-from chatbot_mvp.storage.files import sync_folder, write_atomically, write_json
+from chatbot_mvp.storage.files import make_folder, make_new_folder, private, sync_folder, write_atomically, write_json
 from chatbot_mvp.storage.json_object import read_object
 
 _NOW = ".restoring"
@@ -64,7 +64,7 @@ def restore(backup: Backup, folder: DataFolder, replace: bool = False, keep: str
         try:
             _unpack(backup, work / "new")
             old = [name for name in names_in(folder.root) if name not in kept and name != work.name]
-            (work / "old").mkdir()
+            make_new_folder(work / "old")
             write_json(work / "plan.json", {"old": old, "new": sorted(backup.top_names)})
             if hasattr(os, "sync"):
                 os.sync()  # one call is much faster than one for each file
@@ -95,11 +95,11 @@ def use_folder(folder: DataFolder) -> int | None:
 
 
 def _unpack(backup: Backup, target: Path) -> None:
-    target.mkdir(parents=True)
+    make_new_folder(target)
     for entry in backup.data:
         path = target / entry.name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("xb") as file:
+        make_folder(path.parent)
+        with open(path, "xb", opener=private) as file:
             backup.copy(entry, file)
 
 
@@ -112,7 +112,7 @@ def _finish(folder: DataFolder) -> None:
     new, old = _names(plan, "new"), _names(plan, "old")
     for name, path in folder.beside.items():
         if (work / "new" / name).is_file():
-            path.parent.mkdir(parents=True, exist_ok=True)
+            make_folder(path.parent)
             write_atomically(path, (work / "new" / name).read_bytes())
         elif name not in new:
             path.unlink(missing_ok=True)

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, cast
 
 from chatbot_mvp.errors import BackupNotMade
 from chatbot_mvp.storage.backup.folder import SECRETS, DataFolder
@@ -38,6 +38,8 @@ class Written:
     """Member -> its size in bytes and its SHA-256."""
     left_out: dict[str, str] = field(default_factory=dict)
     """Path in the data folder -> why the backup does not have it."""
+    sha256: str = ""
+    """SHA-256 of the whole archive, in hex."""
 
     @property
     def size(self) -> int:
@@ -56,8 +58,12 @@ def save_backup(
         FileNotWritten: ``path`` cannot be written.
     """
     with naming(path), replaced_file(path.absolute()) as out:
-        Path(out.name).chmod(0o600)
-        return write_backup(out, folder, program, caches, secrets)
+        written = _write(out, folder, program, caches, secrets)
+        out.flush()
+        # Read again, because the zip's headers are completed after their files are written.
+        with Path(out.name).open("rb") as file:
+            written.sha256 = hashlib.file_digest(file, "sha256").hexdigest()
+        return written
 
 
 def write_backup(
@@ -75,10 +81,38 @@ def write_backup(
         BackupNotMade: a file cannot be read.
         OSError: ``out`` cannot be written.
     """
+    hashed = _Hashed(out)
+    written = _write(hashed, folder, program, caches, secrets)
+    written.sha256 = hashed.digest.hexdigest()
+    return written
+
+
+class _Hashed:
+    """A stream that hashes what is written to it. It cannot seek, so that nothing is written twice."""
+
+    def __init__(self, out: BinaryIO) -> None:
+        self._out = out
+        self.digest = hashlib.sha256()
+
+    def write(self, data: bytes) -> int:
+        self.digest.update(data)
+        return self._out.write(data)
+
+    def flush(self) -> None:
+        self._out.flush()
+
+
+def _write(
+    out: BinaryIO | _Hashed,
+    folder: DataFolder,
+    program: str,
+    caches: bool,
+    secrets: Mapping[str, Path] | None,
+) -> Written:
     written = Written()
     without = folder.not_data | {_REBUILT, *SECRETS, *folder.beside} | (set() if caches else {CACHE})
     snapshot = Snapshot(folder.root, frozenset(without))
-    with zipfile.ZipFile(out, "w", zipfile.ZIP_STORED) as archive:
+    with zipfile.ZipFile(cast(BinaryIO, out), "w", zipfile.ZIP_STORED) as archive:
         for group in snapshot.groups():
             for opened in group:
                 _add(archive, written, opened)
