@@ -17,14 +17,15 @@ test: lint
 test-all: lint
 	HYPOTHESIS_EXAMPLES=150 $(BIN)/python -m pytest -n 3 --dist loadgroup
 
-# Everything that attacks: hostile input of all kinds, kills, fuzz targets under atheris. 15 minutes on two cores; stays
-# below that because the fuzz targets get a number of executions, and `make nightly` gives them twenty times as many.
-ATTACKS := tests/hostile tests/test_chaos.py tests/test_hostile_json.py tests/test_full_disk.py
+# Everything that attacks: hostile input of all kinds, injections, kills, fuzz targets under atheris. At most 15 minutes on
+# two cores: `make nightly` has the same tests, and gives the fuzz targets a hundred times as many executions.
+ATTACKED_TOO := tests/test_chaos.py tests/test_faults.py tests/test_full_disk.py tests/test_hostile_json.py
 attack: $(VENV)/.installed-dev
 	$(PIP_INSTALL) 'atheris>=3'
 	failed=; \
-	$(BIN)/python -m pytest -n 2 --dist loadgroup $(ATTACKS) || failed="$$failed tests"; \
-	$(BIN)/python benchmarks/fuzz.py all --executions 50000 || failed="$$failed fuzz"; \
+	$(BIN)/python -m pytest -n 2 --dist loadgroup tests/hostile || failed="$$failed hostile"; \
+	$(BIN)/python -m pytest -n 2 --dist loadgroup -m "not slow" $(ATTACKED_TOO) || failed="$$failed tests"; \
+	$(BIN)/python benchmarks/fuzz.py all --executions 10000 || failed="$$failed fuzz"; \
 	test -z "$$failed" || { echo "attack failed:$$failed"; exit 1; }
 
 # The share of lines that the fast tests run; fails below the least share that the project keeps.

@@ -15,17 +15,22 @@ import pytest
 from chatbot_mvp.settings.model import PROJECT_ROOT
 from tests.s3_server import BUCKET, KEY, SECRET, S3Server
 
-pytestmark = [
-    pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork"),
-    pytest.mark.xdist_group("s3"),  # one process starts the server
-]
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 
-WORKS = ("tune", "sync", "promise", "review")
+WORKS = (
+    "tune",
+    pytest.param("sync", marks=pytest.mark.xdist_group("s3")),  # one process starts the server
+    "promise",
+    "review",
+)
 
 
 @pytest.fixture
-def bucket(s3: S3Server) -> dict[str, str]:
-    """The environment variables that name the bucket."""
+def bucket(request: pytest.FixtureRequest, work: str) -> dict[str, str]:
+    """The environment variables that name the bucket, for the work that needs one."""
+    if work != "sync":
+        return {}
+    s3: S3Server = request.getfixturevalue("s3")
     return {"CHAOS_S3_ENDPOINT": s3.endpoint, "CHAOS_S3_KEY": KEY, "CHAOS_S3_SECRET": SECRET, "CHAOS_S3_BUCKET": BUCKET}
 
 
