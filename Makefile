@@ -6,7 +6,7 @@ PORT ?= 8501
 # Who may reach the server: only this machine. HOST=0.0.0.0 opens it; set ADMIN_PASSWORD first.
 HOST ?= 127.0.0.1
 
-.PHONY: run test test-all coverage lint docs e2e lock nightly clean
+.PHONY: run test test-all attack coverage lint docs e2e lock nightly clean
 
 run: $(VENV)/.installed
 	$(BIN)/python -m streamlit_app --server.address $(HOST) --server.port $(PORT)
@@ -16,6 +16,17 @@ test: lint
 
 test-all: lint
 	HYPOTHESIS_EXAMPLES=150 $(BIN)/python -m pytest -n 3 --dist loadgroup
+
+# Everything that attacks: hostile input of all kinds, injections, kills, fuzz targets under atheris. At most 15 minutes on
+# two cores: `make nightly` has the same tests, and gives the fuzz targets a hundred times as many executions.
+ATTACKED_TOO := tests/test_chaos.py tests/test_faults.py tests/test_full_disk.py tests/test_hostile_json.py
+attack: $(VENV)/.installed-dev
+	$(PIP_INSTALL) 'atheris>=3'
+	failed=; \
+	$(BIN)/python -m pytest -n 2 --dist loadgroup tests/hostile || failed="$$failed hostile"; \
+	$(BIN)/python -m pytest -n 2 --dist loadgroup -m "not slow" $(ATTACKED_TOO) || failed="$$failed tests"; \
+	$(BIN)/python benchmarks/fuzz.py all --executions 10000 || failed="$$failed fuzz"; \
+	test -z "$$failed" || { echo "attack failed:$$failed"; exit 1; }
 
 # The share of lines that the fast tests run; fails below the least share that the project keeps.
 coverage: $(VENV)/.installed-dev

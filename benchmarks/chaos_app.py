@@ -1,6 +1,7 @@
 """Kill the application with SIGKILL while it saves settings, chats, takes uploads and runs benchmarks.
 
     python benchmarks/chaos_app.py [--kills 1000] [--seed 7] [--work settings chats uploads runs] [--json]
+    python benchmarks/chaos_app.py --work tune sync promise review       sync needs a bucket, see chaos_evaluation.py
 
 Modules are imported once. Each process of the application is forked from there, works on the data folder that the
 previous one left, and reports on a pipe what it begins and what is done. After the kill another process reads the
@@ -25,12 +26,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from chaos_work import WORKS, Said, Say, Work, app_over
+from chaos_evaluation import EVALUATION_WORKS
+from chaos_work import WORKS, Said, Say, Work
 
 from chatbot_mvp.settings.model import Settings
 
-_PIECES = 2.5
-"""A process is killed within the time of so many pieces of work."""
+ALL_WORKS = {**WORKS, **EVALUATION_WORKS}
 _FROM_THE_START = 0.1
 """Share of the kills whose moment is counted from the fork, so that they may hit the start-up."""
 
@@ -56,7 +57,7 @@ def chaos(folder: Path, kills: int, seed: int = 7, works: tuple[str, ...] = tupl
         folder: for everything that is written; must be empty.
     """
     report, moments, began = Report(), random.Random(seed), time.monotonic()
-    states = {name: WORKS[name]() for name in works}
+    states = {name: ALL_WORKS[name]() for name in works}
     spans = {}
     for name, work in states.items():
         # Two processes that are not killed; the second shows how long a piece of work takes after the start.
@@ -71,7 +72,7 @@ def chaos(folder: Path, kills: int, seed: int = 7, works: tuple[str, ...] = tupl
         name = works[kill % len(works)]
         work = states[name]
         ready = moments.random() >= _FROM_THE_START
-        delay = moments.uniform(0, spans[name] * _PIECES)
+        delay = moments.uniform(0, spans[name] * work.pieces)
         said, error = _process(partial(_serve, work, folder / name, kill * 1_000, 10**9), ready, delay)
         work.learn(said)
         phases = [phase for kind, _, phase in said if kind == "phase"]
@@ -85,11 +86,11 @@ def chaos(folder: Path, kills: int, seed: int = 7, works: tuple[str, ...] = tupl
 
 
 def _check(work: Work, data: Path, say: Say) -> None:
-    say("found", *work.check(app_over(data)))
+    say("found", *work.check(work.app(data)))
 
 
 def _serve(work: Work, data: Path, start: int, pieces: int, say: Say) -> None:
-    app = app_over(data)
+    app = work.app(data)
     say("ready", "", time.monotonic())
     for number in range(start, start + pieces):
         work.work(app, say, number)
@@ -139,7 +140,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--kills", type=int, default=1_000)
     parser.add_argument("--seed", type=int, default=7)
-    parser.add_argument("--work", nargs="+", choices=WORKS, default=list(WORKS))
+    parser.add_argument("--work", nargs="+", choices=ALL_WORKS, default=list(WORKS))
     parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args()
     known = {name.upper() for name in Settings.model_fields}

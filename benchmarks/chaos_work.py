@@ -54,6 +54,9 @@ def app_over(data: Path) -> App:
 class Work(ABC):
     """Something that the application does again and again, and how to see that nothing of it was lost."""
 
+    pieces = 2.5
+    """A process is killed within the time of so many pieces of work."""
+
     def __init__(self) -> None:
         self.done: dict[str, Any] = {}
         """Name -> the value that was last reported as done."""
@@ -68,6 +71,10 @@ class Work(ABC):
             elif kind == "done":
                 self.done[name] = value
                 self.begun.pop(name, None)
+
+    def app(self, data: Path) -> App:
+        """Build the application over a data folder."""
+        return app_over(data)
 
     @abstractmethod
     def work(self, app: App, say: Say, number: int) -> None:

@@ -24,7 +24,7 @@ from chatbot_mvp.evaluation.kb.live_watch import LiveWatch
 from chatbot_mvp.evaluation.kb.promise import Promise
 from chatbot_mvp.evaluation.kb.questions import KbQuestion
 from chatbot_mvp.evaluation.kb.results import KbResult, ResultRow
-from chatbot_mvp.evaluation.kb.review import GivenVerdict, ReviewItem, Verdict
+from chatbot_mvp.evaluation.kb.review import GivenVerdict, ReviewItem, Verdict, visible_name
 from chatbot_mvp.evaluation.kb.sets import QuestionSet, SetCheck, SetQuestion
 from chatbot_mvp.evaluation.kb.thresholds import Share, ThresholdFigures, curve, few_of, figures_at, suggest
 from chatbot_mvp.evaluation.kb_service import EvaluationJob
@@ -205,4 +205,5 @@ __all__ = [
     "retrieved_of",
     "shown_in",
     "suggest",
+    "visible_name",
 ]

@@ -91,5 +91,8 @@ def test_nightly_runs_every_check() -> None:
     recipe = (supply_chain.ROOT / "Makefile").read_text("utf-8").partition("\nnightly:")[2].partition("\nclean:")[0]
     for step in ("pytest", "licences --check", "sbom", "audit", "fuzz.py all"):
         assert step in recipe
+    attack = (supply_chain.ROOT / "Makefile").read_text("utf-8").partition("\nattack:")[2].partition("\n\n")[0]
+    for step in ("tests/hostile", "fuzz.py all", "$(ATTACKED_TOO)"):
+        assert step in attack
     lint = (supply_chain.ROOT / "Makefile").read_text("utf-8").partition("\nlint:")[2].partition("\n\n")[0]
     assert "bandit" in lint

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from . import documents, exchange, replies
+from . import documents, exchange, own_files, replies
 from .base import Target
 
-TARGETS: dict[str, Target] = {target.name: target for part in (documents, exchange, replies) for target in part.TARGETS}
+PARTS = (documents, exchange, own_files, replies)
+TARGETS: dict[str, Target] = {target.name: target for part in PARTS for target in part.TARGETS}

@@ -102,6 +102,7 @@
     │   ├── KbResultNotFound
     │   ├── NoQuestionsKept
     │   ├── NoLabelledQuestions
+    │   ├── PassageLengthIllegal    a letter or the whole text is no paragraph
     │   ├── ResultOfOtherText
     │   ├── ReviewItemNotFound      an answer of the chat that waits for a verdict
     │   ├── VerdictNotPossible      for an answer with this outcome

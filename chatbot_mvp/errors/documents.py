@@ -208,6 +208,16 @@ class NoLabelledQuestions(KbEvaluationError):
     )
 
 
+class PassageLengthIllegal(KbEvaluationError):
+    code = "passage_length_illegal"
+    template = (
+        "The expected passage of the question {question_id!r} is no paragraph: it has {chars} characters, stands in "
+        "{places} places and makes up {share} of the text. Legal: at least {least} letters and digits, at most {most} "
+        "characters, and at most {most_of_text} of the text. Name the paragraph that answers the question, or leave "
+        "the question out."
+    )
+
+
 class ResultOfOtherText(KbEvaluationError):
     code = "result_of_other_text"
     template = (

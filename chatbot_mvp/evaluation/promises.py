@@ -8,9 +8,15 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from chatbot_mvp.errors import FileOfLaterVersion, NoLabelledQuestions, QuestionSetNotFound, ResultOfOtherText
+from chatbot_mvp.errors import (
+    FileOfLaterVersion,
+    NoLabelledQuestions,
+    PassageLengthIllegal,
+    QuestionSetNotFound,
+    ResultOfOtherText,
+)
 from chatbot_mvp.evaluation.kb.calibration import LabelledQuestion, Unit
-from chatbot_mvp.evaluation.kb.groups import groups_of
+from chatbot_mvp.evaluation.kb.groups import groups_of, part_names
 from chatbot_mvp.evaluation.kb.live_watch import LiveWatch, watch_live
 from chatbot_mvp.evaluation.kb.promise import (
     Basis,
@@ -19,6 +25,7 @@ from chatbot_mvp.evaluation.kb.promise import (
     promise_of,
     questions_sha256,
 )
+from chatbot_mvp.evaluation.kb.repeats import without_repeats
 from chatbot_mvp.evaluation.kb.results import KbResult, ResultRow
 from chatbot_mvp.evaluation.kb.sets import Origin, SetQuestion
 from chatbot_mvp.evaluation.kb_service import KbEvaluationService
@@ -30,9 +37,15 @@ from chatbot_mvp.storage.clock import utc_now
 from chatbot_mvp.storage.files import make_folder, naming, write_json
 from chatbot_mvp.storage.json_object import VERSION, InvalidJson, read_object
 
-_FORMAT = 2
+_FORMAT = 3
 _PEOPLE: tuple[Origin, ...] = ("person", "file", "chat", "review")
 """Origins that count. A proposal that a person rewords has the origin "person"; a file does not say who wrote it."""
+
+LEAST_PASSAGE, LONGEST_PASSAGE = 20, 5_000
+"""Legal number of letters and digits of an expected passage, and legal number of characters. The real paragraphs of
+seven question sets have 86 to 4,282 characters; shorter ones are single facts in a list."""
+MOST_OF_TEXT = 0.5
+"""Largest share of the text that all places of an expected passage may have together."""
 
 _log = logging.getLogger(__name__)
 
@@ -43,8 +56,9 @@ class PromiseState:
 
     promise: Promise
     changed: tuple[str, ...]
-    """What has changed since, for which the promise is taken back: "kb", "configuration", "questions", or "live" if the
-    chat's questions differ from the labelled ones."""
+    """What has changed since, for which the promise is taken back: "kb", "configuration", "questions", "rules" if an
+    earlier version made it, which counted repeated questions, or "live" if the chat's questions differ from the
+    labelled ones."""
     in_chat: bool
     """Whether the chat's evidence threshold is one for which the promise is made."""
 
@@ -65,6 +79,8 @@ class Promises:
     def make(self, kb_id: str, result_id: str, level: float, unit: Unit | None = None) -> PromiseState:
         """Make a promise from a result and save it in place of the earlier one, also if nothing can be promised.
 
+        A question that repeats another one in other words counts once.
+
         An answer is wrong if none of its quotes stands in the labelled paragraph, or if the knowledge base does not
         answer the question. No model is asked: the quotes are those of an answer without a model.
 
@@ -76,6 +92,8 @@ class Promises:
             KbNotFound, KbUnreadable, KbResultNotFound, QuestionSetNotFound
             ResultOfOtherText: the text has changed since the result.
             NoLabelledQuestions: nothing is saved.
+            PassageLengthIllegal: an expected passage is no paragraph, such as a letter or the whole text; nothing is
+                saved.
             FileOfLaterVersion, FileNotWritten
         """
         result = self._evaluation.result(kb_id, result_id)
@@ -86,6 +104,9 @@ class Promises:
         rows = [row for row in result.rows if (is_labelled(row) if people is None else _counts(row, by_text))]
         if not rows:
             raise NoLabelledQuestions(name=result.set_name, count=len(result.rows))
+        files, contents = self._kbs.store.files(kb_id), self._kbs.contents(kb_id)
+        for row in rows:
+            _check_passage(row, len(self._kbs.document(kb_id).text))
         asked = [row.question for row in rows]
         basis = Basis(
             result_id,
@@ -96,9 +117,10 @@ class Promises:
             result.fingerprint,
             {},
         )
-        labelled = self.judged(result, rows)
-        made = make_promise(labelled, len(result.rows) - len(rows), level, basis, unit)
-        made = replace(made, made_at=utc_now())
+        labelled, repeated = without_repeats(self.judged(result, rows), [row.places for row in rows])
+        parts = len(set(part_names(files, contents.chunks)))
+        made = make_promise(labelled, len(result.rows) - len(rows), level, basis, unit, parts)
+        made = replace(made, made_at=utc_now(), repeated=repeated)
         path = self._path(kb_id)
         with naming(path):
             with suppress(InvalidJson):
@@ -153,6 +175,8 @@ class Promises:
                 same = False
             if not same:
                 changed.append("questions")
+        if promise.made and not promise.labels:
+            changed.append("rules")
         if promise.made and self.watch(kb_id, promise).alarm:
             changed.append("live")
         return PromiseState(promise, tuple(changed), promise.covers(settings.kb_min_evidence))
@@ -184,6 +208,25 @@ def _counts(row: ResultRow, people: Mapping[str, SetQuestion]) -> bool:
     return is_labelled(row) or (
         labelled.origin == "review" and row.question.kind == ANSWERABLE and not row.question.paragraph
     )
+
+
+def _check_passage(row: ResultRow, chars: int) -> None:
+    """Raise PassageLengthIllegal if the expected passage of a row is no paragraph of a text of so many characters."""
+    passage = row.question.paragraph or ""
+    if not row.places:
+        return
+    seen = sum(char.isalnum() for char in passage)
+    covered = sum(end - start for start, end in row.places)
+    if seen < LEAST_PASSAGE or len(passage) > LONGEST_PASSAGE or covered > MOST_OF_TEXT * chars:
+        raise PassageLengthIllegal(
+            question_id=row.question.question_id,
+            chars=len(passage),
+            places=len(row.places),
+            share=f"{covered / max(1, chars):.0%}",
+            least=LEAST_PASSAGE,
+            most=LONGEST_PASSAGE,
+            most_of_text=f"{MOST_OF_TEXT:.0%}",
+        )
 
 
 def is_labelled(row: ResultRow) -> bool:

@@ -28,6 +28,7 @@ from chatbot_mvp.evaluation.kb.review import (
     kind_after,
     reviewer_key,
     state_of,
+    visible_name,
     with_labels,
 )
 from chatbot_mvp.evaluation.kb.sets import QuestionSet
@@ -285,7 +286,7 @@ class Reviews:
 
 
 def _named(reviewer: str) -> str:
-    name = " ".join(reviewer.split())[:_NAME_CHARS]
-    if not name:
+    name = visible_name(reviewer)[:_NAME_CHARS].strip()
+    if not reviewer_key(name):
         raise NoReviewer(name=reviewer)
     return name

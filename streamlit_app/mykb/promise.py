@@ -82,6 +82,8 @@ def _show(state: PromiseState) -> None:
     if by_document:
         documents, least = number(promise.documents), percent(promise.least)
         st.caption(t("mykb.promise_documents", documents=documents, least=least))
+    counts = {name: number(getattr(promise, name)) for name in ("labels", "sources", "parts", "repeated")}
+    st.caption(t("mykb.promise_labels", unit=t(f"mykb.promise_unit.{promise.unit}"), **counts))
     st.markdown(
         t("mykb.promise_price", refused=number(promise.refused), answerable=number(promise.answerable))
         if promise.answerable

@@ -6,14 +6,14 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from chatbot_mvp.api import GivenVerdict, KbRecord, Order, ReviewItem, ReviewSummary, Verdict
+from chatbot_mvp.api import GivenVerdict, KbRecord, Order, ReviewItem, ReviewSummary, Verdict, visible_name
 from chatbot_mvp.errors import ChatbotError
 from chatbot_mvp.settings.access import Action
 from streamlit_app.mykb.jobs import busy, run_set, set_names
 from streamlit_app.mykb.threshold import percent
 from streamlit_app.shared.guard import guarded, may
 from streamlit_app.shared.i18n import number, plain, t
-from streamlit_app.shared.permissions import is_logged_in, is_protected
+from streamlit_app.shared.permissions import is_logged_in, is_protected, sign_in_providers
 from streamlit_app.shared.session import session_name
 from streamlit_app.shared.sources import place_text, show_passage
 from streamlit_app.shared.state import get_app, show_error
@@ -49,6 +49,9 @@ def _reviewer() -> str:
     """Return the reviewer's name: the e-mail of the sign-in, else a name that is asked for once; "" before that."""
     if is_logged_in() and st.user.get("email"):
         return str(st.user.get("email"))
+    if sign_in_providers():  # a typed name could be that of somebody who signs in
+        st.info(t("review.sign_in"), icon=":material/login:")
+        return ""
     # Kept under its own key in the state, because a widget that is not drawn loses its value.
     known = str(st.session_state.get("review_reviewer", ""))
     if known:
@@ -61,8 +64,8 @@ def _reviewer() -> str:
             t("review.name"), max_chars=_NAME_CHARS, key="review-name-text", help=t("review.name_help")
         )
         sent = st.form_submit_button(t("review.begin"), type="primary", icon=":material/rate_review:")
-    if sent and name.strip():
-        st.session_state.review_reviewer = " ".join(name.split())
+    if sent and (name := visible_name(name)):
+        st.session_state.review_reviewer = name
         st.rerun()
     return ""
 

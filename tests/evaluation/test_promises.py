@@ -276,3 +276,16 @@ def test_a_promise_of_an_earlier_version_is_read_as_one_by_question(app: App) ->
     path.write_text(json.dumps({**written, "format_version": 1}), "utf-8")
     state = app.promises.state(kb_id)
     assert state is not None and state.promise.unit == "question"
+
+
+def test_a_promise_of_an_earlier_version_is_taken_back_because_it_counted_repeats(app: App) -> None:
+    kb_id = app.kbs.add("normas.md", TEXT.encode()).kb_id
+    made(app, kb_id)
+    path = app.settings.kb_dir / kb_id / "evaluation" / "promise.json"
+    written = {**json.loads(path.read_text("utf-8")), "threshold": 0.1, "missing": 0, "format_version": 2}
+    path.write_text(json.dumps(written), "utf-8")
+    assert changed(app, kb_id) == ()
+    for name in ("labels", "repeated", "sources", "parts"):
+        del written[name]
+    path.write_text(json.dumps(written), "utf-8")
+    assert changed(app, kb_id) == ("rules",)

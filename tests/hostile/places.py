@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from itertools import count
 from pathlib import Path
 from typing import Any
 
 from chatbot_mvp.chat.prompting import PastTurn, grounded_messages, open_messages, relevance_messages, rewrite_messages
 from chatbot_mvp.datasets import Query
+from chatbot_mvp.errors import PromptsNotMade
 from chatbot_mvp.evaluation.benchmark.generation import generation_request
 from chatbot_mvp.evaluation.benchmark.judgement import judge_messages
 from chatbot_mvp.evaluation.kb.by_model import ModelProposer
+from chatbot_mvp.judges.ragas import adapt_prompts, own_prompts
 from chatbot_mvp.judges.ragas.prompts import load_prompts
-from chatbot_mvp.llm.base import Message
+from chatbot_mvp.llm.base import ChatRequest, Message
 from chatbot_mvp.llm.language_model import LanguageModel
 from chatbot_mvp.retrieval.indexes.enrichment import ContextCache, enrichment_prompts
+from chatbot_mvp.retrieval.indexes.questions import question_prompts
 from chatbot_mvp.retrieval.stages.llm_expansion import QueryExpander
 from chatbot_mvp.retrieval.stages.rerank import LlmReranker, RerankFailed
 from chatbot_mvp.retrieval.trace import Hit
@@ -61,6 +66,21 @@ def _proposed(chunks: Sequence[Chunk], found: Sequence[Chunk], question: str, la
     return [request.messages for request in model.requests]
 
 
+def _adapted(attack: str, folder: Path) -> list[Prompt]:
+    """The prompts with which a judge translates a prompt file whose examples hold the attack."""
+    [source] = [prompt for prompt in own_prompts("en") if prompt.file.key == ("faithfulness", "statements")]
+    given, reply = source.examples[0]
+    replace(source, language="english", examples=(({**given, "question": attack}, reply),)).save(folder)
+
+    def translated(request: ChatRequest) -> str:
+        return json.dumps({"texts": ["x"] * request.messages[-1].content.count('", "')})
+
+    model = FakeChatModel(translated)
+    with suppress(PromptsNotMade):
+        adapt_prompts("fr", folder, model, needed={source.file.key})
+    return [model.requests[0].messages]
+
+
 def places(settings: Settings, folder: Path) -> dict[str, Place]:
     """Name -> place. Contexts and expansions are cached in ``folder``."""
     plain, numbers, cache = chunk(), count(), ContextCache(folder / "contexts.sqlite")
@@ -73,8 +93,11 @@ def places(settings: Settings, folder: Path) -> dict[str, Place]:
 
         return _asked(ask)
 
+    def written(prompts: Sequence[str]) -> list[Prompt]:
+        return [(Message("user", prompt),) for prompt in prompts]
+
     def contexts(chunks: Sequence[Chunk], language: str) -> list[Prompt]:
-        return [(Message("user", prompt),) for prompt in enrichment_prompts(chunks, language)]
+        return written(enrichment_prompts(chunks, language))
 
     def generated(query: Query, passages: Sequence[Chunk], language: str) -> list[Prompt]:
         return [generation_request(query, passages, language, settings).messages]
@@ -132,6 +155,9 @@ def places(settings: Settings, folder: Path) -> dict[str, Place]:
             return prompts
 
         found |= {f"judge of runs, {metric}: {name}": judged(name) for name in ("question", "answer", "passage")}
+    found["questions of a passage: passage"] = lambda a, lang: written(question_prompts([chunk(a)], lang, 3))
+    found["questions of a passage: heading"] = lambda a, lang: written(question_prompts([chunk(section=a)], lang, 3))
+    found["adaptation: example of a prompt file"] = lambda a, lang: _adapted(a, folder / f"adapted-{next(numbers)}")
     found |= {
         f"judges of answers: {field}": of_judges(field) for field in ("question", "answer", "context", "statements")
     }

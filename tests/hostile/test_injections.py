@@ -44,6 +44,8 @@ PLACES = (
     *("run: question of the data set", "run: yes or no question", "run: passage of the data set"),
     *("run: title of the data set", "proposal: passage", "proposal: heading", "proposal: question of a model"),
     "proposal: passage of the check",
+    *("questions of a passage: passage", "questions of a passage: heading"),
+    "adaptation: example of a prompt file",
     *(
         f"judge of runs, {m}: {n}"
         for m in ("faithfulness", "context_utilization")

@@ -57,8 +57,8 @@ class Judge:
     def complete(self, request: ChatRequest) -> Completion:
         self.requests.append(request)
         first = request.messages[1].content if len(request.messages) > 1 else ""
-        if first.startswith('{"language"'):
-            texts = [f"«{text}»" for text in json.loads(first)["texts"]]
+        if '\n{"language"' in first:
+            texts = [f"«{text}»" for text in json.loads(first.splitlines()[1])["texts"]]  # between the fence's markers
             return Completion(json.dumps({"texts": texts[self.lost :]}), self.name, 0.0)
         said = self.replies.pop(0)
         return Completion(said if isinstance(said, str) else json.dumps(said), self.name, 0.0)

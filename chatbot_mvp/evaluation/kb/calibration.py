@@ -65,14 +65,17 @@ class Calibrated:
     least: float = 0.0
 
 
-def usual_unit(labelled: Sequence[LabelledQuestion]) -> Unit:
+def usual_unit(labelled: Sequence[LabelledQuestion], parts: int = 0) -> Unit:
     """Return "document" if there are several documents and several questions about one of them, else "question".
 
     The labels cannot rule out that questions about one document are alike: with few wrong answers, every correlation
-    is compatible with them.
+    is compatible with them. Questions about one document of several say nothing about the others.
+
+    Args:
+        parts: number of documents of the knowledge base; 0 if only those of the labels are known.
     """
     groups = len({one.group for one in labelled})
-    return "document" if 1 < groups < len(labelled) else "question"
+    return "document" if groups < len(labelled) and max(groups, parts) > 1 else "question"
 
 
 def by_question(labelled: Sequence[LabelledQuestion], level: float) -> Calibrated:

@@ -21,13 +21,18 @@ def groups_of(rows: Sequence[ResultRow], files: Sequence[KbFile], chunks: Sequen
         chunks: its chunks, in the order of the text.
     """
     starts = [file.start for file in files] if len(files) > 1 else [chunk.start for chunk in chunks]
-    names = [str(row) for row in range(len(files))] if len(files) > 1 else [_top(chunk) for chunk in chunks]
+    names = part_names(files, chunks)
     found = []
     for row in rows:
         offset = row.places[0][0] if row.places else row.found[0].start if row.found else None
         position = bisect_right(starts, offset) - 1 if offset is not None else -1
         found.append(names[position] if position >= 0 else f"alone {row.question.question_id}")
     return found
+
+
+def part_names(files: Sequence[KbFile], chunks: Sequence[Chunk]) -> list[str]:
+    """Return the part that each file, or in a single file each chunk, is or belongs to."""
+    return [str(row) for row in range(len(files))] if len(files) > 1 else [_top(chunk) for chunk in chunks]
 
 
 def _top(chunk: Chunk) -> str:

@@ -94,6 +94,15 @@ class Promise:
     """Number of documents that calibrate; 0 if questions are the unit."""
     least: float = 0.0
     """Lowest level that so many documents can show, if every answer is right; 0.0 if questions are the unit."""
+    labels: int = 0
+    """Number of labelled questions that count: those that fit and those that calibrate, without repeats. 0 in a promise
+    of an earlier version, which counted repeats."""
+    repeated: int = 0
+    """Number of labelled questions that repeat another one in other words or under another id."""
+    sources: int = 0
+    """Number of documents that the labels are about."""
+    parts: int = 0
+    """Number of documents of the knowledge base: its files, or the top sections of a single file."""
 
     @property
     def made(self) -> bool:
@@ -106,15 +115,23 @@ class Promise:
 
 
 def make_promise(
-    labelled: Sequence[LabelledQuestion], left_out: int, level: float, basis: Basis, unit: Unit | None = None
+    labelled: Sequence[LabelledQuestion],
+    left_out: int,
+    level: float,
+    basis: Basis,
+    unit: Unit | None = None,
+    parts: int = 0,
 ) -> Promise:
     """Calibrate a promise. The same questions always fit and the same always calibrate, whatever their scores.
 
     Args:
+        labelled: without repeats, see ``repeats.without_repeats``.
         level: promised share of wrong answers, between 0 and 1 exclusive.
         unit: the independent draw; None for ``usual_unit``.
+        parts: number of documents of the knowledge base; 0 if only those of the labels are known.
     """
-    unit = unit or usual_unit(labelled)
+    unit = unit or usual_unit(labelled, parts)
+    sources = len({one.group for one in labelled})
     calibrated = by_document(labelled, level) if unit == "document" else by_question(labelled, level)
     at, rest = calibrated.at, calibrated.rest
     answerable = [one for one in rest if one.question.kind == ANSWERABLE]
@@ -136,6 +153,9 @@ def make_promise(
         unit=unit,
         documents=calibrated.documents,
         least=calibrated.least,
+        labels=len(labelled),
+        sources=sources,
+        parts=max(parts, sources),
     )
 
 
@@ -167,7 +187,11 @@ def promise_text(promise: Promise) -> str:
     else:
         second = f"far questions: no promise yet, {far.missing} more are needed ({answered})"
     price = f"refused although answerable: {promise.refused} of {promise.answerable}"
-    return "\n".join([first, price, second, f"questions left out: {promise.left_out}"])
+    labels = (
+        f"labels that count: {promise.labels}, about {promise.sources} of {promise.parts} documents; "
+        f"asked again in other words: {promise.repeated}; drawn by: {promise.unit}"
+    )
+    return "\n".join([first, price, second, labels, f"questions left out: {promise.left_out}"])
 
 
 def promise_of(read: Mapping[str, Any]) -> Promise:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args
@@ -13,7 +14,7 @@ from chatbot_mvp.errors import VerdictNotPossible
 from chatbot_mvp.evaluation.kb.questions import KbQuestion
 from chatbot_mvp.evaluation.kb.sets import QuestionSet, SetQuestion
 from chatbot_mvp.metrics.decisions import ANSWERABLE
-from chatbot_mvp.text import fold
+from chatbot_mvp.text import fold, normalize
 
 Verdict = Literal["right", "wrong", "should_refuse", "should_answer", "skip"]
 """right: the answer is right, or the refusal is. wrong: the answer is wrong, but the knowledge base has the right one.
@@ -23,6 +24,8 @@ VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 SKIP: Verdict = "skip"
 _OF_ANSWER: tuple[Verdict, ...] = ("right", "wrong", "should_refuse", SKIP)
 _OF_REFUSAL: tuple[Verdict, ...] = ("right", "should_answer", SKIP)
+_BLANK_LETTERS = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0") | {chr(n) for n in range(0xFE00, 0xFE10)}
+"""Letters, marks and signs that are drawn as nothing: fillers, the blank of Braille, selectors of a form."""
 IN_DOUBT = 0.15
 """Distance of the evidence from the threshold within which an answer counts as in doubt."""
 
@@ -165,8 +168,22 @@ def question_id(item_id: str) -> str:
 
 
 def reviewer_key(name: str) -> str:
-    """Return a reviewer's name without case and surplus blanks, which make no other person."""
-    return " ".join(name.split()).casefold()
+    """Return a reviewer's name without what makes no other person: case, blanks, and characters that nobody sees.
+
+    "" is nobody.
+    """
+    return "".join(visible_name(name).split()).casefold()
+
+
+def visible_name(name: str) -> str:
+    """Return a name in its compatible form (NFKC), in one line and without characters that nobody sees; may be ""."""
+    seen = "".join(char for char in normalize("NFKC", name) if not _unseen(char))
+    return " ".join(seen.split())
+
+
+def _unseen(char: str) -> bool:
+    kind = unicodedata.category(char)
+    return char in _BLANK_LETTERS or kind in ("Cf", "Cs", "Co", "Cn") or (kind == "Cc" and not char.isspace())
 
 
 def verdict_of(text: str) -> Verdict | None:

@@ -22,6 +22,8 @@ from chatbot_mvp.judges.ragas import RAGAS_METRICS, column_of, language_code
 from chatbot_mvp.settings.fields.providers import PROVIDER_NAMES
 from chatbot_mvp.settings.kinds import HUGGINGFACE_PREFIX
 
+_DEEPEST = 20
+
 
 class _Part(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -111,6 +113,21 @@ class RagasConfig(_Part):
         return names
 
 
+class _ShallowLoader(yaml.SafeLoader):
+    """Refuses lists in lists without end, for which PyYAML takes seconds and the whole stack."""
+
+    depth = 0
+
+    def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
+        self.depth += 1
+        if self.depth > _DEEPEST:
+            raise yaml.YAMLError(f"it is nested more than {_DEEPEST} levels deep")
+        try:
+            return super().compose_node(parent, index)
+        finally:
+            self.depth -= 1
+
+
 def load_config(path: Path | None) -> RagasConfig:
     """Read a configuration file, in this project's form or in that of ``project_form``; None gives the defaults.
 
@@ -122,8 +139,8 @@ def load_config(path: Path | None) -> RagasConfig:
     if path is None:
         return RagasConfig()
     try:
-        found = yaml.safe_load(path.read_text("utf-8-sig")) or {}
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        found = yaml.load(path.read_text("utf-8-sig"), _ShallowLoader) or {}  # nosec B506: it is a safe loader
+    except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:  # ValueError: no UTF-8, a date, a number
         reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
         raise ConfigFileUnreadable(file=str(path), reason=reason.rstrip(".")) from error
     return _with_paths(config_from(found, path.name), path.parent)

@@ -17,6 +17,7 @@ from chatbot_mvp.judges.ragas.languages import language_code, language_name
 from chatbot_mvp.judges.ragas.package_files import PACKAGE_FILES, PackageFile, PackagePrompt, package_prompts
 from chatbot_mvp.judges.ragas.prompts import Prompt, Prompts, load_prompts
 from chatbot_mvp.llm.base import ChatModel, Message
+from chatbot_mvp.prompting.fence import as_data, fence_name, from_data
 
 _NUMBER = re.compile(r"^\d+\. ", re.M)
 _ATTEMPTS = 4
@@ -90,10 +91,13 @@ def _translated(source: PackagePrompt, code: str, judge: ChatModel, folder: Path
         texts.append(source.instruction)
     if not texts:
         return replace(source, language=name, made_by=judge.name, reviewed=False)
-    request = json.dumps({"language": name, "texts": texts}, ensure_ascii=False)
+    # A folder's files may be somebody else's: their texts are data, like those of a row.
+    request = as_data(json.dumps({"language": name, "texts": texts}, ensure_ascii=False))
+    fence = fence_name(request, "translate")
+    system = wording("translate", "en").format(language=name, fence=fence).strip()
     asked = ask(
         judge,
-        (Message("system", wording("translate", "en").format(language=name).strip()), Message("user", request)),
+        (Message("system", system), Message("user", f"<{fence}>\n{request}\n</{fence}>")),
         Translations,
         check=lambda value: _fault(value, len(texts)),
         attempts=_ATTEMPTS,
@@ -102,7 +106,7 @@ def _translated(source: PackagePrompt, code: str, judge: ChatModel, folder: Path
     if asked.value is None or asked.reading == "cut":
         reason = asked.detail or "the translation was cut off"
         raise PromptsNotMade(language=name, judge=judge.name, reason=reason.rstrip("."), folder=str(folder))
-    translation = dict(zip(texts, asked.value.texts, strict=True))
+    translation = dict(zip(texts, map(from_data, asked.value.texts), strict=True))
     return replace(
         source,
         language=name,
