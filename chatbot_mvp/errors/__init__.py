@@ -124,6 +124,7 @@
     │   ├── RunOutOfQuota           it can be resumed when there is quota again
     │   ├── RunOverBudget           it can be resumed with a larger budget
     │   ├── RunGaveUp               the provider failed many times in a row
+    │   ├── RunProviderLeft         another provider was chosen meanwhile
     │   ├── RayWorkersLost          all workers of a run, with their nodes
     │   ├── BudgetWithoutPrice
     │   ├── PilotFailed             the trial of an estimate over a few queries
@@ -173,6 +174,7 @@
     │   ├── ProviderQuotaExhausted  no retry would help
     │   ├── ProviderUnavailable     time-out, lost connection, 5xx; after retries
     │   ├── ProviderReplyUnusable   it replied, but the reply cannot be used
+    │   ├── ProviderLeft            another provider was chosen meanwhile
     │   └── RequestStopped          nobody waits for the answer any more
     ├── SignInError                 signing in to Admin failed                 (exit code 1)
     │   ├── PasswordWrong
