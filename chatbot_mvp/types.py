@@ -62,6 +62,8 @@ class Progress:
     """Prompt and reply tokens of the whole run so far; None if the work sends no model requests."""
     cost_usd: float | None = None
     """Cost of the whole run so far in US dollars; None if it is unknown or no requests are sent."""
+    provider: str = ""
+    """Provider that the work goes on with, because another one was chosen while it ran; "" if that did not happen."""
 
     @property
     def rate(self) -> float | None:

@@ -18,6 +18,7 @@ from chatbot_mvp.embedding.base import Embedder, InputType, Vectors
 from chatbot_mvp.embedding.registry import Embedders
 from chatbot_mvp.errors import ProviderError
 from chatbot_mvp.llm.base import ChatModel, ChatRequest, ChatStream, Completion, ignore_reply
+from chatbot_mvp.llm.chosen import Left, ModelSource
 from chatbot_mvp.llm.language_model import LanguageModel
 from chatbot_mvp.llm.providers import Providers
 from chatbot_mvp.llm.streams import FinishedStream
@@ -245,6 +246,9 @@ class FakeProviders(Providers):
 
     def language_model(self, settings: Settings, on_reply: OnReply = ignore_reply) -> LanguageModel | None:
         return self._language_model(settings, on_reply)
+
+    def while_chosen(self, provider: str, left: Left) -> ModelSource:
+        return self  # the provider of a fake model is never left
 
     def model(self, settings: Settings) -> ChatModel:
         return self._run_model(settings) if self._run_model else super().model(settings)

@@ -127,6 +127,7 @@
     │   ├── RunOutOfQuota           it can be resumed when there is quota again
     │   ├── RunOverBudget           it can be resumed with a larger budget
     │   ├── RunGaveUp               the provider failed many times in a row
+    │   ├── RunProviderLeft         another provider was chosen meanwhile
     │   ├── RayWorkersLost          all workers of a run, with their nodes
     │   ├── BudgetWithoutPrice
     │   ├── PilotFailed             the trial of an estimate over a few queries
@@ -176,6 +177,7 @@
     │   ├── ProviderQuotaExhausted  no retry would help
     │   ├── ProviderUnavailable     time-out, lost connection, 5xx; after retries
     │   ├── ProviderReplyUnusable   it replied, but the reply cannot be used
+    │   ├── ProviderLeft            another provider was chosen meanwhile
     │   └── RequestStopped          nobody waits for the answer any more
     ├── LimitError                  more than one visitor, or the server, may have (exit code 1)
     │   ├── TooManyAnswers          running or waiting, of one visitor

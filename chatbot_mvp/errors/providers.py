@@ -82,6 +82,14 @@ class ProviderReplyUnusable(ProviderError):
     )
 
 
+class ProviderLeft(ProviderError):
+    code = "provider_left"
+    template = (
+        "No request is sent to the provider {provider!r} any more, because {chosen!r} was chosen in the meantime. "
+        "Repeat what you did: {chosen!r} is asked then."
+    )
+
+
 class RequestStopped(ProviderError):
     code = "request_stopped"
     template = (

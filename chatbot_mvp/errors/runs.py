@@ -246,6 +246,15 @@ class QuestionsDiffer(NotComparable):
     )
 
 
+class RunProviderLeft(RunError):
+    code = "run_provider_left"
+    template = (
+        "The run {run_id!r} ended: it began with {provider!r} as the chosen provider, and {chosen!r} was chosen in the "
+        "meantime. One run never mixes two models. What was recorded is kept. To continue with {provider!r} all the "
+        "same: chatbot-mvp benchmark resume {run_id}. To measure {chosen!r}, launch a new run."
+    )
+
+
 class RunStopped(ChatbotError):
     code = "run_stopped"
     template = (

@@ -32,7 +32,7 @@ from chatbot_mvp.runs.records import RunFolder
 from chatbot_mvp.settings.live import LiveSettings
 from chatbot_mvp.storage.clock import sortable_stamp
 from chatbot_mvp.storage.files import make_folder
-from chatbot_mvp.types import ProgressCallback, ignore_progress
+from chatbot_mvp.types import Progress, ProgressCallback, ignore_progress
 
 PROPOSE, RUN = "propose", "run"
 _KEPT = 20  # ended jobs whose states stay on disk
@@ -260,7 +260,13 @@ class KbEvaluationService(QuestionSets):
     ) -> tuple[QuestionSet, ChatbotError | None]:
         model = self._model
         chosen = model if use_model and not model.needs_evidence else None
-        return make_proposals(self._kbs, kb_id, name, count, chosen, progress)
+        began = self._live.current.provider
+
+        def told(state: Progress) -> None:
+            now = self._live.current.provider
+            progress(state if chosen is None or now == began else replace(state, provider=now))
+
+        return make_proposals(self._kbs, kb_id, name, count, chosen, told)
 
     @contextmanager
     def _one_job(self, kb_id: str) -> Iterator[None]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from chatbot_mvp.embedding.cache import VectorCache
@@ -107,7 +108,7 @@ class RunService:
         found = self._sources.find(settings.mteb_dataset_name)
         with pilot_folder(settings.cache_dir) as folder:
             whole = prepare_run(folder, found.reference, lambda: self._sources.load(found, progress), settings)
-            return run_pilot(whole, queries, self._parts, progress, budget_usd)
+            return run_pilot(self._following(whole), queries, self._parts, progress, budget_usd)
 
     def strategies(self) -> Mapping[str, str]:
         """Return name -> summary of the strategies that the configured provider and models support."""
@@ -198,8 +199,10 @@ class RunService:
         settings = self._asked_for(preset, changes)
         # The resolved reference, because a resume from another working directory must find a relative folder again.
         found = self._sources.find(settings.mteb_dataset_name)
-        return prepare_run(
-            settings.results_dir, found.reference, lambda: self._sources.load(found, progress), settings, preset
+        return self._following(
+            prepare_run(
+                settings.results_dir, found.reference, lambda: self._sources.load(found, progress), settings, preset
+            )
         )
 
     def execute(self, run: PreparedRun, progress: ProgressCallback, budget_usd: float | None = None) -> RunResult:
@@ -255,12 +258,18 @@ class RunService:
     ) -> PreparedRun:
         settings = self._live.current
         folder = RunFolder(settings.results_dir, run_id)
-        return reopen_run(
-            folder,
-            lambda manifest: self._sources.reload(manifest, progress),
-            settings,
-            retry_failed=retry_failed,
+        return self._following(
+            reopen_run(
+                folder,
+                lambda manifest: self._sources.reload(manifest, progress),
+                settings,
+                retry_failed=retry_failed,
+            )
         )
+
+    def _following(self, run: PreparedRun) -> PreparedRun:
+        """Mark a run whose provider is the chosen one. One that is not was named for the run, and is kept."""
+        return replace(run, follows_choice=run.settings.chosen_provider == self._parts.providers.chosen)
 
     def _queue(self, run_id: str, work: Callable[[ProgressCallback], object]) -> None:
         manifest = RunFolder(self._live.current.results_dir, run_id).manifest()

@@ -58,6 +58,8 @@ class JobStatus:
     error_params: dict[str, str] = field(default_factory=dict)
     updated_at: str = ""
     """ISO 8601, UTC."""
+    provider: str = ""
+    """As in ``Progress``."""
 
     @property
     def active(self) -> bool:
@@ -249,6 +251,7 @@ class _Reporter:
             failed=progress.failed,
             tokens=progress.tokens,
             cost_usd=progress.cost_usd,
+            provider=progress.provider or self.status.provider,
         )
         now = time.monotonic()
         if new_phase or now - self._written >= _WRITE_EVERY_S:

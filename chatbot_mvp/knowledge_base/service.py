@@ -5,13 +5,14 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from dataclasses import replace
 
 from chatbot_mvp.documents.chunking import chunk_document
 from chatbot_mvp.documents.names import clean_name
 from chatbot_mvp.documents.sources import KbFile, Place, place_of
 from chatbot_mvp.embedding.base import Embedder
 from chatbot_mvp.embedding.registry import Embedders
-from chatbot_mvp.errors import ConfigurationError, KbNotFound, KbUnreadable
+from chatbot_mvp.errors import ConfigurationError, KbNotFound, KbUnreadable, ProviderLeft
 from chatbot_mvp.knowledge_base.contents import KbContents, contents_of
 from chatbot_mvp.knowledge_base.growth import GrowingPipeline
 from chatbot_mvp.knowledge_base.parsed_files import ParsedFiles
@@ -20,6 +21,7 @@ from chatbot_mvp.knowledge_base.record import KbRecord
 from chatbot_mvp.knowledge_base.store import KbStore
 from chatbot_mvp.knowledge_base.suggestions import suggest_questions
 from chatbot_mvp.llm.base import Completion, ignore_reply
+from chatbot_mvp.llm.providers import following
 from chatbot_mvp.retrieval.factory import PipelineFactory
 from chatbot_mvp.retrieval.indexes.chroma import chroma_client, delete_collections
 from chatbot_mvp.retrieval.indexes.corpus import forget_index
@@ -30,7 +32,7 @@ from chatbot_mvp.retrieval.strategies import get_strategy
 from chatbot_mvp.settings.live import LiveSettings, Snapshot
 from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.storage.lru import BoundedCache
-from chatbot_mvp.types import Chunk, Document, ProgressCallback, ignore_progress, last
+from chatbot_mvp.types import Chunk, Document, Progress, ProgressCallback, ignore_progress, last
 
 _CHARS_KEPT = 6_000_000
 """Characters of the knowledge bases whose indexes stay in memory: at most 200 MB each million."""
@@ -194,11 +196,13 @@ class KnowledgeBases:
         settings: Settings,
         progress: ProgressCallback = ignore_progress,
         on_reply: Callable[[Completion], None] = ignore_reply,
+        factory: PipelineFactory | None = None,
     ) -> Pipeline:
         """The pipeline over a knowledge base with all settings of a run, which may differ from those in effect.
 
         Args:
             on_reply: called with every reply of a language model. A pipeline that needs one is built anew for that.
+            factory: builds that one; None for the usual one.
 
         Raises:
             KbNotFound, KbUnreadable, NeedsLanguageModel, MissingPackage, ProviderNotConfigured, ProviderError
@@ -207,7 +211,7 @@ class KnowledgeBases:
         if strategy.needs_language_model or settings.query_expansion_llm or settings.reranker_enabled:
             language = self.store.record(kb_id).language
             return last(
-                self._factory.grow(
+                (factory or self._factory).grow(
                     self.chunks(kb_id, settings.retrieval_chunk_chars),
                     language,
                     settings,
@@ -226,7 +230,24 @@ class KnowledgeBases:
     ) -> GrowingPipeline:
         """The pipeline over a knowledge base as far as it is built: questions need not wait for the vectors.
 
-        Args and errors are those of ``pipeline``.
+        If another provider is chosen while a language model writes for it, the work goes on with that one, and
+        ``progress`` is told its name. Args and errors are those of ``pipeline``.
+        """
+        while True:
+            try:
+                return self._growing(kb_id, progress, search)
+            except ProviderLeft as left:
+                told = str(left.params["chosen"])
+
+                def progress_of_other(state: Progress, before: ProgressCallback = progress, now: str = told) -> None:
+                    before(replace(state, provider=state.provider or now))
+
+                progress = progress_of_other
+
+    def _growing(self, kb_id: str, progress: ProgressCallback, search: OtherSearch) -> GrowingPipeline:
+        """
+        Raises:
+            ProviderLeft: another provider was chosen before a language model had written all.
         """
         record, now = self.store.record(kb_id), self._live.snapshot
         with self._lock:
@@ -236,9 +257,11 @@ class KnowledgeBases:
                 self._version = now.version
         settings = with_search(now.settings, other_search(now.settings, search))
 
+        factory = self._factory.asking(following(self._factory.providers, settings.chosen_provider))
+
         def grow(report: ProgressCallback) -> Iterator[Pipeline]:
             chunks = self.chunks(kb_id, settings.retrieval_chunk_chars)
-            return self._factory.grow(chunks, record.language, settings, report, kb_id=kb_id)
+            return factory.grow(chunks, record.language, settings, report, kb_id=kb_id)
 
         return self._pipelines.get(_key(record, now, search), lambda: GrowingPipeline(kb_id, grow, progress))
 

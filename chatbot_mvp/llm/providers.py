@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
-from chatbot_mvp.errors import ChatbotError, ProviderNotConfigured
-from chatbot_mvp.llm.base import ChatModel, ChatOptions, ChatRequest, ChatStream, Completion, Message, ignore_reply
+from chatbot_mvp.errors import ChatbotError, ProviderLeft, ProviderNotConfigured
+from chatbot_mvp.llm.base import ChatModel, ChatRequest, ChatStream, Completion
+from chatbot_mvp.llm.chosen import ModelSource
 from chatbot_mvp.llm.creation import create_chat_model, create_remote_model
-from chatbot_mvp.llm.language_model import LanguageModel
 from chatbot_mvp.llm.registry import PROVIDERS, find_provider, is_installed
 from chatbot_mvp.llm.reply_cache import ReplyCache
 from chatbot_mvp.remote.limiter import set_process_cap
@@ -57,7 +57,7 @@ class ProviderStatus:
     """The latest try, if there was one."""
 
 
-class Providers:
+class Providers(ModelSource):
     """The providers under the settings in effect. Safe to share between threads."""
 
     def __init__(self, live: LiveSettings) -> None:
@@ -67,6 +67,11 @@ class Providers:
         self._lock = threading.Lock()
         self._version = -1
         self._follow_settings()
+
+    @property
+    def chosen(self) -> str:
+        """Name of the provider that is chosen at this moment."""
+        return self._live.current.provider
 
     @property
     def fixed(self) -> bool:
@@ -143,30 +148,10 @@ class Providers:
     def current(self) -> ChatModel:
         """A model that sends each request to the provider that is chosen at that moment.
 
-        Making it needs no configuration: its calls raise an error that names what is missing.
+        A request that must be repeated after another provider was chosen is sent to that one. Making the model needs no
+        configuration: its calls raise an error that names what is missing.
         """
         return _Current(self._live, self)
-
-    def language_model(
-        self, settings: Settings, on_reply: Callable[[Completion], None] = ignore_reply
-    ) -> LanguageModel | None:
-        """The language model that retrieval may use; None if the provider has no model or is not configured.
-
-        Args:
-            settings: name the provider and its model.
-            on_reply: called with every reply.
-        """
-        provider = PROVIDERS.get(settings.chosen_provider)
-        if provider is None or not provider.has_model or provider.missing(settings):
-            return None
-        options = ChatOptions(max_tokens=settings.llm_max_tokens)
-
-        def ask(prompt: str) -> str:
-            completion = self.model(settings).complete(ChatRequest((Message("user", prompt),), options))
-            on_reply(completion)
-            return completion.text
-
-        return LanguageModel(settings.language_model, ask)
 
     def reply_cache(self) -> ReplyCache:
         """The replies that are kept on disk."""
@@ -213,7 +198,60 @@ class _Current:
         return not find_provider(self._live.current.provider).has_model
 
     def complete(self, request: ChatRequest) -> Completion:
-        return self._providers.model(self._live.current).complete(request)
+        while True:
+            try:
+                return self._now().complete(request)
+            except ProviderLeft:
+                continue  # the next try asks the provider that is chosen now
 
     def stream(self, request: ChatRequest) -> ChatStream:
-        return self._providers.model(self._live.current).stream(request)
+        return _CurrentStream(lambda: self._now().stream(request))
+
+    def _now(self) -> ChatModel:
+        settings = self._live.current
+        return following(self._providers, settings.provider).model(settings)
+
+
+class _CurrentStream:
+    """A stream that begins again at the provider chosen now, if the one before was left before its first piece."""
+
+    def __init__(self, open_now: Callable[[], ChatStream]) -> None:
+        self._open_now = open_now
+        self._stream = _opened(open_now)
+        self._closed = False
+
+    def __iter__(self) -> Iterator[str]:
+        began = False
+        while True:
+            try:
+                for piece in self._stream:
+                    began = True
+                    yield piece
+                return
+            except ProviderLeft:
+                if began or self._closed:
+                    raise
+                self._stream = _opened(self._open_now)
+
+    @property
+    def completion(self) -> Completion:
+        return self._stream.completion
+
+    def close(self) -> None:
+        self._closed = True
+        self._stream.close()
+
+
+def _opened(open_now: Callable[[], ChatStream]) -> ChatStream:
+    while True:
+        try:
+            return open_now()
+        except ProviderLeft:
+            continue
+
+
+def following(source: ModelSource, provider: str) -> ModelSource:
+    """The models of work that goes on with the provider that is chosen then: a request to ``provider``, once it was
+    left, raises ``ProviderLeft``.
+    """
+    return source.while_chosen(provider, lambda now: ProviderLeft(provider=provider, chosen=now))

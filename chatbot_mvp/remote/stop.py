@@ -36,3 +36,29 @@ class Stop:
         finally:
             with self._lock:
                 self._cuts.remove(cut)
+
+
+class StopWhen(Stop):
+    """A stop that a condition sets too. A request that is at the provider when the condition comes true is not cut."""
+
+    def __init__(self, stop: Stop, condition: Callable[[], bool]) -> None:
+        """
+        Args:
+            stop: the stop of the request itself.
+            condition: once true, no further request is sent. Asked before every try, from several threads.
+        """
+        super().__init__()
+        self._stop = stop
+        self._condition = condition
+
+    @property
+    def is_set(self) -> bool:
+        return self._stop.is_set or self._condition()
+
+    def set(self) -> None:
+        self._stop.set()
+
+    @contextmanager
+    def cutting(self, cut: Callable[[], None]) -> Iterator[None]:
+        with self._stop.cutting(cut):
+            yield

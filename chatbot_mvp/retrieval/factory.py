@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 from chatbot_mvp.embedding.base import Embedder
 from chatbot_mvp.embedding.registry import Embedders
 from chatbot_mvp.llm.base import Completion, ignore_reply
+from chatbot_mvp.llm.chosen import ModelSource
 from chatbot_mvp.llm.language_model import LanguageModel
-from chatbot_mvp.llm.providers import Providers
 from chatbot_mvp.retrieval.pipeline import Pipeline, growing_pipeline
 from chatbot_mvp.retrieval.shared_work import SharedWork
 from chatbot_mvp.settings.model import Settings
@@ -18,7 +18,7 @@ from chatbot_mvp.types import Chunk, ProgressCallback, ignore_progress
 class PipelineFactory:
     """Builds pipelines with the configured models. Safe to share between threads."""
 
-    def __init__(self, embedders: Embedders, providers: Providers, shared: SharedWork | None = None) -> None:
+    def __init__(self, embedders: Embedders, providers: ModelSource, shared: SharedWork | None = None) -> None:
         """
         Args:
             shared: indexes and results that the pipelines have in common; None if each has its own.
@@ -26,6 +26,15 @@ class PipelineFactory:
         self._embedders = embedders
         self._providers = providers
         self._shared = shared
+
+    def asking(self, providers: ModelSource) -> PipelineFactory:
+        """Return a factory whose pipelines ask the models of ``providers``; all else is the same."""
+        return PipelineFactory(self._embedders, providers, self._shared)
+
+    @property
+    def providers(self) -> ModelSource:
+        """Give the language models."""
+        return self._providers
 
     def embedder(self, settings: Settings) -> Embedder:
         """Return the embedding model of ``settings``, which is loaded once. Raises as ``create_embedder``."""

@@ -34,7 +34,7 @@ from chatbot_mvp.settings.model import LOCAL_EMBEDDER, Settings
 from chatbot_mvp.text import ANALYSIS_VERSION
 from chatbot_mvp.types import Chunk, ProgressCallback, ignore_progress
 
-PIPELINE_VERSION = 6
+PIPELINE_VERSION = 7
 """Part of the fingerprint. Raise it with every code change that alters the results of unchanged settings."""
 
 _LATER = ("retrieval_chunk_chars", "retrieval_expansion", "retrieval_stitching")

@@ -17,6 +17,7 @@ from chatbot_mvp.retrieval.stages.base import (
     Stage,
 )
 from chatbot_mvp.retrieval.stages.bridge import Bridge
+from chatbot_mvp.retrieval.stages.exact import Exact
 from chatbot_mvp.retrieval.stages.expansion import Expansion
 from chatbot_mvp.retrieval.stages.kb_chat.context import KbChatSelection, KbChatStitching
 from chatbot_mvp.retrieval.stages.kb_chat.evidence import KbChatEvidence
@@ -80,15 +81,17 @@ _JUDGE = (Selection, Stitching, Evidence)
 STRATEGIES: dict[str, Strategy] = {
     strategy.name: strategy
     for strategy in (
-        Strategy("LEXICAL", "BM25 alone; needs no vectors", (Expansion, Lexical, KbScore, *_JUDGE)),
+        Strategy("LEXICAL", "BM25 alone; needs no vectors", (Expansion, Lexical, KbScore, Exact, *_JUDGE)),
         Strategy("SIMPLE_VECTOR", "Nearest vectors alone (exact cosine)", (NearestOnly, *_JUDGE)),
         Strategy(
-            "HYBRID", "BM25 and vectors, fused", (Expansion, Lexical, Dense, Fusion, KbScore, LateInteraction, *_JUDGE)
+            "HYBRID",
+            "BM25 and vectors, fused",
+            (Expansion, Lexical, Dense, Fusion, KbScore, LateInteraction, Exact, *_JUDGE),
         ),
         Strategy(
             "CONTEXTUAL_HYBRID",
             "HYBRID over chunks with a context that a language model writes for each",
-            (Expansion, Lexical, Dense, Fusion, KbScore, LateInteraction, *_JUDGE),
+            (Expansion, Lexical, Dense, Fusion, KbScore, LateInteraction, Exact, *_JUDGE),
             needs_language_model=True,
         ),
         Strategy(
@@ -97,8 +100,12 @@ STRATEGIES: dict[str, Strategy] = {
             (Lexical, DenseInStore, RankFusion, *_JUDGE),
             needs_language_model=True,
         ),
-        Strategy("BRIDGE", "BM25 and a walk over who mentions whom", (Expansion, Bridge, KbScore, *_JUDGE)),
-        Strategy("BRIDGE_HYBRID", "BRIDGE with vectors", (Expansion, Dense, Bridge, KbScore, LateInteraction, *_JUDGE)),
+        Strategy("BRIDGE", "BM25 and a walk over who mentions whom", (Expansion, Bridge, KbScore, Exact, *_JUDGE)),
+        Strategy(
+            "BRIDGE_HYBRID",
+            "BRIDGE with vectors",
+            (Expansion, Dense, Bridge, KbScore, LateInteraction, Exact, *_JUDGE),
+        ),
         Strategy(
             "KB_CHAT",
             "The KB chat: every question expanded by the text, five signals of words and headings; needs no vectors",

@@ -9,7 +9,7 @@ from chatbot_mvp.errors import ChatbotError
 from streamlit_app.shared.guard import is_admin
 from streamlit_app.shared.i18n import duration, number, plain, t
 from streamlit_app.shared.session import session_name
-from streamlit_app.shared.state import failure_text, get_app, prepare_kb, show_error, show_failed_job
+from streamlit_app.shared.state import failure_text, get_app, prepare_kb, show_error, show_failed_job, show_provider
 from streamlit_app.shared.uploader import translate_uploader
 from streamlit_app.web.uploaded import release
 
@@ -164,6 +164,7 @@ def _under_way(upload: Upload, place: str) -> None:
         if job.seconds_left is not None:
             text += f" · {t('job.left', time=duration(job.seconds_left))}"
         st.progress(min(1.0, job.done / job.total), text)
+    show_provider(job)
     _files(upload.files)
     others = sum(other.owner != upload.owner for other in get_app().uploads.uploads())
     if others and job.state == "queued":
@@ -186,6 +187,7 @@ def _ended(upload: Upload) -> None:
         st.error(failure_text(upload.files[0]), icon=":material/error:")
     else:
         st.warning(t("upload.nothing"), icon=":material/warning:")
+    show_provider(job)
     if len(upload.files) > 1 or any(file.stage == "indexed" and _notes(file) for file in upload.files):
         _files(upload.files)
     st.button(t("upload.dismiss"), key="kb_dismiss", type="tertiary", on_click=_dismiss)

@@ -11,7 +11,7 @@ from chatbot_mvp.errors import ChatbotError
 from chatbot_mvp.settings.access import Action
 from streamlit_app.shared.guard import guarded
 from streamlit_app.shared.i18n import bare, duration, moment, number, plain, t
-from streamlit_app.shared.state import get_app, show_error, show_failed_job
+from streamlit_app.shared.state import get_app, show_error, show_failed_job, show_provider
 
 QUESTIONS, RESULTS, REVIEW = "questions", "results", "review"  # the steps of the page
 
@@ -76,6 +76,7 @@ def _live(kb: KbRecord, job_id: str) -> None:
             if status.cost_usd:
                 parts.append(t("job.cost", cost=number(status.cost_usd, 4)))
             st.progress(min(1.0, status.done / status.total) if status.total else 0.0, " · ".join(parts))
+        show_provider(status)
         if st.button(
             t("job.stop"),
             key="mykb_stop",
@@ -88,6 +89,7 @@ def _live(kb: KbRecord, job_id: str) -> None:
 
 def _show_ended(job: EvaluationJob) -> None:
     status = job.status
+    show_provider(status)
     if status.state == "failed":
         show_failed_job(status)
     elif status.state in ("stopped", "interrupted"):

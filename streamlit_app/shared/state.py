@@ -75,6 +75,12 @@ def show_failed_job(job: JobStatus, title: str = "") -> None:
     st.error(t("job.failed", title=title or plain(job.title), error=job_failure_text(job)), icon=":material/error:")
 
 
+def show_provider(job: JobStatus) -> None:
+    """Say with which provider a job goes on, or went on, if another one was chosen while it ran."""
+    if job.provider:
+        st.info(t("job.provider", provider=job.provider), icon=":material/swap_horiz:")
+
+
 def active_kb() -> KbRecord | None:
     """Return the session's knowledge base: the chosen one, else the newest; None if there is none."""
     records = get_app().kbs.records()

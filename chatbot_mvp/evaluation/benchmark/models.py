@@ -5,9 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from chatbot_mvp.llm.base import ChatModel
-from chatbot_mvp.llm.providers import Providers
-from chatbot_mvp.llm.registry import address_of, requests_at_once
+from chatbot_mvp.llm.chosen import ModelSource
+from chatbot_mvp.llm.registry import address_of, find_provider, requests_at_once
+from chatbot_mvp.retrieval.strategies import get_strategy
 from chatbot_mvp.settings.model import Settings
+
+
+def asks_model(settings: Settings) -> bool:
+    """Return whether a run sends requests to the language model of its provider."""
+    strategy = get_strategy(settings.retrieval_strategy)
+    reranks = settings.reranker_enabled and not settings.reranker_base_url
+    searches = strategy.needs_language_model or settings.query_expansion_llm or reranks
+    return find_provider(settings.chosen_provider).has_model and (searches or settings.generation_enabled)
 
 
 @dataclass(frozen=True)
@@ -24,7 +33,7 @@ class RunModels:
     """True if generator and judge use the same address and therefore share its limit of concurrent requests."""
 
 
-def run_models(settings: Settings, providers: Providers) -> RunModels:
+def run_models(settings: Settings, providers: ModelSource) -> RunModels:
     """Return the models that a run's settings name, with the maximum number of concurrent requests for each.
 
     Raises:

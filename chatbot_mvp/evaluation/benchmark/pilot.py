@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
-from chatbot_mvp.errors import PilotFailed, RunError, RunStopped
+from chatbot_mvp.errors import PilotFailed, RunError, RunProviderLeft, RunStopped
 from chatbot_mvp.evaluation.benchmark.chunk_texts import (
     missing_chunk_texts,
     write_chunk_texts,
@@ -74,6 +74,8 @@ def run_pilot(
         ProviderError: every request would fail.
     """
     started = time.monotonic()
+    if whole.follows_choice:
+        parts = parts.while_chosen("?", whole.settings.chosen_provider)
     queries = spread(whole.dataset.queries, count, whole.settings.corpus_shuffle_seed)
     run = replace(
         whole,
@@ -95,7 +97,8 @@ def run_pilot(
     except RunStopped as error:
         raise RunStopped(run_id="?") from error
     except RunError as error:
-        reason = str(error.params.get("reason") or f"it would cost more than {budget_usd} USD.")
+        left = f"{error.params['chosen']!r} was chosen" if isinstance(error, RunProviderLeft) else ""
+        reason = str(error.params.get("reason") or left or f"it would cost more than {budget_usd} USD.")
         raise PilotFailed(queries=len(queries), reason=reason) from error
     _require_replies(run)
     waiting = {phase: len(prompts) for phase, prompts in missing.items()}

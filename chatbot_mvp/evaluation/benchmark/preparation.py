@@ -45,6 +45,8 @@ class PreparedRun:
     load_seconds: float
     retry_failed: bool = False
     """True to execute failed queries again."""
+    follows_choice: bool = False
+    """True if its provider is the one that was chosen when it was prepared: it ends when another one is chosen."""
 
     @property
     def dataset(self) -> Dataset:

@@ -4,23 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Self
 
 from chatbot_mvp.datasets import Dataset
 from chatbot_mvp.embedding.cache import VectorCache
 from chatbot_mvp.embedding.registry import Embedders
+from chatbot_mvp.errors import RunProviderLeft
 from chatbot_mvp.evaluation.benchmark.answering import GENERATE, answer
 from chatbot_mvp.evaluation.benchmark.cluster.engine import ray_engine
 from chatbot_mvp.evaluation.benchmark.cluster.remote import BuildWorker
 from chatbot_mvp.evaluation.benchmark.engine import Engine, LocalEngine
-from chatbot_mvp.evaluation.benchmark.models import RunModels, run_models
+from chatbot_mvp.evaluation.benchmark.models import RunModels, asks_model, run_models
 from chatbot_mvp.evaluation.benchmark.preparation import PreparedRun
 from chatbot_mvp.evaluation.benchmark.results import SIMILARITY_PHASE, result_of, rows_of, with_similarity
 from chatbot_mvp.evaluation.benchmark.retrieving import PHASE as RETRIEVE
 from chatbot_mvp.evaluation.benchmark.retrieving import retrieve
 from chatbot_mvp.evaluation.benchmark.worker import RunWorker
-from chatbot_mvp.llm.providers import Providers
+from chatbot_mvp.llm.chosen import Left, ModelSource
 from chatbot_mvp.retrieval.factory import PipelineFactory
 from chatbot_mvp.retrieval.indexes.corpus import vector_cache_path
 from chatbot_mvp.retrieval.indexes.enrichment import PHASE as ENRICH
@@ -46,7 +48,7 @@ class RunParts:
 
     factory: PipelineFactory
     embedders: Embedders
-    providers: Providers
+    providers: ModelSource
     exporters: Sequence[Exporter] = ()
     submissions: Path | None = None
     """``submissions.jsonl``, with one line per finished run; None to keep the run off the list of runs."""
@@ -56,6 +58,13 @@ class RunParts:
     def models(self, settings: Settings) -> RunModels:
         """Return the generator and the judge of a run. Raises the errors of ``run_models``."""
         return run_models(settings, self.providers)
+
+    def while_chosen(self, run_id: str, provider: str) -> Self:
+        """Return the parts of a run on behalf of the chosen provider, whose requests raise ``RunProviderLeft`` once
+        another one is chosen.
+        """
+        providers = self.providers.while_chosen(provider, _provider_left(run_id, provider))
+        return replace(self, providers=providers, factory=self.factory.asking(providers))
 
     def finish(self, result: RunResult) -> None:
         """Add a run to the list, just before it is marked as finished. A resume after a crash may call this again."""
@@ -77,7 +86,7 @@ def execute(
 
     Raises:
         RunBusy: another process or thread works on this run.
-        RunOutOfQuota, RunOverBudget, RunGaveUp, RunNotWritten: the run ended early; its records stay.
+        RunOutOfQuota, RunOverBudget, RunGaveUp, RunNotWritten, RunProviderLeft: the run ended early; its records stay.
     """
     with _session(run, progress, budget_usd) as session:
         rows = _rows(run, parts, session)
@@ -119,6 +128,9 @@ def _session(run: PreparedRun, progress: ProgressCallback, budget_usd: float | N
 def _rows(run: PreparedRun, parts: RunParts, session: Session) -> list[QueryRow]:
     """Execute what has no record yet, and return the row of each query."""
     clock, spending, progress = session.clock, session.spending, session.progress
+    if run.follows_choice:
+        parts = parts.while_chosen(run.folder.run_id, run.settings.chosen_provider)
+        progress = _while_chosen(run, parts, progress)
     told = clock.watching(_within_budget(spending, _with_events(run.folder, progress)))
 
     parts_of_workers = Parts(run.folder, run.manifest)
@@ -149,6 +161,25 @@ def _engine(run: PreparedRun, parts: RunParts, budget_usd: float | None) -> Iter
         return
     with ray_engine(worker, parts.build_worker, budget_usd) as engine:
         yield engine
+
+
+def _provider_left(run_id: str, provider: str) -> Left:
+    return lambda now: RunProviderLeft(run_id=run_id, provider=provider, chosen=now)
+
+
+def _while_chosen(run: PreparedRun, parts: RunParts, progress: ProgressCallback) -> ProgressCallback:
+    """Wrap ``progress`` to end a run on a cluster when its provider is left: its workers do not see the choice."""
+    settings = run.settings
+    provider = settings.chosen_provider
+    if settings.eval_engine == "local" or not asks_model(settings):
+        return progress
+
+    def report(state: Progress) -> None:
+        if (now := parts.providers.chosen) != provider:
+            raise _provider_left(run.folder.run_id, provider)(now)
+        progress(state)
+
+    return report
 
 
 def _within_budget(spending: Spending, progress: ProgressCallback) -> ProgressCallback:

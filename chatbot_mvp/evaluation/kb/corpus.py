@@ -103,7 +103,7 @@ class KbCorpus(RunCorpus):
             kb_id, language = self.record.kb_id, self.record.language
             chunks = self.kbs.chunks(kb_id, self.chunk_chars)
             return last(factory.grow(chunks, language, settings, progress, kb_id=kb_id, on_reply=on_reply))
-        return self.kbs.pipeline_under(self.record.kb_id, settings, progress, on_reply)
+        return self.kbs.pipeline_under(self.record.kb_id, settings, progress, on_reply, factory)
 
     def notes(self, query_id: str, trace: RetrievalTrace) -> Mapping[str, Any]:
         """Return where the passages and the expected paragraph are, which pages highlight in the text."""

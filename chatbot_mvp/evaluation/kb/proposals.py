@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from contextlib import suppress
 
-from chatbot_mvp.errors import ChatbotError, KbUnreadable, NothingProposed, ProposalsUnusable, ProviderError, RunStopped
+from chatbot_mvp.errors import (
+    ChatbotError,
+    KbUnreadable,
+    NeedsLanguageModel,
+    NothingProposed,
+    ProposalsUnusable,
+    ProviderError,
+    RunStopped,
+)
 from chatbot_mvp.evaluation.kb.by_model import ModelProposer
 from chatbot_mvp.evaluation.kb.rules import answerable_by_rules, far_by_rules, near_by_rules, renumbered, split_count
 from chatbot_mvp.evaluation.kb.sets import QuestionSet
@@ -36,7 +44,7 @@ def make_proposals(
 
     Raises:
         KbNotFound, KbUnreadable, NothingProposed, ProposalsUnusable
-        RunStopped, ProviderError: only if no question had been found by then.
+        RunStopped, ProviderError, NeedsLanguageModel: only if no question had been found by then.
     """
     record, document = kbs.store.record(kb_id), kbs.store.document(kb_id)
     answerable, near, far = split_count(count)
@@ -44,11 +52,12 @@ def make_proposals(
     dropped: dict[str, int] = {}
     trouble = ""
     if model is not None:
-        pipeline = kbs.pipeline(kb_id, progress)
-        proposer = ModelProposer(model, pipeline.index.chunks, record.language, lambda q: _passages(pipeline, q))
+        chunks = kbs.pipeline(kb_id, progress).index.chunks
+        # The pipeline is looked up for each question, because it asks the provider that was chosen when it was built.
+        proposer = ModelProposer(model, chunks, record.language, lambda q: _passages(kbs.pipeline(kb_id, progress), q))
         try:
             proposer.run(answerable, near, progress)
-        except (RunStopped, ProviderError) as error:
+        except (RunStopped, ProviderError, NeedsLanguageModel) as error:
             ended_by = error
         questions = [*proposer.answerable, *proposer.near]
         dropped, trouble = dict(proposer.dropped), proposer.trouble

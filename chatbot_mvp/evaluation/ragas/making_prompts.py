@@ -20,7 +20,8 @@ from chatbot_mvp.judges.ragas import (
     save_prompts,
 )
 from chatbot_mvp.llm.base import ChatModel
-from chatbot_mvp.llm.providers import Providers
+from chatbot_mvp.llm.chosen import ModelSource
+from chatbot_mvp.llm.providers import following
 from chatbot_mvp.runs.records import RunFolder
 from chatbot_mvp.settings.live import LiveSettings
 
@@ -31,7 +32,7 @@ _FOLDER = "ragas_prompts"
 class PromptMaker:
     """Saves and makes prompts in the form of the ragas package. Safe to share between sessions."""
 
-    def __init__(self, live: LiveSettings, providers: Providers) -> None:
+    def __init__(self, live: LiveSettings, providers: ModelSource) -> None:
         self._live = live
         self._providers = providers
 
@@ -64,7 +65,7 @@ class PromptMaker:
         settings = judge_settings(self._live.current, config)
         if settings.chosen_provider == "demo":
             raise NeedsLanguageModel(feature="ragas prompts adapt", provider="demo")
-        judge = self._providers.model(settings)
+        judge = following(self._providers, self._providers.chosen).model(settings)
         return adapt_prompts(language, self.folder(config), judge, instructions=instructions)
 
     def with_prompts(self, config: RagasConfig, rows: Sequence[InputRow], judge: ChatModel | None) -> RagasConfig:

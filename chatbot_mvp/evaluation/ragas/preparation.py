@@ -30,7 +30,7 @@ from chatbot_mvp.judges.ragas import (
     prompts_of,
 )
 from chatbot_mvp.llm.base import ChatModel
-from chatbot_mvp.llm.providers import Providers
+from chatbot_mvp.llm.chosen import ModelSource
 from chatbot_mvp.llm.registry import requests_at_once
 from chatbot_mvp.runs.manifest import RunManifest
 from chatbot_mvp.runs.records import RunFolder
@@ -61,6 +61,8 @@ class Evaluation:
     prompts: Prompts
     load_seconds: float
     retry_failed: bool = False
+    follows_choice: bool = False
+    """True if the judge's provider is the one that was chosen when it was prepared: it ends when another is chosen."""
 
     @cached_property
     def by_id(self) -> dict[str, InputRow]:
@@ -252,7 +254,7 @@ def reopen_evaluation(
 
 def judges_of(
     evaluation: Evaluation,
-    providers: Providers,
+    providers: ModelSource,
     embedders: Embedders,
     handed: Handed = NOTHING_HANDED,
 ) -> Judges:

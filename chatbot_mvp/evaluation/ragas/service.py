@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -34,6 +35,7 @@ from chatbot_mvp.evaluation.ragas.runner import execute
 from chatbot_mvp.jobs.manager import JobManager
 from chatbot_mvp.judges.ragas import JUDGED, UNJUDGED, prompt_languages
 from chatbot_mvp.llm.langchain_model import as_chat_model
+from chatbot_mvp.llm.providers import following
 from chatbot_mvp.runs.records import RunFolder
 from chatbot_mvp.runs.result import RAGAS, RunResult
 from chatbot_mvp.settings.live import LiveSettings
@@ -133,6 +135,8 @@ class RagasService:
         handed = _handed(judge, embedder)
         folder = RunFolder(self._live.current.results_dir, run_id)
         evaluation = reopen_evaluation(folder, self._live.current, retry_failed=retry_failed, handed=handed)
+        follows = evaluation.settings.chosen_provider == self._parts.providers.chosen
+        evaluation = replace(evaluation, follows_choice=follows)
         return self._execute(evaluation, progress, budget_usd, handed)
 
     def so_far(self, run_id: str) -> dict[str, tuple[float | None, int, int]]:
@@ -246,9 +250,12 @@ class RagasService:
     ) -> Evaluation:
         settings = judge_settings(self._live.current, config)
         # Raise an error for an unusable judge before the run's folder is created.
-        judge = handed.judge or self._parts.providers.model(settings)
+        follows = settings.chosen_provider == self._parts.providers.chosen
+        providers = self._parts.providers
+        judge = handed.judge or following(providers, providers.chosen).model(settings)
         config = self.prompts.with_prompts(config, rows, judge if can_judge(settings, handed) else None)
-        return prepare_evaluation(settings.results_dir, name, rows, config, settings, handed)
+        evaluation = prepare_evaluation(settings.results_dir, name, rows, config, settings, handed)
+        return replace(evaluation, follows_choice=follows)
 
     def _execute(
         self,
@@ -257,8 +264,11 @@ class RagasService:
         budget_usd: float | None,
         handed: Handed = NOTHING_HANDED,
     ) -> RunResult:
-        judges = judges_of(evaluation, self._parts.providers, self._parts.embedders, handed)
-        return execute(evaluation, judges, progress, self._parts.finish, budget_usd)
+        parts = self._parts
+        if evaluation.follows_choice:
+            parts = parts.while_chosen(evaluation.folder.run_id, evaluation.settings.chosen_provider)
+        judges = judges_of(evaluation, parts.providers, parts.embedders, handed)
+        return execute(evaluation, judges, progress, parts.finish, budget_usd)
 
 
 def _handed(judge: Any, embedder: Any) -> Handed:

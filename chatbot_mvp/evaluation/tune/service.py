@@ -107,7 +107,7 @@ class Tuner:
         if not pilot:
             return plan
         with pilot_folder(settings.cache_dir) as folder:
-            trials = self._trials(folder, plan, corpus, settings, progress)
+            trials = self._trials(folder, plan, corpus, settings, progress, self._live.current.provider)
             return planner.plan(planner.pilot(plan, trials, pilot))
 
     # --- start, resume, stop
@@ -140,9 +140,9 @@ class Tuner:
         Raises:
             TuneNotFound, TuneUnreadable, TuneAlreadyFinished, RunBusy
         """
-        plan = self._unfinished(tune_id).plan()
+        plan, chosen = self._unfinished(tune_id).plan(), self._live.current.provider
         self._jobs.submit(
-            tune_id, f"{plan.target} · {plan.metric}", lambda progress: self.resume_now(tune_id, progress)
+            tune_id, f"{plan.target} · {plan.metric}", lambda progress: self._carry_out(tune_id, progress, chosen)
         )
 
     def resume_now(self, tune_id: str, progress: ProgressCallback = ignore_progress) -> TuneResult:
@@ -153,6 +153,10 @@ class Tuner:
             TuneMismatch: text, questions or code have changed since it began.
             TuneStopped: ``progress`` stopped it. TuneStoppedEarly: a budget or a provider ended it. The records stay.
         """
+        return self._carry_out(tune_id, progress, self._live.current.provider)
+
+    def _carry_out(self, tune_id: str, progress: ProgressCallback, chosen: str) -> TuneResult:
+        """Do the work of ``resume_now``, started while the provider ``chosen`` was the chosen one."""
         folder = self._unfinished(tune_id)
         plan = folder.plan()
         settings = self._live.current.with_recorded(plan.settings)
@@ -160,7 +164,8 @@ class Tuner:
             try:
                 corpus = self._corpus(self._targets.again(plan.reference), settings, progress)
                 require_same(tune_id, plan, corpus(settings), settings, self._targets.of_run)
-                result = tune(tune_id, plan, self._trials(folder.trials, plan, corpus, settings, progress))
+                trials = self._trials(folder.trials, plan, corpus, settings, progress, chosen)
+                result = tune(tune_id, plan, trials)
             except RunStopped as stop:
                 raise TuneStopped(run_id=tune_id) from stop
             except (RunError, ProviderError) as error:
@@ -263,6 +268,7 @@ class Tuner:
         corpus: Callable[[Settings], RunCorpus],
         settings: Settings,
         progress: ProgressCallback,
+        chosen: str,
     ) -> Trials:
         # Without exports and without a line in the list of runs: what is listed is the tune.
         factory = PipelineFactory(self._parts.embedders, self._parts.providers, SharedWork())
@@ -277,6 +283,7 @@ class Tuner:
             progress,
             plan.retrievals,
             plan.budget_usd,
+            chosen,
         )
 
     def _corpus(self, found: Found, settings: Settings, progress: ProgressCallback) -> Callable[[Settings], RunCorpus]:

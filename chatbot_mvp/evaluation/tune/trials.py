@@ -58,6 +58,7 @@ class Trials:
         progress: ProgressCallback,
         retrievals: int,
         budget_usd: float | None,
+        chosen: str,
     ) -> None:
         """
         Args:
@@ -66,8 +67,11 @@ class Trials:
             of_run: returns the settings of a run.
             retrievals: expected number in all, for progress.
             budget_usd: limit for all requests of all configurations, in US dollars; None for no limit.
+            chosen: the provider that was chosen when the tune was started. Configurations with it end the tune when
+                another one is chosen.
         """
         self._folder = folder
+        self._chosen = chosen
         self._reference = reference
         self._corpus = corpus
         self.today = today
@@ -146,7 +150,8 @@ class Trials:
         if not (folder.path / "manifest.json").is_file():
             shutil.rmtree(folder.path, ignore_errors=True)  # of a process that died before it wrote the manifest
             folder.create(manifest_of(configuration.config_id, self._reference, whole, settings))
-        return PreparedRun(folder, folder.manifest(), corpus, settings, load_seconds=0.0)
+        follows = settings.chosen_provider == self._chosen
+        return PreparedRun(folder, folder.manifest(), corpus, settings, load_seconds=0.0, follows_choice=follows)
 
     def _reporter(self, phase: str, base: int) -> ProgressCallback:
         """Return a callback that reports the retrievals of one configuration as those of the tune."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Mapping
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -105,6 +106,18 @@ class PairPostings(Postings):
         self._codes, number = np.unique(codes, return_inverse=True)
         keys, _ = distinct(number.astype(np.int64) * max(1, count) + row)
         self._index(numbers, len(self._codes), keys, count)
+
+    def numbers_after(self, term: str) -> int:
+        """Return how many different terms with a digit stand behind ``term``, at most one term apart."""
+        one = self._numbers.get(term, _NONE)
+        if one == _NONE:
+            return 0
+        begin, end = np.searchsorted(self._codes, (one * self._terms, (one + 1) * self._terms))
+        return int(self._has_digit[self._codes[begin:end] - one * self._terms].sum())
+
+    @cached_property
+    def _has_digit(self) -> npt.NDArray[np.bool_]:
+        return np.array([any(map(str.isdigit, term)) for term in self._numbers], dtype=bool)
 
     def _number(self, feature: Hashable) -> int:
         assert isinstance(feature, tuple), "a feature is a pair of terms"

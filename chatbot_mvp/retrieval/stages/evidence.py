@@ -17,6 +17,7 @@ from typing import Any
 
 from chatbot_mvp.embedding.e5.embedder import E5_MODEL_IDS, MODEL_ID
 from chatbot_mvp.retrieval.indexes.corpus import CorpusIndex
+from chatbot_mvp.retrieval.stages.exact_names import names_record
 from chatbot_mvp.retrieval.stages.kb_evidence import DENSE_FEATURES, LEXICAL_FEATURES, evidence_features
 from chatbot_mvp.retrieval.stages.late_evidence import LATE_FEATURES, late_features
 from chatbot_mvp.retrieval.trace import Hit, RetrievalTrace
@@ -24,7 +25,8 @@ from chatbot_mvp.retrieval.trace import Hit, RetrievalTrace
 WEIGHTS_PATH = Path(__file__).with_name("evidence_weights.json")
 NAMED_HEADING = 0.75
 """Least evidence of a question that names the heading of its first chunk: the section is about it. No question that the
-weights were fitted on is like that, and the chat suggests such questions itself."""
+weights were fitted on is like that, and the chat suggests such questions itself. The same for a question that names a
+record by its number (``names_record``)."""
 _PASSAGES = 3
 
 
@@ -82,7 +84,7 @@ def judge(trace: RetrievalTrace, index: CorpusIndex) -> Judgement:
     ]
     name = usable[-1]
     evidence, topic = (logistic(features, fitted[name][score], fitted["max_z"]) for score in ("evidence", "topic"))
-    if _names_heading(trace, index):
+    if _names_heading(trace, index) or names_record(trace, index):
         evidence, topic = max(evidence, NAMED_HEADING), 1.0
     rounded = {feature: round(value, 4) for feature, value in features.items()}
     return Judgement(evidence, topic, {**notes, "model": name, "topic": round(topic, 4), **rounded})

@@ -1,0 +1,92 @@
+"""The pipeline stage that keeps exact matches among the first hits: records that a question names, and whole questions.
+
+Scores of words add up: a few common words in the right places outweigh one number that a single record has. A question
+for "expediente 1234" is about that record all the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from chatbot_mvp.retrieval.stages.base import Stage
+from chatbot_mvp.retrieval.stages.exact_names import Named, named_chunks
+from chatbot_mvp.retrieval.trace import Hit, RetrievalTrace
+
+FIRST = 5
+"""Exact matches are among this many first hits."""
+_MOVED = 2  # hits that can take a place among the first ones from others, so that the best ones stay
+_WHOLE = 3  # first hits of BM25 that may be kept because they have all words of the question
+
+
+class Exact(Stage):
+    """Moves exact matches that rank lower to the first FIRST hits. The other hits keep their order.
+
+    - *Records* that the question names by a number become the first hits of a knowledge base of long documents; in one
+      of short documents they take the last of the first places.
+    - *Bare*: chunks that have the numbers of the question, if they are few, take the last of the first places.
+    - *Whole*: so do those of the best hits of BM25 that have every term of the question; of a knowledge base, every
+      term that it has at all.
+
+    Records and bare numbers are looked for in knowledge bases alone: a question about the passages of a data set leads
+    over several passages, and its numbers name none of them.
+    """
+
+    name = "exact"
+
+    def apply(self, trace: RetrievalTrace) -> tuple[RetrievalTrace, dict[str, Any]]:
+        found = named_chunks(trace, self.index) if self.index.kb is not None else Named()
+        top = found.records[:FIRST] if self.index.graph is None else ()
+        late = dict.fromkeys((*found.records, *found.bare, *self._whole(trace)))
+        hits = self._first(trace.hits, top)
+        hits = self._among_first(hits, [row for row in late if row not in top])
+        moved = sum(one.chunk is not other.chunk for one, other in zip(hits[:FIRST], trace.hits, strict=False))
+        return replace(trace, hits=hits), {"records": len(found.records), "bare": len(found.bare), "moved": moved}
+
+    def _whole(self, trace: RetrievalTrace) -> list[int]:
+        """Return the rows of the best hits of BM25 that have every term of the question."""
+        terms = set(self.index.analyzer.terms(trace.query))
+        if self.index.kb is not None:
+            terms = {term for term in terms if self.index.lexical.document_frequency(term)}
+        best = [hit.chunk for hit in trace.candidates.get("bm25", ())[:_WHOLE]]
+        if len(terms) < 2 or not best:
+            return []
+        present = self.index.terms_present(terms, best)
+        return [self.index.row_of[chunk.chunk_id] for chunk, found in zip(best, present, strict=True) if found == terms]
+
+    def _first(self, hits: tuple[Hit, ...], rows: Sequence[int]) -> tuple[Hit, ...]:
+        """Return the hits with those of ``rows`` at the top."""
+        if not rows:
+            return hits
+        top = self._hits(rows, hits)
+        taken = {hit.chunk.chunk_id for hit in top}
+        return _falling([*top, *(hit for hit in hits if hit.chunk.chunk_id not in taken)])
+
+    def _among_first(self, hits: tuple[Hit, ...], rows: Sequence[int]) -> tuple[Hit, ...]:
+        """Return the hits with up to _MOVED of ``rows`` in the last of the first places, if they rank lower."""
+        ids = [self.index.chunks[row].chunk_id for row in rows]
+        there = {hit.chunk.chunk_id for hit in hits[:FIRST]}
+        late = [row for row, chunk_id in zip(rows, ids, strict=True) if chunk_id not in there][:_MOVED]
+        if not late:
+            return hits
+        moved = self._hits(late, hits)
+        taken = {hit.chunk.chunk_id for hit in moved}
+        rest = [hit for hit in hits if hit.chunk.chunk_id not in taken]
+        at = FIRST - len(moved)
+        return _falling([*rest[:at], *moved, *rest[at:]])
+
+    def _hits(self, rows: Sequence[int], hits: Sequence[Hit]) -> list[Hit]:
+        known = {hit.chunk.chunk_id: hit for hit in hits}
+        chunks = [self.index.chunks[row] for row in rows]
+        return [known.get(chunk.chunk_id) or Hit(chunk, 0.0) for chunk in chunks]
+
+
+def _falling(hits: Sequence[Hit]) -> tuple[Hit, ...]:
+    """Return the hits with scores that never rise: a hit that was moved up gets the best score behind it."""
+    found: list[Hit] = []
+    highest = hits[-1].score
+    for hit in reversed(hits):
+        highest = max(highest, hit.score)
+        found.append(hit if hit.score == highest else replace(hit, score=highest))
+    return tuple(reversed(found))

@@ -1,0 +1,215 @@
+"""A job that is at work when another provider is chosen sends the one that was left no further request."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from chatbot_mvp.app import App
+from chatbot_mvp.errors import ChatbotError, RunProviderLeft
+from chatbot_mvp.llm.base import ChatRequest, Message
+from chatbot_mvp.settings.model import Settings
+from tests.fakes import fake_app
+from tests.llm.http_stub import Fault, Response
+from tests.llm.openai_stub import OpenAiStub
+from tests.waiting import wait_until
+
+SECTIONS = "\n\n".join(
+    f"# Sala {n}\n\nLa sala {n} guarda {n + 3} cuadros del pintor número {n}. " + "Se abre por la mañana. " * 40
+    for n in range(60)
+)
+AT_ONCE = 8
+"""Requests that may be under way when the choice is made."""
+
+
+@pytest.fixture
+def left() -> Iterator[OpenAiStub]:
+    with OpenAiStub(seconds=0.1) as stub:
+        yield stub
+
+
+@pytest.fixture
+def chosen() -> Iterator[OpenAiStub]:
+    with OpenAiStub() as stub:
+        yield stub
+
+
+def app_between(settings: Settings, left: OpenAiStub, chosen: OpenAiStub, **changes: Any) -> App:
+    app = fake_app(
+        settings.with_changes(
+            **{"retrieval_strategy": "CONTEXTUAL_HYBRID", **changes},
+            llm_cache_enabled=False,
+            openai_api_key="k",
+            openai_base_url=left.url,
+            ollama_base_url=chosen.url,
+            ollama_model_name="m",
+        )
+    )
+    app.providers.choose("openai")
+    return app
+
+
+def test_an_upload_goes_on_with_the_provider_that_is_chosen_now_and_says_so(
+    settings: Settings, left: OpenAiStub, chosen: OpenAiStub
+) -> None:
+    app = app_between(settings, left, chosen)
+    job_id = app.uploads.take([("museo.md", SECTIONS.encode())])
+    wait_until(lambda: left.calls >= 10, 30)
+    app.providers.choose("ollama")
+    heard = left.calls
+    wait_until(lambda: (upload := app.uploads.upload(job_id)) is not None and not upload.job.active, 60)
+    assert left.calls <= heard + AT_ONCE
+    upload = app.uploads.upload(job_id)
+    assert upload is not None
+    assert (upload.job.state, upload.job.provider) == ("done", "ollama")
+    assert chosen.calls >= 60
+
+
+def test_an_upload_whose_new_provider_has_no_model_fails_with_the_reason(
+    settings: Settings, left: OpenAiStub, chosen: OpenAiStub
+) -> None:
+    app = app_between(settings, left, chosen)
+    job_id = app.uploads.take([("museo.md", SECTIONS.encode())])
+    wait_until(lambda: left.calls >= 10, 30)
+    app.providers.choose("demo")
+    heard = left.calls
+    wait_until(lambda: (upload := app.uploads.upload(job_id)) is not None and not upload.job.active, 60)
+    assert left.calls <= heard + AT_ONCE
+    upload = app.uploads.upload(job_id)
+    assert upload is not None
+    assert (upload.job.state, upload.job.error_code) == ("failed", "needs_language_model")
+    assert not app.kbs.records()
+
+
+def test_a_request_that_is_to_be_repeated_is_repeated_at_the_provider_that_is_chosen_now(
+    settings: Settings, left: OpenAiStub, chosen: OpenAiStub
+) -> None:
+    app = app_between(settings, left, chosen)
+    left.faults.extend([Fault(response=Response.json({"error": {"message": "busy"}}, 503))] * 50)
+    heard: list[str] = []
+    model = app.providers.current()
+
+    def ask() -> None:
+        heard.append(model.complete(ChatRequest((Message("user", "¿Qué hay?"),))).model)
+
+    thread = threading.Thread(target=ask)
+    thread.start()
+    wait_until(lambda: left.calls >= 1, 10)
+    app.providers.choose("ollama")
+    before = left.calls
+    thread.join(60)
+    assert heard == ["ollama/m"]
+    assert left.calls <= before + 1
+
+
+RUNS: dict[str, dict[str, Any]] = {
+    "answers": {"retrieval_strategy": "LEXICAL", "generation_enabled": True, "judge_metrics": ""},
+    "judges": {"retrieval_strategy": "LEXICAL", "generation_enabled": True, "judge_metrics": "faithfulness"},
+    "contexts": {"generation_enabled": False},
+    "expansion": {"retrieval_strategy": "LEXICAL", "query_expansion_llm": True, "generation_enabled": False},
+    "reranker": {"retrieval_strategy": "LEXICAL", "reranker_enabled": True, "generation_enabled": False},
+}
+
+
+@pytest.mark.parametrize("kind", RUNS)
+def test_a_run_on_behalf_of_the_chosen_provider_ends_when_it_is_left_and_can_be_resumed(
+    settings: Settings, left: OpenAiStub, chosen: OpenAiStub, tmp_path: Any, kind: str
+) -> None:
+    app = app_between(settings, left, chosen)
+    run = app.runs.prepare({"mteb_dataset_name": str(_dataset(tmp_path)), "eval_max_queries": 0, **RUNS[kind]})
+    ended: list[BaseException] = []
+
+    def work() -> None:
+        try:
+            app.runs.execute(run, lambda _: None)
+        except ChatbotError as error:
+            ended.append(error)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    wait_until(lambda: left.calls >= 10, 30)
+    app.providers.choose("ollama")
+    heard = left.calls
+    thread.join(60)
+    assert left.calls <= heard + AT_ONCE
+    assert not chosen.calls
+    assert [type(error) for error in ended] == [RunProviderLeft]
+    result = app.runs.resume_now(run.folder.run_id)
+    assert left.calls > heard
+    assert not chosen.calls
+    assert all(row.status != "failed" for row in result.per_query)
+
+
+def test_a_run_whose_provider_was_named_for_it_goes_on(
+    settings: Settings, left: OpenAiStub, chosen: OpenAiStub, tmp_path: Any
+) -> None:
+    app = app_between(settings, left, chosen)
+    app.providers.choose("demo")
+    run = app.runs.prepare(
+        {"mteb_dataset_name": str(_dataset(tmp_path)), "eval_max_queries": 0, "provider": "openai", **RUNS["answers"]}
+    )
+    thread = threading.Thread(target=lambda: app.runs.execute(run, lambda _: None))
+    thread.start()
+    wait_until(lambda: left.calls >= 10, 30)
+    app.providers.choose("ollama")
+    thread.join(60)
+    assert left.calls == 60
+    assert not chosen.calls
+
+
+def test_an_evaluation_of_answers_ends_when_its_judge_is_left(
+    settings: Settings, left: OpenAiStub, chosen: OpenAiStub
+) -> None:
+    from chatbot_mvp.evaluation.ragas.rows import rows_from
+
+    app = app_between(settings, left, chosen, retrieval_strategy="LEXICAL")
+    rows = rows_from(
+        [
+            {"id": f"r{n}", "user_input": f"¿Qué guarda la sala {n}?", "response": f"Guarda {n} cuadros.",
+             "retrieved_contexts": [f"La sala {n} guarda {n} cuadros."]}
+            for n in range(60)
+        ],
+        "filas",
+    )  # fmt: skip
+    run_id = app.ragas.start("filas", rows)
+    wait_until(lambda: left.calls >= 10, 30)
+    app.providers.choose("ollama")
+    heard = left.calls
+    wait_until(lambda: not next(job for job in app.runs.jobs() if job.job_id == run_id).active, 60)
+    assert left.calls <= heard + AT_ONCE
+    assert not chosen.calls
+    job = next(job for job in app.runs.jobs() if job.job_id == run_id)
+    assert (job.state, job.error_code) == ("failed", "run_provider_left")
+
+
+def test_proposals_of_questions_go_on_with_the_provider_that_is_chosen_now_and_say_so(
+    settings: Settings, left: OpenAiStub, chosen: OpenAiStub
+) -> None:
+    app = app_between(settings, left, chosen, retrieval_strategy="LEXICAL")
+    kb_id = app.kbs.add("museo.md", SECTIONS.encode()).kb_id
+    job_id = app.kb_evaluation.propose(kb_id, "preguntas", 60)
+    wait_until(lambda: left.calls >= 3, 30)
+    app.providers.choose("ollama")
+    heard = left.calls
+    wait_until(lambda: not next(job for job in app.kb_evaluation.jobs(kb_id)).status.active, 60)
+    assert left.calls <= heard + 1
+    assert chosen.calls
+    assert next(job for job in app.kb_evaluation.jobs(kb_id) if job.status.job_id == job_id).status.provider == "ollama"
+
+
+def _dataset(folder: Any) -> Any:
+    """A data set of 60 documents and as many questions, in BEIR's form."""
+    import json
+
+    place = folder / "salas"
+    (place / "qrels").mkdir(parents=True)
+    documents = [{"_id": f"d{n}", "title": f"Sala {n}", "text": f"La sala {n} guarda {n} cuadros."} for n in range(60)]
+    queries = [{"_id": f"q{n}", "text": f"¿Sala {n}?", "metadata": {"answer": f"{n} cuadros"}} for n in range(60)]
+    for name, rows in (("corpus", documents), ("queries", queries)):
+        (place / f"{name}.jsonl").write_text("\n".join(json.dumps(row) for row in rows), "utf-8")
+    pairs = [f"q{n}\td{n}\t1" for n in range(60)]
+    (place / "qrels" / "test.tsv").write_text("\n".join(["query-id\tcorpus-id\tscore", *pairs]), "utf-8")
+    return place
