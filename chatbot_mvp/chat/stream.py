@@ -186,7 +186,9 @@ def _request(case: _Case, model: ChatModel) -> ChatRequest:
         messages = open_messages(case.question, language, case.history)
     settings = case.settings
     on_groq = bool(passages) and model.name.partition("/")[0] == "groq"
-    limit = settings.chat_max_tokens or (GROQ_KB_TOKENS if on_groq else settings.llm_max_tokens)
+    usual = GROQ_KB_TOKENS if on_groq else settings.llm_max_tokens
+    # Quotes need no limit that protects from a model without end; one that was asked for holds for them, too.
+    limit = settings.chat_max_tokens or (None if model.needs_evidence else usual)
     options = ChatOptions(temperature=settings.llm_temperature, max_tokens=limit, seed=case.context.seed)
     closeness = sentence_closeness(case.search.trace, case.pipeline.index)
     grounding = Grounding(case.search.query, passages, language, closeness, case.pipeline.index.analyzer)

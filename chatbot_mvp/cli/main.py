@@ -9,6 +9,8 @@ from __future__ import annotations
 import logging
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext, suppress
 from typing import Any
 
 import typer
@@ -25,6 +27,37 @@ _UsageError: Any = typer.BadParameter.mro()[1]
 
 def main() -> None:
     """Run the command that ``sys.argv`` names, and exit with its code."""
+    with stdout_for_json() if _wants_json() else nullcontext():
+        _run()
+
+
+@contextmanager
+def stdout_for_json() -> Iterator[None]:
+    """Keep stdout for what the commands print; what libraries and their processes write there goes to stderr.
+
+    Ray, for one, tells of a dead node on the file descriptor of stdout, past Python. Nothing changes where stdout is no
+    file, as in a test.
+    """
+    try:
+        number = sys.stdout.fileno()
+    except (AttributeError, OSError, ValueError):
+        yield
+        return
+    sys.stdout.flush()
+    before, kept = sys.stdout, os.dup(number)
+    try:
+        os.dup2(sys.__stderr__.fileno() if sys.__stderr__ else 2, number)
+        sys.stdout = open(kept, "w", encoding=before.encoding, errors=before.errors, closefd=False)  # noqa: SIM115
+        yield
+    finally:
+        with suppress(BrokenPipeError):
+            sys.stdout.flush()
+        sys.stdout = before
+        os.dup2(kept, number)
+        os.close(kept)
+
+
+def _run() -> None:
     jsonl = log_format() == "jsonl"
     if jsonl:
         logs.configure("jsonl")

@@ -3,30 +3,43 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator, Sequence
 
-from chatbot_mvp.llm.base import ChatRequest, ChatStream, Completion, Grounding, Quote, Usage
+from chatbot_mvp.llm.base import ChatRequest, ChatStream, Completion, FinishReason, Grounding, Quote, Usage
 from chatbot_mvp.llm.extractive import Unit, choose
 from chatbot_mvp.llm.streams import FinishedStream
 
+CHARS_PER_TOKEN = 4
+"""Quotes have no tokens: four characters count as one, about what models make of Spanish and English."""
+
 
 class DemoModel:
-    """Extractive: every sentence of its answer is copied literally from the evidence."""
+    """Extractive: every sentence of its answer is copied literally from the evidence.
+
+    An answer that would have more than ``max_tokens`` is cut behind a word; the citation of what is left stays.
+    """
 
     name = "demo"
     needs_evidence = True
 
     def complete(self, request: ChatRequest) -> Completion:
         started = time.perf_counter()
-        text, quotes = _answer(request.grounding) if request.grounding else ("", ())
-        usage = Usage(cost_usd=0.0)
-        return Completion(text, self.name, time.perf_counter() - started, usage=usage, quotes=quotes)
+        most = request.options.max_tokens
+        limit = None if most is None else CHARS_PER_TOKEN * most
+        text, quotes, cut = _answer(request.grounding, limit) if request.grounding else ("", (), False)
+        reason: FinishReason = "length" if cut else "stop"
+        seconds = time.perf_counter() - started
+        return Completion(text, self.name, seconds, reason, Usage(cost_usd=0.0), quotes=quotes)
 
     def stream(self, request: ChatRequest) -> ChatStream:
         return FinishedStream(self.complete(request))
 
 
-def _answer(grounding: Grounding) -> tuple[str, tuple[Quote, ...]]:
-    """Return (the quotes with their citations, where they are in the passages).
+def _answer(grounding: Grounding, limit: int | None) -> tuple[str, tuple[Quote, ...], bool]:
+    """Return (the quotes with their citations, where they are in the passages, whether they were cut).
+
+    Args:
+        limit: most characters of the passages that are quoted; None for no limit.
 
     Units with the same introduction, such as rows of one table, are quoted together, below that introduction.
     """
@@ -39,11 +52,31 @@ def _answer(grounding: Grounding) -> tuple[str, tuple[Quote, ...]]:
             pieces.append([unit])
     texts: list[str] = []
     quotes: list[Quote] = []
+    left, cut = limit or 0, False
     for units in pieces:
         passage, number = grounding.passages[units[0].passage].text, units[0].passage + 1
-        spans = [*units[0].spans, *(unit.spans[-1] for unit in units[1:])]
+        whole = [*units[0].spans, *(unit.spans[-1] for unit in units[1:])]
+        spans = list(_within(whole, passage, left)) if limit is not None else whole
+        cut = cut or spans != whole
+        left -= sum(end - start for start, end in spans)
+        if not spans:
+            break
         # Behind the last cell of a row, Markdown would not show the citation.
         gap = "\n\n" if units[0].is_row else " "
         texts.append("\n".join(passage[start:end] for start, end in spans) + f"{gap}[{number}]")
         quotes += [Quote(number, start, end) for start, end in spans]
-    return "\n\n".join(texts), tuple(quotes)
+        if cut:
+            break
+    return "\n\n".join(texts), tuple(quotes), cut
+
+
+def _within(spans: Sequence[tuple[int, int]], text: str, limit: int) -> Iterator[tuple[int, int]]:
+    """Yield the spans of ``text`` up to ``limit`` characters, the last one cut behind a word."""
+    for start, end in spans:
+        if end - start > limit:
+            words = text[start : start + limit + 1].rsplit(None, 1)
+            if limit and len(words) > 1 and words[0]:
+                yield start, start + len(words[0])
+            return
+        yield start, end
+        limit -= end - start

@@ -12,6 +12,7 @@ import hmac
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import replace
+from datetime import datetime
 from typing import Any
 
 from starlette.applications import Starlette
@@ -199,7 +200,7 @@ def _models(record: Any) -> list[dict[str, Any]]:
         {
             "id": f"{record.kb_id}:{mode}",
             "object": "model",
-            "created": 0,
+            "created": int(datetime.fromisoformat(record.added_at).timestamp()),
             "owned_by": "chatbot-mvp",
             "kb_name": record.kb_name,
             "language": record.language,

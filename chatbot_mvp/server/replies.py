@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import secrets
 import time
 from collections.abc import Iterator, Mapping
@@ -12,6 +13,7 @@ from chatbot_mvp.api import Answer
 from chatbot_mvp.chat.answer import Event, Finished, Piece, Restarted
 from chatbot_mvp.chat.records import record_of
 from chatbot_mvp.errors import ChatbotError
+from chatbot_mvp.llm.demo import CHARS_PER_TOKEN
 from chatbot_mvp.server.errors import refusal_of
 
 
@@ -98,7 +100,17 @@ def _finish_reason(answer: Answer) -> str:
 
 
 def _usage(answer: Answer) -> dict[str, int]:
-    usage = answer.completion.usage if answer.completion else None
-    prompt = (usage.prompt_tokens if usage else None) or 0
-    completion = (usage.completion_tokens if usage else None) or 0
+    """Return the provider's count; where it reports none, an estimate; zeros for a reply that no model wrote."""
+    prompt = completion = 0
+    if answer.completion is not None:
+        usage = answer.completion.usage
+        prompt, completion = usage.prompt_tokens, usage.completion_tokens
+        if prompt is None:
+            prompt = _estimated("".join(message.content for message in answer.messages))
+        if completion is None:
+            completion = _estimated(answer.completion.text)
     return {"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": prompt + completion}
+
+
+def _estimated(text: str) -> int:
+    return math.ceil(len(text) / CHARS_PER_TOKEN)

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -333,3 +334,44 @@ def test_the_command_makes_up_a_token_prints_it_once_and_asks_for_it(tmp_path: P
         out, err = process.communicate(timeout=20)
     assert len(token) >= 24
     assert token not in out + err
+
+
+def test_max_tokens_cuts_the_quotes_of_demo_and_usage_is_counted(serving) -> None:  # type: ignore[no-untyped-def]
+    client, kb_id, _ = serving(DemoModel())
+    messages = [{"role": "user", "content": INSIDE}]
+    whole = client.chat.completions.create(model=f"{kb_id}:strict", messages=messages)
+    cut = client.chat.completions.create(model=f"{kb_id}:strict", messages=messages, max_tokens=6)
+    assert (whole.choices[0].finish_reason, cut.choices[0].finish_reason) == ("stop", "length")
+    text = cut.choices[0].message.content.removesuffix(" [1]")
+    assert text
+    assert whole.choices[0].message.content.startswith(text)
+    assert len(text) <= 4 * 6
+    for reply in (whole, cut):
+        assert reply.usage.prompt_tokens > 50
+        assert reply.usage.completion_tokens == -(-len(reply.choices[0].message.content) // 4)
+        assert reply.usage.total_tokens == reply.usage.prompt_tokens + reply.usage.completion_tokens
+
+
+def test_a_streamed_answer_of_demo_obeys_max_tokens_too(serving) -> None:  # type: ignore[no-untyped-def]
+    client, kb_id, _ = serving(DemoModel())
+    chunks = list(
+        client.chat.completions.create(
+            model=f"{kb_id}:strict",
+            messages=[{"role": "user", "content": INSIDE}],
+            max_tokens=6,
+            stream=True,
+            stream_options={"include_usage": True},
+        )
+    )
+    text = "".join(chunk.choices[0].delta.content or "" for chunk in chunks if chunk.choices)
+    assert len(text.removesuffix(" [1]")) <= 4 * 6
+    assert [chunk.choices[0].finish_reason for chunk in chunks if chunk.choices][-1] == "length"
+    assert chunks[-1].usage.total_tokens > 0
+
+
+def test_created_is_the_time_of_the_upload_and_of_the_reply(serving) -> None:  # type: ignore[no-untyped-def]
+    began = int(time.time())
+    client, kb_id, _ = serving(DemoModel())
+    [model, _] = client.models.list().data
+    reply = client.chat.completions.create(model=f"{kb_id}:strict", messages=[{"role": "user", "content": INSIDE}])
+    assert began <= model.created <= reply.created <= time.time()

@@ -85,13 +85,12 @@ def connected(settings: Settings) -> Iterator[ModuleType]:
 
 
 def describe(settings: Settings) -> str:
-    """Return the address, the version and the nodes of the cluster, for ``doctor``. Raises as ``connected``."""
+    """Return the address, the version and the living nodes of the cluster, for ``doctor``. Raises as ``connected``."""
     with connected(settings) as ray:
-        nodes = ray.nodes()
-        alive = sum(node["Alive"] for node in nodes)
-        dead = f", {len(nodes) - alive} dead" if alive < len(nodes) else ""
+        # Ray lists the nodes that have left for good as well.
+        alive = sum(node["Alive"] for node in ray.nodes())
         workers = int(ray.cluster_resources().get("CPU", 0))
-        return f"ray {ray.__version__} at {settings.ray_address or LOCAL}: {alive} nodes{dead}, {workers} workers"
+        return f"ray {ray.__version__} at {settings.ray_address or LOCAL}: {alive} nodes, {workers} workers"
 
 
 def _one_line(error: Exception) -> str:
