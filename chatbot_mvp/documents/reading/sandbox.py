@@ -46,8 +46,10 @@ ADDRESSES_MB = 2_000
 
 _POLL_S = 0.2
 _ROOT = Path(__file__).resolve().parents[3]
-_DENIED = ("socket.", "subprocess.", "os.exec", "os.fork", "os.posix_spawn", "os.spawn", "os.system", "os.startfile")
-_DENIED += ("os.kill", "signal.pthread_kill", "sqlite3.", "ctypes.")
+_DENIED = (
+    *("socket.", "subprocess.", "os.exec", "os.fork", "os.posix_spawn", "os.spawn", "os.system", "os.startfile"),
+    *("os.kill", "signal.pthread_kill", "sqlite3.", "ctypes."),
+)
 _CHANGES = ("os.remove", "os.rename", "os.mkdir", "os.rmdir", "os.link", "os.symlink", "os.truncate", "shutil.")
 
 
