@@ -20,6 +20,8 @@ from chatbot_mvp.errors import FileNotWritten
 
 _MOVED_AWAY = re.compile(r"\.(?P<name>.+)\.[0-9a-f]{12}\.old")
 """Name of a folder between the two renames of ``replaced_folder``."""
+_UNFINISHED = re.compile(r"\..+\.[0-9a-f]{12}")
+"""Name of a folder that ``replaced_folder`` fills."""
 _LEFT_BEHIND = re.compile(r"\..+\.\d+\.\d+")
 """Name of the unfinished file of ``replaced_file``."""
 _OLD_S = 3_600
@@ -67,10 +69,10 @@ def make_new_folder(folder: Path) -> None:
 
 
 def make_private(path: Path) -> None:
-    """Keep others from a file or folder of this user. Systems without such rights, and files of others, are ignored."""
+    """Take the rights of others to a file or folder away. Links, files of others, and systems without rights stay."""
     with suppress(OSError):
         if not path.is_symlink():
-            path.chmod(_PRIVATE_FOLDER if path.is_dir() else _PRIVATE_FILE)
+            path.chmod(path.stat().st_mode & _PRIVATE_FOLDER)
 
 
 def remove_left_behind(folder: Path) -> None:
@@ -208,8 +210,15 @@ def replaced_folder(folder: Path) -> Iterator[Path]:
 def recover_folders(parent: Path) -> None:
     """Clean up after a crash within ``replaced_folder`` below ``parent``. Call it once, when a process starts.
 
-    An old folder gets its name back; if the new folder already has that name, the old folder is deleted.
+    An old folder gets its name back; if the new folder already has that name, the old folder is deleted. A folder that
+    a killed process has begun to fill is deleted when nothing in it was written for an hour.
     """
+    for begun in parent.glob(".*"):
+        with suppress(OSError):  # another process may delete it, too
+            if _UNFINISHED.fullmatch(begun.name) and begun.is_dir() and not begun.is_symlink():
+                latest = max(path.lstat().st_mtime for path in (begun, *begun.rglob("*")))
+                if time.time() - latest > _OLD_S:
+                    _delete(begun)
     for old in parent.glob(".*.old"):
         moved = _MOVED_AWAY.fullmatch(old.name)
         if moved is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -133,3 +134,22 @@ def test_a_json_file_is_there_whole_or_as_it_was(tmp_path: Path) -> None:
         write_json(path, {"a": 1, "b": object()})
     assert json.loads(path.read_text("utf-8")) == {"a": "ñ"}
     assert list(tmp_path.glob("*.json")) == [path]
+
+
+def test_a_folder_that_a_killed_process_began_to_fill_is_removed_after_an_hour(tmp_path: Path) -> None:
+    code = f"""
+import os, signal
+from pathlib import Path
+from chatbot_mvp.storage.files import replaced_folder
+with replaced_folder(Path({str(tmp_path / "set")!r})) as work:
+    (work / "corpus").write_text("half")
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == -signal.SIGKILL
+    [left] = tmp_path.iterdir()
+    recover_folders(tmp_path)
+    assert left.exists(), "its process may still be at work"
+    for path in (left, left / "corpus"):
+        os.utime(path, (0, 0))
+    recover_folders(tmp_path)
+    assert names(tmp_path) == []

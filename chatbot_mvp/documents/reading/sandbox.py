@@ -1,7 +1,12 @@
 """Read one untrusted file in a separate, restricted process.
 
-The process has limited time and memory, no secrets in its environment, and no access to the network, to other
-programs or to files outside its libraries.
+The process has limited time and memory, and no secrets in its environment. Two fences keep it from everything else:
+
+- Python's audit hook refuses sockets, other programs, signals, SQLite, ``ctypes``, and files outside the libraries. It
+  stops code that a document makes Python run. It does not stop machine code, as after a memory error in a parser of C.
+- Linux from version 5.13 on (Landlock) refuses in the kernel, for any code: files outside the libraries; from 6.7 on
+  TCP connections; from 6.12 on signals to other processes. UDP, other system calls and starting a copy of itself stay
+  possible to machine code. On other systems the audit hook is the only fence.
 
 ``python -m chatbot_mvp.documents.reading.sandbox KIND MAX_PAGES NAME`` reads the file from stdin and writes JSON.
 """
@@ -23,6 +28,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from chatbot_mvp.documents.reading.confinement import confine
 from chatbot_mvp.documents.reading.extracted import MAX_TEXT_CHARS, Extracted
 from chatbot_mvp.errors import ChatbotError, UploadDamaged, UploadExpands, UploadTooSlow, all_errors
 from chatbot_mvp.storage.json_object import parse_json
@@ -40,7 +46,10 @@ ADDRESSES_MB = 2_000
 
 _POLL_S = 0.2
 _ROOT = Path(__file__).resolve().parents[3]
-_DENIED = ("socket.", "subprocess.", "os.exec", "os.fork", "os.posix_spawn", "os.spawn", "os.system", "os.startfile")
+_DENIED = (
+    *("socket.", "subprocess.", "os.exec", "os.fork", "os.posix_spawn", "os.spawn", "os.system", "os.startfile"),
+    *("os.kill", "signal.pthread_kill", "sqlite3.", "ctypes."),
+)
 _CHANGES = ("os.remove", "os.rename", "os.mkdir", "os.rmdir", "os.link", "os.symlink", "os.truncate", "shutil.")
 
 
@@ -170,6 +179,7 @@ def _lock_up(kind: str = ".pdf") -> None:
         resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, last + 5))
     readable = [str(Path(entry).resolve()) + os.sep for entry in sys.path if entry and Path(entry).resolve() != _ROOT]
     readable.append(str(_ROOT / "chatbot_mvp") + os.sep)
+    confine([*readable, sys.base_prefix])
 
     def hook(event: str, args: tuple[Any, ...]) -> None:
         if event.startswith((*_DENIED, *_CHANGES)):
