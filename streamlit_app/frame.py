@@ -21,9 +21,9 @@ def draw_page() -> None:
     st.set_page_config(page_title="Chatbot MVP", page_icon="📚", layout="wide")
     watch_errors()
     begin_log(get_app().settings, str(get_app().settings.errors_log_path))
+    keep_session()
     choose_language(get_app().settings.ui_language)
     require_known_host()
-    keep_session()
     keep_tour()
     frame_style()
 

@@ -183,7 +183,8 @@
     │   ├── TooManyAnswers          running or waiting, of one visitor
     │   ├── ServerHasNoPlace        too many answers of all visitors
     │   ├── AnswerNotAwaited        its visitor had left before its turn came
-    │   └── TooManyConversations
+    │   ├── TooManyConversations
+    │   └── TooManyKnowledgeBases
     ├── SignInError                 signing in to Admin failed                 (exit code 1)
     │   ├── PasswordWrong
     │   ├── PasswordTriesExhausted  too many wrong passwords

@@ -38,3 +38,11 @@ class TooManyConversations(LimitError):
         "No conversation was started: this visitor has {limit}, which is the most. Continue one of them, or have some "
         "deleted."
     )
+
+
+class TooManyKnowledgeBases(LimitError):
+    code = "too_many_knowledge_bases"
+    template = (
+        "Nothing was uploaded: {limit} knowledge bases of this visitor are here or on their way, which is the most. "
+        "Delete one in Admin, or ask the administrator to, and upload the files again."
+    )

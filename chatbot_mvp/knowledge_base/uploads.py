@@ -11,11 +11,12 @@ from pathlib import Path
 
 from chatbot_mvp.documents.names import clean_file_name, clean_name
 from chatbot_mvp.documents.parsing import ParsedText
-from chatbot_mvp.errors import ChatbotError, KbNotWritten, UploadQueueFull
+from chatbot_mvp.errors import ChatbotError, KbNotWritten, TooManyKnowledgeBases, UploadQueueFull
 from chatbot_mvp.jobs.manager import UNFINISHED, JobManager, JobState, JobStatus
 from chatbot_mvp.jobs.states import StateFiles
 from chatbot_mvp.knowledge_base.intake import FileState, Intake
 from chatbot_mvp.knowledge_base.memory import known_chars, require_memory
+from chatbot_mvp.knowledge_base.owners import MOST_KBS, Owners
 from chatbot_mvp.knowledge_base.service import KnowledgeBases
 from chatbot_mvp.settings.live import LiveSettings
 from chatbot_mvp.storage.clock import sortable_stamp
@@ -54,6 +55,7 @@ class Uploads:
         # A separate queue, so that an upload does not wait for a long benchmark.
         self._jobs = JobManager(self._folder)
         self._states = StateFiles()
+        self._owners = Owners(self._folder / "owners")
         kbs.parsed.prune()
 
     def take(self, files: Sequence[tuple[str, bytes]], kb_name: str = "", owner: str = "") -> str:
@@ -72,11 +74,13 @@ class Uploads:
 
         Raises:
             UploadQueueFull: too many files of this session are waiting; nothing was started.
+            TooManyKnowledgeBases: this session has uploaded as many as it may; nothing was started.
             UploadNeedsMemory: there is too little memory for as many characters; nothing was started.
             KbNotWritten: the disk is full or refuses to write; nothing was started.
         """
         settings = self._live.current
         self._require_room(files, owner)
+        self._require_share(owner)
         require_memory(known_chars(files, settings.kb_max_chars))
         files = [(clean_file_name(name), content) for name, content in files]
         limits = (settings.kb_max_chars, settings.kb_max_upload_mb, settings.kb_max_pages)
@@ -99,7 +103,7 @@ class Uploads:
                     return UNFINISHED
                 if parsed:
                     require_memory(min(settings.kb_max_chars, sum(len(each.text) for _, each in parsed)))
-                    kb_id = self._keep(parsed, kb_name, intake, report, progress)
+                    kb_id = self._keep(parsed, kb_name, intake, report, progress, owner)
                     self._states.write(self._path(job_id), _entry(owner, intake.states, kb_id))
             except BaseException:
                 intake.stopped()
@@ -116,6 +120,7 @@ class Uploads:
         intake: Intake,
         report: Callable[[str], None],
         progress: ProgressCallback,
+        owner: str,
     ) -> str:
         """Store and index the files. After a stop, a full disk or a failed index, everything is as it was before.
 
@@ -135,6 +140,8 @@ class Uploads:
                     with suppress(ChatbotError):
                         self._kbs.forget_index(record.kb_id)
                 raise
+        if owner and record.kb_id not in known:
+            self._owners.note(record.kb_id, owner)
         intake.indexed()
         return record.kb_id
 
@@ -146,6 +153,13 @@ class Uploads:
             raise UploadQueueFull(
                 files=len(sizes), mb=round(sum(sizes) / 1e6, 1), most_files=MOST_FILES, most_mb=most_mb
             )
+
+    def _require_share(self, owner: str) -> None:
+        if not owner:
+            return
+        existing = {record.kb_id for record in self._kbs.store.records()}
+        if len(self.uploads(owner)) + self._owners.count(owner, existing) >= MOST_KBS:
+            raise TooManyKnowledgeBases(limit=MOST_KBS)
 
     def reindex(self, kb_id: str, owner: str = "") -> str:
         """Delete and rebuild the indexes and vectors of a knowledge base in the background; return the job's id.

@@ -74,6 +74,8 @@ class _Endpoint:
         self._app = app
         self._token = token.encode()
         self._warm_up = warm_up
+        self._answers: list[RunningAnswer] = []
+        """Answers whose work has not ended, also those of clients who have left."""
 
     def guarded(self, handler: Callable[[Request], Awaitable[Response]]) -> Any:
         """Wrap ``handler``: require the token, and return every error in OpenAI's form."""
@@ -122,12 +124,21 @@ class _Endpoint:
         if record is None:
             raise no_model(asked.model)
         context = replace(asked.context, language="")
+        self._require_place()
         running = RunningAnswer(
             lambda: self._app.answering.stream(
                 asked.kb_id, asked.question, context, asked.history, streamed=asked.stream, hold=True
             )
         )
+        self._answers.append(running)
         return await _reply(request, running, asked)
+
+    def _require_place(self) -> None:
+        limit = self._app.settings.serve_max_connections
+        self._answers = [answer for answer in self._answers if answer.working]
+        if len(self._answers) >= limit:
+            told = f"The server is making {limit} answers, its limit (SERVE_MAX_CONNECTIONS). Try again in a moment."
+            raise BadRequest(told, 503, "server_error", "too_many_answers")
 
 
 async def _reply(request: Request, running: RunningAnswer, asked: Asked) -> Response:

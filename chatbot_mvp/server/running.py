@@ -1,7 +1,7 @@
 """Runs one answer in a thread of its own and hands its events to the event loop.
 
-With a thread per answer, a model that takes its time holds up only its own reader. The number of threads is bounded by
-the number of connections (SERVE_MAX_CONNECTIONS).
+With a thread per answer, a model that takes its time holds up only its own reader. The endpoint has as many threads as
+it may have connections (SERVE_MAX_CONNECTIONS), those of clients who have left included.
 """
 
 from __future__ import annotations
@@ -32,7 +32,13 @@ class RunningAnswer:
         self._stream: AnswerStream | None = None
         self._cancelled = False
         self._lock = threading.Lock()
-        threading.Thread(target=self._run, name="answer", daemon=True).start()
+        self._thread = threading.Thread(target=self._run, name="answer", daemon=True)
+        self._thread.start()
+
+    @property
+    def working(self) -> bool:
+        """Whether the work goes on, as a search does for a while after its client has left."""
+        return self._thread.is_alive()
 
     def cancel(self) -> None:
         """Stop the model and drop what is still to come. Does not wait."""
@@ -55,6 +61,8 @@ class RunningAnswer:
 
     def _run(self) -> None:
         try:
+            if self._cancelled:
+                return
             stream = self._make()
             with self._lock:
                 self._stream = stream

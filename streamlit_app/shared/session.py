@@ -19,12 +19,13 @@ def keep_session() -> None:
     Called on every page. A browser that keeps no cookie gets a name for as long as its page is open.
     """
     st.query_params.pop("s", None)
-    known = _visitor() or st.session_state.get("chat_session") or new_visitor()
-    if st.session_state.get("chat_session", known) != known:  # signed in or out, in this page or in another
-        for key in ("chat_conversations", "kb_job"):
-            st.session_state.pop(key, None)
-    st.session_state.chat_session = known
-    PRESENCE.note(known)
+    vouched = _visitor()
+    if st.session_state.get("visitor_vouched", vouched) != vouched:
+        # Streamlit continues a session whose connection was cut for whoever names its id, with all that it knows.
+        st.session_state.clear()
+    st.session_state.visitor_vouched = vouched
+    st.session_state.chat_session = vouched or st.session_state.get("chat_session") or new_visitor()
+    PRESENCE.note(session_name())
 
 
 def _visitor() -> str:

@@ -54,6 +54,6 @@ class Places:
 
 def _text(most: int, es: str, en: str) -> str:
     return (
-        f"{es} tiene {most} páginas abiertas, que es el máximo. Cierre alguna y recargue esta página. / {en} has {most} "
-        "pages open, which is the most. Close one, and reload this page."
+        f"{es} tiene {most} páginas abiertas, que es el máximo. Cierre alguna y recargue esta página. / "
+        f"{en} has {most} pages open, which is the most. Close one, and reload this page."
     )

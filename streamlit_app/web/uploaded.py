@@ -61,8 +61,10 @@ class Uploaded:
 def release(*files: UploadedFile) -> None:
     """Drop files that the page has taken. Streamlit would keep them until the page is closed."""
     context = get_script_run_ctx()
-    for file in files if context is not None else ():
-        context.uploaded_file_mgr.remove_file(context.session_id, file.file_id)
+    if context is not None:
+        manager = cast(MemoryUploadedFileManager, context.uploaded_file_mgr)
+        for file in files:
+            manager.remove_file(context.session_id, file.file_id)
 
 
 def release_all() -> None:

@@ -12,7 +12,7 @@ import pytest
 from chatbot_mvp.app import App, build_app
 from chatbot_mvp.documents.parsing import ParsedText
 from chatbot_mvp.documents.reading import sandbox
-from chatbot_mvp.errors import KbNotWritten, UploadQueueFull
+from chatbot_mvp.errors import KbNotWritten, TooManyKnowledgeBases, UploadQueueFull
 from chatbot_mvp.knowledge_base import intake, uploads
 from chatbot_mvp.settings.model import Settings
 from tests.file_sizes import files_of_at_most
@@ -96,6 +96,23 @@ def test_the_files_of_one_session_that_wait_are_bounded_and_others_are_not_held_
     reader()
     assert [len(wait(app, job).files) for job in (first, other)] == [2, 3]
     assert wait(app, app.uploads.take(texts("a", 3), owner="a")).kb_id
+
+
+def test_a_session_has_only_so_many_knowledge_bases_and_others_have_theirs(
+    app: App, reader: Callable[[], list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(uploads, "MOST_KBS", 2)
+    reader()
+    first = wait(app, app.uploads.take(texts("a", 1), owner="a")).kb_id
+    wait(app, app.uploads.take(texts("b", 1), owner="a"))
+    for _ in range(3):
+        with pytest.raises(TooManyKnowledgeBases, match="2 knowledge bases"):
+            app.uploads.take(texts("c", 1), owner="a")
+    assert len(app.kbs.records()) == 2
+    assert wait(app, app.uploads.take(texts("d", 1), owner="b")).kb_id
+    assert wait(app, app.uploads.take(texts("e", 1))).kb_id, "a command has no limit"
+    app.kbs.delete(first)
+    assert wait(app, app.uploads.take(texts("c", 1), owner="a")).kb_id
 
 
 def test_a_full_disk_is_said_clearly_and_leaves_everything_as_it_was(app: App, monkeypatch: pytest.MonkeyPatch) -> None:

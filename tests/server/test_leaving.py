@@ -80,6 +80,37 @@ def test_a_client_that_leaves_before_the_first_token_stops_the_model(
         wait_until(lambda: silent.left == 1, SOON_S, "the provider to hear that nobody waits")
 
 
+def test_work_of_clients_who_have_left_is_bounded_while_it_cannot_be_stopped(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A search, or an index that is built, goes on without its client; it counts until it has ended."""
+    app, kb_id = app_with(settings, serve_max_connections=3)
+    gate, stream = threading.Event(), app.answering.stream
+
+    def slow(*args: Any, **options: Any) -> Any:
+        assert gate.wait(30)
+        return stream(*args, **options)
+
+    monkeypatch.setattr(app.answering, "stream", slow)
+    body = {"model": f"{kb_id}:strict", "messages": user(INSIDE), "stream": True}
+
+    def working() -> int:
+        return sum(thread.name == "answer" for thread in threading.enumerate())
+
+    with running(app) as url:
+        for _ in range(12):
+            with posted(url, body):
+                time.sleep(0.1)
+        assert working() == 3
+        refused = httpx.post(f"{url}/chat/completions", json=body, headers=HEADERS, timeout=20)
+        assert refused.status_code == 503
+        assert "3 answers, its limit (SERVE_MAX_CONNECTIONS)" in refused.json()["error"]["message"]
+        gate.set()
+        wait_until(lambda: working() == 0, 20, "the end of the work")
+        told = httpx.post(f"{url}/chat/completions", json={**body, "stream": False}, headers=HEADERS, timeout=20)
+        assert told.status_code == 200
+
+
 def test_the_official_client_that_times_out_stops_the_model(settings: Settings, silent: SilentProvider) -> None:
     app, kb_id = app_of(settings, silent)
     with running(app) as url:
