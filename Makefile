@@ -25,7 +25,7 @@ attack: $(VENV)/.installed-dev
 	failed=; \
 	$(BIN)/python -m pytest -n 2 --dist loadgroup tests/hostile || failed="$$failed hostile"; \
 	$(BIN)/python -m pytest -n 2 --dist loadgroup -m "not slow" $(ATTACKED_TOO) || failed="$$failed tests"; \
-	$(BIN)/python benchmarks/fuzz.py all --executions 10000 || failed="$$failed fuzz"; \
+	$(BIN)/python benchmarks/fuzz.py all --executions 10000 --at-once 2 || failed="$$failed fuzz"; \
 	test -z "$$failed" || { echo "attack failed:$$failed"; exit 1; }
 
 # The share of lines that the fast tests run; fails below the least share that the project keeps.

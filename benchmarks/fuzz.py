@@ -2,7 +2,7 @@
 
 python benchmarks/fuzz.py --list
 python benchmarks/fuzz.py TARGET [--executions 10000] [--seed 1] [--findings FOLDER]
-python benchmarks/fuzz.py all [--executions 1000000]     every target in a process of its own, with its share
+python benchmarks/fuzz.py all [--executions 1000000] [--at-once 1]     every target in a process of its own
 python benchmarks/fuzz.py TARGET --replay FILE…          execute single inputs, without the fuzzer
 
 Needs ``pip install atheris`` (not for ``--replay``). An execution fails if another exception leaves the code than an
@@ -24,6 +24,7 @@ import tempfile
 import time
 import traceback
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -172,21 +173,25 @@ def replay(name: str, paths: list[Path]) -> int:
     return 1 if harness.findings else 0
 
 
-def fuzz_all(executions: int, seed: int, findings: Path) -> int:
-    """Fuzz every target in turn, each in a process of its own; return the exit code."""
+def fuzz_all(executions: int, seed: int, findings: Path, at_once: int) -> int:
+    """Fuzz every target, each in a process of its own, ``at_once`` of them at a time; return the exit code."""
     from fuzzing.targets import TARGETS
 
     whole = sum(target.share for target in TARGETS.values())
+
+    def fuzzed(name: str) -> subprocess.CompletedProcess[str]:
+        count = -(-executions * TARGETS[name].share // whole)
+        command = [sys.executable, __file__, name, "--executions", f"{count:.0f}", "--seed", str(seed)]
+        return subprocess.run([*command, "--findings", str(findings)], stdout=subprocess.PIPE, text=True)
+
     failed, done = [], 0
-    for target in TARGETS.values():
-        count = -(-executions * target.share // whole)
-        command = [sys.executable, __file__, target.name, "--executions", f"{count:.0f}", "--seed", str(seed)]
-        ended = subprocess.run([*command, "--findings", str(findings)], stdout=subprocess.PIPE, text=True)
-        lines = [line for line in ended.stdout.splitlines() if line.startswith("{")]
-        print(lines[-1] if lines else json.dumps({"target": target.name, "died": ended.returncode}), flush=True)
-        done += json.loads(lines[-1])["executions"] if lines else 0
-        if ended.returncode:
-            failed.append(target.name)
+    with ThreadPoolExecutor(at_once) as pool:
+        for name, ended in zip(TARGETS, pool.map(fuzzed, TARGETS), strict=True):
+            lines = [line for line in ended.stdout.splitlines() if line.startswith("{")]
+            print(lines[-1] if lines else json.dumps({"target": name, "died": ended.returncode}), flush=True)
+            done += json.loads(lines[-1])["executions"] if lines else 0
+            if ended.returncode:
+                failed.append(name)
     print(json.dumps({"executions": done, "failed": failed}))
     return 1 if failed else 0
 
@@ -198,6 +203,7 @@ def main() -> int:
     parser.add_argument("--executions", type=int, default=0, help="default: 10,000; 1,000,000 for all")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--findings", type=Path, default=Path(tempfile.gettempdir()) / "fuzz-findings")
+    parser.add_argument("--at-once", type=int, default=1, help="targets at a time, for all")
     parser.add_argument("--replay", type=Path, nargs="+")
     asked = parser.parse_args()
     if asked.list:
@@ -208,7 +214,7 @@ def main() -> int:
     if asked.replay:
         return replay(asked.target, asked.replay)
     if asked.target == "all":
-        return fuzz_all(asked.executions or 1_000_000, asked.seed, asked.findings)
+        return fuzz_all(asked.executions or 1_000_000, asked.seed, asked.findings, asked.at_once)
     fuzz(asked.target, asked.executions or 10_000, asked.seed, asked.findings)
     return 0
 

@@ -64,7 +64,7 @@ def test_killed_a_few_times_nothing_that_was_reported_as_done_is_lost(work: str,
 def test_killed_two_hundred_times_nothing_is_lost_and_work_goes_on(work: str, bucket: dict[str, str]) -> None:
     report = killed(work, 200, bucket)
     assert report["differences"] == []
-    assert sum(report["done"].values()) > 50
+    assert sum(report["done"].values()) > 20
     assert len(report["kills"]) >= 2, "they fall into several phases"
 
 

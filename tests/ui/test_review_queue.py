@@ -59,6 +59,27 @@ def test_the_name_is_asked_for_once(kb: KbRecord) -> None:
     assert "Revisa **Ana López**" in texts(page) and DIET in texts(page)
 
 
+def test_a_name_that_nobody_sees_is_not_taken(kb: KbRecord) -> None:
+    page = review(ask(kb, DIET), reviewer="")
+    page.text_input(key="review-name-text").set_value("\u200b \u3164")
+    page = next(one for one in page.button if one.label == "Empezar a revisar").click().run()
+    assert DIET not in texts(page) and page.text_input(key="review-name-text")
+
+
+def test_where_people_sign_in_nobody_types_a_name(kb: KbRecord) -> None:
+    """An administrator with the password alone could type the address of somebody who signs in."""
+    session = ask(kb, DIET)
+    page = open_page("mykb", "es")
+    page.secrets["auth"] = {"google": {"client_id": "x"}}
+    for name, value in (("chat_session", session), ("mykb_step", "review"), ("review_reviewer", "ana@example.org")):
+        page.session_state[name] = value
+    page.session_state[SIGNED_IN] = True
+    page = page.run()
+    assert not page.exception, page.exception
+    assert "Inicie sesión para revisar" in " ".join(one.value for one in page.info)
+    assert DIET not in texts(page)
+
+
 @pytest.mark.parametrize(
     ("language", "done"), [("es", "No queda ninguna respuesta"), ("en", "No answer is left to review")]
 )

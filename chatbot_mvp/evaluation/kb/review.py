@@ -109,6 +109,8 @@ class ReviewState:
     """The question set that takes the labels; "" before the first one."""
     written: dict[str, tuple[str, str]] = field(default_factory=dict)
     """Item id -> (set id, label as a line) as last written to the set."""
+    lines: dict[str, int] = field(default_factory=dict)
+    """Verdict id -> its place among the lines of verdicts and decisions."""
 
     def of(self, item_id: str) -> list[GivenVerdict]:
         """Return the verdicts on an item in the order in which they were given, without skips."""
@@ -143,7 +145,8 @@ class ReviewState:
         """Return the reviewer's latest verdict or decision; None if there is none."""
         key = reviewer_key(reviewer)
         own = [one for one in (*self.given.values(), *self.decided.values()) if reviewer_key(one.reviewer) == key]
-        return sorted(own, key=lambda one: one.at)[-1] if own else None
+        # By their lines and not by their times: another server's clock may differ, or this one's have been set back.
+        return max(own, key=lambda one: self.lines[one.verdict_id], default=None)
 
 
 def state_of(rows: Sequence[Mapping[str, Any]]) -> ReviewState:
@@ -232,6 +235,7 @@ def _take(state: ReviewState, row: Mapping[str, Any]) -> None:
             given = GivenVerdict(**{name: row.get(name, "") for name in GivenVerdict.__slots__})
             if given.verdict not in VERDICTS or not all(isinstance(row.get(n, ""), str) for n in given.__slots__):
                 return
+            state.lines[given.verdict_id] = len(state.lines)
             if row["type"] == "decision":
                 state.decided[given.item_id] = given
                 return

@@ -1,0 +1,197 @@
+"""A clock that is set back or forward, and servers whose clocks differ, change no result and lose nothing."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from chatbot_mvp.api import UserContext
+from chatbot_mvp.app import App, build_app
+from chatbot_mvp.errors import QuestionSetChanged
+from chatbot_mvp.evaluation.kb.questions import KbQuestion
+from chatbot_mvp.evaluation.kb.sets import SetQuestion
+from chatbot_mvp.remote.limiter import Limiters
+from chatbot_mvp.settings.model import PROJECT_ROOT, Settings, load_settings
+from chatbot_mvp.storage import clock
+from chatbot_mvp.types import Progress
+from tests.s3_server import BUCKET, S3Server
+
+TEXT = "# Vacaciones\n\nCada persona dispone de 23 días.\n\n# Dietas\n\nLa dieta completa es de 48 euros.\n"
+DIET, DAYS = "¿De cuánto es la dieta completa?", "¿De cuántos días dispone cada persona?"
+SESSION = "0123456789abcdef"
+BACK, FORWARD, BESIDE = timedelta(hours=-1), timedelta(days=1), timedelta(minutes=10)
+Set = Callable[[timedelta], None]
+
+
+@pytest.fixture
+def set_clock(monkeypatch: pytest.MonkeyPatch) -> Set:
+    """Shift the system's clock, as a process sees it that starts afterwards: it knows no later time."""
+    shift = timedelta(0)
+    real_time = time.time
+
+    class Shifted(datetime):
+        @classmethod
+        def now(cls, tz: Any = None) -> datetime:
+            return datetime.now(tz) + shift
+
+    def set_to(moved: timedelta) -> None:
+        nonlocal shift
+        shift = moved
+        monkeypatch.setattr(clock, "_latest", datetime.min.replace(tzinfo=UTC))
+
+    monkeypatch.setattr(clock, "datetime", Shifted)
+    monkeypatch.setattr(time, "time", lambda: real_time() + shift.total_seconds())
+    return set_to
+
+
+@pytest.fixture
+def app(settings: Settings) -> App:
+    return again(settings.data_dir)
+
+
+def again(data: Path) -> App:
+    """A server that starts on a data folder."""
+    return build_app(load_settings(data_dir=data, retrieval_strategy="LEXICAL", provider="demo"))
+
+
+@pytest.mark.parametrize("jump", [BACK, FORWARD, -BESIDE, BESIDE])
+def test_undo_takes_back_the_verdict_that_was_given_last(app: App, set_clock: Set, jump: timedelta) -> None:
+    kb = app.kbs.add("normas.md", TEXT.encode())
+    conversation = app.chat.start(SESSION, kb.kb_id, kb.kb_name)
+    for question in (DIET, DAYS):
+        assert app.chat.begin(SESSION, conversation, question, UserContext()).join(20)
+    items = {one.question: one for one in app.reviews.waiting(kb.kb_id, "Ana")}
+    app.reviews.judge(kb.kb_id, items[DIET], "right", "Ana")
+    set_clock(jump)
+    other = again(app.settings.data_dir)
+    other.reviews.judge(kb.kb_id, items[DAYS], "right", "Ana")
+    undone = app.reviews.undo(kb.kb_id, "Ana")
+    assert undone is not None and undone.question == DAYS
+
+
+@pytest.mark.parametrize("jump", [BACK, FORWARD])
+def test_a_run_whose_clock_jumps_has_the_result_of_another_and_no_negative_time(
+    settings: Settings, set_clock: Set, jump: timedelta
+) -> None:
+    own = load_settings(
+        data_dir=settings.data_dir,
+        retrieval_strategy="LEXICAL",
+        provider="demo",
+        mteb_dataset_name="valle_multihop",
+        eval_max_queries=6,
+        generation_enabled=True,
+    )
+    app = build_app(own)
+    plain = app.runs.run_now()
+
+    def jumps(_: Progress) -> None:
+        set_clock(jump)
+
+    jumped = app.runs.run_now(jumps)
+    assert jumped.metrics == plain.metrics
+    assert all(0 <= seconds < 100 for seconds in jumped.seconds.values()), jumped.seconds
+    assert {line.run_id for line in app.archive.runs()[0]} == {plain.run_id, jumped.run_id}
+
+
+@pytest.mark.parametrize("jump", [BACK, FORWARD])
+def test_a_limiter_and_a_background_job_go_on(app: App, set_clock: Set, jump: timedelta) -> None:
+    limiters = Limiters()
+    limiters.set_cap(2, 20.0)
+    limiter = limiters.of("p", "http://127.0.0.1", 1)
+    began = time.monotonic()
+    for step in range(4):
+        set_clock(jump * (step % 2))
+        limiter.acquire().release()
+    assert time.monotonic() - began < 5
+    kb = app.kbs.add("normas.md", TEXT.encode())
+    job = app.kb_evaluation.propose(kb.kb_id, "reglas", 4, use_model=False)
+    set_clock(jump)
+    deadline = time.monotonic() + 30
+    while app.kb_evaluation.jobs(kb.kb_id)[0].status.active and time.monotonic() < deadline:
+        time.sleep(0.02)
+    [ended] = app.kb_evaluation.jobs(kb.kb_id)
+    assert (ended.status.job_id, ended.status.state) == (job, "done")
+    assert len(again(app.settings.data_dir).kb_evaluation.sets(kb.kb_id)) == 1
+
+
+@pytest.mark.parametrize("ahead", [BESIDE, -BESIDE])
+def test_two_servers_with_ten_minutes_between_their_clocks_keep_each_others_work(
+    app: App, set_clock: Set, ahead: timedelta
+) -> None:
+    other = again(app.settings.data_dir)
+    kb = app.kbs.add("normas.md", TEXT.encode())
+    mine = app.kb_evaluation.empty_set(kb.kb_id, "mías")
+    set_clock(ahead)
+    asked = tuple(SetQuestion(KbQuestion(str(n), question, "far")) for n, question in enumerate((DIET, DAYS)))
+    saved = other.kb_evaluation.save(replace(mine, questions=asked))
+    other.live.change("kb_top_k", 7)
+    set_clock(timedelta(0))
+    with pytest.raises(QuestionSetChanged):
+        app.kb_evaluation.save(replace(mine, name="otras"))
+    again_saved = app.kb_evaluation.save(replace(saved, name="otras"))
+    assert again_saved.changed_at > saved.changed_at
+    run = app.kb_evaluation.evaluate_set(kb.kb_id, mine.set_id)
+    app.promises.make(kb.kb_id, run["run_id"], 0.05)
+    set_clock(ahead)
+    state = other.promises.state(kb.kb_id)
+    assert state is not None and "questions" not in state.changed
+    assert other.kb_evaluation.question_set(kb.kb_id, mine.set_id).name == "otras"
+    assert again(app.settings.data_dir).settings.kb_top_k == 7
+
+
+@pytest.mark.xdist_group("s3")
+@pytest.mark.parametrize("ahead", [BESIDE, -BESIDE])
+def test_two_servers_with_ten_minutes_between_their_clocks_share_a_bucket(
+    s3: S3Server, settings: Settings, set_clock: Set, tmp_path: Path, ahead: timedelta
+) -> None:
+    root = f"s3://{BUCKET}/clocks/{ahead.total_seconds():.0f}"
+
+    def server(name: str) -> App:
+        own = s3.settings(settings, "none", data_dir=tmp_path / name, data_root=root)
+        return build_app(own.with_changes(retrieval_strategy="LEXICAL", provider="demo"))
+
+    one, other = server("one"), server("other")
+    first = one.kbs.add("uno.md", TEXT.encode())
+    one.sharing.exchange()
+    set_clock(ahead)
+    other.sharing.exchange()
+    other.kbs.rename(first.kb_id, "con otro nombre")
+    second = other.kbs.add("dos.md", TEXT.replace("23", "24").encode())
+    other.sharing.exchange()
+    set_clock(timedelta(0))
+    for each in (one, other, one):
+        each.sharing.exchange()
+    for each in (one, other):
+        assert {record.kb_id for record in each.kbs.records()} == {first.kb_id, second.kb_id}
+        assert each.kbs.store.record(first.kb_id).kb_name == "con otro nombre"
+    one.kbs.delete(second.kb_id)
+    one.sharing.exchange()
+    set_clock(ahead)
+    other.sharing.exchange()
+    assert [record.kb_id for record in other.kbs.records()] == [first.kb_id]
+
+
+MEETS_OTHERS = {
+    "chatbot_mvp/evaluation/benchmark/cluster/limits.py": "when a request may leave, for a worker on another node",
+    "chatbot_mvp/knowledge_base/parsed_files.py": "the age of a file, which is a time of the file system",
+    "chatbot_mvp/server/replies.py": "the field `created` of the interface",
+    "chatbot_mvp/sharing": "when the last exchange ended, for people",
+}
+"""Files that read the wall clock, and why: none measures a duration of its own with it."""
+
+
+def test_durations_are_measured_by_a_clock_that_nobody_sets() -> None:
+    found = set()
+    for folder in ("chatbot_mvp", "streamlit_app"):
+        for path in (PROJECT_ROOT / folder).rglob("*.py"):
+            name = path.relative_to(PROJECT_ROOT).as_posix()
+            if re.search(r"\btime\.time(_ns)?\(", path.read_text("utf-8")):
+                found.add("chatbot_mvp/sharing" if name.startswith("chatbot_mvp/sharing/") else name)
+    assert found <= set(MEETS_OTHERS), "use time.monotonic() or perf_counter() for durations"
