@@ -76,7 +76,7 @@ ACTIONS: Mapping[Action, Rule] = {
         tuner="applied preview read tunes",
         uploads="upload uploads",
     ),
-    Action.ASK: _rule(Who.EVERYONE, chat="begin new_session start", kbs="growing"),
+    Action.ASK: _rule(Who.EVERYONE, chat="begin start", kbs="growing"),
     Action.UPLOAD: _rule(Who.EVERYONE, kbs="add_sample", uploads="take"),
     Action.RATE: _rule(Who.OWNER, chat="add_question rate"),
     Action.STOP_ANSWER: _rule(Who.OWNER, chat="stop"),

@@ -9,21 +9,19 @@ from __future__ import annotations
 import hashlib
 import hmac
 import logging
-import os
 import re
 import secrets
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
-from chatbot_mvp.storage.files import lock_beside
+from chatbot_mvp.storage.secret_key import kept_key, new_key
 
 log = logging.getLogger(__name__)
 
 KEPT_S = 400 * 86_400
 """How long a browser keeps the cookie after its last visit, in seconds; browsers allow no longer."""
 
-_KEY_BYTES = 32
 _VALUE = re.compile(r"([0-9a-z]{16,64})\.([0-9a-f]{64})")
 
 
@@ -82,23 +80,7 @@ def visitor_cookie(key_path: Path) -> VisitorCookie:
     If it cannot be read or created, the key lasts as long as the process, and the log says so.
     """
     try:
-        return VisitorCookie(_kept_key(key_path))
+        return VisitorCookie(kept_key(key_path))
     except OSError as error:
         log.warning("visitors lose their conversations at the next start: %s cannot be used: %s", key_path, error)
-        return VisitorCookie(secrets.token_bytes(_KEY_BYTES))
-
-
-def _kept_key(path: Path) -> bytes:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with lock_beside(path):
-        if path.exists() and len(key := path.read_bytes()) == _KEY_BYTES:
-            path.chmod(0o600)
-            return key
-        key, partial = secrets.token_bytes(_KEY_BYTES), path.with_name(f".{path.name}.new")
-        partial.unlink(missing_ok=True)
-        with os.fdopen(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-            file.write(key)
-            file.flush()
-            os.fsync(file.fileno())
-        partial.replace(path)
-        return key
+        return VisitorCookie(new_key())

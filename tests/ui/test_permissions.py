@@ -60,8 +60,8 @@ def shared(data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[App]:
 
 
 def kept(data_dir: Path) -> dict[str, str]:
-    """The content of each file that visitors share; no logs, no indexes and no cached replies."""
-    derived = re.compile(r"logs/|cache/|\.lock$|\.sqlite|index")
+    """The content of each file that visitors share; no logs, indexes, cached replies and keys."""
+    derived = re.compile(r"logs/|cache/|\.lock$|\.sqlite|index|^visitor\.key$")
     paths = (path for path in sorted(data_dir.rglob("*")) if path.is_file())
     return {
         name: hashlib.sha256(path.read_bytes()).hexdigest()
