@@ -9,8 +9,7 @@ from __future__ import annotations
 import logging
 import os
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import nullcontext
 from typing import Any
 
 import typer
@@ -19,7 +18,7 @@ from chatbot_mvp import logs
 from chatbot_mvp.cli.commands import PROGRAM, cli
 from chatbot_mvp.errors import ChatbotError, RunStopped
 from chatbot_mvp.settings.early import log_format
-from chatbot_mvp.terminal import json_line, say
+from chatbot_mvp.terminal import json_line, say, stdout_kept
 
 _UsageError: Any = typer.BadParameter.mro()[1]
 """Click's UsageError. Newer versions of Typer bundle their own Click, so it is not imported by name."""
@@ -27,34 +26,8 @@ _UsageError: Any = typer.BadParameter.mro()[1]
 
 def main() -> None:
     """Run the command that ``sys.argv`` names, and exit with its code."""
-    with stdout_for_json() if _wants_json() else nullcontext():
+    with stdout_kept() if _wants_json() else nullcontext():
         _run()
-
-
-@contextmanager
-def stdout_for_json() -> Iterator[None]:
-    """Keep stdout for what the commands print; what libraries and their processes write there goes to stderr.
-
-    Ray, for one, tells of a dead node on the file descriptor of stdout, past Python. Nothing changes where stdout is no
-    file, as in a test.
-    """
-    try:
-        number = sys.stdout.fileno()
-    except (AttributeError, OSError, ValueError):
-        yield
-        return
-    sys.stdout.flush()
-    before, kept = sys.stdout, os.dup(number)
-    try:
-        os.dup2(sys.__stderr__.fileno() if sys.__stderr__ else 2, number)
-        sys.stdout = open(kept, "w", encoding=before.encoding, errors=before.errors, closefd=False)  # noqa: SIM115
-        yield
-    finally:
-        with suppress(BrokenPipeError):
-            sys.stdout.flush()
-        sys.stdout = before
-        os.dup2(kept, number)
-        os.close(kept)
 
 
 def _run() -> None:

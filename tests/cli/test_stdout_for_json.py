@@ -14,6 +14,7 @@ import os, subprocess, sys
 from chatbot_mvp.cli import main
 
 def noisy(**_):
+    print("from a library")
     os.write(1, b"from a library, past Python\\n" * 400)
     subprocess.run([sys.executable, "-c", "print('from a process')"], check=True)
     {ends}
@@ -38,5 +39,6 @@ def test_what_a_library_writes_to_stdout_goes_to_stderr(tmp_path: Path, ends: st
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, cwd=tmp_path, timeout=60)
     assert done.returncode == code, done.stderr
     assert key in json.loads(done.stdout)
+    assert "from a library\n" in done.stderr
     assert "from a library, past Python" in done.stderr
     assert "from a process" in done.stderr

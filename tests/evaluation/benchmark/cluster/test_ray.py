@@ -252,3 +252,23 @@ try:
 except ChatbotError as error:
     print(json.dumps([error.code, "code_version was '0.0.1'" in str(error)]))
 """
+
+
+def test_stdout_of_json_is_the_object_alone_after_a_node_died_and_doctor_counts_the_living(
+    settings: Settings,
+) -> None:
+    with RayNodes(2, cpus=1) as cluster, ModelStub(latency=0.3) as stub:
+        environment = {**os.environ, **cluster.environment, **stub.environment, "DATA_DIR": str(settings.data_dir)}
+        environment |= {"EVAL_ENGINE": "ray", "RAY_ADDRESS": cluster.address, "RETRIEVAL_STRATEGY": "LEXICAL"}
+        command = [sys.executable, "-m", "chatbot_mvp.cli", "benchmark", "run", "--json"]
+        with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+            while stub.asked("generate") < 10:
+                assert process.poll() is None
+                time.sleep(0.05)
+            cluster.kill_last()
+            printed, _ = process.communicate(timeout=300)
+        assert process.returncode == 0
+        assert json.loads(printed)["run_id"]
+        command = [sys.executable, "-m", "chatbot_mvp.cli", "doctor", "--json"]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
+        assert "1 nodes, 1 workers" in json.dumps(json.loads(done.stdout))
