@@ -16,7 +16,6 @@ from urllib.parse import quote
 
 from chatbot_mvp import terminal
 from chatbot_mvp.settings.early import MASK
-from chatbot_mvp.storage.files import make_folder, private
 
 _log = logging.getLogger(__name__)
 
@@ -89,6 +88,9 @@ class _ErrorFile(logging.Handler):
         self._path = path
 
     def emit(self, record: logging.LogRecord) -> None:
+        # Late, so that the help of a command loads no part that it does not need.
+        from chatbot_mvp.storage.files import make_folder, private
+
         try:
             make_folder(self._path.parent)
             if self._path.is_file() and self._path.stat().st_size > _LARGEST_FILE:

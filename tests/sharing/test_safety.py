@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from chatbot_mvp.app import App
-from chatbot_mvp.errors import StorageChanged
+from chatbot_mvp.errors import SharedDeletionsWait, StorageChanged
 from chatbot_mvp.llm.demo import DemoModel
 from chatbot_mvp.remote.s3 import RemoteFile, S3Url, Storage, open_storage
 from chatbot_mvp.settings.model import Settings
@@ -24,8 +24,9 @@ from chatbot_mvp.sharing import exchange
 from chatbot_mvp.sharing.copying import CONFLICTS
 from chatbot_mvp.sharing.exchange import LEDGER, MARKER
 from chatbot_mvp.storage.jsonl import append_lines, read_lines
+from tests.conftest import Command
 from tests.fakes import FakeEmbedder, FakeLanguageModel, fake_app
-from tests.s3_server import BUCKET, S3Server
+from tests.s3_server import BUCKET, KEY, SECRET, S3Server
 
 # One process starts the server.
 pytestmark = pytest.mark.xdist_group("s3")
@@ -367,3 +368,20 @@ def test_a_server_without_conditional_deletion_is_asked_for_the_version_first(se
         storage.delete(S3Url("bucket", "object"), "present")
         http.shutdown()
     assert deleted[0] == '"present"' and (deleted[-1] is None) == (answer == 501)
+
+
+def test_the_command_and_the_health_check_say_that_deletions_wait(
+    server: Server, s3: S3Server, prefix: str, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, kb_ids = emptied(server, s3, prefix)
+    given = {"MINIO_ENDPOINT": s3.endpoint, "MINIO_ACCESS_KEY": KEY, "MINIO_SECRET_KEY": SECRET}
+    given |= {"DATA_ROOT": f"s3://{BUCKET}/{prefix}", "DATA_DIR": str(one.settings.data_dir)}
+    for name, value in given.items():
+        monkeypatch.setenv(name, value)
+    code, out, _ = command("sync")
+    assert code == 0 and f"{len(kb_ids)} deletions" in out and "--deletions apply" in out
+    one.sharing.exchange()
+    with pytest.raises(SharedDeletionsWait, match="wait for a yes"):
+        one.sharing.try_root()
+    assert command("sync", "--deletions", "apply")[0] == 0
+    assert ids(one) == set()
