@@ -35,6 +35,7 @@ FOUND: tuple[tuple[str, str, bytes], ...] = (
     ("judge-reply", "repair of quotation marks in quadratic time", b'["' + b'"a' * 20_000),
     ("judge-files", "deep nesting", b"ta = " + b"[" * 5_000),
     ("ragas-config", "deep nesting", b"[" * 5_000),
+    ("ragas-config", "400,000 characters in ten seconds", b"- a\n" * 100_000),
     ("ragas-config", "a date that is none", b"language: 2024-99-99"),
     ("ragas-config", "a number of 5,000 digits", b"judge: " + b"9" * 5_000),
     ("reply", "deep nesting", b"\x00\x00" + b"[" * 5_000),

@@ -23,6 +23,7 @@ from chatbot_mvp.settings.fields.providers import PROVIDER_NAMES
 from chatbot_mvp.settings.kinds import HUGGINGFACE_PREFIX
 
 _DEEPEST = 20
+_LONGEST = 20_000  # characters; PyYAML reads 50,000 of them a second
 
 
 class _Part(BaseModel):
@@ -139,7 +140,10 @@ def load_config(path: Path | None) -> RagasConfig:
     if path is None:
         return RagasConfig()
     try:
-        found = yaml.load(path.read_text("utf-8-sig"), _ShallowLoader) or {}  # nosec B506: it is a safe loader
+        text = path.read_text("utf-8-sig")
+        if len(text) > _LONGEST:
+            raise ValueError(f"it has {len(text)} characters; legal are at most {_LONGEST}")
+        found = yaml.load(text, _ShallowLoader) or {}  # nosec B506: it is a safe loader
     except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:  # ValueError: no UTF-8, a date, a number
         reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
         raise ConfigFileUnreadable(file=str(path), reason=reason.rstrip(".")) from error
