@@ -104,11 +104,9 @@ def _usage(answer: Answer) -> dict[str, int]:
     prompt = completion = 0
     if answer.completion is not None:
         usage = answer.completion.usage
-        prompt, completion = usage.prompt_tokens, usage.completion_tokens
-        if prompt is None:
-            prompt = _estimated("".join(message.content for message in answer.messages))
-        if completion is None:
-            completion = _estimated(answer.completion.text)
+        asked = "".join(message.content for message in answer.messages)
+        prompt = _estimated(asked) if usage.prompt_tokens is None else usage.prompt_tokens
+        completion = _estimated(answer.completion.text) if usage.completion_tokens is None else usage.completion_tokens
     return {"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": prompt + completion}
 
 

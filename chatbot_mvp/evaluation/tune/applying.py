@@ -9,13 +9,13 @@ from chatbot_mvp.errors import TuneNothingToApply, UnknownChoice
 from chatbot_mvp.evaluation.benchmark.preparation import run_fingerprint
 from chatbot_mvp.evaluation.tune.space import Configuration
 from chatbot_mvp.evaluation.tune.types import Application, TunePlan, TuneResult
-from chatbot_mvp.llm.providers import Providers
+from chatbot_mvp.llm.chosen import ModelSource
 from chatbot_mvp.settings.live import LiveSettings
 from chatbot_mvp.settings.model import MODEL_SETTINGS
 
 
 def application(
-    plan: TunePlan, result: TuneResult, config_id: str, live: LiveSettings, providers: Providers
+    plan: TunePlan, result: TuneResult, config_id: str, live: LiveSettings, providers: ModelSource
 ) -> Application:
     """Return what applying a configuration would change, with the reason if it cannot be applied.
 

@@ -17,37 +17,39 @@ from chatbot_mvp.retrieval.trace import Hit, RetrievalTrace
 FIRST = 5
 """Exact matches are among this many first hits."""
 _MOVED = 2  # hits that can take a place among the first ones from others, so that the best ones stay
-_WHOLE = 3  # first hits of BM25 that may be kept because they have all words of the question
+_WHOLE = 1  # first hits of BM25 that may be kept because they have all words of the question
 
 
 class Exact(Stage):
     """Moves exact matches that rank lower to the first FIRST hits. The other hits keep their order.
 
-    - *Records* that the question names by a number become the first hits of a knowledge base of long documents; in one
-      of short documents they take the last of the first places.
+    - *Records* that the question names by a number become the first hits.
     - *Bare*: chunks that have the numbers of the question, if they are few, take the last of the first places.
-    - *Whole*: so do those of the best hits of BM25 that have every term of the question; of a knowledge base, every
-      term that it has at all.
+    - *Whole*: so does the best hit of BM25, if it has every term of the question that the text has at all.
 
-    Records and bare numbers are looked for in knowledge bases alone: a question about the passages of a data set leads
-    over several passages, and its numbers name none of them.
+    Where a walk over links has ranked short documents, as in a data set, only documents with every term of the question
+    are exact: such questions lead over several documents, and their numbers name none of them.
     """
 
     name = "exact"
 
     def apply(self, trace: RetrievalTrace) -> tuple[RetrievalTrace, dict[str, Any]]:
-        found = named_chunks(trace, self.index) if self.index.kb is not None else Named()
-        top = found.records[:FIRST] if self.index.graph is None else ()
+        found = named_chunks(trace, self.index) if self._is_long else Named()
+        top = found.records[:FIRST]
         late = dict.fromkeys((*found.records, *found.bare, *self._whole(trace)))
         hits = self._first(trace.hits, top)
         hits = self._among_first(hits, [row for row in late if row not in top])
         moved = sum(one.chunk is not other.chunk for one, other in zip(hits[:FIRST], trace.hits, strict=False))
         return replace(trace, hits=hits), {"records": len(found.records), "bare": len(found.bare), "moved": moved}
 
+    @property
+    def _is_long(self) -> bool:
+        return self.index.kb is not None and self.index.graph is None
+
     def _whole(self, trace: RetrievalTrace) -> list[int]:
         """Return the rows of the best hits of BM25 that have every term of the question."""
         terms = set(self.index.analyzer.terms(trace.query))
-        if self.index.kb is not None:
+        if self._is_long:
             terms = {term for term in terms if self.index.lexical.document_frequency(term)}
         best = [hit.chunk for hit in trace.candidates.get("bm25", ())[:_WHOLE]]
         if len(terms) < 2 or not best:
@@ -74,7 +76,7 @@ class Exact(Stage):
         taken = {hit.chunk.chunk_id for hit in moved}
         rest = [hit for hit in hits if hit.chunk.chunk_id not in taken]
         at = FIRST - len(moved)
-        return _falling([*rest[:at], *moved, *rest[at:]])
+        return _falling([*rest[:at], *moved, *rest[at:]][: max(FIRST, len(hits))])
 
     def _hits(self, rows: Sequence[int], hits: Sequence[Hit]) -> list[Hit]:
         known = {hit.chunk.chunk_id: hit for hit in hits}
