@@ -30,7 +30,8 @@ from chatbot_mvp.runs.records import RunFolder
 from chatbot_mvp.settings.saved import read_choices
 from chatbot_mvp.sharing.exchange import LEDGER, MARKER, Exchange
 from chatbot_mvp.sharing.ledger import read_ledger
-from chatbot_mvp.storage.backup.reading import MANIFEST, open_backup
+from chatbot_mvp.storage.backup.reading import open_backup
+from chatbot_mvp.storage.backup.writing import MANIFEST
 from chatbot_mvp.storage.json_object import InvalidJson, known_version, read_object
 from chatbot_mvp.storage.jsonl import parsed_lines
 

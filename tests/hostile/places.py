@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from itertools import count
@@ -93,7 +93,7 @@ def places(settings: Settings, folder: Path) -> dict[str, Place]:
 
         return _asked(ask)
 
-    def written(prompts: Sequence[str]) -> list[Prompt]:
+    def written(prompts: Iterable[str]) -> list[Prompt]:
         return [(Message("user", prompt),) for prompt in prompts]
 
     def contexts(chunks: Sequence[Chunk], language: str) -> list[Prompt]:
