@@ -261,7 +261,7 @@ class _Root(Storage):
     def put(self, content: BinaryIO | bytes, url: S3Url, expected: str | None) -> str:
         return "e"
 
-    def delete(self, url: S3Url) -> None:
+    def delete(self, url: S3Url, expected: str) -> None:
         return None
 
 

@@ -214,7 +214,8 @@ class Copier:
 
     def _set_aside(self, path: str) -> str:
         """Copy this machine's version of a file to the folder of conflicts; return its new path."""
-        name = f"{CONFLICTS}/{path}.{time.strftime('%Y%m%dT%H%M%S')}"
+        # Two conflicts of one file may fall into one second.
+        name = f"{CONFLICTS}/{path}.{time.strftime('%Y%m%dT%H%M%S')}-{secrets.token_hex(3)}"
         target = self.data_dir / name
         make_folder(target.parent)
         shutil.copy2(self.data_dir / path, target)
