@@ -102,13 +102,13 @@ class SyncWork(Work):
         append_lines(app.settings.data_dir / _NOTES, [{"run_id": f"n-{number}", "note": f"{number}", "tags": []}])
         say("done", f"n-{number}", "noted")
         say("phase", "", "exchange")
-        app.sharing.exchange()
+        app.sharing.exchange("apply")
         say("phase", "", "exchanged")
 
     def check(self, app: App) -> tuple[list[str], int]:
         other = self.app(app.settings.data_dir.with_name("other"))
         for each in (app, other, app, other):
-            each.sharing.exchange()
+            each.sharing.exchange("apply")  # many deletions at once wait for a yes
         found, damaged = [], 0
         for name, each in (("this server", app), ("the other", other)):
             ids = {record.kb_id for record in each.kbs.records()}

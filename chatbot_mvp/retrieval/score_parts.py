@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from chatbot_mvp.retrieval.stages.bridge import Bridge
+from chatbot_mvp.retrieval.stages.exact import RAISED
 from chatbot_mvp.retrieval.stages.kb_score import SIGNAL_WEIGHTS, KbScore, score_parts
 from chatbot_mvp.retrieval.stages.late_interaction import LateInteraction
 from chatbot_mvp.retrieval.trace import PART, Hit, RetrievalTrace
@@ -21,7 +22,7 @@ def parts_of(hit: Hit, trace: RetrievalTrace) -> dict[str, float]:
 
     Returns:
         Name -> what it adds, in the order of the drawing. The names are those of signals, or ``RERANK``, ``WALK``,
-        ``REST``. The values add up to ``hit.score``; {} for a hit with the score 0, such as a stitched neighbour.
+        ``RAISED``, ``REST``. The values add up to ``hit.score``; {} for a hit with the score 0, such as a stitched neighbour.
 
         A stage gives its summands as signals with the prefix ``PART``; the words of a knowledge base among them are
         split into the keyword signals, in proportion to weight x signal. A reranked score is w x the earlier score
@@ -31,12 +32,15 @@ def parts_of(hit: Hit, trace: RetrievalTrace) -> dict[str, float]:
         return {}
     given = {name.removeprefix(PART): value for name, value in hit.signals.items() if name.startswith(PART)}
     reranked = given.pop(RERANK, None)
-    before = hit.signals.get("before_rerank", hit.score)
+    raised = given.pop(RAISED, 0.0)
+    before = hit.signals.get("before_rerank", hit.score) - raised
     if given:
         words = given.pop("words", None)
         parts = given if words is None else {**_of_words(words, hit.signals), **given}
     else:
-        parts = _of_stages(before, hit.signals, trace)
+        parts = _of_stages(before, hit.signals, trace) if before else {}
+    if raised:
+        parts = {**parts, RAISED: raised}
     if "before_rerank" not in hit.signals:
         return parts
     parts = _scaled(parts, hit.score - (reranked or 0.0))

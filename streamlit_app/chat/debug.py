@@ -25,6 +25,7 @@ COLOURS = {
     "vector_norm": "#cc79a7",
     "late": "#332288",
     "late_chunk": "#aa4499",
+    "exact": "#66ccee",
     # Of other strategies, which have none of the signals above.
     "bm25": "#0072b2",
     "vector": "#cc79a7",

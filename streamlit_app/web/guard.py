@@ -99,7 +99,7 @@ class PageGuard:
         return asked == "document" if status == 304 else headers.get("content-type", "").startswith("text/html")
 
     def _set_cookie(self, scope: Scope) -> str:
-        return self._cookie.header(self._asker(scope)[0] or new_visitor(), self._is_secure(scope))
+        return self._cookie.set_cookie(self._asker(scope)[0] or new_visitor(), self._is_secure(scope))
 
     def _is_secure(self, scope: Scope) -> bool:
         """Return whether the browser asked by https, here or at a proxy that TRUSTED_PROXIES names."""

@@ -55,7 +55,7 @@ class VisitorCookie:
         """
         return self._sign("person", identity)[:32]
 
-    def header(self, visitor: str, secure: bool) -> str:
+    def set_cookie(self, visitor: str, secure: bool) -> str:
         """Return the value of the header ``Set-Cookie``.
 
         Args:

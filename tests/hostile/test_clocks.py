@@ -182,6 +182,7 @@ MEETS_OTHERS = {
     "chatbot_mvp/evaluation/benchmark/cluster/limits.py": "when a request may leave, for a worker on another node",
     "chatbot_mvp/knowledge_base/parsed_files.py": "the age of a file, which is a time of the file system",
     "chatbot_mvp/server/replies.py": "the field `created` of the interface",
+    "chatbot_mvp/storage/files.py": "the age of files that other processes left",
     "chatbot_mvp/sharing": "when the last exchange ended, for people",
 }
 """Files that read the wall clock, and why: none measures a duration of its own with it."""

@@ -37,7 +37,8 @@ class PackageJudge(StubServer):
         if len(messages) == 1:
             self.texts.append(messages[0])
             return self.rating
-        system, given = messages[0], json.loads(messages[-1] if messages[-1].startswith("{") else messages[1])
+        system, said = messages[0], messages[-1] if messages[-1].startswith("{") else messages[1]
+        given = json.loads(said[said.index("{") : said.rindex("}") + 1])  # texts to translate are delimited
         if "texts" in given:
             self.translations.append(given)
             made = [text + TRANSLATED for text in given["texts"]]

@@ -78,7 +78,7 @@ def test_hits_that_are_not_compared_keep_the_proportions_of_their_score(local: A
     assert rest
     check(trace)
     for hit in rest:
-        assert parts_of(hit, trace).keys() <= {"vector_norm", *SIGNAL_WEIGHTS}
+        assert parts_of(hit, trace).keys() <= {"vector_norm", "exact", *SIGNAL_WEIGHTS}
 
 
 def rating(prompt: str) -> str:

@@ -12,10 +12,12 @@ from typing import Any
 
 from chatbot_mvp.retrieval.stages.base import Stage
 from chatbot_mvp.retrieval.stages.exact_names import Named, named_chunks
-from chatbot_mvp.retrieval.trace import Hit, RetrievalTrace
+from chatbot_mvp.retrieval.trace import PART, Hit, RetrievalTrace
 
 FIRST = 5
 """Exact matches are among this many first hits."""
+RAISED = "exact"
+"""Summand of the score of a hit that was moved up."""
 _MOVED = 2  # hits that can take a place among the first ones from others, so that the best ones stay
 _WHOLE = 1  # first hits of BM25 that may be kept because they have all words of the question
 
@@ -85,10 +87,14 @@ class Exact(Stage):
 
 
 def _falling(hits: Sequence[Hit]) -> tuple[Hit, ...]:
-    """Return the hits with scores that never rise: a hit that was moved up gets the best score behind it."""
+    """Return the hits with scores that never rise: a hit that was moved up gets the best score behind it.
+
+    What that adds is the summand ``RAISED`` of its score.
+    """
     found: list[Hit] = []
     highest = hits[-1].score
     for hit in reversed(hits):
         highest = max(highest, hit.score)
-        found.append(hit if hit.score == highest else replace(hit, score=highest))
+        raised = {f"{PART}{RAISED}": highest - hit.score}
+        found.append(hit if hit.score == highest else replace(hit, score=highest, signals={**hit.signals, **raised}))
     return tuple(reversed(found))

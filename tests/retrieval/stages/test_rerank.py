@@ -330,7 +330,7 @@ def test_the_pipeline_reranks_before_it_selects_and_sends_the_key_of_the_setting
     nim.api_key = API_KEY
     changed = with_nim(settings, nim, retrieval_strategy="LEXICAL", reranker_top_n=1, nvidia_api_key=API_KEY)
     trace = last(growing_pipeline(CHUNKS, "es", changed, FakeEmbedder)).retrieve(["rojo faro puerto del el"])[0]
-    assert [record.stage for record in trace.records] == ["lexical", "rerank", "selection", "evidence"]
+    assert [record.stage for record in trace.records] == ["lexical", "exact", "rerank", "selection", "evidence"]
     assert ids(trace.chunks_final) == ["c002"]
     assert set(trace.pre_rerank_candidate_ids) == {"c001", "c002"}
 
