@@ -14,6 +14,10 @@ LEAST_NUMBERS = 10
 Years and amounts stand behind many words, a few behind each."""
 MOST_NAMED = 20
 """A word and a number that stand together in more chunks than this name no record."""
+MOST_READ = 200
+"""Chunks with a number that are read for a code before it. A year in a long text has more."""
+_CODE_TERMS, _CODE_CHARS = 2, 4
+"""A code before a number has at most so many parts, each with a digit or at most so many letters."""
 MOST_BARE = 3
 """The same for a number without its word, which can be an amount or a year as well."""
 _CORRECTIONS = ("fuzzy_heading", "vocab")  # notes of the expansion that correct spelling
@@ -44,23 +48,25 @@ def named_chunks(trace: RetrievalTrace, index: CorpusIndex) -> Named:
     corrected = [term for source, _, word in notes if source in _CORRECTIONS for term in index.analyzer.terms(word)]
     beside = [*pairwise(names), *zip(names, names[2:], strict=False)]
     beside += [(word, number) for word in corrected for number in numbers]
-    pairs = {pair for pair in beside if pair[1] in numbers and 0 < len(matcher.pairs.rows(pair)) <= MOST_NAMED}
-    pairs = {pair for pair in pairs if matcher.pairs.numbers_after(pair[0]) >= LEAST_NUMBERS}
-    single = {number for number in numbers if len(matcher.terms.rows(number)) <= MOST_NAMED}
-    named = {int(row) for pair in pairs for row in matcher.pairs.rows(pair)}
-    having = {int(row) for number in single for row in matcher.terms.rows(number)}
-    records: dict[
-        int, tuple[int, int]
-    ] = {}  # chunk -> (numbers that its best paragraph lacks, place of the name there)
+    beside = [pair for pair in beside if pair[1] in numbers and len(matcher.pairs.rows(pair)) <= MOST_NAMED]
+    beside = [pair for pair in beside if matcher.pairs.numbers_after(pair[0]) >= LEAST_NUMBERS]
+    pairs = {pair for pair in beside if len(matcher.pairs.rows(pair))}
+    having = [{int(row) for row in matcher.terms.rows(number)} for number in sorted(numbers)]
+    single = set[int]().union(*(rows for rows in having if len(rows) <= MOST_NAMED))
+    read = set[int]().union(*(rows for rows in having if beside and len(rows) <= MOST_READ))
+    near = {int(row) for pair in pairs for row in matcher.pairs.rows(pair)}
+    # chunk -> (numbers that its best paragraph lacks, place of the name there)
+    records: dict[int, tuple[int, int]] = {}
     bare: dict[int, None] = {}
-    for passage in sorted(named | having):
+    for passage in sorted(near | single | read):
         found = matcher.passages[passage]
         terms = index.analyzer.terms(f"{found.section}\n{found.text}")
-        lacking, place = len(numbers.difference(terms)), _first_pair(terms, pairs)
+        lacking = len(numbers.difference(terms))
+        place = _first_name(terms, pairs, beside if passage in read else ())
         for row in found.hits:
             if place is not None:
                 records[row] = min(records.get(row, (lacking, place)), (lacking, place))
-            elif not lacking:
+            elif not lacking and passage in single:
                 bare[row] = None
     others = [row for row in bare if row not in records]
     best_first = sorted(records, key=lambda row: (records[row], row))
@@ -81,9 +87,19 @@ def names_record(trace: RetrievalTrace, index: CorpusIndex) -> bool:
     return len(lacking) <= 1 and not any(index.lexical.document_frequency(term) for term in lacking)
 
 
-def _first_pair(terms: Sequence[str], pairs: Collection[Pair]) -> int | None:
-    """Return where the first of the pairs stands in ``terms``, at most one term apart; None if none does."""
+def _first_name(terms: Sequence[str], pairs: Collection[Pair], coded: Collection[Pair]) -> int | None:
+    """Return where the first name stands in ``terms``; None if there is none.
+
+    Args:
+        pairs: a word and a number behind it, at most one term apart.
+        coded: the same, where the number is the end of a code ("expediente EXP-7/1234").
+    """
     for at, term in enumerate(terms):
         if any((term, other) in pairs for other in terms[at + 1 : at + 3]):
             return at
+        for end in range(at + 1, min(at + 2 + _CODE_TERMS, len(terms))):
+            if (term, terms[end]) in coded:
+                return at
+            if len(terms[end]) > _CODE_CHARS and not any(map(str.isdigit, terms[end])):
+                break
     return None
