@@ -17,6 +17,7 @@ from tests.waiting import wait_until
 pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("e2e")]
 
 
+@pytest.mark.slow
 def test_an_answer_outlives_a_reload_and_ends_after_the_last_page_is_closed(browser: Any, tmp_path: Any) -> None:
     settings = load_settings(data_dir=tmp_path)
     KbStore(settings.kb_dir).add("biblioteca.md", DOCUMENT.encode(), settings.kb_max_chars, settings.kb_max_upload_mb)

@@ -28,6 +28,7 @@ def worked_in(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     running.kill()
 
 
+@pytest.mark.slow
 def test_no_page_does_what_the_policy_forbids(page: Any, worked_in: Server) -> None:
     """Lists, charts, tables, tabs, an upload and an answer."""
     said: list[str] = []

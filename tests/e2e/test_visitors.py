@@ -19,7 +19,7 @@ QUESTION = "¿Cuántos libros puede llevarse cada lector?"
 CHOSEN = "a" * 32
 
 
-@pytest.fixture(scope="module", params=["streamlit", "streamlit_app"])
+@pytest.fixture(scope="module", params=["streamlit", pytest.param("streamlit_app", marks=pytest.mark.slow)])
 def started(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """Started in both ways; each test brings browsers of its own."""
     data_dir = tmp_path_factory.mktemp("visitors")

@@ -114,7 +114,9 @@ RUNS: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("kind", RUNS)
+@pytest.mark.parametrize(
+    "kind", [pytest.param(kind, marks=pytest.mark.slow if kind == "reranker" else ()) for kind in RUNS]
+)
 def test_a_run_on_behalf_of_the_chosen_provider_ends_when_it_is_left_and_can_be_resumed(
     settings: Settings, left: OpenAiStub, chosen: OpenAiStub, tmp_path: Any, kind: str
 ) -> None:

@@ -74,6 +74,7 @@ def unused_mb(started: Pages) -> float:
 
 
 @needs_proc
+@pytest.mark.slow
 def test_unused_files_are_bounded_and_released(tmp_path: Path) -> None:
     settings = {"RETRIEVAL_STRATEGY": "LEXICAL", "STREAMLIT_SERVER_ENABLE_XSRF_PROTECTION": "false"}
     with pages(tmp_path, "/", **settings) as started:

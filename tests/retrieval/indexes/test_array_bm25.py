@@ -113,6 +113,7 @@ def run(code: str, *arguments: str, folder: Path) -> str:
     return done.stdout
 
 
+@pytest.mark.slow
 def test_without_tantivy_a_run_has_the_same_figures_and_doctor_says_what_searches(tmp_path: Path) -> None:
     found = {}
     for name, code in {"tantivy": "import sys", "arrays": BLOCKED}.items():
