@@ -22,7 +22,8 @@ def parts_of(hit: Hit, trace: RetrievalTrace) -> dict[str, float]:
 
     Returns:
         Name -> what it adds, in the order of the drawing. The names are those of signals, or ``RERANK``, ``WALK``,
-        ``RAISED``, ``REST``. The values add up to ``hit.score``; {} for a hit with the score 0, such as a stitched neighbour.
+        ``RAISED``, ``REST``. The values add up to ``hit.score``; {} for a hit with the score 0, such as a stitched
+        neighbour.
 
         A stage gives its summands as signals with the prefix ``PART``; the words of a knowledge base among them are
         split into the keyword signals, in proportion to weight x signal. A reranked score is w x the earlier score
