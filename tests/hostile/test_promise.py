@@ -15,7 +15,7 @@ from chatbot_mvp.documents.parsing import parse_upload
 from chatbot_mvp.errors import NoReviewer, PassageLengthIllegal
 from chatbot_mvp.evaluation.kb.calibration import Unit
 from chatbot_mvp.evaluation.kb.questions import KbQuestion
-from chatbot_mvp.evaluation.kb.review import reviewer_key
+from chatbot_mvp.evaluation.kb.review import reviewer_key, visible_name
 from chatbot_mvp.evaluation.kb.sets import SetQuestion
 from chatbot_mvp.evaluation.promises import PromiseState
 from chatbot_mvp.settings.model import Settings, load_settings
@@ -201,6 +201,11 @@ def test_a_passage_that_stands_all_over_the_text_is_none(app: App) -> None:
 )
 def test_another_spelling_of_a_name_is_no_other_person(name: str) -> None:
     assert reviewer_key(name) == reviewer_key("Ana Ruiz")
+
+
+def test_a_name_whose_accent_stands_apart_is_the_same_person_as_it_is_shown() -> None:
+    apart = "Jose\u200b\u0301"
+    assert reviewer_key(visible_name(apart)) == reviewer_key(apart) == reviewer_key("José")
 
 
 @pytest.mark.parametrize(

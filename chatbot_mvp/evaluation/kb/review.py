@@ -181,7 +181,8 @@ def reviewer_key(name: str) -> str:
 def visible_name(name: str) -> str:
     """Return a name in its compatible form (NFKC), in one line and without characters that nobody sees; may be ""."""
     seen = "".join(char for char in normalize("NFKC", name) if not _unseen(char))
-    return " ".join(seen.split())
+    # Without what stood between them, a letter and its accent may be one letter.
+    return " ".join(normalize("NFKC", seen).split())
 
 
 def _unseen(char: str) -> bool:
