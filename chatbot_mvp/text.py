@@ -62,6 +62,8 @@ _MOST_MARKS = 30
 """Combining marks in a row, as in the Stream-Safe Text Format of Unicode (UAX 15)."""
 _MANY_MARKS = re.compile(r"[^\w\s\x00-\u02ff]{31,}")
 """Where more marks may stand: marks are neither letters nor blanks."""
+_BLANK_LETTERS = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0") | {chr(n) for n in range(0xFE00, 0xFE10)}
+"""Letters, marks and signs that are drawn as nothing: fillers, the blank of Braille, selectors of a form."""
 
 
 def normalize(form: Literal["NFC", "NFKC", "NFKD"], text: str) -> str:
@@ -203,6 +205,16 @@ def detect_language(text: str) -> str:
 
 
 _ENUMERATOR = re.compile(r"\s*(?:[-*+•]\s*)?\d{1,3}\.")
+
+
+def without_unseen(text: str) -> str:
+    """Return a text without the characters that nobody sees: formats, fillers, controls. White space stays."""
+    return "".join(char for char in text if not _is_unseen(char))
+
+
+def _is_unseen(char: str) -> bool:
+    kind = unicodedata.category(char)
+    return char in _BLANK_LETTERS or kind in ("Cf", "Cs", "Co", "Cn") or (kind == "Cc" and not char.isspace())
 
 
 def sentences(text: str) -> list[tuple[int, int]]:

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from pathlib import PurePosixPath
 
-from chatbot_mvp.text import normalize
+from chatbot_mvp.text import normalize, without_unseen
 
 MAX_NAME = 120
 """Maximum length of a name in characters."""
 
 _MAX_SUFFIX = 16
-_INVISIBLE = ("Cc", "Cf", "Cs", "Co", "Cn")
-"""Unicode categories of control characters, direction marks, lone surrogates and unassigned characters."""
 
 
 def clean_name(name: str) -> str:
@@ -34,6 +31,4 @@ def clean_file_name(name: str) -> str:
 
 
 def _visible(name: str) -> str:
-    spaced = re.sub(r"\s", " ", name)
-    visible = "".join(char for char in spaced if unicodedata.category(char) not in _INVISIBLE)
-    return " ".join(normalize("NFC", visible).split())
+    return " ".join(normalize("NFC", without_unseen(name)).split())

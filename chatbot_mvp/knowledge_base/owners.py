@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from pathlib import Path
 
-from chatbot_mvp.storage.files import write_atomically
+from chatbot_mvp.storage.files import make_folder, write_atomically
 
 MOST_KBS = 100
 """Knowledge bases that one visitor may have uploaded and that still exist."""
@@ -23,7 +23,7 @@ class Owners:
         Raises:
             OSError: the disk is full or not writable.
         """
-        self._folder.mkdir(parents=True, exist_ok=True)
+        make_folder(self._folder)
         write_atomically(self._folder / kb_id, owner)
 
     def count(self, owner: str, existing: Collection[str]) -> int:

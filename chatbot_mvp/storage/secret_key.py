@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import secrets
 from pathlib import Path
 
-from chatbot_mvp.storage.files import lock_beside
+from chatbot_mvp.storage.files import lock_beside, make_folder, make_private, write_atomically
 
 _BYTES = 32
 
@@ -22,16 +21,11 @@ def kept_key(path: Path) -> bytes:
     Raises:
         OSError: the file cannot be read or created.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(path.parent)
     with lock_beside(path):
         if path.exists() and len(key := path.read_bytes()) == _BYTES:
-            path.chmod(0o600)
+            make_private(path)
             return key
-        key, partial = new_key(), path.with_name(f".{path.name}.new")
-        partial.unlink(missing_ok=True)
-        with os.fdopen(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-            file.write(key)
-            file.flush()
-            os.fsync(file.fileno())
-        partial.replace(path)
+        key = new_key()
+        write_atomically(path, key)
         return key

@@ -56,7 +56,7 @@ def current_conversation(kb: KbRecord) -> tuple[Conversation | None, dict[str, L
         chosen = found[0].conversation_id if found else ""
         _chosen()[kb.kb_id] = chosen
     try:
-        return get_app().chat.watched(st.session_state.chat_session, chosen) if chosen else (None, {})
+        return get_app().chat.watched(session_name(), chosen) if chosen else (None, {})
     except ChatbotError:
         return None, {}
 

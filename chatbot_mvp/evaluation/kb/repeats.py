@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -11,7 +10,7 @@ import numpy.typing as npt
 
 from chatbot_mvp.evaluation.kb.calibration import LabelledQuestion
 from chatbot_mvp.runs.payloads import Span
-from chatbot_mvp.text import fold
+from chatbot_mvp.text import fold, without_unseen
 
 ALIKE_ABOUT_ONE_PASSAGE = 0.5
 """Least similarity, 0-1, of two questions that are one label, if their expected passages overlap. Of 186,000 pairs of
@@ -21,15 +20,13 @@ ALIKE_WITHOUT_PASSAGE = 0.7
 _GRAM = 3  # characters; longer ones miss more misspellings, shorter ones join more different questions
 _BLOCK = 256  # questions that are compared at a time, to bound memory
 
-_UNSEEN = ("Cf", "Co", "Cs", "Cn")
 _WORD = re.compile(r"\w+")
 Matrix = npt.NDArray[np.float32]
 
 
 def normalized(question: str) -> str:
     """Return the words of a question without case, accents, punctuation, and characters that nobody sees."""
-    seen = "".join(char for char in question if unicodedata.category(char) not in _UNSEEN)
-    return " ".join(_WORD.findall(fold(seen)))
+    return " ".join(_WORD.findall(fold(without_unseen(question))))
 
 
 def without_repeats(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args
@@ -14,7 +13,7 @@ from chatbot_mvp.errors import VerdictNotPossible
 from chatbot_mvp.evaluation.kb.questions import KbQuestion
 from chatbot_mvp.evaluation.kb.sets import QuestionSet, SetQuestion
 from chatbot_mvp.metrics.decisions import ANSWERABLE
-from chatbot_mvp.text import fold, normalize
+from chatbot_mvp.text import fold, normalize, without_unseen
 
 Verdict = Literal["right", "wrong", "should_refuse", "should_answer", "skip"]
 """right: the answer is right, or the refusal is. wrong: the answer is wrong, but the knowledge base has the right one.
@@ -24,8 +23,6 @@ VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 SKIP: Verdict = "skip"
 _OF_ANSWER: tuple[Verdict, ...] = ("right", "wrong", "should_refuse", SKIP)
 _OF_REFUSAL: tuple[Verdict, ...] = ("right", "should_answer", SKIP)
-_BLANK_LETTERS = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0") | {chr(n) for n in range(0xFE00, 0xFE10)}
-"""Letters, marks and signs that are drawn as nothing: fillers, the blank of Braille, selectors of a form."""
 IN_DOUBT = 0.15
 """Distance of the evidence from the threshold within which an answer counts as in doubt."""
 
@@ -180,14 +177,9 @@ def reviewer_key(name: str) -> str:
 
 def visible_name(name: str) -> str:
     """Return a name in its compatible form (NFKC), in one line and without characters that nobody sees; may be ""."""
-    seen = "".join(char for char in normalize("NFKC", name) if not _unseen(char))
+    seen = without_unseen(normalize("NFKC", name))
     # Without what stood between them, a letter and its accent may be one letter.
     return " ".join(normalize("NFKC", seen).split())
-
-
-def _unseen(char: str) -> bool:
-    kind = unicodedata.category(char)
-    return char in _BLANK_LETTERS or kind in ("Cf", "Cs", "Co", "Cn") or (kind == "Cc" and not char.isspace())
 
 
 def verdict_of(text: str) -> Verdict | None:

@@ -135,9 +135,7 @@ class RagasService:
         handed = _handed(judge, embedder)
         folder = RunFolder(self._live.current.results_dir, run_id)
         evaluation = reopen_evaluation(folder, self._live.current, retry_failed=retry_failed, handed=handed)
-        follows = evaluation.settings.chosen_provider == self._parts.providers.chosen
-        evaluation = replace(evaluation, follows_choice=follows)
-        return self._execute(evaluation, progress, budget_usd, handed)
+        return self._execute(self._following(evaluation), progress, budget_usd, handed)
 
     def so_far(self, run_id: str) -> dict[str, tuple[float | None, int, int]]:
         """Return metric -> (mean of the scores so far, their number, expected number); empty for runs of another kind.
@@ -250,12 +248,14 @@ class RagasService:
     ) -> Evaluation:
         settings = judge_settings(self._live.current, config)
         # Raise an error for an unusable judge before the run's folder is created.
-        follows = settings.chosen_provider == self._parts.providers.chosen
         providers = self._parts.providers
         judge = handed.judge or following(providers, providers.chosen).model(settings)
         config = self.prompts.with_prompts(config, rows, judge if can_judge(settings, handed) else None)
-        evaluation = prepare_evaluation(settings.results_dir, name, rows, config, settings, handed)
-        return replace(evaluation, follows_choice=follows)
+        return self._following(prepare_evaluation(settings.results_dir, name, rows, config, settings, handed))
+
+    def _following(self, evaluation: Evaluation) -> Evaluation:
+        """Mark an evaluation whose judge is of the chosen provider. One that is not was named for it, and is kept."""
+        return replace(evaluation, follows_choice=evaluation.settings.chosen_provider == self._parts.providers.chosen)
 
     def _execute(
         self,
